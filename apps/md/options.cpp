@@ -1,0 +1,201 @@
+// See options.hpp.
+#include "md/options.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+
+#include "md/lammps_data.hpp"
+#include "md/patch_grid.hpp"
+
+namespace md {
+namespace {
+
+template <class T>
+CLI::Validator at_least(T least) {
+  return {[least](std::string& text) {
+            T value{};
+            const bool number = CLI::detail::lexical_cast(text, value);
+            if (number && value >= least) return std::string();
+            return fmt::format("'{}' is not possible; expected {} of at least {}", text,
+                               std::is_integral_v<T> ? "an integer" : "a number", least);
+          },
+          ""};
+}
+
+CLI::Validator positive() {
+  return {[](std::string& text) {
+            double value = 0.0;
+            if (CLI::detail::lexical_cast(text, value) && value > 0.0 && std::isfinite(value)) return std::string();
+            return fmt::format("'{}' is not possible; expected a number larger than 0", text);
+          },
+          ""};
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t above = row[j];
+      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0U : 1U)});
+      diagonal = above;
+    }
+  }
+  return row.back();
+}
+
+void add_input_options(CLI::App& app, options& values) {
+  app.add_option("--data", values.data, "LAMMPS data file (atom_style atomic, units lj) to start from")
+      ->type_name("FILE");
+  app.add_option("--restart-in", values.restart_in, "restart file to continue from, instead of --data")
+      ->type_name("FILE");
+  app.add_option("--replicate", values.replicate, "repeat the box NX NY NZ times (with --data)")
+      ->type_name("NX NY NZ")
+      ->check(at_least<int>(1));
+}
+
+void add_physics_options(CLI::App& app, options& values) {
+  run_settings& s = values.settings;
+  app.add_option("--steps", values.steps, "time steps to do")
+      ->type_name("N")
+      ->check(at_least<std::int64_t>(0))
+      ->capture_default_str();
+  app.add_option("--dt", s.dt, "time step, in units of tau")->type_name("T")->check(positive())->capture_default_str();
+  app.add_option("--cutoff", s.cutoff, "pairs further apart give no force, in units of sigma")
+      ->type_name("R")
+      ->check(positive())
+      ->capture_default_str();
+  app.add_option("--skin", s.skin, "neighbour lists hold pairs up to cutoff + skin")
+      ->type_name("R")
+      ->check(at_least<double>(0.0))
+      ->capture_default_str();
+  app.add_option("--reneighbor-every", s.reneighbor_every, "steps between builds of the neighbour lists")
+      ->type_name("N")
+      ->check(at_least<std::int32_t>(1))
+      ->capture_default_str();
+  app.add_flag("--check", s.check_displacement,
+               "build lists only if an atom moved further than half the skin since the last build");
+  CLI::Option* const patches = app.add_option("--patches", s.patches, "patches in each direction")
+                                   ->type_name("NX NY NZ")
+                                   ->check(at_least<int>(1));
+  app.add_option("--patch-size", s.patch_size, "least width of a patch [2 (cutoff + skin)]")
+      ->type_name("R")
+      ->check(positive())
+      ->excludes(patches);
+  app.add_option("--kernels", values.kernels, "variant of the pair kernel: auto, avx512, avx2 or generic")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"auto", "avx512", "avx2", "generic"}))
+      ->capture_default_str();
+}
+
+void add_output_options(CLI::App& app, options& values) {
+  app.add_option("--thermo", values.thermo_every, "steps between lines of the thermo table; 0: first and last only")
+      ->type_name("N")
+      ->check(at_least<std::int64_t>(0))
+      ->capture_default_str();
+  app.add_option("--thermo-digits", values.thermo_digits, "significant digits of the values in the table")
+      ->type_name("N")
+      ->check(CLI::Range(1, 17))
+      ->capture_default_str();
+  app.add_option("--dump", values.dump, "trajectory file to write")->type_name("FILE");
+  app.add_option("--dump-every", values.dump_every, "steps between frames of the trajectory")
+      ->type_name("N")
+      ->check(at_least<std::int64_t>(1))
+      ->capture_default_str();
+  app.add_option("--dump-format", values.dump_format, "form of the trajectory; both are text")
+      ->type_name("NAME")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, trajectory_format>{
+                                              {"xyz", trajectory_format::xyz}, {"lammps", trajectory_format::lammps}})
+                      .description("{xyz,lammps}"))
+      ->default_str("xyz");
+  app.add_option("--restart-out", values.restart_out, "restart file to write after the last step")->type_name("FILE");
+  app.add_option("--restart-every", values.restart_every, "also write the restart file every N steps")
+      ->type_name("N")
+      ->check(at_least<std::int64_t>(1));
+  app.add_flag("--progress", values.progress, "show a progress line on standard error");
+}
+
+bool given(const CLI::App& app, const char* option) { return app.get_option(option)->count() != 0; }
+
+// Settings of the restart file, except what the command line says.
+run_settings merge(const CLI::App& app, const run_settings& from_file, const run_settings& from_options) {
+  run_settings result = from_file;
+  if (given(app, "--dt")) result.dt = from_options.dt;
+  if (given(app, "--cutoff")) result.cutoff = from_options.cutoff;
+  if (given(app, "--skin")) result.skin = from_options.skin;
+  if (given(app, "--reneighbor-every")) result.reneighbor_every = from_options.reneighbor_every;
+  if (given(app, "--check")) result.check_displacement = from_options.check_displacement;
+  const bool other_patches = given(app, "--patches") || given(app, "--patch-size");
+  const bool other_reach = given(app, "--cutoff") || given(app, "--skin");
+  if (other_patches || other_reach) {
+    result.patches = from_options.patches;
+    result.patch_size = from_options.patch_size;
+  }
+  return result;
+}
+
+}  // namespace
+
+void add_options(CLI::App& app, options& values) {
+  add_input_options(app, values);
+  add_physics_options(app, values);
+  add_output_options(app, values);
+}
+
+run_input load_input(const CLI::App& app, const options& values) {
+  const bool restarting = !values.restart_in.empty();
+  if (restarting == !values.data.empty()) {
+    throw std::invalid_argument(restarting ? "--data and --restart-in were both given; give one of them"
+                                           : "no input; give --data FILE or --restart-in FILE");
+  }
+  if (restarting && values.replicate != int3{1, 1, 1}) {
+    throw std::invalid_argument("--replicate works with --data only; a restart file cannot be replicated");
+  }
+  if (values.restart_every != 0 && values.restart_out.empty()) {
+    throw std::invalid_argument("--restart-every needs --restart-out FILE to say where to write");
+  }
+  const double reach = values.settings.reach();
+  if (values.settings.patch_size != 0.0 && values.settings.patch_size < reach) {
+    throw std::invalid_argument(
+        fmt::format("--patch-size {}: must be at least cutoff + skin = {}", values.settings.patch_size, reach));
+  }
+  run_input input;
+  input.settings = values.settings;
+  input.kernels = values.kernels;
+  if (restarting) {
+    input.restart = read_restart(values.restart_in);
+    input.settings = merge(app, input.restart->settings, values.settings);
+    if (!given(app, "--kernels")) input.kernels = input.restart->kernels;
+  } else {
+    input.system = replicate(read_lammps_data(values.data), values.replicate);
+  }
+  return input;
+}
+
+std::string describe_parse_error(const CLI::App& app, const CLI::ParseError& error) {
+  std::string message = error.what();
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) return message;
+  const std::vector<std::string> unknown = app.remaining();
+  if (unknown.empty()) return message;
+  const std::string name = unknown.front().substr(0, unknown.front().find('='));
+  std::string nearest;
+  std::size_t least = 4;  // further away is no help
+  for (const CLI::Option* option : app.get_options()) {
+    const std::string candidate = "--" + (option->get_lnames().empty() ? std::string() : option->get_lnames().front());
+    const std::size_t distance = edit_distance(name, candidate);
+    if (distance < least) {
+      least = distance;
+      nearest = candidate;
+    }
+  }
+  message = fmt::format("unknown option '{}'", name);
+  if (!nearest.empty()) message += fmt::format("; did you mean {}?", nearest);
+  return message;
+}
+
+}  // namespace md

@@ -1,0 +1,51 @@
+// The command line of the molecular dynamics programs: one table of options, filled by CLI11.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <optional>
+#include <string>
+
+#include "md/restart.hpp"
+#include "md/settings.hpp"
+#include "md/trajectory.hpp"
+
+namespace md {
+
+struct options {
+  std::string data;
+  std::int64_t steps = 250;
+  run_settings settings;
+  std::int64_t thermo_every = 50;
+  int thermo_digits = 8;
+  std::string dump;
+  std::int64_t dump_every = 100;
+  trajectory_format dump_format = trajectory_format::xyz;
+  std::string restart_out;
+  std::int64_t restart_every = 0;  ///< 0: only after the last step
+  std::string restart_in;
+  int3 replicate = {1, 1, 1};
+  std::string kernels = "auto";
+  bool progress = false;
+};
+
+/// Adds all options to the program. The values are in `values` after app.parse, unchecked beyond single options.
+void add_options(CLI::App& app, options& values);
+
+/// What a run starts from: the options alone decide it, so every process of a job comes to the same.
+struct run_input {
+  run_settings settings;
+  std::string kernels;
+  std::optional<restart_state> restart;
+  atom_system system;  ///< if not from a restart
+};
+
+/// Checks the options against each other, reads the data or restart file and replicates. A restart brings its own
+/// settings; options given on the command line (`app`) override them. Throws std::exception with a message for the
+/// user.
+run_input load_input(const CLI::App& app, const options& values);
+
+/// The message for a command line error; for an unknown option it names the nearest known one.
+std::string describe_parse_error(const CLI::App& app, const CLI::ParseError& error);
+
+}  // namespace md

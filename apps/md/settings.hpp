@@ -1,0 +1,49 @@
+// The settings of a run that decide its numbers. They are stored in restart files.
+#pragma once
+
+#include <cstdint>
+
+#include "md/types.hpp"
+
+namespace md {
+
+struct run_settings {
+  double dt = 0.005;
+  double cutoff = 2.5;
+  double skin = 0.3;
+  /// A list build is considered this many steps after the last one and then at every multiple.
+  std::int32_t reneighbor_every = 20;
+  /// Build only if some atom has moved further than half the skin since the last build.
+  bool check_displacement = false;
+  /// Patches in each direction; zeros choose as many as are at least patch_size wide.
+  int3 patches{};
+  /// Least width of a patch; 0: twice cutoff + skin, where the lists are long enough to fill vectors.
+  double patch_size = 0.0;
+
+  double reach() const { return cutoff + skin; }
+};
+
+/// Decides when neighbour lists are rebuilt, once per step and globally (as LAMMPS's `neigh_modify every N delay 0`).
+class reneighbor_clock {
+ public:
+  reneighbor_clock(const run_settings& settings, std::int32_t steps_since_build = 0)
+      : every_(settings.reneighbor_every),
+        check_(settings.check_displacement),
+        limit_squared_(0.25 * settings.skin * settings.skin),
+        steps_since_build_(steps_since_build) {}
+
+  /// Starts a step. True if this step builds lists, unless displacements are to be checked first.
+  bool due() { return ++steps_since_build_ % every_ == 0; }
+  bool checks_displacement() const { return check_; }
+  bool too_far(double largest_displacement_squared) const { return largest_displacement_squared > limit_squared_; }
+  void built() { steps_since_build_ = 0; }
+  std::int32_t steps_since_build() const { return steps_since_build_; }
+
+ private:
+  std::int32_t every_;
+  bool check_;
+  double limit_squared_;
+  std::int32_t steps_since_build_;
+};
+
+}  // namespace md

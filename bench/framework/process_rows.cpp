@@ -1,0 +1,130 @@
+#include "framework/process_rows.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <stdexcept>
+#include <utility>
+
+#include "host/clock.hpp"
+
+extern char** environ;
+
+namespace tri::bench {
+namespace {
+
+// A running command with its standard output in a pipe. It stays in our process group, so that an interrupt from the
+// terminal reaches it too. The destructor ends what still runs: politely first, because a launcher ends its own job
+// then.
+class child_process {
+ public:
+  explicit child_process(const std::vector<std::string>& command) {
+    std::array<int, 2> ends{};
+    if (pipe2(ends.data(), O_CLOEXEC) != 0) throw std::runtime_error(fmt::format("pipe: {}", std::strerror(errno)));
+    output_ = ends[0];
+    std::vector<char*> arguments;
+    for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
+    arguments.push_back(nullptr);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+    const int error = posix_spawnp(&pid_, arguments[0], &actions, nullptr, arguments.data(), environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(ends[1]);
+    if (error != 0) {
+      close(output_);
+      throw std::runtime_error(fmt::format("cannot start it: {}", std::strerror(error)));
+    }
+  }
+  ~child_process() {
+    close(output_);
+    if (pid_ <= 0) return;
+    kill(pid_, SIGTERM);
+    for (int wait_ms = 0; wait_ms < 2000; wait_ms += 10) {
+      if (waitpid(pid_, nullptr, WNOHANG) != 0) return;
+      usleep(10'000);
+    }
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  child_process(const child_process&) = delete;
+  child_process& operator=(const child_process&) = delete;
+
+  // Calls `on_line` for each line of the standard output until its end.
+  void read_lines(const std::function<void(const std::string&)>& on_line, double silence_s) {
+    std::string text;
+    std::array<char, 4096> part{};
+    std::int64_t deadline_ns = 0;
+    for (bool heard = true;;) {
+      if (std::exchange(heard, false)) deadline_ns = host::now_ns() + static_cast<std::int64_t>(silence_s * 1e9);
+      const std::int64_t left_ms = (deadline_ns - host::now_ns()) / 1'000'000;
+      pollfd ready{output_, POLLIN, 0};
+      const int count = left_ms > 0 ? poll(&ready, 1, static_cast<int>(left_ms)) : 0;
+      if (count < 0 && errno == EINTR) continue;
+      if (count <= 0) throw std::runtime_error(fmt::format("nothing for {} s; killed", silence_s));
+      const ssize_t size = read(output_, part.data(), part.size());
+      if (size < 0 && errno == EINTR) continue;
+      if (size <= 0) break;
+      heard = true;
+      text.append(part.data(), static_cast<std::size_t>(size));
+      for (std::size_t end = 0; (end = text.find('\n')) != std::string::npos; text.erase(0, end + 1)) {
+        on_line(text.substr(0, end));
+      }
+    }
+    if (!text.empty()) on_line(text);
+  }
+
+  // Throws unless the command ended with status 0.
+  void expect_success() {
+    int status = 0;
+    waitpid(std::exchange(pid_, 0), &status, 0);
+    if (WIFSIGNALED(status)) throw std::runtime_error(fmt::format("ended by signal {}", WTERMSIG(status)));
+    if (WEXITSTATUS(status) != 0) throw std::runtime_error(fmt::format("exit status {}", WEXITSTATUS(status)));
+  }
+
+ private:
+  pid_t pid_ = 0;
+  int output_ = -1;
+};
+
+row row_in(const std::string& line) {
+  try {
+    return nlohmann::json::parse(line).get<row>();
+  } catch (const std::exception& failure) {
+    throw std::runtime_error(fmt::format("it printed a line that is no row: {}: {}", line, failure.what()));
+  }
+}
+
+}  // namespace
+
+void process_rows(const std::vector<std::string>& command, const std::function<void(row)>& on_row, double silence_s) {
+  if (command.empty()) throw std::invalid_argument("process_rows needs a command");
+  try {
+    child_process child(command);
+    child.read_lines(
+        [&](const std::string& line) {
+          if (line.starts_with('{')) {
+            on_row(row_in(line));
+          } else if (!line.empty()) {
+            fmt::print(stderr, "{}\n", line);
+          }
+        },
+        silence_s);
+    child.expect_success();
+  } catch (const std::exception& failure) {
+    throw std::runtime_error(fmt::format("'{}': {}", fmt::join(command, " "), failure.what()));
+  }
+}
+
+}  // namespace tri::bench

@@ -1,0 +1,20 @@
+// Rows measured in child processes: a command is started, the rows are the JSON lines it prints. Called from one thread
+// of the benchmark program.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "framework/row.hpp"
+
+namespace tri::bench {
+
+// Starts the command (argv, looked up in PATH), waits for it, and calls on_row for each line of its standard output
+// that begins with '{', as it appears; other lines go to standard error, as does what the command writes there. Throws
+// std::runtime_error that names the command when it cannot start, fails, prints nothing for silence_s seconds (it is
+// then ended) or prints a line that is no row.
+void process_rows(const std::vector<std::string>& command, const std::function<void(row)>& on_row,
+                  double silence_s = 60);
+
+}  // namespace tri::bench

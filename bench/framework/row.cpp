@@ -1,0 +1,99 @@
+#include "framework/row.hpp"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+namespace tri::bench {
+namespace {
+
+verdict compare(double value, std::optional<double> target, better direction) {
+  if (!target) return verdict::no_target;
+  return (direction == better::lower ? value <= *target : value >= *target) ? verdict::met : verdict::missed;
+}
+
+nlohmann::json number_or_null(const std::optional<double>& value) {
+  return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
+}
+
+std::optional<double> optional_number(const nlohmann::json& json, const char* key) {
+  const auto found = json.find(key);
+  if (found == json.end() || found->is_null()) return std::nullopt;
+  return found->get<double>();
+}
+
+summary summary_of(const nlohmann::json& json) {
+  return {json.at("median").get<double>(), json.at("p10").get<double>(), json.at("p90").get<double>(),
+          json.value("batches", std::size_t{0})};
+}
+
+}  // namespace
+
+verdict verdict_of(const row& measured) { return compare(measured.figure.median, measured.target, measured.direction); }
+
+verdict ratio_verdict_of(const row& measured) {
+  if (!measured.ratio) return verdict::no_target;
+  return compare(measured.ratio->median, measured.target_ratio, better::lower);
+}
+
+double nanoseconds_in_unit(double nanoseconds, std::string_view unit) {
+  if (unit == "ns") return nanoseconds;
+  if (unit == "us") return nanoseconds * 1e-3;
+  if (unit == "ms") return nanoseconds * 1e-6;
+  if (unit == "s") return nanoseconds * 1e-9;
+  if (unit == "k/s") return 1e6 / nanoseconds;
+  if (unit == "M/s") return 1e3 / nanoseconds;
+  throw std::invalid_argument(fmt::format("unit '{}' is not one of ns, us, ms, s, k/s, M/s", unit));
+}
+
+void to_json(nlohmann::json& json, const row& measured) {
+  if (!measured.error.empty()) {
+    json = {{"name", measured.name}, {"unit", measured.unit}, {"error", measured.error}};
+    return;
+  }
+  json = {{"name", measured.name},
+          {"unit", measured.unit},
+          {"median", measured.figure.median},
+          {"p10", measured.figure.p10},
+          {"p90", measured.figure.p90},
+          {"better", measured.direction == better::lower ? "lower" : "higher"},
+          {"target", number_or_null(measured.target)},
+          {"limit", number_or_null(measured.limit)},
+          {"peers", measured.peers},
+          {"batches", measured.figure.batches},
+          {"disturbed", measured.disturbed}};
+  if (measured.ratio) {
+    const summary& ratio = *measured.ratio;
+    json["ratio"] = {{"median", ratio.median}, {"p10", ratio.p10}, {"p90", ratio.p90}, {"batches", ratio.batches}};
+    json["target_ratio"] = number_or_null(measured.target_ratio);
+    json["handoff_ns"] = number_or_null(measured.handoff_ns);
+  }
+  if (!measured.counts.empty()) json["counts"] = measured.counts;
+  if (!measured.note.empty()) json["note"] = measured.note;
+}
+
+void from_json(const nlohmann::json& json, row& measured) {
+  measured = row();
+  measured.name = json.at("name").get<std::string>();
+  measured.unit = json.at("unit").get<std::string>();
+  measured.error = json.value("error", std::string());
+  if (!measured.error.empty()) return;
+  measured.figure = summary_of(json);
+  const auto direction = json.at("better").get<std::string>();
+  if (direction != "lower" && direction != "higher") {
+    throw std::invalid_argument(
+        fmt::format("row '{}': \"better\" is '{}', it must be 'lower' or 'higher'", measured.name, direction));
+  }
+  measured.direction = direction == "lower" ? better::lower : better::higher;
+  measured.target = optional_number(json, "target");
+  measured.limit = optional_number(json, "limit");
+  measured.peers = json.at("peers").get<std::map<std::string, double>>();
+  if (json.contains("ratio")) measured.ratio = summary_of(json.at("ratio"));
+  measured.target_ratio = optional_number(json, "target_ratio");
+  measured.handoff_ns = optional_number(json, "handoff_ns");
+  measured.counts = json.value("counts", std::map<std::string, double>());
+  measured.disturbed = json.value("disturbed", std::size_t{0});
+  measured.note = json.value("note", std::string());
+}
+
+}  // namespace tri::bench

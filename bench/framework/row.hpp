@@ -1,0 +1,50 @@
+// One line of results, and its form in JSON, which every suite shares:
+//   {"name", "unit", "median", "p10", "p90", "better": "lower"|"higher", "target", "limit", "peers": {name: median}}
+// with null where a row has no target or limit. Rows measured beside the hand-off of a cache line add "handoff_ns",
+// "ratio" (the median over batches of figure / hand-off of the same batch) and "target_ratio"; rows that count
+// something add "counts"; all add "batches" and "disturbed".
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "framework/statistics.hpp"
+
+namespace tri::bench {
+
+enum class better { lower, higher };
+
+struct row {
+  std::string name;
+  std::string unit;
+  summary figure;
+  better direction = better::lower;
+  std::optional<double> target;          // in `unit`
+  std::optional<double> target_ratio;    // for `ratio`
+  std::optional<double> limit;           // what the machine itself needs (hand-offs of the same batches), in `unit`
+  std::optional<double> handoff_ns;      // median of the batches
+  std::optional<summary> ratio;          // figure / hand-off, batch by batch
+  std::map<std::string, double> peers;   // medians of other software measured in the same run, in `unit`
+  std::map<std::string, double> counts;  // per operation: messages, allocations, bytes
+  std::size_t disturbed = 0;             // batches set aside because the measuring thread lost its core in them
+  std::string note;
+  std::string error;  // not empty: the row could not be measured, and why; its figures mean nothing
+};
+
+enum class verdict { no_target, met, missed };
+verdict verdict_of(const row& measured);        // figure against target
+verdict ratio_verdict_of(const row& measured);  // ratio against target_ratio
+
+// Nanoseconds of one operation in another unit: "ns", "us", "ms", "s" are times, "k/s" and "M/s" rates. Throws
+// std::invalid_argument for any other unit.
+double nanoseconds_in_unit(double nanoseconds, std::string_view unit);
+
+void to_json(nlohmann::json& json, const row& measured);
+// Throws nlohmann::json::exception or std::invalid_argument that names what is wrong.
+void from_json(const nlohmann::json& json, row& measured);
+
+}  // namespace tri::bench

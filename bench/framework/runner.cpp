@@ -1,0 +1,177 @@
+#include "framework/runner.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <regex>
+#include <stdexcept>
+
+#include "framework/children.hpp"
+#include "framework/machine.hpp"
+#include "framework/progress.hpp"
+#include "framework/table.hpp"
+#include "trireme/run.hpp"
+
+namespace tri::bench {
+namespace {
+
+bool wanted(const suite& candidate, const run_options& options) {
+  if (options.suites.empty()) return true;
+  for (const std::string& name : options.suites) {
+    if (name == candidate.name) return true;
+  }
+  return false;
+}
+
+std::regex parse_filter(const std::string& filter) {
+  try {
+    return std::regex(filter);
+  } catch (const std::regex_error& fault) {
+    throw std::invalid_argument(fmt::format("--filter '{}' is no regular expression: {}", filter, fault.what()));
+  }
+}
+
+// What a child does: measures its rows in a Trireme program and prints each as it is done. Failures travel in the rows.
+int emit_rows(const registry& known, const run_options& options) {
+  std::string name = "trireme bench";
+  char* arguments[] = {name.data(), nullptr};
+  return tri::run(1, arguments, [&] {
+    context tools(batch_options_of(options));
+    for (const std::string& row : options.emit_rows) {
+      fmt::print("{}\n", nlohmann::json(measure_here(known.find_row(row), tools)).dump());
+      std::fflush(stdout);
+    }
+  });
+}
+
+void list_rows(const registry& known, const std::vector<const row_definition*>& selected) {
+  for (const suite& candidate : known.suites()) {
+    for (const row_definition& row : candidate.rows) {
+      for (const row_definition* chosen : selected) {
+        if (chosen == &row) fmt::print("{:<10} {:<38} {:<4} {}\n", candidate.name, row.name, row.unit, row.description);
+      }
+    }
+  }
+}
+
+std::ofstream open_for_writing(const std::string& path) {
+  std::ofstream file(path);
+  if (!file) throw std::runtime_error(fmt::format("cannot write '{}': {}", path, std::strerror(errno)));
+  return file;
+}
+
+// Measures the rows, those of one launch together, and prints them in the order of the registry as soon as possible.
+std::vector<row> measure_all(const registry& known, const std::vector<const row_definition*>& selected,
+                             const run_options& options, const program& self) {
+  const table printed(stdout, isatty(STDOUT_FILENO) != 0);
+  progress_line progress(selected.size());
+  std::vector<std::optional<row>> rows(selected.size());
+  std::size_t next = 0;
+  const suite* current = nullptr;
+  const auto finished = [&](std::size_t which, row measured) {
+    rows[which] = std::move(measured);
+    progress.clear();
+    for (; next < rows.size() && rows[next]; ++next) {
+      if (const suite& own = known.suite_of(*selected[next]); &own != current) {
+        printed.begin_suite(own.name, own.description);
+        current = &own;
+      }
+      printed.print(*rows[next]);
+    }
+  };
+
+  context tools(batch_options_of(options));
+  for (const std::vector<std::size_t>& group : rows_by_launch(selected)) {
+    if (selected[group.front()]->launch) {
+      measure_in_children(selected, group, options, self, progress, finished);
+      continue;
+    }
+    for (const std::size_t which : group) {
+      progress.show(selected[which]->name);
+      finished(which, measure_here(*selected[which], tools));
+    }
+  }
+  std::vector<row> all;
+  for (std::optional<row>& each : rows) all.push_back(std::move(each.value()));
+  return all;
+}
+
+}  // namespace
+
+batch_options batch_options_of(const run_options& options) {
+  batch_options method;
+  if (options.quick)
+    method = {.batch_time_ms = 0.3, .warm_up_ms = 2, .repetitions = 15, .min_time_s = 0.02, .max_time_s = 2};
+  if (options.repetitions) method.repetitions = *options.repetitions;
+  if (options.min_time_s) method.min_time_s = *options.min_time_s;
+  if (method.repetitions == 0) throw std::invalid_argument("--repetitions 0: at least one batch is needed");
+  if (!(method.min_time_s >= 0)) {
+    throw std::invalid_argument(fmt::format("--min-time {}: seconds, 0 or more, are needed", method.min_time_s));
+  }
+  return method;
+}
+
+std::vector<const row_definition*> select_rows(const registry& known, const run_options& options) {
+  for (const std::string& name : options.suites) known.find_suite(name);
+  const std::regex filter = parse_filter(options.filter);
+  std::vector<const row_definition*> selected;
+  for (const suite& candidate : known.suites()) {
+    if (!wanted(candidate, options)) continue;
+    for (const row_definition& row : candidate.rows) {
+      if (std::regex_search(row.name, filter)) selected.push_back(&row);
+    }
+  }
+  if (selected.empty()) {
+    throw std::invalid_argument(fmt::format("no row matches --filter '{}'; --list shows the rows", options.filter));
+  }
+  return selected;
+}
+
+nlohmann::json make_report(const nlohmann::json& context, const std::vector<row>& rows) {
+  return {{"context", context}, {"rows", rows}};
+}
+
+int run_benchmarks(const registry& known, const run_options& options, const program& self) {
+  if (!options.emit_rows.empty()) return emit_rows(known, options);
+  const std::vector<const row_definition*> selected = select_rows(known, options);
+  if (options.list) {
+    list_rows(known, selected);
+    return 0;
+  }
+  // Opened before the first measurement: minutes of work must not be lost to a misspelt path.
+  std::ofstream json_file;
+  if (!options.json_file.empty()) json_file = open_for_writing(options.json_file);
+  const nlohmann::json context = describe_context(batch_options_of(options));
+  fmt::print("trireme {} on {}, {}, commit {}\n", context["version"].get<std::string>(),
+             context["machine"]["cpu"].is_string() ? context["machine"]["cpu"].get<std::string>() : "an unknown CPU",
+             context["compiler"].get<std::string>(), context["commit"].get<std::string>());
+  if (load_per_cpu() > 0.5) {
+    fmt::print("The machine is busy ({:.1f} running programs per CPU): expect wide p10 .. p90.\n", load_per_cpu());
+  }
+
+  const std::vector<row> rows = measure_all(known, selected, options, self);
+  if (json_file.is_open()) {
+    json_file << make_report(context, rows).dump(2) << '\n';
+    if (!json_file.flush()) throw std::runtime_error(fmt::format("cannot write '{}'", options.json_file));
+  }
+  std::size_t met = 0;
+  std::size_t missed = 0;
+  std::size_t failed = 0;
+  for (const row& measured : rows) {
+    if (!measured.error.empty()) {
+      ++failed;
+      continue;
+    }
+    const verdict judged = verdict_of(measured);
+    met += judged == verdict::met ? 1U : 0U;
+    missed += judged == verdict::missed ? 1U : 0U;
+  }
+  fmt::print("rows: {}, targets: {} met, {} missed, rows that failed: {}\n", rows.size(), met, missed, failed);
+  return failed == 0 ? 0 : 1;
+}
+
+}  // namespace tri::bench

@@ -1,0 +1,257 @@
+// The queues into a PE under load from two producers: one queue for both or one for each, with a lock or without; and
+// two queues of others. With three cores or more every producer is a thread on a core of its own; with two cores one
+// thread plays both producers, message by message in turns, so that no figure depends on how the system shares out a
+// core.
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <stdexcept>
+#include <vector>
+
+#include "framework/cacheline.hpp"
+#include "framework/pinned_thread.hpp"
+#include "host/clock.hpp"
+#include "host/pinning.hpp"
+#include "messages/rows.hpp"
+#include "messages/tbb_queue.hpp"
+#include "sched/inbox.hpp"
+
+namespace tri::bench {
+namespace {
+
+constexpr std::uint32_t producers = 2;
+constexpr std::uint64_t cells = 4096;
+constexpr std::uint64_t most_under_way = 192;  // per producer; so no ring is ever full
+constexpr std::uint64_t report_every = 32;
+
+// Inboxes in ordinary memory: one for both producers, or one for each.
+class inbox_queue {
+ public:
+  inbox_queue(sched::queue_kind kind, std::uint32_t inboxes) {
+    for (std::uint32_t i = 0; i < inboxes; ++i) {
+      const std::size_t bytes = sched::inbox_shared::required_bytes(kind, producers, cells);
+      memory_.emplace_back(static_cast<std::byte*>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                                                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0)),
+                           unmap{bytes});
+      if (memory_.back().get() == MAP_FAILED) throw std::bad_alloc();
+      inboxes_.push_back(sched::inbox_shared::initialise(memory_.back().get(), kind, producers, cells));
+      readers_.push_back(std::make_unique<sched::inbox_reader>(*inboxes_.back()));
+    }
+  }
+  void push(std::uint32_t producer, std::uint64_t value) {
+    sched::inbox_shared& inbox = *inboxes_[producer % inboxes_.size()];
+    const sched::inbox_place place = sched::claim(inbox, producer);
+    place.message->element = value;
+    sched::publish(inbox, place);
+  }
+  std::optional<std::uint64_t> pop() {
+    for (std::size_t looked = 0; looked < readers_.size(); ++looked) {
+      sched::inbox_reader& reader = *readers_[next_++ % readers_.size()];
+      if (const sched::envelope* const message = reader.front()) {
+        const std::uint64_t value = message->element;
+        reader.pop();
+        return value;
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  struct unmap {
+    std::size_t bytes;
+    void operator()(std::byte* memory) const { munmap(memory, bytes); }
+  };
+  std::vector<std::unique_ptr<std::byte, unmap>> memory_;
+  std::vector<sched::inbox_shared*> inboxes_;
+  std::vector<std::unique_ptr<sched::inbox_reader>> readers_;
+  std::size_t next_ = 0;
+};
+
+class mutex_deque {
+ public:
+  void push(std::uint32_t, std::uint64_t value) {
+    sched::envelope message{};
+    message.element = value;
+    const std::lock_guard guard(lock_);
+    messages_.push_back(message);
+  }
+  std::optional<std::uint64_t> pop() {
+    const std::lock_guard guard(lock_);
+    if (messages_.empty()) return std::nullopt;
+    const std::uint64_t value = messages_.front().element;
+    messages_.pop_front();
+    return value;
+  }
+
+ private:
+  std::mutex lock_;
+  std::deque<sched::envelope> messages_;
+};
+
+// The consumer says now and then how many messages of each producer it has, so that producers do not run away.
+struct alignas(64) progress_word {
+  std::atomic<std::uint64_t> consumed{0};
+};
+
+// A thread that yields now and then while it waits still ends when it shares its core.
+class patient_wait {
+ public:
+  void turn() {
+    if (++turns_ % 4096 == 0) sched_yield();
+  }
+
+ private:
+  std::uint32_t turns_ = 0;
+};
+
+template <class Queue>
+class contention {
+ public:
+  contention(Queue& queue, const std::vector<int>& cpus) : queue_(queue), consumer_(cpus[0]) {
+    const std::size_t threads = cpus.size() > producers ? producers : 1;
+    for (std::size_t i = 0; i < threads; ++i) producing_.push_back(std::make_unique<pinned_thread>(cpus[1 + i]));
+  }
+
+  samples measure(const batch_runner& runner) {
+    return runner.collect([this](std::uint64_t messages) {
+      const std::uint64_t each = messages / producers + 1;
+      double elapsed_ns = 0;
+      bool disturbed = false;
+      for (auto& word : progress_)
+        word.consumed.store(0, std::memory_order_relaxed);  // relaxed: before the threads start
+      std::atomic<std::size_t> arrived{0};
+      const auto begin_together = [&] {
+        patient_wait wait;
+        // acq_rel and acquire: pair with each other; nothing else is published.
+        arrived.fetch_add(1, std::memory_order_acq_rel);
+        while (arrived.load(std::memory_order_acquire) < producing_.size() + 1) wait.turn();
+      };
+      consumer_.start([&] {
+        begin_together();
+        const std::int64_t start_ns = host::now_ns();
+        consume(each);
+        elapsed_ns = static_cast<double>(host::now_ns() - start_ns);
+      });
+      for (std::size_t i = 0; i < producing_.size(); ++i) {
+        producing_[i]->start([&, i] {
+          begin_together();
+          produce(i, each);
+        });
+      }
+      for (auto& thread : producing_) disturbed |= thread->wait();
+      disturbed |= consumer_.wait();
+      const double counted = static_cast<double>(producers * each);
+      return batch_result{.elapsed_ns = elapsed_ns * static_cast<double>(messages) / counted, .disturbed = disturbed};
+    });
+  }
+
+ private:
+  void produce(std::size_t thread, std::uint64_t each) {
+    const bool plays_all = producing_.size() < producers;
+    const std::uint32_t first = plays_all ? 0 : static_cast<std::uint32_t>(thread);
+    const std::uint32_t last = plays_all ? producers : first + 1;
+    for (std::uint64_t i = 0; i < each; ++i) {
+      for (std::uint32_t producer = first; producer < last; ++producer) {
+        if (i % report_every == 0) wait_for_room(producer, i);
+        queue_.push(producer, (i << 1) | producer);
+      }
+    }
+  }
+  void wait_for_room(std::uint32_t producer, std::uint64_t sent) {
+    patient_wait wait;
+    // pairs: queues.consumed
+    while (sent > progress_[producer].consumed.load(std::memory_order_acquire) + most_under_way - report_every)
+      wait.turn();
+  }
+  void consume(std::uint64_t each) {
+    std::uint64_t got[producers] = {};
+    patient_wait wait;
+    for (std::uint64_t left = producers * each; left > 0;) {
+      const std::optional<std::uint64_t> value = queue_.pop();
+      if (!value) {
+        wait.turn();
+        continue;
+      }
+      --left;
+      const std::uint64_t producer = *value & 1;
+      if (*value >> 1 != got[producer]) throw std::logic_error("a queue lost a message or its order");
+      if (++got[producer] % report_every == 0) {
+        progress_[producer].consumed.store(got[producer], std::memory_order_release);  // pairs: queues.consumed
+      }
+    }
+  }
+
+  Queue& queue_;
+  pinned_thread consumer_;
+  std::vector<std::unique_ptr<pinned_thread>> producing_;
+  progress_word progress_[producers];
+};
+
+std::vector<int> cpus_of_the_row() {
+  static_cast<void>(two_cpus());  // throws when there are fewer
+  std::vector<int> cpus = host::cpus_of_this_thread();
+  if (cpus.size() > producers + 1) cpus.resize(producers + 1);
+  return cpus;
+}
+
+template <class Queue>
+samples contend(context& tools, Queue& queue) {
+  return contention<Queue>(queue, cpus_of_the_row()).measure(tools.runner());
+}
+
+std::string placement_note() {
+  const std::vector<int> cpus = cpus_of_the_row();
+  return cpus.size() > producers
+             ? fmt::format("consumer on CPU {}, producers on CPUs {} and {}", cpus[0], cpus[1], cpus[2])
+             : fmt::format("consumer on CPU {}, one thread as both producers on CPU {}", cpus[0], cpus[1]);
+}
+
+measurement inbox_row(context& tools, sched::queue_kind kind, std::uint32_t inboxes) {
+  inbox_queue queue(kind, inboxes);
+  return {.samples = contend(tools, queue), .note = placement_note()};
+}
+
+double median_ns(const samples& measured) { return summarize(measured.operation_ns).median; }
+
+measurement default_queue_row(context& tools) {
+  measurement made = inbox_row(tools, sched::queue_kind::mpsc, 1);
+  mutex_deque deque;
+  made.peers["mutex+deque"] = median_ns(contend(tools, deque));
+  if constexpr (has_tbb) {
+    tbb_queue queue;
+    made.peers["oneTBB"] = median_ns(contend(tools, queue));
+  }
+  return made;
+}
+
+}  // namespace
+
+std::vector<row_definition> queue_rows() {
+  const std::string text = "two producers, one consumer, per message of 64 bytes: ";
+  return {
+      {.name = "queue/mpsc",
+       .unit = "ns",
+       .description = text + "one queue without a lock (the default)",
+       .measure = default_queue_row},
+      {.name = "queue/spsc",
+       .unit = "ns",
+       .description = text + "a queue for each producer without a lock",
+       .measure = [](context& tools) { return inbox_row(tools, sched::queue_kind::spsc, 1); }},
+      {.name = "queue/locked",
+       .unit = "ns",
+       .description = text + "one queue with a lock",
+       .measure = [](context& tools) { return inbox_row(tools, sched::queue_kind::locked, 1); }},
+      {.name = "queue/locked_per_producer",
+       .unit = "ns",
+       .description = text + "a queue with a lock for each producer",
+       .measure = [](context& tools) { return inbox_row(tools, sched::queue_kind::locked, producers); }},
+  };
+}
+
+}  // namespace tri::bench

@@ -1,0 +1,33 @@
+#include "suites.hpp"
+
+#include <iterator>
+
+#include "messages/rows.hpp"
+
+namespace tri::bench {
+namespace {
+
+void append(std::vector<row_definition>& rows, std::vector<row_definition> more) {
+  rows.insert(rows.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
+}  // namespace
+
+registry all_suites(const suite_options& options) {
+  std::vector<row_definition> messages = machine_rows();
+  append(messages, ping_pong_rows());
+  append(messages, own_pe_rows());
+  append(messages, rate_rows());
+  append(messages, creation_rows());
+  append(messages, collective_rows());
+  append(messages, kneighbor_rows(options.kneighbor));
+  append(messages, queue_rows());
+  append(messages, allocator_rows());
+  append(messages, private_variable_rows());
+
+  registry known;
+  known.add({.name = "messages", .description = "messages and entry methods between PEs", .rows = std::move(messages)});
+  return known;
+}
+
+}  // namespace tri::bench

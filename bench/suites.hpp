@@ -1,0 +1,21 @@
+// All suites of `trireme bench`. A suite is a list of rows; to add one, call it in suites.cpp.
+#pragma once
+
+#include <vector>
+
+#include "framework/suite.hpp"
+#include "messages/kneighbor.hpp"
+
+namespace tri::bench {
+
+// What the user may add to the suites.
+struct suite_options {
+  std::vector<kneighbor_shape> kneighbor = {};
+};
+
+registry all_suites(const suite_options& options = {});
+
+// Rows that need nothing but the machine: the hand-off of a cache line.
+std::vector<row_definition> machine_rows();
+
+}  // namespace tri::bench

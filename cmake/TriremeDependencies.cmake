@@ -1,0 +1,11 @@
+# Everything the project uses from elsewhere; scripts/deps.sh installs the Debian packages.
+find_package(Threads REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(hwloc REQUIRED IMPORTED_TARGET hwloc)
+find_package(fmt REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(cereal REQUIRED)
+if(TRIREME_TESTS)
+  find_package(GTest REQUIRED)
+endif()

@@ -1,0 +1,40 @@
+# Build options and the compile flags that every target of the project shares.
+option(TRIREME_TESTS "build the tests" ON)
+set(TRIREME_SANITIZE "" CACHE STRING "sanitizer to build with: empty, address or thread")
+set_property(CACHE TRIREME_SANITIZE PROPERTY STRINGS "" address thread)
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+
+find_program(TRIREME_CCACHE ccache)
+if(TRIREME_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_C_COMPILER_LAUNCHER ${TRIREME_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${TRIREME_CCACHE})
+endif()
+
+add_library(trireme_warnings INTERFACE)
+target_compile_options(trireme_warnings INTERFACE -Wall -Wextra -Wconversion -Wshadow -Wnon-virtual-dtor)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT TRIREME_SANITIZE STREQUAL "")
+  # Instrumented code of the standard library looks uninitialized to g++; its manual says not to combine the two.
+  target_compile_options(trireme_warnings INTERFACE -Wno-maybe-uninitialized)
+endif()
+# g++ 12 calls every std::atomic_thread_fence under the thread sanitizer a warning; we use none that matter to it.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND TRIREME_SANITIZE STREQUAL "thread")
+  target_compile_options(trireme_warnings INTERFACE -Wno-tsan)
+endif()
+
+if(TRIREME_SANITIZE STREQUAL "address")
+  add_compile_options(-fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
+  add_link_options(-fsanitize=address,undefined)
+elseif(TRIREME_SANITIZE STREQUAL "thread")
+  add_compile_options(-fsanitize=thread -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=thread)
+elseif(NOT TRIREME_SANITIZE STREQUAL "")
+  message(FATAL_ERROR "TRIREME_SANITIZE is '${TRIREME_SANITIZE}'; it must be empty, address or thread")
+endif()

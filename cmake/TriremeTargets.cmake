@@ -1,0 +1,65 @@
+# The kinds of targets this project has. Every folder of src/ is one layer, every folder of tests/ holds tests.
+#
+# trireme_layer(<name> [SOURCES ...] [DEPENDS <layers>] [LIBRARIES <targets>])
+#   One folder of src/ as the archive trireme_<name>; its headers are included as "<name>/<file>.hpp".
+#   A layer without sources is headers only. src/CMakeLists.txt merges all layers into the library that users link.
+# trireme_test(<name> SOURCES ... [DEPENDS <targets>] [TIMEOUT s] [LABELS ...])
+#   One GoogleTest program, registered with ctest under its own name. Labels with a meaning to `make sanitize`:
+#   no_sanitize (run only in plain builds), no_asan, no_tsan.
+# trireme_compile_fail_test(<name> SOURCE x.cpp EXPECT "regex" [DEPENDS <targets>] [LABELS ...])
+#   Passes when the compiler refuses the file with a message that matches the regex; see TriremeCompileFail.cmake.
+
+function(trireme_layer name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LIBRARIES" ${ARGN})
+  if(ARG_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "trireme_layer(${name}): unknown arguments ${ARG_UNPARSED_ARGUMENTS}")
+  endif()
+  if(ARG_SOURCES)
+    set(scope PUBLIC)
+    add_library(trireme_${name} STATIC ${ARG_SOURCES})
+    target_link_libraries(trireme_${name} PRIVATE trireme_warnings)
+    set_property(GLOBAL APPEND PROPERTY TRIREME_LAYERS trireme_${name})
+  else()
+    set(scope INTERFACE)
+    add_library(trireme_${name} INTERFACE)
+  endif()
+  target_include_directories(trireme_${name} ${scope} "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include")
+  foreach(layer IN LISTS ARG_DEPENDS)
+    target_link_libraries(trireme_${name} ${scope} trireme_${layer})
+  endforeach()
+  target_link_libraries(trireme_${name} ${scope} ${ARG_LIBRARIES})
+  set_property(GLOBAL APPEND PROPERTY TRIREME_LAYER_LIBRARIES ${ARG_LIBRARIES})
+endfunction()
+
+function(trireme_test name)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} GTest::gmock GTest::gtest_main trireme_warnings)
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
+endfunction()
+
+function(trireme_compile_fail_test name)
+  cmake_parse_arguments(ARG "" "SOURCE;EXPECT" "DEPENDS;LABELS" ${ARGN})
+  if(NOT ARG_SOURCE OR NOT ARG_EXPECT)
+    message(FATAL_ERROR "trireme_compile_fail_test(${name}): SOURCE and EXPECT are required")
+  endif()
+  if(NOT ARG_DEPENDS)
+    set(ARG_DEPENDS trireme)
+  endif()
+  # The flags go through a response file: lists with generator expressions do not survive a command line.
+  set(flags_file "${CMAKE_CURRENT_BINARY_DIR}/${name}.flags")
+  set(flags "-std=c++20\n-fsyntax-only\n")
+  foreach(target IN LISTS ARG_DEPENDS)
+    string(APPEND flags "-I$<JOIN:$<TARGET_PROPERTY:${target},INTERFACE_INCLUDE_DIRECTORIES>,\n-I>\n")
+  endforeach()
+  file(GENERATE OUTPUT "${flags_file}" CONTENT "${flags}")
+  get_filename_component(source "${ARG_SOURCE}" ABSOLUTE)
+  add_test(NAME ${name}
+    COMMAND ${CMAKE_COMMAND} "-DCOMPILER=${CMAKE_CXX_COMPILER}" "-DFLAGS_FILE=${flags_file}" "-DSOURCE=${source}"
+            "-DEXPECT=${ARG_EXPECT}" -P "${PROJECT_SOURCE_DIR}/cmake/TriremeCompileFail.cmake")
+  set_tests_properties(${name} PROPERTIES TIMEOUT 120 LABELS "no_sanitize;${ARG_LABELS}")
+endfunction()

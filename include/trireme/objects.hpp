@@ -1,0 +1,11 @@
+// Message-driven objects: the whole public interface. See docs/objects.md for the tutorial.
+#pragma once
+
+#include "objects/array.hpp"
+#include "objects/group.hpp"
+#include "objects/nodegroup.hpp"
+#include "objects/section.hpp"
+#include "objects/single.hpp"
+#include "trireme/buffer.hpp"
+#include "trireme/run.hpp"
+#include "trireme/variables.hpp"

@@ -1,0 +1,151 @@
+// Starting and ending a Trireme program, and what every part of it may ask: where am I, how many are we, is it quiet.
+//
+//   int main(int argc, char** argv) {
+//     return tri::run(argc, argv, [] { /* runs once, on PE 0 */ });
+//   }
+//
+// The same program runs as `./app` (all cores), `./app --tri-pes 4` (threads) and `trireme run -n 2 --pes 2 ./app`
+// (processes). Options --tri-* are taken out of argv; `trireme info --config` lists them.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "objects/element_ref.hpp"
+#include "objects/future.hpp"
+#include "objects/task.hpp"
+#include "sched/runtime.hpp"
+
+namespace tri {
+
+namespace objects {
+int run_program(int argc, char** argv, const std::function<int(int, char**)>& main_program);
+int wait_for_main(task<int> running);
+task<int> as_status(task<> running);
+}  // namespace objects
+
+/// Runs a program: starts the PEs of this process (and meets the other processes of the job), calls `main_program` once
+/// in the whole job, on PE 0, and ends the job when it returns; messages still under way then are dropped. The program
+/// may take (int argc, char** argv), and may be a function (which waits with future::get) or a coroutine returning
+/// tri::task<> or tri::task<int> (which waits with co_await). Returns the exit status: what the program returned, 0 for
+/// void, 1 with a message on stderr when the configuration is wrong. Collective over the processes of a job.
+template <class Main>
+int run(int argc, char** argv, Main&& main_program) {
+  return objects::run_program(argc, argv, [&](int count, char** arguments) -> int {
+    const auto call = [&]() -> decltype(auto) {
+      if constexpr (std::is_invocable_v<Main&, int, char**>)
+        return main_program(count, arguments);
+      else
+        return main_program();
+    };
+    using result = decltype(call());
+    if constexpr (std::is_void_v<result>) {
+      call();
+      return 0;
+    } else if constexpr (std::is_same_v<result, task<>>) {
+      return objects::wait_for_main(objects::as_status(call()));
+    } else if constexpr (std::is_same_v<result, task<int>>) {
+      return objects::wait_for_main(call());
+    } else {
+      return call();
+    }
+  });
+}
+
+/// This PE's number and how many there are; the process this PE belongs to, how many there are, and the PEs of each.
+/// On PEs only.
+inline int this_pe() { return sched::this_pe().number(); }
+inline int pe_count() { return sched::this_pe().job().pes(); }
+inline int this_process() { return sched::this_pe().job().process(); }
+inline int process_count() { return sched::this_pe().job().processes(); }
+inline int pes_per_process() { return sched::this_pe().job().pes_per_process(); }
+
+/// Ends the job soon with this status, from any method. Messages under way are dropped; a program that waits in
+/// future::get is unwound.
+inline void exit(int status) { sched::this_pe().job().request_stop(status); }
+
+/// Becomes ready when no message is under way or being processed anywhere and no timer waits.
+future<void> quiescence();
+
+/// Becomes ready when at least this much time has passed.
+future<void> after(std::chrono::nanoseconds delay);
+
+/// Sends to a method of an element after a delay.
+template <auto Method, class T, class... A>
+void send_after(std::chrono::nanoseconds delay, const element_ref<T>& target, A&&... arguments);
+
+/// Runs a function on a PE: the lightest message there is. Its parameters obey the rules of entry methods.
+template <auto Function, class... A>
+void send(int pe, A&&... arguments);
+
+namespace objects {
+
+[[noreturn]] void report_escaped_function(sched::pe& here, const std::string& function, std::exception_ptr error);
+
+template <class F>
+struct function_facts;
+template <class... P>
+struct function_facts<void (*)(P...)> {
+  using arguments = std::tuple<std::decay_t<P>...>;
+  static_assert((may_be_argument<std::decay_t<P>>() && ...),
+                "a parameter of this function can be copied but not sent to another process");
+};
+
+template <auto Function>
+struct function_handler {
+  using tuple = typename function_facts<decltype(Function)>::arguments;
+  static void deliver(sched::pe& here, sched::envelope& message) {
+    unpacked_arguments<tuple> arguments(message);
+    try {
+      std::apply([](auto&... argument) { Function(std::move(argument)...); }, arguments.values());
+    } catch (...) {
+      report_escaped_function(here, method_name<Function>(), std::current_exception());
+    }
+  }
+  static inline const std::uint32_t handler = sched::register_handler(&deliver, method_name<Function>());
+};
+
+template <auto Method>
+struct timed_method {
+  using facts = method_facts<Method>;
+  static void deliver(sched::pe&, sched::envelope& message) {
+    unpacked_arguments<typename facts::arguments> arguments(message);
+    std::apply(
+        [&](auto&... argument) {
+          element_ref<typename facts::object>(message.collection, message.element)
+              .template send<Method>(std::move(argument)...);
+        },
+        arguments.values());
+  }
+  static inline const std::uint32_t handler = sched::register_handler(&deliver, "timer for " + method_name<Method>());
+};
+
+}  // namespace objects
+
+template <auto Function, class... A>
+void send(int pe, A&&... arguments) {
+  auto& here = sched::this_pe();
+  using handled = objects::function_handler<Function>;
+  objects::check_pe(here, pe, [] { return objects::method_name<Function>() + ": asked to run"; });
+  objects::post_packed(here, pe, handled::handler, 0, 0,
+                       objects::pack_arguments<typename handled::tuple>(here, here.is_in_this_process(pe), false,
+                                                                        std::forward<A>(arguments)...));
+}
+
+template <auto Method, class T, class... A>
+void send_after(std::chrono::nanoseconds delay, const element_ref<T>& target, A&&... arguments) {
+  auto& here = sched::this_pe();
+  using timed = objects::timed_method<Method>;
+  sched::envelope message{};
+  message.element = target.number();
+  message.collection = target.collection();
+  message.handler = timed::handler;
+  objects::pack_arguments<typename timed::facts::arguments>(here, true, false, std::forward<A>(arguments)...)
+      .store(message);
+  here.send_later(delay.count(), message);
+}
+
+}  // namespace tri

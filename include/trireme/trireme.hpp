@@ -1,0 +1,4 @@
+// Everything of Trireme.
+#pragma once
+
+#include "trireme/objects.hpp"

@@ -1,0 +1,110 @@
+// Variables of a parallel program: one per PE, or one per process and read-only (the seeds' Cpv, Csv and read-only
+// globals). Both are declared at namespace scope.
+//
+//   tri::pe_local<int> counter;              // every PE has its own: ++*counter
+//   tri::read_only<table> parameters;        // set once by the program, then the same everywhere: parameters->x
+//
+// PEs are threads, so a plain `thread_local` is one per PE too; pe_local adds that the value starts afresh with every
+// tri::run and can be a type without a trivial destructor in any translation unit. A plain global is shared by the
+// PEs of a process, and is not the same in other processes.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "objects/nodegroup.hpp"
+
+namespace tri {
+namespace objects {
+
+/// Storage of all pe_local variables of the calling PE, by number.
+struct pe_local_slot {
+  void* value = nullptr;
+  void (*destroy)(void*) = nullptr;
+};
+/// A plain pointer, so that reading it needs no initialisation. The slots of a PE go with its run, those of other
+/// threads with the thread.
+inline thread_local pe_local_slot* pe_local_slots = nullptr;
+std::uint32_t register_pe_local();
+void create_pe_locals();
+void destroy_pe_locals();
+
+std::uint32_t register_read_only(std::function<void(sched::envelope&)> store);
+void reset_read_only();
+future<int> publish_read_only(std::uint32_t variable, const std::function<packed_arguments(bool same_process)>& pack);
+
+}  // namespace objects
+
+/// A value of which every PE has its own, made at first use with the given initial value.
+template <class T>
+class pe_local {
+ public:
+  pe_local() : pe_local(T{}) {}
+  explicit pe_local(T initial) : initial_(std::move(initial)), number_(objects::register_pe_local()) {}
+  pe_local(const pe_local&) = delete;
+  pe_local& operator=(const pe_local&) = delete;
+
+  /// The calling PE's (or other thread's) value.
+  T& operator*() {
+    objects::pe_local_slot* const slots = objects::pe_local_slots;
+    if (slots == nullptr || slots[number_].value == nullptr) [[unlikely]]
+      make();
+    return *static_cast<T*>(objects::pe_local_slots[number_].value);
+  }
+  T* operator->() { return &**this; }
+
+ private:
+  void make() {
+    if (objects::pe_local_slots == nullptr) objects::create_pe_locals();
+    objects::pe_local_slots[number_] = {new T(initial_), [](void* value) { delete static_cast<T*>(value); }};
+  }
+  const T initial_;
+  const std::uint32_t number_;
+};
+
+/// A value that the program sets once and every PE then reads: one copy per process, or, for tri::shared_buffer and
+/// what contains it, one per host.
+template <class T>
+class read_only {
+ public:
+  read_only() : number_(objects::register_read_only([this](sched::envelope& message) { store(message); })) {}
+  read_only(const read_only&) = delete;
+  read_only& operator=(const read_only&) = delete;
+
+  /// Gives every process the value. Ready when all have it; messages sent after that find it everywhere.
+  /// Throws std::logic_error when it was set before in this run.
+  future<int> publish(const T& value) {
+    if (value_ != nullptr) throw std::logic_error("tri::read_only: published a second time");
+    auto& here = sched::this_pe();
+    return objects::publish_read_only(number_, [&](bool same_process) {
+      return objects::pack_arguments<std::tuple<T>>(here, same_process, false, value);
+    });
+  }
+  /// Throws std::logic_error before the value was published.
+  const T& operator*() const {
+    if (value_ == nullptr) [[unlikely]]
+      throw std::logic_error("tri::read_only: read before it was published");
+    return *value_;
+  }
+  const T* operator->() const { return &**this; }
+
+ private:
+  // An empty message means the end of the run.
+  void store(sched::envelope& message) {
+    if (message.bytes == 0 && message.kind == sched::payload_kind::direct) {
+      value_.reset();
+      return;
+    }
+    objects::unpacked_arguments<std::tuple<T>> arguments(message);
+    value_ = std::make_unique<const T>(std::move(std::get<0>(arguments.values())));
+  }
+  std::unique_ptr<const T> value_;  // written by one PE before the acknowledgement that orders all readers
+  const std::uint32_t number_;
+};
+
+}  // namespace tri

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# The checks behind `make check`: format, headers that compile alone, links in the documents, lint. All run, then the
+# exit status says whether one failed. Takes the build folder, for its compile_commands.json.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+build=${1:?usage: scripts/check.sh BUILD_FOLDER}
+if [ ! -f "$build/compile_commands.json" ]; then
+  echo "scripts/check.sh: $build has no compile_commands.json; configure it first (make build)" >&2
+  exit 2
+fi
+failed=()
+
+check() {
+  local name=$1
+  shift
+  echo "== $name"
+  if ! "$@"; then failed+=("$name"); fi
+}
+
+format() { git ls-files -z '*.hpp' '*.cpp' | xargs -0 -r clang-format-16 --dry-run -Werror; }
+
+# A header must compile as the only thing in a file. The flags are those of any source of the library.
+headers_alone() {
+  local flags
+  flags="-std=c++20 -Iinclude -Isrc -Ibench -Itools -Itests $(pkg-config --cflags hwloc fmt)"
+  git ls-files -z '*.hpp' | xargs -0 -r -P "$(nproc)" -I{} \
+    sh -c "g++ $flags -w -fsyntax-only -x c++ '{}' || { echo 'not self-contained: {}' >&2; exit 1; }"
+}
+
+lint() { run-clang-tidy-16 -quiet -p "$build" -j "$(nproc)" "$PWD/src/.*\.cpp" 2>&1 | grep -Ev '^(clang-tidy-16 |[0-9]+ warnings? (generated|treated)|Suppressed )' | sed '/^$/d'; return "${PIPESTATUS[0]}"; }
+
+check "format (clang-format-16)" format
+check "every header compiles alone" headers_alone
+check "links in the documents" python3 scripts/check_links.py
+check "lint of src/ (clang-tidy-16)" lint
+
+if [ ${#failed[@]} -gt 0 ]; then
+  printf 'failed: %s\n' "${failed[@]}" >&2
+  exit 1
+fi
+echo "all checks passed"

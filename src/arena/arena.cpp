@@ -1,0 +1,88 @@
+#include "arena/arena.hpp"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <algorithm>
+#include <bit>
+
+namespace tri::arena {
+namespace {
+arena_space* open_arena = nullptr;
+
+}  // namespace
+
+std::size_t automatic_limit(std::size_t window_bytes, std::size_t processes) {
+  const auto machine =
+      static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return std::min(window_bytes, machine / 4 * 3 / processes);
+}
+
+arena_space* current() { return open_arena; }
+
+arena_space::arena_space(const arena_options& options, const std::vector<int>& files, int local_rank,
+                         const std::function<void()>& wait_for_all)
+    : options_(options), local_rank_(local_rank), files_(files) {
+  if (open_arena != nullptr) throw std::logic_error("arena: this process already has one open");
+  if (!std::has_single_bit(options_.window_bytes) || options_.window_bytes < (std::size_t{64} << 20))
+    throw std::runtime_error(
+        fmt::format("arena: a window of {} bytes was asked for; it must be a power of two of at least 64 MiB",
+                    options_.window_bytes));
+  if (options_.limit_bytes == 0) options_.limit_bytes = automatic_limit(options_.window_bytes, files.size());
+  const auto own = static_cast<std::size_t>(local_rank);
+  try {
+    for (std::size_t i = 0; i < files.size(); ++i)
+      windows_.push_back(map_window(files[i], static_cast<int>(i), options_.window_bytes, i == own));
+    heap_ = std::make_unique<arena::heap>(windows_[own], local_rank, options_.limit_bytes);
+    guests_ = std::make_unique<block_cache>(*heap_, guest_cache);
+    install_fork_guard(files, options_.window_bytes);
+    wait_for_all();
+    for (std::size_t i = 0; i < windows_.size(); ++i) heap::validate(windows_[i], static_cast<int>(i));
+  } catch (...) {
+    close();
+    throw;
+  }
+  open_arena = this;
+}
+
+void arena_space::close() {
+  guests_.reset();
+  install_fork_guard({}, options_.window_bytes);
+  for (const window& mapped : windows_) munmap(mapped.address, mapped.bytes);
+  windows_.clear();
+}
+
+arena_space::~arena_space() {
+  open_arena = nullptr;
+  close();
+}
+
+cache_guard::cache_guard(int number) {
+  if (open_arena == nullptr) throw std::logic_error("arena: not open");
+  if (open_arena->options_.allocator == allocator_kind::locked) return;  // everybody shares the guests' cache
+  cache_ = std::make_unique<block_cache>(open_arena->heap(), static_cast<std::uint16_t>(number));
+  detail::this_cache = cache_.get();
+}
+
+cache_guard::~cache_guard() { detail::this_cache = nullptr; }
+
+void* allocate(std::size_t bytes) {
+  if (detail::this_cache != nullptr) return detail::this_cache->allocate(bytes);
+  if (open_arena == nullptr)
+    throw std::logic_error("arena: memory asked for while no arena is open (before tri::run or after it)");
+  std::lock_guard guard(open_arena->guest_lock_);
+  return open_arena->guests_->allocate(bytes);
+}
+
+void release(void* block) noexcept {
+  if (detail::this_cache != nullptr) {
+    detail::this_cache->release(block);
+    return;
+  }
+  if (open_arena == nullptr) return;  // the whole arena is gone, and the block with it
+  std::lock_guard guard(open_arena->guest_lock_);
+  open_arena->guests_->release(block);
+  open_arena->guests_->flush();  // a guest may never come back
+}
+
+}  // namespace tri::arena

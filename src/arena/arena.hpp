@@ -1,0 +1,106 @@
+// The arena as the rest of the process sees it: opened once per process by the runtime, then `allocate` and `release`
+// from any thread. PEs have a cache of their own (`cache_guard`); other threads share one under a lock.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "arena/block_cache.hpp"
+#include "arena/heap.hpp"
+#include "arena/window.hpp"
+#include "host/configuration.hpp"
+
+namespace tri::arena {
+
+using host::allocator_kind;  // one cache per PE, or (for comparison) one for all under a lock
+
+struct arena_options {
+  std::size_t window_bytes = host::default_arena_window_bytes;
+  std::size_t limit_bytes = 0;  ///< 0: automatic_limit
+  allocator_kind allocator = allocator_kind::caches;
+};
+
+/// What a process may use when no limit is given: three quarters of the machine's memory, divided by the processes of
+/// the host, and no more than its window.
+std::size_t automatic_limit(std::size_t window_bytes, std::size_t processes);
+
+/// The process's arena. At most one exists at a time; it outlives every PE.
+class arena_space {
+ public:
+  /// `files[i]` is the window file of local rank i, ours `files[local_rank]`; they stay the caller's and open.
+  /// `wait_for_all` is called between writing the own window's header and reading those of the others.
+  arena_space(const arena_options& options, const std::vector<int>& files, int local_rank,
+              const std::function<void()>& wait_for_all);
+  ~arena_space();
+  arena_space(const arena_space&) = delete;
+  arena_space& operator=(const arena_space&) = delete;
+
+  arena::heap& heap() { return *heap_; }
+  std::size_t window_bytes() const { return options_.window_bytes; }
+  int local_rank() const { return local_rank_; }
+  int windows() const { return static_cast<int>(windows_.size()); }
+  /// The structure published by the process with that local rank (see publish), or null.
+  void* root_of(int local_rank) const {
+    return reinterpret_cast<void*>(
+        reinterpret_cast<window_header*>(windows_[static_cast<std::size_t>(local_rank)].address)->root);
+  }
+  /// Publishes the own root structure; the caller orders this before its peers' root_of (a barrier).
+  void publish(void* root) { heap_->header().root = reinterpret_cast<std::uint64_t>(root); }
+
+ private:
+  friend class cache_guard;
+  friend void* allocate(std::size_t);
+  friend void release(void*) noexcept;
+  void close();
+  arena_options options_;
+  int local_rank_;
+  std::vector<int> files_;
+  std::vector<window> windows_;
+  std::unique_ptr<arena::heap> heap_;
+  std::mutex guest_lock_;
+  std::unique_ptr<block_cache> guests_;
+};
+
+/// The open arena, or null before and after.
+arena_space* current();
+
+namespace detail {
+inline thread_local block_cache* this_cache = nullptr;
+}
+
+/// Gives the calling thread the cache `number` (its PE number within the process) as long as the guard lives.
+class cache_guard {
+ public:
+  explicit cache_guard(int number);
+  ~cache_guard();
+  cache_guard(const cache_guard&) = delete;
+  cache_guard& operator=(const cache_guard&) = delete;
+
+ private:
+  std::unique_ptr<block_cache> cache_;
+};
+
+/// A block of the arena; `release` takes it from any thread of any process of the host. Throws arena_exhausted,
+/// std::logic_error when no arena is open.
+void* allocate(std::size_t bytes);
+void release(void* block) noexcept;
+
+/// The same through the calling PE's own cache, without the test whether there is one.
+inline void* allocate_on_pe(std::size_t bytes) {
+  return detail::this_cache != nullptr ? detail::this_cache->allocate(bytes) : allocate(bytes);
+}
+inline void release_on_pe(void* block) noexcept {
+  if (detail::this_cache != nullptr)
+    detail::this_cache->release(block);
+  else
+    release(block);
+}
+/// Called by an idle PE: blocks of others that it still holds go home.
+inline void flush_released() {
+  if (detail::this_cache != nullptr) detail::this_cache->flush();
+}
+
+}  // namespace tri::arena

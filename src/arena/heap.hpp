@@ -1,0 +1,126 @@
+// The heap of one window: hands out runs of 64 KiB spans and remembers, in a table that every process of the host can
+// read, which cache owns each span and how it is carved. Block caches (block_cache.hpp) do the fast work; the heap is
+// entered under a lock only when a cache needs another span or somebody wants a large block.
+//
+// Window layout: header page | span table | one return stack per cache | spans ...
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "arena/size_class.hpp"
+#include "arena/window.hpp"
+
+namespace tri::arena {
+
+inline constexpr std::uint16_t guest_cache = most_local_pes;  ///< cache of the threads that are not PEs
+inline constexpr std::uint8_t large_run = 0xfe;               ///< size class of a span run given out as one block
+inline constexpr std::uint8_t permanent_run = 0xfd;           ///< never released: queues, boards, PE records
+
+/// One row of the span table. Written by the owner process before a block of the span leaves it, so whoever got
+/// hold of a block (by a message, hence ordered) may read it.
+struct span_entry {
+  std::uint16_t owner;      // cache number in the owner process
+  std::uint8_t size_class;  // or large_run, permanent_run
+  std::uint8_t unused;
+  std::uint32_t spans;  // length of the run that starts here; 0 inside a run
+};
+static_assert(sizeof(span_entry) == 8);
+
+/// A released block; lives in the block itself.
+struct free_block {
+  free_block* next;
+};
+
+/// Where other PEs and processes leave blocks that belong to one cache. A Treiber stack with take-all, hence no ABA.
+struct alignas(cache_line_bytes) return_stack {
+  std::atomic<free_block*> top{nullptr};
+
+  void push_chain(free_block* first, free_block* last) {
+    free_block* seen = top.load(std::memory_order_relaxed);  // relaxed: the exchange below decides
+    do {
+      last->next = seen;
+    } while (!top.compare_exchange_weak(seen, first, std::memory_order_release,
+                                        std::memory_order_relaxed));  // pairs: return_stack.take
+  }
+  free_block* take_all() {
+    if (top.load(std::memory_order_relaxed) == nullptr) return nullptr;  // relaxed: only a hint
+    return top.exchange(nullptr, std::memory_order_acquire);             // pairs: return_stack.take
+  }
+};
+
+/// First page of a window: what an attacher checks before it trusts the rest.
+struct window_header {
+  static constexpr std::uint64_t expected_magic = 0x54524952454d4531;  // "TRIREME1"
+  static constexpr std::uint32_t expected_version = 1;
+  std::uint64_t magic;
+  std::uint32_t version;
+  std::uint32_t number;  // window number = local rank of the owner
+  std::uint64_t window_bytes;
+  std::uint64_t root;  // address of the structure that the upper layer published, 0 before
+};
+
+class heap {
+ public:
+  /// Lays the owner's structures into a fresh window. `limit_bytes` bounds what may be in use.
+  heap(window own, int number, std::size_t limit_bytes);
+  heap(const heap&) = delete;
+  heap& operator=(const heap&) = delete;
+
+  /// A run of spans for a cache to carve. Throws arena_exhausted.
+  std::byte* take_spans(std::size_t spans, std::uint16_t owner, std::uint8_t size_class);
+  /// Gives a large run back; huge ones return their memory to the system. The argument is the start of the run.
+  void release_run(void* address);
+  /// Permanent zeroed memory for structures that live as long as the process, committed as it is used. Aligned to a
+  /// span.
+  void* reserve(std::size_t bytes);
+
+  std::size_t bytes_in_use() const;
+  /// Whether the books agree with each other and with the span table; takes time, for tests and debugging.
+  bool is_valid() const;
+  std::size_t limit_bytes() const { return limit_bytes_; }
+  const window& own_window() const { return window_; }
+  window_header& header() const { return *reinterpret_cast<window_header*>(window_.address); }
+
+  // Facts that can be computed about any window of the host.
+  static span_entry& entry_of(const void* block, std::size_t window_bytes) {
+    const auto offset = reinterpret_cast<std::uintptr_t>(block) - base_address;
+    std::byte* const start = reinterpret_cast<std::byte*>(base_address + offset / window_bytes * window_bytes);
+    return span_table(start)[offset % window_bytes / span_bytes];
+  }
+  static return_stack& returns_of(const void* block, std::uint16_t owner, std::size_t window_bytes) {
+    const auto offset = reinterpret_cast<std::uintptr_t>(block) - base_address;
+    std::byte* const start = reinterpret_cast<std::byte*>(base_address + offset / window_bytes * window_bytes);
+    return reinterpret_cast<return_stack*>(start + table_offset + table_bytes(window_bytes))[owner];
+  }
+  /// Checks the header of a peer's window; throws with what is wrong.
+  static void validate(const window& peer, int number);
+
+ private:
+  static constexpr std::size_t table_offset = 4096;
+  static constexpr std::size_t table_bytes(std::size_t window_bytes) {
+    return window_bytes / span_bytes * sizeof(span_entry);
+  }
+  static span_entry* span_table(std::byte* start) { return reinterpret_cast<span_entry*>(start + table_offset); }
+  std::size_t first_span() const;
+  std::size_t find_run(std::size_t spans);
+  void check_room(std::size_t spans) const;
+  [[noreturn]] void no_gap(std::size_t spans) const;
+  void insert_free_run(std::size_t first, std::size_t spans);
+  void erase_free_run(std::map<std::size_t, std::size_t>::iterator run);
+
+  window window_;
+  std::size_t limit_bytes_;
+  mutable std::mutex lock_;
+  std::map<std::size_t, std::size_t> free_by_start_;        // first span -> spans; never two adjacent runs
+  std::multimap<std::size_t, std::size_t> free_by_length_;  // spans -> first span
+  std::size_t next_span_;                                   // everything from here on is free
+  std::size_t never_used_;                                  // everything from here on is also still zero
+  std::size_t spans_in_use_ = 0;
+};
+
+}  // namespace tri::arena

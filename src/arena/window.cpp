@@ -1,0 +1,85 @@
+#include "arena/window.hpp"
+
+#include <fmt/format.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+namespace tri::arena {
+namespace {
+
+// What the kernel says lies at an address range; for the message of a failed mapping.
+std::string what_lies_at(std::uintptr_t first, std::uintptr_t last) {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    const auto begin = std::stoull(line, nullptr, 16);
+    const auto end = std::stoull(line.substr(line.find('-') + 1), nullptr, 16);
+    if (begin < last && first < end) return line;
+  }
+  return "nothing listed in /proc/self/maps";
+}
+
+std::vector<int> guarded_files;
+std::size_t guarded_window_bytes = 0;
+bool forked_child = false;
+
+void make_windows_private() {
+  forked_child = true;
+  for (std::size_t number = 0; number < guarded_files.size(); ++number) {
+    if (guarded_files[number] < 0) continue;
+    void* const place = reinterpret_cast<void*>(base_address + number * guarded_window_bytes);
+    mmap(place, guarded_window_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED,
+         guarded_files[number], 0);
+  }
+}
+
+}  // namespace
+
+int create_window_file(std::size_t window_bytes) {
+  const int fd = memfd_create("trireme-arena", MFD_CLOEXEC);
+  if (fd < 0) throw std::runtime_error(fmt::format("arena: memfd_create failed: {}", std::strerror(errno)));
+  if (ftruncate(fd, static_cast<off_t>(window_bytes)) != 0) {
+    const int error = errno;
+    close(fd);
+    throw std::runtime_error(
+        fmt::format("arena: cannot size the window file to {} bytes: {}", window_bytes, std::strerror(error)));
+  }
+  return fd;
+}
+
+window map_window(int fd, int number, std::size_t window_bytes, bool own) {
+  if (number < 0 || number >= most_windows)
+    throw std::runtime_error(fmt::format("arena: window {} asked for; a host has windows 0..{} (one per process)",
+                                         number, most_windows - 1));
+  const std::uintptr_t place = base_address + static_cast<std::size_t>(number) * window_bytes;
+  void* const address = mmap(reinterpret_cast<void*>(place), window_bytes, PROT_READ | PROT_WRITE,
+                             MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, fd, 0);
+  if (address == MAP_FAILED || reinterpret_cast<std::uintptr_t>(address) != place) {
+    const int error = address == MAP_FAILED ? errno : EEXIST;
+    if (address != MAP_FAILED) munmap(address, window_bytes);
+    if (error == ENOMEM)
+      throw std::runtime_error(
+          fmt::format("arena: cannot map {} MiB of address space at {:#x}: {} (a limit such as 'ulimit -v' forbids it; "
+                      "raise it or choose a smaller --tri-arena-window-bytes)",
+                      window_bytes >> 20, place, std::strerror(error)));
+    throw std::runtime_error(fmt::format("arena: cannot map a window of {} MiB at {:#x}: {}; there lies: {}",
+                                         window_bytes >> 20, place, std::strerror(error),
+                                         what_lies_at(place, place + window_bytes)));
+  }
+  if (!own) madvise(address, window_bytes, MADV_DONTDUMP);
+  return {static_cast<std::byte*>(address), window_bytes};
+}
+
+void install_fork_guard(std::vector<int> fds, std::size_t window_bytes) {
+  const bool first_time = guarded_window_bytes == 0;
+  guarded_files = std::move(fds);
+  guarded_window_bytes = window_bytes;
+  if (first_time) pthread_atfork(nullptr, nullptr, &make_windows_private);
+}
+
+bool in_forked_child() { return forked_child; }
+
+}  // namespace tri::arena

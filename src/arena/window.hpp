@@ -1,0 +1,52 @@
+// Windows: the shared memory of the host. Every process makes one memfd and every process of the host maps all of them,
+// each at the same address everywhere, so a pointer into the arena means the same in every process. Nothing has a name
+// in a file system: when the last process is gone, so is the memory.
+//
+// The base addresses were chosen by trial (see docs/decisions/0001-arena-addresses.md): the thread sanitizer owns
+// most of the address space and leaves 0x7e8000000000 to us; everything else takes 0x200000000000.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "host/sanitizer.hpp"
+
+namespace tri::arena {
+
+inline constexpr std::uintptr_t base_address = host::under_thread_sanitizer ? 0x7e8000000000 : 0x200000000000;
+inline constexpr int most_windows = host::under_thread_sanitizer ? 64 : 512;
+inline constexpr int most_local_pes = 256;  ///< PEs of one process
+
+/// The arena has no room left for a request; the message says how much was asked, used and allowed.
+struct arena_exhausted : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// One mapped window. The owner maps its own, attachers those of their peers.
+struct window {
+  std::byte* address = nullptr;
+  std::size_t bytes = 0;
+};
+
+/// Makes the sparse memory file of one window (no memory is committed). The caller owns the descriptor.
+int create_window_file(std::size_t window_bytes);
+
+/// Maps the file at the fixed place of window `number`. Throws when the place is taken, naming what lies there.
+/// Windows of peers are left out of core dumps.
+window map_window(int fd, int number, std::size_t window_bytes, bool own);
+
+/// In a child that was forked and goes on without exec, makes every window a private copy-on-write view: the child can
+/// read what was there, never disturb the parent. Registered once by the runtime; `in_forked_child` tells.
+void install_fork_guard(std::vector<int> fds, std::size_t window_bytes);
+bool in_forked_child();
+
+/// Whether `address` lies in any window of the arena (mapped or not).
+inline bool in_arena(const void* address, std::size_t window_bytes) {
+  const auto offset = reinterpret_cast<std::uintptr_t>(address) - base_address;
+  return offset < window_bytes * static_cast<std::size_t>(most_windows);
+}
+
+}  // namespace tri::arena

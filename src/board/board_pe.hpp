@@ -1,0 +1,178 @@
+// What one PE does with the board: post a task, take part in it, help others, finish. All calls by the PE's own thread;
+// inside an operation they may be called again (nested tasks), up to slots_per_pe unfinished tasks per PE.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "board/board_view.hpp"
+#include "board/cpu.hpp"
+#include "board/progress_pe.hpp"
+#include "board/task_portion.hpp"
+
+namespace tri::board {
+
+// A posted task, for its poster. Outdated handles are recognised by the generation.
+struct task_handle {
+  std::uint32_t slot = ~std::uint32_t{0};  // of the host
+  std::uint64_t generation = 0;
+  explicit operator bool() const { return slot != ~std::uint32_t{0}; }
+};
+
+struct post_result {
+  task_handle handle;  // none: every slot of this PE is taken, nothing was posted
+  std::uint32_t useful_helpers =
+      0;  // how many other PEs could find a chunk; whether to wake them is the caller's policy
+};
+
+class board_pe {
+ public:
+  board_pe(const board_view& view, std::uint32_t pe, std::span<const std::uint32_t> order);
+
+  std::uint32_t pe() const { return pe_; }
+  std::uint32_t process() const { return static_cast<std::uint32_t>(process_); }
+  std::span<const std::uint32_t> order() const { return *order_; }
+  progress_pe& progress() { return progress_; }
+
+  // True when somebody has open work that this PE may run: two reads of lines that nobody writes while there is none.
+  // A PE that is about to sleep announces that with a seq_cst read-modify-write first, and then calls this.
+  bool has_work() const { return host_tasks_.any() || process_tasks_.any(); }
+
+  // Opens the task for everybody it is meant for and returns at once. Every handle must be given to finish().
+  // Throws std::invalid_argument, with nothing posted.
+  post_result post(const task_spec& spec);
+
+  // The poster's own range (if it is a participant), no stealing. Returns the chunks it ran.
+  std::uint32_t run_own(task_handle handle);
+
+  // All chunks have run and their effects are visible to the caller.
+  bool finished(task_handle handle) const;
+
+  // Runs what is left: the own range, then the back of the others'. Afterwards every chunk is at least claimed.
+  std::uint32_t run_rest(task_handle handle);
+
+  // Completes the task: run_rest, then `wait()` until the others have finished their last chunks. Gives the slot back.
+  // `wait` may do anything a PE does, helping and posting included.
+  template <class Wait>
+  void finish(task_handle handle, Wait&& wait) {
+    if (!finished(handle)) run_rest(handle);
+    while (!finished(handle)) wait();
+    give_back(handle);
+  }
+  void finish(task_handle handle) { finish(handle, cpu_relax); }
+
+  // post and finish in one. With one chunk, or no slot free, the caller runs all of it in place.
+  template <class Wait>
+  void run(const task_spec& spec, Wait&& wait) {
+    const post_result posted = post_if_divisible(spec);
+    if (posted.handle) {
+      finish(posted.handle, wait);
+    } else {
+      run_in_place(spec);
+    }
+  }
+  void run(const task_spec& spec) { run(spec, cpu_relax); }
+
+  // Enters the nearest open task that has work and runs chunks of it as long as there are any and `again()` is true,
+  // asked after every claim. Returns the number of chunks run; 0 when there was nothing to do. Never waits.
+  template <class Again>
+  std::uint32_t help(Again&& again) {
+    if (!has_work()) return 0;
+    if (const std::uint32_t chunks = help_in(host_tasks_, again); chunks > 0) return chunks;
+    return help_in(process_tasks_, again);
+  }
+  std::uint32_t help() {
+    return help([] { return true; });
+  }
+
+ private:
+  host_words& words_of(std::int32_t process) { return process == any_process ? host_tasks_ : process_tasks_; }
+  task_slot& slot_of(task_handle handle) const;  // throws std::logic_error when it is not an unfinished task of this PE
+  task_slot* find_slot(const task_spec& spec);
+  void fill(task_slot& slot, std::uint32_t index, const task_spec& spec, std::uint32_t chunks);
+  void check(const task_spec& spec) const;
+  post_result post_checked(const task_spec& spec, std::uint32_t chunks);
+  post_result post_if_divisible(const task_spec& spec);
+  void run_in_place(const task_spec& spec);
+  void give_back(task_handle handle);
+  open_task opened(const task_slot& slot, std::uint32_t index) const {
+    return {slot, view_.ranges_of_slot(index), view_.operations->chunks.find(slot.operation)};
+  }
+
+  template <class Again>
+  std::uint32_t help_in(host_words& words, Again& again) {
+    if (!words.any()) return 0;
+    if (words.word_count() == 1) {  // the usual case, one task open: no search
+      const std::uint64_t only = words.word(0);
+      if (std::has_single_bit(only)) return help_slot(static_cast<std::uint32_t>(std::countr_zero(only)), again);
+    }
+    if (const std::uint32_t chunks = help_pe(words, pe_, again); chunks > 0) return chunks;
+    for (const std::uint32_t victim : *order_) {
+      if (const std::uint32_t chunks = help_pe(words, victim, again); chunks > 0) return chunks;
+    }
+    return 0;
+  }
+
+  template <class Again>
+  std::uint32_t help_pe(const host_words& words, std::uint32_t victim, Again& again) {
+    std::uint32_t bits = words.bits(victim * slots_per_pe, slots_per_pe);
+    for (; bits != 0; bits &= bits - 1) {
+      const std::uint32_t slot = victim * slots_per_pe + static_cast<std::uint32_t>(std::countr_zero(bits));
+      if (const std::uint32_t chunks = help_slot(slot, again); chunks > 0) return chunks;
+    }
+    return 0;
+  }
+
+  // Between announce and leave the slot is the same task; before and after nothing of it is used.
+  template <class Again>
+  std::uint32_t help_slot(std::uint32_t index, Again& again) {
+    task_slot& slot = view_.slots()[index];
+    prefetch_to_write(&view_.ranges_of_slot(index)[pe_]);
+    __builtin_prefetch(slot.arguments);
+    if (!announce_in_slot(slot.state)) {
+      withdraw_from_slot(slot.state);
+      return 0;
+    }
+    help_result done;
+    if (slot.process == any_process || slot.process == process_) {
+      const open_task task = opened(slot, index);
+      if (task.operation != nullptr) {  // a process may have attached before it knew the operation: others will run it
+        done = help_task(task, slot.state, again);
+        if (done.exhausted) words_of(slot.process).clear(index);
+      }
+    }
+    leave_slot(slot.state, done.unreported);
+    return done.chunks;
+  }
+
+  struct help_result {
+    std::uint32_t chunks = 0;
+    std::uint32_t unreported = 0;
+    bool exhausted = false;
+  };
+
+  // Reports the own range before looking for more: the look costs a cache line per participant, and in a balanced loop
+  // the poster waits for nothing but this report.
+  template <class Again>
+  help_result help_task(const open_task& task, host_word& state, Again& again) {
+    const portion own = run_own_range(task, pe_, again);
+    if (!own.exhausted) return {own.chunks, own.chunks, false};
+    if (own.chunks > 0) report_in_slot(state, own.chunks);
+    const portion stolen = steal_ranges(task, pe_, *order_, again);
+    return {own.chunks + stolen.chunks, stolen.chunks, stolen.exhausted};
+  }
+
+  board_view view_;
+  std::uint32_t pe_;
+  std::int32_t process_;
+  std::uint32_t process_pes_;                                // PEs of this process
+  std::unique_ptr<const std::vector<std::uint32_t>> order_;  // its address stays when this object moves
+  host_words host_tasks_;
+  host_words process_tasks_;
+  progress_pe progress_;
+};
+
+}  // namespace tri::board

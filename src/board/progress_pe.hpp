@@ -1,0 +1,58 @@
+// One PE's side of the progress entries: offers its own, exposes it while it computes, and runs those of others.
+// All calls by the PE's own thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "board/board_view.hpp"
+#include "board/cpu.hpp"
+
+namespace tri::board {
+
+class progress_pe {
+ public:
+  progress_pe(const board_view& view, std::uint32_t pe, std::span<const std::uint32_t> order);
+
+  // What others may call on behalf of this PE. Waits while somebody is in the entry (at most one call of the
+  // operation). Throws std::invalid_argument for an unknown operation or a process this PE does not belong to.
+  void offer(operation_id operation, const std::array<std::uint64_t, argument_words>& arguments,
+             std::int32_t process = any_process);
+  // Takes it back; nobody is in the entry afterwards.
+  void withdraw();
+
+  // Tells the others that there is something to do and that this PE does not look after it for now, or no longer.
+  // Without an offer there is nothing to expose: throws std::logic_error.
+  void expose();
+  void hide() { words_of(exposed_to_).clear(pe_); }
+
+  // Exclusive right to this PE's communication state; never waits. Re-entrant for whoever holds it.
+  bool try_hold(std::uint32_t owner) { return try_claim(view_.entries()[owner], pe_); }
+  void release(std::uint32_t owner) { release_claim(view_.entries()[owner]); }
+
+  // True when some PE has exposed its entry: two reads of lines that nobody writes meanwhile.
+  bool any_exposed() const { return host_.any() || process_words_.any(); }
+
+  // Runs the entry of the nearest exposed PE that is free; true if the operation did something.
+  bool help() { return any_exposed() && (help_in(host_) || help_in(process_words_)); }
+
+ private:
+  host_words& words_of(std::int32_t process) { return process == any_process ? host_ : process_words_; }
+  bool help_in(host_words& words);
+  bool run_entry(std::uint32_t owner);
+  void hold_own() {
+    while (!try_hold(pe_)) cpu_relax();
+  }
+
+  board_view view_;
+  std::uint32_t pe_;
+  std::int32_t process_;
+  std::int32_t exposed_to_ = any_process;
+  bool offered_ = false;
+  std::span<const std::uint32_t> order_;
+  host_words host_;
+  host_words process_words_;
+};
+
+}  // namespace tri::board

@@ -1,0 +1,48 @@
+#include "host/clock.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace tri::host {
+namespace {
+
+struct clock_pair {
+  std::uint64_t tick;
+  std::int64_t ns;
+};
+
+// Both clocks at one moment: of several tries the one with the shortest bracket, so that a preemption between the two
+// reads does not count.
+clock_pair read_both() {
+  clock_pair best{};
+  std::uint64_t shortest = std::numeric_limits<std::uint64_t>::max();
+  for (int i = 0; i < 16; ++i) {
+    const std::uint64_t before = ticks();
+    const std::int64_t ns = now_ns();
+    const std::uint64_t bracket = ticks() - before;
+    if (bracket < shortest) {
+      shortest = bracket;
+      best = {before + bracket / 2, ns};
+    }
+  }
+  return best;
+}
+
+double calibrate() {
+  constexpr std::int64_t calibration_ns = 5'000'000;
+  const clock_pair begin = read_both();
+  while (now_ns() - begin.ns < calibration_ns) {
+  }
+  const clock_pair end = read_both();
+  return static_cast<double>(end.ns - begin.ns) /
+         static_cast<double>(std::max<std::uint64_t>(end.tick - begin.tick, 1));
+}
+
+}  // namespace
+
+double ns_per_tick() {
+  static const double value = calibrate();
+  return value;
+}
+
+}  // namespace tri::host

@@ -1,0 +1,24 @@
+// The one table of tunables. A row is a line: ROW(type, name, default, unit, allowed values, help).
+// The members of tri::host::configuration, the environment variables TRIREME_<NAME>, the options --tri-<name>, their
+// checks, their help and the suggestions for misspelt names all come from here. Included by configuration.hpp.
+// A macro over the rows, because only that gives plain typed members and one line for a row at the same time.
+#pragma once
+
+// clang-format off
+#define TRIREME_TUNABLES(ROW) \
+  ROW(int,            pes,                0,                            "PEs",     between(0, 4096),                "PEs (scheduler threads) of each process; 0 = the cores this process may use, divided by the processes of the machine") \
+  ROW(std::string,    affinity,           "auto",                       "",        anything("auto, none or a list of CPUs such as 0,2-5:2"), "core of each PE: auto = one core per PE, none = no pinning, or a list of CPUs; entry i is for PE i of the host") \
+  ROW(queue_kind,     queue,              queue_kind::mpsc,             "",        one_of("mpsc|locked|spsc"),      "queue into a PE: many producers lock-free, with a lock, or one ring for each pair of PEs") \
+  ROW(int,            inbox_cells,        1024,                         "cells",   power_of_two_between(16, 65536), "messages that the inbox of a PE holds before senders must wait") \
+  ROW(int,            node_queue_cells,   4096,                         "cells",   power_of_two_between(16, 65536), "messages that the queue of a process holds before senders must wait") \
+  ROW(std::size_t,    arena_window_bytes, default_arena_window_bytes,   "bytes",   power_of_two_between(1 << 20, 1ull << 40), "address space that each process has for shared memory; nothing is committed") \
+  ROW(std::size_t,    arena_limit_bytes,  0,                            "bytes",   anything("a size; 0 = automatic"), "shared memory that a process may really use; 0 = as much as the machine and the container allow") \
+  ROW(allocator_kind, allocator,          allocator_kind::caches,       "",        one_of("caches|locked"),         "message blocks: caches = size classes of each PE, locked = one heap with a lock") \
+  ROW(idle_policy,    idle,               idle_policy::automatic,       "",        one_of("auto|spin|yield|sleep"), "what a PE without work does: auto = spin a little, yield, then sleep until a message arrives") \
+  ROW(int,            idle_spin_us,       200,                          "us",      between(0, 1000000),             "how long idle=auto spins before it yields") \
+  ROW(int,            hosts,              1,                            "hosts",   between(1, 1024),                "pretend hosts: the processes are split into this many blocks that share no memory with each other") \
+  ROW(std::string,    topology,           "auto",                       "",        anything("auto, the path of an hwloc XML file or synthetic:<description>"), "the machine to plan for: auto = this one") \
+  ROW(double,         stall_report_s,     5,                            "s",       at_least(0),                     "seconds without any progress while a result is awaited after which the job ends with a report; 0 = never") \
+  ROW(bool,           counters,           false,                        "",        on_or_off(),                     "print the counters of every PE at the end") \
+  ROW(bool,           footprint,          false,                        "",        on_or_off(),                     "print what memory was used for at the end")
+// clang-format on

@@ -1,0 +1,28 @@
+// Starts the processes of a job on this machine, lets them find each other (README.md), watches them, and ends the job
+// when one of them fails. What to do is decided by job_monitor; here is the I/O. The calling process becomes the
+// launcher: one thread, it reaps all its children and blocks the signals that it handles while launch() runs.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tri::host {
+
+struct launch_options {
+  int processes = 1;
+  std::vector<std::string> command;                              // program and its arguments
+  std::vector<std::pair<std::string, std::string>> environment;  // added to the inherited one
+  bool label = false;                                            // lines of output get the number of their process
+  double timeout_s = 0;                                          // 0 = none
+};
+
+inline constexpr int most_launched_processes = 4096;
+
+// Runs the job to its end and returns its exit status: the first one in rank order that is not 0; 128 + the signal that
+// ended a process (or the launcher); 1 after job::fail() and mismatches; 124 after a timeout. Afterwards no process of
+// the job exists. Throws start_error when a program cannot be started, std::system_error when the system refuses a
+// resource.
+int launch(const launch_options& options);
+
+}  // namespace tri::host

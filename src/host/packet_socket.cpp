@@ -1,0 +1,154 @@
+#include "host/packet_socket.hpp"
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+#include <system_error>
+
+namespace tri::host {
+namespace {
+
+[[noreturn]] void fail(const std::string& what) { throw std::system_error(errno, std::generic_category(), what); }
+
+struct address {
+  sockaddr_un name{};
+  socklen_t bytes = 0;
+};
+
+address abstract_address(const std::string& name) {
+  address made;
+  made.name.sun_family = AF_UNIX;
+  if (name.empty() || name.size() + 1 > sizeof made.name.sun_path) {
+    throw std::invalid_argument(
+        fmt::format("'{}' cannot name a socket: 1 .. {} characters", name, sizeof made.name.sun_path - 1));
+  }
+  std::memcpy(made.name.sun_path + 1, name.data(), name.size());  // the leading zero byte makes it abstract
+  made.bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  return made;
+}
+
+unique_fd open_socket(int flags) {
+  unique_fd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0));
+  if (!fd) fail("cannot open a Unix socket");
+  return fd;
+}
+
+struct control_buffer {
+  alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(int) * most_packet_fds)> bytes{};
+};
+
+ucred credentials(int fd) {
+  ucred who{};
+  socklen_t length = sizeof who;
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &length) != 0)
+    fail("cannot read who is at the other end of a socket");
+  return who;
+}
+
+std::vector<unique_fd> take_fds(msghdr& message) {
+  std::vector<unique_fd> fds;
+  for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr; part = CMSG_NXTHDR(&message, part)) {
+    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
+    const std::size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (std::size_t i = 0; i < count; ++i) {
+      int fd = -1;
+      std::memcpy(&fd, CMSG_DATA(part) + i * sizeof(int), sizeof fd);
+      fds.emplace_back(fd);
+    }
+  }
+  return fds;
+}
+
+}  // namespace
+
+packet_socket packet_socket::listen(const std::string& abstract_name) {
+  unique_fd fd = open_socket(SOCK_NONBLOCK);
+  const address where = abstract_address(abstract_name);
+  if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&where.name), where.bytes) != 0)
+    fail("cannot bind the socket @" + abstract_name);
+  if (::listen(fd.get(), 1024) != 0) fail("cannot listen on the socket @" + abstract_name);
+  return packet_socket(std::move(fd));
+}
+
+packet_socket packet_socket::connect(const std::string& abstract_name) {
+  unique_fd fd = open_socket(0);
+  const address where = abstract_address(abstract_name);
+  int result = 0;
+  do result = ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&where.name), where.bytes);
+  while (result != 0 && errno == EINTR);
+  if (result != 0) fail("cannot connect to the launcher's socket @" + abstract_name);
+  return packet_socket(std::move(fd));
+}
+
+packet_socket packet_socket::accept() {
+  const int fd = ::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC);
+  if (fd >= 0) return packet_socket(unique_fd(fd));
+  if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED) return {};
+  fail("cannot accept a connection");
+}
+
+void packet_socket::send(std::span<const std::byte> bytes, std::span<const int> fds, bool wait) const {
+  if (bytes.size() > most_packet_bytes || fds.size() > most_packet_fds)
+    throw std::length_error("a bootstrap message is too long");
+  control_buffer control;
+  iovec data{const_cast<std::byte*>(bytes.data()), bytes.size()};  // sendmsg() does not write to it
+  msghdr message{};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  if (!fds.empty()) {
+    message.msg_control = control.bytes.data();
+    message.msg_controllen = CMSG_SPACE(fds.size_bytes());
+    cmsghdr* const part = CMSG_FIRSTHDR(&message);
+    part->cmsg_level = SOL_SOCKET;
+    part->cmsg_type = SCM_RIGHTS;
+    part->cmsg_len = CMSG_LEN(fds.size_bytes());
+    std::memcpy(CMSG_DATA(part), fds.data(), fds.size_bytes());
+  }
+  ssize_t sent = 0;
+  do sent = ::sendmsg(fd_.get(), &message, MSG_NOSIGNAL | (wait ? 0 : MSG_DONTWAIT));
+  while (sent < 0 && errno == EINTR);
+  if (sent < 0) fail("cannot send a bootstrap message");
+}
+
+packet packet_socket::receive(bool wait) const {
+  control_buffer control;
+  packet received;
+  received.bytes.resize(most_packet_bytes);
+  iovec data{received.bytes.data(), received.bytes.size()};
+  msghdr message{};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = control.bytes.data();
+  message.msg_controllen = control.bytes.size();
+  ssize_t length = 0;
+  do length = ::recvmsg(fd_.get(), &message, MSG_CMSG_CLOEXEC | (wait ? 0 : MSG_DONTWAIT));
+  while (length < 0 && errno == EINTR);
+  if (length < 0 && errno == EAGAIN) {
+    received.bytes.clear();
+    return received;
+  }
+  if (length < 0 && errno != ECONNRESET) fail("cannot receive a bootstrap message");
+  received.bytes.resize(length < 0 ? 0 : static_cast<std::size_t>(length));
+  if (length <= 0) {  // we never send empty messages
+    received.what = packet::state::closed;
+    return received;
+  }
+  received.fds = take_fds(message);
+  if ((message.msg_flags & MSG_CTRUNC) != 0) {
+    throw std::length_error(
+        "file descriptors were lost in a bootstrap message: the limit of open files (ulimit -n) is too low");
+  }
+  if ((message.msg_flags & MSG_TRUNC) != 0) throw std::length_error("a bootstrap message was cut off");
+  received.what = packet::state::message;
+  return received;
+}
+
+pid_t packet_socket::peer_pid() const { return credentials(fd_.get()).pid; }
+uid_t packet_socket::peer_user() const { return credentials(fd_.get()).uid; }
+
+}  // namespace tri::host

@@ -1,0 +1,23 @@
+// Which sanitizer this file is compiled under, as constants, so that the rest of the code needs no conditional
+// compilation.
+#pragma once
+
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define TRIREME_UNDER_THREAD_SANITIZER 1
+#endif
+#endif
+#if defined(__SANITIZE_THREAD__)
+#define TRIREME_UNDER_THREAD_SANITIZER 1
+#endif
+
+namespace tri::host {
+
+#ifdef TRIREME_UNDER_THREAD_SANITIZER
+inline constexpr bool under_thread_sanitizer = true;
+#else
+inline constexpr bool under_thread_sanitizer = false;
+#endif
+
+}  // namespace tri::host
+#undef TRIREME_UNDER_THREAD_SANITIZER

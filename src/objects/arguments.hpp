@@ -1,0 +1,197 @@
+// How the arguments of an entry method travel in an envelope:
+//   - all plain and at most 32 bytes together: in the envelope itself;
+//   - otherwise, to a PE of the same process or all plain: as C++ objects in one block of the arena, moved into place;
+//   - otherwise (another process): as a cereal archive in a block.
+// The receiver moves them out; nothing is copied twice.
+#pragma once
+
+#include <cereal/archives/binary.hpp>
+#include <cereal/types/array.hpp>
+#include <cereal/types/deque.hpp>
+#include <cereal/types/list.hpp>
+#include <cereal/types/map.hpp>
+#include <cereal/types/memory.hpp>
+#include <cereal/types/optional.hpp>
+#include <cereal/types/set.hpp>
+#include <cereal/types/string.hpp>
+#include <cereal/types/tuple.hpp>
+#include <cereal/types/unordered_map.hpp>
+#include <cereal/types/unordered_set.hpp>
+#include <cereal/types/utility.hpp>
+#include <cereal/types/variant.hpp>
+#include <cereal/types/vector.hpp>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "arena/arena.hpp"
+#include "objects/archive_stream.hpp"
+#include "objects/plain_archive.hpp"
+#include "objects/type_name.hpp"
+#include "sched/pe.hpp"
+#include "trireme/buffer.hpp"
+
+namespace tri {
+
+/// A value that stays inside its process whatever its type: sending it to another process is a run-time error. The way
+/// to say so for copyable types that have no serialize function.
+template <class T>
+struct local_only {
+  T value;
+};
+
+namespace objects {
+
+template <class T>
+inline constexpr bool is_local_only = false;
+template <class T>
+inline constexpr bool is_local_only<local_only<T>> = true;
+
+template <class T>
+inline constexpr bool is_serializable = cereal::traits::is_output_serializable<T, cereal::BinaryOutputArchive>::value &&
+                                        cereal::traits::is_input_serializable<T, cereal::BinaryInputArchive>::value &&
+                                        std::is_default_constructible_v<T> && !std::is_pointer_v<T>;
+
+/// Copyable types of the user must say how they cross to another process; move-only types may stay at home.
+template <class T>
+constexpr bool may_be_argument() {
+  return is_plain<T> || is_serializable<T> || is_local_only<T> || !std::is_copy_constructible_v<T> ||
+         std::is_pointer_v<T>;
+}
+
+template <class Tuple>
+struct tuple_facts;
+template <class... T>
+struct tuple_facts<std::tuple<T...>> {
+  static constexpr bool all_plain = (is_plain<T> && ...);
+  static constexpr bool all_serializable = ((is_plain<T> || is_serializable<T>)&&...);
+  static constexpr bool fits_inline =
+      all_plain && sizeof(std::tuple<T...>) <= sched::inline_payload_bytes && alignof(std::tuple<T...>) <= 16;
+  static std::string first_stranger() {
+    std::string name;
+    ((name.empty() && !is_plain<T> && !is_serializable<T> ? void(name = type_name<T>()) : void()), ...);
+    return name;
+  }
+};
+
+template <class T>
+void serialize_value(cereal::BinaryOutputArchive& archive, const T& value) {
+  if constexpr (is_serializable<T>)
+    archive(value);
+  else
+    archive(cereal::binary_data(&value, sizeof value));
+}
+template <class T>
+void deserialize_value(cereal::BinaryInputArchive& archive, T& value) {
+  if constexpr (is_serializable<T>)
+    archive(value);
+  else
+    archive(cereal::binary_data(&value, sizeof value));
+}
+
+/// The parts of an envelope that carry the arguments; made before the place in the receiver's queue is claimed, because
+/// making it may throw and may allocate.
+struct packed_arguments {
+  alignas(16) std::byte payload[sched::inline_payload_bytes];
+  std::uint16_t bytes = 0;
+  sched::payload_kind kind = sched::payload_kind::direct;
+
+  void store(sched::envelope& message) const {
+    __builtin_memcpy(message.payload, payload, sizeof payload);
+    message.bytes = bytes;
+    message.kind = kind;
+  }
+};
+
+template <class Tuple, class... A>
+packed_arguments pack_arguments(sched::pe& here, bool same_process, bool needs_block, A&&... arguments) {
+  using facts = tuple_facts<Tuple>;
+  packed_arguments packed;
+  if constexpr (facts::fits_inline) {
+    if (!needs_block) [[likely]] {
+      new (packed.payload) Tuple(std::forward<A>(arguments)...);
+      packed.bytes = static_cast<std::uint16_t>(sizeof(Tuple));
+      if constexpr (std::tuple_size_v<Tuple> != 0) here.counters().bytes_copied.add(sizeof(Tuple));
+      return packed;
+    }
+  }
+  auto& target = *new (packed.payload) sched::block_payload{};
+  if (same_process || facts::all_plain) {
+    target.block = arena::allocate_on_pe(sizeof(Tuple));
+    target.bytes = sizeof(Tuple);
+    try {
+      new (target.block) Tuple(std::forward<A>(arguments)...);
+    } catch (...) {
+      arena::release_on_pe(target.block);
+      throw;
+    }
+    packed.kind = facts::all_plain ? sched::payload_kind::block : sched::payload_kind::objects;
+  } else if constexpr (facts::all_serializable) {
+    archive_output stream;
+    {
+      cereal::BinaryOutputArchive archive(stream);
+      const Tuple values(std::forward<A>(arguments)...);
+      std::apply([&](const auto&... value) { (serialize_value(archive, value), ...); }, values);
+    }
+    target.bytes = stream.size();
+    target.block = stream.take_block();
+    packed.kind = sched::payload_kind::serialized;
+  } else {
+    throw std::runtime_error(
+        "trireme: an argument of type " + facts::first_stranger() +
+        " cannot be sent to another process: it is neither plain data nor has it a serialize function");
+  }
+  here.counters().bytes_copied.add(target.bytes);
+  return packed;
+}
+
+/// The arguments of an arrived message; destroys them and releases their block at the end of its life.
+template <class Tuple>
+class unpacked_arguments {
+ public:
+  explicit unpacked_arguments(sched::envelope& message) {
+    using facts = tuple_facts<Tuple>;
+    if constexpr (facts::fits_inline) {
+      if (message.kind == sched::payload_kind::direct) [[likely]] {
+        values_ = std::launder(reinterpret_cast<Tuple*>(message.payload));
+        return;
+      }
+    }
+    block_ = message.block().block;
+    if (message.kind != sched::payload_kind::serialized) {
+      values_ = std::launder(static_cast<Tuple*>(block_));
+      return;
+    }
+    if constexpr (facts::all_serializable && !facts::all_plain) {
+      archive_input stream(block_, message.block().bytes);
+      cereal::BinaryInputArchive archive(stream);
+      values_ = new (&storage_) Tuple();
+      std::apply([&](auto&... value) { (deserialize_value(archive, value), ...); }, *values_);
+    }
+  }
+  ~unpacked_arguments() {
+    values_->~Tuple();
+    if (block_ != nullptr) [[unlikely]]
+      arena::release_on_pe(block_);
+  }
+  unpacked_arguments(const unpacked_arguments&) = delete;
+  unpacked_arguments& operator=(const unpacked_arguments&) = delete;
+  Tuple& values() { return *values_; }
+
+ private:
+  struct nothing {};
+  Tuple* values_ = nullptr;
+  void* block_ = nullptr;
+  union storage {
+    storage() {}
+    ~storage() {}
+    nothing empty;
+    std::conditional_t<tuple_facts<Tuple>::all_serializable && !tuple_facts<Tuple>::all_plain, Tuple, nothing> tuple;
+  } storage_;
+};
+
+}  // namespace objects
+}  // namespace tri

@@ -1,0 +1,646 @@
+#include "objects/branch.hpp"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <mutex>
+#include <new>
+#include <stdexcept>
+
+#include "objects/placement.hpp"
+#include "objects/post.hpp"
+#include "sched/runtime.hpp"
+
+namespace tri::objects {
+namespace {
+
+// Dense placement tables of this process, shared by its PEs.
+std::shared_ptr<const std::vector<pe_number>> shared_routes(const collection_facts& facts, int pes) {
+  static std::mutex lock;
+  static std::map<const collection_shared*, std::weak_ptr<const std::vector<pe_number>>> tables;
+  std::lock_guard guard(lock);
+  auto& known = tables[facts.shared];
+  if (auto table = known.lock()) return table;
+  const placement_function place = placement_of(facts.placement);
+  const std::uint64_t elements = facts.shape.elements();
+  auto table = std::make_shared<std::vector<pe_number>>(elements);
+  for (std::uint64_t number = 0; number < elements; ++number) {
+    const int pe = place(number, elements, pes, facts.shape);
+    if (pe < 0 || pe >= pes)
+      throw std::out_of_range(fmt::format("placement map: element {} was put on PE {}; there are PEs 0..{}",
+                                          describe_number(facts.shape, number), pe, pes - 1));
+    (*table)[number] = pe;
+  }
+  known = table;
+  return table;
+}
+
+location_actions& fresh(location_actions& actions) {
+  actions.clear();
+  return actions;
+}
+
+sched::envelope* copy_to_block(const sched::envelope& message) {
+  auto* const block = static_cast<sched::envelope*>(arena::allocate_on_pe(sizeof(sched::envelope)));
+  block->stamp = 0;
+  block->assign_message(message);
+  return block;
+}
+
+constexpr std::size_t history_before_pruning = 32;
+
+struct travelling_element {
+  std::uint64_t seen_broadcasts;
+  std::uint64_t contributions;
+  std::uint64_t address;  // same process: the object itself
+};
+
+void element_deliver(sched::pe& here, sched::envelope& message);
+void control_deliver(sched::pe& here, sched::envelope& message);
+void acknowledge_deliver(sched::pe& here, sched::envelope& message);
+void death_deliver(sched::pe& here, sched::envelope& message);
+const std::uint32_t death_handler = sched::register_handler(&death_deliver, "element deleted");
+const std::uint32_t acknowledge_handler = sched::register_handler(&acknowledge_deliver, "element arrival acknowledged");
+
+}  // namespace
+
+const std::uint32_t element_handler = sched::register_handler(&element_deliver, "element migrates");
+const std::uint32_t control_handler = sched::register_handler(&control_deliver, "element location control");
+
+construction& current_construction() {
+  static thread_local construction now{};
+  return now;
+}
+
+collection_shared* collection_shared::make(int pes) {
+  auto* const made = new (arena::allocate(sizeof(collection_shared))) collection_shared;
+  made->floors = static_cast<floor_line*>(arena::allocate(static_cast<std::size_t>(pes) * sizeof(floor_line)));
+  for (int pe = 0; pe < pes; ++pe) new (made->floors + pe) floor_line;
+  return made;
+}
+
+branch::branch(pe_objects& objects, const collection_facts& facts, std::string name)
+    : objects_(objects),
+      here_(objects.here),
+      facts_(facts),
+      name_(std::move(name)),
+      location_(objects.here.number(), facts.shape.dense ? population::dense : population::sparse,
+                [this](std::uint64_t number) { return home_of(number); }) {
+  if (facts_.shape.dense) {
+    initial_routes_ = shared_routes(facts_, here_.job().pes());
+    routes_ = initial_routes_->data();
+    dense_.resize(facts_.shape.elements(), nullptr);
+  }
+}
+
+branch::~branch() {
+  for (element_base* const element : local_) end(*element);
+  for (element_base* const element : local_)
+    if (!dense_.empty()) delete element;
+  for (auto& kept : history_) kept.operations.drop(kept.message);
+}
+
+std::string branch::describe(std::uint64_t number) const { return name_ + describe_number(facts_.shape, number); }
+
+pe_number branch::home_of(std::uint64_t number) const {
+  if (initial_routes_ != nullptr) return (*initial_routes_)[number];
+  return placement_of(facts_.placement)(number, 0, here_.job().pes(), facts_.shape);
+}
+
+pe_number branch::route_slowly(std::uint64_t number) const { return location_.fast_route(number); }
+
+// ---- elements
+
+void branch::install(std::unique_ptr<element_base> element) {
+  element_base* const raw = element.get();
+  const std::uint64_t number = raw->number_;
+  raw->home_ = this;
+  if (!dense_.empty())
+    dense_[number] = element.release();
+  else
+    sparse_[number] = std::move(element);
+  raw->place_ = local_.size();
+  local_.push_back(raw);
+  ++levels_[raw->contributions_];
+}
+
+std::unique_ptr<element_base> branch::remove(std::uint64_t number) {
+  element_base* const raw = find(number);
+  std::unique_ptr<element_base> element;
+  if (!dense_.empty()) {
+    element.reset(raw);
+    dense_[number] = nullptr;
+  } else {
+    element = std::move(sparse_[number]);
+    sparse_.erase(number);
+  }
+  local_[raw->place_] = local_.back();
+  local_[raw->place_]->place_ = raw->place_;
+  local_.pop_back();
+  leave_level(raw->contributions_);
+  return element;
+}
+
+// Coroutines first: they use the members of the element's own class, which end before those of its base.
+void branch::end(element_base& element) {
+  element.coroutines_.destroy_all();
+  if (!element.has_mailbox()) return;
+  for (auto& kept : element.mailbox().take_messages())
+    sched::handler_table()[kept.message.handler].drop(here_, kept.message);
+}
+
+std::unique_ptr<element_base> branch::construct(std::uint64_t number, const constructor& make) {
+  current_construction() = {this, number, nullptr};
+  try {
+    return make();
+  } catch (const std::exception& error) {
+    here_.job().fail(fmt::format("an exception left the constructor of {} on PE {}: {}", describe(number),
+                                 here_.number(), error.what()));
+  }
+}
+
+void branch::create_initial(const constructor& make) {
+  for (std::uint64_t number = 0; number < dense_.size(); ++number) {
+    if (routes_[number] != here_.number()) continue;
+    install(construct(number, make));
+    ++births_;
+  }
+}
+
+void branch::insert(std::uint64_t number, constructor make) {
+  if (facts_.shape.dense)
+    throw std::logic_error(
+        fmt::format("{}: elements of a dense array exist from the beginning and cannot be inserted", describe(number)));
+  if (!pending_inserts_.emplace(number, std::move(make)).second)
+    throw std::logic_error(fmt::format("{}: is being inserted already", describe(number)));
+  location_actions actions;
+  if (!location_.insert(number, fresh(actions))) {
+    pending_inserts_.erase(number);
+    throw std::logic_error(fmt::format("{}: an element with this index exists already", describe(number)));
+  }
+  carry_out(number, actions);
+}
+
+void branch::finish_insert(std::uint64_t number) {
+  const constructor make = std::move(pending_inserts_.extract(number).mapped());
+  method_scope scope(objects_);
+  auto made = construct(number, make);
+  made->ready_ = location_.is_local_ready(number);
+  install(std::move(made));
+  ++births_;
+  // relaxed: read for contributions, which the user orders after the insertion by messages
+  facts_.shared->births.fetch_add(1, std::memory_order_relaxed);
+}
+
+void branch::erase(element_base& element) {
+  objects_.defer([this, number = element.number()] {
+    if (find(number) == nullptr) return;  // asked for twice
+    location_actions actions;
+    if (!location_.erase(number, actions))
+      throw std::logic_error(fmt::format("{}: cannot be deleted now", describe(number)));
+    const std::unique_ptr<element_base> erased = remove(number);
+    // An element that came from a PE further on has had broadcasts that are still to come here: for those it was alive.
+    if (erased->seen_broadcasts_ > delivered_)
+      ++late_deaths_[erased->seen_broadcasts_];
+    else
+      ++deaths_;
+    if (facts_.id != 0) {  // single objects have no contributions
+      const std::uint64_t first_missing = erased->contributions_;
+      post_packed(here_, contribution_root_pe(), death_handler, facts_.id, first_missing,
+                  pack_arguments<std::tuple<>>(here_, true, false));
+    }
+    end(*erased);
+    flush_contributions();  // the others may have waited for it
+    carry_out(number, actions);
+  });
+}
+
+void branch::migrate(element_base& element, int to) {
+  if (facts_.one_per_pe)
+    throw std::logic_error(fmt::format("{}: members of a group stay on their PE", element.describe()));
+  if (to < 0 || to >= here_.job().pes())
+    throw std::out_of_range(fmt::format("{}: asked to migrate to PE {}; there are PEs 0..{}", element.describe(), to,
+                                        here_.job().pes() - 1));
+  const element_type& type = element_type_of(element.type());
+  if (!here_.is_in_this_process(to) && (type.save == nullptr || type.load == nullptr))
+    throw std::logic_error(fmt::format(
+        "{}: cannot migrate to another process: its class needs a default constructor and a serialize function",
+        element.describe()));
+  objects_.defer([this, number = element.number(), to] {
+    if (find(number) == nullptr) return;
+    location_actions actions;
+    if (location_.migrate(number, to, actions)) carry_out(number, actions);
+  });
+}
+
+// ---- messages
+
+void branch::send_slowly(const sched::envelope& message) {
+  here_.counters().sent.add();
+  sched::envelope* const block = copy_to_block(message);
+  here_.counters().held.add();
+  block->source = static_cast<std::uint32_t>(here_.number());
+  location_actions actions;
+  location_.on_send(message.element, reinterpret_cast<message_ref>(block), actions);
+  carry_out(message.element, actions);
+}
+
+void branch::arrived_elsewhere(sched::envelope& message) {
+  here_.counters().sent.add();  // this delivery ends; the message itself goes on
+  sched::envelope* const block = copy_to_block(message);
+  here_.counters().held.add();
+  location_actions actions;
+  location_.on_arrival(message.element, static_cast<pe_number>(message.source), reinterpret_cast<message_ref>(block),
+                       (message.flags & sched::envelope::is_backlog) != 0, actions);
+  carry_out(message.element, actions);
+}
+
+void branch::control_arrived(std::uint64_t number, int from, const location_control& control) {
+  location_actions actions;
+  location_.on_control(number, from, control, actions);
+  carry_out(number, actions);
+}
+
+void branch::run_now(sched::envelope& message) {
+  const auto& row = sched::handler_table()[message.handler];
+  row.run(here_, message);
+  here_.counters().processed.add();
+}
+
+void branch::send_control(int to, std::uint64_t number, const location_control& control) {
+  post_packed(here_, to, control_handler, facts_.id, number,
+              pack_arguments<std::tuple<location_control>>(here_, true, false, control));
+}
+
+// All actions first, then the messages that were delivered: a method that runs may send to the same element, and the
+// protocol wants its earlier actions carried out by then. Messages that were delivered to an element that leaves in the
+// same breath travel with it.
+void branch::carry_out(std::uint64_t number, location_actions& actions) {
+  std::vector<sched::envelope*> delivered;
+  for (const location_action& action : actions) {
+    auto* const block = reinterpret_cast<sched::envelope*>(action.message);
+    if (block != nullptr) here_.counters().released.add();  // deliver, send and dead_letter give a message back
+    switch (action.kind) {
+      case location_action_kind::deliver:
+        delivered.push_back(block);
+        break;
+      case location_action_kind::send: {
+        if (block->kind == sched::payload_kind::objects && !here_.is_in_this_process(action.peer)) {
+          const auto& row = sched::handler_table()[block->handler];
+          if (row.make_portable == nullptr)
+            throw std::logic_error("trireme: a message '" + row.name + "' cannot be sent on to another process");
+          row.make_portable(here_, *block);
+        }
+        block->flags = static_cast<std::uint8_t>((block->flags & ~sched::envelope::is_backlog) |
+                                                 (action.backlog ? sched::envelope::is_backlog : 0));
+        here_.send(action.peer, [&](sched::envelope& place) {
+          const std::uint32_t hop = place.source;
+          place.assign_message(*block);
+          place.source = hop;
+        });
+        here_.counters().forwarded.add();
+        here_.counters().processed.add();
+        arena::release_on_pe(block);
+        break;
+      }
+      case location_action_kind::control:
+        send_control(action.peer, number, action.control);
+        break;
+      case location_action_kind::depart:
+        for (sched::envelope* const waiting : std::exchange(delivered, {})) {
+          find(number)->undelivered_.push_back(*waiting);
+          arena::release_on_pe(waiting);
+        }
+        depart(number, action.peer);
+        break;
+      case location_action_kind::inserted:
+        finish_insert(number);
+        break;
+      case location_action_kind::insert_refused:
+        pending_inserts_.erase(number);
+        here_.job().fail(fmt::format("{}: inserted, but an element with this index exists already", describe(number)));
+      case location_action_kind::dead_letter:
+        here_.job().fail(fmt::format("a message '{}' from PE {} reached {}, which was deleted",
+                                     sched::handler_table()[block->handler].name, block->source, describe(number)));
+      case location_action_kind::route_changed:
+        if (facts_.shape.dense) {
+          if (own_routes_.empty()) own_routes_ = *initial_routes_;
+          own_routes_[number] = action.peer;
+          routes_ = own_routes_.data();
+        }
+        if (element_base* const element = find(number)) element->ready_ = action.peer == here_.number();
+        break;
+    }
+  }
+  for (sched::envelope* const message : delivered) {
+    if (objects_.method_depth > 0) {  // asked for by a running method: that must end first
+      here_.send(here_.number(), [&](sched::envelope& place) { place.assign_message(*message); });
+      here_.counters().processed.add();
+    } else {
+      run_delivered(*message);
+    }
+    arena::release_on_pe(message);
+  }
+}
+
+// The protocol says that this message's turn has come, even if others still have to wait.
+void branch::run_delivered(sched::envelope& message) {
+  message.flags &= static_cast<std::uint8_t>(~sched::envelope::is_backlog);
+  const std::uint64_t number = message.element;
+  element_base* const element = find(number);
+  const bool ready = element != nullptr && std::exchange(element->ready_, true);
+  run_now(message);
+  if (element_base* const still = find(number); still != nullptr && still == element) still->ready_ = ready;
+}
+
+// ---- migration
+
+void branch::depart(std::uint64_t number, int to) {
+  element_base& element = *find(number);
+  if (element.waits_for_results())
+    here_.job().fail(
+        fmt::format("{}: asked to migrate while one of its coroutines waits for a future, which is tied to its PE",
+                    element.describe()));
+  const bool same_process = here_.is_in_this_process(to);
+  if (!same_process && element.coroutines_.count() != 0)
+    here_.job().fail(
+        fmt::format("{}: asked to migrate to another process while one of its coroutines is suspended; a coroutine "
+                    "cannot be serialised",
+                    element.describe()));
+  here_.counters().migrations.add();
+  const std::uint64_t seen = std::max(delivered_, element.seen_broadcasts_);
+  travelling_.emplace(seen, to);
+  publish_floor();
+  std::unique_ptr<element_base> leaving = remove(number);
+  travelling_element facts{seen, leaving->contributions_, 0};
+  packed_arguments packed;
+  if (same_process) {
+    facts.address =
+        reinterpret_cast<std::uint64_t>(leaving.release());  // its undelivered messages and mailbox go along
+    packed = pack_arguments<std::tuple<travelling_element>>(here_, true, false, facts);
+  } else {
+    archive_output stream;
+    {
+      cereal::BinaryOutputArchive archive(stream);
+      archive(facts.seen_broadcasts, facts.contributions, leaving->type());
+      const std::uint64_t kept = leaving->has_mailbox() ? leaving->mailbox().kept_messages() : 0;
+      archive(kept);
+      if (kept != 0)
+        for (auto message : leaving->mailbox().take_messages()) {
+          if (message.message.kind == sched::payload_kind::objects)
+            sched::handler_table()[message.message.handler].make_portable(here_, message.message);
+          archive(message.reference, cereal::binary_data(&message.message, sizeof message.message));
+        }
+      const std::uint64_t undelivered = leaving->undelivered_.size();
+      archive(undelivered);
+      for (auto& message : leaving->undelivered_) {
+        if (message.kind == sched::payload_kind::objects)
+          sched::handler_table()[message.handler].make_portable(here_, message);
+        archive(cereal::binary_data(&message, sizeof message));
+      }
+      element_type_of(leaving->type()).save(*leaving, archive);
+    }
+    auto& payload = *new (packed.payload) sched::block_payload{};
+    payload.bytes = stream.size();
+    payload.block = stream.take_block();
+    packed.kind = sched::payload_kind::serialized;
+    here_.counters().bytes_copied.add(payload.bytes);
+  }
+  post_packed(here_, to, element_handler, facts_.id, number, packed);
+  // Messages of this PE to the element that still wait in its own queue go the same way now, before any later one.
+  here_.extract_own(
+      [&](sched::envelope& waiting) {
+        return waiting.collection == facts_.id && waiting.element == number &&
+               sched::handler_table()[waiting.handler].make_portable != nullptr;
+      },
+      [&](sched::envelope& waiting) {
+        if (waiting.kind == sched::payload_kind::objects && !same_process)
+          sched::handler_table()[waiting.handler].make_portable(here_, waiting);
+        here_.send(to, [&](sched::envelope& place) {
+          const std::uint32_t hop = place.source;
+          place.assign_message(waiting);
+          place.source = hop;
+        });
+      });
+  flush_contributions();
+}
+
+void branch::element_arrived(std::uint64_t number, int from, std::unique_ptr<element_base> element, std::uint64_t seen,
+                             std::uint64_t contributions) {
+  element->contributions_ = contributions;
+  element_base& arrived = *element;
+  arrived.ready_ = false;
+  arrived.seen_broadcasts_ = seen;
+  install(std::move(element));
+  post_packed(here_, from, acknowledge_handler, facts_.id, seen, pack_arguments<std::tuple<>>(here_, true, false));
+  location_actions actions;
+  location_.on_element_arrived(number, from, actions);
+  {
+    method_scope scope(objects_);
+    if (const auto on_migrated = element_type_of(arrived.type()).on_migrated) on_migrated(arrived);
+    catch_up(arrived, seen);
+  }
+  for (sched::envelope& message : std::exchange(arrived.undelivered_, {}))
+    if (find(number) != nullptr) run_delivered(message);
+  carry_out(number, actions);
+  if (element_base* const here_now = find(number)) here_now->ready_ = location_.is_local_ready(number);
+}
+
+void branch::arrival_acknowledged(std::uint64_t seen) {
+  travelling_.erase(travelling_.find(seen));
+  publish_floor();
+}
+
+// ---- broadcasts
+
+void branch::broadcast_arrived(sched::envelope& message, const broadcast_operations& operations) {
+  if (message.element != delivered_) {
+    early_.emplace(message.element, kept_broadcast{message, operations});
+    return;
+  }
+  deliver_broadcast(message, operations);
+  while (!early_.empty() && early_.begin()->first == delivered_) {
+    auto next = std::move(early_.extract(early_.begin()).mapped());
+    deliver_broadcast(next.message, next.operations);
+  }
+}
+
+void branch::deliver_broadcast(sched::envelope& message, const broadcast_operations& operations) {
+  for (; !late_deaths_.empty() && late_deaths_.begin()->first <= delivered_; late_deaths_.erase(late_deaths_.begin()))
+    deaths_ += late_deaths_.begin()->second;
+  operations.deliver(here_, *this, message, nullptr);
+  ++delivered_;
+  if (facts_.one_per_pe || here_.job().pes() == 1) {
+    operations.drop(message);
+    return;
+  }
+  history_.push_back({message, operations});
+  publish_floor();
+  if (history_.size() >= history_before_pruning && delivered_ % (history_before_pruning / 2) == 0) prune_history();
+}
+
+void branch::publish_floor() {
+  const std::uint64_t floor = travelling_.empty() ? delivered_ : std::min(delivered_, travelling_.begin()->first);
+  // release: whoever drops its history on this word comes after the departures that it accounts for. pairs:
+  // branch.floor
+  facts_.shared->floor_of(here_.number()).store(floor, std::memory_order_release);
+}
+
+// An element that left PE A having seen n broadcasts may still come here and ask for those from n on, as long as A's
+// floor is at most n. A raises its floor only when the arrival was acknowledged.
+void branch::prune_history() {
+  std::uint64_t lowest = delivered_;
+  for (int pe = 0; pe < here_.job().pes(); ++pe)
+    lowest = std::min(lowest, facts_.shared->floor_of(pe).load(std::memory_order_acquire));  // pairs: branch.floor
+  while (delivered_ - history_.size() < lowest) {
+    history_.front().operations.drop(history_.front().message);
+    history_.pop_front();
+  }
+}
+
+void branch::catch_up(element_base& element, std::uint64_t seen) {
+  const std::uint64_t number = element.number();
+  for (; seen < delivered_; ++seen) {
+    if (find(number) == nullptr) return;
+    auto& kept = history_[history_.size() - (delivered_ - seen)];
+    kept.operations.deliver(here_, *this, kept.message, &element);
+  }
+  element.seen_broadcasts_ = std::max(seen, element.seen_broadcasts_);
+}
+
+// ---- contributions
+
+contribution_base& branch::contribution(element_base& element,
+                                        const std::function<std::unique_ptr<contribution_base>()>& make) {
+  auto& place = contributions_[element.contributions_];
+  if (place == nullptr) place = make();
+  return *place;
+}
+
+void branch::contributed(element_base& element) {
+  ++contributions_[element.contributions_]->count;
+  leave_level(element.contributions_);
+  ++levels_[++element.contributions_];
+  flush_contributions();
+}
+
+int branch::contribution_root_pe() const {
+  return static_cast<int>(facts_.id % static_cast<std::uint32_t>(here_.job().pes()));
+}
+
+void branch::member_left(std::uint64_t first_missing) {
+  ++left_members_[first_missing];
+  // Those that are complete now delete themselves and their row.
+  for (auto root = contribution_roots_.lower_bound(first_missing); root != contribution_roots_.end();) {
+    const root_name name = root->second;
+    objects_.results.find(name.slot, name.generation)->member_left();
+    if (objects_.results.find(name.slot, name.generation) == nullptr)
+      root = contribution_roots_.erase(root);
+    else
+      ++root;
+  }
+}
+
+std::int64_t branch::contributors(std::uint64_t number) const {
+  std::int64_t count = facts_.shared->births.load(std::memory_order_relaxed);  // relaxed: see finish_insert
+  for (auto left = left_members_.begin(); left != left_members_.end() && left->first <= number; ++left)
+    count -= left->second;
+  return count;
+}
+
+void branch::leave_level(std::uint64_t level) {
+  const auto found = levels_.find(level);
+  if (--found->second == 0) levels_.erase(found);
+}
+
+// Everything that no element of this PE will add to any more goes to the root. Elements that arrive later and are
+// behind make a new, smaller part.
+void branch::flush_contributions() {
+  while (!contributions_.empty() && (levels_.empty() || contributions_.begin()->first < levels_.begin()->first)) {
+    auto first = contributions_.extract(contributions_.begin());
+    first.mapped()->send_to_root(*this, first.key());
+  }
+}
+
+std::string branch::describe_waiting() const {
+  std::string text;
+  for (const auto& [number, part] : contributions_)
+    text += fmt::format("\n  PE {}: contribution {} of {} has {} of {} local elements", here_.number(), number, name_,
+                        part->count, local_.size());
+  for (element_base* const element : local_) {
+    if (!element->has_mailbox()) continue;
+    for (const auto& waiting : element->mailbox().waiters())
+      for (const message_waiter* const waiter : waiting.wanted)
+        if (!waiter->satisfied())
+          text +=
+              fmt::format("\n  PE {}: {} waits for {} with reference number {}", here_.number(), element->describe(),
+                          sched::handler_table()[mailbox::handler_of(*waiter)].name, mailbox::reference_of(*waiter));
+  }
+  if (const auto held = location_.held_messages(); held != 0)
+    text +=
+        fmt::format("\n  PE {}: {} messages wait for elements of {} that do not exist", here_.number(), held, name_);
+  return text;
+}
+
+namespace {
+
+void element_deliver(sched::pe& here, sched::envelope& message) {
+  branch* const found = pe_objects::of(here).find_branch(message.collection);
+  if (found == nullptr) {
+    pe_objects::of(here).hold_for_creation(message);
+    return;
+  }
+  branch& home = *found;
+  std::unique_ptr<element_base> element;
+  if (message.kind == sched::payload_kind::direct) {
+    unpacked_arguments<std::tuple<travelling_element>> arguments(message);
+    const travelling_element& facts = std::get<0>(arguments.values());
+    element.reset(reinterpret_cast<element_base*>(facts.address));
+    home.element_arrived(message.element, static_cast<int>(message.source), std::move(element), facts.seen_broadcasts,
+                         facts.contributions);
+    return;
+  }
+  std::uint64_t seen = 0, contributions = 0, kept = 0;
+  {
+    archive_input stream(message.block().block, message.block().bytes);
+    cereal::BinaryInputArchive archive(stream);
+    std::uint32_t type = 0;
+    archive(seen, contributions, type, kept);
+    std::vector<mailbox::kept> messages(kept);
+    for (auto& each : messages) archive(each.reference, cereal::binary_data(&each.message, sizeof each.message));
+    current_construction() = {&home, message.element, nullptr};
+    std::uint64_t undelivered = 0;
+    archive(undelivered);
+    std::vector<sched::envelope> waiting(undelivered);
+    for (auto& each : waiting) archive(cereal::binary_data(&each, sizeof each));
+    element = element_type_of(type).load(archive);
+    element->take_undelivered(std::move(waiting));
+    for (auto& each : messages) element->mailbox().arrive(each.reference, each.message);
+  }
+  arena::release_on_pe(message.block().block);
+  home.element_arrived(message.element, static_cast<int>(message.source), std::move(element), seen, contributions);
+}
+
+void control_deliver(sched::pe& here, sched::envelope& message) {
+  branch* const home = pe_objects::of(here).find_branch(message.collection);
+  if (home == nullptr) {
+    pe_objects::of(here).hold_for_creation(message);
+    return;
+  }
+  unpacked_arguments<std::tuple<location_control>> arguments(message);
+  home->control_arrived(message.element, static_cast<int>(message.source), std::get<0>(arguments.values()));
+}
+
+void death_deliver(sched::pe& here, sched::envelope& message) {
+  if (branch* const home = pe_objects::of(here).find_branch(message.collection))
+    home->member_left(message.element);
+  else
+    pe_objects::of(here).hold_for_creation(message);
+}
+
+void acknowledge_deliver(sched::pe& here, sched::envelope& message) {
+  pe_objects::of(here).find_branch(message.collection)->arrival_acknowledged(message.element);
+}
+
+}  // namespace
+
+}  // namespace tri::objects

@@ -1,0 +1,198 @@
+// One collection (array, group, ...) on one PE: the elements that live here, where the others are, and the part of its
+// broadcasts and reductions that concerns this PE. Used by its PE's thread only. Knows
+// elements by their base class; the typed layer is array.hpp.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "objects/element.hpp"
+#include "objects/index.hpp"
+#include "objects/location/location_protocol.hpp"
+#include "objects/pe_objects.hpp"
+#include "sched/pe.hpp"
+
+namespace tri::objects {
+
+/// Placement maps by number; see placement.hpp.
+using placement_function = int (*)(std::uint64_t number, std::uint64_t elements, int pes, const array_shape& shape);
+
+/// What a collection shares among the PEs of a host; lies in the arena for the life of the job.
+struct collection_shared {
+  alignas(64) std::atomic<std::uint64_t> next_broadcast{0};
+  /// Elements there ever were: all of a dense collection from the start, those of a sparse one from their insertion on.
+  alignas(64) std::atomic<std::int64_t> births{0};
+  /// Per PE: broadcasts below this number will not be asked for again on behalf of elements that left it.
+  struct alignas(64) floor_line {
+    std::atomic<std::uint64_t> value{0};
+  };
+  floor_line* floors = nullptr;
+  std::atomic<std::uint64_t>& floor_of(int pe) { return floors[pe].value; }
+
+  static collection_shared* make(int pes);
+};
+
+/// Plain description of a collection; travels in its creation message.
+struct collection_facts {
+  std::uint32_t id = 0;
+  std::uint32_t placement = 0;
+  array_shape shape;
+  bool one_per_pe = false;  // a group: elements never move
+  collection_shared* shared = nullptr;
+};
+
+/// A broadcast as a branch keeps it: how to run it on one element, and how to let go of its arguments.
+struct broadcast_operations {
+  void (*deliver)(sched::pe&, branch&, sched::envelope&, element_base* only);
+  void (*drop)(sched::envelope&);
+};
+
+/// Names the collecting end of a reduction; plain data.
+struct root_name {
+  static constexpr std::uint32_t nowhere = ~std::uint32_t{0};
+  std::uint32_t pe = nowhere;
+  std::uint32_t slot = 0;
+  std::uint32_t generation = 0;
+};
+
+/// Elements of `contribute` on their way to the root.
+class contribution_base {
+ public:
+  virtual ~contribution_base() = default;
+  virtual void send_to_root(branch& home, std::uint64_t number) = 0;
+  std::uint64_t count = 0;
+};
+
+class branch {
+ public:
+  using constructor = std::function<std::unique_ptr<element_base>()>;
+
+  branch(pe_objects& objects, const collection_facts& facts, std::string name);
+  ~branch();
+  branch(const branch&) = delete;
+  branch& operator=(const branch&) = delete;
+
+  const collection_facts& facts() const { return facts_; }
+  sched::pe& here() const { return here_; }
+  pe_objects& objects() const { return objects_; }
+  std::string describe(std::uint64_t number) const;
+
+  // ---- elements
+  element_base* find(std::uint64_t number) const {
+    if (!dense_.empty()) [[likely]]
+      return dense_[number];
+    const auto found = sparse_.find(number);
+    return found == sparse_.end() ? nullptr : found->second.get();
+  }
+  const std::vector<element_base*>& local_elements() const { return local_; }
+  /// Creates the elements of a dense collection that the placement puts here.
+  void create_initial(const constructor& make);
+  /// Asks for a new element of a sparse collection to live here; the location protocol may delay or refuse it.
+  void insert(std::uint64_t number, constructor make);
+  void erase(element_base& element);
+  void migrate(element_base& element, int to);
+
+  // ---- messages
+  /// Where to send a message for an element: a PE, or no_pe when the location protocol has to be asked (send_slowly).
+  pe_number route(std::uint64_t number) const {
+    if (routes_ != nullptr) [[likely]]
+      return routes_[number];
+    return route_slowly(number);
+  }
+  /// A message whose route is not simply known; takes over its payload.
+  void send_slowly(const sched::envelope& message);
+  /// A message came for an element that is not (or not simply) here; takes over its payload.
+  void arrived_elsewhere(sched::envelope& message);
+  void control_arrived(std::uint64_t number, int from, const location_control& control);
+  void element_arrived(std::uint64_t number, int from, std::unique_ptr<element_base> element,
+                       std::uint64_t seen_broadcasts, std::uint64_t contributions);
+
+  // ---- broadcasts: numbered in one order for the whole collection, run in that order on every PE
+  void broadcast_arrived(sched::envelope& message, const broadcast_operations& operations);
+  std::uint64_t delivered_broadcasts() const { return delivered_; }
+  /// Births minus deaths here so far; summed over all PEs at the moment of one broadcast it is the population then.
+  std::int64_t net_births() const { return births_ - deaths_; }
+  void arrival_acknowledged(std::uint64_t seen);
+
+  // ---- contributions
+  contribution_base& contribution(element_base& element,
+                                  const std::function<std::unique_ptr<contribution_base>()>& make);
+  void contributed(element_base& element);
+  /// Where this PE, as root, collects a contribution; a fresh one has pe == no root.
+  root_name& contribution_root(std::uint64_t number) { return contribution_roots_[number]; }
+  void forget_contribution_root(std::uint64_t number) { contribution_roots_.erase(number); }
+  /// The PE where the contributions of this collection meet. Only there: how many elements take part in a contribution,
+  /// and the news that one was deleted, which takes part in none from `first_missing` on.
+  int contribution_root_pe() const;
+  std::int64_t contributors(std::uint64_t number) const;
+  void member_left(std::uint64_t first_missing);
+
+  std::string describe_waiting() const;
+  /// What reports call the collection: the name of its class.
+  const std::string& name() const { return name_; }
+
+ private:
+  pe_number route_slowly(std::uint64_t number) const;
+  pe_number home_of(std::uint64_t number) const;
+  void install(std::unique_ptr<element_base> element);
+  std::unique_ptr<element_base> remove(std::uint64_t number);
+  void carry_out(std::uint64_t number, location_actions& actions);
+  void run_now(sched::envelope& message);
+  void run_delivered(sched::envelope& message);
+  void depart(std::uint64_t number, int to);
+  void finish_insert(std::uint64_t number);
+  void end(element_base& element);
+  std::unique_ptr<element_base> construct(std::uint64_t number, const constructor& make);
+  void catch_up(element_base& element, std::uint64_t seen);
+  void deliver_broadcast(sched::envelope& message, const broadcast_operations& operations);
+  void prune_history();
+  void publish_floor();
+  void leave_level(std::uint64_t level);
+  void flush_contributions();
+  void send_control(int to, std::uint64_t number, const location_control& control);
+
+  pe_objects& objects_;
+  sched::pe& here_;
+  const collection_facts facts_;
+  const std::string name_;
+
+  std::vector<element_base*> dense_;  // by number; owned
+  std::unordered_map<std::uint64_t, std::unique_ptr<element_base>> sparse_;
+  std::vector<element_base*> local_;
+  std::shared_ptr<const std::vector<pe_number>> initial_routes_;  // dense: one table per process
+  std::vector<pe_number> own_routes_;                             // dense, once anything has migrated
+  const pe_number* routes_ = nullptr;                             // whichever of the two is valid
+  location_protocol<std::uint64_t> location_;
+  std::unordered_map<std::uint64_t, constructor> pending_inserts_;
+
+  std::uint64_t delivered_ = 0;
+  struct kept_broadcast {
+    sched::envelope message;
+    broadcast_operations operations;
+  };
+  std::map<std::uint64_t, kept_broadcast> early_;  // came before its predecessors
+  std::deque<kept_broadcast> history_;             // the newest has number delivered_ - 1
+  std::multimap<std::uint64_t, int> travelling_;   // broadcasts seen by elements that left and have not arrived yet
+  std::int64_t births_ = 0;
+  std::int64_t deaths_ = 0;
+  std::map<std::uint64_t, std::int64_t> late_deaths_;  // by the first broadcast for which they count
+
+  std::map<std::uint64_t, std::size_t> levels_;  // contribute number -> local elements that contribute it next
+  std::map<std::uint64_t, std::unique_ptr<contribution_base>> contributions_;
+  std::map<std::uint64_t, root_name> contribution_roots_;
+  std::map<std::uint64_t, std::int64_t>
+      left_members_;  // at the root: deleted elements by the first contribution they miss
+};
+
+/// Handlers of the layer itself (defined in branch.cpp).
+extern const std::uint32_t element_handler;
+extern const std::uint32_t control_handler;
+
+}  // namespace tri::objects

@@ -1,0 +1,163 @@
+// What happens when the message of an entry method arrives: find the element, run the method on it, and pass on what it
+// returns or throws. The templates declared in method.hpp are defined here.
+#pragma once
+
+#include <exception>
+#include <utility>
+
+#include "objects/branch.hpp"
+#include "objects/element.hpp"
+#include "objects/future.hpp"
+#include "objects/method.hpp"
+
+namespace tri::objects {
+
+/// Finds the element that a message is for; null if the message was taken over because the element is not ready here.
+inline element_base* find_receiver(sched::pe& here, sched::envelope& message) {
+  pe_objects& objects = pe_objects::of(here);
+  branch* const home = objects.find_branch(message.collection);
+  if (home == nullptr) [[unlikely]] {
+    objects.hold_for_creation(message);
+    return nullptr;
+  }
+  element_base* const self = home->find(message.element);
+  if (self == nullptr || !self->is_ready() || (message.flags & sched::envelope::is_backlog) != 0) [[unlikely]] {
+    home->arrived_elsewhere(message);
+    return nullptr;
+  }
+  return self;
+}
+
+/// Makes an archive of arguments that are objects of this process.
+template <class Tuple>
+void make_tuple_portable(sched::pe& here, sched::envelope& message) {
+  if constexpr (tuple_facts<Tuple>::all_serializable) {
+    const priority urgency = message.block().urgency;
+    packed_arguments packed;
+    {
+      unpacked_arguments<Tuple> arguments(message);
+      packed = std::apply([&](auto&... value) { return pack_arguments<Tuple>(here, false, true, std::move(value)...); },
+                          arguments.values());
+    }
+    packed.store(message);
+    message.block().urgency = urgency;
+  } else {
+    here.job().fail(
+        "an argument of type " + tuple_facts<Tuple>::first_stranger() + " of '" +
+        sched::handler_table()[message.handler].name +
+        "' had to follow its element to another process, but it is neither plain data nor has it a serialize function");
+  }
+}
+
+template <auto Method>
+void entry_method<Method>::make_portable(sched::pe& here, sched::envelope& message) {
+  make_tuple_portable<typename facts::arguments>(here, message);
+}
+
+template <auto Method>
+void entry_method<Method>::run(sched::pe&, element_base& self, sched::envelope& message) {
+  unpacked_arguments<typename facts::arguments> arguments(message);
+  auto& object = static_cast<typename facts::object&>(self);
+  using result = typename facts::result;
+  if constexpr (is_task<result>) {
+    auto started = facts::invoke(object, arguments.values());
+    using value = typename result_of_method<result>::type;
+    // The element, and its coroutine with it, may have moved to another PE of the process by then.
+    started.detach(self.coroutines(), [&self](std::exception_ptr error, stored<value>*) {
+      if (error != nullptr) report_escaped(sched::this_pe(), self, method_name<Method>(), error);
+    });
+  } else {
+    static_cast<void>(facts::invoke(object, arguments.values()));
+  }
+}
+
+// The reference number of a message that may have to wait, read without taking the arguments out.
+template <auto Method>
+std::uint64_t entry_method<Method>::peek_reference(const sched::envelope& message) {
+  using tuple = typename facts::arguments;
+  if (message.kind != sched::payload_kind::serialized)
+    return facts::reference_of(*static_cast<const tuple*>(message.kind == sched::payload_kind::direct
+                                                              ? static_cast<const void*>(message.payload)
+                                                              : message.block().block));
+  if constexpr (std::tuple_size_v<tuple> > 0 && tuple_facts<tuple>::all_serializable) {
+    using first = std::tuple_element_t<0, tuple>;
+    if constexpr (std::is_integral_v<first> || std::is_enum_v<first>) {
+      archive_input stream(message.block().block, message.block().bytes);
+      cereal::BinaryInputArchive archive(stream);
+      first value{};
+      deserialize_value(archive, value);
+      return static_cast<std::uint64_t>(value);
+    }
+  }
+  return 0;
+}
+
+template <auto Method>
+void entry_method<Method>::deliver(sched::pe& here, sched::envelope& message) {
+  element_base* const self = find_receiver(here, message);
+  if (self == nullptr) [[unlikely]]
+    return;
+  method_scope scope(pe_objects::of(here));
+  try {
+    if (is_awaited)
+      self->mailbox().arrive(peek_reference(message), message);
+    else
+      run(here, *self, message);
+  } catch (...) {
+    report_escaped(here, *self, method_name<Method>(), std::current_exception());
+  }
+}
+
+/// The message of `call`: the promise of the result, then the arguments.
+template <class R, class Arguments>
+struct call_arguments;
+template <class R, class... P>
+struct call_arguments<R, std::tuple<P...>> {
+  using type = std::tuple<promise<R>, P...>;
+};
+
+template <auto Method>
+struct called_method {
+  using facts = method_facts<Method>;
+  using result = typename facts::result;
+  using value = typename result_of_method<result>::type;
+  using tuple = typename call_arguments<value, typename facts::arguments>::type;
+
+  static void deliver(sched::pe& here, sched::envelope& message) {
+    element_base* const self = find_receiver(here, message);
+    if (self == nullptr) [[unlikely]]
+      return;
+    method_scope scope(pe_objects::of(here));
+    unpacked_arguments<tuple> arguments(message);
+    const promise<value> reply = std::get<0>(arguments.values());
+    auto& object = static_cast<typename facts::object&>(*self);
+    const auto call = [&]() -> decltype(auto) {
+      return std::apply(
+          [&](auto&, auto&... argument) -> decltype(auto) { return (object.*Method)(std::move(argument)...); },
+          arguments.values());
+    };
+    try {
+      if constexpr (is_task<result>) {
+        call().detach(self->coroutines(), [self, reply](std::exception_ptr error, stored<value>* returned) {
+          if (error != nullptr)
+            reply.fail(describe_escaped(sched::this_pe(), *self, method_name<Method>(), error));
+          else if constexpr (std::is_void_v<value>)
+            reply.set();
+          else
+            reply.set(std::move(*returned));
+        });
+      } else if constexpr (std::is_void_v<value>) {
+        call();
+        reply.set();
+      } else {
+        reply.set(call());
+      }
+    } catch (...) {
+      reply.fail(describe_escaped(here, *self, method_name<Method>(), std::current_exception()));
+    }
+  }
+  static inline const std::uint32_t handler =
+      sched::register_handler(&deliver, "call of " + method_name<Method>(), &make_tuple_portable<tuple>);
+};
+
+}  // namespace tri::objects

@@ -1,0 +1,199 @@
+// Bases of the user's objects. An element knows its number, its collection and its PE; the typed bases below add its
+// index. User classes derive from tri::array_element<Self, Index>, tri::group_member<Self>, tri::nodegroup_member<Self>
+// or tri::object<Self>.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "objects/element_type.hpp"
+#include "objects/index.hpp"
+#include "objects/mailbox.hpp"
+#include "objects/method.hpp"
+#include "objects/pe_objects.hpp"
+#include "objects/task.hpp"
+
+namespace tri {
+
+template <class T>
+class array;
+
+namespace objects {
+
+class branch;
+
+/// What an element that is being constructed, or has just arrived, finds out about itself.
+struct construction {
+  branch* home;
+  std::uint64_t number;
+  const void* key;  // user keys: the key itself
+};
+construction& current_construction();
+
+class element_base {
+ public:
+  element_base() : home_(current_construction().home), number_(current_construction().number) {}
+  element_base(const element_base&) = delete;
+  element_base& operator=(const element_base&) = delete;
+  virtual ~element_base() = default;
+
+  std::uint64_t number() const { return number_; }
+  /// The element as error messages name it, e.g. "Cell(1,2,3)".
+  virtual std::string describe() const = 0;
+  /// The number of its class (element_type.hpp).
+  virtual std::uint32_t type() const = 0;
+  /// False while messages that came earlier are still on their way here; then others have to wait (location protocol).
+  bool is_ready() const { return ready_; }
+  void take_undelivered(std::vector<sched::envelope>&& messages) { undelivered_ = std::move(messages); }
+  std::uint64_t seen_broadcasts() const { return seen_broadcasts_; }
+  branch& home() const { return *home_; }
+  coroutine_owner& coroutines() { return coroutines_; }
+  objects::mailbox& mailbox() {
+    return mailbox_ != nullptr ? *mailbox_ : *(mailbox_ = std::make_unique<objects::mailbox>());
+  }
+  bool has_mailbox() const { return mailbox_ != nullptr; }
+  /// A coroutine of this element waits for something other than messages (a future): then it cannot leave its PE now.
+  bool waits_for_results() const {
+    return coroutines_.count() > (mailbox_ == nullptr ? 0 : mailbox_->waiting_coroutines());
+  }
+
+ private:
+  friend class branch;
+  branch* home_;
+  std::uint64_t number_;
+  bool ready_ = true;
+  std::size_t place_ = 0;              // in the branch's list of local elements
+  std::uint64_t seen_broadcasts_ = 0;  // at its last arrival; earlier ones are not for it any more
+  std::uint64_t contributions_ = 0;    // number of the next contribute()
+  std::vector<sched::envelope>
+      undelivered_;  // on a migration: messages that reached the old place and did not run there
+  std::unique_ptr<objects::mailbox> mailbox_;
+  coroutine_owner coroutines_;  // last: destroyed first, while the mailbox its coroutines refer to is still there
+};
+
+/// Waits in `co_await` for `count` messages of one method; see mailbox.hpp.
+template <auto Method>
+class method_waiter final : public message_waiter {
+  using facts = method_facts<Method>;
+  using value = std::conditional_t<std::is_void_v<typename facts::result>, std::monostate, typename facts::result>;
+
+ public:
+  method_waiter(element_base& self, std::uint64_t reference, std::size_t count)
+      : message_waiter(entry_method<Method>::handler, reference, count), self_(&self) {
+    static_cast<void>(&mark_awaited<Method>::done);
+    results_.reserve(count);
+  }
+  void accept(sched::envelope& message) override {
+    unpacked_arguments<typename facts::arguments> arguments(message);
+    auto& object = static_cast<typename facts::object&>(*self_);
+    if constexpr (std::is_void_v<typename facts::result>) {
+      facts::invoke(object, arguments.values());
+      results_.emplace_back();
+    } else {
+      results_.push_back(facts::invoke(object, arguments.values()));
+    }
+  }
+  std::vector<value> take() { return std::move(results_); }
+  element_base& self() const { return *self_; }
+
+ private:
+  element_base* self_;
+  std::vector<value> results_;
+};
+
+/// The awaitable of when() and all(): several waiters that are satisfied together.
+template <class Result, class... Waiter>
+class mailbox_awaiter {
+ public:
+  explicit mailbox_awaiter(element_base& self, std::unique_ptr<Waiter>... waiters)
+      : self_(&self), waiters_(std::move(waiters)...) {}
+  mailbox_awaiter(mailbox_awaiter&& other) = default;
+  ~mailbox_awaiter() {
+    if (suspended_ != nullptr) self_->mailbox().forget(suspended_);
+  }
+  bool await_ready() { return self_->mailbox().satisfy(wanted()); }
+  void await_suspend(std::coroutine_handle<> coroutine) {
+    suspended_ = coroutine;
+    self_->mailbox().wait({wanted(), coroutine});
+  }
+  decltype(auto) await_resume() {
+    suspended_ = nullptr;
+    return Result::of(*std::get<std::unique_ptr<Waiter>>(waiters_)...);
+  }
+
+  std::vector<message_waiter*> wanted() {
+    return std::apply([](auto&... waiter) { return std::vector<message_waiter*>{waiter.get()...}; }, waiters_);
+  }
+
+ private:
+  element_base* self_;
+  std::tuple<std::unique_ptr<Waiter>...> waiters_;
+  std::coroutine_handle<> suspended_ = nullptr;
+};
+
+/// Waits for several when() and when_n() at once; yields a tuple of their results (std::monostate for none).
+template <class... Part>
+class all_awaiter {
+ public:
+  all_awaiter(element_base& self, Part&&... parts) : self_(&self), parts_(std::move(parts)...) {}
+  ~all_awaiter() {
+    if (suspended_ != nullptr) self_->mailbox().forget(suspended_);
+  }
+  bool await_ready() { return self_->mailbox().satisfy(wanted()); }
+  void await_suspend(std::coroutine_handle<> coroutine) {
+    suspended_ = coroutine;
+    self_->mailbox().wait({wanted(), coroutine});
+  }
+  auto await_resume() {
+    suspended_ = nullptr;
+    const auto result_of = [](auto& part) {
+      if constexpr (std::is_void_v<decltype(part.await_resume())>) {
+        part.await_resume();
+        return std::monostate{};
+      } else {
+        return part.await_resume();
+      }
+    };
+    return std::apply([&](auto&... part) { return std::tuple(result_of(part)...); }, parts_);
+  }
+
+ private:
+  std::vector<message_waiter*> wanted() {
+    std::vector<message_waiter*> all;
+    std::apply([&](auto&... part) { (std::ranges::copy(part.wanted(), std::back_inserter(all)), ...); }, parts_);
+    return all;
+  }
+  element_base* self_;
+  std::tuple<Part...> parts_;
+  std::coroutine_handle<> suspended_ = nullptr;
+};
+
+struct single_result {
+  template <class W>
+  static auto of(W& waiter) {
+    auto results = waiter.take();
+    if constexpr (std::is_same_v<decltype(results), std::vector<std::monostate>>)
+      return;
+    else
+      return typename decltype(results)::value_type(
+          std::move(results.front()));  // std::vector<bool> has no bool& to return
+  }
+};
+struct many_results {
+  template <class W>
+  static auto of(W& waiter) {
+    auto results = waiter.take();
+    if constexpr (std::is_same_v<decltype(results), std::vector<std::monostate>>)
+      return;
+    else
+      return results;
+  }
+};
+}  // namespace objects
+}  // namespace tri

@@ -1,0 +1,175 @@
+// Futures and promises: a future waits on the PE that made it; its promise is a small plain value that may be sent
+// anywhere and set from any PE of the job.
+#pragma once
+
+#include <coroutine>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "objects/arguments.hpp"
+#include "objects/pe_objects.hpp"
+#include "objects/post.hpp"
+#include "objects/result_table.hpp"
+#include "sched/runtime.hpp"
+
+namespace tri {
+
+/// An exception thrown by a method on another PE, as it reaches the caller's future: the text names the object, its
+/// index, the method, the PE and the original message.
+struct remote_error : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+template <class T>
+class future;
+
+namespace objects {
+
+template <class T>
+using stored = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
+
+template <class T>
+class result_state final : public awaited_result {
+ public:
+  bool is_ready() const override { return value_.has_value() || error_ != nullptr; }
+  std::string describe() const override { return "a future of " + type_name<T>(); }
+  void set(stored<T>&& value) {
+    value_.emplace(std::move(value));
+    resume();
+  }
+  void fail(std::exception_ptr error) override {
+    error_ = std::move(error);
+    resume();
+  }
+  T take() {
+    if (error_ != nullptr) std::rethrow_exception(error_);
+    if constexpr (!std::is_void_v<T>) return std::move(*value_);
+  }
+  std::coroutine_handle<> waiter = nullptr;
+
+ private:
+  void resume() {
+    if (waiter != nullptr) std::exchange(waiter, nullptr).resume();
+  }
+  std::optional<stored<T>> value_;
+  std::exception_ptr error_;
+};
+
+inline std::uint64_t pack_name(std::uint32_t slot, std::uint32_t generation) {
+  return (std::uint64_t{slot} << 32) | generation;
+}
+inline awaited_result* find_result(sched::pe& here, const sched::envelope& message) {
+  return pe_objects::of(here).results.find(static_cast<std::uint32_t>(message.element >> 32),
+                                           static_cast<std::uint32_t>(message.element));
+}
+
+template <class T>
+struct result_handler {
+  static void deliver(sched::pe& here, sched::envelope& message) {
+    unpacked_arguments<std::tuple<stored<T>>> arguments(message);
+    if (auto* const state = static_cast<result_state<T>*>(find_result(here, message))) {
+      method_scope scope(pe_objects::of(here));
+      if (!state->is_ready()) state->set(std::move(std::get<0>(arguments.values())));
+    }
+  }
+  static inline const std::uint32_t handler = sched::register_handler(&deliver, "result " + type_name<T>());
+};
+
+/// Handler that makes a future fail; the argument is the text.
+extern const std::uint32_t error_handler;
+
+}  // namespace objects
+
+/// The writing end of a future: plain data, may be copied and sent anywhere. The first value counts.
+template <class T>
+struct promise {
+  std::uint32_t pe = 0;
+  std::uint32_t slot = 0;
+  std::uint32_t generation = 0;
+
+  /// Sends the value to the future's PE. On a PE only.
+  template <class... V>
+  void set(V&&... value) const {
+    auto& here = sched::this_pe();
+    using tuple = std::tuple<objects::stored<T>>;
+    if constexpr (std::is_void_v<T>) {
+      static_assert(sizeof...(V) == 0, "promise<void>::set takes no value");
+      objects::post_packed(
+          here, static_cast<int>(pe), objects::result_handler<T>::handler, 0, objects::pack_name(slot, generation),
+          objects::pack_arguments<tuple>(here, here.is_in_this_process(static_cast<int>(pe)), false, std::monostate{}));
+    } else {
+      objects::post_packed(here, static_cast<int>(pe), objects::result_handler<T>::handler, 0,
+                           objects::pack_name(slot, generation),
+                           objects::pack_arguments<tuple>(here, here.is_in_this_process(static_cast<int>(pe)), false,
+                                                          T(std::forward<V>(value)...)));
+    }
+  }
+  /// The future throws remote_error with this text.
+  void fail(const std::string& text) const {
+    auto& here = sched::this_pe();
+    objects::post_packed(here, static_cast<int>(pe), objects::error_handler, 0, objects::pack_name(slot, generation),
+                         objects::pack_arguments<std::tuple<std::string>>(
+                             here, here.is_in_this_process(static_cast<int>(pe)), false, text));
+  }
+};
+
+/// A value that will arrive. Move-only; stays on the PE that made it.
+/// Wait with `co_await` in a coroutine, or with `get()` in the function given to tri::run.
+template <class T>
+class [[nodiscard]] future {
+ public:
+  /// A future with its promise. On a PE only.
+  future() : state_(std::make_unique<objects::result_state<T>>()), pe_(&sched::this_pe()) {
+    name_ = objects::pe_objects::of(*pe_).results.add(*state_);
+  }
+  future(future&& other) noexcept = default;
+  future& operator=(future&& other) noexcept {
+    drop();
+    state_ = std::move(other.state_);
+    pe_ = other.pe_;
+    name_ = other.name_;
+    return *this;
+  }
+  ~future() { drop(); }
+
+  promise<T> get_promise() const { return {static_cast<std::uint32_t>(pe_->number()), name_.slot, name_.generation}; }
+  bool ready() const { return state_->is_ready(); }
+
+  /// Runs other messages of this PE until the value is there; only outside of entry methods and coroutines, which
+  /// use co_await. Throws what the called method threw, as remote_error.
+  T get() {
+    if (pe_->in_handler())
+      throw std::logic_error("tri::future::get() inside an entry method or coroutine would stop its PE; use co_await");
+    pe_->run_until([&] { return state_->is_ready(); }, true);
+    return state_->take();
+  }
+
+  auto operator co_await() {
+    struct awaiter {
+      objects::result_state<T>* state;
+      std::coroutine_handle<> waiting = nullptr;
+      bool await_ready() const { return state->is_ready(); }
+      void await_suspend(std::coroutine_handle<> handle) { state->waiter = waiting = handle; }
+      T await_resume() { return state->take(); }
+    };
+    return awaiter{state_.get()};
+  }
+
+ private:
+  void drop() {
+    if (state_ == nullptr) return;
+    objects::pe_objects::of(*pe_).results.remove(name_);
+    state_.reset();
+  }
+  std::unique_ptr<objects::result_state<T>> state_;
+  sched::pe* pe_;
+  objects::result_table::name name_{};
+};
+
+}  // namespace tri

@@ -1,0 +1,76 @@
+#include "objects/nodegroup.hpp"
+
+#include <fmt/format.h>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+namespace tri::objects {
+namespace {
+
+// Of this process. A reader takes the lock for a look-up of a few nanoseconds; members are never replaced while the job
+// runs, so the pointer stays good.
+struct node_objects {
+  std::mutex lock;
+  std::unordered_map<std::uint32_t, std::unique_ptr<node_object>> members;
+  std::unordered_map<std::uint32_t, std::vector<sched::envelope>> early;  // messages that came before their member
+};
+node_objects& here_known() {
+  static node_objects known;
+  return known;
+}
+
+}  // namespace
+
+void install_node_object(sched::pe& here, std::uint32_t group, std::unique_ptr<node_object> object) {
+  std::vector<sched::envelope> waiting;
+  {
+    std::lock_guard guard(here_known().lock);
+    here_known().members[group] = std::move(object);
+    if (auto found = here_known().early.extract(group)) waiting = std::move(found.mapped());
+  }
+  for (sched::envelope& message : waiting) {
+    here.counters().released.add();
+    sched::handler_table()[message.handler].run(here, message);
+    here.counters().processed.add();
+  }
+}
+
+node_object* find_node_object(sched::pe& here, sched::envelope& message) {
+  std::lock_guard guard(here_known().lock);
+  if (const auto found = here_known().members.find(message.collection); found != here_known().members.end())
+    return found->second.get();
+  here.counters().sent.add();  // this delivery ends, the message goes on waiting
+  here.counters().held.add();
+  here_known().early[message.collection].push_back(message);
+  return nullptr;
+}
+
+node_object& node_object_here(std::uint32_t group) {
+  std::lock_guard guard(here_known().lock);
+  const auto found = here_known().members.find(group);
+  if (found == here_known().members.end())
+    throw std::logic_error(fmt::format("trireme: node group {} has no member in this process (yet)", group));
+  return *found->second;
+}
+
+void drop_node_objects() {
+  std::lock_guard guard(here_known().lock);
+  here_known().members.clear();
+  here_known().early.clear();
+}
+
+void report_escaped_node(sched::pe& here, const std::string& type, const std::string& method,
+                         std::exception_ptr error) {
+  std::string text = "an exception that is not a std::exception";
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& known) {
+    text = known.what();
+  } catch (...) {
+  }
+  here.job().fail(fmt::format("an exception left an entry method: {} of process {}, on PE {}, method {}: {}", type,
+                              here.job().process(), here.number(), method, text));
+}
+
+}  // namespace tri::objects

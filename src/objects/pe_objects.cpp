@@ -1,0 +1,113 @@
+#include "objects/pe_objects.hpp"
+
+#include <fmt/format.h>
+
+#include "objects/branch.hpp"
+#include "objects/future.hpp"
+#include "objects/single.hpp"
+#include "trireme/run.hpp"
+
+namespace tri::objects {
+namespace {
+
+void error_deliver(sched::pe& here, sched::envelope& message) {
+  unpacked_arguments<std::tuple<std::string>> arguments(message);
+  if (awaited_result* const result = find_result(here, message);
+      result != nullptr && !result->is_ready()) {  // the first answer counts
+    method_scope scope(pe_objects::of(here));
+    result->fail(std::make_exception_ptr(remote_error(std::get<0>(arguments.values()))));
+  }
+}
+
+std::string text_of(std::exception_ptr error) {
+  try {
+    std::rethrow_exception(std::move(error));
+  } catch (const std::exception& known) {
+    return known.what();
+  } catch (...) {
+    return "an exception that is not a std::exception";
+  }
+}
+
+}  // namespace
+
+const std::uint32_t error_handler = sched::register_handler(&error_deliver, "error result");
+
+std::string describe_escaped(sched::pe& here, element_base& object, const std::string& method,
+                             std::exception_ptr error) {
+  return fmt::format("{} on PE {}, method {}: {}", object.describe(), here.number(), method, text_of(std::move(error)));
+}
+
+void report_escaped(sched::pe& here, element_base& object, const std::string& method, std::exception_ptr error) {
+  here.job().fail("an exception left an entry method: " + describe_escaped(here, object, method, std::move(error)));
+}
+
+void report_escaped_function(sched::pe& here, const std::string& function, std::exception_ptr error) {
+  here.job().fail(
+      fmt::format("an exception left a function: {} on PE {}: {}", function, here.number(), text_of(std::move(error))));
+}
+
+// Single objects live in collection 0, which exists from the start; nothing is broadcast in it, so every PE may have
+// its own shared part.
+pe_objects::pe_objects(sched::pe& owner) : here(owner) {
+  collection_facts singles;
+  singles.placement = placement_entry<object_home_map>::number;
+  singles.shared = collection_shared::make(owner.job().pes());
+  add_branch(std::make_unique<branch>(*this, singles, "single object"));
+}
+pe_objects::~pe_objects() {
+  branches_.clear();  // first: coroutines of elements hold futures, which leave the table
+  results.for_each([](awaited_result& result) { result.abandon(); });
+}
+
+void pe_objects::add_branch(std::unique_ptr<branch> made) {
+  const std::uint32_t id = made->facts().id;
+  if (id >= branches_.size()) branches_.resize(id + 1);
+  branches_[id] = std::move(made);
+}
+
+void pe_objects::hold_for_creation(const sched::envelope& message) {
+  here.counters().sent.add();  // the delivery ends, the message goes on waiting
+  here.counters().held.add();
+  sched::envelope copy;
+  copy.assign_message(message);
+  uncreated_[message.collection].push_back(copy);
+}
+
+void pe_objects::release_held(std::uint32_t collection) {
+  auto held = uncreated_.extract(collection);
+  if (held.empty()) return;
+  for (sched::envelope& message : held.mapped()) {
+    here.counters().released.add();
+    sched::handler_table()[message.handler].run(here, message);
+    here.counters().processed.add();
+  }
+}
+
+void pe_objects::defer(std::function<void()> work) {
+  deferred_.push_back(std::move(work));
+  if (method_depth == 0) run_deferred();
+}
+
+void pe_objects::run_deferred_slowly() {
+  while (!deferred_.empty()) {
+    auto work = std::move(deferred_);
+    deferred_.clear();
+    for (auto& each : work) each();
+  }
+}
+
+std::string pe_objects::describe_waiting() const {
+  std::string text;
+  results.for_each([&](const awaited_result& result) {
+    if (!result.is_ready()) text += fmt::format("\n  PE {}: {}", here.number(), result.describe());
+  });
+  for (const auto& made : branches_)
+    if (made != nullptr) text += made->describe_waiting();
+  for (const auto& [collection, messages] : uncreated_)
+    text += fmt::format("\n  PE {}: {} messages wait for collection {} to be created", here.number(), messages.size(),
+                        collection);
+  return text;
+}
+
+}  // namespace tri::objects

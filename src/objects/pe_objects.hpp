@@ -1,0 +1,75 @@
+// What the objects layer keeps on each PE: its branches of all collections, the results it waits for, and the work that
+// must wait until the running method has ended (migration and deletion of elements). Reached through pe::upper.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "objects/result_table.hpp"
+#include "sched/pe.hpp"
+
+namespace tri::objects {
+
+class branch;
+
+class pe_objects {
+ public:
+  explicit pe_objects(sched::pe& here);
+  ~pe_objects();
+  pe_objects(const pe_objects&) = delete;
+  pe_objects& operator=(const pe_objects&) = delete;
+
+  static pe_objects& of(const sched::pe& here) { return *static_cast<pe_objects*>(here.upper); }
+
+  /// The branch of a collection on this PE, or null when its creation has not arrived yet.
+  branch* find_branch(std::uint32_t collection) const {
+    return collection < branches_.size() ? branches_[collection].get() : nullptr;
+  }
+  void add_branch(std::unique_ptr<branch> made);
+  /// Keeps a message until its collection is created here; takes over the payload.
+  void hold_for_creation(const sched::envelope& message);
+  /// Runs what was held for a collection that exists now.
+  void release_held(std::uint32_t collection);
+
+  /// Runs `work` when the method that runs now, if any, has ended.
+  void defer(std::function<void()> work);
+  /// Called at the end of every outermost method.
+  void run_deferred() {
+    if (!deferred_.empty()) [[unlikely]]
+      run_deferred_slowly();
+  }
+  /// Methods of objects that are active on this PE's stack; more than one only when a result resumes a coroutine.
+  int method_depth = 0;
+
+  result_table results;
+  std::uint32_t next_single = 1;  // running number of the single objects that this PE creates; 0 is that of no object
+  sched::pe& here;
+
+  std::string describe_waiting() const;
+
+ private:
+  void run_deferred_slowly();
+  std::vector<std::unique_ptr<branch>> branches_;
+  std::unordered_map<std::uint32_t, std::vector<sched::envelope>> uncreated_;
+  std::vector<std::function<void()>> deferred_;
+};
+
+/// Marks a method as running; at the end of the outermost one, deferred work is done.
+class method_scope {
+ public:
+  explicit method_scope(pe_objects& objects) : objects_(objects) { ++objects_.method_depth; }
+  ~method_scope() noexcept(false) {
+    if (--objects_.method_depth == 0) objects_.run_deferred();
+  }
+  method_scope(const method_scope&) = delete;
+  method_scope& operator=(const method_scope&) = delete;
+
+ private:
+  pe_objects& objects_;
+};
+
+}  // namespace tri::objects

@@ -1,0 +1,32 @@
+// Sending a message whose arguments are packed.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+#include "objects/arguments.hpp"
+#include "sched/pe.hpp"
+#include "sched/runtime.hpp"
+
+namespace tri::objects {
+
+/// Throws std::out_of_range when there is no such PE; what `what` returns begins the message.
+template <class Text>
+void check_pe(sched::pe& here, int pe, Text&& what) {
+  if (pe < 0 || pe >= here.job().pes()) [[unlikely]]
+    throw std::out_of_range(std::string(what()) + " on PE " + std::to_string(pe) + "; there are PEs 0.." +
+                            std::to_string(here.job().pes() - 1));
+}
+
+inline void post_packed(sched::pe& here, int destination, std::uint32_t handler, std::uint32_t collection,
+                        std::uint64_t element, const packed_arguments& packed) {
+  here.send(destination, [&](sched::envelope& message) {
+    message.element = element;
+    message.collection = collection;
+    message.handler = handler;
+    message.flags = 0;
+    packed.store(message);
+  });
+}
+
+}  // namespace tri::objects

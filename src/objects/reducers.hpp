@@ -1,0 +1,183 @@
+// Reductions: how the values of many elements become one. A reducer turns one element's value into a partial result,
+// combines partial results, and makes the final value. Reducers are stateless types, passed as constants:
+//
+//   sum product minimum maximum logical_and logical_or bit_and bit_or bit_xor   one value from many
+//   gather                        std::vector of all values, in order of element number
+//   ordered(reducer)              the same value for every placement: combined strictly in order of element number
+//   by(lambda)                    an associative, commutative function of your own: T(T, T)
+//   several(reducer, ...)         one reducer for each component of a std::tuple, all in one message
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace tri {
+namespace objects {
+
+/// A reducer made of an associative, commutative binary function.
+template <class Function>
+struct folding {
+  template <class T>
+  using partial = T;
+  template <class T>
+  static T start(std::uint64_t, T&& value) {
+    return std::forward<T>(value);
+  }
+  template <class T>
+  static void combine(T& into, T&& other) {
+    into = Function{}(std::move(into), std::move(other));
+  }
+  template <class T>
+  static T finish(T&& partial) {
+    return std::move(partial);
+  }
+  template <class T>
+  static T fold(T&& a, T&& b) {
+    return Function{}(std::forward<T>(a), std::forward<T>(b));
+  }
+};
+
+struct gathering {
+  template <class T>
+  using partial = std::vector<std::pair<std::uint64_t, T>>;
+  template <class T>
+  static partial<T> start(std::uint64_t number, T&& value) {
+    partial<T> one;
+    one.emplace_back(number, std::forward<T>(value));
+    return one;
+  }
+  template <class T>
+  static void combine(std::vector<T>& into, std::vector<T>&& other) {
+    into.insert(into.end(), std::make_move_iterator(other.begin()), std::make_move_iterator(other.end()));
+  }
+  template <class T>
+  static std::vector<T> finish(std::vector<std::pair<std::uint64_t, T>>&& parts) {
+    std::sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<T> values;
+    values.reserve(parts.size());
+    for (auto& part : parts) values.push_back(std::move(part.second));
+    return values;
+  }
+};
+
+template <class Reducer>
+struct in_order : gathering {
+  template <class T>
+  static T finish(std::vector<std::pair<std::uint64_t, T>>&& parts) {
+    auto values = gathering::finish(std::move(parts));
+    T result = std::move(values.front());
+    for (std::size_t i = 1; i < values.size(); ++i) result = Reducer::fold(std::move(result), std::move(values[i]));
+    return result;
+  }
+};
+
+template <class... Reducer>
+struct component_wise {
+  template <class T>
+  using partial = T;
+  template <class T>
+  static T start(std::uint64_t, T&& value) {
+    return std::forward<T>(value);
+  }
+  template <class T>
+  static void combine(T& into, T&& other) {
+    static_assert(std::tuple_size_v<T> == sizeof...(Reducer), "several(): one reducer for each component of the tuple");
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      ((std::get<I>(into) = Reducer::fold(std::move(std::get<I>(into)), std::move(std::get<I>(other)))), ...);
+    }(std::index_sequence_for<Reducer...>{});
+  }
+  template <class T>
+  static T finish(T&& partial) {
+    return std::move(partial);
+  }
+};
+
+struct add {
+  template <class T>
+  T operator()(T&& a, T&& b) const {
+    return static_cast<T>(a + b);
+  }
+};
+struct multiply {
+  template <class T>
+  T operator()(T&& a, T&& b) const {
+    return static_cast<T>(a * b);
+  }
+};
+struct lesser {
+  template <class T>
+  T operator()(T&& a, T&& b) const {
+    return b < a ? std::move(b) : std::move(a);
+  }
+};
+struct greater {
+  template <class T>
+  T operator()(T&& a, T&& b) const {
+    return a < b ? std::move(b) : std::move(a);
+  }
+};
+struct both {
+  template <class T>
+  T operator()(T&& a, T&& b) const {
+    return static_cast<T>(a && b);
+  }
+};
+struct either {
+  template <class T>
+  T operator()(T&& a, T&& b) const {
+    return static_cast<T>(a || b);
+  }
+};
+struct bits_and {
+  template <class T>
+  T operator()(T&& a, T&& b) const {
+    return static_cast<T>(a & b);
+  }
+};
+struct bits_or {
+  template <class T>
+  T operator()(T&& a, T&& b) const {
+    return static_cast<T>(a | b);
+  }
+};
+struct bits_xor {
+  template <class T>
+  T operator()(T&& a, T&& b) const {
+    return static_cast<T>(a ^ b);
+  }
+};
+
+template <class Reducer, class T>
+using partial_of = typename Reducer::template partial<T>;
+template <class Reducer, class T>
+using result_of_reduction = decltype(Reducer::finish(std::declval<partial_of<Reducer, T>>()));
+
+}  // namespace objects
+
+inline constexpr objects::folding<objects::add> sum;
+inline constexpr objects::folding<objects::multiply> product;
+inline constexpr objects::folding<objects::lesser> minimum;
+inline constexpr objects::folding<objects::greater> maximum;
+inline constexpr objects::folding<objects::both> logical_and;
+inline constexpr objects::folding<objects::either> logical_or;
+inline constexpr objects::folding<objects::bits_and> bit_and;
+inline constexpr objects::folding<objects::bits_or> bit_or;
+inline constexpr objects::folding<objects::bits_xor> bit_xor;
+inline constexpr objects::gathering gather;
+template <class Reducer>
+constexpr objects::in_order<Reducer> ordered(Reducer) {
+  return {};
+}
+template <class Function>
+constexpr objects::folding<Function> by(Function) {
+  return {};
+}
+template <class... Reducer>
+constexpr objects::component_wise<Reducer...> several(Reducer...) {
+  return {};
+}
+
+}  // namespace tri

@@ -1,0 +1,358 @@
+// Reductions: the root that collects the parts, the parts that the PEs send, and broadcasts that end in a reduction.
+//
+// Each PE sends one base part per broadcast: the combined value of its elements, how many they were, and its births
+// minus deaths so far. Elements that were on their way contribute a part of their own when they arrive. The reduction
+// is complete when all PEs have sent their base part and the counts add up to the sum of births minus deaths, which is
+// the population at the moment of the broadcast: exact under migration, insertion and deletion.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "objects/branch.hpp"
+#include "objects/callback.hpp"
+#include "objects/future.hpp"
+#include "objects/reducers.hpp"
+
+namespace tri::objects {
+
+/// Names the root and describes a part; plain data.
+struct part_header {
+  std::uint32_t slot;
+  std::uint32_t generation;
+  std::uint32_t count;      // elements whose values are in this part
+  std::int32_t net_births;  // base parts: births minus deaths on the sending PE; otherwise not_a_base
+  static constexpr std::int32_t not_a_base = INT32_MIN;
+};
+
+/// The collecting end of one reduction; lives on the heap of its PE until it is complete, then deletes itself.
+template <class Reducer, class T>
+class reduction_root final : public awaited_result {
+ public:
+  using partial = partial_of<Reducer, T>;
+  using result = result_of_reduction<Reducer, T>;
+
+  /// With `expected_bases` > 0 the population comes with the base parts; otherwise it is `population`.
+  static root_name make(sched::pe& here, std::string what, int expected_bases, std::int64_t population,
+                        callback<result> target) {
+    auto* const root = new reduction_root(here, std::move(what), expected_bases, population, std::move(target));
+    root->name_ = pe_objects::of(here).results.add(*root);
+    return {static_cast<std::uint32_t>(here.number()), root->name_.slot, root->name_.generation};
+  }
+  void add(const part_header& header, std::optional<partial>&& value) {
+    if (header.net_births != part_header::not_a_base) {
+      ++bases_;
+      population_ += header.net_births;
+    }
+    count_ += header.count;
+    if (value.has_value()) {
+      if (value_.has_value())
+        Reducer::combine(*value_, std::move(*value));
+      else
+        value_ = std::move(value);
+    }
+    finish_if_complete();
+  }
+  bool is_ready() const override { return false; }
+  std::string describe() const override {
+    if (bases_ < expected_bases_)
+      return what_ + ": parts of " + std::to_string(expected_bases_ - bases_) + " PEs are missing";
+    return what_ + ": " + std::to_string(population_ - count_) + " of " + std::to_string(population_) +
+           " contributions are missing";
+  }
+  void fail(std::exception_ptr) override {}
+  void abandon() override { delete this; }
+  void member_left() override {
+    --population_;
+    finish_if_complete();
+  }
+
+ private:
+  reduction_root(sched::pe& here, std::string what, int expected_bases, std::int64_t population,
+                 callback<result> target)
+      : here_(here),
+        what_(std::move(what)),
+        expected_bases_(expected_bases),
+        population_(population),
+        target_(std::move(target)) {}
+  void finish_if_complete() {
+    if (bases_ != expected_bases_ || count_ != population_) return;
+    if (!value_.has_value()) here_.job().fail(what_ + ": a reduction over no elements has no value");
+    pe_objects::of(here_).results.remove(name_);
+    target_(Reducer::finish(std::move(*value_)));
+    delete this;
+  }
+
+  sched::pe& here_;
+  std::string what_;
+  result_table::name name_{};
+  int expected_bases_;
+  int bases_ = 0;
+  std::int64_t population_;
+  std::int64_t count_ = 0;
+  std::optional<partial> value_;
+  callback<result> target_;
+};
+
+template <class Reducer, class T>
+struct part_handler {
+  using partial = partial_of<Reducer, T>;
+  using tuple = std::tuple<part_header, partial>;
+
+  static void deliver(sched::pe& here, sched::envelope& message) {
+    unpacked_arguments<tuple> arguments(message);
+    auto& [header, value] = arguments.values();
+    auto* const root =
+        static_cast<reduction_root<Reducer, T>*>(pe_objects::of(here).results.find(header.slot, header.generation));
+    if (root != nullptr) root->add(header, header.count == 0 ? std::nullopt : std::optional<partial>(std::move(value)));
+  }
+  static inline const std::uint32_t handler =
+      sched::register_handler(&deliver, "reduction part " + type_name<Reducer>() + " of " + type_name<T>());
+
+  static void send(sched::pe& here, const root_name& root, std::uint32_t count, std::int32_t net_births,
+                   partial&& value) {
+    const int to = static_cast<int>(root.pe);
+    post_packed(here, to, handler, 0, 0,
+                pack_arguments<tuple>(here, here.is_in_this_process(to), false,
+                                      part_header{root.slot, root.generation, count, net_births}, std::move(value)));
+  }
+};
+
+// ---- broadcasts
+
+/// Replaces an archive by objects, so that the arguments can be used many times.
+template <class Tuple>
+Tuple& shared_arguments(sched::envelope& message) {
+  if (message.kind == sched::payload_kind::direct) return *std::launder(reinterpret_cast<Tuple*>(message.payload));
+  if (message.kind == sched::payload_kind::serialized) {
+    if constexpr (tuple_facts<Tuple>::all_serializable && !tuple_facts<Tuple>::all_plain) {
+      auto& payload = message.block();
+      void* const block = arena::allocate_on_pe(sizeof(Tuple));
+      auto* const values = new (block) Tuple();
+      {
+        archive_input stream(payload.block, payload.bytes);
+        cereal::BinaryInputArchive archive(stream);
+        std::apply([&](auto&... value) { (deserialize_value(archive, value), ...); }, *values);
+      }
+      arena::release_on_pe(payload.block);
+      payload.block = block;
+      message.kind = sched::payload_kind::objects;
+    }
+  }
+  return *static_cast<Tuple*>(message.block().block);
+}
+
+template <class Tuple>
+void drop_arguments(sched::envelope& message) {
+  unpacked_arguments<Tuple> last(message);
+}
+
+/// Calls `each(element)` for the elements a broadcast is for: one that catches up, or all local ones that have not had
+/// it.
+template <class Each>
+void for_broadcast_targets(branch& home, const sched::envelope& message, element_base* only, Each&& each) {
+  if (only != nullptr) {
+    each(*only);
+    return;
+  }
+  const auto& local = home.local_elements();
+  for (std::size_t i = 0, count = local.size(); i < count; ++i)  // elements born meanwhile have had it by definition
+    if (local[i]->seen_broadcasts() <= message.element) each(*local[i]);
+}
+
+template <class Self>
+struct broadcast_handler {
+  static void deliver(sched::pe& here, sched::envelope& message) {
+    pe_objects& objects = pe_objects::of(here);
+    branch* const home = objects.find_branch(message.collection);
+    if (home == nullptr) {
+      objects.hold_for_creation(message);
+      return;
+    }
+    method_scope scope(objects);
+    home->broadcast_arrived(message, {&Self::run, &drop_arguments<typename Self::tuple>});
+  }
+};
+
+/// A broadcast: the method runs on every element.
+template <auto Method>
+struct broadcast_method : broadcast_handler<broadcast_method<Method>> {
+  using facts = method_facts<Method>;
+  using tuple = typename facts::arguments;
+  static void run(sched::pe& here, branch& home, sched::envelope& message, element_base* only) {
+    const tuple& arguments = shared_arguments<tuple>(message);
+    for_broadcast_targets(home, message, only, [&](element_base& element) {
+      try {
+        if (entry_method<Method>::is_awaited) {  // waits for the coroutine that asks for it, like any other message
+          sched::envelope single{};
+          single.element = element.number();
+          single.collection = message.collection;
+          single.handler = entry_method<Method>::handler;
+          single.source = message.source;
+          std::apply(
+              [&](const auto&... argument) { pack_arguments<tuple>(here, true, false, argument...).store(single); },
+              arguments);
+          element.mailbox().arrive(entry_method<Method>::peek_reference(single), single);
+          return;
+        }
+        auto& object = static_cast<typename facts::object&>(element);
+        using result = typename facts::result;
+        if constexpr (is_task<result>) {
+          facts::invoke_shared(object, arguments)
+              .detach(element.coroutines(), [&element](std::exception_ptr error, auto*) {
+                if (error != nullptr) report_escaped(sched::this_pe(), element, method_name<Method>(), error);
+              });
+        } else {
+          static_cast<void>(facts::invoke_shared(object, arguments));
+        }
+      } catch (...) {
+        report_escaped(here, element, method_name<Method>(), std::current_exception());
+      }
+    });
+  }
+  static inline const std::uint32_t handler =
+      sched::register_handler(&broadcast_method::deliver, "broadcast of " + method_name<Method>());
+};
+
+/// A broadcast whose results are reduced.
+template <auto Method, class Reducer>
+struct reducing_broadcast : broadcast_handler<reducing_broadcast<Method, Reducer>> {
+  using facts = method_facts<Method>;
+  using value = typename result_of_method<typename facts::result>::type;
+  static_assert(!std::is_void_v<value>, "reduce: the method must return the value that is reduced");
+  using contribution = std::decay_t<value>;
+  using part = part_handler<Reducer, contribution>;
+  using tuple = typename decltype([]<class... P>(std::tuple<P...>*) {
+    return std::type_identity<std::tuple<root_name, P...>>{};
+  }(static_cast<typename facts::arguments*>(nullptr)))::type;
+
+  static void run(sched::pe& here, branch& home, sched::envelope& message, element_base* only) {
+    const tuple& arguments = shared_arguments<tuple>(message);
+    const root_name root = std::get<0>(arguments);
+    std::optional<typename part::partial> combined;
+    std::uint32_t count = 0;
+    for_broadcast_targets(home, message, only, [&](element_base& element) {
+      auto& object = static_cast<typename facts::object&>(element);
+      const auto invoke = [&]() -> decltype(auto) {
+        return std::apply(
+            [&](const root_name&, const auto&... argument) -> decltype(auto) {
+              return (object.*Method)(std::decay_t<decltype(argument)>(argument)...);
+            },
+            arguments);
+      };
+      try {
+        if constexpr (is_task<typename facts::result>) {
+          invoke().detach(element.coroutines(), [&element, root](std::exception_ptr error, contribution* returned) {
+            sched::pe& now = sched::this_pe();  // the element may have moved to another PE of the process by now
+            if (error != nullptr) report_escaped(now, element, method_name<Method>(), error);
+            part::send(now, root, 1, part_header::not_a_base, Reducer::start(element.number(), std::move(*returned)));
+          });
+        } else {
+          auto one = Reducer::start(element.number(), contribution(invoke()));
+          if (combined.has_value())
+            Reducer::combine(*combined, std::move(one));
+          else
+            combined.emplace(std::move(one));
+          ++count;
+        }
+      } catch (...) {
+        report_escaped(here, element, method_name<Method>(), std::current_exception());
+      }
+    });
+    const bool is_base = only == nullptr;
+    if (!is_base && count == 0) return;
+    part::send(here, root, count, is_base ? static_cast<std::int32_t>(home.net_births()) : part_header::not_a_base,
+               combined.has_value() ? std::move(*combined) : typename part::partial{});
+  }
+  static inline const std::uint32_t handler = sched::register_handler(
+      &reducing_broadcast::deliver, "reducing broadcast of " + method_name<Method>() + " by " + type_name<Reducer>());
+};
+
+/// Posts a broadcast message of a collection to every PE: others first, so that they start while we work.
+template <class Tuple, class... A>
+void post_broadcast(sched::pe& here, const branch& home, std::uint32_t handler, const A&... arguments) {
+  // relaxed: only the order of the numbers matters; the messages carry everything else
+  const std::uint64_t number = home.facts().shared->next_broadcast.fetch_add(1, std::memory_order_relaxed);
+  const int pes = here.job().pes();
+  for (int step = 1; step <= pes; ++step) {
+    const int to = (here.number() + step) % pes;
+    post_packed(here, to, handler, home.facts().id, number,
+                pack_arguments<Tuple>(here, here.is_in_this_process(to), false, arguments...));
+  }
+}
+
+// ---- contributions by the elements themselves
+
+template <class Reducer, class T>
+struct contribution_root_handler;
+
+/// The local part of one contribute() number.
+template <class Reducer, class T>
+class local_contribution final : public contribution_base {
+ public:
+  using partial = partial_of<Reducer, T>;
+  explicit local_contribution(callback<result_of_reduction<Reducer, T>> target) : target_(std::move(target)) {}
+  void add(partial&& value) {
+    if (value_.has_value())
+      Reducer::combine(*value_, std::move(value));
+    else
+      value_ = std::move(value);
+  }
+  void send_to_root(branch& home, std::uint64_t number) override {
+    contribution_root_handler<Reducer, T>::send(home, number, count, std::move(*value_), target_);
+  }
+
+ private:
+  std::optional<partial> value_;
+  callback<result_of_reduction<Reducer, T>> target_;
+};
+
+/// Parts of contribute() meet on PE (collection mod PEs), which keeps one root per number.
+template <class Reducer, class T>
+struct contribution_root_handler {
+  using partial = partial_of<Reducer, T>;
+  using target = callback<result_of_reduction<Reducer, T>>;
+  using tuple = std::tuple<std::uint64_t, target, partial>;
+  static void send(branch& home, std::uint64_t number, std::uint64_t count, partial&& value, const target& to) {
+    auto& here = home.here();
+    const int root = home.contribution_root_pe();
+    post_packed(here, root, handler, home.facts().id, number,
+                pack_arguments<tuple>(here, here.is_in_this_process(root), false, count, to, std::move(value)));
+  }
+  static void deliver(sched::pe& here, sched::envelope& message) {
+    branch* const home = pe_objects::of(here).find_branch(message.collection);
+    if (home == nullptr) {
+      pe_objects::of(here).hold_for_creation(message);
+      return;
+    }
+    unpacked_arguments<tuple> arguments(message);
+    auto& [count, to, value] = arguments.values();
+    root_name& root = home->contribution_root(message.element);
+    if (root.pe == root_name::nowhere)
+      root = reduction_root<Reducer, T>::make(here,
+                                              "contribution " + std::to_string(message.element) + " of " + home->name(),
+                                              0, home->contributors(message.element), to);
+    auto* const collecting =
+        static_cast<reduction_root<Reducer, T>*>(pe_objects::of(here).results.find(root.slot, root.generation));
+    collecting->add({root.slot, root.generation, static_cast<std::uint32_t>(count), part_header::not_a_base},
+                    std::optional<partial>(std::move(value)));
+    if (pe_objects::of(here).results.find(root.slot, root.generation) == nullptr)
+      home->forget_contribution_root(message.element);
+  }
+  static inline const std::uint32_t handler =
+      sched::register_handler(&deliver, "contribution " + type_name<Reducer>() + " of " + type_name<T>());
+};
+
+template <class Reducer, class T>
+void contribute(element_base& element, T&& value, callback<result_of_reduction<Reducer, std::decay_t<T>>> target) {
+  using local = local_contribution<Reducer, std::decay_t<T>>;
+  branch& home = element.home();
+  auto& part = static_cast<local&>(home.contribution(element, [&] { return std::make_unique<local>(target); }));
+  part.add(Reducer::start(element.number(), std::decay_t<T>(std::forward<T>(value))));
+  home.contributed(element);
+}
+
+}  // namespace tri::objects

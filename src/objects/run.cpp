@@ -1,0 +1,109 @@
+#include "trireme/run.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+
+#include "host/clock.hpp"
+#include "objects/branch.hpp"
+#include "objects/nodegroup.hpp"
+#include "objects/quiescence.hpp"
+#include "trireme/variables.hpp"
+
+namespace tri {
+namespace objects {
+namespace {
+
+void describe_deliver(sched::pe& here, sched::envelope& message) {
+  unpacked_arguments<std::tuple<promise<std::string>>> arguments(message);
+  std::get<0>(arguments.values()).set(pe_objects::of(here).describe_waiting());
+}
+const std::uint32_t describe_handler = sched::register_handler(&describe_deliver, "stall report");
+
+// Asks every PE of the job what it waits for. A PE that does not answer within a second is reported as such.
+std::string describe_waiting_everywhere() {
+  auto& here = sched::this_pe();
+  const std::string own = pe_objects::of(here).describe_waiting();  // before this adds futures of its own
+  std::vector<future<std::string>> answers(static_cast<std::size_t>(here.job().pes() - 1));
+  for (int pe = 1; pe < here.job().pes(); ++pe)
+    post_packed(here, pe, describe_handler, 0, 0,
+                pack_arguments<std::tuple<promise<std::string>>>(
+                    here, here.is_in_this_process(pe), false, answers[static_cast<std::size_t>(pe - 1)].get_promise()));
+  const std::int64_t deadline = host::now_ns() + 1'000'000'000;
+  here.run_until(
+      [&] { return host::now_ns() > deadline || std::ranges::all_of(answers, &future<std::string>::ready); });
+  std::string text = own;
+  for (std::size_t i = 0; i < answers.size(); ++i)
+    text += answers[i].ready() ? answers[i].get() : "\n  PE " + std::to_string(i + 1) + " does not answer";
+  return text;
+}
+
+}  // namespace
+
+int run_program(int argc, char** argv, const std::function<int(int, char**)>& main_program) {
+  std::unique_ptr<sched::runtime> job;
+  try {
+    auto values = host::configuration::from(argc, argv);
+    job = std::make_unique<sched::runtime>(std::move(values));
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "trireme: %s\n", error.what());
+    return 1;
+  }
+  std::vector<std::unique_ptr<pe_objects>> objects(static_cast<std::size_t>(job->pes_per_process()));
+  const auto of = [&](sched::pe& here) -> std::unique_ptr<pe_objects>& {
+    return objects[static_cast<std::size_t>(here.local_number())];
+  };
+  job->add_stall_reporter(&describe_waiting_everywhere);
+  return job->run({.prepare =
+                       [&](sched::pe& here) {
+                         create_pe_locals();
+                         of(here) = std::make_unique<pe_objects>(here);
+                         here.upper = of(here).get();
+                         install_quiescence_service(here);
+                       },
+                   .main_program = [&] { return main_program(argc, argv); },
+                   .finish =
+                       [&](sched::pe& here) {
+                         of(here).reset();
+                         destroy_pe_locals();
+                         if (here.local_number() == 0) {
+                           drop_node_objects();
+                           reset_read_only();
+                         }
+                       }});
+}
+
+task<int> as_status(task<> running) {
+  co_await std::move(running);
+  co_return 0;
+}
+
+int wait_for_main(task<int> running) {
+  auto& here = sched::this_pe();
+  here.run_until([&] { return running.done(); }, true);
+  int status = 0;
+  coroutine_owner nobody;
+  std::exception_ptr thrown;
+  running.detach(nobody, [&](std::exception_ptr error, int* value) {
+    thrown = error;
+    if (value != nullptr) status = *value;
+  });
+  if (thrown != nullptr) std::rethrow_exception(thrown);
+  return status;
+}
+
+}  // namespace objects
+
+future<void> after(std::chrono::nanoseconds delay) {
+  future<void> result;
+  const promise<void> expired = result.get_promise();
+  auto& here = sched::this_pe();
+  sched::envelope message{};
+  message.element = objects::pack_name(expired.slot, expired.generation);
+  message.handler = objects::result_handler<void>::handler;
+  objects::pack_arguments<std::tuple<std::monostate>>(here, true, false, std::monostate{}).store(message);
+  here.send_later(delay.count(), message);
+  return result;
+}
+
+}  // namespace tri

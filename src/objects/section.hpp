@@ -1,0 +1,232 @@
+// Sections: some elements of an array, addressed together. A multicast sends one message to each PE that has members,
+// whatever their number; members that have moved meanwhile are followed one by one.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "objects/array.hpp"
+
+namespace tri {
+
+namespace objects {
+
+/// Members of a section on one PE, by number; goes with the message without being copied.
+using member_list = shared_buffer<std::uint64_t>;
+
+template <class Tuple, class... First>
+struct prepend;
+template <class... P, class... First>
+struct prepend<std::tuple<P...>, First...> {
+  using type = std::tuple<First..., P...>;
+};
+
+/// One member of a section reduction that has to be followed: runs the method and sends a part of one.
+template <auto Method, class Reducer>
+struct reduced_member {
+  using facts = method_facts<Method>;
+  using contribution = std::decay_t<typename result_of_method<typename facts::result>::type>;
+  using part = part_handler<Reducer, contribution>;
+  using tuple = typename prepend<typename facts::arguments, root_name>::type;
+  static_assert(!is_task<typename facts::result>,
+                "a section is reduced over methods that return their value, not over coroutines");
+
+  static contribution invoke(element_base& element, const auto& arguments) {
+    auto& object = static_cast<typename facts::object&>(element);
+    return std::apply(
+        [&](const root_name&, const auto&... argument) -> decltype(auto) {
+          return (object.*Method)(std::decay_t<decltype(argument)>(argument)...);
+        },
+        arguments);
+  }
+  static void deliver(sched::pe& here, sched::envelope& message) {
+    element_base* const self = find_receiver(here, message);
+    if (self == nullptr) return;
+    method_scope scope(pe_objects::of(here));
+    unpacked_arguments<tuple> arguments(message);
+    try {
+      part::send(here, std::get<0>(arguments.values()), 1, part_header::not_a_base,
+                 Reducer::start(self->number(), invoke(*self, arguments.values())));
+    } catch (...) {
+      report_escaped(here, *self, method_name<Method>(), std::current_exception());
+    }
+  }
+  static inline const std::uint32_t handler =
+      sched::register_handler(&deliver, "section reduction of " + method_name<Method>(), &make_tuple_portable<tuple>);
+};
+
+/// Sends the members of a list that are not here one by one, as messages of `handler` with a copy of the arguments.
+template <class Tuple, class... A>
+void follow_member(sched::pe& here, std::uint32_t collection, std::uint64_t number, std::uint32_t handler,
+                   const A&... arguments) {
+  post_to_element(here, collection, number, handler, nullptr, [&](bool same_process, bool needs_block) {
+    return pack_arguments<Tuple>(here, same_process, needs_block, arguments...);
+  });
+}
+
+inline element_base* ready_member(branch& home, std::uint64_t number) {
+  element_base* const element = home.find(number);
+  return element != nullptr && element->is_ready() ? element : nullptr;
+}
+
+template <auto Method>
+struct multicast_method {
+  using facts = method_facts<Method>;
+  using tuple = typename prepend<typename facts::arguments, member_list>::type;
+  static void deliver(sched::pe& here, sched::envelope& message) {
+    pe_objects& objects = pe_objects::of(here);
+    branch* const home = objects.find_branch(message.collection);
+    if (home == nullptr) {
+      objects.hold_for_creation(message);
+      return;
+    }
+    unpacked_arguments<tuple> arguments(message);
+    const member_list members = std::get<0>(arguments.values());
+    for (const std::uint64_t number : members) {
+      // Each member gets a message of its own here, so that what waits for it (when, migration, forwarding) is the
+      // usual path.
+      sched::envelope single{};
+      single.element = number;
+      single.collection = message.collection;
+      single.handler = entry_method<Method>::handler;
+      single.source = message.source;
+      std::apply(
+          [&](const member_list&, const auto&... argument) {
+            pack_arguments<typename facts::arguments>(here, true, false, argument...).store(single);
+          },
+          arguments.values());
+      entry_method<Method>::deliver(here, single);
+    }
+  }
+  static inline const std::uint32_t handler =
+      sched::register_handler(&deliver, "multicast of " + method_name<Method>());
+};
+
+template <auto Method, class Reducer>
+struct reducing_multicast {
+  using member = reduced_member<Method, Reducer>;
+  using part = typename member::part;
+  using tuple = typename prepend<typename member::tuple, member_list>::type;
+  static void deliver(sched::pe& here, sched::envelope& message) {
+    pe_objects& objects = pe_objects::of(here);
+    branch* const home = objects.find_branch(message.collection);
+    if (home == nullptr) {
+      objects.hold_for_creation(message);
+      return;
+    }
+    method_scope scope(objects);
+    unpacked_arguments<tuple> arguments(message);
+    const auto inner =
+        std::apply([](const member_list&, const auto&... argument) { return typename member::tuple(argument...); },
+                   arguments.values());
+    std::optional<typename part::partial> combined;
+    std::uint32_t count = 0;
+    for (const std::uint64_t number : std::get<0>(arguments.values())) {
+      element_base* const element = ready_member(*home, number);
+      if (element == nullptr) {
+        std::apply(
+            [&](const auto&... argument) {
+              follow_member<typename member::tuple>(here, message.collection, number, member::handler, argument...);
+            },
+            inner);
+        continue;
+      }
+      try {
+        auto one = Reducer::start(number, member::invoke(*element, inner));
+        if (combined.has_value())
+          Reducer::combine(*combined, std::move(one));
+        else
+          combined.emplace(std::move(one));
+        ++count;
+      } catch (...) {
+        report_escaped(here, *element, method_name<Method>(), std::current_exception());
+      }
+    }
+    if (count > 0)
+      part::send(here, std::get<1>(arguments.values()), count, part_header::not_a_base, std::move(*combined));
+  }
+  static inline const std::uint32_t handler = sched::register_handler(
+      &deliver, "reducing multicast of " + method_name<Method>() + " by " + type_name<Reducer>());
+};
+
+}  // namespace objects
+
+/// Some elements of an array. Copyable; may be sent in messages.
+template <class T>
+class section {
+ public:
+  section() = default;
+  section(array<T> of, std::vector<std::uint64_t> members) : array_(of), members_(std::move(members)) {}
+
+  std::size_t size() const { return members_.size(); }
+  const array<T>& whole() const { return array_; }
+
+  /// Invokes a method on every member; one message to each PE that has some.
+  template <auto Method, class... A>
+  void multicast(const A&... arguments) const {
+    using message = objects::multicast_method<Method>;
+    static_assert(objects::method_facts<Method>::copyable_arguments,
+                  "multicast: the arguments go to many elements and must be copyable");
+    post<typename message::tuple, typename objects::method_facts<Method>::arguments>(
+        message::handler, objects::entry_method<Method>::handler, arguments...);
+  }
+  /// Invokes a method on every member and reduces what it returns, to a future on this PE.
+  template <auto Method, class Reducer, class... A>
+  auto reduce(Reducer, const A&... arguments) const {
+    using message = objects::reducing_multicast<Method, Reducer>;
+    using contribution = typename message::member::contribution;
+    if (members_.empty()) throw std::logic_error("section::reduce: a reduction over no elements has no value");
+    auto& here = sched::this_pe();
+    future<objects::result_of_reduction<Reducer, contribution>> result;
+    const objects::root_name root = objects::reduction_root<Reducer, contribution>::make(
+        here, "section reduction of " + objects::method_name<Method>(), 0, static_cast<std::int64_t>(members_.size()),
+        result.get_promise());
+    post<typename message::tuple, typename message::member::tuple>(message::handler, message::member::handler, root,
+                                                                   arguments...);
+    return result;
+  }
+
+  template <class Archive>
+  void save(Archive& archive) const {
+    archive(cereal::binary_data(&array_, sizeof array_), members_);
+  }
+  template <class Archive>
+  void load(Archive& archive) {
+    archive(cereal::binary_data(&array_, sizeof array_), members_);
+  }
+
+ private:
+  template <class Tuple, class SingleTuple, class... A>
+  void post(std::uint32_t handler, std::uint32_t single_handler, const A&... arguments) const {
+    auto& here = sched::this_pe();
+    objects::branch* const home = objects::pe_objects::of(here).find_branch(array_.id());
+    if (home == nullptr) throw std::logic_error("trireme: this section belongs to no array that exists here");
+    std::map<int, std::vector<std::uint64_t>> by_pe;
+    for (const std::uint64_t number : members_) {
+      const objects::pe_number pe = home->route(number);
+      if (pe >= 0)
+        by_pe[pe].push_back(number);
+      else
+        objects::follow_member<SingleTuple>(here, array_.id(), number, single_handler, arguments...);
+    }
+    for (const auto& [pe, numbers] : by_pe) {
+      const objects::member_list list(buffer<std::uint64_t>::copy_of(numbers));
+      objects::post_packed(
+          here, pe, handler, array_.id(), 0,
+          objects::pack_arguments<Tuple>(here, here.is_in_this_process(pe), false, list, arguments...));
+    }
+  }
+  array<T> array_;
+  std::vector<std::uint64_t> members_;  // element numbers
+};
+
+template <class T>
+section<T> array<T>::select(std::vector<typename T::index_type> members) const {
+  std::vector<std::uint64_t> numbers;
+  numbers.reserve(members.size());
+  for (const auto& where : members) numbers.push_back(objects::number_of(shape_, where));
+  return section<T>(*this, std::move(numbers));
+}
+
+}  // namespace tri

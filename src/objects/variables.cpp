@@ -1,0 +1,82 @@
+#include "trireme/variables.hpp"
+
+#include <unordered_map>
+#include <vector>
+
+namespace tri::objects {
+namespace {
+
+std::uint32_t pe_local_count = 0;
+std::vector<std::function<void(sched::envelope&)>>& stores() {
+  static std::vector<std::function<void(sched::envelope&)>> registered;
+  return registered;
+}
+
+using acknowledgement = part_handler<folding<add>, int>;
+
+// Payload of the message: that of the variable; the root of the acknowledgement travels in front, as a message of its
+// own from the same sender.
+thread_local std::unordered_map<std::uint32_t, root_name> pending_roots;
+
+void root_deliver(sched::pe&, sched::envelope& message) {
+  unpacked_arguments<std::tuple<root_name>> arguments(message);
+  pending_roots[message.source] = std::get<0>(arguments.values());
+}
+const std::uint32_t root_handler = sched::register_handler(&root_deliver, "read-only value announced");
+
+void value_deliver(sched::pe& here, sched::envelope& message) {
+  const root_name root = pending_roots.extract(message.source).mapped();
+  stores()[message.element](message);
+  acknowledgement::send(here, root, 1, part_header::not_a_base, 1);
+}
+const std::uint32_t value_handler = sched::register_handler(&value_deliver, "read-only value");
+
+}  // namespace
+
+std::uint32_t register_pe_local() { return pe_local_count++; }
+
+void create_pe_locals() {
+  struct at_thread_end {
+    ~at_thread_end() { destroy_pe_locals(); }
+  };
+  static thread_local at_thread_end guard;
+  static_cast<void>(guard);
+  if (pe_local_slots == nullptr) pe_local_slots = new pe_local_slot[pe_local_count]{};
+}
+
+void destroy_pe_locals() {
+  if (pe_local_slots == nullptr) return;
+  for (std::uint32_t i = 0; i < pe_local_count; ++i)
+    if (pe_local_slots[i].value != nullptr) pe_local_slots[i].destroy(pe_local_slots[i].value);
+  delete[] pe_local_slots;
+  pe_local_slots = nullptr;
+}
+
+std::uint32_t register_read_only(std::function<void(sched::envelope&)> store) {
+  stores().push_back(std::move(store));
+  return static_cast<std::uint32_t>(stores().size() - 1);
+}
+
+void reset_read_only() {
+  for (const auto& store : stores()) {
+    sched::envelope nothing{};
+    store(nothing);
+  }
+}
+
+future<int> publish_read_only(std::uint32_t variable, const std::function<packed_arguments(bool)>& pack) {
+  auto& here = sched::this_pe();
+  auto& job = here.job();
+  future<int> all_have_it;
+  const root_name root = reduction_root<folding<add>, int>::make(here, "publication of a read-only variable", 0,
+                                                                 job.processes(), all_have_it.get_promise());
+  for (int process = 0; process < job.processes(); ++process) {
+    const int pe = process * job.pes_per_process();
+    const bool same_process = process == job.process();
+    post_packed(here, pe, root_handler, 0, 0, pack_arguments<std::tuple<root_name>>(here, same_process, false, root));
+    post_packed(here, pe, value_handler, 0, variable, pack(same_process));
+  }
+  return all_have_it;
+}
+
+}  // namespace tri::objects

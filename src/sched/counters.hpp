@@ -1,0 +1,54 @@
+// Counters of one PE, in the arena: written by the PE alone, read by anybody on the host (quiescence, reports, `trireme
+// top`).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace tri::sched {
+
+/// A number that one thread adds to and others read.
+class counter {
+ public:
+  // release: quiescence detection relies on "counted as processed" meaning "its own sends are counted". pairs:
+  // counter.read
+  void add(std::uint64_t amount = 1) {
+    value_.store(value_.load(std::memory_order_relaxed) + amount, std::memory_order_release);
+  }
+  std::uint64_t read() const { return value_.load(std::memory_order_acquire); }  // pairs: counter.read
+
+ private:
+  std::atomic<std::uint64_t> value_{0};
+};
+
+// X(name, what it counts)
+#define TRIREME_COUNTERS(X)                                                                                 \
+  X(sent, "messages sent, to itself included")                                                              \
+  X(processed, "messages whose handler has ended")                                                          \
+  X(sent_to_others, "messages sent to other PEs")                                                           \
+  X(bytes_copied, "bytes of arguments copied or serialised into messages")                                  \
+  X(forwarded, "messages sent on because their element had moved")                                          \
+  X(overflowed, "messages that found the receiver's ring full")                                             \
+  X(node_messages, "messages taken from the node queue")                                                    \
+  X(board_portions, "portions of other PEs' open work done")                                                \
+  X(migrations, "elements that left this PE")                                                               \
+  X(held, "messages kept back: for an element that moves or does not exist, for an object not yet created") \
+  X(released, "messages that were kept back and went on")                                                   \
+  X(sleeps, "times this PE went to sleep")                                                                  \
+  X(wakes, "doorbells that woke it")
+
+struct alignas(64) counter_block {
+#define TRIREME_DECLARE_COUNTER(name, text) counter name;
+  TRIREME_COUNTERS(TRIREME_DECLARE_COUNTER)
+#undef TRIREME_DECLARE_COUNTER
+};
+
+/// Calls visit(name, description, value) for every counter of the block.
+template <class Visit>
+void for_each_counter(const counter_block& block, Visit&& visit) {
+#define TRIREME_VISIT_COUNTER(name, text) visit(#name, text, block.name.read());
+  TRIREME_COUNTERS(TRIREME_VISIT_COUNTER)
+#undef TRIREME_VISIT_COUNTER
+}
+
+}  // namespace tri::sched

@@ -1,0 +1,32 @@
+#include "sched/handler_table.hpp"
+
+namespace tri::sched {
+namespace {
+std::vector<handler_row>& rows() {
+  static std::vector<handler_row> table;
+  return table;
+}
+}  // namespace
+
+std::uint32_t register_handler(handler_function run, std::string name, handler_function make_portable,
+                               handler_function drop) {
+  rows().push_back({run, std::move(name), make_portable, drop});
+  return static_cast<std::uint32_t>(rows().size() - 1);
+}
+
+const std::vector<handler_row>& handler_table() { return rows(); }
+
+std::vector<handler_function> handler_functions() {
+  std::vector<handler_function> functions;
+  for (const auto& row : rows()) functions.push_back(row.run);
+  return functions;
+}
+
+std::uint64_t handler_fingerprint() {
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+  for (const auto& row : rows())
+    for (const char c : row.name + '\n') hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return hash;
+}
+
+}  // namespace tri::sched

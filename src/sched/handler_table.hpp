@@ -1,0 +1,36 @@
+// Handlers: functions that messages name by number. Registration happens before main, through static initialisers; the
+// processes of a job run the same binary, so a number means the same function in all of them (the fingerprint is
+// compared when they meet). Function addresses themselves never leave their process.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tri::sched {
+
+class pe;
+struct envelope;
+
+using handler_function = void (*)(pe&, envelope&);
+
+struct handler_row {
+  handler_function run;
+  std::string name;
+  /// Turns arguments that are C++ objects of this process into an archive, for a message that must be sent on to
+  /// another process; null for handlers whose messages never have such arguments.
+  handler_function make_portable = nullptr;
+  /// Destroys the arguments of a message that will never run; null where such messages are not kept.
+  handler_function drop = nullptr;
+};
+
+/// Adds a row and returns its number. Before main only.
+std::uint32_t register_handler(handler_function run, std::string name, handler_function make_portable = nullptr,
+                               handler_function drop = nullptr);
+const std::vector<handler_row>& handler_table();
+/// The functions alone, indexed by number, for the PEs' loops.
+std::vector<handler_function> handler_functions();
+/// A hash of all names in order: equal in all processes of a job, or they are different programs.
+std::uint64_t handler_fingerprint();
+
+}  // namespace tri::sched

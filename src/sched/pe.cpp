@@ -1,0 +1,269 @@
+#include "sched/pe.hpp"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <algorithm>
+#include <stdexcept>
+
+#include "arena/arena.hpp"
+#include "host/clock.hpp"
+#include "sched/runtime.hpp"
+
+namespace tri::sched {
+namespace {
+
+constexpr int burst = 64;                       // messages of one source before the others get their turn
+constexpr std::uint32_t node_queue_every = 64;  // busy turns between two looks at the node queue
+constexpr std::uint64_t turns_between_stall_checks = 1 << 16;
+constexpr std::int64_t longest_sleep_ns = 1'000'000'000;
+
+std::vector<handler_function>& functions() {
+  static std::vector<handler_function> table = handler_functions();
+  return table;
+}
+
+}  // namespace
+
+const std::uint32_t taken_handler = register_handler([](pe&, envelope&) {}, "sched.taken");
+
+void detail::not_on_a_pe() {
+  throw std::logic_error(
+      "trireme: this call must come from a PE: from the function given to tri::run, or from a method of an object");
+}
+
+pe::pe(runtime& owner, int number, int local_number)
+    : owner_(owner),
+      number_(number),
+      local_number_(local_number),
+      process_(owner.process()),
+      host_number_(owner.host_pe_number(number)),
+      record_(owner.record_of(number)),
+      own_process_(*owner.process_record_of(owner.process())),
+      handlers_(functions().data()),
+      inbox_(*record_->inbox),
+      board_(owner.join_board(number)),
+      idle_policy_(owner.values().idle, owner.placement().oversubscribed,
+                   host::ns_to_ticks(static_cast<double>(owner.values().idle_spin_us) * 1000.0)) {
+  peers_.resize(static_cast<std::size_t>(owner.pes()));
+  for (int other = 0; other < owner.pes(); ++other) {
+    pe_record* const record = owner.record_of(other);
+    peers_[static_cast<std::size_t>(other)] = {record == nullptr ? nullptr : record->inbox, owner.process_of(other)};
+  }
+}
+
+pe::~pe() = default;
+
+void pe::other_host(int destination) const {
+  throw std::runtime_error(
+      fmt::format("PE {} on host {} cannot send to PE {} on host {}: this version passes messages within one host only",
+                  number_, owner_.host_of(number_), destination, owner_.host_of(destination)));
+}
+
+void pe::send_copy(int destination, const envelope& message) {
+  if ((message.flags & (envelope::has_priority | envelope::is_immediate)) == 0) {
+    send(destination, [&](envelope& place) { place.assign_message(message); });
+    return;
+  }
+  auto* const block = static_cast<envelope*>(arena::allocate_on_pe(sizeof(envelope)));
+  block->assign_message(message);
+  block->source = static_cast<std::uint32_t>(number_);
+  inbox_shared& inbox = inbox_of(destination);
+  counters().sent.add();
+  if (destination != number_) counters().sent_to_others.add();
+  push_urgent(inbox, block);
+}
+
+void pe::send_to_node(int process, const envelope& message) {
+  process_record* const target = owner_.process_record_of(process);
+  if (target == nullptr) other_host(process * owner_.pes_per_process());
+  counters().sent.add();
+  envelope copy;
+  copy.assign_message(message);
+  copy.source = static_cast<std::uint32_t>(number_);
+  try {
+    target->nodes->push(copy);
+  } catch (...) {
+    // It had to be counted first, or whoever ran it could have counted it before us. Until now all_processed() erred on
+    // the safe side.
+    counters().sent.add(~std::uint64_t{0});
+    throw;
+  }
+  target->wake(1);
+}
+
+void pe::send_later(std::int64_t delay_ns, const envelope& message) {
+  const auto delay = delay_ns > 0 ? host::ns_to_ticks(static_cast<double>(delay_ns)) : 0;
+  auto* const block = static_cast<envelope*>(arena::allocate_on_pe(sizeof(envelope)));
+  block->assign_message(message);
+  block->source = static_cast<std::uint32_t>(number_);
+  timers_.push({host::ticks() + delay, timer_sequence_++, block});
+  counters().sent.add();
+}
+
+void pe::run_block(envelope* message) {
+  run(*message);
+  arena::release_on_pe(message);
+}
+
+// Immediate messages run now; those with a priority are put in order.
+void pe::sort_urgent() {
+  for (envelope* message = inbox_.take_urgent(); message != nullptr;) {
+    envelope* const next = message->next();
+    if ((message->flags & envelope::is_immediate) != 0)
+      run_block(message);
+    else
+      ordered_.push(message);
+    message = next;
+  }
+}
+
+bool pe::run_ordered(bool only_first) {
+  if (ordered_.empty() || (only_first && !ordered_.comes_first())) return false;
+  run_block(ordered_.pop());
+  return true;
+}
+
+bool pe::run_arrivals() {
+  for (int count = 0; count < burst; ++count) {
+    envelope* const message = inbox_.front();
+    if (message == nullptr) return count > 0;
+    run(*message);
+    inbox_.pop();
+    if (inbox_.has_urgent()) return true;
+  }
+  return true;
+}
+
+bool pe::run_own() {
+  for (int count = 0; count < burst; ++count) {
+    envelope* const message = local_.front();
+    if (message == nullptr) return count > 0;
+    running_own_ = true;
+    run(*message);
+    running_own_ = false;
+    local_.pop();
+    if (inbox_.has_urgent()) return true;
+  }
+  return true;
+}
+
+bool pe::run_node_message() {
+  if (own_process_.nodes->seems_empty()) return false;
+  envelope message;
+  if (!own_process_.nodes->pop(message)) return false;
+  counters().node_messages.add();
+  run(message);
+  return true;
+}
+
+bool pe::run_timers() {
+  if (timers_.empty() || timers_.top().deadline_ticks > host::ticks()) return false;
+  envelope* const message = timers_.top().message;
+  timers_.pop();
+  run_block(message);
+  return true;
+}
+
+bool pe::help_on_board() {
+  if (board_.has_work()) {
+    // A portion ends when a message arrives: helping must not delay what only this PE can do.
+    if (board_.help([this] { return inbox_.seems_empty(); }) > 0) {
+      counters().board_portions.add();
+      return true;
+    }
+  }
+  return board_.progress().help();
+}
+
+bool pe::turn() {
+  if (inbox_.has_urgent()) [[unlikely]]
+    sort_urgent();
+  bool worked = !timers_.empty() && run_timers();
+  if (run_ordered(true)) return true;
+  worked |= run_arrivals();
+  if (!inbox_.has_urgent()) worked |= run_own();  // what has just arrived may have sent something urgent
+  if (worked && ++turns_ % node_queue_every != 0) return true;
+  if (run_ordered(false)) return true;
+  if (run_node_message()) return true;
+  return worked || help_on_board();
+}
+
+void pe::run_until(const std::function<bool()>& done, bool waiting_on_result) {
+  while (!done()) {
+    if (waiting_on_result && owner_.stopping()) throw stop_unwinding{};
+    if (turn()) {
+      idle_policy_.busy();
+      continue;
+    }
+    idle(waiting_on_result);
+  }
+}
+
+bool pe::run_idle_hooks() {
+  bool helped = false;
+  for (auto& hook : idle_hooks_) helped |= hook();
+  return helped;
+}
+
+void pe::idle(bool waiting_on_result) {
+  if (run_idle_hooks()) return;
+  switch (idle_policy_.next(host::ticks())) {
+    case idle_step::spin:
+      __builtin_ia32_pause();
+      break;
+    case idle_step::yield:
+      sched_yield();
+      break;
+    case idle_step::sleep:
+      sleep();
+      if (waiting_on_result) owner_.check_for_stall();
+      return;
+  }
+  if (waiting_on_result && ++fruitless_ % turns_between_stall_checks == 0) owner_.check_for_stall();
+}
+
+// Work that does not come through the inbox, looked for after the PE is marked asleep.
+bool pe::found_late_work() {
+  return !local_.empty() || !ordered_.empty() || !own_process_.nodes->seems_empty() || owner_.stopping() ||
+         board_.has_work() || board_.progress().any_exposed();
+}
+
+void pe::sleep() {
+  arena::flush_released();
+  auto& idle_word = own_process_.idle_pes[local_number_ / 64];
+  const std::uint64_t own_bit = std::uint64_t{1} << (local_number_ % 64);
+  const std::uint32_t heard = inbox_.bell().listen();
+  // seq_cst: before the look at the node queue below, as the pusher reads this word after its push. pairs:
+  // idle.announce
+  idle_word.fetch_or(own_bit, std::memory_order_seq_cst);
+  bool slept = false;
+  if (inbox_.prepare_sleep()) {
+    // The hooks once more: what they wait for is announced by a ring of those that fall asleep, and a ring from before
+    // the mark would be lost. pairs: idle.listener
+    if (!found_late_work() && !run_idle_hooks()) {
+      slept = true;
+      // Somebody may be waiting for everybody to be idle. pairs: idle.listener
+      if (const std::uint32_t listener = owner_.own_host().idle_listener.load(std::memory_order_seq_cst);
+          listener != 0 && listener != host_number_ + 1)
+        if (pe_record* const record = owner_.record_of(owner_.first_pe_of_host() + static_cast<int>(listener) - 1))
+          record->inbox->wake_if_asleep();
+      std::int64_t limit_ns = longest_sleep_ns;
+      if (!timers_.empty()) {
+        const std::uint64_t now = host::ticks();
+        const std::uint64_t deadline = timers_.top().deadline_ticks;
+        limit_ns =
+            deadline <= now ? 0 : std::min(limit_ns, static_cast<std::int64_t>(host::ticks_to_ns(deadline - now)));
+      }
+      counters().sleeps.add();
+      if (limit_ns > 0) inbox_.bell().sleep(heard, limit_ns);
+      if (inbox_.bell().listen() != heard) counters().wakes.add();
+    }
+    inbox_.wake_up();
+  }
+  idle_word.fetch_and(~own_bit, std::memory_order_relaxed);  // relaxed: a stale bit costs one needless look
+  // Somebody is about to give us work (a ticket is out, or all chunks of a task are taken) and may be waiting for our
+  // core.
+  if (!slept && inbox_.seems_empty() && local_.empty()) sched_yield();
+}
+
+}  // namespace tri::sched

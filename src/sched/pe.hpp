@@ -1,0 +1,180 @@
+// A processing element: a thread that runs the handlers of the messages sent to it, one after another, each to its end.
+// This file is the PE's own, private side; what others see of it is in host_records.hpp.
+//
+// Order of work in a turn: immediate messages, messages with a priority before 0, arrivals and own messages in order of
+// arrival, messages with a later priority, the node queue, the board, then idling (idle.hpp).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <queue>
+#include <vector>
+
+#include "board/board_pe.hpp"
+#include "sched/handler_table.hpp"
+#include "sched/host_records.hpp"
+#include "sched/idle.hpp"
+#include "sched/inbox.hpp"
+#include "sched/local_queue.hpp"
+#include "sched/ordered_queue.hpp"
+
+namespace tri::sched {
+
+class runtime;
+
+/// Leaves the main program when somebody else stops the job. Not a std::exception: programs should not catch it.
+struct stop_unwinding {};
+
+/// Handler of messages whose content was taken out of the queue before their turn.
+extern const std::uint32_t taken_handler;
+
+class pe {
+ public:
+  pe(runtime& owner, int number, int local_number);
+  ~pe();
+  pe(const pe&) = delete;
+  pe& operator=(const pe&) = delete;
+
+  int number() const { return number_; }              ///< in the job
+  int local_number() const { return local_number_; }  ///< in the process
+  runtime& job() const { return owner_; }
+  pe_record& record() const { return *record_; }
+  counter_block& counters() const { return record_->counters; }
+  bool is_in_this_process(int destination) const {
+    return peers_[static_cast<std::size_t>(destination)].process == process_;
+  }
+
+  /// Sends a message: `fill` writes every field of the envelope but stamp and source, and must not throw or send.
+  /// Messages without a priority from one PE to another arrive in the order in which they were sent.
+  /// Throws arena_exhausted (then nothing was sent), std::runtime_error for a PE of another host.
+  template <class Fill>
+  void send(int destination, Fill&& fill) {
+    if (destination == number_) {
+      envelope& place = local_.push();
+      place.source = static_cast<std::uint32_t>(number_);
+      fill(place);
+      counters().sent.add();
+      return;
+    }
+    inbox_shared& inbox = inbox_of(destination);
+    const inbox_place place = claim(inbox, host_number_);
+    if (place.ring == nullptr) [[unlikely]] counters().overflowed.add();
+    place.message->source = static_cast<std::uint32_t>(number_);
+    fill(*place.message);
+    counters().sent.add();
+    counters().sent_to_others.add();
+    publish(inbox, place);
+  }
+  /// Sends a message whose envelope has flags or exists already; honours priority and immediacy.
+  void send_copy(int destination, const envelope& message);
+  /// To whichever PE of a process is idle first. No order is kept.
+  void send_to_node(int process, const envelope& message);
+  /// To this PE itself once `delay_ns` have passed.
+  void send_later(std::int64_t delay_ns, const envelope& message);
+
+  /// Takes out of the queue of own messages those that wait and `match`, in order, and hands each to `use` (which takes
+  /// over its payload). For elements that leave while messages to them wait here. The message whose handler calls this
+  /// does not wait any more.
+  template <class Match, class Use>
+  void extract_own(Match&& match, Use&& use) {
+    local_.for_each(running_own_ ? 1 : 0, [&](envelope& message) {
+      if (!match(message)) return;
+      use(message);
+      message.handler = taken_handler;  // does nothing; the message counts as processed when its turn comes
+    });
+  }
+
+  /// Runs messages until `done()`; it is asked after every turn. `waiting_on_result`: the main program waits for
+  /// something; turns the stall report on. When the job is stopped meanwhile, stop_unwinding is thrown, for what is
+  /// waited for may never come.
+  void run_until(const std::function<bool()>& done, bool waiting_on_result = false);
+  /// One turn: true if anything was done.
+  bool turn();
+  /// True while a handler runs, i.e. when waiting by running other messages is not allowed.
+  bool in_handler() const { return handler_depth_ > 0; }
+  /// This PE's access to the host's board of open work.
+  board::board_pe& board() { return board_; }
+
+  /// Called on every fruitless turn; returns true if it did something. Used by services such as quiescence.
+  void add_idle_hook(std::function<bool()> hook) { idle_hooks_.push_back(std::move(hook)); }
+
+  /// Per-PE state of upper layers (the objects layer's collections).
+  void* upper = nullptr;
+
+ private:
+  struct peer {
+    inbox_shared* inbox;  // null: the PE is on another host
+    int process;
+  };
+  struct timer {
+    std::uint64_t deadline_ticks;
+    std::uint64_t sequence;
+    envelope* message;  // an arena block
+    bool operator>(const timer& other) const {
+      return deadline_ticks != other.deadline_ticks ? deadline_ticks > other.deadline_ticks : sequence > other.sequence;
+    }
+  };
+
+  inbox_shared& inbox_of(int destination) const {
+    inbox_shared* const inbox = peers_[static_cast<std::size_t>(destination)].inbox;
+    if (inbox == nullptr) [[unlikely]]
+      other_host(destination);
+    return *inbox;
+  }
+  [[noreturn]] void other_host(int destination) const;
+  void run(envelope& message) {
+    ++handler_depth_;
+    handlers_[message.handler](*this, message);
+    --handler_depth_;
+    counters().processed.add();
+  }
+  void run_block(envelope* message);
+  void sort_urgent();
+  bool run_ordered(bool only_first);
+  bool run_arrivals();
+  bool run_own();
+  bool run_node_message();
+  bool run_timers();
+  bool help_on_board();
+  bool run_idle_hooks();
+  void idle(bool waiting_on_result);
+  void sleep();
+  bool found_late_work();
+
+  runtime& owner_;
+  const int number_;
+  const int local_number_;
+  const int process_;
+  std::uint32_t host_number_;
+  pe_record* record_;
+  process_record& own_process_;
+  const handler_function* handlers_;
+  std::vector<peer> peers_;
+  inbox_reader inbox_;
+  board::board_pe board_;
+  local_queue local_;
+  ordered_queue ordered_;
+  std::priority_queue<timer, std::vector<timer>, std::greater<>> timers_;
+  std::uint64_t timer_sequence_ = 0;
+  idle_policy idle_policy_;
+  std::vector<std::function<bool()>> idle_hooks_;
+  int handler_depth_ = 0;
+  bool running_own_ = false;  // the first message of local_ runs
+  std::uint32_t turns_ = 0;
+  std::uint64_t fruitless_ = 0;
+};
+
+namespace detail {
+inline thread_local pe* this_pe = nullptr;
+[[noreturn]] void not_on_a_pe();
+}  // namespace detail
+
+/// The PE of the calling thread. Throws std::logic_error on other threads.
+inline pe& this_pe() {
+  if (detail::this_pe == nullptr) [[unlikely]]
+    detail::not_on_a_pe();
+  return *detail::this_pe;
+}
+
+}  // namespace tri::sched

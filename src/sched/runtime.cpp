@@ -1,0 +1,313 @@
+#include "sched/runtime.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <stdexcept>
+#include <utility>
+
+#include "arena/footprint.hpp"
+#include "host/clock.hpp"
+#include "host/pinning.hpp"
+#include "host/topology.hpp"
+
+namespace tri::sched {
+namespace {
+
+runtime* the_runtime = nullptr;
+
+void stop_handler(pe& here, envelope& message) { here.job().stop_here(static_cast<int>(message.element)); }
+const std::uint32_t stop_message = register_handler(&stop_handler, "sched.stop");
+
+void stop_request_handler(pe& here, envelope& message) { here.job().stop_all(here, static_cast<int>(message.element)); }
+const std::uint32_t stop_request = register_handler(&stop_request_handler, "sched.stop request");
+
+arena::arena_options arena_options_of(const host::configuration& values) {
+  return {values.arena_window_bytes, values.arena_limit_bytes, values.allocator};
+}
+
+}  // namespace
+
+runtime* current_runtime() { return the_runtime; }
+
+runtime::runtime(host::configuration values)
+    : values_(std::move(values)),
+      own_file_(arena::create_window_file(values_.arena_window_bytes)),
+      job_(host::job::join(values_, own_file_, handler_fingerprint())),
+      placement_(host::assign_cpus(values_, job_.machine_rank(), job_.machine_processes(), job_.pes_per_process())) {
+  if (the_runtime != nullptr) throw std::logic_error("trireme: tri::run is already active in this process");
+  if (job_.pes_per_process() > arena::most_local_pes)
+    throw std::runtime_error(fmt::format("trireme: {} PEs asked for in one process; at most {} are possible",
+                                         job_.pes_per_process(), arena::most_local_pes));
+  std::vector<int> files;
+  for (const host::peer& other : job_.peers())
+    if (other.host == job_.host()) files.push_back(other.process == job_.process() ? own_file_ : other.arena_fd);
+  arena_ = std::make_unique<arena::arena_space>(arena_options_of(values_), files, job_.self().local_rank,
+                                                [this] { job_.barrier(); });
+  host::ns_per_tick();  // calibrate before anybody needs it
+  lay_out_records();
+  job_.barrier();
+  find_peers();
+  the_runtime = this;
+}
+
+runtime::~runtime() {
+  the_runtime = nullptr;
+  pes_.clear();
+  arena_.reset();
+  close(own_file_);
+}
+
+int runtime::first_pe_of_host() const {
+  return host::first_process_of(job_.host(), job_.processes(), job_.hosts()) * pes_per_process();
+}
+int runtime::pes_of_host() const {
+  return host::first_process_of(job_.host() + 1, job_.processes(), job_.hosts()) * pes_per_process() -
+         first_pe_of_host();
+}
+std::uint32_t runtime::host_pe_number(int number) const {
+  return static_cast<std::uint32_t>(number - host::first_process_of(host_of(number), job_.processes(), job_.hosts()) *
+                                                 pes_per_process());
+}
+
+void runtime::lay_out_records() {
+  arena::heap& heap = arena_->heap();
+  root_ = static_cast<window_root*>(heap.reserve(sizeof(window_root)));
+  root_->process = new (heap.reserve(sizeof(process_record))) process_record{};
+  process_record& own = *root_->process;
+  own.version = process_record::expected_version;
+  own.pes = static_cast<std::uint32_t>(pes_per_process());
+  own.asymmetric_fence = enable_asymmetric_fence();
+  const auto producers = static_cast<std::uint32_t>(pes_of_host());
+  const auto cells = static_cast<std::uint64_t>(values_.inbox_cells);
+  const queue_kind kind = values_.queue;
+  for (int i = 0; i < pes_per_process(); ++i) {
+    auto* const record = new (heap.reserve(sizeof(pe_record))) pe_record{};
+    record->inbox = inbox_shared::initialise(heap.reserve(inbox_shared::required_bytes(kind, producers, cells)), kind,
+                                             producers, cells, own.asymmetric_fence);
+    own.pe[i] = record;
+  }
+  const auto node_cells = static_cast<std::uint64_t>(values_.node_queue_cells);
+  own.nodes = node_queue::initialise(heap.reserve(node_queue::required_bytes(node_cells)), node_cells);
+  if (job_.self().local_rank == 0) {
+    host_record& shared = *(root_->host = new (heap.reserve(sizeof(host_record))) host_record{});
+    shared.board_bytes = board::board::required_bytes(shape_of_host());
+    shared.board_memory = static_cast<std::byte*>(heap.reserve(shared.board_bytes));
+    board_ = board::board::initialise({shared.board_memory, shared.board_bytes}, shape_of_host());
+  }
+  arena_->publish(root_);
+}
+
+void runtime::find_peers() {
+  for (const host::peer& other : job_.peers()) {
+    process_record* record = nullptr;
+    if (other.host == job_.host()) {
+      auto* const root = static_cast<window_root*>(arena_->root_of(other.local_rank));
+      record = root->process;
+      if (record->version != process_record::expected_version ||
+          record->pes != static_cast<std::uint32_t>(pes_per_process()))
+        throw std::runtime_error(fmt::format(
+            "trireme: process {} has version {} with {} PEs; this one has version {} with {}: different builds or "
+            "options",
+            other.process, record->version, record->pes, process_record::expected_version, pes_per_process()));
+      if (values_.queue == queue_kind::spsc && record->asymmetric_fence != root_->process->asymmetric_fence)
+        throw std::runtime_error(fmt::format(
+            "trireme: process {} may not use membarrier(2) and another of this host may (a different seccomp filter?); "
+            "use --tri-queue mpsc",
+            record->asymmetric_fence ? process() : other.process));
+      if (other.local_rank == 0) host_ = root->host;
+    }
+    process_records_.push_back(record);
+  }
+  if (!board_.has_value()) board_ = board::board::attach({host_->board_memory, host_->board_bytes});
+}
+
+board::board_shape runtime::shape_of_host() const {
+  board::board_shape shape;
+  for (int i = 0; i < pes_of_host(); ++i)
+    shape.process_of_pe.push_back(static_cast<std::uint32_t>(i / pes_per_process()));
+  return shape;
+}
+
+board::board_pe runtime::join_board(int number) const {
+  const std::uint32_t own = host_pe_number(number);
+  // Order by distance on the machine; the PEs of this host are a contiguous part of all PEs of the machine.
+  const auto first = static_cast<std::size_t>(first_pe_of_host());
+  const auto cpus = std::span(placement_.all_cpus).subspan(first, static_cast<std::size_t>(pes_of_host()));
+  const std::vector<int> order =
+      host::victim_order(host::topology::shared(values_.topology), cpus, static_cast<int>(own));
+  return board_->join(own, std::vector<std::uint32_t>(order.begin(), order.end()));
+}
+
+void runtime::wake_helpers(std::uint32_t count, std::int32_t only_process) const {
+  for (const host::peer& other : job_.peers()) {
+    if (other.host != job_.host() || (only_process >= 0 && other.local_rank != only_process)) continue;
+    count -= process_record_of(other.process)->wake(count);
+    if (count == 0) return;
+  }
+}
+
+process_record* runtime::process_record_of(int process) const {
+  return process_records_[static_cast<std::size_t>(process)];
+}
+
+pe_record* runtime::record_of(int number) const {
+  process_record* const process = process_record_of(process_of(number));
+  return process == nullptr ? nullptr : process->pe[number % pes_per_process()];
+}
+
+void runtime::run_pe(pe& which, const program& steps) {
+  if (placement_.pinned) host::pin_this_thread(placement_.cpus[static_cast<std::size_t>(which.local_number())]);
+  detail::this_pe = &which;
+  steps.prepare(which);
+  phase_->arrive_and_wait();
+  if (which.number() == 0) {
+    try {
+      request_stop(steps.main_program());
+    } catch (const stop_unwinding&) {  // stopped already, by somebody else
+    }
+  }
+  which.run_until([this] { return stopping(); });
+  phase_->arrive_and_wait();  // nobody tears down while another still runs
+  steps.finish(which);
+  detail::this_pe = nullptr;
+}
+
+int runtime::run(const program& steps) {
+  const int local_pes = pes_per_process();
+  for (int i = 0; i < local_pes; ++i) pes_.push_back(std::make_unique<pe>(*this, process() * local_pes + i, i));
+  phase_.emplace(local_pes);
+  const std::vector<int> cpus_before = host::cpus_of_this_thread();
+  const auto body = [&](int i) {
+    arena::cache_guard cache(i);
+    try {
+      run_pe(*pes_[static_cast<std::size_t>(i)], steps);
+    } catch (const std::exception& error) {
+      fail(error.what());
+    } catch (...) {
+      fail("an exception that is not a std::exception left the program");
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int i = 1; i < local_pes; ++i) threads.emplace_back(body, i);
+  body(0);
+  for (auto& thread : threads) thread.join();
+  host::pin_this_thread(cpus_before);
+  job_.barrier();  // nobody unmaps what others still read, and the reports below come after all output of the PEs
+  if (values_.counters) print_counters();
+  if (values_.footprint) print_footprint();
+  job_.leave(exit_status_);
+  return exit_status_;
+}
+
+namespace {
+void send_status(pe& here, int destination, std::uint32_t handler, int exit_status) {
+  here.send(destination, [&](envelope& message) {
+    message.element = static_cast<std::uint64_t>(static_cast<std::uint32_t>(exit_status));
+    message.handler = handler;
+    message.kind = payload_kind::direct;
+    message.flags = 0;
+    message.bytes = 0;
+  });
+}
+}  // namespace
+
+void runtime::request_stop(int exit_status) { send_status(this_pe(), 0, stop_request, exit_status); }
+
+void runtime::stop_all(pe& here, int exit_status) {
+  if (std::exchange(stop_sent_, true)) return;
+  for (int other = 0; other < processes(); ++other)
+    send_status(here, other * pes_per_process(), stop_message, exit_status);
+}
+
+void runtime::stop_here(int exit_status) {
+  exit_status_ = exit_status;
+  // release: whoever sees it also sees the status; a sleeping PE looks after it marked itself asleep. pairs:
+  // runtime.stop
+  stopping_.store(true, std::memory_order_release);
+  for (const auto& other : pes_) other->record().inbox->wake_if_asleep();
+}
+
+// Mattern's double count, from memory instead of messages: all "processed" counts first, all "sent" counts afterwards.
+// Each counted processing happened after its own sends were counted (counter::add releases, read acquires), so equal
+// sums mean that nothing was on its way or running when the second sweep began. README.md has the proof.
+bool runtime::all_processed() const {
+  const int first = first_pe_of_host();
+  const int last = first + pes_of_host();
+  std::uint64_t processed = 0;
+  for (int i = first; i < last; ++i) processed += record_of(i)->counters.processed.read();
+  std::uint64_t sent = 0;
+  for (int i = first; i < last; ++i) sent += record_of(i)->counters.sent.read();
+  return sent == processed;
+}
+
+std::uint64_t runtime::total_processed() const {
+  std::uint64_t processed = 0;
+  for (int i = first_pe_of_host(); i < first_pe_of_host() + pes_of_host(); ++i)
+    processed += record_of(i)->counters.processed.read();
+  return processed;
+}
+
+void runtime::fail(const std::string& message) const {
+  std::fflush(stdout);
+  job_.fail(message);
+}
+
+// As all_processed, but messages that are kept back do not count as under way: if nothing else is, they will stay. Two
+// sweeps that find the same long after each other leave no room for a message between them.
+bool runtime::only_held_left() const {
+  std::uint64_t processed = 0, sent = 0, held = 0, released = 0;
+  for (int i = first_pe_of_host(); i < first_pe_of_host() + pes_of_host(); ++i) {
+    const counter_block& counters = record_of(i)->counters;
+    released += counters.released.read();
+    processed += counters.processed.read();
+    sent += counters.sent.read();
+    held += counters.held.read();
+  }
+  return sent - processed == held - released;
+}
+
+void runtime::check_for_stall() {
+  if (values_.stall_report_s <= 0) return;
+  const std::uint64_t progress = total_processed();
+  const std::int64_t now = host::now_ns();
+  if (progress != stall_progress_ || stalled_since_ns_ == 0 || !only_held_left()) {
+    stall_progress_ = progress;
+    stalled_since_ns_ = now;
+    return;
+  }
+  if (static_cast<double>(now - stalled_since_ns_) * 1e-9 < values_.stall_report_s) return;
+  std::string text =
+      fmt::format("the program waits for a result that cannot come: for {} s no message has been under way",
+                  values_.stall_report_s);
+  for (const auto& reporter : stall_reporters_) text += reporter();
+  fail(text);
+}
+
+void runtime::print_counters() const {
+  std::string text;
+  for (int i = 0; i < pes_per_process(); ++i) {
+    const int number = process() * pes_per_process() + i;
+    text += fmt::format("counters of PE {}:", number);
+    for_each_counter(record_of(number)->counters, [&](const char* name, const char*, std::uint64_t value) {
+      text += fmt::format(" {}={}", name, value);
+    });
+    text += '\n';
+  }
+  std::fputs(text.c_str(), stderr);
+}
+
+void runtime::print_footprint() const {
+  const arena::memory_footprint found = arena::measure_footprint(arena_->heap());
+  std::fputs(fmt::format("memory of process {}: resident {} KiB, of it arena {} KiB ({} KiB handed out, limit {} KiB) "
+                         "and private {} KiB; per PE {} KiB\n",
+                         process(), found.resident_bytes >> 10, found.arena_resident_bytes >> 10,
+                         found.arena_in_use_bytes >> 10, arena_->heap().limit_bytes() >> 10, found.private_bytes >> 10,
+                         (found.resident_bytes >> 10) / static_cast<std::size_t>(pes_per_process()))
+                 .c_str(),
+             stderr);
+}
+
+}  // namespace tri::sched

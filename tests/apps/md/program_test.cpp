@@ -1,0 +1,210 @@
+// The programs as a user runs them: md gives the same bytes as md_serial on any number of threads and processes,
+// continues restarts, and explains bad input. Each test works in a folder of its own and looks at what is left there.
+#include <gmock/gmock.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+
+#include "host/sanitizer.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+const std::string data = std::string(MD_DATA_DIR) + "/melt.data";
+
+struct outcome {
+  int status = -1;
+  std::string text;  ///< standard output and standard error
+
+  /// The thermo table.
+  std::string table() const {
+    const std::size_t begin = text.find("Step ");
+    const std::size_t end = text.find("Loop time");
+    return begin == std::string::npos || end == std::string::npos ? "no table in: " + text
+                                                                  : text.substr(begin, end - begin);
+  }
+};
+
+std::string contents(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+class program : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = testing::TempDir() + "md_program_XXXXXX";
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  outcome run(const std::string& command) const {
+    outcome result;
+    FILE* const pipe = popen(("cd '" + folder_.string() + "' && timeout 100 " + command + " 2>&1").c_str(), "r");
+    if (pipe == nullptr) return result;
+    std::array<char, 4096> piece{};
+    while (const std::size_t got = std::fread(piece.data(), 1, piece.size(), pipe))
+      result.text.append(piece.data(), got);
+    const int status = pclose(pipe);
+    result.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return result;
+  }
+  outcome serial(const std::string& arguments) const { return run(MD_SERIAL_PROGRAM " " + arguments); }
+  outcome threads(int pes, const std::string& arguments) const {
+    return run(MD_PROGRAM " " + arguments + " --tri-pes " + std::to_string(pes));
+  }
+  outcome processes(int count, int pes, const std::string& arguments) const {
+    return run(TRIREME_PROGRAM " run -n " + std::to_string(count) + " --pes " + std::to_string(pes) +
+               " " MD_PROGRAM " " + arguments);
+  }
+  std::size_t files() const {
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
+  }
+  std::string file(const std::string& name) const { return contents(folder_ / name); }
+
+  /// Runs both programs with the arguments and compares everything that they produce.
+  void expect_same_as_serial(const std::function<outcome(const std::string&)>& parallel, const std::string& arguments) {
+    const outcome expected = serial(arguments + " --restart-out serial.restart --dump serial.dump");
+    ASSERT_EQ(expected.status, 0) << expected.text;
+    const outcome got = parallel(arguments + " --restart-out md.restart --dump md.dump");
+    ASSERT_EQ(got.status, 0) << got.text;
+    EXPECT_EQ(got.table(), expected.table());
+    EXPECT_TRUE(file("md.restart") == file("serial.restart"));
+    EXPECT_TRUE(file("md.dump") == file("serial.dump"));
+    EXPECT_GT(file("md.dump").size(), 100000U);
+    EXPECT_EQ(files(), 4U);
+  }
+
+  fs::path folder_;
+};
+
+const std::string short_run = "--data " + data + " --steps 45 --thermo 20 --thermo-digits 17 --dump-every 25";
+
+struct layout {
+  int processes;  ///< 0: threads of this program, without a launcher
+  int pes;
+};
+
+class layouts : public program, public testing::WithParamInterface<layout> {};
+
+TEST_P(layouts, same_bytes_as_the_serial_program) {
+  // A block that goes from one thread through another process to a second thread is handed over correctly, but the
+  // thread sanitizer of a process does not see the other process's half of the hand-over.
+  if (tri::host::under_thread_sanitizer && GetParam().processes > 1 && GetParam().pes > 1)
+    GTEST_SKIP() << "beyond the thread sanitizer's view";
+  const auto [count, pes] = GetParam();
+  expect_same_as_serial(
+      [&](const std::string& arguments) {
+        return count == 0 ? threads(pes, arguments) : processes(count, pes, arguments);
+      },
+      short_run + " --dump-format lammps");
+}
+
+INSTANTIATE_TEST_SUITE_P(threads, layouts, testing::Values(layout{0, 1}, layout{0, 2}, layout{0, 3}, layout{0, 4}),
+                         [](const auto& each) { return std::to_string(each.param.pes); });
+INSTANTIATE_TEST_SUITE_P(processes, layouts, testing::Values(layout{2, 1}, layout{2, 2}, layout{3, 1}),
+                         [](const auto& each) {
+                           return std::to_string(each.param.processes) + "x" + std::to_string(each.param.pes);
+                         });
+
+class grids : public program, public testing::WithParamInterface<const char*> {};
+
+// One and two patches in a direction meet themselves and each other through several images; with more, some are
+// unequally shared.
+TEST_P(grids, same_bytes_as_the_serial_program) {
+  expect_same_as_serial([&](const std::string& arguments) { return threads(3, arguments); },
+                        short_run + " --reneighbor-every 5 --check --patches " + GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(of_patches, grids, testing::Values("1 1 1", "1 1 2", "3 2 1", "5 4 3"), [](const auto& each) {
+  std::string name;
+  for (const char c : std::string(each.param)) {
+    if (c != ' ') name += c;
+  }
+  return name;
+});
+
+TEST_F(program, continues_a_restart_on_other_pes_bit_for_bit) {
+  const std::string settings = " --thermo-digits 17 --reneighbor-every 10";
+  const outcome whole = threads(1, "--data " + data + settings + " --steps 60 --restart-out whole.restart");
+  ASSERT_EQ(whole.status, 0) << whole.text;
+  // 33 steps end between two list builds.
+  ASSERT_EQ(threads(2, "--data " + data + settings + " --steps 33 --restart-out half.restart").status, 0);
+  const outcome rest =
+      processes(2, 1, "--restart-in half.restart --thermo-digits 17 --steps 27 --restart-out end.restart");
+  ASSERT_EQ(rest.status, 0) << rest.text;
+  EXPECT_TRUE(file("end.restart") == file("whole.restart"));
+  const auto last_row = [](const outcome& o) {
+    const std::string table = o.table();
+    return table.substr(table.find("\n      60 "));
+  };
+  EXPECT_EQ(last_row(rest), last_row(whole));
+}
+
+TEST_F(program, writes_restarts_on_the_way_without_changing_the_run) {
+  const std::string arguments = "--data " + data + " --steps 40 --restart-out md.restart";
+  ASSERT_EQ(threads(2, arguments + " --restart-every 15").status, 0);
+  const std::string with = file("md.restart");
+  ASSERT_EQ(threads(2, arguments).status, 0);
+  EXPECT_TRUE(with == file("md.restart"));
+}
+
+TEST_F(program, runs_no_steps) {
+  const outcome none = threads(2, "--data " + data + " --steps 0");
+  EXPECT_EQ(none.status, 0);
+  EXPECT_THAT(none.text, HasSubstr("       0            3   -6.7733681            0   -2.2744931   -3.7033504"));
+}
+
+TEST_F(program, shows_progress_only_when_asked) {
+  const std::string arguments = "--data " + data + " --steps 30";
+  EXPECT_THAT(threads(2, arguments + " --progress").text, HasSubstr("step 30 of 30 (100 %)"));
+  EXPECT_THAT(threads(2, "--data " + data + " --steps 20").text, testing::Not(HasSubstr(" of 20 (")));
+}
+
+TEST_F(program, explains_bad_input_and_leaves_nothing_behind) {
+  const auto expect_error = [&](const outcome& got, const std::string& message) {
+    EXPECT_EQ(got.status, 1) << got.text;
+    EXPECT_THAT(got.text, HasSubstr(message));
+  };
+  const std::string output = " --dump md.dump --restart-out md.restart";
+  expect_error(threads(2, "--data " + data + " --step 5" + output),
+               "md: unknown option '--step'; did you mean --steps?");
+  expect_error(threads(2, "--data missing.data" + output), "missing.data");
+  expect_error(threads(2, "--data " + data + " --tri-pse 2" + output),
+               "unknown option --tri-pse; did you mean --tri-pes?");
+  expect_error(processes(2, 1, "--data " + data + " --patches 9 1 1" + output), "at most 5 fit");
+  EXPECT_EQ(files(), 0U);
+  expect_error(threads(2, "--data " + data + " --dump nowhere/md.dump"),
+               "cannot open trajectory file 'nowhere/md.dump'");
+  EXPECT_EQ(files(), 0U);
+
+  std::ifstream in(data);
+  std::ofstream out(folder_ / "bad.data");
+  std::string line;
+  for (int number = 1; number <= 60 && std::getline(in, line); ++number)
+    out << (number == 40 ? "x" : "") << line << '\n';
+  out.close();
+  expect_error(threads(2, "--data bad.data" + output), "md: bad.data:40: 'x25' is not an integer (atom id)");
+  expect_error(processes(2, 1, "--data bad.data" + output), "bad.data:40: 'x25' is not an integer (atom id)");
+  expect_error(serial("--data bad.data" + output), "md_serial: bad.data:40: ");
+  EXPECT_EQ(files(), 1U);
+}
+
+TEST_F(program, explains_a_simulation_that_blows_up) {
+  for (const outcome& got :
+       {threads(2, "--data " + data + " --dt 0.5"), processes(2, 1, "--data " + data + " --dt 0.5")}) {
+    EXPECT_EQ(got.status, 1) << got.text;
+    EXPECT_THAT(got.text, HasSubstr("use a smaller time step (--dt)"));
+  }
+  EXPECT_EQ(files(), 0U);
+}
+
+}  // namespace

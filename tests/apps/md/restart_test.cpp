@@ -1,0 +1,135 @@
+// Restart files: a continued run is the uninterrupted one bit for bit, and damaged files are refused.
+#include "md/restart.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cstdio>
+#include <fstream>
+
+#include "md/serial_driver.hpp"
+#include "systems.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path temporary(const char* name) { return fs::path(testing::TempDir()) / name; }
+
+md::run_settings settings() {
+  md::run_settings s;
+  s.dt = 0.003;
+  s.reneighbor_every = 10;
+  s.patches = {3, 2, 1};
+  return s;
+}
+
+class continued_run : public testing::TestWithParam<std::tuple<const char*, int, bool>> {};
+
+TEST_P(continued_run, equals_the_uninterrupted_one) {
+  const auto& [kernel_name, stop, check] = GetParam();
+  const md::kernel_set* kernels = nullptr;
+  try {
+    kernels = &md::choose_kernels(kernel_name);
+  } catch (const std::invalid_argument& missing) {
+    GTEST_SKIP() << missing.what();
+  }
+  const md::atom_system system = md::test::lattice_system({9, 8, 7}, 1.05, 2);
+  md::run_settings run = settings();
+  run.check_displacement = check;
+  if (check) run.reneighbor_every = 1;
+  const fs::path file = temporary("md_continued.restart");
+
+  md::serial_driver whole(system, run, *kernels);
+  md::serial_driver first(system, run, *kernels);
+  for (int step = 0; step < stop; ++step) first.advance(false);
+  md::write_restart(file, first.restart());
+  const md::restart_state state = md::read_restart(file);
+  EXPECT_EQ(state.kernels, kernel_name);
+  EXPECT_EQ(state.settings.patches, (md::int3{3, 2, 1}));
+  md::serial_driver second(state, state.settings, *kernels);
+  EXPECT_EQ(second.step(), stop);
+
+  for (int step = 0; step < 60; ++step) {
+    whole.advance(true);
+    if (step >= stop) second.advance(true);
+  }
+  EXPECT_EQ(md::format_thermo(whole.thermo()), md::format_thermo(second.thermo()));
+  EXPECT_EQ(whole.thermo().pressure, second.thermo().pressure);
+  const auto a = whole.atoms();
+  const auto b = second.atoms();
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    ASSERT_EQ(a[i].id, b[i].id);
+    ASSERT_EQ(a[i].position, b[i].position) << "atom " << a[i].id;
+    ASSERT_EQ(a[i].velocity, b[i].velocity) << "atom " << a[i].id;
+    ASSERT_EQ(a[i].image, b[i].image) << "atom " << a[i].id;
+  }
+  fs::remove(file);
+}
+
+INSTANTIATE_TEST_SUITE_P(stops, continued_run,
+                         testing::Combine(testing::ValuesIn(md::test::kernel_names), testing::Values(0, 10, 27, 39),
+                                          testing::Bool()));
+
+std::string error_of(const fs::path& file) {
+  try {
+    md::read_restart(file);
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+class bad_restart : public testing::Test {
+ protected:
+  void SetUp() override {
+    md::serial_driver driver(md::test::lattice_system({6, 6, 3}, 1.1), {}, md::choose_kernels("generic"));
+    md::write_restart(file_, driver.restart());
+  }
+  void TearDown() override { fs::remove(file_); }
+  void change_byte(std::streamoff at) {
+    std::fstream stream(file_, std::ios::in | std::ios::out | std::ios::binary);
+    stream.seekg(at);
+    const char old_byte = static_cast<char>(stream.get());
+    stream.seekp(at);
+    stream.put(static_cast<char>(old_byte ^ 1));
+  }
+  fs::path file_ = temporary("md_bad.restart");
+};
+
+TEST_F(bad_restart, intact_file_is_read) { EXPECT_EQ(error_of(file_), "no error"); }
+
+TEST_F(bad_restart, truncated) {
+  fs::resize_file(file_, fs::file_size(file_) - 5);
+  EXPECT_THAT(error_of(file_), testing::HasSubstr("which does not fit its 108 atoms: truncated or damaged"));
+  fs::resize_file(file_, 20);
+  EXPECT_THAT(error_of(file_), testing::HasSubstr("is not a restart file of md"));
+}
+
+TEST_F(bad_restart, any_changed_byte_is_noticed) {
+  const auto size = static_cast<std::streamoff>(fs::file_size(file_));
+  for (std::streamoff at = 0; at < size; at += at < 160 ? 1 : 97) {
+    change_byte(at);
+    EXPECT_NE(error_of(file_), "no error") << "byte " << at;
+    change_byte(at);
+  }
+  change_byte(size - 50);
+  EXPECT_THAT(error_of(file_), testing::HasSubstr("is damaged (its checksum does not match)"));
+}
+
+TEST_F(bad_restart, other_version) {
+  change_byte(8);
+  EXPECT_THAT(error_of(file_), testing::HasSubstr("has version 0, this program reads version 1"));
+}
+
+TEST(restart, missing_directory_is_reported) {
+  EXPECT_THAT(error_of("/nowhere/x"), testing::HasSubstr("'/nowhere/x': cannot open: No such file"));
+  try {
+    md::write_restart("/nowhere/x", {});
+    FAIL() << "no error";
+  } catch (const std::runtime_error& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("'/nowhere/x': cannot write: No such file"));
+  }
+}
+
+}  // namespace

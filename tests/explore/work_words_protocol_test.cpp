@@ -1,0 +1,97 @@
+// The summary over words of bits: two agents set and clear their own bits of one word, step by step as work_words does.
+// Shown: a completed set() is visible through the summary until its clear() begins, except while another agent is in
+// the middle of a clear() that will look again; at the end the summary mark says whether the word is empty.
+#include <gmock/gmock.h>
+
+#include <array>
+
+#include "explore/explorer.hpp"
+
+namespace tri::board {
+namespace {
+
+struct words_model {
+  enum place : std::uint8_t { set_word, set_look, set_mark, clear_word, clear_mark, look_1, give_back, look_2, done };
+
+  bool looks_again = true;
+  std::uint8_t rounds = 2;
+  std::uint8_t word = 0;
+  std::uint8_t mark = 0;
+  std::array<place, 2> at{set_word, set_word};
+  std::array<std::uint8_t, 2> round{};
+
+  int agents() const { return 2; }
+  bool enabled(int agent) const { return at[static_cast<std::size_t>(agent)] != done; }
+
+  void end_round(std::size_t me) { at[me] = ++round[me] < rounds ? set_word : done; }
+
+  void step(int agent) {
+    const auto me = static_cast<std::size_t>(agent);
+    const auto own = static_cast<std::uint8_t>(1 << me);
+    switch (at[me]) {
+      case set_word:
+        word |= own, at[me] = set_look;
+        break;
+      case set_look:
+        at[me] = mark != 0 ? clear_word : set_mark;
+        break;
+      case set_mark:
+        mark = 1, at[me] = clear_word;
+        break;
+      case clear_word:
+        word = static_cast<std::uint8_t>(word & ~own);
+        at[me] = clear_mark;
+        if (word != 0) end_round(me);
+        break;
+      case clear_mark:
+        mark = 0, at[me] = look_1;
+        if (!looks_again) end_round(me);
+        break;
+      case look_1:
+        if (word == 0)
+          end_round(me);
+        else
+          at[me] = give_back;
+        break;
+      case give_back:
+        mark = 1, at[me] = look_2;
+        break;
+      case look_2:
+        if (word == 0)
+          at[me] = clear_mark;
+        else
+          end_round(me);
+        break;
+      case done:
+        break;
+    }
+  }
+
+  std::string fault() const {
+    for (std::size_t me = 0; me < 2; ++me) {
+      const place other = at[1 - me];
+      const bool other_looks_again = other == look_1 || other == give_back;
+      if (at[me] == clear_word && mark == 0 && !other_looks_again) return "set, but hidden";
+    }
+    return "";
+  }
+  std::string fault_at_end() const { return mark != 0 ? "a mark is left over" : ""; }
+  void append_key(std::string& key) const {
+    for (const std::uint8_t value : {word, mark, std::uint8_t{at[0]}, std::uint8_t{at[1]}, round[0], round[1]}) {
+      explore::append_value(key, value);
+    }
+  }
+};
+
+TEST(work_words_protocol, never_hides_a_set_bit) {
+  const explore::outcome result = explore::explore_all(words_model{.rounds = 3});
+  EXPECT_EQ(result.fault, "") << result.text();
+  EXPECT_TRUE(result.complete);
+}
+
+TEST(work_words_protocol, without_the_second_look_bits_would_be_hidden) {
+  EXPECT_EQ(explore::explore_all(words_model{.looks_again = false}).fault, "set, but hidden");
+}
+
+}  // namespace
+}  // namespace tri::board

@@ -1,0 +1,102 @@
+// The command `trireme` as a user sees it: exit status and text.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+struct result {
+  int status;
+  std::string output;  // standard output and error
+};
+
+result trireme(const std::string& arguments) {
+  FILE* const pipe = popen((std::string(TRIREME_COMMAND) + " " + arguments + " 2>&1").c_str(), "r");
+  result ended{0, ""};
+  std::array<char, 4096> buffer;
+  for (std::size_t length = 0; (length = fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)
+    ended.output.append(buffer.data(), length);
+  ended.status = WEXITSTATUS(pclose(pipe));
+  return ended;
+}
+
+TEST(command, help_and_version) {
+  for (const char* verb : {"run", "info"}) {
+    const result help = trireme(std::string(verb) + " --help");
+    EXPECT_EQ(help.status, 0);
+    EXPECT_THAT(help.output, HasSubstr("Examples:\n  trireme " + std::string(verb)));
+  }
+  EXPECT_EQ(trireme("--help").status, 0);
+  EXPECT_THAT(trireme("--version").output, StartsWith("trireme "));
+  EXPECT_EQ(trireme("").status, 2);
+}
+
+TEST(command, unknown_words_get_a_suggestion) {
+  const result verb = trireme("rnu -n 2 x");
+  EXPECT_EQ(verb.status, 2);
+  EXPECT_EQ(verb.output, "trireme: there is no verb 'rnu'; did you mean 'run'? `trireme --help` lists all\n");
+  const result option = trireme("run --lable ls");
+  EXPECT_EQ(option.status, 2);
+  EXPECT_EQ(option.output,
+            "trireme run: unknown option --lable; did you mean --label?; `trireme run --help` shows the options\n");
+  EXPECT_THAT(trireme("run --tri-inbox-cell 4 ls").output, HasSubstr("did you mean --tri-inbox-cells?"));
+}
+
+TEST(command, run_checks_values_before_it_starts_anything) {
+  EXPECT_THAT(trireme("run -n none echo hi").output, HasSubstr("--processes"));
+  const result pes = trireme("run --pes=lots echo hi");
+  EXPECT_EQ(pes.status, 2);
+  EXPECT_EQ(pes.output, "trireme run: --tri-pes is 'lots', but it must be a whole number, 0 .. 4096\n");
+  const result missing = trireme("run");
+  EXPECT_EQ(missing.status, 2);
+  EXPECT_THAT(missing.output, HasSubstr("a program is required"));
+  EXPECT_EQ(trireme("run no-such-program").status, 127);
+}
+
+TEST(command, run_forwards_options_and_arguments) {
+  const result ended = trireme(
+      "run -n 2 --pes 3 --affinity none --tri-idle=sleep --tri-inbox_cells 64 --tri-counters --label -- sh -c "
+      "'echo $TRIREME_PES $TRIREME_AFFINITY $TRIREME_IDLE $TRIREME_INBOX_CELLS $TRIREME_COUNTERS \"$@\"; exit 3' x -n "
+      "7 --label --tri-pes 9");
+  EXPECT_EQ(ended.status, 3);
+  EXPECT_THAT(ended.output, HasSubstr("[0] 3 none sleep 64 true -n 7 --label --tri-pes 9\n"));
+  EXPECT_THAT(ended.output, HasSubstr("[1] 3 none sleep 64 true -n 7 --label --tri-pes 9\n"));
+}
+
+TEST(command, info) {
+  const result info = trireme("info");
+  EXPECT_EQ(info.status, 0);
+  EXPECT_THAT(info.output, HasSubstr("PU #0"));
+  EXPECT_THAT(info.output, HasSubstr("memfd"));
+  EXPECT_THAT(trireme("info --tri-topology 'synthetic:pack:2 numa:1 l3:1 core:4 pu:2'").output,
+              HasSubstr("16 PUs on 8 cores, 2 NUMA domains"));
+  EXPECT_THAT(trireme("info --tri-topology nonsense").output, HasSubstr("trireme info: topology 'nonsense'"));
+  EXPECT_THAT(trireme("info --config --tri-pes 3").output,
+              ::testing::ContainsRegex("pes +integer +0 +PEs +3 +command line"));
+}
+
+TEST(command, info_for_programs) {
+  const auto all = nlohmann::json::parse(trireme("info --json --tri-topology 'synthetic:numa:2 core:2 pu:1'").output);
+  EXPECT_EQ(all.at("topology").at("pus").size(), 4u);
+  EXPECT_EQ(all.at("topology").at("numa_domains"), 2);
+  EXPECT_TRUE(all.at("memory").contains("memfd"));
+  const auto config = nlohmann::json::parse(trireme("info --json --config").output);
+  EXPECT_EQ(config.at(0).at("name"), "pes");
+  EXPECT_EQ(config.at(0).at("variable"), "TRIREME_PES");
+}
+
+TEST(command, pinned_threads_do_not_migrate) {
+  const result watched = trireme("info --migrations 0.2");
+  EXPECT_EQ(watched.status, 0);
+  EXPECT_THAT(watched.output, ::testing::ContainsRegex("busy threads pinned: 0 changes of CPU"));
+}
+
+}  // namespace

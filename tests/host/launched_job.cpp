@@ -1,0 +1,90 @@
+#include "launched_job.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <sstream>
+
+#include "host/exit_status.hpp"
+
+namespace tri::host::testing {
+
+launch_options probe(int processes, std::vector<std::string> arguments) {
+  launch_options options;
+  options.processes = processes;
+  options.command = std::move(arguments);
+  options.command.insert(options.command.begin(), JOB_PROBE);
+  options.environment = {{"TRIREME_PES", "1"}};
+  return options;
+}
+
+launched_job::launched_job(const launch_options& options) : output_(memfd_create("output", MFD_CLOEXEC)) {
+  prctl(PR_SET_CHILD_SUBREAPER, 1);  // orphans of a killed launcher come to us, so that we can reap them
+  fcntl(output_.get(), F_SETFL, O_APPEND);
+  launcher_ = fork();
+  if (launcher_ == 0) {
+    setpgid(0, 0);
+    dup2(output_.get(), STDOUT_FILENO);
+    dup2(output_.get(), STDERR_FILENO);
+    int status = 126;
+    try {
+      status = launch(options);
+    } catch (const std::exception& problem) {
+      dprintf(STDERR_FILENO, "launch: %s\n", problem.what());
+    }
+    _exit(status);
+  }
+  setpgid(launcher_, launcher_);
+}
+
+launched_job::~launched_job() {
+  if (waited_ && !anything_left()) return;
+  kill(-launcher_, SIGKILL);
+  wait_until_nothing_is_left();
+}
+
+int launched_job::wait() {
+  int status = 0;
+  while (waitpid(launcher_, &status, 0) < 0 && errno == EINTR) {
+  }
+  waited_ = true;
+  return shell_status(status);
+}
+
+std::string launched_job::output() const {
+  std::string text;
+  char buffer[4096];
+  for (ssize_t length = 0;
+       (length = pread(output_.get(), buffer, sizeof buffer, static_cast<off_t>(text.size()))) > 0;) {
+    text.append(buffer, static_cast<std::size_t>(length));
+  }
+  return text;
+}
+
+void launched_job::wait_for_lines(const std::string& line, int count) const {
+  while (true) {
+    std::istringstream lines(output());
+    int found = 0;
+    for (std::string each; std::getline(lines, each);) found += each == line ? 1 : 0;
+    if (found >= count) return;
+    usleep(1000);
+  }
+}
+
+bool launched_job::anything_left() const { return kill(-launcher_, 0) == 0; }
+
+void launched_job::wait_until_nothing_is_left() const {
+  while (anything_left()) {
+    waitpid(-launcher_, nullptr, WNOHANG);
+    usleep(1000);
+  }
+}
+
+}  // namespace tri::host::testing

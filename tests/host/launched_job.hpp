@@ -1,0 +1,38 @@
+// A job under a launcher of its own process, for tests: collects what the job prints and sees whether anything of it is
+// left. All processes of the job are in the process group of the launcher.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "host/launcher.hpp"
+#include "host/unique_fd.hpp"
+
+namespace tri::host::testing {
+
+// Options for the probe with these arguments.
+launch_options probe(int processes, std::vector<std::string> arguments);
+
+class launched_job {
+ public:
+  explicit launched_job(const launch_options& options);
+  ~launched_job();  // kills what is left
+  launched_job(const launched_job&) = delete;
+  launched_job& operator=(const launched_job&) = delete;
+
+  pid_t launcher() const { return launcher_; }
+  int wait();                  // for the launcher's end: its wait status as shells report it
+  std::string output() const;  // standard output and error of all, so far
+  void wait_for_lines(const std::string& line, int count) const;
+  bool anything_left() const;  // of the group, zombies included, now
+  void wait_until_nothing_is_left() const;
+
+ private:
+  unique_fd output_;
+  pid_t launcher_ = -1;
+  bool waited_ = false;
+};
+
+}  // namespace tri::host::testing

@@ -1,0 +1,112 @@
+// Several runs one after another in one process, and what a run leaves behind: nothing.
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "support/check.hpp"
+#include "support/run_on_pes.hpp"
+
+namespace tri::testing {
+namespace {
+
+std::atomic<int> alive{0};
+
+struct counted {  // counts the objects that exist; not plain, so it travels as an object
+  counted() { ++alive; }
+  counted(const counted&) { ++alive; }
+  counted(counted&&) noexcept { ++alive; }
+  counted& operator=(const counted&) = default;
+  ~counted() { --alive; }
+  template <class Archive>
+  void serialize(Archive&) {}
+};
+
+struct part : array_element<part, index<1>> {
+  counted own;
+  std::vector<std::string> texts;
+  void keep(std::string text, counted) { texts.push_back(std::move(text)); }
+  int sum_of_sizes() {
+    int total = 0;
+    for (const auto& text : texts) total += static_cast<int>(text.size());
+    return total;
+  }
+  task<> wait(counted) { co_await when<&part::token>(1); }
+  void token(int, counted) {}
+};
+
+TEST(runs, one_after_another) {
+  for (int round = 0; round < 6; ++round) {
+    const int pes = 1 + round % 3;
+    EXPECT_EQ(run_on_pes(pes,
+                         [&] {
+                           check_equal(pe_count(), pes);
+                           auto parts = make_array<part>({10});
+                           for (int i = 0; i < 100; ++i)
+                             parts(i % 10).send<&part::keep>(std::string(static_cast<std::size_t>(i), 'x'), counted());
+                           quiescence().get();
+                           check_equal(parts.reduce<&part::sum_of_sizes>(sum).get(), 99 * 50);
+                           check_equal(alive.load(), 10);
+                         }),
+              0);
+    EXPECT_EQ(alive.load(), 0) << "round " << round;
+  }
+}
+
+TEST(runs, arguments_may_be_read_by_the_program) {
+  EXPECT_EQ(run_on_pes(1,
+                       [](int count, char** words) {
+                         check_equal(count, 2);
+                         check_equal(std::string(words[1]), "own");
+                       },
+                       {"own", "--tri-queue=locked"}),
+            0);
+}
+
+TEST(runs, suspended_coroutines_and_kept_messages_end_with_the_run) {
+  EXPECT_EQ(run_on_pes(2,
+                       [] {
+                         auto parts = make_array<part>({10}, round_robin());
+                         parts.broadcast<&part::wait>(counted());
+                         for (int i = 0; i < 10; ++i) parts(i).send<&part::token>(2, counted());
+                         quiescence().get();
+                       }),
+            0);
+  EXPECT_EQ(alive.load(), 0);
+}
+
+struct short_lived : array_element<short_lived, index<1>> {
+  counted own;
+  void token(int, counted) {}
+  task<> wait(counted) { co_await when<&short_lived::token>(1); }
+  void end() { erase_this(); }
+};
+TEST(runs, a_deleted_element_takes_what_it_kept_along) {
+  EXPECT_EQ(run_on_pes(1,
+                       [] {
+                         auto all = make_array<short_lived>({3});
+                         all.broadcast<&short_lived::wait>(counted());
+                         for (int i = 0; i < 3; ++i) all(i).send<&short_lived::token>(2, counted());
+                         quiescence().get();
+                         for (int i = 0; i < 3; ++i) all(i).send<&short_lived::end>();
+                         quiescence().get();
+                         check_equal(alive.load(), 0);
+                       }),
+            0);
+}
+
+// Comes last: what such messages own outside of the shared memory is not released.
+TEST(runs, messages_under_way_are_dropped_at_the_end) {
+  for (int round = 0; round < 5; ++round)
+    EXPECT_EQ(run_on_pes(2,
+                         [] {
+                           auto parts = make_array<part>({10}, round_robin());
+                           for (int i = 0; i < 500; ++i)
+                             parts(i % 10).send<&part::keep>(std::string(100, 'x'), counted());
+                           const future<void> unused = after(std::chrono::seconds(100));
+                           send_after<&part::keep>(std::chrono::seconds(100), parts(1), std::string("late"), counted());
+                         }),
+              0);
+}
+
+}  // namespace
+}  // namespace tri::testing

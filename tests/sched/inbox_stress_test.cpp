@@ -1,0 +1,201 @@
+// The three kinds of inbox under real concurrency: four producers, real sleep on the doorbell without a time limit (so
+// a lost wake-up hangs), payloads that must arrive whole (M16-M19), and two processes.
+#include <gmock/gmock.h>
+#include <sys/wait.h>
+
+#include <random>
+#include <thread>
+
+#include "host/sanitizer.hpp"
+#include "sched_memory.hpp"
+
+namespace tri::sched {
+namespace {
+
+using namespace testing;
+
+constexpr std::uint64_t scaled(std::uint64_t count) { return host::under_thread_sanitizer ? count / 10 : count; }
+
+// Takes `expected` messages, sleeping whenever there is none. Returns how often it slept.
+std::uint64_t consume(inbox_shared& inbox, std::uint64_t expected, std::vector<std::uint64_t>& next_of_producer,
+                      std::uint64_t& wrong) {
+  inbox_reader reader(inbox);
+  std::uint64_t sleeps = 0;
+  for (std::uint64_t taken = 0; taken < expected;) {
+    for (envelope* block = reader.has_urgent() ? reader.take_urgent() : nullptr; block != nullptr; ++taken)
+      arena::release_on_pe(std::exchange(block, block->next()));
+    if (const envelope* const message = reader.front()) {
+      std::uint64_t words[4];
+      std::memcpy(words, message->payload, sizeof words);
+      wrong += message->element != next_of_producer[message->source]++ ? 1 : 0;
+      for (const std::uint64_t word : words) wrong += word != message->element ? 1 : 0;
+      reader.pop();
+      ++taken;
+      continue;
+    }
+    const std::uint32_t heard = reader.bell().listen();
+    if (!reader.prepare_sleep()) continue;
+    ++sleeps;
+    reader.bell().sleep(heard, -1);
+    reader.wake_up();
+  }
+  return sleeps;
+}
+
+struct stress_case {
+  queue_kind kind;
+  std::uint64_t cells;
+};
+
+class inbox_stress : public ::testing::TestWithParam<stress_case> {};
+INSTANTIATE_TEST_SUITE_P(all, inbox_stress,
+                         ::testing::Values(stress_case{queue_kind::mpsc, 16}, stress_case{queue_kind::mpsc, 1024},
+                                           stress_case{queue_kind::locked, 16}, stress_case{queue_kind::locked, 1024},
+                                           stress_case{queue_kind::spsc, 16}, stress_case{queue_kind::spsc, 1024}),
+                         [](const auto& tested) {
+                           return name_of(tested.param.kind) + std::to_string(tested.param.cells);
+                         });
+
+TEST_P(inbox_stress, four_producers_lose_nothing_and_keep_their_order) {
+  constexpr std::uint32_t producers = 4;
+  const std::uint64_t each = scaled(100'000);
+  open_arena arena;
+  const auto memory = zeroed_memory(inbox_shared::required_bytes(GetParam().kind, producers, GetParam().cells));
+  inbox_shared& inbox = *inbox_shared::initialise(memory.get(), GetParam().kind, producers, GetParam().cells);
+  std::vector<std::thread> threads;
+  for (std::uint32_t number = 0; number < producers; ++number)
+    threads.emplace_back([&, number] {
+      arena::cache_guard cache(static_cast<int>(number) + 1);
+      for (std::uint64_t i = 0; i < each; ++i) push(inbox, number, i);
+    });
+  arena::cache_guard cache(0);
+  std::vector<std::uint64_t> next(producers, 0);
+  std::uint64_t wrong = 0;
+  consume(inbox, producers * each, next, wrong);
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0U);
+  EXPECT_EQ(next, std::vector<std::uint64_t>(producers, each));
+  EXPECT_EQ(inbox.overflow_pending.load(), 0U);
+}
+
+// Producers that pause, so that the consumer falls asleep all the time, in the middle of everything they do.
+TEST_P(inbox_stress, no_wake_up_is_lost) {
+  constexpr std::uint32_t producers = 2;
+  const std::uint64_t each = scaled(20'000);
+  open_arena arena;
+  const auto memory = zeroed_memory(inbox_shared::required_bytes(GetParam().kind, producers, GetParam().cells));
+  inbox_shared& inbox = *inbox_shared::initialise(memory.get(), GetParam().kind, producers, GetParam().cells);
+  std::atomic<std::uint64_t> urgent{0};
+  std::vector<std::thread> threads;
+  for (std::uint32_t number = 0; number < producers; ++number)
+    threads.emplace_back([&, number] {
+      arena::cache_guard cache(static_cast<int>(number) + 1);
+      std::mt19937 random(number);
+      std::uint64_t ordered = 0;
+      for (std::uint64_t i = 0; i < each; ++i) {
+        if (random() % 8 == 0) {
+          push_urgent(inbox, new (arena::allocate_on_pe(sizeof(envelope))) envelope{});
+        } else {
+          push(inbox, number, ordered++);
+        }
+        if (random() % 8 == 0) inbox.wake_if_asleep();
+        const auto pause = random() % 4;
+        if (pause == 0) std::this_thread::yield();
+        for (volatile unsigned spin = 0; pause != 0 && spin < random() % 300;) spin = spin + 1;
+      }
+    });
+  arena::cache_guard cache(0);
+  std::vector<std::uint64_t> next(producers, 0);
+  std::uint64_t wrong = 0;
+  const std::uint64_t sleeps = consume(inbox, producers * each, next, wrong);
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0U);
+  EXPECT_GT(sleeps, 0U);
+}
+
+// M19: message passing as a litmus test; the stamp is the only thing that orders the 56 bytes before it.
+TEST(inbox_litmus, ten_million_messages_arrive_whole) {
+  const std::uint64_t rounds = scaled(10'000'000);
+  open_arena arena;
+  const auto memory = zeroed_memory(inbox_shared::required_bytes(queue_kind::mpsc, 2, 64));
+  inbox_shared& inbox = *inbox_shared::initialise(memory.get(), queue_kind::mpsc, 2, 64);
+  std::thread producer([&] {
+    arena::cache_guard cache(1);
+    for (std::uint64_t i = 0; i < rounds; ++i) {
+      while (inbox.overflow_pending.load() != 0) std::this_thread::yield();  // the ring is what is tested here
+      push(inbox, 0, i);
+    }
+  });
+  arena::cache_guard cache(0);
+  std::vector<std::uint64_t> next(1, 0);
+  std::uint64_t wrong = 0;
+  consume(inbox, rounds, next, wrong);
+  producer.join();
+  EXPECT_EQ(wrong, 0U);
+}
+
+class inbox_processes : public ::testing::TestWithParam<queue_kind> {};
+INSTANTIATE_TEST_SUITE_P(all, inbox_processes,
+                         ::testing::Values(queue_kind::mpsc, queue_kind::locked, queue_kind::spsc),
+                         [](const auto& tested) { return name_of(tested.param); });
+
+struct meeting {
+  std::atomic<int> arrived{0};
+  void wait(int expected) {
+    arrived.fetch_add(1);
+    while (arrived.load() < expected) usleep(50);
+  }
+};
+
+// The second process sends to the first through its window; overflow blocks come out of the sender's window and are
+// released by the receiver.
+int one_of_two(meeting& place, const std::vector<int>& files, int rank, queue_kind kind) {
+  const std::uint64_t messages = scaled(200'000);
+  arena::arena_space space({small_window_bytes, 0, arena::allocator_kind::caches}, files, rank, [&] { place.wait(2); });
+  arena::cache_guard cache(0);
+  if (rank == 0)
+    space.publish(
+        inbox_shared::initialise(space.heap().reserve(inbox_shared::required_bytes(kind, 2, 16)), kind, 2, 16));
+  place.wait(4);
+  inbox_shared& inbox = *static_cast<inbox_shared*>(space.root_of(0));
+  std::uint64_t wrong = 0;
+  if (rank == 1) {
+    for (std::uint64_t i = 0; i < messages; ++i) {
+      push(inbox, 1, i);
+      if (i % 1000 == 0) usleep(20);
+    }
+  } else {
+    std::vector<std::uint64_t> next(2, 0);
+    consume(inbox, messages, next, wrong);
+  }
+  arena::flush_released();
+  place.wait(6);
+  return wrong == 0 && space.heap().is_valid() ? 0 : 1;
+}
+
+TEST_P(inbox_processes, send_through_a_shared_window) {
+  void* const memory = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  auto& place = *new (memory) meeting;
+  const std::vector<int> files{arena::create_window_file(small_window_bytes),
+                               arena::create_window_file(small_window_bytes)};
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    int status = 9;
+    try {
+      status = one_of_two(place, files, 1, GetParam());
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "second process: %s\n", error.what());
+    }
+    _exit(status);
+  }
+  EXPECT_EQ(one_of_two(place, files, 0, GetParam()), 0);
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  for (const int file : files) close(file);
+  munmap(memory, 4096);
+}
+
+}  // namespace
+}  // namespace tri::sched

@@ -1,0 +1,383 @@
+// PEs at work, with handlers of the scheduler's own level: order of work, counting (all_processed), timers, sleep with
+// more PEs than cores, stopping in the middle of things.
+#include "sched/runtime.hpp"
+
+#include <gmock/gmock.h>
+#include <sched.h>
+
+#include <atomic>
+#include <cstring>
+#include <random>
+
+#include "host/clock.hpp"
+#include "host/sanitizer.hpp"
+
+namespace tri::sched {
+namespace {
+
+constexpr std::uint64_t scaled(std::uint64_t count) { return host::under_thread_sanitizer ? count / 10 : count; }
+
+// The tests of one process share these; each test resets what it uses before it starts its PEs.
+std::atomic<bool> finished{false};
+std::atomic<std::uint64_t> created{0}, done{0}, misplaced{0};
+std::vector<std::string> order;
+std::atomic<void*> payload_seen{nullptr};
+std::atomic<int> children{0};
+bool wants_quiet = false;  // PE 0 waits for all_processed
+
+envelope message_for(std::uint32_t handler, std::uint64_t element = 0, std::uint32_t collection = 0) {
+  envelope made{};
+  made.handler = handler;
+  made.element = element;
+  made.collection = collection;
+  made.kind = payload_kind::direct;
+  return made;
+}
+
+host::configuration values_for(int pes, std::initializer_list<std::pair<const char*, const char*>> settings = {}) {
+  host::configuration values;
+  values.set("pes", std::to_string(pes));
+  values.set("arena_window_bytes", std::to_string(std::size_t{256} << 20));
+  for (const auto& [name, value] : settings) values.set(name, value);
+  return values;
+}
+
+int run(
+    const host::configuration& values, const std::function<int(pe&)>& main_program,
+    const std::function<void(pe&)>& finish = [](pe&) {}) {
+  finished = false;
+  created = done = misplaced = 0;
+  order.clear();
+  runtime job(values);
+  // PE 0 hears when the others fall asleep, and stays awake once everything that it waits for has been processed.
+  const auto prepare = [](pe& here) {
+    if (here.number() != 0) return;
+    wants_quiet = false;
+    here.job().own_host().idle_listener = 1;
+    here.add_idle_hook([&here] { return wants_quiet && here.job().all_processed(); });
+  };
+  return job.run({.prepare = prepare, .main_program = [&] { return main_program(this_pe()); }, .finish = finish});
+}
+
+void wait(pe& here) {
+  here.run_until([] { return finished.load(); }, true);
+}
+
+void wait_until_quiet(
+    pe& here, const std::function<void()>& when_quiet = [] {}) {
+  wants_quiet = true;
+  here.run_until([&] {
+    if (!here.job().all_processed()) return false;
+    when_quiet();
+    return true;
+  });
+  wants_quiet = false;
+}
+
+// Tells the waiting main program, on whose PE this must run.
+void finish_here(pe&, envelope&) { finished = true; }
+const std::uint32_t finish_handler = register_handler(&finish_here, "test.finish");
+
+// ---- a ring on more PEs than cores
+
+void hop(pe& here, envelope& message) {
+  if (message.element == 0) {
+    finished = true;
+    return;
+  }
+  here.send_copy((here.number() + 1) % here.job().pes(), message_for(message.handler, message.element - 1));
+}
+const std::uint32_t hop_handler = register_handler(&hop, "test.hop");
+
+TEST(oversubscribed, eight_pes_pass_a_token_and_sleep_meanwhile) {
+  std::atomic<std::uint64_t> sleeps{0};
+  const auto count = [&](pe& here) { sleeps += here.counters().sleeps.read(); };
+  for (const char* queue : {"mpsc", "locked", "spsc"}) {
+    const int status = run(
+        values_for(8, {{"queue", queue}}),
+        [](pe& here) {
+          here.send_copy(1, message_for(hop_handler, 20'000 - 1));
+          wait(here);
+          return 0;
+        },
+        count);
+    EXPECT_EQ(status, 0);
+    EXPECT_GT(sleeps.exchange(0), 0U) << queue;
+  }
+}
+
+// ---- placement and content (M07, M08, M23)
+
+void note_place(pe& here, envelope& message) {
+  misplaced += message.element != static_cast<std::uint64_t>(here.number()) || &here != &this_pe() ? 1 : 0;
+  const host::placement& places = here.job().placement();
+  if (places.pinned && sched_getcpu() != places.cpus[static_cast<std::size_t>(here.local_number())]) ++misplaced;
+  ++done;
+}
+const std::uint32_t place_handler = register_handler(&note_place, "test.place");
+
+TEST(pe, runs_every_message_where_it_was_sent_M07_M23) {
+  for (const int pes : {1, 2, 5}) {
+    run(values_for(pes), [](pe& here) {
+      std::mt19937 random(1);
+      for (int i = 0; i < 10'000; ++i) {
+        const auto to = static_cast<int>(random() % static_cast<unsigned>(here.job().pes()));
+        here.send_copy(to, message_for(place_handler, static_cast<std::uint64_t>(to)));
+      }
+      wait_until_quiet(here);
+      return 0;
+    });
+    EXPECT_EQ(done, 10'000U);
+    EXPECT_EQ(misplaced, 0U);
+  }
+}
+
+void take_block(pe& here, envelope& message) {
+  payload_seen = message.block().block;
+  arena::release_on_pe(message.block().block);
+  here.send_copy(0, message_for(finish_handler));
+}
+const std::uint32_t block_handler = register_handler(&take_block, "test.block");
+
+TEST(pe, passes_blocks_by_pointer_M08) {
+  void* sent = nullptr;
+  std::uint64_t copied = 1;
+  run(values_for(2), [&](pe& here) {
+    envelope message = message_for(block_handler);
+    message.kind = payload_kind::block;
+    sent = message.block().block = arena::allocate_on_pe(100'000);
+    message.block().bytes = 100'000;
+    here.send_copy(1, message);
+    wait(here);
+    copied = here.counters().bytes_copied.read() + here.job().record_of(1)->counters.bytes_copied.read();
+    return 0;
+  });
+  EXPECT_EQ(payload_seen, sent);
+  EXPECT_EQ(copied, 0U);
+}
+
+// ---- order of work in a PE
+
+void note_order(pe&, envelope& message) { order.emplace_back(1, static_cast<char>(message.element)); }
+const std::uint32_t order_handler = register_handler(&note_order, "test.order");
+
+TEST(pe, runs_immediate_then_urgent_then_normal_then_late) {
+  run(values_for(1), [](pe& here) {
+    const auto send = [&](char name, std::uint8_t flags, priority urgency = 0) {
+      envelope message = message_for(order_handler, static_cast<std::uint64_t>(name));
+      message.flags = flags;
+      message.block().urgency = urgency;
+      here.send_copy(0, message);
+    };
+    send('n', 0);
+    send('l', envelope::has_priority, 5);
+    send('k', envelope::has_priority, 4);
+    send('u', envelope::has_priority, -5);
+    send('v', envelope::has_priority, -5);
+    send('b', envelope::has_priority, priority::bits({false}));
+    send('m', 0);
+    send('i', envelope::is_immediate);
+    send('j', envelope::is_immediate);
+    wait_until_quiet(here);
+    return 0;
+  });
+  EXPECT_EQ(order, (std::vector<std::string>{"i", "j", "b", "u", "v", "n", "m", "k", "l"}));
+}
+
+// A handler that came from the own queue asks for its element's waiting messages: it gets those, not itself.
+void extract(pe& here, envelope& message) {
+  order.emplace_back(1, static_cast<char>(message.element));
+  if (message.element != 'a') return;
+  std::vector<envelope> taken;
+  here.extract_own([&](const envelope& waiting) { return waiting.handler == message.handler; },
+                   [&](envelope& waiting) { taken.push_back(waiting); });
+  for (envelope& each : taken) {
+    each.element += 'A' - 'a';
+    here.send_copy(here.number(), each);
+  }
+}
+const std::uint32_t extract_handler = register_handler(&extract, "test.extract");
+
+TEST(pe, extracts_waiting_messages_but_not_the_running_one) {
+  run(values_for(1), [](pe& here) {
+    for (const char name : {'a', 'b', 'c'})
+      here.send_copy(0, message_for(extract_handler, static_cast<std::uint64_t>(name)));
+    wait_until_quiet(here);
+    return 0;
+  });
+  EXPECT_EQ(order, (std::vector<std::string>{"a", "B", "C"}));
+}
+
+// ---- counting
+
+// A random tree: every node sends up to three more in a random way, and is counted as done after its sends.
+void grow(pe& here, envelope& message) {
+  std::mt19937_64 random(message.element);
+  const auto depth = message.collection;
+  const auto branches = depth == 0 ? 0 : random() % 4;
+  for (std::uint64_t i = 0; i < branches; ++i) {
+    ++created;
+    envelope child = message_for(message.handler, random(), depth - 1);
+    const auto to = static_cast<int>(random() % static_cast<unsigned>(here.job().pes()));
+    switch (random() % 6) {
+      case 0:
+        child.flags = envelope::is_immediate;
+        here.send_copy(to, child);
+        break;
+      case 1:
+        child.flags = envelope::has_priority;
+        here.send_copy(to, child);
+        break;
+      case 2:
+        here.send_to_node(here.job().process(), child);
+        break;
+      case 3:
+        here.send_later(static_cast<std::int64_t>(random() % 50'000), child);
+        break;
+      default:
+        here.send_copy(to, child);
+        break;
+    }
+  }
+  ++done;
+}
+const std::uint32_t grow_handler = register_handler(&grow, "test.grow");
+
+TEST(counting, says_quiet_only_when_every_message_of_a_random_tree_has_ended) {
+  for (const char* queue : {"mpsc", "locked", "spsc"})
+    for (int pes = 1; pes <= 4; ++pes) {
+      std::uint64_t early = 0, total = 0;
+      run(values_for(pes, {{"queue", queue}, {"inbox_cells", "16"}, {"node_queue_cells", "16"}}), [&](pe& here) {
+        for (std::uint64_t tree = 0; tree < scaled(300); ++tree) {
+          ++created;
+          here.send_copy(static_cast<int>(tree % static_cast<unsigned>(pes)),
+                         message_for(grow_handler, tree * 77 + 1, 8));
+          wait_until_quiet(here, [&] { early += created.load() != done.load() ? 1 : 0; });
+        }
+        total = done;
+        return 0;
+      });
+      EXPECT_EQ(early, 0U) << queue << " on " << pes << " PEs";
+      EXPECT_GT(total, scaled(300) * 3);
+    }
+}
+
+void nothing(pe&, envelope&) { ++done; }
+const std::uint32_t nothing_handler = register_handler(&nothing, "test.nothing");
+
+TEST(counting, a_message_that_could_not_be_sent_does_not_count) {
+  std::uint64_t refused = 0, sent = 0;
+  run(values_for(1, {{"node_queue_cells", "16"}, {"arena_limit_bytes", "8388608"}}), [&](pe& here) {
+    std::vector<void*> filler;
+    try {
+      for (;;) filler.push_back(arena::allocate(60'000));
+    } catch (const arena::arena_exhausted&) {
+    }
+    for (int i = 0; i < 3000; ++i) {
+      try {
+        here.send_to_node(0, message_for(nothing_handler));
+        ++sent;
+      } catch (const arena::arena_exhausted&) {
+        ++refused;
+      }
+    }
+    wait_until_quiet(here);  // would never end if one too many were counted
+    return 0;
+  });
+  EXPECT_GT(refused, 0U);
+  EXPECT_EQ(done, sent);
+}
+
+// ---- timers
+
+std::vector<std::pair<std::uint64_t, std::uint64_t>> timed;  // deadline asked for, time it ran
+void note_time(pe&, envelope& message) { timed.emplace_back(message.element, host::ticks()); }
+const std::uint32_t time_handler = register_handler(&note_time, "test.time");
+
+TEST(timers, run_in_order_and_never_early_also_out_of_sleep) {
+  for (const char* idle : {"sleep", "auto", "spin"}) {
+    timed.clear();
+    run(values_for(1, {{"idle", idle}}), [](pe& here) {
+      for (const std::int64_t delay_us : {3000, 0, 500, 10'000, 500, -7}) {
+        const auto ticks = delay_us > 0 ? host::ns_to_ticks(static_cast<double>(delay_us) * 1000) : 0;
+        here.send_later(delay_us * 1000, message_for(time_handler, host::ticks() + ticks));
+      }
+      wait_until_quiet(here);
+      return 0;
+    });
+    ASSERT_EQ(timed.size(), 6U);
+    for (std::size_t i = 0; i < timed.size(); ++i) {
+      EXPECT_GE(timed[i].second, timed[i].first) << idle;
+      if (i > 0) {
+        EXPECT_GE(timed[i].first, timed[i - 1].first) << idle;
+      }
+    }
+  }
+}
+
+// ---- stopping
+
+void flood(pe& here, envelope& message) {
+  if (here.job().stopping()) return;
+  here.send_copy(static_cast<int>(++message.element % static_cast<unsigned>(here.job().pes())), message);
+  if (message.element % scaled(50'000) == 0) here.job().request_stop(static_cast<int>(7 + message.collection));
+}
+const std::uint32_t flood_handler = register_handler(&flood, "test.flood");
+
+TEST(stopping, works_while_messages_are_under_way_and_the_program_waits) {
+  for (const char* queue : {"mpsc", "locked", "spsc"})
+    for (const int pes : {1, 2, 4}) {
+      const int status = run(values_for(pes, {{"queue", queue}, {"inbox_cells", "16"}}), [&](pe& here) {
+        for (int i = 0; i < 50; ++i) here.send_copy(i % pes, message_for(flood_handler, static_cast<std::uint64_t>(i)));
+        wait(here);  // for something that never comes
+        ADD_FAILURE() << "must be unwound";
+        return 0;
+      });
+      EXPECT_EQ(status, 7) << queue;
+    }
+}
+
+TEST(stopping, the_first_request_counts) {
+  const int status = run(values_for(2), [](pe& here) {
+    here.job().request_stop(3);
+    here.job().request_stop(4);
+    return 5;  // asks as well
+  });
+  EXPECT_EQ(status, 3);
+}
+
+TEST(stopping, wakes_pes_that_sleep) {
+  for (const char* queue : {"mpsc", "locked", "spsc"}) {
+    const int status = run(values_for(3, {{"queue", queue}, {"idle", "sleep"}}), [](pe& here) {
+      for (const int other : {1, 2})
+        here.run_until([&] { return here.job().record_of(other)->counters.sleeps.read() > 0; });
+      return 9;
+    });
+    EXPECT_EQ(status, 9);
+  }
+}
+
+// A PE that sleeps is woken by a message for its node, and a busy one does not keep it (M58).
+void hold(pe& here, envelope&) {
+  while (children.load() == 0) sched_yield();  // ends only when the other PE has run the next message
+  here.send_copy(0, message_for(finish_handler));
+}
+void release_other(pe&, envelope&) { ++children; }
+const std::uint32_t hold_handler = register_handler(&hold, "test.hold");
+const std::uint32_t release_handler = register_handler(&release_other, "test.release");
+
+TEST(node_messages, run_on_whichever_pe_is_free) {
+  for (int round = 0; round < 50; ++round) {
+    children = 0;
+    run(values_for(3, {{"idle", "sleep"}}), [](pe& here) {
+      here.send_to_node(0, message_for(hold_handler));
+      here.send_to_node(0, message_for(release_handler));
+      here.run_until([] { return finished.load(); });
+      return 0;
+    });
+    EXPECT_EQ(children, 1);
+  }
+}
+
+}  // namespace
+}  // namespace tri::sched

@@ -1,0 +1,240 @@
+// Coroutines: when with reference numbers out of order, several at once, nested, thousands, with exceptions, destroyed.
+#include <algorithm>
+
+#include "system/cases.hpp"
+
+namespace tri::testing {
+namespace {
+
+struct worker : array_element<worker, index<1>> {
+  std::vector<int> ghosts, others;
+  int ghost(int step, int value) {
+    ghosts.push_back(step);
+    return value;
+  }
+  std::string text(int step, std::string value) { return value + std::to_string(step); }
+  int plain(int v) { return v; }
+  double halo(int step, buffer<double> face) { return step + face[0]; }
+
+  task<int> collect(int steps) {
+    int total = 0;
+    for (int step = 0; step < steps; ++step) total = total * 3 + co_await when<&worker::ghost>(step);
+    co_return total;
+  }
+  task<std::string> join(int step) {
+    auto [number, texts] = co_await all(when<&worker::ghost>(step), when_n<&worker::text>(3, step));
+    std::sort(texts.begin(), texts.end());
+    co_return std::to_string(number) + texts[0] + texts[1] + texts[2];
+  }
+  task<int> deep(int depth) {
+    if (depth == 0) co_return co_await this_element().call<&worker::plain>(1);
+    const int below = co_await deep(depth - 1);
+    co_return below + co_await this_array()[index<1>(this_index()[0])].call<&worker::plain>(1);
+  }
+  task<int> failing(int depth) {
+    co_await after(std::chrono::microseconds(1));
+    if (depth > 0) co_return co_await failing(depth - 1);
+    throw std::domain_error("depth zero");
+  }
+  task<std::string> catching(int depth) {
+    try {
+      co_return std::to_string(co_await failing(depth));
+    } catch (const std::domain_error& error) {
+      co_return std::string("caught ") + error.what();
+    }
+  }
+  int throwing(int) { throw std::range_error("out of cheese"); }
+  task<std::string> catching_remote(element_ref<worker> other) {
+    auto result = other.call<&worker::throwing>(1);
+    try {
+      co_await result;
+    } catch (const remote_error& error) {
+      co_return error.what();
+    }
+    co_return "nothing was thrown";
+  }
+  task<> quiet(promise<int> done) {
+    co_await after(std::chrono::microseconds(1));
+    done.set(this_index()[0]);
+  }
+  int suspended() { return static_cast<int>(coroutines().count()); }
+};
+
+void references() {
+  auto workers = make_array<worker>({2 * pe_count()});
+  for (int w = 0; w < 2 * pe_count(); ++w) {
+    auto worker_w = workers(w);
+    const int steps = 6;
+    int expected_total = 0;
+    for (int s = 0; s < steps; ++s) expected_total = expected_total * 3 + s + w;
+    // Messages before the coroutine asks, in reverse order; the rest afterwards.
+    for (int s = steps - 1; s >= 3; --s) worker_w.send<&worker::ghost>(s, s + w);
+    auto collected = worker_w.call<&worker::collect>(steps);
+    for (int s = 2; s >= 0; --s) worker_w.send<&worker::ghost>(s, s + w);
+    check_equal(collected.get(), expected_total);
+    auto joined = worker_w.call<&worker::join>(70);
+    worker_w.send<&worker::text>(70, std::string("c"));
+    worker_w.send<&worker::text>(71, std::string("x"));  // for a later step
+    worker_w.send<&worker::text>(70, std::string("a string that is longer than its envelope "));
+    worker_w.send<&worker::ghost>(70, 9);
+    worker_w.send<&worker::text>(70, std::string("b"));
+    check_equal(joined.get(), "9a string that is longer than its envelope 70b70c70");
+    auto joined_later = worker_w.call<&worker::join>(71);
+    worker_w.send<&worker::ghost>(71, 1);
+    worker_w.send<&worker::text>(71, std::string("y"));
+    worker_w.send<&worker::text>(71, std::string("z"));
+    check_equal(joined_later.get(), "1x71y71z71");
+  }
+}
+const case_entry references_case{"when_references", &references};
+
+void several_coroutines() {
+  auto workers = make_array<worker>({pe_count()});
+  auto last = workers(pe_count() - 1);
+  std::vector<future<std::string>> joined;
+  for (int step = 0; step < 20; ++step) joined.push_back(last.call<&worker::join>(step));
+  for (int step = 19; step >= 0; --step) {
+    last.send<&worker::ghost>(step, step);
+    for (const char* const text : {"p", "q", "r"}) last.send<&worker::text>(step, std::string(text));
+  }
+  for (int step = 0; step < 20; ++step) {
+    const std::string s = std::to_string(step);
+    check_equal(joined[static_cast<std::size_t>(step)].get(), s + "p" + s + "q" + s + "r" + s);
+  }
+  check_equal(last.call<&worker::suspended>().get(), 0);
+}
+const case_entry several_case{"several_coroutines", &several_coroutines};
+
+void nested_and_failing() {
+  auto workers = make_array<worker>({pe_count()});
+  for (int w = 0; w < pe_count(); ++w) {
+    check_equal(workers(w).call<&worker::deep>(30).get(), 31);
+    check_equal(workers(w).call<&worker::catching>(5).get(), "caught depth zero");
+    const std::string where = fmt::format("worker({}) on PE {}, method ", w, w);
+    check_throws<remote_error>([&] { static_cast<void>(workers(w).call<&worker::failing>(3).get()); }, where);
+    check_throws<remote_error>([&] { static_cast<void>(workers(w).call<&worker::failing>(3).get()); },
+                               "worker::failing: depth zero");
+    check_throws<remote_error>([&] { static_cast<void>(workers(w).call<&worker::throwing>(3).get()); }, where);
+    const std::string text = workers(0).call<&worker::catching_remote>(workers(w)).get();
+    check(text.find(where) != std::string::npos && text.find("worker::throwing: out of cheese") != std::string::npos,
+          text);
+  }
+}
+const case_entry nested_case{"nested_and_failing", &nested_and_failing};
+
+void thousands() {
+  constexpr int n = 4000;
+  auto workers = make_array<worker>({n});
+  auto totals = workers.reduce<&worker::collect>(sum, 2);
+  quiescence().get();
+  check_equal(workers.reduce<&worker::suspended>(sum).get(), n);
+  for (int i = 0; i < n; ++i) workers(i).send<&worker::ghost>(1, 1);
+  for (int i = 0; i < n; ++i) workers(i).send<&worker::ghost>(0, 2);
+  check_equal(totals.get(), n * 7);
+}
+const case_entry thousands_case{"thousands_suspended", &thousands};
+
+// A broadcast of an awaited method is a message like any other: it wakes the coroutine.
+void broadcast_to_when() {
+  auto workers = make_array<worker>({11}, round_robin());
+  auto totals = workers.reduce<&worker::collect>(sum, 2);
+  workers.broadcast<&worker::ghost>(1, 10);
+  workers.broadcast<&worker::ghost>(0, 1);
+  check_equal(totals.get(), 11 * 13);
+}
+const case_entry broadcast_to_when_case{"broadcast_to_when", &broadcast_to_when};
+
+// An element ends while its coroutines are suspended: their frames end before the element's own members.
+struct doomed : array_element<doomed, index<1>> {
+  std::vector<std::string> log{"a member that must outlive the coroutines"};
+  future<int> never;
+  promise<int> destroyed;
+  struct guard {
+    doomed* owner;
+    ~guard() {
+      owner->log.push_back("end");
+      owner->destroyed.set(static_cast<int>(owner->log.size()));
+    }
+  };
+  void token(int) {}
+  task<> wait_for_message(promise<int> whom) {
+    destroyed = whom;
+    guard ends{this};
+    co_await when<&doomed::token>(1);
+  }
+  task<> wait_for_future(promise<int> whom) {
+    destroyed = whom;
+    guard ends{this};
+    co_await never;
+  }
+  task<> inner() { co_await never; }
+  task<> wait_nested(promise<int> whom) {
+    destroyed = whom;
+    guard ends{this};
+    co_await inner();
+  }
+  void end() { erase_this(); }
+};
+void destroyed_while_suspended() {
+  for (int way = 0; way < 3; ++way) {
+    auto array = make_array<doomed>({pe_count()});
+    for (int i = 0; i < pe_count(); ++i) {
+      future<int> destroyed;
+      if (way == 0) array(i).send<&doomed::wait_for_message>(destroyed.get_promise());
+      if (way == 1) array(i).send<&doomed::wait_for_future>(destroyed.get_promise());
+      if (way == 2) array(i).send<&doomed::wait_nested>(destroyed.get_promise());
+      array(i).send<&doomed::token>(2);  // kept for nobody, dropped with the element
+      array(i).send<&doomed::end>();
+      check_equal(destroyed.get(), 2);
+    }
+    quiescence().get();
+  }
+}
+const case_entry destroyed_case{"destroyed_while_suspended", &destroyed_while_suspended};
+
+// ---- futures and promises
+
+void set_late(promise<int> first, int value) { first.set(value); }
+void promises() {
+  future<int> twice;
+  twice.get_promise().set(1);
+  twice.get_promise().set(2);
+  twice.get_promise().fail("too late");
+  quiescence().get();
+  check_equal(twice.get(), 1);
+  future<std::string> failed_one;
+  failed_one.get_promise().fail("on purpose");
+  failed_one.get_promise().set("too late");
+  quiescence().get();
+  check_throws<remote_error>([&] { static_cast<void>(failed_one.get()); }, "on purpose");
+  for (int pe = 0; pe < pe_count(); ++pe) {
+    {
+      future<int> dropped;
+      send<&set_late>(pe, dropped.get_promise(), 13);
+    }
+    future<int> successor;  // may take the place of the one dropped, and must not get its value
+    future<int> other;
+    quiescence().get();
+    check(!successor.ready() && !other.ready(), "a value for a dropped future reached another");
+    successor.get_promise().set(4);
+    check_equal(successor.get(), 4);
+  }
+}
+const case_entry promises_case{"promises", &promises};
+
+task<int> main_subroutine(int depth) {
+  if (depth == 0) co_return 0;
+  co_await after(std::chrono::nanoseconds(1));
+  co_return 1 + co_await main_subroutine(depth - 1);
+}
+struct starter : group_member<starter> {
+  task<int> run(int depth) { co_return co_await main_subroutine(depth); }
+};
+void free_subroutines() {
+  auto group = make_group<starter>();
+  check_equal(group.reduce<&starter::run>(sum, 10).get(), 10 * pe_count());
+}
+const case_entry subroutines_case{"free_subroutines", &free_subroutines};
+
+}  // namespace
+}  // namespace tri::testing

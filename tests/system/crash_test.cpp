@@ -1,0 +1,91 @@
+// Whole programs that end badly while messages fly: each ends with one message and the right status, and leaves no
+// process, no shared memory and no socket.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "host/launched_job.hpp"
+
+namespace tri::testing {
+namespace {
+
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+
+host::launch_options program(int processes, int pes, std::vector<std::string> arguments) {
+  host::launch_options options;
+  options.processes = processes;
+  options.command = {JOB_PROBE, std::to_string(processes), std::to_string(pes)};
+  options.command.insert(options.command.end(), arguments.begin(), arguments.end());
+  options.environment = {{"TRIREME_PES", std::to_string(pes)}};
+  return options;
+}
+
+class crash : public ::testing::Test {
+ protected:
+  // Other jobs may run at the same time on the machine; only what carries the launcher's pid is this job's.
+  static void expect_nothing_left(const host::testing::launched_job& job) {
+    EXPECT_FALSE(job.anything_left());
+    const std::string pid = std::to_string(job.launcher());
+    for (const auto& entry : std::filesystem::directory_iterator("/dev/shm"))
+      EXPECT_EQ(entry.path().filename().string().find("trireme"), std::string::npos) << entry.path();
+    std::ifstream sockets("/proc/net/unix");
+    for (std::string line; std::getline(sockets, line);)
+      EXPECT_FALSE(line.find("trireme") != std::string::npos && line.find(pid) != std::string::npos) << line;
+  }
+  static std::string end_of(int processes, int pes, std::vector<std::string> arguments, int status) {
+    host::testing::launched_job job(program(processes, pes, std::move(arguments)));
+    EXPECT_EQ(job.wait(), status);
+    expect_nothing_left(job);
+    return job.output();
+  }
+};
+
+TEST_F(crash, a_killed_process_ends_the_job) {
+  for (const int pes : {1, 2})
+    EXPECT_THAT(
+        end_of(3, pes, {"crash_kill"}, 128 + SIGKILL),
+        ContainsRegex(
+            "trireme: process [0-9] \\(pid [0-9]+\\) on host0 ended by signal 9 \\(Killed\\); the job is ended\n"));
+}
+
+TEST_F(crash, an_exception_in_a_method) {
+  EXPECT_THAT(
+      end_of(3, 1, {"crash_throw"}, 1),
+      ContainsRegex(
+          "trireme: process 1 \\(pid [0-9]+\\) on host0: an exception left an entry method: .*flyer\\(1\\) on PE 1, "
+          "method .*flyer::fail: the flyer is too long\n"));
+}
+
+TEST_F(crash, an_abort) {
+  EXPECT_THAT(end_of(3, 1, {"crash_abort"}, 128 + SIGABRT),
+              ContainsRegex("process 1 \\(pid [0-9]+\\) on host0 ended by signal 6 \\(Aborted\\); the job is ended\n"));
+}
+
+TEST_F(crash, exit_from_a_method_and_from_main) {
+  for (const int processes : {1, 2, 3}) {
+    EXPECT_THAT(end_of(processes, 2, {"crash_exit"}, 3), ::testing::Not(HasSubstr("trireme:")));
+    EXPECT_THAT(end_of(processes, 2, {"crash_exit_main"}, 3), ::testing::Not(HasSubstr("trireme:")));
+  }
+}
+
+TEST_F(crash, the_arena_is_exhausted) {
+  EXPECT_THAT(end_of(2, 1, {"crash_exhaust", "--tri-arena-limit-bytes=67108864"}, 1),
+              ContainsRegex("process 1 .*flyer\\(1\\) on PE 1, method .*flyer::hoard: .*arena.*limit"));
+}
+
+TEST_F(crash, the_launcher_is_asked_to_end) {
+  host::testing::launched_job job(program(2, 2, {"crash_fly"}));
+  job.wait_for_lines("ready", 1);
+  kill(job.launcher(), SIGTERM);
+  EXPECT_EQ(job.wait(), 128 + SIGTERM);
+  EXPECT_THAT(job.output(), ContainsRegex("trireme: got signal 15 \\(Terminated\\); the job is ended\n"));
+  expect_nothing_left(job);
+}
+
+}  // namespace
+}  // namespace tri::testing

@@ -1,0 +1,192 @@
+// `trireme info`: what the machine offers and what the tunables are.
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "arena/arena.hpp"
+#include "host/clock.hpp"
+#include "host/configuration.hpp"
+#include "host/cpu_list.hpp"
+#include "host/option_value.hpp"
+#include "host/pinning.hpp"
+#include "host/placement.hpp"
+#include "host/topology.hpp"
+#include "machine_facts.hpp"
+#include "trireme/version.hpp"
+#include "verbs.hpp"
+
+namespace tri::tools {
+namespace {
+
+using nlohmann::json;
+
+constexpr int usage_status = 2;
+
+constexpr const char* footer =
+    "The --tri-<name> options and TRIREME_<NAME> variables are honoured, so this also shows what a program would see.\n"
+    "\n"
+    "Examples:\n"
+    "  trireme info                          topology, shared memory, counters\n"
+    "  trireme info --config                 all tunables, their values and where these come from\n"
+    "  trireme info --json                   the same for programs\n"
+    "  trireme info --tri-topology \"synthetic:pack:2 numa:1 l3:1 core:4 pu:2\"   another machine\n"
+    "  trireme info --migrations 1           do threads stay on their core? with and without pinning, for a second";
+
+json config_json(const host::configuration& values) {
+  json rows = json::array();
+  for (const host::tunable_description& row : host::tunables()) {
+    rows.push_back({{"name", row.name},
+                    {"kind", row.kind},
+                    {"default", row.default_value},
+                    {"unit", row.unit},
+                    {"allowed", row.allowed},
+                    {"help", row.help},
+                    {"variable", row.environment_variable()},
+                    {"option", row.option()},
+                    {"value", values.text_of(row.name)},
+                    {"from", host::to_string(values.origin_of(row.name))}});
+  }
+  return rows;
+}
+
+json topology_json(const host::topology& machine) {
+  json pus = json::array();
+  for (const host::pu& each : machine.pus()) {
+    pus.push_back({{"number", each.number},
+                   {"core", each.core},
+                   {"cache", each.cache},
+                   {"numa", each.numa},
+                   {"package", each.package}});
+  }
+  json caches = json::array();
+  for (const host::cache_info& each : machine.all_caches()) {
+    caches.push_back({{"level", each.level}, {"bytes", each.bytes}, {"pus", each.pus}});
+  }
+  json quota = machine.quota() ? json(*machine.quota()) : json(nullptr);
+  return {{"description", machine.description()},
+          {"pus", pus},
+          {"cores", machine.cores()},
+          {"numa_domains", machine.numa_domains()},
+          {"packages", machine.packages()},
+          {"caches", caches},
+          {"memory_bytes", machine.memory_bytes()},
+          {"cpu_quota", quota}};
+}
+
+json facts_json(const std::vector<machine_fact>& facts) {
+  json rows = json::object();
+  for (const machine_fact& each : facts) rows[each.name] = {{"works", each.works}, {"detail", each.detail}};
+  return rows;
+}
+
+void print_topology(const host::configuration& values, const host::topology& machine) {
+  fmt::print("Topology ({})\n{}", machine.description(), machine.tree());
+  std::vector<int> usable;
+  for (const host::pu& each : machine.pus()) usable.push_back(each.number);
+  fmt::print("usable: CPU {} = {} PUs on {} cores, {} NUMA domains, {} packages\n", host::format_cpu_list(usable),
+             machine.pus().size(), machine.cores(), machine.numa_domains(), machine.packages());
+  if (machine.quota()) fmt::print("the control group allows {:.2f} CPUs worth of time\n", *machine.quota());
+  const int pes = host::resolve_pes(values, 1);
+  const host::placement placed = host::assign_cpus(values, machine, 0, 1, pes);
+  fmt::print("one process would start {} PE{} on CPU {} ({})\n\n", pes, pes == 1 ? "" : "s",
+             host::format_cpu_list(placed.cpus), placed.pinned ? "pinned" : "not pinned");
+}
+
+void print_facts(const char* title, const std::vector<machine_fact>& facts) {
+  fmt::print("{}\n", title);
+  for (const machine_fact& each : facts)
+    fmt::print("  {:<16}{:<5}{}\n", each.name, each.works ? "yes" : "no", each.detail);
+}
+
+// Runs one busy thread per CPU for `seconds` and counts how often they change their CPU.
+std::uint64_t count_migrations(const std::vector<int>& cpus, bool pinned, double seconds) {
+  std::vector<host::migration_probe> probes(cpus.size());
+  std::vector<std::thread> threads;
+  const std::int64_t end_ns = host::now_ns() + static_cast<std::int64_t>(seconds * 1e9);
+  for (std::size_t i = 0; i < cpus.size(); ++i) {
+    threads.emplace_back([&, i] {
+      if (pinned) host::pin_this_thread(cpus[i]);
+      while (host::now_ns() < end_ns) probes[i].sample();
+    });
+  }
+  std::uint64_t changes = 0;
+  for (std::size_t i = 0; i < threads.size(); ++i) {
+    threads[i].join();
+    changes += probes[i].changes();
+  }
+  return changes;
+}
+
+void print_migrations(double seconds) {
+  const std::vector<int> cpus = host::cpus_of_this_thread();
+  for (const bool pinned : {false, true}) {
+    fmt::print("{} busy threads {}: {} changes of CPU in {} s\n", cpus.size(), pinned ? "pinned" : "not pinned",
+               count_migrations(cpus, pinned, seconds), seconds);
+  }
+}
+
+void print_all(const host::configuration& values, const host::topology& machine) {
+  fmt::print("trireme {}\n\n", tri::version());
+  print_topology(values, machine);
+  const std::size_t limit =
+      values.arena_limit_bytes == 0 ? arena::automatic_limit(values.arena_window_bytes, 1) : values.arena_limit_bytes;
+  fmt::print("Shared memory\n  {:<16}{} of addresses for each process, from {:#x} on; up to {} processes on a host\n",
+             "arena window", host::write_size(values.arena_window_bytes), arena::base_address, arena::most_windows);
+  fmt::print("  {:<16}{} MiB for one process{}\n", "arena limit", limit >> 20,
+             values.arena_limit_bytes == 0 ? ", divided by the processes of the host (automatic)" : "");
+  print_facts("  what the machine allows:", memory_facts());
+  fmt::print("\n");
+  print_facts("Counters", counter_facts());
+  fmt::print("\n`trireme info --config` lists the tunables.\n");
+}
+
+}  // namespace
+
+int info_command(int argc, char** argv) {
+  try {
+    const host::configuration values = host::configuration::from(argc, argv);
+    CLI::App app("Shows the machine, what it allows our shared memory and counters, and the tunables.", argv[0]);
+    app.footer(footer);
+    bool config = false;
+    bool as_json = false;
+    double migrations_s = 0;
+    app.add_flag("--config", config, "the table of tunables");
+    app.add_flag("--json", as_json, "JSON instead of text");
+    app.add_option("--migrations", migrations_s, "watch busy threads for so many seconds each with and without pinning")
+        ->check(CLI::PositiveNumber);
+    try {
+      app.parse(argc, argv);
+    } catch (const CLI::Success& request) {
+      return app.exit(request);
+    } catch (const CLI::ParseError& problem) {
+      fmt::print(stderr, "trireme info: {}; `trireme info --help` shows the options\n", problem.what());
+      return usage_status;
+    }
+    if (migrations_s > 0) {
+      print_migrations(migrations_s);
+    } else if (config) {
+      fmt::print("{}", as_json ? config_json(values).dump(2) + "\n" : host::configuration_listing(values));
+    } else if (as_json) {
+      const host::topology& machine = host::topology::shared(values.topology);
+      const json all = {{"version", tri::version()},
+                        {"topology", topology_json(machine)},
+                        {"memory", facts_json(memory_facts())},
+                        {"counters", facts_json(counter_facts())},
+                        {"config", config_json(values)}};
+      fmt::print("{}\n", all.dump(2));
+    } else {
+      print_all(values, host::topology::shared(values.topology));
+    }
+    return 0;
+  } catch (const std::exception& problem) {
+    fmt::print(stderr, "trireme info: {}\n", problem.what());
+    return usage_status;
+  }
+}
+
+}  // namespace tri::tools

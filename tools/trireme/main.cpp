@@ -1,0 +1,75 @@
+// The command `trireme`: finds the verb, prints errors once, gives the exit status.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "host/suggestion.hpp"
+#include "trireme/version.hpp"
+#include "verbs.hpp"
+
+namespace {
+
+using tri::tools::verb;
+using tri::tools::verbs;
+
+constexpr int usage_status = 2;
+
+std::string help() {
+  std::string text = "trireme: makes all cores of a node pull together\n\nUsage: trireme <verb> [options]\n\nVerbs:\n";
+  for (const verb& each : verbs()) text += fmt::format("  {:<10}{}\n", each.name, each.summary);
+  text +=
+      "\nOptions:\n"
+      "  --help    this text; `trireme <verb> --help` explains a verb with examples\n"
+      "  --version the version\n"
+      "\nExamples:\n"
+      "  trireme run -n 2 --pes 2 ./app      two processes with two PEs each\n"
+      "  trireme info                        what this machine offers\n"
+      "  trireme info --config               all tunables, their values and where these come from\n";
+  return text;
+}
+
+int run_verb(const verb& chosen, int argc, char** argv) {
+  std::string name = fmt::format("trireme {}", chosen.name);
+  std::vector<char*> arguments(argv + 1, argv + argc);
+  arguments[0] = name.data();
+  arguments.push_back(nullptr);
+  return chosen.run(argc - 1, arguments.data());
+}
+
+int unknown(std::string_view word) {
+  std::vector<std::string> names;
+  for (const verb& each : verbs()) names.emplace_back(each.name);
+  fmt::print(stderr, "trireme: there is no verb '{}'; did you mean '{}'? `trireme --help` lists all\n", word,
+             tri::host::nearest_name(word, names));
+  return usage_status;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string_view word = argc > 1 ? argv[1] : "";
+  try {
+    if (word.empty()) {
+      fmt::print(stderr, "{}", help());
+      return usage_status;
+    }
+    if (word == "--help" || word == "-h" || word == "help") {
+      fmt::print("{}", help());
+      return 0;
+    }
+    if (word == "--version") {
+      fmt::print("trireme {}\n", tri::version());
+      return 0;
+    }
+    for (const verb& each : verbs())
+      if (word == each.name) return run_verb(each, argc, argv);
+    return unknown(word);
+  } catch (const std::exception& problem) {
+    fmt::print(stderr, "trireme: {}\n", problem.what());
+    return usage_status;
+  }
+}

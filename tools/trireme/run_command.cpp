@@ -1,0 +1,142 @@
+// `trireme run`: starts the processes of a job through host/launcher.
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "host/configuration.hpp"
+#include "host/launcher.hpp"
+#include "host/process_tree.hpp"
+#include "host/suggestion.hpp"
+#include "verbs.hpp"
+
+namespace tri::tools {
+namespace {
+
+constexpr int usage_status = 2;
+constexpr int cannot_start_status = 127;  // as shells do
+
+constexpr const char* footer =
+    "The program is the first word that is no option; everything after it goes to the program. All --tri-<name> "
+    "options of\n"
+    "`trireme info --config` may stand before it as well; the processes get them as TRIREME_<NAME>. The first process "
+    "reads\n"
+    "standard input.\n"
+    "\n"
+    "When a process crashes, calls for it, or ends without leaving the job, all others are ended and the exit status "
+    "tells\n"
+    "why: 128 + the signal, or the status of the process. Ctrl-C ends the job; whoever ignores it is killed after a "
+    "second.\n"
+    "\n"
+    "Examples:\n"
+    "  trireme run ./app                               one process, all cores\n"
+    "  trireme run -n 2 --pes 2 ./app input.dat        two processes with two PEs each\n"
+    "  trireme run -n 4 --hosts 2 ./app                four processes on two pretend hosts\n"
+    "  trireme run -n 2 --affinity 0,2 ./app           PE 0 on CPU 0, PE 1 on CPU 2\n"
+    "  trireme run -n 2 --label --timeout 60 ./app     numbered lines of output; ended after a minute\n"
+    "  trireme run -n 2 --tri-idle=sleep -- ./app -n 7 the second -n is the program's";
+
+using variables = std::vector<std::pair<std::string, std::string>>;
+
+// CLI11 would not mention the program, which it does not know.
+struct usage_with_program : CLI::Formatter {
+  std::string make_usage(const CLI::App*, std::string) const override {
+    return "Usage: trireme run [options] [--] program [arguments]\n";
+  }
+};
+
+struct tunable_option {
+  CLI::Option* option;
+  const host::tunable_description* row;
+};
+
+// The --tri-* options of the table, with dashes or underscores. Not in the help: `trireme info --config` shows them.
+std::vector<tunable_option> add_tunables(CLI::App& app) {
+  std::vector<tunable_option> options;
+  for (const host::tunable_description& row : host::tunables()) {
+    std::string spellings = row.option();
+    if (row.name.find('_') != std::string::npos) spellings += ",--tri-" + row.name;
+    CLI::Option* const option = row.kind == "switch" ? app.add_flag(spellings) : app.add_option(spellings);
+    option->group("");
+    options.push_back({option, &row});
+  }
+  return options;
+}
+
+// Checks the values of the options that were given, here and once, and turns them into variables for the processes.
+variables checked(const std::vector<tunable_option>& options) {
+  variables given;
+  host::configuration values;
+  for (const tunable_option& each : options) {
+    if (each.option->count() == 0) continue;
+    const std::string text = each.option->results().back();
+    values.set(each.row->name, text, host::value_origin::command_line);
+    given.emplace_back(each.row->environment_variable(), text);
+  }
+  return given;
+}
+
+[[noreturn]] void unknown_option(const CLI::App& app, const std::string& word) {
+  std::vector<std::string> names{"-n", "-h"};
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  const std::string name = word.substr(0, word.find('='));
+  throw CLI::ExtrasError(fmt::format("unknown option {}; did you mean {}?", name, host::nearest_name(name, names)),
+                         CLI::ExitCodes::ExtrasError);
+}
+
+}  // namespace
+
+int run_command(int argc, char** argv) {
+  CLI::App app(
+      "Starts a program as one or several processes that form a job, and ends them all when one of them fails.",
+      "trireme run");
+  app.formatter(std::make_shared<usage_with_program>());
+  app.footer(footer);
+  app.prefix_command();  // from the first word that is no option on, everything belongs to the program
+
+  host::launch_options launch;
+  app.add_option("-n,--processes", launch.processes, "number of processes, 1 by default")
+      ->check(CLI::Range(1, host::most_launched_processes));
+  app.add_flag("--label", launch.label, "start each line of output with the number of its process");
+  app.add_option("--timeout", launch.timeout_s, "end the job after this many seconds, with status 124")
+      ->check(CLI::PositiveNumber);
+  std::vector<tunable_option> tunables = add_tunables(app);
+  const auto short_form = [&](const std::string& option, const std::string& help) {
+    for (const host::tunable_description& row : host::tunables())
+      if ("--" + row.name == option)
+        tunables.push_back({app.add_option(option, help)->type_name(row.unit.empty() ? "TEXT" : "NUMBER"), &row});
+  };
+  short_form("--pes", "PEs (scheduler threads) of each process; by default the cores, divided by the processes");
+  short_form("--affinity", "CPU of each PE: auto, none, or a list such as 0,2-5:2");
+  short_form("--hosts", "pretend hosts that share no memory");
+
+  try {
+    app.parse(argc, argv);
+    launch.command = app.remaining();
+    if (!launch.command.empty() && launch.command[0] == "--") {
+      launch.command.erase(launch.command.begin());
+    } else if (!launch.command.empty() && launch.command[0].starts_with("-")) {
+      unknown_option(app, launch.command[0]);
+    }
+    if (launch.command.empty()) throw CLI::RequiredError("a program");
+    launch.environment = checked(tunables);
+    return host::launch(launch);
+  } catch (const CLI::Success& request) {  // --help
+    return app.exit(request);
+  } catch (const CLI::ParseError& problem) {
+    fmt::print(stderr, "trireme run: {}; `trireme run --help` shows the options\n", problem.what());
+    return usage_status;
+  } catch (const host::configuration_error& problem) {
+    fmt::print(stderr, "trireme run: {}\n", problem.what());
+    return usage_status;
+  } catch (const host::start_error& problem) {
+    fmt::print(stderr, "trireme run: {}\n", problem.what());
+    return cannot_start_status;
+  }
+}
+
+}  // namespace tri::tools

@@ -1,0 +1,14 @@
+#include "verbs.hpp"
+
+namespace tri::tools {
+
+const std::vector<verb>& verbs() {
+  static const std::vector<verb> all{
+      {"run", "start a program as one or several processes", run_command},
+      {"info", "show the machine, its shared memory, its counters and the tunables", info_command},
+      {"bench", "measure messages, loops, ... and compare with the targets", bench_command},
+  };
+  return all;
+}
+
+}  // namespace tri::tools

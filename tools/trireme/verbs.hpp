@@ -1,0 +1,23 @@
+// The verbs of the command line. To add one: write <verb>_command.cpp with a function of this shape, declare it here,
+// and add its line to the table in verbs.cpp.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tri::tools {
+
+struct verb {
+  const char* name;
+  const char* summary;
+  int (*run)(int argc,
+             char** argv);  // argv[0] is "trireme <verb>"; returns the exit status; may throw for main() to print
+};
+
+const std::vector<verb>& verbs();
+
+int run_command(int argc, char** argv);
+int info_command(int argc, char** argv);
+int bench_command(int argc, char** argv);
+
+}  // namespace tri::tools
