@@ -12,6 +12,7 @@
 #include <mutex>
 #include <vector>
 
+#include "arena/other_process_order.hpp"
 #include "arena/size_class.hpp"
 #include "arena/window.hpp"
 
@@ -44,12 +45,15 @@ struct alignas(cache_line_bytes) return_stack {
     free_block* seen = top.load(std::memory_order_relaxed);  // relaxed: the exchange below decides
     do {
       last->next = seen;
+      handed_over(this);
     } while (!top.compare_exchange_weak(seen, first, std::memory_order_release,
                                         std::memory_order_relaxed));  // pairs: return_stack.take
   }
   free_block* take_all() {
     if (top.load(std::memory_order_relaxed) == nullptr) return nullptr;  // relaxed: only a hint
-    return top.exchange(nullptr, std::memory_order_acquire);             // pairs: return_stack.take
+    free_block* const newest = top.exchange(nullptr, std::memory_order_acquire);  // pairs: return_stack.take
+    taken_over();
+    return newest;
   }
 };
 

@@ -27,6 +27,7 @@
 
 #include "arena/doorbell.hpp"
 #include "arena/host_lock.hpp"
+#include "arena/other_process_order.hpp"
 #include "host/configuration.hpp"
 #include "sched/asymmetric_fence.hpp"
 #include "sched/envelope.hpp"
@@ -57,12 +58,14 @@ class envelope_list {
     envelope* seen = top_.load(std::memory_order_relaxed);  // relaxed: the exchange decides
     do {
       message->set_next(seen);
+      arena::handed_over(this);
     } while (!top_.compare_exchange_weak(seen, message, std::memory_order_release,
                                          std::memory_order_relaxed));  // pairs: envelope_list.push
   }
   /// The whole list, oldest first, linked by next().
   envelope* take_all() {
     envelope* newest = top_.exchange(nullptr, std::memory_order_acquire);  // pairs: envelope_list.push
+    if (newest != nullptr) arena::taken_over();
     envelope* oldest = nullptr;
     while (newest != nullptr) {
       envelope* const below = newest->next();
@@ -162,6 +165,7 @@ inline inbox_place claim(inbox_shared& inbox, std::uint32_t producer) {
 }
 
 inline void publish(inbox_shared& inbox, const inbox_place& place) {
+  arena::handed_over(&inbox);
   if (inbox.asymmetric && place.ring != nullptr) {
     place.ring->tickets.store(
         place.ticket + 1,

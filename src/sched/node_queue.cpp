@@ -7,6 +7,7 @@
 #include <string>
 
 #include "arena/arena.hpp"
+#include "arena/other_process_order.hpp"
 
 namespace tri::sched {
 namespace {
@@ -24,6 +25,7 @@ node_queue* node_queue::initialise(void* memory, std::uint64_t cells) {
 }
 
 void node_queue::push(const envelope& message) {
+  arena::handed_over(this);
   std::uint64_t ticket = pushes_.load(std::memory_order_relaxed);  // relaxed: the exchange decides
   for (;;) {
     envelope& cell = cell_of(ticket);
@@ -85,6 +87,7 @@ bool node_queue::pop_overflow(envelope& message) {
     std::lock_guard guard(overflow_lock_);
     taken = overflow_first_;
     if (taken == nullptr) return false;
+    arena::taken_over();
     overflow_first_ = taken->next();
     if (overflow_first_ == nullptr) overflow_last_ = nullptr;
     overflowed_.fetch_sub(1, std::memory_order_seq_cst);

@@ -125,6 +125,7 @@ class pe {
   [[noreturn]] void other_host(int destination) const;
   void run(envelope& message) {
     ++handler_depth_;
+    arena::taken_over();
     handlers_[message.handler](*this, message);
     --handler_depth_;
     counters().processed.add();

@@ -10,7 +10,6 @@
 #include <functional>
 #include <iterator>
 
-#include "host/sanitizer.hpp"
 
 namespace {
 
@@ -96,10 +95,6 @@ struct layout {
 class layouts : public program, public testing::WithParamInterface<layout> {};
 
 TEST_P(layouts, same_bytes_as_the_serial_program) {
-  // A block that goes from one thread through another process to a second thread is handed over correctly, but the
-  // thread sanitizer of a process does not see the other process's half of the hand-over.
-  if (tri::host::under_thread_sanitizer && GetParam().processes > 1 && GetParam().pes > 1)
-    GTEST_SKIP() << "beyond the thread sanitizer's view";
   const auto [count, pes] = GetParam();
   expect_same_as_serial(
       [&](const std::string& arguments) {
