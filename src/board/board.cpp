@@ -80,13 +80,14 @@ bool board::is_valid() const {
     if (announce_in_slot(slot.state)) {
       const std::uint32_t finished = slot_finished(slot.state.load(std::memory_order_relaxed));  // relaxed: one word
       sound = slot.poster == index / slots_per_pe && slot.chunk > 0 && finished <= slot.chunks &&
-              chunk_count(slot.total, slot.chunk) == slot.chunks && slot.is_participant(slot.first_participant) &&
-              slot.first_participant + slot.participants <= view_.pe_count;
+              chunk_count(slot.total, slot.chunk) == slot.chunks && slot.rule.participants > 0 &&
+              std::uint32_t{slot.rule.first_participant} + slot.rule.participants <= view_.pe_count;
       for (std::uint32_t pe = 0; sound && pe < view_.pe_count; ++pe) {
-        if (!slot.is_participant(pe)) continue;
-        const chunk_span range = slot.range_of_pe(pe);
+        if (!slot.rule.is_participant(pe)) continue;
+        const claim_line& line = view_.lines_of_slot(index)[pe];
+        const chunk_span range = line.range();
         // relaxed: one word; every value it ever has lies inside the range
-        const chunk_span open = unpack_claim(view_.ranges_of_slot(index)[pe].claim.load(std::memory_order_relaxed));
+        const chunk_span open = unpack_claim(line.claim.load(std::memory_order_relaxed));
         sound = open.first >= range.first && open.last <= range.last && open.first <= open.last;
       }
       leave_slot(slot.state, 0);

@@ -1,6 +1,6 @@
 // Layout, in lines of 64 bytes: header | process of each PE | per scope {hint line, task words, progress words} |
-// progress entries | slots | ranges. The ranges, pe_count^2 * slots lines, are by far the most; they are touched only
-// by posting, so of a sparse mapping only what is used is ever committed.
+// progress entries | slots | claim lines. These, pe_count * (pe_count + 1) * slots, are by far the most; they are
+// touched only by posting, so of a sparse mapping only what is used is ever committed.
 #include "board/board_layout.hpp"
 
 #include <fmt/format.h>
@@ -40,8 +40,8 @@ board_layout board_layout::of(std::uint32_t pe_count, std::uint32_t process_coun
       64 + to_lines(layout.task_words * std::size_t{8}) + to_lines(layout.progress_words * std::size_t{8});
   layout.entries = layout.scopes + layout.scope_bytes * (process_count + std::size_t{1});
   layout.slots = layout.entries + pes * sizeof(progress_entry);
-  layout.ranges = layout.slots + pes * slots_per_pe * sizeof(task_slot);
-  layout.bytes = layout.ranges + pes * slots_per_pe * pes * sizeof(claim_line);
+  layout.lines = layout.slots + pes * slots_per_pe * sizeof(task_slot);
+  layout.bytes = layout.lines + pes * slots_per_pe * (pes + 1) * sizeof(claim_line);
   return layout;
 }
 

@@ -36,7 +36,7 @@ struct alignas(64) board_header {
 static_assert(sizeof(board_header) == 64);
 
 inline constexpr std::uint64_t board_magic = 0x31647261'6f427254u;  // "TrBoard1" in memory order
-inline constexpr std::uint32_t board_version = 1;
+inline constexpr std::uint32_t board_version = 2;
 
 struct board_layout {
   std::uint32_t task_words;      // per scope: the host, then each process
@@ -46,7 +46,7 @@ struct board_layout {
   std::size_t scope_bytes;
   std::size_t entries;
   std::size_t slots;
-  std::size_t ranges;
+  std::size_t lines;
   std::size_t bytes;
 
   // Throws std::invalid_argument with the value when the counts are not possible.

@@ -38,8 +38,8 @@ task_slot* board_pe::find_slot(const task_spec& spec) {
     if (slot.in_use != 0) continue;
     // These lines were last written by helpers. Let them travel together instead of one after the other.
     prefetch_to_write(&slot.state);
-    const auto ranges = view_.ranges_of_slot(index).subspan(spec.first_participant, spec.participants);
-    for (const claim_line& line : ranges) prefetch_to_write(&line);
+    const auto lines = view_.lines_of_slot(index).subspan(spec.first_participant, spec.participants);
+    for (const claim_line& line : lines) prefetch_to_write(&line);
     if (recycle_slot(slot.state)) return &slot;
   }
   return nullptr;
@@ -48,22 +48,13 @@ task_slot* board_pe::find_slot(const task_spec& spec) {
 void board_pe::fill(task_slot& slot, std::uint32_t index, const task_spec& spec, std::uint32_t chunks) {
   slot.total = spec.total;
   slot.chunk = spec.chunk;
-  slot.static_q32 = fraction_q32(spec.static_fraction);
   slot.operation = spec.operation;
   slot.process = spec.process;
   slot.chunks = chunks;
-  slot.first_participant = spec.first_participant;
-  slot.participants = spec.participants;
-  slot.owner_step = spec.owner_step;
-  slot.steal_step = spec.steal_step;
+  slot.rule = rule_of(spec);
   std::copy(spec.arguments.begin(), spec.arguments.end(), slot.arguments);
   slot.finished_by_poster = 0;
-  const auto ranges = view_.ranges_of_slot(index);
-  for (std::uint32_t participant = 0; participant < spec.participants; ++participant) {
-    // relaxed: open_slot publishes it
-    ranges[spec.first_participant + participant].claim.store(
-        pack_claim(range_of(chunks, participant, spec.participants)), std::memory_order_relaxed);
-  }
+  fill_lines(spec, chunks, view_.lines_of_slot(index));
 }
 
 post_result board_pe::post(const task_spec& spec) {
@@ -108,17 +99,16 @@ task_slot& board_pe::slot_of(task_handle handle) const {
 
 std::uint32_t board_pe::run_own(task_handle handle) {
   task_slot& slot = slot_of(handle);
-  const portion done = run_own_range(opened(slot, handle.slot), pe_, [] { return true; });
+  claim_search search(slot.place_of(pe_), *order_);
+  const portion done = run_own_range(opened(slot, handle.slot), search, pe_, [] { return true; });
   slot.finished_by_poster += done.chunks;
   return done.chunks;
 }
 
 std::uint32_t board_pe::run_rest(task_handle handle) {
   task_slot& slot = slot_of(handle);
-  const open_task task = opened(slot, handle.slot);
-  const auto always = [] { return true; };
-  const std::uint32_t chunks =
-      run_own_range(task, pe_, always).chunks + steal_ranges(task, pe_, *order_, always).chunks;
+  claim_search search(slot.place_of(pe_), *order_);
+  const std::uint32_t chunks = run_everywhere(opened(slot, handle.slot), search, pe_, [] { return true; }).chunks;
   slot.finished_by_poster += chunks;
   words_of(slot.process).clear(handle.slot);  // nothing is left to find
   return chunks;

@@ -99,7 +99,7 @@ class board_pe {
   void run_in_place(const task_spec& spec);
   void give_back(task_handle handle);
   open_task opened(const task_slot& slot, std::uint32_t index) const {
-    return {slot, view_.ranges_of_slot(index), view_.operations->chunks.find(slot.operation)};
+    return {slot, {slot.rule, view_.lines_of_slot(index)}, view_.operations->chunks.find(slot.operation)};
   }
 
   template <class Again>
@@ -130,7 +130,7 @@ class board_pe {
   template <class Again>
   std::uint32_t help_slot(std::uint32_t index, Again& again) {
     task_slot& slot = view_.slots()[index];
-    prefetch_to_write(&view_.ranges_of_slot(index)[pe_]);
+    prefetch_to_write(&view_.lines_of_slot(index)[pe_]);
     __builtin_prefetch(slot.arguments);
     if (!announce_in_slot(slot.state)) {
       withdraw_from_slot(slot.state);
@@ -158,11 +158,12 @@ class board_pe {
   // the poster waits for nothing but this report.
   template <class Again>
   help_result help_task(const open_task& task, host_word& state, Again& again) {
-    const portion own = run_own_range(task, pe_, again);
+    claim_search search(task.slot.place_of(pe_), *order_);
+    const portion own = run_own_range(task, search, pe_, again);
     if (!own.exhausted) return {own.chunks, own.chunks, false};
     if (own.chunks > 0) report_in_slot(state, own.chunks);
-    const portion stolen = steal_ranges(task, pe_, *order_, again);
-    return {own.chunks + stolen.chunks, stolen.chunks, stolen.exhausted};
+    const portion other = run_everywhere(task, search, pe_, again);
+    return {own.chunks + other.chunks, other.chunks, other.exhausted};
   }
 
   board_view view_;

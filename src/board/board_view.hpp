@@ -37,9 +37,10 @@ struct board_view {
   task_slot* slots() const { return at<task_slot>(layout.slots); }
   progress_entry* entries() const { return at<progress_entry>(layout.entries); }
 
-  // One line per PE for each slot: the line of PE p in slot s is at s * pe_count + p.
-  std::span<claim_line> ranges_of_slot(std::uint32_t slot) const {
-    return {at<claim_line>(layout.ranges) + std::size_t{slot} * pe_count, pe_count};
+  // For each slot one line per PE, and then the pool's.
+  std::span<claim_line> lines_of_slot(std::uint32_t slot) const {
+    const std::size_t count = pe_count + std::size_t{1};
+    return {at<claim_line>(layout.lines) + slot * count, count};
   }
 
   // Who has open work that any process may run (any_process), or only the given one. The summaries of tasks and of

@@ -24,13 +24,35 @@ constexpr chunk_span unpack_claim(std::uint64_t word) {
   return {static_cast<std::uint32_t>(word), static_cast<std::uint32_t>(word >> 32)};
 }
 
-// What the owner takes next: its whole static share on arrival (the front has not moved yet), `step` chunks afterwards.
+// How much of what is left a claim takes: a 2^-shift-th part, but at least `step` chunks. no_share: `step` chunks
+// always.
+inline constexpr std::uint8_t no_share = 32;
+struct claim_size {
+  std::uint32_t step = 1;
+  std::uint8_t shift = no_share;
+  constexpr std::uint32_t of(std::uint32_t left) const {
+    return std::max(step, static_cast<std::uint32_t>(std::uint64_t{left} >> shift));
+  }
+};
+
+// What the owner takes next: its whole static share on arrival (the front has not moved yet), `later` afterwards.
 struct owner_steps {
   std::uint32_t begin = 0;         // the front before the owner ever came
   std::uint32_t static_share = 0;  // chunks claimed in the first step
-  std::uint32_t step = 1;          // chunks of every later step
-  constexpr std::uint32_t next(std::uint32_t front) const {
-    return front == begin && static_share > 0 ? static_share : step;
+  claim_size later{};
+  constexpr std::uint32_t next(chunk_span open) const {
+    return open.first == begin && static_share > 0 ? static_share : later.of(open.count());
+  }
+};
+
+// What somebody else takes. Once the owner has come, the chunks before `kept_before` are the owner's alone; a range
+// whose owner never comes belongs to whoever wants it.
+struct thief_steps {
+  std::uint32_t begin = 0;
+  std::uint32_t kept_before = 0;
+  claim_size size{};
+  constexpr chunk_span stealable(chunk_span open) const {
+    return {open.first == begin ? open.first : std::max(open.first, kept_before), open.last};
   }
 };
 
@@ -42,7 +64,7 @@ chunk_span take_front(Word& word, const owner_steps& steps) {
   for (;;) {
     const chunk_span open = unpack_claim(expected);
     if (open.empty()) return {};
-    const std::uint32_t count = std::min(steps.next(open.first), open.count());
+    const std::uint32_t count = std::min(steps.next(open), open.count());
     const std::uint64_t desired = pack_claim({open.first + count, open.last});
     if (word.compare_exchange_strong(expected, desired, std::memory_order_relaxed, std::memory_order_relaxed)) {
       return {open.first, open.first + count};
@@ -51,17 +73,30 @@ chunk_span take_front(Word& word, const owner_steps& steps) {
 }
 
 template <class Word>
-chunk_span take_back(Word& word, std::uint32_t most) {
+chunk_span take_back(Word& word, const thief_steps& steps) {
   std::uint64_t expected = word.load(std::memory_order_relaxed);  // relaxed: the exchange decides
   for (;;) {
     const chunk_span open = unpack_claim(expected);
-    if (open.empty()) return {};
-    const std::uint32_t count = std::min(most, open.count());
+    const chunk_span stealable = steps.stealable(open);
+    if (stealable.empty()) return {};
+    const std::uint32_t count = std::min(steps.size.of(stealable.count()), stealable.count());
     const std::uint64_t desired = pack_claim({open.first, open.last - count});
     if (word.compare_exchange_strong(expected, desired, std::memory_order_relaxed, std::memory_order_relaxed)) {
       return {open.last - count, open.last};
     }
   }
+}
+
+// The pool that belongs to nobody: everybody takes `step` chunks from its front, in one addition that cannot fail and
+// be repeated. `expect_more` says that the caller's last claim here did not reach the end: then it does not look first,
+// which would move the line twice. Each participant runs past the end at most once (afterwards it looks, or has seen
+// the end), so the front stays below 2^32 when `back + participants * step` does; check_task sees to that.
+template <class Word>
+chunk_span take_shared(Word& word, std::uint32_t step, bool expect_more) {
+  if (!expect_more && unpack_claim(word.load(std::memory_order_relaxed)).empty()) return {};  // relaxed: a hint
+  const chunk_span open = unpack_claim(word.fetch_add(step, std::memory_order_relaxed));      // relaxed: as above
+  if (open.empty()) return {};
+  return {open.first, open.first + std::min(step, open.count())};
 }
 
 }  // namespace tri::board

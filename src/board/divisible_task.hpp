@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <span>
 
 #include "board/claim_word.hpp"
 #include "board/operation_table.hpp"
@@ -18,6 +19,21 @@ inline constexpr std::int32_t any_process = -1;
 inline constexpr std::uint32_t slots_per_pe = 4;
 inline constexpr std::uint64_t most_chunks = 0xffffffffu;
 
+// The range of one participant, in chunks.
+struct participant_range {
+  std::uint32_t first = 0;
+  std::uint32_t last = 0;
+  std::uint32_t static_share = 0;  // that the owner claims in one step when it arrives
+  std::uint32_t kept = 0;          // at its beginning, never stolen once the owner has come
+};
+
+// Whom a participant looks at when its own range is dry.
+enum class steal_order : std::uint8_t {
+  nearest,     // the PE's victim order: by distance on the machine
+  neighbours,  // the participants next to it on both sides, the one with more left first, then the next but one, ...
+               // (Kale, chapter 5)
+};
+
 struct task_spec {
   operation_id operation = no_operation;
   std::array<std::uint64_t, argument_words> arguments{};
@@ -25,10 +41,16 @@ struct task_spec {
   std::uint64_t chunk = 1;              // items per chunk, at most 2^32-1 chunks
   std::uint32_t first_participant = 0;  // PEs [first, first + participants) own a range each, in order
   std::uint32_t participants = 1;
-  double static_fraction = 0.0;        // of its range that an owner claims in one step when it arrives
-  std::uint32_t owner_step = 1;        // chunks of every later claim of the owner
-  std::uint32_t steal_step = 1;        // chunks a helper takes from a range at a time
+  double static_fraction = 0.0;  // of its range that an owner claims in one step when it arrives
+  claim_size owner{};            // every later claim of the owner
+  claim_size thief{};            // a claim of anybody else
+  steal_order order = steal_order::nearest;
   std::int32_t process = any_process;  // or the only process whose PEs may run it
+  // Unequal ranges, one per participant; then static_fraction does not count. Together with the pool they must hold
+  // every chunk once. Empty: equal ranges and no pool. Read by post() only.
+  std::span<const participant_range> ranges{};
+  chunk_span pool{};            // chunks that belong to nobody: taken from its front, after the own range
+  std::uint32_t pool_step = 1;  // chunks at a time
 };
 
 struct board_limits {
@@ -39,6 +61,12 @@ struct board_limits {
 // Throws std::invalid_argument naming the field, its value and what would be right. The operation is checked by the
 // table.
 void check_task(const task_spec& spec, const board_limits& limits);
+
+struct claim_line;
+struct claim_rule;
+claim_rule rule_of(const task_spec& spec);
+// Writes the lines of a checked task: lines[PE] of each participant, and the pool's behind them.
+void fill_lines(const task_spec& spec, std::uint32_t chunks, std::span<claim_line> lines);
 
 constexpr std::uint64_t chunk_count(std::uint64_t total, std::uint64_t chunk) {
   return total / chunk + (total % chunk != 0 ? 1 : 0);
@@ -59,8 +87,36 @@ constexpr chunk_span range_of(std::uint32_t chunks, std::uint32_t index, std::ui
           static_cast<std::uint32_t>(all * (index + std::uint64_t{1}) / participants)};
 }
 
+// All that a claim needs lies in one line. The fields behind the word are written by the poster before the slot opens.
 struct alignas(64) claim_line {
   std::atomic<std::uint64_t> claim;
+  std::uint32_t begin;
+  std::uint32_t end;
+  std::uint32_t static_share;
+  std::uint32_t kept_before;  // a chunk number
+
+  chunk_span range() const { return {begin, end}; }
+};
+
+// How the participants of a task share out its chunks; the rest of what a claim needs is in the claim lines.
+struct claim_rule {
+  std::uint16_t first_participant = 0;
+  std::uint16_t participants = 1;
+  std::uint32_t owner_step = 1;
+  std::uint32_t thief_step = 1;
+  std::uint32_t pool_step = 0;  // 0: no pool
+  std::uint8_t owner_shift = no_share;
+  std::uint8_t thief_shift = no_share;
+  steal_order order = steal_order::nearest;
+
+  // Wraps for PEs below the first: then it is not less either.
+  bool is_participant(std::uint32_t pe) const { return pe - first_participant < participants; }
+  owner_steps owner_of(const claim_line& line) const {
+    return {line.begin, line.static_share, {owner_step, owner_shift}};
+  }
+  thief_steps thief_of(const claim_line& line) const {
+    return {line.begin, line.kept_before, {thief_step, thief_shift}};
+  }
 };
 
 struct alignas(64) task_slot {
@@ -68,15 +124,11 @@ struct alignas(64) task_slot {
   std::atomic<std::uint64_t> state;
   std::uint64_t total;
   std::uint64_t chunk;
-  std::uint64_t static_q32;
   operation_id operation;
   std::int32_t process;
   std::uint32_t chunks;
   std::uint32_t poster;
-  std::uint32_t first_participant;
-  std::uint32_t participants;
-  std::uint32_t owner_step;
-  std::uint32_t steal_step;
+  claim_rule rule;
   // line 1: read by the operation
   alignas(64) std::uint64_t arguments[argument_words];
   // line 2: touched by the poster only
@@ -84,12 +136,12 @@ struct alignas(64) task_slot {
   std::uint32_t finished_by_poster;
   std::uint32_t in_use;
 
-  chunk_span range_of_pe(std::uint32_t pe) const {
-    const std::uint32_t index = pe - first_participant;  // wraps for PEs below: then it is not < participants
-    return index < participants ? range_of(chunks, index, participants) : chunk_span{};
-  }
-  bool is_participant(std::uint32_t pe) const { return pe - first_participant < participants; }
   task_view view() const { return {arguments, total, chunk, poster}; }
+  // Whose line a PE takes its own chunks from. A poster that is no participant sits on the first one's place: a place
+  // may have two, who then share its range from the front.
+  std::uint32_t place_of(std::uint32_t pe) const {
+    return pe == poster && !rule.is_participant(pe) ? rule.first_participant : pe;
+  }
 };
 
 static_assert(sizeof(claim_line) == 64 && sizeof(task_slot) == 192);

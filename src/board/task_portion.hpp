@@ -1,23 +1,112 @@
-// Runs as much of an open task as one participant may: first its own range from the front, then the ranges of the
-// others from the back, in its victim order. Called by the poster, or by a helper that is inside the slot. `again()` is
-// asked before every claim after the first; false ends the portion early.
+// Which chunks of a task a participant runs next: its own range from the front, then the pool, then the ranges of the
+// others from the back. Used by the poster, by a helper that is inside the slot, and, without any slot, by threads that
+// fetch the chunks of a loop one after the other (src/loops). Never waits.
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include "board/divisible_task.hpp"
 
 namespace tri::board {
 
-struct portion {
-  std::uint32_t chunks = 0;  // that were run
-  bool exhausted = false;    // every range of the task was seen empty, and ranges never grow
+// The lines of a task, by PE, and the pool behind them. `place` is the line the participant owns (task_slot::place_of).
+struct claim_lines {
+  const claim_rule& rule;
+  std::span<claim_line> lines;  // one per PE, then the pool's
+
+  claim_line& of(std::uint32_t pe) const { return lines[pe]; }
+  claim_line& pool() const { return lines.back(); }
+};
+
+// Where a participant is in its search. Ranges never grow, so what was seen empty need not be looked at again.
+class claim_search {
+ public:
+  // `order`: the other PEs, nearest first. It must outlive this.
+  claim_search(std::uint32_t place, std::span<const std::uint32_t> order) : order_(order), place_(place) {}
+
+  // The next chunks to run, or none: then every range was seen with nothing left that this participant may take.
+  chunk_span next(const claim_lines& task) {
+    if (const chunk_span own = next_own(task); !own.empty()) return own;
+    if (in_pool_) {
+      if (task.rule.pool_step > 0) {
+        const chunk_span shared = take_shared(task.pool().claim, task.rule.pool_step, pool_expects_more_);
+        pool_expects_more_ = !shared.empty();
+        if (pool_expects_more_) return shared;
+      }
+      in_pool_ = false;
+    }
+    return task.rule.order == steal_order::nearest ? next_of_nearest(task) : next_of_neighbours(task);
+  }
+  // From the own range only.
+  chunk_span next_own(const claim_lines& task) {
+    if (!in_own_) return {};
+    if (task.rule.is_participant(place_)) {
+      claim_line& line = task.of(place_);
+      const chunk_span own = take_front(line.claim, task.rule.owner_of(line));
+      if (!own.empty()) return own;
+    }
+    in_own_ = false;
+    return {};
+  }
+  bool own_is_dry() const { return !in_own_; }
+  // Chunks that only this participant may run are left in its range: it must not go yet.
+  bool must_stay(const claim_lines& task) const {
+    if (!in_own_ || !task.rule.is_participant(place_)) return false;
+    const claim_line& line = task.of(place_);
+    const chunk_span open = unpack_claim(line.claim.load(std::memory_order_relaxed));  // relaxed: a number of its own
+    return !open.empty() && open.first < line.kept_before;
+  }
+
+ private:
+  static chunk_span steal(const claim_lines& task, std::uint32_t victim) {
+    claim_line& line = task.of(victim);
+    return take_back(line.claim, task.rule.thief_of(line));
+  }
+  chunk_span next_of_nearest(const claim_lines& task) {
+    for (; searched_ < order_.size(); ++searched_) {
+      const std::uint32_t victim = order_[searched_];
+      if (victim == place_ || !task.rule.is_participant(victim)) continue;
+      if (const chunk_span stolen = steal(task, victim); !stolen.empty()) return stolen;
+    }
+    return {};
+  }
+  // Left and right neighbour, fuller first, then the next pair; round the ring by comparing and adding (Kale 5, K70).
+  chunk_span next_of_neighbours(const claim_lines& task) {
+    const std::uint32_t count = task.rule.participants;
+    if (!task.rule.is_participant(place_)) return next_of_nearest(task);
+    const std::uint32_t own = place_ - task.rule.first_participant;
+    if (searched_ == 0) searched_ = 1;
+    for (; searched_ <= count / 2; ++searched_) {
+      const auto distance = static_cast<std::uint32_t>(searched_);
+      std::uint32_t first = task.rule.first_participant + (own >= distance ? own - distance : own + count - distance);
+      std::uint32_t second =
+          task.rule.first_participant + (own + distance < count ? own + distance : own + distance - count);
+      if (first != second && left_of(task, second) > left_of(task, first)) std::swap(first, second);
+      if (const chunk_span stolen = steal(task, first); !stolen.empty()) return stolen;
+      if (first == second) continue;
+      if (const chunk_span stolen = steal(task, second); !stolen.empty()) return stolen;
+    }
+    return {};
+  }
+  static std::uint32_t left_of(const claim_lines& task, std::uint32_t victim) {
+    const claim_line& line = task.of(victim);
+    // relaxed: only chooses where to look first
+    return task.rule.thief_of(line).stealable(unpack_claim(line.claim.load(std::memory_order_relaxed))).count();
+  }
+
+  std::span<const std::uint32_t> order_;
+  std::uint32_t place_;
+  std::size_t searched_ = 0;  // victims (or pairs of neighbours) seen empty
+  bool in_own_ = true;
+  bool in_pool_ = true;
+  bool pool_expects_more_ = false;
 };
 
 struct open_task {
   const task_slot& slot;
-  std::span<claim_line> ranges;  // by PE
+  claim_lines claims;
   chunk_function operation;
 };
 
@@ -27,40 +116,37 @@ inline void run_chunks(const open_task& task, const task_view& view, chunk_span 
   task.operation(view, first, last, static_cast<int>(pe));
 }
 
-// The own range only. `exhausted` speaks of that range.
+struct portion {
+  std::uint32_t chunks = 0;  // that were run
+  bool exhausted = false;    // nothing was left to claim, and ranges never grow
+};
+
+// The own range only. `again()` is asked after every claim; false ends the portion early.
 template <class Again>
-portion run_own_range(const open_task& task, std::uint32_t pe, Again&& again) {
+portion run_own_range(const open_task& task, claim_search& search, std::uint32_t pe, Again&& again) {
   portion done;
-  const chunk_span range = task.slot.range_of_pe(pe);
-  if (range.empty()) return {0, true};
-  const owner_steps steps{range.first, share_of(range.count(), task.slot.static_q32), task.slot.owner_step};
   const task_view view = task.slot.view();
   for (;;) {
-    const chunk_span claimed = take_front(task.ranges[pe].claim, steps);
+    const chunk_span claimed = search.next_own(task.claims);
     if (claimed.empty()) return {done.chunks, true};
     run_chunks(task, view, claimed, pe);
     done.chunks += claimed.count();
-    if (!again()) return done;
+    if (!again() && !search.must_stay(task.claims)) return done;
   }
 }
 
-// The ranges of the others.
+// What is left of own range, pool and the ranges of the others.
 template <class Again>
-portion steal_ranges(const open_task& task, std::uint32_t pe, std::span<const std::uint32_t> order, Again&& again) {
+portion run_everywhere(const open_task& task, claim_search& search, std::uint32_t pe, Again&& again) {
   portion done;
   const task_view view = task.slot.view();
-  for (const std::uint32_t victim : order) {
-    if (!task.slot.is_participant(victim)) continue;
-    for (;;) {
-      const chunk_span claimed = take_back(task.ranges[victim].claim, task.slot.steal_step);
-      if (claimed.empty()) break;
-      run_chunks(task, view, claimed, pe);
-      done.chunks += claimed.count();
-      if (!again()) return done;
-    }
+  for (;;) {
+    const chunk_span claimed = search.next(task.claims);
+    if (claimed.empty()) return {done.chunks, true};
+    run_chunks(task, view, claimed, pe);
+    done.chunks += claimed.count();
+    if (!again() && !search.must_stay(task.claims)) return done;
   }
-  done.exhausted = true;
-  return done;
 }
 
 }  // namespace tri::board

@@ -65,7 +65,7 @@ TEST_F(board_layout_test, attaching_believes_nothing) {
   expect_refused("no initialised board");
   board::initialise(memory.span(), shape, operations);
   header().version = 9;
-  expect_refused("version 9 in memory, 1 in this program");
+  expect_refused("version 9 in memory, 2 in this program");
   board::initialise(memory.span(), shape, operations);
   header().slots_of_pe = 5;
   expect_refused("5 slots per PE");
@@ -105,9 +105,9 @@ TEST_F(board_layout_test, notices_a_damaged_slot) {
   const task_handle task = pe.post(spec).handle;
   EXPECT_TRUE(made.is_valid());
   const board_view view = board_view::over(memory.span().data(), 3, 2, operations);
-  const std::uint64_t good = view.ranges_of_slot(task.slot)[1].claim.exchange(pack_claim({0, 99}));
+  const std::uint64_t good = view.lines_of_slot(task.slot)[1].claim.exchange(pack_claim({0, 99}));
   EXPECT_FALSE(made.is_valid());
-  view.ranges_of_slot(task.slot)[1].claim = good;
+  view.lines_of_slot(task.slot)[1].claim = good;
   EXPECT_TRUE(made.is_valid());
   pe.finish(task);
 }

@@ -74,9 +74,26 @@ void run_pes(std::uint32_t pe_count, std::uint32_t rounds, std::uint64_t seed, b
       spec.first_participant = static_cast<std::uint32_t>(random() % pe_count);
       spec.participants = 1 + static_cast<std::uint32_t>(random() % (pe_count - spec.first_participant));
       spec.static_fraction = static_cast<double>(random() % 5) / 4.0;
-      spec.owner_step = 1 + static_cast<std::uint32_t>(random() % 3);
-      spec.steal_step = 1 + static_cast<std::uint32_t>(random() % 3);
+      spec.owner.step = 1 + static_cast<std::uint32_t>(random() % 3);
+      spec.thief.step = 1 + static_cast<std::uint32_t>(random() % 3);
+      if (random() % 2 == 0) spec.owner.shift = static_cast<std::uint8_t>(random() % 4);
+      if (random() % 2 == 0) spec.thief.shift = static_cast<std::uint8_t>(random() % 4);
+      spec.order = random() % 2 == 0 ? steal_order::nearest : steal_order::neighbours;
       spec.process = random() % 2 == 0 ? any_process : 0;
+      std::vector<participant_range> ranges;
+      if (random() % 2 == 0) {  // any lengths, and what is left over to the pool
+        const auto chunks = static_cast<std::uint32_t>(chunk_count(spec.total, spec.chunk));
+        std::uint32_t first = 0;
+        for (std::uint32_t index = 0; index < spec.participants; ++index) {
+          const auto length = static_cast<std::uint32_t>(random() % (chunks - first + 1));
+          ranges.push_back({first, first + length, static_cast<std::uint32_t>(random() % (length + 1)),
+                            static_cast<std::uint32_t>(random() % (length + 1))});
+          first += length;
+        }
+        spec.ranges = ranges;
+        spec.pool = {first, chunks};
+        spec.pool_step = 1 + static_cast<std::uint32_t>(random() % 3);
+      }
       pe.run(spec, help_or_yield);
       for (const std::uint32_t runs : counts) {
         if (runs != 1) wrong.fetch_add(1);

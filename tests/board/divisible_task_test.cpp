@@ -112,7 +112,7 @@ TEST_F(divisible_task_test, the_range_of_an_owner_who_never_comes_is_stolen_from
 TEST_F(divisible_task_test, helpers_that_are_no_participants_steal) {
   task_spec task = spec(30, 1, 1.0);
   task.first_participant = 1;
-  task.steal_step = 4;
+  task.thief.step = 4;
   const task_handle handle = host.pes[1].post(task).handle;
   EXPECT_EQ(host.pes[3].help(once), 4u);
   EXPECT_EQ(seen.calls[0], std::pair(std::uint64_t{26}, std::uint64_t{30}));
@@ -131,9 +131,107 @@ TEST_F(divisible_task_test, the_poster_need_not_be_a_participant) {
 
 TEST_F(divisible_task_test, owner_steps_of_several_chunks) {
   task_spec task = spec(10, 1, 0.0, 2);
-  task.owner_step = 2;
+  task.owner.step = 2;
   host.pes[0].finish(host.pes[0].post(task).handle);
   EXPECT_THAT(seen.calls, testing::ElementsAre(std::pair(0u, 4u), std::pair(4u, 8u), std::pair(8u, 10u)));
+}
+
+using call = std::pair<std::uint64_t, std::uint64_t>;
+
+TEST_F(divisible_task_test, claims_that_shrink_with_what_is_left) {
+  task_spec task = spec(32, 1, 0.0);
+  task.owner = {.step = 3, .shift = 1};
+  host.pes[0].finish(host.pes[0].post(task).handle);
+  EXPECT_THAT(seen.calls, testing::ElementsAre(call(0, 16), call(16, 24), call(24, 28), call(28, 31), call(31, 32)));
+  task = spec(32, 1, 0.0);
+  task.thief = {.step = 1, .shift = 2};
+  const task_handle posted = host.pes[0].post(task).handle;
+  EXPECT_EQ(host.pes[1].help(once), 8u);
+  EXPECT_EQ(host.pes[1].help(once), 6u);
+  host.pes[0].finish(posted);
+  EXPECT_THAT(seen.runs, Each(1));
+}
+
+TEST_F(divisible_task_test, ranges_of_any_length_and_a_pool) {
+  const std::vector<participant_range> ranges{{0, 10, 6, 0}, {10, 11, 0, 0}, {11, 11, 0, 0}, {20, 30, 10, 0}};
+  task_spec task = spec(30, 4, 0.25);  // the fraction does not count
+  task.ranges = ranges;
+  task.pool = {11, 20};
+  task.pool_step = 4;
+  const task_handle posted = host.pes[0].post(task).handle;
+  EXPECT_EQ(host.pes[2].help(once), 4u) << "its range is empty, so from the pool";
+  EXPECT_EQ(host.pes[3].help(once), 10u);
+  EXPECT_EQ(host.pes[0].run_own(posted), 10u);
+  EXPECT_EQ(host.pes[3].help(), 6u) << "the rest of the pool, and PE 1's range: it never came";
+  EXPECT_TRUE(host.pes[0].finished(posted));
+  EXPECT_THAT(seen.calls, testing::ElementsAre(call(11, 15), call(20, 30), call(0, 6), call(6, 7), call(7, 8),
+                                               call(8, 9), call(9, 10), call(15, 19), call(19, 20), call(10, 11)));
+  host.pes[0].finish(posted);
+  EXPECT_TRUE(host.view.is_valid());
+}
+
+TEST_F(divisible_task_test, what_an_owner_keeps_is_not_stolen_once_it_came) {
+  const std::vector<participant_range> ranges{{0, 8, 0, 8}, {8, 16, 1, 6}};
+  task_spec task = spec(16, 2, 0.0);
+  task.ranges = ranges;
+  const task_handle posted = host.pes[0].post(task).handle;
+  EXPECT_EQ(host.pes[2].help(once), 1u) << "PE 0 has not come: what it may keep is nobody's yet";
+  EXPECT_EQ(seen.calls.back(), call(7, 8));
+  EXPECT_EQ(host.pes[1].help(once), 6u) << "it stays until it has run what nobody else may run";
+  EXPECT_EQ(host.pes[3].help(), 7u + 2u) << "all of PE 0, who has not come, and the last two of PE 1";
+  host.pes[0].finish(posted);
+  EXPECT_THAT(seen.runs, Each(1));
+}
+
+// Six participants, nothing to steal but what is placed: participant 2 goes outward, the fuller of each pair first.
+TEST(steal_order, neighbours_outward_and_the_fuller_one_first) {
+  operation_table operations;
+  seen_items seen;
+  const operation_id operation = operations.chunks.add("record", record);
+  test_host host(std::vector<std::uint32_t>(6, 0), operations);
+  std::vector<participant_range> ranges;
+  const std::array<std::uint32_t, 6> lengths{2, 1, 0, 2, 1, 3};
+  for (std::uint32_t length : lengths) {
+    const std::uint32_t first = ranges.empty() ? 0 : ranges.back().last;
+    ranges.push_back({first, first + length, 0, 0});
+  }
+  task_spec task;
+  task.operation = operation;
+  task.arguments[0] = reinterpret_cast<std::uint64_t>(&seen);
+  task.total = 9;
+  seen.runs.assign(9, 0);
+  task.participants = 6;
+  task.order = steal_order::neighbours;
+  task.ranges = ranges;
+  const task_handle posted = host.pes[2].post(task).handle;
+  host.pes[2].finish(posted);
+  // 3 has two and 1 one; then a tie at one each: the left one; then 0 before 4; at last 5, opposite, once.
+  EXPECT_THAT(seen.calls, testing::ElementsAre(call(4, 5), call(2, 3), call(3, 4), call(1, 2), call(0, 1), call(5, 6),
+                                               call(8, 9), call(7, 8), call(6, 7)));
+  EXPECT_THAT(seen.runs, Each(1));
+}
+
+TEST_F(divisible_task_test, ranges_that_do_not_fit_are_refused) {
+  const auto refused = [&](std::vector<participant_range> ranges, chunk_span pool, const char* why) {
+    task_spec task = spec(10, 2, 0.0);
+    task.ranges = ranges;
+    task.pool = pool;
+    EXPECT_THAT([&] { host.pes[0].post(task); }, ThrowsMessage<std::invalid_argument>(HasSubstr(why)));
+    EXPECT_FALSE(host.pes[1].has_work());
+  };
+  refused({{0, 10, 0, 0}}, {}, "1 ranges are given for 2 participants");
+  refused({}, {0, 10}, "0 ranges are given for 2 participants");
+  refused({{0, 5, 0, 0}, {5, 11, 0, 0}}, {}, "range 1 is chunks 5 to 11; it must lie within 0 to 10");
+  refused({{0, 5, 6, 0}, {5, 10, 0, 0}}, {}, "range 0 of 5 chunks has a static share of 6");
+  refused({{0, 5, 0, 6}, {5, 10, 0, 0}}, {}, "keeps 6");
+  refused({{0, 5, 0, 0}, {5, 9, 0, 0}}, {}, "hold 9 chunks, up to number 0; the task has 10");
+  refused({{0, 5, 0, 0}, {5, 10, 0, 0}}, {0, 1}, "hold 11 chunks");
+  task_spec task = spec(most_chunks, 1, 0.0);
+  const std::vector<participant_range> ranges{{0, 1, 0, 0}};
+  task.ranges = ranges;
+  task.pool = {1, 0xffffffffu};
+  EXPECT_THAT([&] { host.pes[0].post(task); },
+              ThrowsMessage<std::invalid_argument>(HasSubstr("4 PEs take 1 at a time")));
 }
 
 TEST_F(divisible_task_test, totals_beyond_32_bits) {
@@ -226,8 +324,8 @@ TEST_F(divisible_task_test, invalid_tasks_are_refused_with_values) {
   refused([](task_spec& task) { task.static_fraction = 1.5; }, "static_fraction is 1.5");
   refused([](task_spec& task) { task.static_fraction = -0.1; }, "static_fraction is -0.1");
   refused([](task_spec& task) { task.static_fraction = 0.0 / 0.0; }, "static_fraction is");
-  refused([](task_spec& task) { task.owner_step = 0; }, "owner_step is 0");
-  refused([](task_spec& task) { task.steal_step = 0; }, "steal_step is 0");
+  refused([](task_spec& task) { task.owner.step = 0; }, "owner.step is 0");
+  refused([](task_spec& task) { task.thief.step = 0; }, "thief.step is 0");
   refused([](task_spec& task) { task.process = 1; }, "process is 1");
   refused([](task_spec& task) { task.process = -2; }, "process is -2");
   refused([](task_spec& task) { task.operation = 7; },

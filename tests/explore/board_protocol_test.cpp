@@ -4,6 +4,7 @@
 // the task's memory change; nothing counts twice; open work is never without its bit; nobody waits for ever.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -28,8 +29,11 @@ struct scope {
   int tasks = 2;
   std::array<std::uint8_t, most_tasks> chunks{3, 2};
   std::uint8_t static_quarters = 0;  // of a range, claimed in one step
-  std::uint8_t visits = 2;           // of each helper
-  bool recycles_blindly = false;     // faults that must be found
+  std::uint8_t kept = 0;             // chunks at the beginning of a range that nobody steals once its owner has come
+  std::uint8_t pool = 0;             // chunks at the end of the task that belong to nobody
+  std::uint8_t pool_step = 1;
+  std::uint8_t visits = 2;        // of each helper
+  bool recycles_blindly = false;  // faults that must be found
   bool reports_before_running = false;
   bool opens_with_a_store = false;
 };
@@ -43,6 +47,9 @@ enum class place : std::uint8_t {
   set_bit,  // poster
   claim_own,
   run_own,
+  look_at_pool,
+  claim_pool,
+  run_pooled,
   steal,
   run_stolen,
   clear_bit,
@@ -72,6 +79,7 @@ struct board_model {
   word state{};
   word bit{};
   std::array<word, most_agents> ranges{};
+  word pool{};
   std::uint8_t first_field = 0xff;  // of the slot: the task's number, written in two steps
   std::uint8_t second_field = 0xff;
   std::array<std::array<std::uint8_t, chunks_in_scope>, most_tasks> runs{};
@@ -92,12 +100,16 @@ struct board_model {
   }
 
   chunk_span range_of_agent(std::uint8_t task, std::size_t who) const {
-    return range_of(limits.chunks[task], static_cast<std::uint32_t>(who),
+    return range_of(static_cast<std::uint32_t>(limits.chunks[task] - limits.pool), static_cast<std::uint32_t>(who),
                     static_cast<std::uint32_t>(limits.participants));
   }
   owner_steps steps(std::uint8_t task, std::size_t who) const {
     const chunk_span range = range_of_agent(task, who);
-    return {range.first, share_of(range.count(), fraction_q32(limits.static_quarters / 4.0)), 1};
+    return {range.first, share_of(range.count(), fraction_q32(limits.static_quarters / 4.0)), {}};
+  }
+  thief_steps steps_against(std::uint8_t task, std::size_t victim) const {
+    const chunk_span range = range_of_agent(task, victim);
+    return {range.first, std::min(range.first + limits.kept, range.last), {}};
   }
 
   void step(int number) {
@@ -129,7 +141,10 @@ struct board_model {
         break;
       case place::write_range:
         ranges[me.counter].value = pack_claim(range_of_agent(me.task, me.counter));
-        if (++me.counter == limits.participants) me.at = place::open;
+        if (++me.counter < limits.participants) break;
+        pool.value =
+            pack_claim({static_cast<std::uint32_t>(limits.chunks[me.task] - limits.pool), limits.chunks[me.task]});
+        me.at = place::open;
         break;
       case place::open:
         if (limits.opens_with_a_store)
@@ -174,14 +189,24 @@ struct board_model {
         me.claimed = take_front(ranges[who], steps(me.task, who));
         if (helper && limits.reports_before_running && !me.claimed.empty()) report_in_slot(state, me.claimed.count());
         me.at = place::run_own;
-        if (me.claimed.empty()) me.counter = 1, me.at = helper && me.unreported > 0 ? place::report : place::steal;
+        if (me.claimed.empty()) me.counter = 1, me.at = helper && me.unreported > 0 ? place::report : after_own();
         break;
       case place::run_own:
         run(me), me.at = place::claim_own;
         break;
+      case place::look_at_pool:
+        me.at = unpack_claim(pool.value).empty() ? place::steal : place::claim_pool;
+        break;
+      case place::claim_pool:
+        me.claimed = take_shared(pool, limits.pool_step, true);
+        me.at = me.claimed.empty() ? place::steal : place::run_pooled;
+        break;
+      case place::run_pooled:
+        run(me), me.at = place::claim_pool;
+        break;
       case place::steal: {
         const std::size_t victim = (who + me.counter) % static_cast<std::size_t>(limits.participants);
-        me.claimed = take_back(ranges[victim], 1);
+        me.claimed = take_back(ranges[victim], steps_against(me.task, victim));
         me.at = place::run_stolen;
         if (!me.claimed.empty()) break;
         me.at = ++me.counter == limits.participants ? place::clear_bit : place::steal;
@@ -212,13 +237,15 @@ struct board_model {
         me.unreported = 0, me.at = place::claim_own;
         break;
       case place::report:
-        report_in_slot(state, me.unreported), me.unreported = 0, me.at = place::steal;
+        report_in_slot(state, me.unreported), me.unreported = 0, me.at = after_own();
         break;
       default:
         leave_slot(state, me.unreported), end_visit(me);
         break;
     }
   }
+
+  place after_own() const { return limits.pool > 0 ? place::look_at_pool : place::steal; }
 
   void end_visit(agent_state& me) {
     const std::uint8_t visits = static_cast<std::uint8_t>(me.visits + 1);
@@ -241,8 +268,10 @@ struct board_model {
     const place poster = agent[0].at;
     if (poster >= place::claim_own && poster <= place::clear_bit && bit.value == 0) {
       for (std::size_t who = 0; who < static_cast<std::size_t>(limits.participants); ++who) {
-        if (!unpack_claim(ranges[who].value).empty()) return "open work without its bit";
+        const chunk_span open = unpack_claim(ranges[who].value);
+        if (!steps_against(agent[0].task, who).stealable(open).empty()) return "open work without its bit";
       }
+      if (limits.pool > 0 && !unpack_claim(pool.value).empty()) return "an open pool without its bit";
     }
     return "";
   }
@@ -258,6 +287,7 @@ struct board_model {
     append_value(key, state.value);
     append_value(key, bit.value);
     for (const word& range : ranges) append_value(key, range.value);
+    append_value(key, pool.value);
     append_value(key, first_field);
     append_value(key, second_field);
     append_value(key, runs);
@@ -293,6 +323,43 @@ TEST(three_participants, all_interleavings_are_sound) {
     EXPECT_TRUE(result.complete);
     EXPECT_GT(result.states, 100'000u);
   }
+}
+
+TEST(two_participants_and_more_kinds_of_chunks, all_interleavings_are_sound) {
+  for (const std::uint8_t step : std::array<std::uint8_t, 2>{1, 2}) {
+    scope limits;
+    limits.chunks = {6, 5};
+    limits.static_quarters = 1;
+    limits.kept = 1;
+    limits.pool = 3;
+    limits.pool_step = step;
+    const explore::outcome result = explore::explore_all(board_model(limits));
+    EXPECT_EQ(result.fault, "") << result.text();
+    EXPECT_TRUE(result.complete);
+    EXPECT_GT(result.states, 1000u);
+  }
+}
+
+TEST(two_participants_and_more_kinds_of_chunks, everything_kept_is_never_stolen_from_an_owner_who_came) {
+  scope limits;
+  limits.chunks = {6, 4};
+  limits.kept = 3;
+  const explore::outcome result = explore::explore_all(board_model(limits));
+  EXPECT_EQ(result.fault, "") << result.text();
+  EXPECT_TRUE(result.complete);
+}
+
+TEST(three_participants, with_a_pool_all_interleavings_are_sound) {
+  scope limits;
+  limits.participants = 3;
+  limits.chunks = {5, 4};
+  limits.kept = 1;
+  limits.pool = 2;
+  limits.visits = 1;
+  const explore::outcome result = explore::explore_all(board_model(limits));
+  EXPECT_EQ(result.fault, "") << result.text();
+  EXPECT_TRUE(result.complete);
+  EXPECT_GT(result.states, 30'000u);
 }
 
 TEST(three_participants, random_interleavings_of_a_larger_task_are_sound) {
