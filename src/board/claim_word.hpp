@@ -45,19 +45,25 @@ struct owner_steps {
   }
 };
 
-// What somebody else takes. Once the owner has come, the chunks before `kept_before` are the owner's alone; a range
-// whose owner never comes belongs to whoever wants it.
+// What somebody else takes. As long as an owner is at work on its range, the chunks before `kept_before` are its own,
+// and so are the last ones when fewer than `least` are left: fetching their data would cost more than it saves. A range
+// whose owner has not come, or went before it was done, belongs to whoever wants it.
 struct thief_steps {
-  std::uint32_t begin = 0;
+  std::uint32_t begin = 0;  // the front before the owner ever came
   std::uint32_t kept_before = 0;
   claim_size size{};
-  constexpr chunk_span stealable(chunk_span open) const {
-    return {open.first == begin ? open.first : std::max(open.first, kept_before), open.last};
+  std::uint32_t least = 0;
+  bool owner_comes = false;  // is sure to come, so it counts as being there from the start
+  constexpr chunk_span stealable(chunk_span open, bool owner_left) const {
+    if (owner_left || (open.first == begin && !owner_comes)) return open;
+    if (open.count() < least) return {};
+    return {std::max(open.first, kept_before), open.last};
   }
 };
 
-// All accesses are relaxed: a claim only shares out numbers, and one modification order per word is all that needs.
-// What the chunks read and write is ordered by slot.open/slot.enter and slot.report, slot.leave/slot.done.
+// Claims are relaxed: they only share out numbers, and one modification order per word is all that needs. What the
+// chunks read and write is ordered by slot.open/slot.enter and slot.report, slot.leave/slot.done.
+// The exception is an owner that goes early, see may_leave.
 template <class Word>
 chunk_span take_front(Word& word, const owner_steps& steps) {
   std::uint64_t expected = word.load(std::memory_order_relaxed);  // relaxed: the exchange decides
@@ -72,19 +78,32 @@ chunk_span take_front(Word& word, const owner_steps& steps) {
   }
 }
 
-template <class Word>
-chunk_span take_back(Word& word, const thief_steps& steps) {
-  std::uint64_t expected = word.load(std::memory_order_relaxed);  // relaxed: the exchange decides
+template <class Word, class Flag>
+chunk_span take_back(Word& word, const Flag& owner_left, const thief_steps& steps) {
+  std::uint64_t expected = word.load(std::memory_order_seq_cst);  // range.left, pairs: may_leave
   for (;;) {
     const chunk_span open = unpack_claim(expected);
-    const chunk_span stealable = steps.stealable(open);
+    if (open.empty()) return {};
+    const bool left = owner_left.load(std::memory_order_seq_cst) != 0;  // range.left: after the load of the word
+    const chunk_span stealable = steps.stealable(open, left);
     if (stealable.empty()) return {};
     const std::uint32_t count = std::min(steps.size.of(stealable.count()), stealable.count());
     const std::uint64_t desired = pack_claim({open.first, open.last - count});
-    if (word.compare_exchange_strong(expected, desired, std::memory_order_relaxed, std::memory_order_relaxed)) {
+    if (word.compare_exchange_strong(expected, desired, std::memory_order_seq_cst, std::memory_order_seq_cst)) {
       return {open.last - count, open.last};
     }
   }
+}
+
+// The owner wants to go before its range is done. It says so, then looks at the range; a thief looks at the range, then
+// whether the owner has said so. All four accesses are seq_cst, so a thief that left chunks to the owner because it saw
+// no such word had its look before the owner's, and the owner sees those chunks too and stays: nothing is left to
+// nobody. range.left, pairs: take_back.
+template <class Word, class Flag>
+bool may_leave(const Word& word, Flag& owner_left, const thief_steps& steps) {
+  owner_left.store(1, std::memory_order_seq_cst);
+  const chunk_span open = unpack_claim(word.load(std::memory_order_seq_cst));
+  return steps.stealable(open, false).count() == open.count();
 }
 
 // The pool that belongs to nobody: everybody takes `step` chunks from its front, in one addition that cannot fail and

@@ -52,7 +52,9 @@ claim_rule rule_of(const task_spec& spec) {
   rule.thief_step = spec.thief.step;
   rule.thief_shift = spec.thief.shift;
   rule.pool_step = spec.pool.empty() ? 0 : spec.pool_step;
+  rule.least = spec.least;
   rule.order = spec.order;
+  rule.owners_come = spec.owners_come;
   return rule;
 }
 
@@ -73,6 +75,7 @@ void fill_lines(const task_spec& spec, std::uint32_t chunks, std::span<claim_lin
       line.static_share = range.static_share;
       line.kept_before = range.first + range.kept;
     }
+    line.owner_left.store(0, std::memory_order_relaxed);  // relaxed: as the next
     line.claim.store(pack_claim(line.range()), std::memory_order_relaxed);  // relaxed: open_slot publishes it
   }
   if (!spec.pool.empty()) {

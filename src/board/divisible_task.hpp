@@ -44,6 +44,7 @@ struct task_spec {
   double static_fraction = 0.0;  // of its range that an owner claims in one step when it arrives
   claim_size owner{};            // every later claim of the owner
   claim_size thief{};            // a claim of anybody else
+  std::uint32_t least = 0;       // chunks in a range below which its owner, once it came, is left alone
   steal_order order = steal_order::nearest;
   std::int32_t process = any_process;  // or the only process whose PEs may run it
   // Unequal ranges, one per participant; then static_fraction does not count. Together with the pool they must hold
@@ -51,6 +52,7 @@ struct task_spec {
   std::span<const participant_range> ranges{};
   chunk_span pool{};            // chunks that belong to nobody: taken from its front, after the own range
   std::uint32_t pool_step = 1;  // chunks at a time
+  bool owners_come = false;     // every participant is sure to come, so what it may keep is its own from the start
 };
 
 struct board_limits {
@@ -93,7 +95,8 @@ struct alignas(64) claim_line {
   std::uint32_t begin;
   std::uint32_t end;
   std::uint32_t static_share;
-  std::uint32_t kept_before;  // a chunk number
+  std::uint32_t kept_before;              // a chunk number
+  std::atomic<std::uint32_t> owner_left;  // went before its range was done
 
   chunk_span range() const { return {begin, end}; }
 };
@@ -105,9 +108,11 @@ struct claim_rule {
   std::uint32_t owner_step = 1;
   std::uint32_t thief_step = 1;
   std::uint32_t pool_step = 0;  // 0: no pool
+  std::uint32_t least = 0;
   std::uint8_t owner_shift = no_share;
   std::uint8_t thief_shift = no_share;
   steal_order order = steal_order::nearest;
+  bool owners_come = false;
 
   // Wraps for PEs below the first: then it is not less either.
   bool is_participant(std::uint32_t pe) const { return pe - first_participant < participants; }
@@ -115,7 +120,7 @@ struct claim_rule {
     return {line.begin, line.static_share, {owner_step, owner_shift}};
   }
   thief_steps thief_of(const claim_line& line) const {
-    return {line.begin, line.kept_before, {thief_step, thief_shift}};
+    return {line.begin, line.kept_before, {thief_step, thief_shift}, least, owners_come};
   }
 };
 

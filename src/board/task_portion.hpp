@@ -51,18 +51,18 @@ class claim_search {
     return {};
   }
   bool own_is_dry() const { return !in_own_; }
-  // Chunks that only this participant may run are left in its range: it must not go yet.
-  bool must_stay(const claim_lines& task) const {
-    if (!in_own_ || !task.rule.is_participant(place_)) return false;
-    const claim_line& line = task.of(place_);
-    const chunk_span open = unpack_claim(line.claim.load(std::memory_order_relaxed));  // relaxed: a number of its own
-    return !open.empty() && open.first < line.kept_before;
+  // Before going early. False: chunks are left in the own range that everybody else left to this participant, so it has
+  // to run on.
+  bool may_leave(const claim_lines& task) const {
+    if (!in_own_ || !task.rule.is_participant(place_)) return true;
+    claim_line& line = task.of(place_);
+    return board::may_leave(line.claim, line.owner_left, task.rule.thief_of(line));
   }
 
  private:
   static chunk_span steal(const claim_lines& task, std::uint32_t victim) {
     claim_line& line = task.of(victim);
-    return take_back(line.claim, task.rule.thief_of(line));
+    return take_back(line.claim, line.owner_left, task.rule.thief_of(line));
   }
   chunk_span next_of_nearest(const claim_lines& task) {
     for (; searched_ < order_.size(); ++searched_) {
@@ -93,7 +93,10 @@ class claim_search {
   static std::uint32_t left_of(const claim_lines& task, std::uint32_t victim) {
     const claim_line& line = task.of(victim);
     // relaxed: only chooses where to look first
-    return task.rule.thief_of(line).stealable(unpack_claim(line.claim.load(std::memory_order_relaxed))).count();
+    return task.rule.thief_of(line)
+        .stealable(unpack_claim(line.claim.load(std::memory_order_relaxed)),
+                   line.owner_left.load(std::memory_order_relaxed) != 0)
+        .count();
   }
 
   std::span<const std::uint32_t> order_;
@@ -131,7 +134,7 @@ portion run_own_range(const open_task& task, claim_search& search, std::uint32_t
     if (claimed.empty()) return {done.chunks, true};
     run_chunks(task, view, claimed, pe);
     done.chunks += claimed.count();
-    if (!again() && !search.must_stay(task.claims)) return done;
+    if (!again() && search.may_leave(task.claims)) return done;
   }
 }
 
@@ -145,7 +148,7 @@ portion run_everywhere(const open_task& task, claim_search& search, std::uint32_
     if (claimed.empty()) return {done.chunks, true};
     run_chunks(task, view, claimed, pe);
     done.chunks += claimed.count();
-    if (!again() && !search.must_stay(task.claims)) return done;
+    if (!again() && search.may_leave(task.claims)) return done;
   }
 }
 

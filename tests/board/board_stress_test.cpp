@@ -78,6 +78,7 @@ void run_pes(std::uint32_t pe_count, std::uint32_t rounds, std::uint64_t seed, b
       spec.thief.step = 1 + static_cast<std::uint32_t>(random() % 3);
       if (random() % 2 == 0) spec.owner.shift = static_cast<std::uint8_t>(random() % 4);
       if (random() % 2 == 0) spec.thief.shift = static_cast<std::uint8_t>(random() % 4);
+      spec.least = static_cast<std::uint32_t>(random() % 4);
       spec.order = random() % 2 == 0 ? steal_order::nearest : steal_order::neighbours;
       spec.process = random() % 2 == 0 ? any_process : 0;
       std::vector<participant_range> ranges;

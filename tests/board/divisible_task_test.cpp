@@ -183,6 +183,21 @@ TEST_F(divisible_task_test, what_an_owner_keeps_is_not_stolen_once_it_came) {
   EXPECT_THAT(seen.runs, Each(1));
 }
 
+TEST_F(divisible_task_test, the_last_chunks_are_left_to_an_owner_who_came) {
+  task_spec task = spec(20, 2, 0.0);
+  task.owner.step = 7;
+  task.least = 4;
+  const task_handle posted = host.pes[0].post(task).handle;
+  EXPECT_EQ(host.pes[1].help(once), 10u) << "3 are left after the first step: nobody else would take them, so it stays";
+  EXPECT_EQ(host.pes[2].help(), 10u) << "PE 0 has not come, so all of its range";
+  host.pes[0].finish(posted);
+  EXPECT_THAT(seen.runs, Each(1));
+  const task_handle again = host.pes[0].post(task).handle;
+  EXPECT_EQ(host.pes[0].run_own(again), 10u);
+  EXPECT_EQ(host.pes[1].help(once), 10u);
+  host.pes[0].finish(again);
+}
+
 // Six participants, nothing to steal but what is placed: participant 2 goes outward, the fuller of each pair first.
 TEST(steal_order, neighbours_outward_and_the_fuller_one_first) {
   operation_table operations;

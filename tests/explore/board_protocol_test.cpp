@@ -30,6 +30,9 @@ struct scope {
   std::array<std::uint8_t, most_tasks> chunks{3, 2};
   std::uint8_t static_quarters = 0;  // of a range, claimed in one step
   std::uint8_t kept = 0;             // chunks at the beginning of a range that nobody steals once its owner has come
+  std::uint8_t least = 0;            // with fewer left, an owner who came is left alone
+  bool goes_early = false;           // helpers, after every claim, if they may
+  bool goes_without_a_look = false;  // a fault that must be found
   std::uint8_t pool = 0;             // chunks at the end of the task that belong to nobody
   std::uint8_t pool_step = 1;
   std::uint8_t visits = 2;        // of each helper
@@ -47,6 +50,8 @@ enum class place : std::uint8_t {
   set_bit,  // poster
   claim_own,
   run_own,
+  say_left,  // a helper that goes early
+  look_before_leaving,
   look_at_pool,
   claim_pool,
   run_pooled,
@@ -80,6 +85,7 @@ struct board_model {
   word bit{};
   std::array<word, most_agents> ranges{};
   word pool{};
+  std::array<word, most_agents> left{};
   std::uint8_t first_field = 0xff;  // of the slot: the task's number, written in two steps
   std::uint8_t second_field = 0xff;
   std::array<std::array<std::uint8_t, chunks_in_scope>, most_tasks> runs{};
@@ -109,7 +115,7 @@ struct board_model {
   }
   thief_steps steps_against(std::uint8_t task, std::size_t victim) const {
     const chunk_span range = range_of_agent(task, victim);
-    return {range.first, std::min(range.first + limits.kept, range.last), {}};
+    return {range.first, std::min(range.first + limits.kept, range.last), {}, limits.least, false};
   }
 
   void step(int number) {
@@ -140,6 +146,7 @@ struct board_model {
         second_field = me.task, me.counter = 0, me.at = place::write_range;
         break;
       case place::write_range:
+        left[me.counter].value = 0;
         ranges[me.counter].value = pack_claim(range_of_agent(me.task, me.counter));
         if (++me.counter < limits.participants) break;
         pool.value =
@@ -192,8 +199,17 @@ struct board_model {
         if (me.claimed.empty()) me.counter = 1, me.at = helper && me.unreported > 0 ? place::report : after_own();
         break;
       case place::run_own:
-        run(me), me.at = place::claim_own;
+        run(me), me.at = helper && limits.goes_early ? place::say_left : place::claim_own;
         break;
+      case place::say_left:
+        left[who].value = 1, me.at = limits.goes_without_a_look ? place::leave : place::look_before_leaving;
+        break;
+      case place::look_before_leaving: {
+        const chunk_span open = unpack_claim(ranges[who].value);
+        const bool may = steps_against(me.task, who).stealable(open, false).count() == open.count();
+        me.at = may ? place::leave : place::claim_own;
+        break;
+      }
       case place::look_at_pool:
         me.at = unpack_claim(pool.value).empty() ? place::steal : place::claim_pool;
         break;
@@ -206,7 +222,7 @@ struct board_model {
         break;
       case place::steal: {
         const std::size_t victim = (who + me.counter) % static_cast<std::size_t>(limits.participants);
-        me.claimed = take_back(ranges[victim], steps_against(me.task, victim));
+        me.claimed = take_back(ranges[victim], left[victim], steps_against(me.task, victim));
         me.at = place::run_stolen;
         if (!me.claimed.empty()) break;
         me.at = ++me.counter == limits.participants ? place::clear_bit : place::steal;
@@ -269,7 +285,10 @@ struct board_model {
     if (poster >= place::claim_own && poster <= place::clear_bit && bit.value == 0) {
       for (std::size_t who = 0; who < static_cast<std::size_t>(limits.participants); ++who) {
         const chunk_span open = unpack_claim(ranges[who].value);
-        if (!steps_against(agent[0].task, who).stealable(open).empty()) return "open work without its bit";
+        // An owner that is at its range, or looks at it once more before it goes, needs no bit to find it.
+        const bool at_it = who != 0 && agent[who].at >= place::claim_own && agent[who].at <= place::look_before_leaving;
+        const bool owner_left = left[who].value != 0 && !at_it;
+        if (!steps_against(agent[0].task, who).stealable(open, owner_left).empty()) return "open work without its bit";
       }
       if (limits.pool > 0 && !unpack_claim(pool.value).empty()) return "an open pool without its bit";
     }
@@ -288,6 +307,7 @@ struct board_model {
     append_value(key, bit.value);
     for (const word& range : ranges) append_value(key, range.value);
     append_value(key, pool.value);
+    for (const word& one : left) append_value(key, one.value);
     append_value(key, first_field);
     append_value(key, second_field);
     append_value(key, runs);
@@ -347,6 +367,46 @@ TEST(two_participants_and_more_kinds_of_chunks, everything_kept_is_never_stolen_
   const explore::outcome result = explore::explore_all(board_model(limits));
   EXPECT_EQ(result.fault, "") << result.text();
   EXPECT_TRUE(result.complete);
+}
+
+TEST(two_participants_and_more_kinds_of_chunks, the_last_ones_are_left_to_their_owner) {
+  scope limits;
+  limits.chunks = {6, 5};
+  limits.least = 2;
+  const explore::outcome result = explore::explore_all(board_model(limits));
+  EXPECT_EQ(result.fault, "") << result.text();
+  EXPECT_TRUE(result.complete);
+}
+
+TEST(two_participants_and_more_kinds_of_chunks, an_owner_that_goes_early_leaves_nothing_to_nobody) {
+  for (const std::uint8_t kept : std::array<std::uint8_t, 2>{0, 2}) {
+    scope limits;
+    limits.chunks = {6, 5};
+    limits.kept = kept;
+    limits.least = 2;
+    limits.goes_early = true;
+    limits.visits = 3;
+    explore::outcome result = explore::explore_all(board_model(limits));
+    EXPECT_EQ(result.fault, "") << result.text();
+    EXPECT_TRUE(result.complete);
+    limits.participants = 3;
+    limits.chunks = {6, 3};
+    limits.visits = 1;
+    result = explore::explore_all(board_model(limits));
+    EXPECT_EQ(result.fault, "") << result.text();
+    EXPECT_TRUE(result.complete);
+  }
+}
+
+TEST(wrong_protocols_are_found, an_owner_that_goes_early_without_a_look) {
+  scope limits;
+  limits.participants = 3;
+  limits.chunks = {6, 3};
+  limits.least = 2;
+  limits.goes_early = true;
+  limits.goes_without_a_look = true;
+  limits.visits = 1;
+  EXPECT_NE(explore::explore_all(board_model(limits)).fault, "");
 }
 
 TEST(three_participants, with_a_pool_all_interleavings_are_sound) {
