@@ -1,0 +1,95 @@
+#include "loops/fetched_loop.hpp"
+
+#include <fmt/format.h>
+
+#include <new>
+#include <stdexcept>
+#include <utility>
+
+namespace tri::loops {
+
+void fetched_loop::free_lines::operator()(board::claim_line* lines) const {
+  ::operator delete(lines, std::align_val_t{alignof(board::claim_line)});
+}
+
+void fetched_loop::reserve(std::uint32_t participants) {
+  if (participants <= room_) return;
+  const std::size_t count = participants + std::size_t{1};
+  void* const memory = ::operator new(count * sizeof(board::claim_line), std::align_val_t{alignof(board::claim_line)});
+  auto* const lines = static_cast<board::claim_line*>(memory);
+  for (std::size_t line = 0; line < count; ++line) new (lines + line) board::claim_line{};
+  lines_.reset(lines);
+  room_ = participants;
+}
+
+void fetched_loop::arm(loop_layout&& layout) {
+  const std::size_t participants = layout.ranges.size();
+  if (participants == 0 || participants > most_fetchers) {
+    throw std::invalid_argument(fmt::format("loop: the layout has ranges for {} participants; it must be 1 to {}",
+                                            participants, most_fetchers));
+  }
+  reserve(static_cast<std::uint32_t>(participants));
+  if (participants != participants_) {
+    ring_ = std::make_unique<std::uint32_t[]>(2 * participants);
+    for (std::size_t entry = 0; entry < 2 * participants; ++entry) {
+      ring_[entry] = static_cast<std::uint32_t>(entry % participants);
+    }
+  }
+  participants_ = static_cast<std::uint32_t>(participants);
+  layout_ = std::move(layout);
+  chunks_ = layout_.chunks();
+  board::task_spec spec;
+  spec.participants = participants_;
+  spec.owner = layout_.owner;
+  spec.thief = layout_.thief;
+  spec.order = layout_.steal;
+  spec.pool = layout_.pool;
+  spec.pool_step = layout_.pool_step;
+  spec.owners_come = true;
+  rule_ = board::rule_of(spec);
+  arm_again();
+}
+
+void fetched_loop::arm_again() {
+  // All lines but one come from other cores: ask for them together.
+  for (std::uint32_t line = 0; line < participants_; ++line) __builtin_prefetch(&lines_[line], 1);
+  board::task_spec spec;
+  spec.participants = participants_;
+  spec.ranges = layout_.ranges;
+  spec.pool = layout_.pool;
+  board::fill_lines(spec, chunks_, lines().lines);
+}
+
+// One contiguous piece of what is pending.
+item_span fetch_position::hand_out() {
+  const loop_layout& layout = loop_->layout_;
+  was_last_ = false;
+  while (!pending_.empty()) {
+    board::chunk_span chunks{};
+    if (layout.order.empty()) {
+      chunks = std::exchange(pending_, {});
+    } else {
+      const std::uint32_t chunk = layout.order[pending_.first++];
+      chunks = {chunk, chunk + 1};
+      while (!pending_.empty() && layout.order[pending_.first] == chunks.last) {
+        ++chunks.last;
+        ++pending_.first;
+      }
+    }
+    if (chunks.last == loop_->chunks_) {
+      held_ = true;
+      --chunks.last;
+    }
+    if (!chunks.empty()) return {layout.first_item(chunks.first), layout.last_item(chunks.last - 1)};
+  }
+  return next();
+}
+
+item_span fetch_position::release_held() {
+  held_ = false;
+  was_last_ = true;
+  const std::uint32_t chunk = loop_->chunks_ - 1;
+  return {loop_->layout_.first_item(chunk), loop_->layout_.last_item(chunk)};
+}
+
+}  // namespace tri::loops

@@ -1,0 +1,83 @@
+#include "loops/loop_sequence.hpp"
+
+#include <sched.h>
+
+#include <functional>
+
+namespace tri::loops {
+namespace {
+
+constexpr std::size_t probes = 8;
+constexpr int spins_before_yield = 2000;  // about 20 us: longer than an arming, unless its thread has lost its core
+
+std::size_t hash_of(const loop_key& key) {
+  std::uint64_t value = reinterpret_cast<std::uintptr_t>(key.site);
+  for (const std::uint64_t part : {key.items, key.chunk, key.variant, std::uint64_t{key.participants}}) {
+    value = (value ^ part) * 0x9e3779b97f4a7c15u;  // the golden ratio, as in Fibonacci hashing
+    value ^= value >> 29;
+  }
+  return static_cast<std::size_t>(value);
+}
+
+void pause_briefly() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+}  // namespace
+
+loop_sequence::~loop_sequence() = default;
+
+loop_sequence::record* loop_sequence::wait_for_successor(const record& from) {
+  for (int spin = 0;; ++spin) {
+    record* const next = from.successor.load(std::memory_order_acquire);  // pairs: sequence.publish
+    if (next != being_armed()) return next;
+    if (spin < spins_before_yield) {
+      pause_briefly();
+    } else {
+      sched_yield();
+    }
+  }
+}
+
+bool loop_sequence::is_free(const record& each) const {
+  const std::uint64_t inside = each.inside.load(std::memory_order_acquire);  // pairs: sequence.leave
+  return static_cast<std::uint32_t>(inside) == 0 || static_cast<std::uint32_t>(inside >> 32) != round_;
+}
+
+loop_sequence::record* loop_sequence::choose(const loop_key& key) {
+  const std::size_t hash = hash_of(key);
+  record* chosen = nullptr;
+  for (std::size_t probe = 0; probe < probes; ++probe) {
+    record*& entry = table_[(hash + probe) % remembered];
+    if (entry == nullptr) {
+      all_.push_back(std::make_unique<record>());
+      chosen = entry = all_.back().get();
+      break;
+    }
+    if (!is_free(*entry)) continue;
+    if (entry->key == key) {
+      chosen = entry;
+      break;
+    }
+    if (chosen == nullptr) chosen = entry;
+  }
+  for (std::size_t each = 0; chosen == nullptr && each < all_.size(); ++each) {
+    if (is_free(*all_[each])) chosen = all_[each].get();
+  }
+  if (chosen == nullptr) {
+    all_.push_back(std::make_unique<record>());
+    chosen = all_.back().get();
+  }
+  if (!(chosen->key == key)) {
+    chosen->key = key;
+    chosen->armed = false;
+  }
+  chosen->successor.store(nullptr, std::memory_order_relaxed);  // relaxed: published with the record
+  chosen->inside.store(std::uint64_t{round_} << 32 | key.participants,
+                       std::memory_order_relaxed);  // relaxed: as above
+  return chosen;
+}
+
+}  // namespace tri::loops

@@ -1,0 +1,106 @@
+// The fetched loops that the threads of a team meet one after another with nothing between them that would hold them
+// together: a thread may be several loops ahead of another (OpenMP: nowait). All threads meet the same loops in the
+// same order; nobody numbers them.
+//
+// Each loop in flight has a record, and each record names its successor. Who first wants the successor takes it as
+// `being_armed`, finds a record that nobody is in, arms it and publishes it; whoever comes meanwhile waits for that
+// (the only wait here: it ends within one arming). A thread leaves a record only after it has entered the next one, so
+// a record that nobody is in is named by no record that somebody is in. Choosing is ordered by the chain itself: who
+// chooses number n + 1 has seen number n published. Hence records need no lock, and there are as many as are in flight.
+// Records remember their layout: a loop that was armed before costs only its claim lines.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "loops/fetched_loop.hpp"
+
+namespace tri::loops {
+
+/// What a layout was made from: equal keys mean equal layouts.
+struct loop_key {
+  const void* site = nullptr;
+  std::uint64_t items = 0;
+  std::uint64_t chunk = 0;    ///< that the program asked for
+  std::uint64_t variant = 0;  ///< anything else, such as the revision of what was learned
+  std::uint32_t participants = 0;
+  friend bool operator==(const loop_key&, const loop_key&) = default;
+};
+
+class loop_sequence {
+  struct record;
+
+ public:
+  /// Where one participant is. Begins before the first loop of the sequence.
+  class place {
+   private:
+    friend class loop_sequence;
+    record* at_ = nullptr;
+  };
+
+  loop_sequence() = default;
+  ~loop_sequence();
+  loop_sequence(const loop_sequence&) = delete;
+  loop_sequence& operator=(const loop_sequence&) = delete;
+
+  /// The next loop of the participant at `here`, armed. `key()` and, if no record remembers it, `layout(key)` are asked
+  /// by whoever comes first, once for each loop; they may not throw.
+  template <class Key, class Layout>
+  fetched_loop& enter(place& here, Key&& key, Layout&& layout) {
+    record* const from = here.at_ != nullptr ? here.at_ : &root_;
+    record* next = from->successor.load(std::memory_order_acquire);  // pairs: sequence.publish
+    if (next == nullptr) {
+      // relaxed: taking it publishes nothing; acquire when it is lost, for the record may be there already
+      if (from->successor.compare_exchange_strong(next, being_armed(), std::memory_order_relaxed,
+                                                  std::memory_order_acquire)) {  // pairs: sequence.publish
+        next = choose(key());
+        if (!next->armed) {
+          next->loop.arm(layout(next->key));
+          next->armed = true;
+        } else {
+          next->loop.arm_again();
+        }
+        from->successor.store(next, std::memory_order_release);  // sequence.publish
+      }
+    }
+    if (next == being_armed()) next = wait_for_successor(*from);
+    if (from != &root_) from->inside.fetch_sub(1, std::memory_order_release);  // sequence.leave
+    here.at_ = next;
+    return next->loop;
+  }
+
+  /// Begins again: every place becomes invalid. Called when no participant is inside any more and all they did is
+  /// visible (a join).
+  void restart() {
+    if (root_.successor.load(std::memory_order_relaxed) == nullptr) return;  // relaxed: we are alone
+    root_.successor.store(nullptr, std::memory_order_relaxed);               // relaxed: as above
+    ++round_;
+  }
+
+  std::size_t records() const { return all_.size(); }
+
+ private:
+  struct alignas(64) record {
+    fetched_loop loop;
+    loop_key key;
+    bool armed = false;  // with a layout for `key`
+    alignas(64) std::atomic<record*> successor{nullptr};
+    std::atomic<std::uint64_t> inside{0};  // {round:32, participants that have not left:32}
+  };
+  static constexpr std::size_t remembered = 64;
+
+  static record* being_armed() { return reinterpret_cast<record*>(std::uintptr_t{1}); }
+  static record* wait_for_successor(const record& from);
+  record* choose(const loop_key& key);
+  bool is_free(const record& each) const;
+
+  record root_;                              // before the first loop
+  std::uint32_t round_ = 1;                  // of restart(): a record of an earlier round has nobody inside
+  std::array<record*, remembered> table_{};  // by key
+  std::vector<std::unique_ptr<record>> all_;
+};
+
+}  // namespace tri::loops

@@ -1,0 +1,313 @@
+// Loops whose iterations are fetched (K69, K72, K92) and sequences of them without barriers (K73).
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <barrier>
+#include <cstdlib>
+#include <functional>
+#include <new>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "loops/fetched_loop.hpp"
+#include "loops/loop_sequence.hpp"
+
+namespace {
+std::atomic<std::uint64_t> allocations{0};
+}  // namespace
+
+// noinline: g++ would see malloc beside operator delete, or operator new beside free, and warn of a mismatch.
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
+  allocations.fetch_add(1, std::memory_order_relaxed);  // relaxed: a count
+  if (void* const memory = std::malloc(bytes)) return memory;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace {
+
+using namespace tri::loops;
+using tri::board::chunk_span;
+using tri::board::participant_range;
+using tri::board::range_of;
+using tri::board::share_of;
+
+// Block and own dynamic part behind it; neighbours steal.
+loop_layout staggered(std::uint64_t items, std::uint32_t participants, std::uint64_t chunk, double fraction) {
+  loop_layout layout;
+  layout.items = items;
+  layout.chunk = chunk;
+  layout.steal = tri::board::steal_order::neighbours;
+  layout.owner.shift = 1;
+  layout.thief.shift = 2;
+  for (std::uint32_t each = 0; each < participants; ++each) {
+    const chunk_span range = range_of(layout.chunks(), each, participants);
+    layout.ranges.push_back({range.first, range.last, share_of(range.count(), tri::board::fraction_q32(fraction)), 0});
+  }
+  return layout;
+}
+
+// Blocks, then a pool for the rest.
+loop_layout hybrid(std::uint64_t items, std::uint32_t participants, std::uint64_t chunk, double fraction) {
+  loop_layout layout;
+  layout.items = items;
+  layout.chunk = chunk;
+  const std::uint32_t blocks = share_of(layout.chunks(), tri::board::fraction_q32(fraction));
+  for (std::uint32_t each = 0; each < participants; ++each) {
+    const chunk_span range = range_of(blocks, each, participants);
+    layout.ranges.push_back({range.first, range.last, range.count(), range.count()});
+  }
+  layout.pool = {blocks, layout.chunks()};
+  layout.pool_step = 2;
+  return layout;
+}
+
+// Chunks of unequal size in a shuffled order.
+loop_layout shuffled(std::uint64_t items, std::uint32_t participants, std::uint32_t seed) {
+  std::mt19937 random(seed);
+  loop_layout layout = staggered(items, participants, 1, 0.3);
+  layout.bounds.push_back(0);
+  while (layout.bounds.back() < items) {
+    layout.bounds.push_back(std::min<std::uint64_t>(items, layout.bounds.back() + 1 + random() % 5));
+  }
+  for (std::uint32_t chunk = 0; chunk < layout.chunks(); ++chunk) layout.order.push_back(chunk);
+  std::shuffle(layout.order.begin(), layout.order.end(), random);
+  for (std::uint32_t each = 0; each < participants; ++each) {
+    const chunk_span range = range_of(layout.chunks(), each, participants);
+    layout.ranges[each] = {range.first, range.last, range.count() / 3, 0};
+  }
+  return layout;
+}
+
+struct shape {
+  std::string name;
+  std::function<loop_layout(std::uint64_t items, std::uint32_t participants)> make;
+};
+const std::vector<shape>& shapes() {
+  static const std::vector<shape> all{
+      {"staggered", [](auto items, auto participants) { return staggered(items, participants, 1, 0.5); }},
+      {"staggered, chunks of 7", [](auto items, auto participants) { return staggered(items, participants, 7, 0.8); }},
+      {"all stealable", [](auto items, auto participants) { return staggered(items, participants, 3, 0.0); }},
+      {"all static", [](auto items, auto participants) { return staggered(items, participants, 1, 1.0); }},
+      {"hybrid", [](auto items, auto participants) { return hybrid(items, participants, 2, 0.5); }},
+      {"dynamic", [](auto items, auto participants) { return hybrid(items, participants, 1, 0.0); }},
+      {"shuffled", [](auto items, auto participants) { return shuffled(items, participants, 5); }},
+  };
+  return all;
+}
+
+TEST(fetched_loop, every_iteration_comes_once_whoever_asks_when) {
+  std::mt19937 random(1);
+  for (const shape& each : shapes()) {
+    for (const std::uint32_t participants : {1u, 2u, 3u, 5u, 8u}) {
+      for (const std::uint64_t items : {0, 1, 2, 7, 100, 1001}) {
+        fetched_loop loop;
+        loop.arm(each.make(items, participants));
+        for (int execution = 0; execution < 3; ++execution) {
+          if (execution > 0) loop.arm_again();
+          std::vector<int> ran(items, 0);
+          std::vector<fetch_position> positions;
+          std::vector<std::uint32_t> going;
+          for (std::uint32_t participant = 0; participant < participants; ++participant) {
+            positions.emplace_back(loop, participant);
+            going.push_back(participant);
+          }
+          int lasts = 0;
+          while (!going.empty()) {
+            const std::size_t which = random() % going.size();
+            fetch_position& position = positions[going[which]];
+            const item_span got = position.next();
+            if (got.empty()) {
+              EXPECT_TRUE(position.next().empty());
+              going.erase(going.begin() + static_cast<std::ptrdiff_t>(which));
+              continue;
+            }
+            ASSERT_LE(got.last, items);
+            for (std::uint64_t item = got.first; item < got.last; ++item) ++ran[item];
+            EXPECT_EQ(position.was_last(), got.last == items) << each.name;
+            lasts += position.was_last() ? 1 : 0;
+          }
+          EXPECT_EQ(lasts, items > 0 ? 1 : 0);
+          EXPECT_EQ(ran, std::vector<int>(items, 1)) << each.name << ", " << participants << " participants";
+        }
+      }
+    }
+  }
+}
+
+TEST(fetched_loop, the_last_iteration_is_the_last_that_its_participant_runs) {
+  for (const shape& each : shapes()) {
+    for (std::uint32_t alone = 0; alone < 3; ++alone) {  // runs everything that it may, before the others come
+      fetched_loop loop;
+      loop.arm(each.make(100, 3));
+      for (std::uint32_t turn = 0; turn < 3; ++turn) {
+        fetch_position position(loop, (alone + turn) % 3);
+        bool last = false;
+        for (item_span got = position.next(); !got.empty(); got = position.next()) {
+          EXPECT_FALSE(last) << each.name;
+          last = position.was_last();
+        }
+      }
+    }
+  }
+}
+
+TEST(fetched_loop, the_static_part_is_one_piece_and_the_rest_shrinks) {
+  fetched_loop loop;
+  loop.arm(staggered(1000, 2, 1, 0.5));
+  fetch_position position(loop, 0);
+  std::vector<std::uint64_t> sizes;
+  for (item_span got = position.next(); !got.empty() && got.last <= 500; got = position.next()) {
+    sizes.push_back(got.last - got.first);
+  }
+  EXPECT_EQ(sizes, (std::vector<std::uint64_t>{250, 125, 62, 31, 16, 8, 4, 2, 1, 1}));
+}
+
+TEST(fetched_loop, what_a_participant_keeps_is_not_stolen_before_it_comes) {
+  fetched_loop loop;
+  loop_layout layout = staggered(100, 2, 1, 0.0);
+  layout.ranges[1].kept = 20;
+  loop.arm(std::move(layout));
+  fetch_position early(loop, 0);
+  std::uint64_t count = 0;
+  for (item_span got = early.next(); !got.empty(); got = early.next()) count += got.last - got.first;
+  EXPECT_EQ(count, 80u);
+  fetch_position late(loop, 1);
+  count = 0;
+  for (item_span got = late.next(); !got.empty(); got = late.next()) count += got.last - got.first;
+  EXPECT_EQ(count, 20u);
+}
+
+TEST(fetched_loop, a_layout_without_participants_is_refused) {
+  fetched_loop loop;
+  EXPECT_THROW(loop.arm(loop_layout{}), std::invalid_argument);
+  loop_layout crowd;
+  crowd.ranges.resize(most_fetchers + 1);
+  try {
+    loop.arm(std::move(crowd));
+    FAIL();
+  } catch (const std::invalid_argument& problem) {
+    EXPECT_STREQ(problem.what(), "loop: the layout has ranges for 65536 participants; it must be 1 to 65535");
+  }
+}
+
+// A team of threads going through `loops` loops of different sizes; each counts what it ran. `between(thread, loop)`
+// stands for the body.
+class sequence_run {
+ public:
+  sequence_run(std::uint32_t threads, std::uint32_t loops) : threads_(threads), ran_(loops) {
+    for (std::uint32_t loop = 0; loop < loops; ++loop) ran_[loop] = std::vector<std::atomic<int>>(items_of(loop));
+  }
+  static std::uint64_t items_of(std::uint32_t loop) { return loop % 7 * 11 % 40; }
+
+  template <class Between>
+  void thread(loop_sequence& sequence, std::uint32_t participant, std::uint32_t first, std::uint32_t last,
+              Between&& between) {
+    loop_sequence::place here;
+    for (std::uint32_t loop = first; loop < last; ++loop) {
+      fetched_loop& entered = sequence.enter(
+          here,
+          [&] {
+            return loop_key{&ran_[loop % 7], items_of(loop), 1, 0, threads_};
+          },
+          [&](const loop_key& key) { return shapes()[loop % 7].make(key.items, threads_); });
+      fetch_position position(entered, participant);
+      between(participant, loop);
+      for (item_span got = position.next(); !got.empty(); got = position.next()) {
+        // relaxed: joined before they are read
+        for (std::uint64_t item = got.first; item < got.last; ++item) {
+          ran_[loop][item].fetch_add(1, std::memory_order_relaxed);
+        }
+      }
+    }
+  }
+  void check() const {
+    for (std::size_t loop = 0; loop < ran_.size(); ++loop)
+      for (const std::atomic<int>& count : ran_[loop]) ASSERT_EQ(count.load(), 1) << "loop " << loop;
+  }
+
+ private:
+  std::uint32_t threads_;
+  std::vector<std::vector<std::atomic<int>>> ran_;
+};
+
+TEST(loop_sequence, ten_thousand_loops_back_to_back_with_random_delays) {  // K73
+  constexpr std::uint32_t loops = 10000;
+  for (const std::uint32_t threads : {1u, 2u, 3u, 5u}) {
+    sequence_run run(threads, loops);
+    loop_sequence sequence;
+    std::vector<std::thread> team;
+    for (std::uint32_t participant = 0; participant < threads; ++participant) {
+      team.emplace_back([&, participant] {
+        std::mt19937 random(participant + 1);
+        run.thread(sequence, participant, 0, loops, [&](std::uint32_t, std::uint32_t) {
+          const std::uint32_t chance = random() % 200;
+          if (chance == 0) std::this_thread::yield();
+          if (chance == 1) std::this_thread::sleep_for(std::chrono::microseconds(random() % 200));
+          for (std::uint32_t spin = 0; spin < chance; ++spin) asm volatile("");
+        });
+      });
+    }
+    for (std::thread& each : team) each.join();
+    run.check();
+  }
+}
+
+TEST(loop_sequence, a_participant_may_be_any_number_of_loops_ahead) {
+  constexpr std::uint32_t loops = 300;
+  sequence_run run(3, loops);
+  loop_sequence sequence;
+  std::atomic<bool> ahead_is_done{false};
+  std::vector<std::thread> team;
+  for (std::uint32_t participant = 0; participant < 3; ++participant) {
+    team.emplace_back([&, participant] {
+      run.thread(sequence, participant, 0, loops, [&](std::uint32_t who, std::uint32_t loop) {
+        if (who == 0) return;
+        while (loop == 5 && !ahead_is_done.load()) std::this_thread::yield();  // would deadlock if 0 had to wait
+      });
+      if (participant == 0) ahead_is_done.store(true);
+    });
+  }
+  for (std::thread& each : team) each.join();
+  run.check();
+  EXPECT_GE(sequence.records(), loops - 6);
+}
+
+TEST(loop_sequence, a_team_that_keeps_together_needs_few_records_and_no_memory) {
+  constexpr std::uint32_t loops = 7 * 40;
+  sequence_run run(1, loops);
+  loop_sequence sequence;
+  run.thread(sequence, 0, 0, 14, [](std::uint32_t, std::uint32_t) {});
+  sequence.restart();
+  const std::uint64_t before = allocations.load();
+  for (std::uint32_t first = 14; first < loops; first += 7) {
+    run.thread(sequence, 0, first, first + 7, [](std::uint32_t, std::uint32_t) {});
+    sequence.restart();
+  }
+  EXPECT_EQ(allocations.load(), before);
+  EXPECT_EQ(sequence.records(), 7u);
+  run.check();
+}
+
+TEST(loop_sequence, restart_forgets_who_was_inside) {
+  loop_sequence sequence;
+  for (int round = 0; round < 1000; ++round) {
+    for (int participant = 0; participant < 3; ++participant) {
+      loop_sequence::place here;  // each enters one loop and never leaves it
+      fetched_loop& loop = sequence.enter(
+          here,
+          [] {
+            return loop_key{nullptr, 10, 1, 0, 3};
+          },
+          [](const loop_key& key) { return staggered(key.items, 3, 1, 0.5); });
+      EXPECT_EQ(loop.layout().items, 10u);
+    }
+    sequence.restart();
+  }
+  EXPECT_EQ(sequence.records(), 1u);
+}
+
+}  // namespace
