@@ -31,7 +31,8 @@ struct participant_range {
 enum class steal_order : std::uint8_t {
   nearest,     // the PE's victim order: by distance on the machine
   neighbours,  // the participants next to it on both sides, the one with more left first, then the next but one, ...
-               // (Kale, chapter 5)
+               // (Kale, chapter 5); the first and the last participant are neighbours
+  neighbours_clipped  // the first has none to its left, the last none to its right
 };
 
 struct task_spec {

@@ -72,17 +72,21 @@ class claim_search {
     }
     return {};
   }
-  // Left and right neighbour, fuller first, then the next pair; round the ring by comparing and adding (Kale 5, K70).
+  // Left and right neighbour, fuller first, then the next pair; round the ring by comparing and adding (Kale 5, K70),
+  // or only as far as there are neighbours (K71).
   chunk_span next_of_neighbours(const claim_lines& task) {
     const std::uint32_t count = task.rule.participants;
     if (!task.rule.is_participant(place_)) return next_of_nearest(task);
     const std::uint32_t own = place_ - task.rule.first_participant;
+    const bool ring = task.rule.order == steal_order::neighbours;
     if (searched_ == 0) searched_ = 1;
-    for (; searched_ <= count / 2; ++searched_) {
+    for (; searched_ <= (ring ? count / 2 : count - 1); ++searched_) {
       const auto distance = static_cast<std::uint32_t>(searched_);
-      std::uint32_t first = task.rule.first_participant + (own >= distance ? own - distance : own + count - distance);
-      std::uint32_t second =
-          task.rule.first_participant + (own + distance < count ? own + distance : own + distance - count);
+      const std::uint32_t left = own >= distance ? own - distance : own + count - distance;
+      const std::uint32_t right = own + distance < count ? own + distance : own + distance - count;
+      std::uint32_t first = task.rule.first_participant + (ring || left < own ? left : right);
+      std::uint32_t second = task.rule.first_participant + (ring || right > own ? right : left);
+      if (!ring && left > own && right < own) return {};
       if (first != second && left_of(task, second) > left_of(task, first)) std::swap(first, second);
       if (const chunk_span stolen = steal(task, first); !stolen.empty()) return stolen;
       if (first == second) continue;

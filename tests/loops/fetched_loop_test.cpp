@@ -244,7 +244,7 @@ TEST(loop_sequence, ten_thousand_loops_back_to_back_with_random_delays) {  // K7
       team.emplace_back([&, participant] {
         std::mt19937 random(participant + 1);
         run.thread(sequence, participant, 0, loops, [&](std::uint32_t, std::uint32_t) {
-          const std::uint32_t chance = random() % 200;
+          const auto chance = static_cast<std::uint32_t>(random() % 200);
           if (chance == 0) std::this_thread::yield();
           if (chance == 1) std::this_thread::sleep_for(std::chrono::microseconds(random() % 200));
           for (std::uint32_t spin = 0; spin < chance; ++spin) asm volatile("");
