@@ -66,12 +66,12 @@ item_span fetch_position::hand_out() {
   was_last_ = false;
   while (!pending_.empty()) {
     board::chunk_span chunks{};
-    if (layout.order.empty()) {
+    if (layout.in_order()) {
       chunks = std::exchange(pending_, {});
     } else {
-      const std::uint32_t chunk = layout.order[pending_.first++];
+      const std::uint32_t chunk = layout.chunk_of(pending_.first++);
       chunks = {chunk, chunk + 1};
-      while (!pending_.empty() && layout.order[pending_.first] == chunks.last) {
+      while (!pending_.empty() && layout.chunk_of(pending_.first) == chunks.last) {
         ++chunks.last;
         ++pending_.first;
       }

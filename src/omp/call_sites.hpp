@@ -1,0 +1,49 @@
+// Which loops were taken and which were left to the host runtime, by call site; printed at the end when asked for.
+// Any thread counts; one thread prints.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace tri::omp {
+
+enum class left_because : std::uint8_t {
+  outside,  // no parallel region around it that we saw begin
+  ordered,
+  doacross,
+  reduction,     // task reduction or scan
+  distributed,   // bounds are shared out among teams inside the host runtime
+  too_long,      // 2^64 iterations
+  crowded,       // more threads than a loop can have
+  asked,         // the schedule is `host`
+  equal_blocks,  // static, and no weights
+  unknown        // a schedule kind that we do not know
+};
+inline constexpr std::size_t left_reasons = 10;
+const char* to_text(left_because reason);
+
+struct call_site {
+  std::atomic<const void*> address{nullptr};
+  std::atomic<const char*> source{nullptr};  // libomp: ";file;function;line;column;;", or null
+  std::atomic<std::uint64_t> taken{0};       // executions
+  std::array<std::atomic<std::uint64_t>, left_reasons> left{};
+};
+
+// The site of this return address. Never fails: what does not fit into the table shares one last entry.
+call_site& site_of(const void* address, const char* source = nullptr);
+
+inline void count_taken(const void* address, const char* source = nullptr) {
+  site_of(address, source).taken.fetch_add(1, std::memory_order_relaxed);  // relaxed: a count
+}
+inline void count_left(left_because reason, const void* address, const char* source = nullptr) {
+  // relaxed: a count
+  site_of(address, source).left[static_cast<std::size_t>(reason)].fetch_add(1, std::memory_order_relaxed);
+}
+
+// Writes the table to standard error. `always`: also when no loop was seen.
+void print_report(const char* schedule, bool always);
+void forget_counts();
+
+}  // namespace tri::omp

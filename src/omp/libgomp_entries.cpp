@@ -1,0 +1,357 @@
+// The entry points of libgomp that begin parallel regions and hand out loops: what a program compiled by gcc or
+// gfortran calls (and one compiled for libgomp that runs on libomp). Each translates its arguments and is a few lines;
+// barriers, tasks, reductions and everything else stay libgomp's. Signatures as in gcc 12; families that gcc writes out
+// by schedule are written out here by macro.
+//   end bounds are exclusive; `runtime` variants have no chunk; `nonmonotonic_` and `maybe_nonmonotonic_` variants
+//   leave the order to us, plain ones promise rising iterations (and are all that gcc before 9 emits).
+// In a combined construct (GOMP_parallel_loop_*) the body begins with *_next: the loop begins before the body.
+#include "omp/call_sites.hpp"
+#include "omp/host_runtime.hpp"
+#include "omp/settings.hpp"
+#include "omp/team.hpp"
+
+namespace {
+
+using namespace tri::omp;
+using body = void (*)(void*);
+using ull = unsigned long long;
+
+host_function<void(body, void*, unsigned, unsigned)> host_parallel("GOMP_parallel");
+host_function<unsigned(body, void*, unsigned, unsigned)> host_parallel_reductions("GOMP_parallel_reductions");
+host_function<void(body, void*, unsigned, unsigned, unsigned)> host_parallel_sections("GOMP_parallel_sections");
+host_function<void()> host_barrier("GOMP_barrier");
+host_function<bool()> host_barrier_cancel("GOMP_barrier_cancel");
+host_function<void()> host_loop_end("GOMP_loop_end");
+host_function<void()> host_loop_end_nowait("GOMP_loop_end_nowait");
+host_function<bool()> host_loop_end_cancel("GOMP_loop_end_cancel");
+
+std::uint32_t ask_host(std::atomic<int (*)()>& known, const char* name) {
+  int (*function)() = known.load(std::memory_order_relaxed);  // relaxed: the loader published the code long ago
+  if (function == nullptr) {
+    function = reinterpret_cast<int (*)()>(find_beside(reinterpret_cast<void*>(host_parallel.get()), name));
+    if (function == nullptr) report_missing(name);
+    known.store(function, std::memory_order_relaxed);  // relaxed: as above
+  }
+  return static_cast<std::uint32_t>(function());
+}
+std::uint32_t threads_of_team() {
+  static std::atomic<int (*)()> known{nullptr};
+  return ask_host(known, "omp_get_num_threads");
+}
+std::uint32_t number_of_thread() {
+  static std::atomic<int (*)()> known{nullptr};
+  return ask_host(known, "omp_get_thread_num");
+}
+
+void begin_here(thread_context& context, const loop_start& loop) {
+  if (context.thread == unknown_thread) context.thread = number_of_thread();
+  begin_loop(context, loop, &threads_of_team);
+}
+
+// The body of a region: what each thread runs instead of the program's function.
+struct region {
+  void* reductions;  // comes first: GOMP_parallel_reductions finds its list at the beginning of the program's data
+  body function;
+  void* data;
+  team* threads;
+  const loop_start* combined;  // the loop that the body is inside from its beginning, or null
+};
+
+void run_region(void* argument) {
+  const region& begun = *static_cast<const region*>(argument);
+  thread_context context(*begun.threads);
+  if (begun.combined != nullptr) begin_here(context, *begun.combined);
+  begun.function(begun.data);
+}
+
+// Calls host(run_region, region) with a team for it.
+template <class Host>
+auto with_region(body function, void* data, const loop_start* combined, Host&& host, void* reductions = nullptr) {
+  borrowed_team threads;
+  region begun{reductions, function, data, &threads.get(), combined};
+  return host(&run_region, static_cast<void*>(&begun));
+}
+
+bool next_in(thread_context& context, long* first, long* end) {
+  const tri::loops::item_span got = context.position.next();
+  if (got.empty()) return false;
+  *first = static_cast<long>(context.space.value_of(got.first));
+  *end = static_cast<long>(context.space.end_of(got.last));
+  return true;
+}
+bool next_in(thread_context& context, ull* first, ull* end) {
+  const tri::loops::item_span got = context.position.next();
+  if (got.empty()) return false;
+  *first = context.space.value_of(got.first);
+  *end = context.space.end_of(got.last);
+  return true;
+}
+
+std::uint64_t chunk_of(long chunk) { return chunk < 1 ? 1 : static_cast<std::uint64_t>(chunk); }
+std::uint64_t chunk_of(ull chunk) { return chunk < 1 ? 1 : chunk; }
+
+// The context whose thread may take a loop now; null counts the loop as left.
+thread_context* taker(const void* site) {
+  thread_context* const context = followed();
+  if (context == nullptr) {
+    count_left(left_because::outside, site);
+    return nullptr;
+  }
+  if (!the_settings().takes) {
+    if (context->thread == unknown_thread) context->thread = number_of_thread();
+    if (context->thread == 0) count_left(left_because::asked, site);
+    return nullptr;
+  }
+  return context;
+}
+
+template <class Value>
+bool start_loop(thread_context& context, const loop_start& loop, Value* first, Value* end) {
+  begin_here(context, loop);
+  return next_in(context, first, end);
+}
+
+// Counted once for each loop, by the first thread of the team.
+void count_passed(left_because reason, const void* site) {
+  thread_context* const context = followed();
+  if (context != nullptr && context->thread == unknown_thread) context->thread = number_of_thread();
+  if (context == nullptr || context->thread == 0) count_left(reason, site);
+}
+
+}  // namespace
+
+#define TRIREME_HERE __builtin_return_address(0)
+#define TRIREME_PUBLIC extern "C" [[gnu::visibility("default")]]
+
+// Parallel regions.
+
+TRIREME_PUBLIC void GOMP_parallel(body function, void* data, unsigned threads, unsigned flags) {
+  with_region(function, data, nullptr, [&](body run, void* begun) { host_parallel(run, begun, threads, flags); });
+}
+TRIREME_PUBLIC unsigned GOMP_parallel_reductions(body function, void* data, unsigned threads, unsigned flags) {
+  return with_region(
+      function, data, nullptr,
+      [&](body run, void* begun) { return host_parallel_reductions(run, begun, threads, flags); },
+      *static_cast<void**>(data));
+}
+TRIREME_PUBLIC void GOMP_parallel_sections(body function, void* data, unsigned threads, unsigned count,
+                                           unsigned flags) {
+  with_region(function, data, nullptr,
+              [&](body run, void* begun) { host_parallel_sections(run, begun, threads, count, flags); });
+}
+
+// Combined parallel loops. `host` may be asked to leave everything alone, and then its own entry must run.
+#define TRIREME_PARALLEL_LOOP(name, is_monotonic)                                                                   \
+  TRIREME_PUBLIC void GOMP_parallel_loop_##name(body function, void* data, unsigned threads, long start, long end,  \
+                                                long step, long chunk, unsigned flags) {                            \
+    static host_function<void(body, void*, unsigned, long, long, long, long, unsigned)> host(                       \
+        "GOMP_parallel_loop_" #name);                                                                               \
+    if (!the_settings().takes) {                                                                                    \
+      count_left(left_because::asked, TRIREME_HERE);                                                                \
+      with_region(function, data, nullptr,                                                                          \
+                  [&](body run, void* begun) { host(run, begun, threads, start, end, step, chunk, flags); });       \
+      return;                                                                                                       \
+    }                                                                                                               \
+    const loop_start loop{TRIREME_HERE, nullptr, chunk_of(chunk), is_monotonic, exclusive_space(start, end, step)}; \
+    with_region(function, data, &loop, [&](body run, void* begun) { host_parallel(run, begun, threads, flags); });  \
+  }
+#define TRIREME_PARALLEL_RUNTIME_LOOP(name, is_monotonic)                                                            \
+  TRIREME_PUBLIC void GOMP_parallel_loop_##name(body function, void* data, unsigned threads, long start, long end,   \
+                                                long step, unsigned flags) {                                         \
+    static host_function<void(body, void*, unsigned, long, long, long, unsigned)> host("GOMP_parallel_loop_" #name); \
+    if (!the_settings().takes) {                                                                                     \
+      count_left(left_because::asked, TRIREME_HERE);                                                                 \
+      with_region(function, data, nullptr,                                                                           \
+                  [&](body run, void* begun) { host(run, begun, threads, start, end, step, flags); });               \
+      return;                                                                                                        \
+    }                                                                                                                \
+    const loop_start loop{TRIREME_HERE, nullptr, 1, is_monotonic, exclusive_space(start, end, step)};                \
+    with_region(function, data, &loop, [&](body run, void* begun) { host_parallel(run, begun, threads, flags); });   \
+  }
+TRIREME_PARALLEL_LOOP(dynamic, true)
+TRIREME_PARALLEL_LOOP(guided, true)
+TRIREME_PARALLEL_LOOP(nonmonotonic_dynamic, false)
+TRIREME_PARALLEL_LOOP(nonmonotonic_guided, false)
+TRIREME_PARALLEL_RUNTIME_LOOP(runtime, true)
+TRIREME_PARALLEL_RUNTIME_LOOP(nonmonotonic_runtime, false)
+TRIREME_PARALLEL_RUNTIME_LOOP(maybe_nonmonotonic_runtime, false)
+
+// Loops inside a region.
+#define TRIREME_LOOP_NEXT(name, value)                                            \
+  TRIREME_PUBLIC bool GOMP_loop_##name##_next(value* first, value* end) {         \
+    static host_function<bool(value*, value*)> host("GOMP_loop_" #name "_next");  \
+    thread_context* const context = in_taken_loop();                              \
+    return context != nullptr ? next_in(*context, first, end) : host(first, end); \
+  }
+#define TRIREME_LOOP(name, is_monotonic)                                                                             \
+  TRIREME_PUBLIC bool GOMP_loop_##name##_start(long start, long end, long step, long chunk, long* first_out,         \
+                                               long* end_out) {                                                      \
+    static host_function<bool(long, long, long, long, long*, long*)> host("GOMP_loop_" #name "_start");              \
+    thread_context* const context = taker(TRIREME_HERE);                                                             \
+    if (context == nullptr) return host(start, end, step, chunk, first_out, end_out);                                \
+    return start_loop(*context,                                                                                      \
+                      {TRIREME_HERE, nullptr, chunk_of(chunk), is_monotonic, exclusive_space(start, end, step)},     \
+                      first_out, end_out);                                                                           \
+  }                                                                                                                  \
+  TRIREME_PUBLIC bool GOMP_loop_ull_##name##_start(bool up, ull start, ull end, ull step, ull chunk, ull* first_out, \
+                                                   ull* end_out) {                                                   \
+    static host_function<bool(bool, ull, ull, ull, ull, ull*, ull*)> host("GOMP_loop_ull_" #name "_start");          \
+    thread_context* const context = taker(TRIREME_HERE);                                                             \
+    if (context == nullptr) return host(up, start, end, step, chunk, first_out, end_out);                            \
+    return start_loop(*context,                                                                                      \
+                      {TRIREME_HERE, nullptr, chunk_of(chunk), is_monotonic, exclusive_space(up, start, end, step)}, \
+                      first_out, end_out);                                                                           \
+  }                                                                                                                  \
+  TRIREME_LOOP_NEXT(name, long)                                                                                      \
+  TRIREME_LOOP_NEXT(ull_##name, ull)
+#define TRIREME_RUNTIME_LOOP(name, is_monotonic)                                                                  \
+  TRIREME_PUBLIC bool GOMP_loop_##name##_start(long start, long end, long step, long* first_out, long* end_out) { \
+    static host_function<bool(long, long, long, long*, long*)> host("GOMP_loop_" #name "_start");                 \
+    thread_context* const context = taker(TRIREME_HERE);                                                          \
+    if (context == nullptr) return host(start, end, step, first_out, end_out);                                    \
+    return start_loop(*context, {TRIREME_HERE, nullptr, 1, is_monotonic, exclusive_space(start, end, step)},      \
+                      first_out, end_out);                                                                        \
+  }                                                                                                               \
+  TRIREME_PUBLIC bool GOMP_loop_ull_##name##_start(bool up, ull start, ull end, ull step, ull* first_out,         \
+                                                   ull* end_out) {                                                \
+    static host_function<bool(bool, ull, ull, ull, ull*, ull*)> host("GOMP_loop_ull_" #name "_start");            \
+    thread_context* const context = taker(TRIREME_HERE);                                                          \
+    if (context == nullptr) return host(up, start, end, step, first_out, end_out);                                \
+    return start_loop(*context, {TRIREME_HERE, nullptr, 1, is_monotonic, exclusive_space(up, start, end, step)},  \
+                      first_out, end_out);                                                                        \
+  }                                                                                                               \
+  TRIREME_LOOP_NEXT(name, long)                                                                                   \
+  TRIREME_LOOP_NEXT(ull_##name, ull)
+TRIREME_LOOP(dynamic, true)
+TRIREME_LOOP(guided, true)
+TRIREME_LOOP(nonmonotonic_dynamic, false)
+TRIREME_LOOP(nonmonotonic_guided, false)
+TRIREME_RUNTIME_LOOP(runtime, true)
+TRIREME_RUNTIME_LOOP(nonmonotonic_runtime, false)
+TRIREME_RUNTIME_LOOP(maybe_nonmonotonic_runtime, false)
+
+// Ends. The barrier of a taken loop is the team's own.
+TRIREME_PUBLIC void GOMP_loop_end() {
+  thread_context* const context = in_taken_loop();
+  if (context == nullptr) return host_loop_end();
+  context->in_loop = false;
+  host_barrier();
+}
+TRIREME_PUBLIC void GOMP_loop_end_nowait() {
+  thread_context* const context = in_taken_loop();
+  if (context == nullptr) return host_loop_end_nowait();
+  context->in_loop = false;
+}
+TRIREME_PUBLIC bool GOMP_loop_end_cancel() {
+  thread_context* const context = in_taken_loop();
+  if (context == nullptr) return host_loop_end_cancel();
+  context->in_loop = false;
+  return host_barrier_cancel();
+}
+
+// Loops that stay libgomp's: counted.
+#define TRIREME_ORDERED_LOOP(name)                                                                                   \
+  TRIREME_PUBLIC bool GOMP_loop_ordered_##name##_start(long start, long end, long step, long chunk, long* first_out, \
+                                                       long* end_out) {                                              \
+    static host_function<bool(long, long, long, long, long*, long*)> host("GOMP_loop_ordered_" #name "_start");      \
+    count_passed(left_because::ordered, TRIREME_HERE);                                                               \
+    return host(start, end, step, chunk, first_out, end_out);                                                        \
+  }                                                                                                                  \
+  TRIREME_PUBLIC bool GOMP_loop_ull_ordered_##name##_start(bool up, ull start, ull end, ull step, ull chunk,         \
+                                                           ull* first_out, ull* end_out) {                           \
+    static host_function<bool(bool, ull, ull, ull, ull, ull*, ull*)> host("GOMP_loop_ull_ordered_" #name "_start");  \
+    count_passed(left_because::ordered, TRIREME_HERE);                                                               \
+    return host(up, start, end, step, chunk, first_out, end_out);                                                    \
+  }                                                                                                                  \
+  TRIREME_PUBLIC bool GOMP_loop_doacross_##name##_start(unsigned depth, long* counts, long chunk, long* first_out,   \
+                                                        long* end_out) {                                             \
+    static host_function<bool(unsigned, long*, long, long*, long*)> host("GOMP_loop_doacross_" #name "_start");      \
+    count_passed(left_because::doacross, TRIREME_HERE);                                                              \
+    return host(depth, counts, chunk, first_out, end_out);                                                           \
+  }                                                                                                                  \
+  TRIREME_PUBLIC bool GOMP_loop_ull_doacross_##name##_start(unsigned depth, ull* counts, ull chunk, ull* first_out,  \
+                                                            ull* end_out) {                                          \
+    static host_function<bool(unsigned, ull*, ull, ull*, ull*)> host("GOMP_loop_ull_doacross_" #name "_start");      \
+    count_passed(left_because::doacross, TRIREME_HERE);                                                              \
+    return host(depth, counts, chunk, first_out, end_out);                                                           \
+  }
+TRIREME_ORDERED_LOOP(static)
+TRIREME_ORDERED_LOOP(dynamic)
+TRIREME_ORDERED_LOOP(guided)
+
+TRIREME_PUBLIC bool GOMP_loop_ordered_runtime_start(long start, long end, long step, long* first_out, long* end_out) {
+  static host_function<bool(long, long, long, long*, long*)> host("GOMP_loop_ordered_runtime_start");
+  count_passed(left_because::ordered, TRIREME_HERE);
+  return host(start, end, step, first_out, end_out);
+}
+TRIREME_PUBLIC bool GOMP_loop_ull_ordered_runtime_start(bool up, ull start, ull end, ull step, ull* first_out,
+                                                        ull* end_out) {
+  static host_function<bool(bool, ull, ull, ull, ull*, ull*)> host("GOMP_loop_ull_ordered_runtime_start");
+  count_passed(left_because::ordered, TRIREME_HERE);
+  return host(up, start, end, step, first_out, end_out);
+}
+TRIREME_PUBLIC bool GOMP_loop_doacross_runtime_start(unsigned depth, long* counts, long* first_out, long* end_out) {
+  static host_function<bool(unsigned, long*, long*, long*)> host("GOMP_loop_doacross_runtime_start");
+  count_passed(left_because::doacross, TRIREME_HERE);
+  return host(depth, counts, first_out, end_out);
+}
+TRIREME_PUBLIC bool GOMP_loop_ull_doacross_runtime_start(unsigned depth, ull* counts, ull* first_out, ull* end_out) {
+  static host_function<bool(unsigned, ull*, ull*, ull*)> host("GOMP_loop_ull_doacross_runtime_start");
+  count_passed(left_because::doacross, TRIREME_HERE);
+  return host(depth, counts, first_out, end_out);
+}
+
+// Loops with task reductions or scans: begun by libgomp, whatever the schedule.
+#define TRIREME_REDUCTION_LOOP(name, reason)                                                                          \
+  TRIREME_PUBLIC bool GOMP_loop_##name##start(long start, long end, long step, long schedule, long chunk,             \
+                                              long* first_out, long* end_out, void* reductions, void** memory) {      \
+    static host_function<bool(long, long, long, long, long, long*, long*, void*, void**)> host("GOMP_loop_" #name     \
+                                                                                               "start");              \
+    count_passed(reason, TRIREME_HERE);                                                                               \
+    return host(start, end, step, schedule, chunk, first_out, end_out, reductions, memory);                           \
+  }                                                                                                                   \
+  TRIREME_PUBLIC bool GOMP_loop_ull_##name##start(bool up, ull start, ull end, ull step, long schedule, ull chunk,    \
+                                                  ull* first_out, ull* end_out, void* reductions, void** memory) {    \
+    static host_function<bool(bool, ull, ull, ull, long, ull, ull*, ull*, void*, void**)> host("GOMP_loop_ull_" #name \
+                                                                                               "start");              \
+    count_passed(reason, TRIREME_HERE);                                                                               \
+    return host(up, start, end, step, schedule, chunk, first_out, end_out, reductions, memory);                       \
+  }
+TRIREME_REDUCTION_LOOP(, left_because::reduction)
+TRIREME_REDUCTION_LOOP(ordered_, left_because::ordered)
+
+// Regions in two calls, from compilers before gcc 4.9: the body runs outside of our sight on the beginning thread.
+TRIREME_PUBLIC void GOMP_parallel_start(body function, void* data, unsigned threads) {
+  static host_function<void(body, void*, unsigned)> host("GOMP_parallel_start");
+  enter_unfollowed();
+  host(function, data, threads);
+}
+TRIREME_PUBLIC void GOMP_parallel_sections_start(body function, void* data, unsigned threads, unsigned count) {
+  static host_function<void(body, void*, unsigned, unsigned)> host("GOMP_parallel_sections_start");
+  enter_unfollowed();
+  host(function, data, threads, count);
+}
+#define TRIREME_OLD_LOOP(name)                                                                                   \
+  TRIREME_PUBLIC void GOMP_parallel_loop_##name##_start(body function, void* data, unsigned threads, long start, \
+                                                        long end, long step, long chunk) {                       \
+    static host_function<void(body, void*, unsigned, long, long, long, long)> host("GOMP_parallel_loop_" #name   \
+                                                                                   "_start");                    \
+    enter_unfollowed();                                                                                          \
+    count_left(left_because::outside, TRIREME_HERE);                                                             \
+    host(function, data, threads, start, end, step, chunk);                                                      \
+  }
+TRIREME_OLD_LOOP(static)
+TRIREME_OLD_LOOP(dynamic)
+TRIREME_OLD_LOOP(guided)
+TRIREME_PUBLIC void GOMP_parallel_loop_runtime_start(body function, void* data, unsigned threads, long start, long end,
+                                                     long step) {
+  static host_function<void(body, void*, unsigned, long, long, long)> host("GOMP_parallel_loop_runtime_start");
+  enter_unfollowed();
+  count_left(left_because::outside, TRIREME_HERE);
+  host(function, data, threads, start, end, step);
+}
+TRIREME_PUBLIC void GOMP_parallel_end() {
+  static host_function<void()> host("GOMP_parallel_end");
+  host();
+  leave_unfollowed();
+}

@@ -1,0 +1,238 @@
+// The entry points of libomp that begin parallel regions and hand out loops: what a program compiled by clang or flang
+// calls. Each translates its arguments and is a few lines; everything else stays libomp's. Signatures as in LLVM 16;
+// __kmpc_dispatch_deinit is called by programs of LLVM 19 and later.
+//   Bounds are inclusive. A loop ends when *_next returns 0; a loop that is cancelled just ends, and the next init
+//   begins another. Barriers are called by the program.
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+#include "omp/call_sites.hpp"
+#include "omp/host_runtime.hpp"
+#include "omp/settings.hpp"
+#include "omp/team.hpp"
+
+namespace {
+
+using namespace tri::omp;
+
+struct location {  // ident_t of libomp
+  std::int32_t reserved[4];
+  const char* source;
+};
+using microtask = void (*)(std::int32_t* thread_of_process, std::int32_t* thread_of_team, ...);
+
+// Schedule kinds, and the bits that may be added.
+constexpr std::int32_t monotonic_bit = 1 << 29;
+constexpr std::int32_t nonmonotonic_bit = 1 << 30;
+constexpr std::int32_t first_ordered = 64;
+constexpr std::int32_t last_ordered = 89;
+
+// dynamic, guided, runtime, auto, trapezoidal; guided in two forms, static_steal; guided and runtime for simd loops.
+// Not: static kinds, whose distribution programs may rely on.
+constexpr bool may_be_taken(std::int32_t kind) {
+  return (kind >= 35 && kind <= 39) || (kind >= 42 && kind <= 44) || kind == 46 || kind == 47;
+}
+
+host_function<std::int32_t(location*)> host_team_size("__kmpc_bound_num_threads");
+
+std::uint32_t threads_of_team() {
+  location nowhere{{0, 2, 0, 0}, ";unknown;unknown;0;0;;"};
+  return static_cast<std::uint32_t>(host_team_size(&nowhere));
+}
+
+// What the threads of a region run instead of the program's microtask. `arguments` has room for as many as `invoke`
+// passes.
+struct region {
+  microtask function;
+  void** arguments;
+  void (*invoke)(const region& begun, std::int32_t* global, std::int32_t* local);
+  team* threads;
+};
+
+// Passes Index... arguments, at least as many as the function has: it ignores the others, and the caller cleans up.
+// The function is no variadic one, whatever libomp's type for it says.
+template <std::size_t... Index>
+void invoke_with(const region& begun, std::int32_t* global, std::int32_t* local, std::index_sequence<Index...>) {
+  using exact =
+      void (*)(std::int32_t*, std::int32_t*, decltype(static_cast<void>(Index), static_cast<void*>(nullptr))...);
+  reinterpret_cast<exact>(begun.function)(global, local, begun.arguments[Index]...);
+}
+template <std::size_t Room>
+void invoke_room(const region& begun, std::int32_t* global, std::int32_t* local) {
+  invoke_with(begun, global, local, std::make_index_sequence<Room>{});
+}
+
+void run_region(std::int32_t* global, std::int32_t* local, const region* begun) {
+  thread_context context(*begun->threads, static_cast<std::uint32_t>(*local));
+  begun->invoke(*begun, global, local);
+}
+const microtask run_region_task = reinterpret_cast<microtask>(&run_region);
+
+host_function<void(location*, std::int32_t, microtask, ...)> host_fork_call("__kmpc_fork_call");
+
+template <std::size_t Room>
+void fork_with_room(location* where, int count, microtask function, va_list list) {
+  void* arguments[Room] = {};
+  for (int index = 0; index < count; ++index) arguments[index] = va_arg(list, void*);
+  borrowed_team threads;
+  region begun{function, arguments, &invoke_room<Room>, &threads.get()};
+  host_fork_call(where, 1, run_region_task, &begun);
+}
+
+// The chunk of a loop whose schedule has one.
+std::uint64_t chunk_of(std::int64_t chunk) { return chunk < 1 ? 1 : static_cast<std::uint64_t>(chunk); }
+
+const char* source_of(const location* where) { return where != nullptr ? where->source : nullptr; }
+
+void count_passed(left_because reason, const void* site, const location* where) {
+  const thread_context* const context = followed();
+  if (context == nullptr || context->thread == 0) count_left(reason, site, source_of(where));
+}
+
+// Takes the loop if it may be taken; otherwise counts why not.
+template <class Value>
+bool take_loop(const void* site, location* where, std::int32_t kind, Value lower, Value upper,
+               std::make_signed_t<Value> step, std::make_signed_t<Value> chunk) {
+  thread_context* const context = followed();
+  if (context == nullptr) {
+    count_passed(left_because::outside, site, where);
+    return false;
+  }
+  context->in_loop = false;  // a loop that was cancelled ends here
+  const bool doacross = std::exchange(context->doacross_next, false);
+  const std::int32_t plain = kind & ~(monotonic_bit | nonmonotonic_bit);
+  left_because reason{};
+  const std::optional<iteration_space> space = inclusive_space(lower, upper, step);
+  if (!the_settings().takes) {
+    reason = left_because::asked;
+  } else if (doacross) {
+    reason = left_because::doacross;
+  } else if (plain >= first_ordered && plain <= last_ordered) {
+    reason = left_because::ordered;
+  } else if (!may_be_taken(plain)) {
+    reason = left_because::unknown;
+  } else if (!space) {
+    reason = left_because::too_long;
+  } else {
+    const bool monotonic = (kind & nonmonotonic_bit) == 0;
+    begin_loop(*context, {site, source_of(where), chunk_of(chunk), monotonic, *space}, &threads_of_team);
+    return true;
+  }
+  context->took_last = false;
+  count_passed(reason, site, where);
+  return false;
+}
+
+template <class Value>
+std::int32_t next_in(thread_context& context, std::int32_t* is_last, Value* lower, Value* upper,
+                     std::make_signed_t<Value>* step) {
+  const tri::loops::item_span got = context.position.next();
+  if (got.empty()) {
+    context.in_loop = false;
+    return 0;
+  }
+  *lower = static_cast<Value>(context.space.value_of(got.first));
+  *upper = static_cast<Value>(context.space.value_of(got.last - 1));
+  if (step != nullptr) *step = static_cast<std::make_signed_t<Value>>(context.space.step);
+  if (is_last != nullptr) *is_last = got.last == context.space.items ? 1 : 0;
+  return 1;
+}
+
+constexpr int most_arguments = 512;
+
+}  // namespace
+
+#define TRIREME_HERE __builtin_return_address(0)
+#define TRIREME_PUBLIC extern "C" [[gnu::visibility("default")]]
+
+// Parallel regions.
+
+TRIREME_PUBLIC void __kmpc_fork_call(location* where, std::int32_t count, microtask function, ...) {
+  va_list list;
+  va_start(list, function);
+  if (count <= 4) {
+    fork_with_room<4>(where, count, function, list);
+  } else if (count <= 16) {
+    fork_with_room<16>(where, count, function, list);
+  } else if (count <= 64) {
+    fork_with_room<64>(where, count, function, list);
+  } else if (count <= most_arguments) {
+    fork_with_room<most_arguments>(where, count, function, list);
+  } else {
+    std::fprintf(stderr,
+                 "trireme omp: a parallel region of the program shares %d variables; at most %d are possible. Run it "
+                 "without `--omp`.\n",
+                 count, most_arguments);
+    std::abort();
+  }
+  va_end(list);
+}
+
+TRIREME_PUBLIC void __kmpc_fork_call_if(location* where, std::int32_t count, microtask function, std::int32_t condition,
+                                        void* argument) {
+  static host_function<void(location*, std::int32_t, microtask, std::int32_t, void*)> host("__kmpc_fork_call_if");
+  void* arguments[4] = {count > 0 ? argument : nullptr};
+  borrowed_team threads;
+  region begun{function, arguments, &invoke_room<4>, &threads.get()};
+  host(where, 1, run_region_task, condition, &begun);
+}
+
+// The program runs the body itself, alone: nothing to share.
+TRIREME_PUBLIC void __kmpc_serialized_parallel(location* where, std::int32_t thread) {
+  static host_function<void(location*, std::int32_t)> host("__kmpc_serialized_parallel");
+  enter_unfollowed();
+  host(where, thread);
+}
+TRIREME_PUBLIC void __kmpc_end_serialized_parallel(location* where, std::int32_t thread) {
+  static host_function<void(location*, std::int32_t)> host("__kmpc_end_serialized_parallel");
+  host(where, thread);
+  leave_unfollowed();
+}
+
+// Dependences between iterations are announced before the loop.
+TRIREME_PUBLIC void __kmpc_doacross_init(location* where, std::int32_t thread, std::int32_t depth, void* dimensions) {
+  static host_function<void(location*, std::int32_t, std::int32_t, void*)> host("__kmpc_doacross_init");
+  if (thread_context* const context = followed()) context->doacross_next = true;
+  host(where, thread, depth, dimensions);
+}
+
+// Loops.
+#define TRIREME_DISPATCH(suffix, value, signed_value)                                                                  \
+  TRIREME_PUBLIC void __kmpc_dispatch_init_##suffix(location* where, std::int32_t thread, std::int32_t kind,           \
+                                                    value lower, value upper, signed_value step, signed_value chunk) { \
+    static host_function<void(location*, std::int32_t, std::int32_t, value, value, signed_value, signed_value)> host(  \
+        "__kmpc_dispatch_init_" #suffix);                                                                              \
+    if (!take_loop<value>(TRIREME_HERE, where, kind, lower, upper, step, chunk)) {                                     \
+      host(where, thread, kind, lower, upper, step, chunk);                                                            \
+    }                                                                                                                  \
+  }                                                                                                                    \
+  TRIREME_PUBLIC void __kmpc_dist_dispatch_init_##suffix(location* where, std::int32_t thread, std::int32_t kind,      \
+                                                         std::int32_t* is_last, value lower, value upper,              \
+                                                         signed_value step, signed_value chunk) {                      \
+    static host_function<void(location*, std::int32_t, std::int32_t, std::int32_t*, value, value, signed_value,        \
+                              signed_value)>                                                                           \
+        host("__kmpc_dist_dispatch_init_" #suffix);                                                                    \
+    if (thread_context* const context = followed()) context->in_loop = false;                                          \
+    count_passed(left_because::distributed, TRIREME_HERE, where);                                                      \
+    host(where, thread, kind, is_last, lower, upper, step, chunk);                                                     \
+  }                                                                                                                    \
+  TRIREME_PUBLIC std::int32_t __kmpc_dispatch_next_##suffix(                                                           \
+      location* where, std::int32_t thread, std::int32_t* is_last, value* lower, value* upper, signed_value* step) {   \
+    static host_function<std::int32_t(location*, std::int32_t, std::int32_t*, value*, value*, signed_value*)> host(    \
+        "__kmpc_dispatch_next_" #suffix);                                                                              \
+    thread_context* const context = in_taken_loop();                                                                   \
+    return context != nullptr ? next_in(*context, is_last, lower, upper, step)                                         \
+                              : host(where, thread, is_last, lower, upper, step);                                      \
+  }
+TRIREME_DISPATCH(4, std::int32_t, std::int32_t)
+TRIREME_DISPATCH(4u, std::uint32_t, std::int32_t)
+TRIREME_DISPATCH(8, std::int64_t, std::int64_t)
+TRIREME_DISPATCH(8u, std::uint64_t, std::int64_t)
+// Behind every loop, from LLVM 19 on.
+TRIREME_PUBLIC void __kmpc_dispatch_deinit(location* where, std::int32_t thread) {
+  static host_function<void(location*, std::int32_t)> host("__kmpc_dispatch_deinit");
+  const thread_context* const context = followed();
+  if (context == nullptr || !context->took_last) host(where, thread);
+}

@@ -1,0 +1,32 @@
+// What the drop-in was asked for, by environment variables. Read once; a constant afterwards.
+//   TRIREME_OMP_SCHEDULE  a loop schedule, or `host`: leave every loop to the host runtime
+//   OMP_SCHEDULE          the same behind `tri:`, when the first is not set
+//   TRIREME_OMP_REPORT    number of the process that reports even if it saw no loop; others report what they saw
+#pragma once
+
+#include <string>
+
+#include "loops/schedule.hpp"
+
+namespace tri::omp {
+
+inline constexpr const char* schedule_variable = "TRIREME_OMP_SCHEDULE";
+inline constexpr const char* report_variable = "TRIREME_OMP_REPORT";
+
+struct settings {
+  bool takes = true;  // false: `host`
+  loops::schedule schedule{};
+  bool report = false;
+  bool report_always = false;
+
+  std::string schedule_text() const;
+};
+
+// Throws std::invalid_argument naming the variable. Pointers may be null: not set.
+settings read_settings(const char* trireme_schedule, const char* omp_schedule, const char* report, int process);
+
+// Those of this process. The first call reads the environment and ends the process with status 2 and a message if it
+// is wrong.
+const settings& the_settings();
+
+}  // namespace tri::omp

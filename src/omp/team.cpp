@@ -1,0 +1,63 @@
+#include "omp/team.hpp"
+
+#include <utility>
+
+#include "omp/call_sites.hpp"
+#include "omp/loop_choice.hpp"
+#include "omp/settings.hpp"
+
+namespace tri::omp {
+
+thread_local thread_context* this_thread [[gnu::tls_model("initial-exec")]] = nullptr;
+
+namespace {
+
+thread_local team* spare_teams [[gnu::tls_model("initial-exec")]] = nullptr;
+
+// Frees the spare teams when the thread ends. Touched only when a team is made, for its own look-up is not cheap.
+struct spare_team_owner {
+  ~spare_team_owner() {
+    while (spare_teams != nullptr) delete std::exchange(spare_teams, spare_teams->next_spare);
+  }
+  void touch() {}
+};
+thread_local spare_team_owner owner;
+
+}  // namespace
+
+borrowed_team::borrowed_team() : team_(spare_teams) {
+  if (team_ != nullptr) {
+    spare_teams = team_->next_spare;
+  } else {
+    team_ = new team;
+    owner.touch();
+  }
+}
+
+borrowed_team::~borrowed_team() {
+  team_->loops.restart();
+  team_->next_spare = spare_teams;
+  spare_teams = team_;
+}
+
+thread_context::thread_context(team& within, std::uint32_t number) : of(within), outer(this_thread), thread(number) {
+  this_thread = this;
+}
+thread_context::~thread_context() { this_thread = outer; }
+
+void begin_loop(thread_context& context, const loop_start& loop, std::uint32_t (*threads)()) {
+  loops::fetched_loop& entered = context.of.loops.enter(
+      context.place,
+      [&] {
+        count_taken(loop.site, loop.source);
+        return loops::loop_key{loop.site, loop.space.items, loop.chunk, loop.monotonic ? 1u : 0u, threads()};
+      },
+      [&](const loops::loop_key& key) {
+        return choose_layout(the_settings().schedule, {key.items, key.participants, key.chunk, loop.monotonic});
+      });
+  context.position = loops::fetch_position(entered, context.thread);
+  context.space = loop.space;
+  context.in_loop = context.took_last = true;
+}
+
+}  // namespace tri::omp
