@@ -28,7 +28,8 @@ task<int> as_status(task<> running);
 }  // namespace objects
 
 /// Runs a program: starts the PEs of this process (and meets the other processes of the job), calls `main_program` once
-/// in the whole job, on PE 0, and ends the job when it returns; messages still under way then are dropped. The program
+/// in the whole job, on PE 0, and ends the job when it returns; messages still under way then are dropped and their
+/// arguments destroyed. The program
 /// may take (int argc, char** argv), and may be a function (which waits with future::get) or a coroutine returning
 /// tri::task<> or tri::task<int> (which waits with co_await). Returns the exit status: what the program returned, 0 for
 /// void, 1 with a message on stderr when the configuration is wrong. Collective over the processes of a job.
@@ -105,7 +106,7 @@ struct function_handler {
       report_escaped_function(here, method_name<Function>(), std::current_exception());
     }
   }
-  static inline const std::uint32_t handler = sched::register_handler(&deliver, method_name<Function>());
+  static inline const std::uint32_t handler = register_handler_of<tuple>(&deliver, method_name<Function>());
 };
 
 template <auto Method>
@@ -120,7 +121,8 @@ struct timed_method {
         },
         arguments.values());
   }
-  static inline const std::uint32_t handler = sched::register_handler(&deliver, "timer for " + method_name<Method>());
+  static inline const std::uint32_t handler =
+      register_handler_of<typename facts::arguments>(&deliver, "timer for " + method_name<Method>());
 };
 
 }  // namespace objects

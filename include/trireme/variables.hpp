@@ -34,7 +34,8 @@ std::uint32_t register_pe_local();
 void create_pe_locals();
 void destroy_pe_locals();
 
-std::uint32_t register_read_only(std::function<void(sched::envelope&)> store);
+/// `drop` lets go of a message with a value that will not be stored.
+std::uint32_t register_read_only(std::function<void(sched::envelope&)> store, sched::handler_function drop);
 void reset_read_only();
 future<int> publish_read_only(std::uint32_t variable, const std::function<packed_arguments(bool same_process)>& pack);
 
@@ -72,7 +73,9 @@ class pe_local {
 template <class T>
 class read_only {
  public:
-  read_only() : number_(objects::register_read_only([this](sched::envelope& message) { store(message); })) {}
+  read_only()
+      : number_(objects::register_read_only([this](sched::envelope& message) { store(message); },
+                                            &objects::drop_arguments<std::tuple<T>>)) {}
   read_only(const read_only&) = delete;
   read_only& operator=(const read_only&) = delete;
 

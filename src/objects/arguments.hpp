@@ -193,5 +193,21 @@ class unpacked_arguments {
   } storage_;
 };
 
+/// Lets go of the arguments of a message that will never run. An archive owns nothing beside its block.
+template <class Tuple>
+void drop_arguments(sched::pe&, sched::envelope& message) {
+  if (message.kind == sched::payload_kind::serialized)
+    arena::release_on_pe(message.block().block);
+  else
+    unpacked_arguments<Tuple> last(message);
+}
+
+/// Registers a handler whose messages carry `Tuple`.
+template <class Tuple>
+std::uint32_t register_handler_of(sched::handler_function run, std::string name,
+                                  sched::handler_function make_portable = nullptr) {
+  return sched::register_handler(run, std::move(name), make_portable, &drop_arguments<Tuple>);
+}
+
 }  // namespace objects
 }  // namespace tri

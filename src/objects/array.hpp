@@ -92,7 +92,7 @@ struct creation {
     unpacked_arguments<tuple> arguments(message);
     create(here, arguments.values());
   }
-  static inline const std::uint32_t handler = sched::register_handler(&deliver, "creation of " + type_name<T>());
+  static inline const std::uint32_t handler = register_handler_of<tuple>(&deliver, "creation of " + type_name<T>());
 };
 
 /// Creates a collection on all PEs; returns when it exists on this one.
@@ -146,7 +146,7 @@ struct insertion {
           *kept);
     });
   }
-  static inline const std::uint32_t handler = sched::register_handler(&deliver, "insertion into " + type_name<T>());
+  static inline const std::uint32_t handler = register_handler_of<tuple>(&deliver, "insertion into " + type_name<T>());
 };
 
 /// How a user key looks in messages to people; overload it beside a key type of your own.

@@ -54,7 +54,37 @@ struct travelling_element {
   std::uint64_t address;  // same process: the object itself
 };
 
+/// To another process: what stands in the archive before the object itself.
+struct serialized_element {
+  std::uint64_t seen_broadcasts = 0;
+  std::uint64_t contributions = 0;
+  std::uint32_t type = 0;
+  std::vector<mailbox::kept> kept;
+  std::vector<sched::envelope> undelivered;
+
+  void save(cereal::BinaryOutputArchive& archive) {
+    archive(seen_broadcasts, contributions, type, static_cast<std::uint64_t>(kept.size()),
+            static_cast<std::uint64_t>(undelivered.size()));
+    for (auto& each : kept) archive(each.reference, cereal::binary_data(&each.message, sizeof each.message));
+    for (auto& each : undelivered) archive(cereal::binary_data(&each, sizeof each));
+  }
+  void load(cereal::BinaryInputArchive& archive) {
+    std::uint64_t kept_count = 0, undelivered_count = 0;
+    archive(seen_broadcasts, contributions, type, kept_count, undelivered_count);
+    kept.resize(kept_count);
+    undelivered.resize(undelivered_count);
+    for (auto& each : kept) archive(each.reference, cereal::binary_data(&each.message, sizeof each.message));
+    for (auto& each : undelivered) archive(cereal::binary_data(&each, sizeof each));
+  }
+};
+
+void make_portable(sched::pe& here, sched::envelope& message) {
+  if (message.kind == sched::payload_kind::objects)
+    sched::handler_table()[message.handler].make_portable(here, message);
+}
+
 void element_deliver(sched::pe& here, sched::envelope& message);
+void element_drop(sched::pe& here, sched::envelope& message);
 void control_deliver(sched::pe& here, sched::envelope& message);
 void acknowledge_deliver(sched::pe& here, sched::envelope& message);
 void death_deliver(sched::pe& here, sched::envelope& message);
@@ -63,7 +93,8 @@ const std::uint32_t acknowledge_handler = sched::register_handler(&acknowledge_d
 
 }  // namespace
 
-const std::uint32_t element_handler = sched::register_handler(&element_deliver, "element migrates");
+const std::uint32_t element_handler =
+    sched::register_handler(&element_deliver, "element migrates", nullptr, &element_drop);
 const std::uint32_t control_handler = sched::register_handler(&control_deliver, "element location control");
 
 construction& current_construction() {
@@ -93,10 +124,20 @@ branch::branch(pe_objects& objects, const collection_facts& facts, std::string n
 }
 
 branch::~branch() {
-  for (element_base* const element : local_) end(*element);
+  for (element_base* const element : local_) end(here_, *element);
   for (element_base* const element : local_)
     if (!dense_.empty()) delete element;
-  for (auto& kept : history_) kept.operations.drop(kept.message);
+  sparse_.clear();  // while all that its elements may ask for is there
+}
+
+void branch::drop_held() {
+  location_.drop_held([this](message_ref held) {
+    auto* const message = reinterpret_cast<sched::envelope*>(held);
+    sched::drop_message(here_, *message);
+    arena::release_on_pe(message);
+  });
+  for (auto& [number, kept] : std::exchange(early_, {})) sched::drop_message(here_, kept.message);
+  for (auto& kept : std::exchange(history_, {})) sched::drop_message(here_, kept.message);
 }
 
 std::string branch::describe(std::uint64_t number) const { return name_ + describe_number(facts_.shape, number); }
@@ -141,11 +182,11 @@ std::unique_ptr<element_base> branch::remove(std::uint64_t number) {
 }
 
 // Coroutines first: they use the members of the element's own class, which end before those of its base.
-void branch::end(element_base& element) {
+void branch::end(sched::pe& here, element_base& element) {
   element.coroutines_.destroy_all();
+  for (sched::envelope& message : std::exchange(element.undelivered_, {})) sched::drop_message(here, message);
   if (!element.has_mailbox()) return;
-  for (auto& kept : element.mailbox().take_messages())
-    sched::handler_table()[kept.message.handler].drop(here_, kept.message);
+  for (auto& kept : element.mailbox().take_messages()) sched::drop_message(here, kept.message);
 }
 
 std::unique_ptr<element_base> branch::construct(std::uint64_t number, const constructor& make) {
@@ -208,7 +249,7 @@ void branch::erase(element_base& element) {
       post_packed(here_, contribution_root_pe(), death_handler, facts_.id, first_missing,
                   pack_arguments<std::tuple<>>(here_, true, false));
     }
-    end(*erased);
+    end(here_, *erased);
     flush_contributions();  // the others may have waited for it
     carry_out(number, actions);
   });
@@ -381,22 +422,12 @@ void branch::depart(std::uint64_t number, int to) {
     archive_output stream;
     {
       cereal::BinaryOutputArchive archive(stream);
-      archive(facts.seen_broadcasts, facts.contributions, leaving->type());
-      const std::uint64_t kept = leaving->has_mailbox() ? leaving->mailbox().kept_messages() : 0;
-      archive(kept);
-      if (kept != 0)
-        for (auto message : leaving->mailbox().take_messages()) {
-          if (message.message.kind == sched::payload_kind::objects)
-            sched::handler_table()[message.message.handler].make_portable(here_, message.message);
-          archive(message.reference, cereal::binary_data(&message.message, sizeof message.message));
-        }
-      const std::uint64_t undelivered = leaving->undelivered_.size();
-      archive(undelivered);
-      for (auto& message : leaving->undelivered_) {
-        if (message.kind == sched::payload_kind::objects)
-          sched::handler_table()[message.handler].make_portable(here_, message);
-        archive(cereal::binary_data(&message, sizeof message));
-      }
+      serialized_element head{seen, leaving->contributions_, leaving->type(), {}, std::move(leaving->undelivered_)};
+      if (leaving->has_mailbox())
+        for (const auto& kept : leaving->mailbox().take_messages()) head.kept.push_back(kept);
+      for (auto& kept : head.kept) make_portable(here_, kept.message);
+      for (auto& message : head.undelivered) make_portable(here_, message);
+      head.save(archive);
       element_type_of(leaving->type()).save(*leaving, archive);
     }
     auto& payload = *new (packed.payload) sched::block_payload{};
@@ -413,8 +444,7 @@ void branch::depart(std::uint64_t number, int to) {
                sched::handler_table()[waiting.handler].make_portable != nullptr;
       },
       [&](sched::envelope& waiting) {
-        if (waiting.kind == sched::payload_kind::objects && !same_process)
-          sched::handler_table()[waiting.handler].make_portable(here_, waiting);
+        if (!same_process) make_portable(here_, waiting);
         here_.send(to, [&](sched::envelope& place) {
           const std::uint32_t hop = place.source;
           place.assign_message(waiting);
@@ -452,28 +482,28 @@ void branch::arrival_acknowledged(std::uint64_t seen) {
 
 // ---- broadcasts
 
-void branch::broadcast_arrived(sched::envelope& message, const broadcast_operations& operations) {
+void branch::broadcast_arrived(sched::envelope& message, broadcast_function run) {
   if (message.element != delivered_) {
-    early_.emplace(message.element, kept_broadcast{message, operations});
+    early_.emplace(message.element, kept_broadcast{message, run});
     return;
   }
-  deliver_broadcast(message, operations);
+  deliver_broadcast(message, run);
   while (!early_.empty() && early_.begin()->first == delivered_) {
     auto next = std::move(early_.extract(early_.begin()).mapped());
-    deliver_broadcast(next.message, next.operations);
+    deliver_broadcast(next.message, next.run);
   }
 }
 
-void branch::deliver_broadcast(sched::envelope& message, const broadcast_operations& operations) {
+void branch::deliver_broadcast(sched::envelope& message, broadcast_function run) {
   for (; !late_deaths_.empty() && late_deaths_.begin()->first <= delivered_; late_deaths_.erase(late_deaths_.begin()))
     deaths_ += late_deaths_.begin()->second;
-  operations.deliver(here_, *this, message, nullptr);
+  run(here_, *this, message, nullptr);
   ++delivered_;
   if (facts_.one_per_pe || here_.job().pes() == 1) {
-    operations.drop(message);
+    sched::drop_message(here_, message);
     return;
   }
-  history_.push_back({message, operations});
+  history_.push_back({message, run});
   publish_floor();
   if (history_.size() >= history_before_pruning && delivered_ % (history_before_pruning / 2) == 0) prune_history();
 }
@@ -492,7 +522,7 @@ void branch::prune_history() {
   for (int pe = 0; pe < here_.job().pes(); ++pe)
     lowest = std::min(lowest, facts_.shared->floor_of(pe).load(std::memory_order_acquire));  // pairs: branch.floor
   while (delivered_ - history_.size() < lowest) {
-    history_.front().operations.drop(history_.front().message);
+    sched::drop_message(here_, history_.front().message);
     history_.pop_front();
   }
 }
@@ -502,7 +532,7 @@ void branch::catch_up(element_base& element, std::uint64_t seen) {
   for (; seen < delivered_; ++seen) {
     if (find(number) == nullptr) return;
     auto& kept = history_[history_.size() - (delivered_ - seen)];
-    kept.operations.deliver(here_, *this, kept.message, &element);
+    kept.run(here_, *this, kept.message, &element);
   }
   element.seen_broadcasts_ = std::max(seen, element.seen_broadcasts_);
 }
@@ -599,25 +629,39 @@ void element_deliver(sched::pe& here, sched::envelope& message) {
                          facts.contributions);
     return;
   }
-  std::uint64_t seen = 0, contributions = 0, kept = 0;
+  serialized_element found_facts;
   {
     archive_input stream(message.block().block, message.block().bytes);
     cereal::BinaryInputArchive archive(stream);
-    std::uint32_t type = 0;
-    archive(seen, contributions, type, kept);
-    std::vector<mailbox::kept> messages(kept);
-    for (auto& each : messages) archive(each.reference, cereal::binary_data(&each.message, sizeof each.message));
+    found_facts.load(archive);
     current_construction() = {&home, message.element, nullptr};
-    std::uint64_t undelivered = 0;
-    archive(undelivered);
-    std::vector<sched::envelope> waiting(undelivered);
-    for (auto& each : waiting) archive(cereal::binary_data(&each, sizeof each));
-    element = element_type_of(type).load(archive);
-    element->take_undelivered(std::move(waiting));
-    for (auto& each : messages) element->mailbox().arrive(each.reference, each.message);
+    element = element_type_of(found_facts.type).load(archive);
+    element->take_undelivered(std::move(found_facts.undelivered));
+    for (auto& each : found_facts.kept) element->mailbox().arrive(each.reference, each.message);
   }
   arena::release_on_pe(message.block().block);
-  home.element_arrived(message.element, static_cast<int>(message.source), std::move(element), seen, contributions);
+  home.element_arrived(message.element, static_cast<int>(message.source), std::move(element),
+                       found_facts.seen_broadcasts, found_facts.contributions);
+}
+
+// The element does not arrive any more. It still belongs to the branch that it left.
+void element_drop(sched::pe& here, sched::envelope& message) {
+  if (message.kind == sched::payload_kind::direct) {
+    unpacked_arguments<std::tuple<travelling_element>> arguments(message);
+    const std::unique_ptr<element_base> element(
+        reinterpret_cast<element_base*>(std::get<0>(arguments.values()).address));
+    branch::end(here, *element);
+    return;
+  }
+  serialized_element facts;
+  {
+    archive_input stream(message.block().block, message.block().bytes);
+    cereal::BinaryInputArchive archive(stream);
+    facts.load(archive);
+  }
+  for (auto& each : facts.kept) sched::drop_message(here, each.message);
+  for (sched::envelope& each : facts.undelivered) sched::drop_message(here, each);
+  arena::release_on_pe(message.block().block);
 }
 
 void control_deliver(sched::pe& here, sched::envelope& message) {

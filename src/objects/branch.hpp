@@ -48,11 +48,8 @@ struct collection_facts {
   collection_shared* shared = nullptr;
 };
 
-/// A broadcast as a branch keeps it: how to run it on one element, and how to let go of its arguments.
-struct broadcast_operations {
-  void (*deliver)(sched::pe&, branch&, sched::envelope&, element_base* only);
-  void (*drop)(sched::envelope&);
-};
+/// Runs a broadcast on one element, or (null) on all local ones that it is for.
+using broadcast_function = void (*)(sched::pe&, branch&, sched::envelope&, element_base* only);
 
 /// Names the collecting end of a reduction; plain data.
 struct root_name {
@@ -78,6 +75,11 @@ class branch {
   ~branch();
   branch(const branch&) = delete;
   branch& operator=(const branch&) = delete;
+
+  /// At the end of the job: lets go of all messages that are kept here, but for those that elements keep.
+  void drop_held();
+  /// Ends the coroutines of an element and lets go of the messages it keeps; before it is destroyed.
+  static void end(sched::pe& here, element_base& element);
 
   const collection_facts& facts() const { return facts_; }
   sched::pe& here() const { return here_; }
@@ -115,7 +117,7 @@ class branch {
                        std::uint64_t seen_broadcasts, std::uint64_t contributions);
 
   // ---- broadcasts: numbered in one order for the whole collection, run in that order on every PE
-  void broadcast_arrived(sched::envelope& message, const broadcast_operations& operations);
+  void broadcast_arrived(sched::envelope& message, broadcast_function run);
   std::uint64_t delivered_broadcasts() const { return delivered_; }
   /// Births minus deaths here so far; summed over all PEs at the moment of one broadcast it is the population then.
   std::int64_t net_births() const { return births_ - deaths_; }
@@ -148,10 +150,9 @@ class branch {
   void run_delivered(sched::envelope& message);
   void depart(std::uint64_t number, int to);
   void finish_insert(std::uint64_t number);
-  void end(element_base& element);
   std::unique_ptr<element_base> construct(std::uint64_t number, const constructor& make);
   void catch_up(element_base& element, std::uint64_t seen);
-  void deliver_broadcast(sched::envelope& message, const broadcast_operations& operations);
+  void deliver_broadcast(sched::envelope& message, broadcast_function run);
   void prune_history();
   void publish_floor();
   void leave_level(std::uint64_t level);
@@ -175,7 +176,7 @@ class branch {
   std::uint64_t delivered_ = 0;
   struct kept_broadcast {
     sched::envelope message;
-    broadcast_operations operations;
+    broadcast_function run;
   };
   std::map<std::uint64_t, kept_broadcast> early_;  // came before its predecessors
   std::deque<kept_broadcast> history_;             // the newest has number delivered_ - 1

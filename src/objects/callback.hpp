@@ -49,7 +49,7 @@ class callback {
         target.template send<Method>(std::move(std::get<0>(arguments.values())));
     }
     static inline const std::uint32_t handler =
-        sched::register_handler(&deliver, "callback to " + objects::method_name<Method>());
+        objects::register_handler_of<std::tuple<T>>(&deliver, "callback to " + objects::method_name<Method>());
   };
   static constexpr std::uint32_t no_handler = ~std::uint32_t{0};
   promise<T> promise_{};

@@ -157,7 +157,7 @@ struct called_method {
     }
   }
   static inline const std::uint32_t handler =
-      sched::register_handler(&deliver, "call of " + method_name<Method>(), &make_tuple_portable<tuple>);
+      register_handler_of<tuple>(&deliver, "call of " + method_name<Method>(), &make_tuple_portable<tuple>);
 };
 
 }  // namespace tri::objects

@@ -51,9 +51,13 @@ class result_state final : public awaited_result {
     if (error_ != nullptr) std::rethrow_exception(error_);
     if constexpr (!std::is_void_v<T>) return std::move(*value_);
   }
+  void abandon() override { abandoned_ = true; }
+  /// The job has ended; the table that knew this result is gone.
+  bool is_abandoned() const { return abandoned_; }
   std::coroutine_handle<> waiter = nullptr;
 
  private:
+  bool abandoned_ = false;
   void resume() {
     if (waiter != nullptr) std::exchange(waiter, nullptr).resume();
   }
@@ -78,7 +82,8 @@ struct result_handler {
       if (!state->is_ready()) state->set(std::move(std::get<0>(arguments.values())));
     }
   }
-  static inline const std::uint32_t handler = sched::register_handler(&deliver, "result " + type_name<T>());
+  static inline const std::uint32_t handler =
+      register_handler_of<std::tuple<stored<T>>>(&deliver, "result " + type_name<T>());
 };
 
 /// Handler that makes a future fail; the argument is the text.
@@ -164,7 +169,7 @@ class [[nodiscard]] future {
  private:
   void drop() {
     if (state_ == nullptr) return;
-    objects::pe_objects::of(*pe_).results.remove(name_);
+    if (!state_->is_abandoned()) objects::pe_objects::of(*pe_).results.remove(name_);
     state_.reset();
   }
   std::unique_ptr<objects::result_state<T>> state_;

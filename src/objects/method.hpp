@@ -96,14 +96,11 @@ struct entry_method {
   static void deliver(sched::pe& here, sched::envelope& message);
   static void run(sched::pe& here, element_base& self, sched::envelope& message);
   static void make_portable(sched::pe& here, sched::envelope& message);
-  static void drop(sched::pe&, sched::envelope& message) {
-    unpacked_arguments<typename facts::arguments> last(message);
-  }
   static std::uint64_t peek_reference(const sched::envelope& message);
 
   static std::uint32_t number() {
     static const std::uint32_t registered =
-        sched::register_handler(&deliver, method_name<Method>(), &make_portable, &drop);
+        register_handler_of<typename facts::arguments>(&deliver, method_name<Method>(), &make_portable);
     return registered;
   }
   static inline const std::uint32_t handler = number();

@@ -54,10 +54,23 @@ node_object& node_object_here(std::uint32_t group) {
   return *found->second;
 }
 
+// Outside of the lock, for destructors may ask for a member.
 void drop_node_objects() {
-  std::lock_guard guard(here_known().lock);
-  here_known().members.clear();
-  here_known().early.clear();
+  decltype(node_objects::members) members;
+  {
+    std::lock_guard guard(here_known().lock);
+    members.swap(here_known().members);
+  }
+}
+
+void drop_early_node_messages(sched::pe& here) {
+  decltype(node_objects::early) early;
+  {
+    std::lock_guard guard(here_known().lock);
+    early.swap(here_known().early);
+  }
+  for (auto& [group, messages] : early)
+    for (sched::envelope& message : messages) sched::drop_message(here, message);
 }
 
 void report_escaped_node(sched::pe& here, const std::string& type, const std::string& method,

@@ -24,6 +24,8 @@ node_object* find_node_object(sched::pe& here, sched::envelope& message);
 /// Without a message. Throws std::logic_error when there is none.
 node_object& node_object_here(std::uint32_t group);
 void drop_node_objects();
+/// At the end of the job: lets go of messages whose member was never created.
+void drop_early_node_messages(sched::pe& here);
 [[noreturn]] void report_escaped_node(sched::pe& here, const std::string& type, const std::string& method,
                                       std::exception_ptr error);
 
@@ -45,7 +47,7 @@ struct node_creation {
         std::apply([](auto&... argument) { return std::make_unique<T>(std::move(argument)...); }, arguments.values()));
   }
   static inline const std::uint32_t handler =
-      sched::register_handler(&deliver, "creation of node group " + type_name<T>());
+      register_handler_of<tuple>(&deliver, "creation of node group " + type_name<T>());
 };
 
 /// Runs a method and answers with its value, if asked to. `Reply` is a callable taking the value (or nothing).
@@ -93,9 +95,10 @@ struct node_method {
                  ", method " + method_name<Method>() + ": " + error.what());
     }
   }
-  static inline const std::uint32_t handler = sched::register_handler(&deliver, "node " + method_name<Method>());
+  static inline const std::uint32_t handler =
+      register_handler_of<plain_tuple>(&deliver, "node " + method_name<Method>());
   static inline const std::uint32_t call_handler =
-      sched::register_handler(&deliver_call, "node call of " + method_name<Method>());
+      register_handler_of<call_tuple>(&deliver_call, "node call of " + method_name<Method>());
 };
 
 /// A method of every member, its value sent as a part of a reduction.
@@ -124,8 +127,8 @@ struct node_reduction {
       report_escaped_node(here, type_name<typename facts::object>(), method_name<Method>(), std::current_exception());
     }
   }
-  static inline const std::uint32_t handler =
-      sched::register_handler(&deliver, "node reduction of " + method_name<Method>() + " by " + type_name<Reducer>());
+  static inline const std::uint32_t handler = register_handler_of<tuple>(
+      &deliver, "node reduction of " + method_name<Method>() + " by " + type_name<Reducer>());
 };
 
 }  // namespace objects

@@ -31,7 +31,7 @@ std::string text_of(std::exception_ptr error) {
 
 }  // namespace
 
-const std::uint32_t error_handler = sched::register_handler(&error_deliver, "error result");
+const std::uint32_t error_handler = register_handler_of<std::tuple<std::string>>(&error_deliver, "error result");
 
 std::string describe_escaped(sched::pe& here, element_base& object, const std::string& method,
                              std::exception_ptr error) {
@@ -55,9 +55,18 @@ pe_objects::pe_objects(sched::pe& owner) : here(owner) {
   singles.shared = collection_shared::make(owner.job().pes());
   add_branch(std::make_unique<branch>(*this, singles, "single object"));
 }
-pe_objects::~pe_objects() {
-  branches_.clear();  // first: coroutines of elements hold futures, which leave the table
-  results.for_each([](awaited_result& result) { result.abandon(); });
+void pe_objects::drop_held() {
+  for (auto& made : branches_)
+    if (made != nullptr) made->drop_held();
+  while (!uncreated_.empty()) {
+    auto held = uncreated_.extract(uncreated_.begin());
+    for (sched::envelope& message : held.mapped()) sched::drop_message(here, message);
+  }
+}
+
+void pe_objects::end() {
+  for (auto& made : branches_) made.reset();  // first: coroutines of elements hold futures, which leave the table
+  std::exchange(results, {}).for_each([](awaited_result& result) { result.abandon(); });
 }
 
 void pe_objects::add_branch(std::unique_ptr<branch> made) {

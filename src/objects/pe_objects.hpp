@@ -19,7 +19,6 @@ class branch;
 class pe_objects {
  public:
   explicit pe_objects(sched::pe& here);
-  ~pe_objects();
   pe_objects(const pe_objects&) = delete;
   pe_objects& operator=(const pe_objects&) = delete;
 
@@ -32,6 +31,10 @@ class pe_objects {
   void add_branch(std::unique_ptr<branch> made);
   /// Keeps a message until its collection is created here; takes over the payload.
   void hold_for_creation(const sched::envelope& message);
+  /// At the end of the job: lets go of all messages that are kept here, but for those that elements keep.
+  void drop_held();
+  /// At the end of the job: destroys all objects of this PE. Destructors that send do so in vain.
+  void end();
   /// Runs what was held for a collection that exists now.
   void release_held(std::uint32_t collection);
 

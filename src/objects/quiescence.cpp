@@ -22,7 +22,8 @@ void request_deliver(sched::pe& here, sched::envelope& message) {
   // seq_cst: a PE that falls asleep either sees this or is counted as idle by our next sweep. pairs: idle.listener
   here.job().own_host().idle_listener.store(1, std::memory_order_seq_cst);
 }
-const std::uint32_t request_handler = sched::register_handler(&request_deliver, "quiescence request");
+const std::uint32_t request_handler =
+    register_handler_of<std::tuple<promise<void>>>(&request_deliver, "quiescence request");
 
 }  // namespace
 

@@ -110,7 +110,7 @@ struct part_handler {
     if (root != nullptr) root->add(header, header.count == 0 ? std::nullopt : std::optional<partial>(std::move(value)));
   }
   static inline const std::uint32_t handler =
-      sched::register_handler(&deliver, "reduction part " + type_name<Reducer>() + " of " + type_name<T>());
+      register_handler_of<tuple>(&deliver, "reduction part " + type_name<Reducer>() + " of " + type_name<T>());
 
   static void send(sched::pe& here, const root_name& root, std::uint32_t count, std::int32_t net_births,
                    partial&& value) {
@@ -145,11 +145,6 @@ Tuple& shared_arguments(sched::envelope& message) {
   return *static_cast<Tuple*>(message.block().block);
 }
 
-template <class Tuple>
-void drop_arguments(sched::envelope& message) {
-  unpacked_arguments<Tuple> last(message);
-}
-
 /// Calls `each(element)` for the elements a broadcast is for: one that catches up, or all local ones that have not had
 /// it.
 template <class Each>
@@ -173,7 +168,7 @@ struct broadcast_handler {
       return;
     }
     method_scope scope(objects);
-    home->broadcast_arrived(message, {&Self::run, &drop_arguments<typename Self::tuple>});
+    home->broadcast_arrived(message, &Self::run);
   }
 };
 
@@ -214,7 +209,7 @@ struct broadcast_method : broadcast_handler<broadcast_method<Method>> {
     });
   }
   static inline const std::uint32_t handler =
-      sched::register_handler(&broadcast_method::deliver, "broadcast of " + method_name<Method>());
+      register_handler_of<tuple>(&broadcast_method::deliver, "broadcast of " + method_name<Method>());
 };
 
 /// A broadcast whose results are reduced.
@@ -267,7 +262,7 @@ struct reducing_broadcast : broadcast_handler<reducing_broadcast<Method, Reducer
     part::send(here, root, count, is_base ? static_cast<std::int32_t>(home.net_births()) : part_header::not_a_base,
                combined.has_value() ? std::move(*combined) : typename part::partial{});
   }
-  static inline const std::uint32_t handler = sched::register_handler(
+  static inline const std::uint32_t handler = register_handler_of<tuple>(
       &reducing_broadcast::deliver, "reducing broadcast of " + method_name<Method>() + " by " + type_name<Reducer>());
 };
 
@@ -343,7 +338,7 @@ struct contribution_root_handler {
       home->forget_contribution_root(message.element);
   }
   static inline const std::uint32_t handler =
-      sched::register_handler(&deliver, "contribution " + type_name<Reducer>() + " of " + type_name<T>());
+      register_handler_of<tuple>(&deliver, "contribution " + type_name<Reducer>() + " of " + type_name<T>());
 };
 
 template <class Reducer, class T>

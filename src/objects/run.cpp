@@ -18,7 +18,8 @@ void describe_deliver(sched::pe& here, sched::envelope& message) {
   unpacked_arguments<std::tuple<promise<std::string>>> arguments(message);
   std::get<0>(arguments.values()).set(pe_objects::of(here).describe_waiting());
 }
-const std::uint32_t describe_handler = sched::register_handler(&describe_deliver, "stall report");
+const std::uint32_t describe_handler =
+    register_handler_of<std::tuple<promise<std::string>>>(&describe_deliver, "stall report");
 
 // Asks every PE of the job what it waits for. A PE that does not answer within a second is reported as such.
 std::string describe_waiting_everywhere() {
@@ -62,9 +63,14 @@ int run_program(int argc, char** argv, const std::function<int(int, char**)>& ma
                          install_quiescence_service(here);
                        },
                    .main_program = [&] { return main_program(argc, argv); },
+                   .drop_held =
+                       [&](sched::pe& here) {
+                         of(here)->drop_held();
+                         if (here.local_number() == 0) drop_early_node_messages(here);
+                       },
                    .finish =
                        [&](sched::pe& here) {
-                         of(here).reset();
+                         of(here)->end();
                          destroy_pe_locals();
                          if (here.local_number() == 0) {
                            drop_node_objects();

@@ -52,8 +52,8 @@ struct reduced_member {
       report_escaped(here, *self, method_name<Method>(), std::current_exception());
     }
   }
-  static inline const std::uint32_t handler =
-      sched::register_handler(&deliver, "section reduction of " + method_name<Method>(), &make_tuple_portable<tuple>);
+  static inline const std::uint32_t handler = register_handler_of<tuple>(
+      &deliver, "section reduction of " + method_name<Method>(), &make_tuple_portable<tuple>);
 };
 
 /// Sends the members of a list that are not here one by one, as messages of `handler` with a copy of the arguments.
@@ -100,7 +100,7 @@ struct multicast_method {
     }
   }
   static inline const std::uint32_t handler =
-      sched::register_handler(&deliver, "multicast of " + method_name<Method>());
+      register_handler_of<tuple>(&deliver, "multicast of " + method_name<Method>());
 };
 
 template <auto Method, class Reducer>
@@ -146,7 +146,7 @@ struct reducing_multicast {
     if (count > 0)
       part::send(here, std::get<1>(arguments.values()), count, part_header::not_a_base, std::move(*combined));
   }
-  static inline const std::uint32_t handler = sched::register_handler(
+  static inline const std::uint32_t handler = register_handler_of<tuple>(
       &deliver, "reducing multicast of " + method_name<Method>() + " by " + type_name<Reducer>());
 };
 

@@ -7,8 +7,12 @@ namespace tri::objects {
 namespace {
 
 std::uint32_t pe_local_count = 0;
-std::vector<std::function<void(sched::envelope&)>>& stores() {
-  static std::vector<std::function<void(sched::envelope&)>> registered;
+struct read_only_variable {
+  std::function<void(sched::envelope&)> store;
+  sched::handler_function drop;
+};
+std::vector<read_only_variable>& variables() {
+  static std::vector<read_only_variable> registered;
   return registered;
 }
 
@@ -22,14 +26,16 @@ void root_deliver(sched::pe&, sched::envelope& message) {
   unpacked_arguments<std::tuple<root_name>> arguments(message);
   pending_roots[message.source] = std::get<0>(arguments.values());
 }
-const std::uint32_t root_handler = sched::register_handler(&root_deliver, "read-only value announced");
+const std::uint32_t root_handler =
+    register_handler_of<std::tuple<root_name>>(&root_deliver, "read-only value announced");
 
 void value_deliver(sched::pe& here, sched::envelope& message) {
   const root_name root = pending_roots.extract(message.source).mapped();
-  stores()[message.element](message);
+  variables()[message.element].store(message);
   acknowledgement::send(here, root, 1, part_header::not_a_base, 1);
 }
-const std::uint32_t value_handler = sched::register_handler(&value_deliver, "read-only value");
+void value_drop(sched::pe& here, sched::envelope& message) { variables()[message.element].drop(here, message); }
+const std::uint32_t value_handler = sched::register_handler(&value_deliver, "read-only value", nullptr, &value_drop);
 
 }  // namespace
 
@@ -52,15 +58,15 @@ void destroy_pe_locals() {
   pe_local_slots = nullptr;
 }
 
-std::uint32_t register_read_only(std::function<void(sched::envelope&)> store) {
-  stores().push_back(std::move(store));
-  return static_cast<std::uint32_t>(stores().size() - 1);
+std::uint32_t register_read_only(std::function<void(sched::envelope&)> store, sched::handler_function drop) {
+  variables().push_back({std::move(store), drop});
+  return static_cast<std::uint32_t>(variables().size() - 1);
 }
 
 void reset_read_only() {
-  for (const auto& store : stores()) {
+  for (const auto& each : variables()) {
     sched::envelope nothing{};
-    store(nothing);
+    each.store(nothing);
   }
 }
 

@@ -1,5 +1,8 @@
 #include "sched/handler_table.hpp"
 
+#include "arena/arena.hpp"
+#include "sched/envelope.hpp"
+
 namespace tri::sched {
 namespace {
 std::vector<handler_row>& rows() {
@@ -15,6 +18,13 @@ std::uint32_t register_handler(handler_function run, std::string name, handler_f
 }
 
 const std::vector<handler_row>& handler_table() { return rows(); }
+
+void drop_message(pe& here, envelope& message) {
+  if (const handler_function drop = rows()[message.handler].drop)
+    drop(here, message);
+  else if (message.kind != payload_kind::direct)
+    arena::release_on_pe(message.block().block);
+}
 
 std::vector<handler_function> handler_functions() {
   std::vector<handler_function> functions;

@@ -20,7 +20,8 @@ struct handler_row {
   /// Turns arguments that are C++ objects of this process into an archive, for a message that must be sent on to
   /// another process; null for handlers whose messages never have such arguments.
   handler_function make_portable = nullptr;
-  /// Destroys the arguments of a message that will never run; null where such messages are not kept.
+  /// Destroys the arguments of a message that will never run and releases their block; null where nothing has to be
+  /// destroyed: then the block, if there is one, is only released.
   handler_function drop = nullptr;
 };
 
@@ -28,6 +29,8 @@ struct handler_row {
 std::uint32_t register_handler(handler_function run, std::string name, handler_function make_portable = nullptr,
                                handler_function drop = nullptr);
 const std::vector<handler_row>& handler_table();
+/// Lets go of a message that will never run. The envelope stays the caller's.
+void drop_message(pe& here, envelope& message);
 /// The functions alone, indexed by number, for the PEs' loops.
 std::vector<handler_function> handler_functions();
 /// A hash of all names in order: equal in all processes of a job, or they are different programs.

@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include "arena/arena.hpp"
 #include "host/clock.hpp"
@@ -24,7 +25,10 @@ std::vector<handler_function>& functions() {
 
 }  // namespace
 
-const std::uint32_t taken_handler = register_handler([](pe&, envelope&) {}, "sched.taken");
+namespace {
+void nothing_left(pe&, envelope&) {}
+}  // namespace
+const std::uint32_t taken_handler = register_handler(&nothing_left, "sched.taken", nullptr, &nothing_left);
 
 void detail::not_on_a_pe() {
   throw std::logic_error(
@@ -103,6 +107,34 @@ void pe::send_later(std::int64_t delay_ns, const envelope& message) {
 void pe::run_block(envelope* message) {
   run(*message);
   arena::release_on_pe(message);
+}
+
+void pe::drop_block(envelope* message) {
+  drop_message(*this, *message);
+  arena::release_on_pe(message);
+}
+
+// Destructors of arguments may send, and most send to where they are: again until a whole round finds nothing.
+void pe::drop_messages() {
+  for (bool dropped = true; std::exchange(dropped, false);) {
+    for (envelope* message = inbox_.take_urgent(); message != nullptr; dropped = true)
+      drop_block(std::exchange(message, message->next()));
+    for (; envelope* const message = inbox_.front(); inbox_.pop(), dropped = true) {
+      arena::taken_over();
+      drop_message(*this, *message);
+    }
+    for (; envelope* const message = local_.front(); local_.pop(), dropped = true) drop_message(*this, *message);
+    for (; !ordered_.empty(); dropped = true) drop_block(ordered_.pop());
+    for (; !timers_.empty(); dropped = true) {
+      envelope* const message = timers_.top().message;
+      timers_.pop();
+      drop_block(message);
+    }
+    for (envelope message; own_process_.nodes->pop(message); dropped = true) {
+      arena::taken_over();
+      drop_message(*this, message);
+    }
+  }
 }
 
 // Immediate messages run now; those with a priority are put in order.

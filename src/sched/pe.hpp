@@ -59,7 +59,8 @@ class pe {
     }
     inbox_shared& inbox = inbox_of(destination);
     const inbox_place place = claim(inbox, host_number_);
-    if (place.ring == nullptr) [[unlikely]] counters().overflowed.add();
+    if (place.ring == nullptr) [[unlikely]]
+      counters().overflowed.add();
     place.message->source = static_cast<std::uint32_t>(number_);
     fill(*place.message);
     counters().sent.add();
@@ -91,6 +92,8 @@ class pe {
   void run_until(const std::function<bool()>& done, bool waiting_on_result = false);
   /// One turn: true if anything was done.
   bool turn();
+  /// After the last turn: lets go of every message that still waits here, in whatever queue, and of those of the node.
+  void drop_messages();
   /// True while a handler runs, i.e. when waiting by running other messages is not allowed.
   bool in_handler() const { return handler_depth_ > 0; }
   /// This PE's access to the host's board of open work.
@@ -131,6 +134,7 @@ class pe {
     counters().processed.add();
   }
   void run_block(envelope* message);
+  void drop_block(envelope* message);
   void sort_urgent();
   bool run_ordered(bool only_first);
   bool run_arrivals();

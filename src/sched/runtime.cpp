@@ -170,9 +170,27 @@ void runtime::run_pe(pe& which, const program& steps) {
     }
   }
   which.run_until([this] { return stopping(); });
-  phase_->arrive_and_wait();  // nobody tears down while another still runs
-  steps.finish(which);
+  wait_for_job(which);  // nobody sends to us any more
+  drop_messages(which, steps);
+  phase_->arrive_and_wait();  // what was on its way to us may have belonged to another PE of the process
+  if (steps.finish) steps.finish(which);
+  wait_for_job(which);
+  drop_messages(which, steps);  // what destructors sent
   detail::this_pe = nullptr;
+}
+
+/// All PEs of the job meet.
+void runtime::wait_for_job(const pe& which) {
+  phase_->arrive_and_wait();
+  if (which.local_number() == 0) job_.barrier();
+  phase_->arrive_and_wait();
+}
+
+void runtime::drop_messages(pe& which, const program& steps) {
+  which.drop_messages();
+  if (!steps.drop_held) return;
+  steps.drop_held(which);
+  which.drop_messages();  // what their destructors sent
 }
 
 int runtime::run(const program& steps) {

@@ -31,10 +31,13 @@ class runtime {
   runtime& operator=(const runtime&) = delete;
 
   /// What to run: `prepare` first on every PE, `main_program` on PE 0 of the job only (when it ends the job stops, with
-  /// the status it returned), `finish` last on every PE.
+  /// the status it returned). At the end, on every PE: `drop_held` lets go of the messages that an upper layer keeps
+  /// back, `finish` of everything else it has. What destructors send meanwhile is dropped too, so `drop_held` is called
+  /// once more after `finish`. Either may be empty.
   struct program {
     std::function<void(pe&)> prepare;
     std::function<int()> main_program;
+    std::function<void(pe&)> drop_held;
     std::function<void(pe&)> finish;
   };
   /// Starts the PEs of this process; local PE 0 is the calling thread. Returns the exit status, the same in every
@@ -87,6 +90,8 @@ class runtime {
   bool only_held_left() const;
   board::board_shape shape_of_host() const;
   void run_pe(pe& which, const program& steps);
+  void wait_for_job(const pe& which);
+  void drop_messages(pe& which, const program& steps);
   void print_counters() const;
   void print_footprint() const;
 

@@ -94,7 +94,6 @@ TEST(runs, a_deleted_element_takes_what_it_kept_along) {
             0);
 }
 
-// Comes last: what such messages own outside of the shared memory is not released.
 TEST(runs, messages_under_way_are_dropped_at_the_end) {
   for (int round = 0; round < 5; ++round)
     EXPECT_EQ(run_on_pes(2,
@@ -106,6 +105,17 @@ TEST(runs, messages_under_way_are_dropped_at_the_end) {
                            send_after<&part::keep>(std::chrono::seconds(100), parts(1), std::string("late"), counted());
                          }),
               0);
+  EXPECT_EQ(alive.load(), 0);
+}
+
+// A future that the program keeps until its run has ended.
+TEST(runs, a_future_may_outlive_its_run) {
+  std::optional<future<counted>> kept;
+  EXPECT_EQ(run_on_pes(1, [&] { kept.emplace(); }), 0);
+  kept.reset();
+  EXPECT_EQ(run_on_pes(1, [&] { kept.emplace().get_promise().set(counted()); }), 0);
+  kept.reset();
+  EXPECT_EQ(alive.load(), 0);
 }
 
 }  // namespace

@@ -56,7 +56,8 @@ int run(
     here.job().own_host().idle_listener = 1;
     here.add_idle_hook([&here] { return wants_quiet && here.job().all_processed(); });
   };
-  return job.run({.prepare = prepare, .main_program = [&] { return main_program(this_pe()); }, .finish = finish});
+  return job.run(
+      {.prepare = prepare, .main_program = [&] { return main_program(this_pe()); }, .drop_held = {}, .finish = finish});
 }
 
 void wait(pe& here) {
@@ -355,6 +356,57 @@ TEST(stopping, wakes_pes_that_sleep) {
     });
     EXPECT_EQ(status, 9);
   }
+}
+
+// Messages that go on for ever, in every queue there is. Each carries a block; none may be lost when the job stops.
+std::atomic<std::uint64_t> dropped{0}, hops{0};
+
+enum wandering_kind : std::uint32_t { usual, urgent, later, for_node, kinds };
+
+void wander(pe& here, envelope& message) {
+  if (++hops == scaled(20'000)) here.job().request_stop(0);
+  if (message.collection == for_node) {
+    here.send_to_node(0, message);
+    return;
+  }
+  here.send_copy(static_cast<int>(++message.element % static_cast<unsigned>(here.job().pes())), message);
+}
+void drop_wanderer(pe&, envelope& message) {
+  arena::release_on_pe(message.block().block);
+  ++dropped;
+}
+const std::uint32_t wander_handler = register_handler(&wander, "test.wander", nullptr, &drop_wanderer);
+
+envelope wanderer(std::uint32_t kind) {
+  envelope made = message_for(wander_handler, 0, kind);
+  made.kind = payload_kind::block;
+  made.block() = {.block = arena::allocate_on_pe(200), .bytes = 200, .urgency = priority(5)};
+  if (kind == later) made.flags = envelope::has_priority;
+  if (kind == urgent) made.flags = envelope::is_immediate;
+  return made;
+}
+
+TEST(stopping, drops_every_message_that_waits) {
+  for (const char* queue : {"mpsc", "locked", "spsc"})
+    for (const int pes : {1, 2, 4}) {
+      hops = dropped = 0;
+      std::uint64_t sent = 0;
+      run(values_for(pes, {{"queue", queue}, {"inbox_cells", "16"}, {"node_queue_cells", "16"}}), [&](pe& here) {
+        for (int i = 0; i < 50; ++i)  // more than the rings hold
+          for (std::uint32_t kind = 0; kind < kinds; ++kind) {
+            if (kind == urgent && pes == 1) continue;  // they would leave no turn to any other
+            ++sent;
+            if (kind == for_node)
+              here.send_to_node(0, wanderer(kind));
+            else
+              here.send_copy(i % pes, wanderer(kind));
+          }
+        for (int i = 0; i < 10; ++i, ++sent) here.send_later(std::int64_t{1'000'000'000'000} + i, wanderer(usual));
+        wait(here);
+        return 0;
+      });
+      EXPECT_EQ(dropped, sent) << queue << ", " << pes << " PEs";
+    }
 }
 
 // A PE that sleeps is woken by a message for its node, and a busy one does not keep it (M58).

@@ -44,6 +44,11 @@ class element_route {
   // No different from the route that a PE without an entry assumes, so the entry can be dropped.
   bool equals(const element_route& initial) const;
   std::size_t held_messages() const;
+  template <class Visit>
+  void visit_held(Visit&& visit) const {
+    for (const auto& item : held_)
+      if (item.is_message) visit(item.message);
+  }
   std::string describe() const;
 
   // Hands every word of the state to `put`; two routes behave alike if and only if they put the same words.

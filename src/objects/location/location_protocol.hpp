@@ -74,6 +74,12 @@ class location_protocol {
     return accepted;
   }
 
+  // At the end: hands every message that is held to `drop`. Nothing else is asked of this object afterwards.
+  template <class Drop>
+  void drop_held(Drop&& drop) {
+    for (auto& [key, route] : std::exchange(routes_, {})) route.visit_held(drop);
+  }
+
   // ---- for reports and tests
   std::size_t entries() const { return routes_.size(); }
   std::size_t held_messages() const {
