@@ -108,10 +108,10 @@ std::uint32_t board_pe::run_own(task_handle handle) {
 std::uint32_t board_pe::run_rest(task_handle handle) {
   task_slot& slot = slot_of(handle);
   claim_search search(slot.place_of(pe_), *order_);
-  const std::uint32_t chunks = run_everywhere(opened(slot, handle.slot), search, pe_, [] { return true; }).chunks;
-  slot.finished_by_poster += chunks;
-  words_of(slot.process).clear(handle.slot);  // nothing is left to find
-  return chunks;
+  const portion rest = run_everywhere(opened(slot, handle.slot), search, pe_, [] { return true; });
+  slot.finished_by_poster += rest.chunks;
+  if (rest.exhausted) words_of(slot.process).clear(handle.slot);
+  return rest.chunks;
 }
 
 bool board_pe::finished(task_handle handle) const {

@@ -51,7 +51,8 @@ class board_pe {
   // All chunks have run and their effects are visible to the caller.
   bool finished(task_handle handle) const;
 
-  // Runs what is left: the own range, then the back of the others'. Afterwards every chunk is at least claimed.
+  // Runs what is left: the own range, the pool, then the back of the others'. Afterwards every chunk is claimed, or its
+  // owner's alone.
   std::uint32_t run_rest(task_handle handle);
 
   // Completes the task: run_rest, then `wait()` until the others have finished their last chunks. Gives the slot back.

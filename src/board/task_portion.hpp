@@ -125,8 +125,19 @@ inline void run_chunks(const open_task& task, const task_view& view, chunk_span 
 
 struct portion {
   std::uint32_t chunks = 0;  // that were run
-  bool exhausted = false;    // nothing was left to claim, and ranges never grow
+  bool exhausted = false;    // nobody needs to find this task any more: nothing is left, and ranges never grow
 };
+
+// Somebody is sure to come for chunks that nobody else may take, and must be able to find them.
+inline bool awaits_owners(const claim_lines& task) {
+  if (!task.rule.owners_come) return false;
+  for (std::uint32_t index = 0; index < task.rule.participants; ++index) {
+    const claim_line& line = task.of(task.rule.first_participant + index);
+    const chunk_span open = unpack_claim(line.claim.load(std::memory_order_relaxed));  // relaxed: it only shrinks
+    if (!open.empty() && open.first == line.begin) return true;
+  }
+  return false;
+}
 
 // The own range only. `again()` is asked after every claim; false ends the portion early.
 template <class Again>
@@ -149,7 +160,7 @@ portion run_everywhere(const open_task& task, claim_search& search, std::uint32_
   const task_view view = task.slot.view();
   for (;;) {
     const chunk_span claimed = search.next(task.claims);
-    if (claimed.empty()) return {done.chunks, true};
+    if (claimed.empty()) return {done.chunks, !awaits_owners(task.claims)};
     run_chunks(task, view, claimed, pe);
     done.chunks += claimed.count();
     if (!again() && search.may_leave(task.claims)) return done;

@@ -198,6 +198,23 @@ TEST_F(divisible_task_test, the_last_chunks_are_left_to_an_owner_who_came) {
   host.pes[0].finish(again);
 }
 
+TEST_F(divisible_task_test, owners_who_are_sure_to_come_find_what_is_kept_for_them) {
+  const std::vector<participant_range> ranges{{0, 8, 8, 8}, {8, 16, 4, 6}};
+  task_spec task = spec(16, 2, 0.0);
+  task.ranges = ranges;
+  task.owners_come = true;
+  const task_handle posted = host.pes[0].post(task).handle;
+  EXPECT_EQ(host.pes[0].run_own(posted), 8u);
+  EXPECT_EQ(host.pes[0].run_rest(posted), 2u) << "what PE 1 does not keep";
+  EXPECT_EQ(host.pes[2].help(), 0u);
+  EXPECT_TRUE(host.pes[1].has_work()) << "PE 1 must find its own";
+  EXPECT_FALSE(host.pes[0].finished(posted));
+  EXPECT_EQ(host.pes[1].help(), 6u);
+  host.pes[0].finish(posted);
+  EXPECT_FALSE(host.pes[1].has_work());
+  EXPECT_THAT(seen.runs, Each(1));
+}
+
 // Six participants, nothing to steal but what is placed: participant 2 goes outward, the fuller of each pair first.
 TEST(steal_order, neighbours_outward_and_the_fuller_one_first) {
   operation_table operations;
