@@ -325,6 +325,7 @@ board::task_spec task_of(const loop_layout& layout) {
   task.participants = static_cast<std::uint32_t>(layout.ranges.size());
   task.owner = layout.owner;
   task.thief = layout.thief;
+  task.least = layout.least;
   task.order = layout.steal;
   task.ranges = layout.ranges;
   task.pool = layout.pool;

@@ -1,0 +1,32 @@
+// Numbers of the machine that the model needs, from repeated trials: single differences of times can be far off, even
+// negative. How a trial is run is the caller's business.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace tri::loops {
+
+inline constexpr std::uint32_t fewest_trials = 9;
+
+struct calibrated_value {
+  double value = 0.0;  ///< the median of the trials, at least the floor
+  double least = 0.0;  ///< of the trials, as they were
+  double largest = 0.0;
+  std::uint32_t trials = 0;
+};
+
+/// Throws std::invalid_argument when there are fewer than 9 trials or the floor is not above 0.
+calibrated_value calibrate(const std::function<double()>& trial, std::uint32_t trials, double floor);
+
+/// Time of a claim, from a dynamic and a static execution of the same loop: what the dynamic one took more, over all
+/// participants, by its claims. May come out negative; calibrate() deals with that.
+double claim_time_of(double dynamic_time, double static_time, std::uint32_t participants, std::uint64_t claims);
+
+/// Weights of cores, before the first execution: `quantum(core)` runs the same work on that core and returns how long
+/// it took. The least of `trials` counts, since disturbances only add. Throws std::invalid_argument for 0 trials.
+std::vector<double> probe_weights(std::uint32_t cores, std::uint32_t trials,
+                                  const std::function<double(std::uint32_t core)>& quantum);
+
+}  // namespace tri::loops
