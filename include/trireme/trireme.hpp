@@ -1,4 +1,5 @@
 // Everything of Trireme.
 #pragma once
 
+#include "trireme/loops.hpp"
 #include "trireme/objects.hpp"

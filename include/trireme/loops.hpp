@@ -1,0 +1,462 @@
+// Parallel loops. They work in any program, without set-up: in a plain main the cores of the process share them; inside
+// an entry method the idle PEs of the process join, and busy ones are never waited for.
+//
+//   tri::parallel_for(n, [&](int i) { c[i] = a[i] + b[i]; });
+//   const double sum = tri::parallel_reduce(n, 0.0, [&](int i) { return a[i] * b[i]; }, std::plus<>());
+//
+// The default schedule, `automatic`, needs no tuning: it keeps the memory of each loop of the program, starts with
+// contiguous blocks whose ends may be stolen, and moves their borders until nobody steals any more. Others are chosen
+// by name: parallel_for(n, body, "dynamic,16"); docs/loops.md has them all.
+//
+// A body may throw: the first exception reaches the caller when no iteration runs any more; iterations that had not
+// begun are left out. Loops may be nested, and several threads may run loops at the same time.
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <optional>
+#include <stdexcept>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "loops/loop_record.hpp"
+#include "loops/schedule.hpp"
+
+namespace tri {
+
+/// The indices first, first + step, ... before last; with a negative step, down to above last. Any integer type; the
+/// number of indices must fit into 64 bits. A range that never begins is empty.
+template <std::integral Index>
+struct loop_range {
+  using index_type = Index;
+  Index first{};
+  Index last{};
+  std::int64_t step = 1;
+
+  std::uint64_t count() const {
+    const auto span = [](Index low, Index high, std::uint64_t by) {
+      return (static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low) - 1) / by + 1;
+    };
+    if (step > 0) return first < last ? span(first, last, static_cast<std::uint64_t>(step)) : 0;
+    return last < first ? span(last, first, -static_cast<std::uint64_t>(step)) : 0;
+  }
+  /// Index number `place` of the range.
+  Index at(std::uint64_t place) const {
+    return static_cast<Index>(static_cast<std::uint64_t>(first) + place * static_cast<std::uint64_t>(step));
+  }
+};
+
+/// Indices 0 to count - 1; first to last - 1; with a step (not 0: std::invalid_argument).
+template <std::integral Index>
+loop_range<Index> range(Index count) {
+  return {Index{0}, count, 1};
+}
+template <std::integral Index>
+loop_range<Index> range(Index first, std::type_identity_t<Index> last, std::int64_t step = 1) {
+  if (step == 0) throw std::invalid_argument("loop range: the step is 0; it must be positive or negative");
+  return {first, last, step};
+}
+
+/// A part of a loop that one participant runs from its beginning to its end: what a body by chunks is called with.
+template <std::integral Index>
+class loop_chunk {
+ public:
+  class iterator {
+   public:
+    using value_type = Index;
+    using difference_type = std::int64_t;
+    iterator() = default;
+    iterator(const loop_range<Index>* whole, std::uint64_t place) : whole_(whole), place_(place) {}
+    Index operator*() const { return whole_->at(place_); }
+    iterator& operator++() {
+      ++place_;
+      return *this;
+    }
+    iterator operator++(int) {
+      iterator before = *this;
+      ++place_;
+      return before;
+    }
+    friend bool operator==(const iterator& a, const iterator& b) { return a.place_ == b.place_; }
+
+   private:
+    const loop_range<Index>* whole_ = nullptr;
+    std::uint64_t place_ = 0;
+  };
+
+  loop_chunk(const loop_range<Index>& whole, std::uint64_t first, std::uint64_t last, int participant)
+      : whole_(&whole), first_(first), last_(last), participant_(participant) {}
+
+  iterator begin() const { return {whole_, first_}; }
+  iterator end() const { return {whole_, last_}; }
+  std::uint64_t size() const { return last_ - first_; }
+  Index front() const { return whole_->at(first_); }
+  /// One step beyond the last index of the chunk; with a step of 1, `for (i = front(); i < stop(); ++i)`.
+  Index stop() const { return whole_->at(last_); }
+  std::int64_t step() const { return whole_->step; }
+  /// Which participant runs it: 0 to loop_participants() - 1, each at most once at a time in a loop.
+  int participant() const { return participant_; }
+
+ private:
+  const loop_range<Index>* whole_;
+  std::uint64_t first_;
+  std::uint64_t last_;
+  int participant_;
+};
+
+/// A box of 1 to 3 dimensions cut into tiles. The last dimension runs fastest, of the tiles and inside a tile.
+template <std::integral Index, std::size_t Dimensions>
+struct tiled_range {
+  static_assert(Dimensions >= 1 && Dimensions <= 3);
+  using index_type = Index;
+  std::array<loop_range<Index>, Dimensions> axes{};
+  std::array<std::uint64_t, Dimensions> tile{};  ///< indices of a full tile along each axis
+
+  std::uint64_t tiles_along(std::size_t axis) const {
+    const std::uint64_t count = axes[axis].count();
+    return count / tile[axis] + (count % tile[axis] != 0 ? 1 : 0);
+  }
+  std::uint64_t count() const {
+    std::uint64_t tiles = 1;
+    for (std::size_t axis = 0; axis < Dimensions; ++axis) tiles *= tiles_along(axis);
+    return tiles;
+  }
+  /// The part of each axis that tile number `place` covers.
+  std::array<loop_range<Index>, Dimensions> at(std::uint64_t place) const {
+    std::array<loop_range<Index>, Dimensions> part{};
+    for (std::size_t axis = Dimensions; axis-- > 0;) {
+      const std::uint64_t along = tiles_along(axis);
+      const std::uint64_t first = place % along * tile[axis];
+      place /= along;
+      const std::uint64_t last = std::min(first + tile[axis], axes[axis].count());
+      part[axis] = {axes[axis].at(first), axes[axis].at(last), axes[axis].step};
+    }
+    return part;
+  }
+};
+
+/// tiles({ny, nx}, {16, 256}): indices 0 to ny - 1 and 0 to nx - 1 in tiles of 16 by 256.
+/// Throws std::invalid_argument when a tile has no indices.
+template <std::size_t Dimensions>
+tiled_range<std::int64_t, Dimensions> tiles(const std::int64_t (&counts)[Dimensions],
+                                            const std::uint64_t (&tile)[Dimensions]) {
+  tiled_range<std::int64_t, Dimensions> made;
+  for (std::size_t axis = 0; axis < Dimensions; ++axis) {
+    if (tile[axis] == 0) throw std::invalid_argument("tiled range: a tile has 0 indices along an axis; at least 1");
+    made.axes[axis] = {0, counts[axis], 1};
+    made.tile[axis] = tile[axis];
+  }
+  return made;
+}
+
+/// How a loop is run. Converts from the text of a schedule: parallel_for(n, body, "hybrid,0.8").
+struct loop_options {
+  loops::schedule schedule{};
+  /// Memory of the loop. Null: that of the type of the body, hence, for a lambda, of the place in the program. A body
+  /// that is a function pointer or a std::function has none of its own: then nothing is learned.
+  loops::loop_record* record = nullptr;
+
+  loop_options() = default;
+  /// Throws std::invalid_argument with what is wrong in the text.
+  loop_options(std::string_view schedule_text) : schedule(loops::parse_schedule(schedule_text)) {}
+  loop_options(const char* schedule_text) : loop_options(std::string_view(schedule_text)) {}
+  loop_options(const loops::schedule& chosen) : schedule(chosen) {}
+};
+
+/// How many threads share the loops that the calling thread runs, itself included.
+inline int loop_participants() {
+  loops::crew_member* const me = loops::this_crew_member();
+  return me != nullptr ? static_cast<int>(me->participants()) : 1;
+}
+
+/// Whether somebody could join a loop right now. A hint for programs that have a serial version as well; out of date
+/// when it returns.
+inline bool any_idle_pe() {
+  loops::crew_member* const me = loops::this_crew_member();
+  return me != nullptr && me->any_idle();
+}
+
+namespace loops {
+
+template <class Body>
+concept has_own_type = !std::is_pointer_v<Body> && !requires(const Body& body) { body.target_type(); };
+
+/// The memory of all loops with this body. Never destroyed: loops may run while the process ends.
+template <class Body>
+loop_record* record_of_type() {
+  if constexpr (has_own_type<Body>) {
+    static loop_record* const record = new loop_record;
+    return record;
+  } else {
+    return nullptr;
+  }
+}
+
+template <class Body>
+loop_record* record_for(const loop_options& options) {
+  return options.record != nullptr ? options.record : record_of_type<std::remove_cvref_t<Body>>();
+}
+
+/// Calls a body with a part of a range, in whatever way the body wants it.
+template <class Index, class Body>
+void call_body(const loop_range<Index>& whole, Body& body, std::uint64_t first, std::uint64_t last, int participant) {
+  if constexpr (std::is_invocable_v<Body&, Index>) {
+    if (whole.step == 1) {  // lets the compiler see a plain loop
+      const Index begin = whole.at(first);
+      const std::uint64_t count = last - first;
+      for (std::uint64_t place = 0; place < count; ++place) body(static_cast<Index>(begin + static_cast<Index>(place)));
+    } else {
+      for (std::uint64_t place = first; place < last; ++place) body(whole.at(place));
+    }
+  } else if constexpr (std::is_invocable_v<Body&, Index, int>) {
+    for (std::uint64_t place = first; place < last; ++place) body(whole.at(place), participant);
+  } else {
+    static_assert(
+        std::is_invocable_v<Body&, loop_chunk<Index>>,
+        "the body of a loop is called with an index, with an index and the number of the participant (int), or "
+        "with a tri::loop_chunk of the range's index type");
+    body(loop_chunk<Index>(whole, first, last, participant));
+  }
+}
+template <class Index, std::size_t Dimensions, class Body>
+void call_body(const tiled_range<Index, Dimensions>& whole, Body& body, std::uint64_t first, std::uint64_t last,
+               int participant) {
+  for (std::uint64_t place = first; place < last; ++place) {
+    const auto part = whole.at(place);
+    if constexpr (std::is_invocable_v<Body&, const std::array<loop_range<Index>, Dimensions>&>) {
+      body(part);
+    } else if constexpr (std::is_invocable_v<Body&, const std::array<loop_range<Index>, Dimensions>&, int>) {
+      body(part, participant);
+    } else {
+      const auto each = [](const loop_range<Index>& axis, auto&& use) {
+        for (std::uint64_t i = 0, count = axis.count(); i < count; ++i) use(axis.at(i));
+      };
+      if constexpr (Dimensions == 1) {
+        each(part[0], [&](Index i) { body(i); });
+      } else if constexpr (Dimensions == 2) {
+        each(part[0], [&](Index i) { each(part[1], [&](Index j) { body(i, j); }); });
+      } else {
+        each(part[0],
+             [&](Index i) { each(part[1], [&](Index j) { each(part[2], [&](Index k) { body(i, j, k); }); }); });
+      }
+    }
+  }
+}
+
+/// A range and a body, as the chunks of a loop see them.
+template <class Range, class Body>
+struct bound_body {
+  const Range& whole;
+  Body& body;
+  static void run(void* self, std::uint64_t first, std::uint64_t last, int participant) {
+    auto& bound = *static_cast<bound_body*>(self);
+    call_body(bound.whole, bound.body, first, last, participant);
+  }
+};
+
+template <class Range>
+concept any_range = requires(const Range& given) {
+  typename Range::index_type;
+  { given.count() } -> std::same_as<std::uint64_t>;
+};
+
+template <any_range Range>
+const Range& as_range(const Range& given) {
+  return given;
+}
+template <std::integral Index>
+loop_range<Index> as_range(Index count) {
+  return {Index{0}, count, 1};
+}
+
+/// Values of the participants, each on cache lines of its own.
+template <class T>
+class participant_values {
+ public:
+  struct alignas(64) place {
+    std::optional<T> value;
+  };
+  explicit participant_values(std::size_t count) : places_(count) {}
+  std::optional<T>& of(int participant) { return places_[static_cast<std::size_t>(participant)].value; }
+  std::size_t size() const { return places_.size(); }
+
+ private:
+  std::vector<place> places_;
+};
+
+}  // namespace loops
+
+/// Runs the body for every index of a range: an integer n (0 to n - 1), tri::range(...) or tri::tiles(...).
+/// The body is called as body(index), body(index, participant) or body(tri::loop_chunk<Index>); for tiles as
+/// body(i, j, k), or body(part) with a tri::loop_range of each axis. Returns when all have run.
+template <class Range, class Body>
+  requires std::integral<Range> || loops::any_range<Range>
+void parallel_for(const Range& over, Body&& body, const loop_options& options = {}) {
+  const auto& whole = loops::as_range(over);
+  loops::bound_body<std::remove_cvref_t<decltype(whole)>, std::remove_reference_t<Body>> bound{whole, body};
+  loops::loop_call call(&decltype(bound)::run, &bound);
+  loops::run_loop(call, whole.count(), options.schedule, loops::record_for<Body>(options));
+  call.rethrow();
+}
+
+/// Combines value(index) over a range, starting with `initial`: combine(T, T) -> T, associative and commutative.
+/// `value` may also be value(index, participant). The order of combination depends on who ran what; with
+/// `reproducible` it depends on the number of indices alone, so the result has the same bits on any number of threads.
+enum class combination_order { any, reproducible };
+
+template <class Range, class T, class Value, class Combine>
+  requires std::integral<Range> || loops::any_range<Range>
+T parallel_reduce(const Range& over, T initial, Value&& value, Combine&& combine, const loop_options& options = {},
+                  combination_order order = combination_order::any) {
+  const auto& whole = loops::as_range(over);
+  using index_type = typename std::remove_cvref_t<decltype(whole)>::index_type;
+  const auto value_at = [&](index_type index, int participant) -> T {
+    if constexpr (std::is_invocable_v<Value&, index_type, int>)
+      return value(index, participant);
+    else
+      return value(index);
+  };
+  const std::uint64_t count = whole.count();
+  loops::loop_record* const record = loops::record_for<Value>(options);
+  if (order == combination_order::reproducible) {
+    constexpr std::uint64_t most_blocks = 1024;
+    const std::uint64_t blocks = std::min(count, most_blocks);
+    std::vector<std::optional<T>> partial(blocks);
+    const auto run_block = [&](std::uint64_t block, int participant) {
+      const auto [first, last] = std::pair(count / blocks * block + std::min(block, count % blocks),
+                                           count / blocks * (block + 1) + std::min(block + 1, count % blocks));
+      T sum = value_at(whole.at(first), participant);
+      for (std::uint64_t place = first + 1; place < last; ++place)
+        sum = combine(std::move(sum), value_at(whole.at(place), participant));
+      partial[block] = std::move(sum);
+    };
+    loop_options inner = options;
+    inner.record = record;
+    parallel_for(blocks, run_block, inner);
+    for (std::optional<T>& each : partial) initial = combine(std::move(initial), std::move(*each));
+    return initial;
+  }
+  loops::participant_values<T> partial(static_cast<std::size_t>(loop_participants()));
+  const auto run_chunk = [&](const loop_chunk<std::uint64_t>& chunk) {
+    std::uint64_t place = chunk.front();
+    std::optional<T>& own = partial.of(chunk.participant());
+    T sum = value_at(whole.at(place), chunk.participant());
+    while (++place < chunk.stop()) sum = combine(std::move(sum), value_at(whole.at(place), chunk.participant()));
+    own = own.has_value() ? combine(std::move(*own), std::move(sum)) : std::move(sum);
+  };
+  loop_options inner = options;
+  inner.record = record;
+  parallel_for(count, run_chunk, inner);
+  for (std::size_t number = 0; number < partial.size(); ++number) {
+    std::optional<T>& each = partial.of(static_cast<int>(number));
+    if (each.has_value()) initial = combine(std::move(initial), std::move(*each));
+  }
+  return initial;
+}
+
+/// The running combination: output(index, combine(... combine(initial, value(first)) ..., value(index))) for every
+/// index, and returns the last one. combine must be associative; `value` is called twice for every index. The
+/// combination is bracketed by blocks that depend on the number of indices alone: reproducible.
+template <class Range, class T, class Value, class Combine, class Output>
+  requires std::integral<Range> || loops::any_range<Range>
+T parallel_scan(const Range& over, T initial, Value&& value, Combine&& combine, Output&& output,
+                const loop_options& options = {}) {
+  const auto& whole = loops::as_range(over);
+  const std::uint64_t count = whole.count();
+  constexpr std::uint64_t most_blocks = 256;
+  const std::uint64_t blocks = std::min(count, most_blocks);
+  const auto begin_of = [&](std::uint64_t block) { return count / blocks * block + std::min(block, count % blocks); };
+  std::vector<std::optional<T>> before(blocks);  // first the sum of a block, then of all blocks before it
+  parallel_for(
+      blocks,
+      [&](std::uint64_t block) {
+        T sum = value(whole.at(begin_of(block)));
+        for (std::uint64_t place = begin_of(block) + 1; place < begin_of(block + 1); ++place)
+          sum = combine(std::move(sum), value(whole.at(place)));
+        before[block] = std::move(sum);
+      },
+      loop_options(options.schedule));
+  for (std::optional<T>& each : before) {
+    T sum = combine(T(initial), std::move(*each));
+    each = std::exchange(initial, std::move(sum));
+  }
+  parallel_for(
+      blocks,
+      [&](std::uint64_t block) {
+        T sum = std::move(*before[block]);
+        for (std::uint64_t place = begin_of(block); place < begin_of(block + 1); ++place) {
+          sum = combine(std::move(sum), value(whole.at(place)));
+          output(whole.at(place), std::as_const(sum));
+        }
+      },
+      loop_options(options.schedule));
+  return initial;
+}
+
+namespace loops {
+
+/// A started loop and everything it needs, whatever its types.
+struct any_started_loop {
+  virtual ~any_started_loop() = default;
+  virtual void wait() = 0;
+  virtual bool finished() const = 0;
+};
+
+template <class Range, class Body>
+struct started_loop_of final : any_started_loop {
+  started_loop_of(const Range& over, Body&& given, const loop_options& options)
+      : whole(over),
+        body(std::move(given)),
+        call(&bound_body<Range, Body>::run, &bound),
+        started(call, whole.count(), options.schedule, record_for<Body>(options)) {}
+  void wait() override {
+    started.wait();
+    call.rethrow();
+  }
+  bool finished() const override { return started.finished(); }
+
+  Range whole;
+  Body body;
+  bound_body<Range, Body> bound{whole, body};
+  loop_call call;
+  started_loop started;
+};
+
+}  // namespace loops
+
+/// A loop that was started and goes on in other threads while the caller does something else.
+class loop_handle {
+ public:
+  loop_handle() = default;
+  explicit loop_handle(std::unique_ptr<loops::any_started_loop> started) : started_(std::move(started)) {}
+  /// Takes part in what is left and returns when all iterations have run. Throws what a body threw, and
+  /// std::logic_error on another thread than the one that started the loop. A second call returns at once.
+  void wait() {
+    if (started_ == nullptr) return;
+    started_->wait();
+    started_.reset();
+  }
+  bool finished() const { return started_ == nullptr || started_->finished(); }
+
+ private:
+  std::unique_ptr<loops::any_started_loop> started_;
+};
+
+/// Posts a loop and returns at once; the others begin, the caller takes part in wait(), at the latest in the destructor
+/// of the handle. The body is moved into the handle. A thread may have a few loops started at a time; what it starts
+/// beyond that has run when start_for returns.
+template <class Range, class Body>
+  requires std::integral<Range> || loops::any_range<Range>
+[[nodiscard]] loop_handle start_for(const Range& over, Body body, const loop_options& options = {}) {
+  using range_type = std::remove_cvref_t<decltype(loops::as_range(over))>;
+  return loop_handle(
+      std::make_unique<loops::started_loop_of<range_type, Body>>(loops::as_range(over), std::move(body), options));
+}
+
+}  // namespace tri

@@ -1,0 +1,169 @@
+#include "loops/automatic_schedule.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "host/clock.hpp"
+
+namespace tri::loops {
+namespace {
+
+constexpr double enough_imbalance = 0.01;  // below it blocks stay where they are, and with them the data
+
+std::uint64_t chunk_for(std::uint64_t items) {
+  // Claim numbers have 32 bits; half of them are left for sums.
+  return std::max<std::uint64_t>(1, (items + 0x7fffffff - 1) / 0x7fffffff);
+}
+
+}  // namespace
+
+automatic_limits automatic_limits::of_this_machine() {
+  // A loop shared between two cores costs a few hand-offs of a cache line, half a microsecond or so; stealing costs one
+  // more, and fetching the data that the other has had.
+  const auto ticks_of = [](double us) { return static_cast<double>(host::ns_to_ticks(1000.0 * us)); };
+  static const automatic_limits limits{
+      .in_place = ticks_of(1.2), .claim = ticks_of(1), .least_left = ticks_of(2), .most_left = ticks_of(20)};
+  return limits;
+}
+
+void automatic_schedule::start(std::uint64_t items, std::uint32_t participants) {
+  if (participants != participants_) {
+    executions_ = 0;
+    has_profile_ = false;
+    variant_ = sharing;
+    elapsed_count_ = {};
+  }
+  items_ = items;
+  participants_ = participants;
+  lay_out();
+}
+
+automatic_schedule::decision automatic_schedule::next(std::uint64_t items, std::uint32_t participants) {
+  if (items != items_ || participants != participants_) start(items, participants);
+  const std::uint64_t number = executions_++;
+  const bool measure = number < executions_to_learn || number % measured_every == 0;
+  if (ticks_per_item_ > 0 && ticks_per_item_ * static_cast<double>(items) < limits_.in_place)
+    return {true, measure, nullptr};
+  if (number > executions_to_learn && number % compared_every == 0) {
+    elapsed_count_ = {};
+    comparing_since_ = number;
+  }
+  // The first half of the learning time finds the blocks; then both variants run in turn.
+  const std::uint64_t compared = number - comparing_since_;
+  if (comparing_since_ > 0 ? compared < 2 * samples
+                           : number >= executions_to_learn - 2 * samples && number < executions_to_learn) {
+    const variant turn = number % 2 == 0 ? sharing : plain;
+    if (turn != variant_) {
+      variant_ = turn;
+      lay_out();
+    }
+    return {false, true, &layout_};
+  }
+  if (compared == 2 * samples || number == executions_to_learn) choose_variant();
+  return {false, measure, &layout_};
+}
+
+void automatic_schedule::learn(const loop_times& times, std::uint64_t elapsed) {
+  const double busy = static_cast<double>(times.busy());
+  const double items = static_cast<double>(times.items());
+  if (busy <= 0 || items <= 0) return;
+  // The least is closest to what the loop costs when nothing interferes; it rises slowly, should the loop have changed.
+  const double per_item = busy / items;
+  ticks_per_item_ =
+      ticks_per_item_ == 0 ? per_item : std::min(per_item, ticks_per_item_ + 0.1 * (per_item - ticks_per_item_));
+  if (times.items() != items_ || times.participants().size() != participants_) return;
+  const cost_profile measured = times.profile();
+  const double share = !has_profile_ ? 1.0 : executions_ <= 4 ? 0.5 : 0.2;
+  for (std::size_t bin = 0; bin < cost_bins; ++bin) profile_[bin] += share * (measured[bin] / busy - profile_[bin]);
+  has_profile_ = true;
+  auto& count = elapsed_count_[variant_];
+  elapsed_[variant_][count++ % samples] = static_cast<double>(elapsed) / items;
+  if (executions_ <= 2 || imbalance() > enough_imbalance) lay_out();
+}
+
+// Plain blocks win only if they are clearly faster, for they help against nothing that is not foreseen.
+void automatic_schedule::choose_variant() {
+  const auto median = [&](variant of) {
+    auto sorted = elapsed_[of];
+    const std::size_t count = std::min(elapsed_count_[of], samples);
+    if (count < 3) return -1.0;
+    std::sort(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(count));
+    return sorted[count / 2];
+  };
+  const double shared = median(sharing), blocks = median(plain);
+  const variant best = shared > 0 && blocks > 0 && blocks < 0.99 * shared ? plain : sharing;
+  if (best == variant_) return;
+  variant_ = best;
+  lay_out();
+}
+
+double automatic_schedule::share_before(std::uint64_t item) const {
+  const double place = static_cast<double>(item) / static_cast<double>(items_) * cost_bins;
+  const auto bin = std::min(static_cast<std::size_t>(place), cost_bins - 1);
+  const double whole = std::accumulate(profile_.begin(), profile_.begin() + static_cast<std::ptrdiff_t>(bin), 0.0);
+  return whole + (place - static_cast<double>(bin)) * profile_[bin];
+}
+
+// The iteration before which this share of the whole cost lies.
+std::uint64_t automatic_schedule::cost_to_item(double share) const {
+  double before = 0;
+  for (std::size_t bin = 0; bin < cost_bins; ++bin) {
+    if (before + profile_[bin] >= share && profile_[bin] > 0) {
+      const double place = (static_cast<double>(bin) + (share - before) / profile_[bin]) / cost_bins;
+      return std::min(items_, static_cast<std::uint64_t>(std::llround(place * static_cast<double>(items_))));
+    }
+    before += profile_[bin];
+  }
+  return items_;
+}
+
+// How much longer than the mean the slowest block takes, by what is known.
+double automatic_schedule::imbalance() const {
+  double most = 0;
+  for (const board::participant_range& range : layout_.ranges)
+    most = std::max(most, share_before(std::min(items_, range.last * layout_.chunk)) -
+                              share_before(std::min(items_, range.first * layout_.chunk)));
+  return most * participants_ - 1.0;
+}
+
+void automatic_schedule::set_blocks() {
+  const std::uint32_t chunks = layout_.chunks();
+  layout_.ranges.resize(participants_);
+  std::uint32_t first = 0;
+  for (std::uint32_t number = 0; number < participants_; ++number) {
+    std::uint32_t last = board::range_of(chunks, number, participants_).last;
+    if (has_profile_) {
+      const double share = static_cast<double>(number + 1) / participants_;
+      last = static_cast<std::uint32_t>(std::min<std::uint64_t>(chunks, cost_to_item(share) / layout_.chunk));
+    }
+    if (number + 1 == participants_) last = chunks;
+    last = std::max(first, last);
+    layout_.ranges[number] = {first, last, 0, 0};
+    first = last;
+  }
+}
+
+void automatic_schedule::lay_out() {
+  layout_.items = items_;
+  layout_.chunk = chunk_for(items_);
+  set_blocks();
+  const std::uint32_t mean_block = std::max(1u, layout_.chunks() / participants_);
+  const double ticks_per_chunk = ticks_per_item_ * static_cast<double>(layout_.chunk);
+  // In claims; at most `most` of a block.
+  const auto claims_in = [&](double ticks, std::uint32_t most) {
+    const double claims = ticks_per_chunk > 0 ? ticks / ticks_per_chunk : 0;
+    return static_cast<std::uint32_t>(std::clamp(claims, 0.0, static_cast<double>(most)));
+  };
+  const std::uint32_t step =
+      ticks_per_chunk > 0 ? std::max(1u, claims_in(limits_.claim, mean_block / 4)) : std::max(1u, mean_block / 64);
+  const double block_ticks = ticks_per_chunk * mean_block;
+  layout_.least = claims_in(std::clamp(0.01 * block_ticks, limits_.least_left, limits_.most_left), mean_block / 4);
+  // Two share by halves; with more thieves each takes less, so that none is left without.
+  layout_.owner = {step, static_cast<std::uint8_t>(participants_ <= 4 ? 1 : 2)};
+  layout_.thief = {step, static_cast<std::uint8_t>(participants_ <= 2 ? 1 : 2)};
+  for (board::participant_range& range : layout_.ranges)
+    range.static_share = variant_ == plain ? range.last - range.first : (range.last - range.first) / 2;
+}
+
+}  // namespace tri::loops

@@ -1,0 +1,69 @@
+// What is remembered of one loop of the program from execution to execution, and how a loop is run with it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "loops/automatic_schedule.hpp"
+#include "loops/loop_call.hpp"
+#include "loops/loop_times.hpp"
+#include "loops/schedule.hpp"
+
+namespace tri::loops {
+
+/// The memory of one place in the program that runs a loop. Any thread may use it; when two run the loop at the same
+/// time, one of them runs without memory.
+class loop_record {
+ public:
+  loop_record() = default;
+  loop_record(const loop_record&) = delete;
+  loop_record& operator=(const loop_record&) = delete;
+
+  std::uint64_t executions() const { return automatic_.executions(); }
+
+ private:
+  friend class record_user;
+  struct fixed_schedule {  // the last one that was used, laid out
+    schedule which;
+    std::uint64_t items = 0;
+    std::uint32_t participants = 0;
+    loop_layout layout;
+    std::vector<std::uint32_t> tasklet_owners;
+  };
+  std::atomic<bool> in_use_{false};
+  automatic_schedule automatic_;
+  loop_times times_{0, 0};
+  fixed_schedule fixed_;
+};
+
+/// Runs all iterations and returns when they are done; what a body throws is in the call. Any thread.
+void run_loop(loop_call& call, std::uint64_t items, const schedule& which, loop_record* record);
+
+/// The same in two steps, which must be taken by the same thread. The record, if any, is in use in between.
+class started_loop {
+ public:
+  started_loop(loop_call& call, std::uint64_t items, const schedule& which, loop_record* record);
+  /// Waits, if nobody has.
+  ~started_loop() { wait(); }
+  started_loop(const started_loop&) = delete;
+  started_loop& operator=(const started_loop&) = delete;
+  /// Takes part, then returns when all iterations have run. Throws std::logic_error on another thread.
+  void wait();
+  /// Every iteration has run. Any thread may ask, but only the one that started it takes part.
+  bool finished() const;
+
+ private:
+  void run_in_place(std::uint64_t items);
+
+  loop_call& call_;
+  crew_member* me_;
+  loop_record* record_ = nullptr;  // in use by us
+  std::unique_ptr<loop_layout> own_layout_;
+  board::task_handle posted_{};
+  std::uint64_t began_ = 0;
+  bool learning_ = false;
+};
+
+}  // namespace tri::loops

@@ -1,0 +1,287 @@
+#include "loops/team.hpp"
+
+#include <pthread.h>
+#include <sched.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <mutex>
+#include <new>
+
+#include "board/cpu.hpp"
+#include "host/cgroup.hpp"
+#include "host/clock.hpp"
+#include "host/cpu_list.hpp"
+#include "host/pinning.hpp"
+#include "sched/idle.hpp"
+#include "sched/pe.hpp"
+#include "sched/runtime.hpp"
+
+namespace tri::loops {
+namespace {
+
+thread_local crew_member* this_worker = nullptr;
+
+std::uint32_t participants_of(const team_options& options) {
+  if (options.participants > 0) return static_cast<std::uint32_t>(options.participants);
+  const auto cpus = static_cast<double>(host::cpus_of_this_thread().size());
+  return static_cast<std::uint32_t>(std::max(1.0, std::min(cpus, std::ceil(host::cpu_quota().value_or(cpus)))));
+}
+
+board::board_shape shape_of(std::uint32_t participants) {
+  board::board_shape shape;
+  shape.process_of_pe.assign(participants + team::most_guests, 0);
+  return shape;
+}
+
+}  // namespace
+
+team_options team_options_of_environment() {
+  int argc = 0;
+  char* none[] = {nullptr};
+  const host::configuration values = host::configuration::from(argc, none);
+  team_options options;
+  options.participants = values.pes;
+  options.idle = values.idle;
+  options.idle_spin_us = values.idle_spin_us;
+  if (values.affinity != "auto" && values.affinity != "none") {
+    options.cpus = host::parse_cpu_list(values.affinity);
+    if (options.participants == 0) options.participants = static_cast<int>(options.cpus.size());
+  }
+  return options;
+}
+
+class team::worker : public crew_member {
+ public:
+  worker(team& owner, board::board_pe board, std::uint32_t participants)
+      : crew_member(board_, 0, participants, true), owner_(owner), board_(std::move(board)) {}
+  void wake(std::uint32_t count) override { owner_.wake(count); }
+  bool any_idle() const override { return owner_.any_idle(); }
+
+  alignas(64) std::atomic<std::uint32_t> asleep{0};  // or about to be
+  std::atomic<bool> busy{false};
+  arena::doorbell bell;
+
+ private:
+  team& owner_;
+  board::board_pe board_;
+};
+
+class team::guest : public crew_member {
+ public:
+  guest(team& owner, board::board_pe board, std::uint32_t place)
+      : crew_member(board_, 0, owner.participants(), true), owner_(owner), board_(std::move(board)), place_(place) {}
+  // release: the next one in this place uses the slots after us. pairs: team.join
+  ~guest() override { owner_.guests_.fetch_and(~(1u << place_), std::memory_order_release); }
+  void wake(std::uint32_t count) override { owner_.wake(count); }
+  bool any_idle() const override { return owner_.any_idle(); }
+
+ private:
+  team& owner_;
+  board::board_pe board_;
+  std::uint32_t place_;
+};
+
+team::mapping::mapping(std::size_t size) : bytes(size) {
+  memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+}
+team::mapping::~mapping() { munmap(memory, bytes); }
+
+team::team(const team_options& options)
+    : options_(options),
+      participants_(participants_of(options)),
+      memory_(board::board::required_bytes(shape_of(participants_))),
+      board_(
+          board::board::initialise({static_cast<std::byte*>(memory_.memory), memory_.bytes}, shape_of(participants_))) {
+  for (std::uint32_t number = 1; number < participants_; ++number)
+    workers_.push_back(std::make_unique<worker>(*this, board_.join(number), participants_));
+  try {
+    for (std::uint32_t number = 1; number < participants_; ++number)
+      threads_.emplace_back([this, number] { work(number); });
+  } catch (...) {
+    stop();
+    throw;
+  }
+}
+
+team::~team() { stop(); }
+
+void team::stop() {
+  // seq_cst with the look in sleep(): a worker that fell asleep before is rung below. pairs: team.stop
+  stopping_.store(true, std::memory_order_seq_cst);
+  for (auto& each : workers_) each->bell.ring();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+std::unique_ptr<crew_member> team::join() {
+  std::uint32_t taken = guests_.load(std::memory_order_relaxed);  // relaxed: the exchange decides
+  for (;;) {
+    const auto place = static_cast<std::uint32_t>(std::countr_one(taken));
+    if (place >= most_guests) return nullptr;
+    // acquire: pairs with the release of whoever had the place before (team.join)
+    if (guests_.compare_exchange_weak(taken, taken | (1u << place), std::memory_order_acquire,
+                                      std::memory_order_relaxed))
+      return std::make_unique<guest>(*this, board_.join(participants_ + place), place);
+  }
+}
+
+void team::wake(std::uint32_t count) {
+  // The poster set its bit on the board before this look, the sleeper counts itself before its look at the board; both
+  // pairs are seq_cst. pairs: team.sleep
+  if (sleepers_.load(std::memory_order_seq_cst) == 0) return;
+  for (auto& each : workers_) {
+    if (count == 0) return;
+    // Whoever takes the mark away rings: two posters wake two workers.
+    if (each->asleep.load(std::memory_order_relaxed) != 0 &&  // relaxed: the exchange decides
+        each->asleep.exchange(0, std::memory_order_acq_rel) != 0) {
+      each->bell.ring();
+      --count;
+    }
+  }
+}
+
+bool team::any_idle() const {
+  // relaxed: a snapshot, old when it is returned
+  return std::ranges::any_of(workers_, [](const auto& each) { return !each->busy.load(std::memory_order_relaxed); });
+}
+
+void team::sleep(worker& self) {
+  const std::uint32_t heard = self.bell.listen();
+  self.asleep.store(1, std::memory_order_relaxed);                             // relaxed: ordered by the next line
+  sleepers_.fetch_add(1, std::memory_order_seq_cst);                           // pairs: team.sleep
+  if (self.board().has_work())
+    sched_yield();  // work that only others may do: they may need this core
+  else if (!stopping_.load(std::memory_order_seq_cst))  // pairs: team.sleep, team.stop
+    self.bell.sleep(heard, -1);
+  sleepers_.fetch_sub(1, std::memory_order_relaxed);  // relaxed: a late look only rings once more
+  self.asleep.store(0, std::memory_order_relaxed);    // relaxed: as above
+}
+
+void team::work(std::uint32_t number) {
+  worker& self = *workers_[number - 1];
+  this_worker = &self;
+  if (!options_.cpus.empty()) host::pin_this_thread({options_.cpus[number % options_.cpus.size()]});
+  const bool oversubscribed = participants_ > host::cpus_of_this_thread().size() && options_.cpus.empty();
+  sched::idle_policy idle(options_.idle, oversubscribed, host::ns_to_ticks(1000.0 * options_.idle_spin_us));
+  // relaxed: only the end of waiting; a sleeper looks again, seq_cst
+  while (!stopping_.load(std::memory_order_relaxed)) {
+    if (self.board().has_work()) {
+      self.busy.store(true, std::memory_order_relaxed);  // relaxed: a hint for any_idle()
+      self.depth = 1;
+      const bool worked = self.board().help() > 0;
+      self.depth = 0;
+      self.busy.store(false, std::memory_order_relaxed);  // relaxed: as above
+      if (worked) {
+        idle.busy();
+        continue;
+      }
+    }
+    switch (idle.next(host::ticks())) {
+      case sched::idle_step::spin:
+        board::cpu_relax();
+        break;
+      case sched::idle_step::yield:
+        sched_yield();
+        break;
+      case sched::idle_step::sleep:
+        sleep(self);
+        break;
+    }
+  }
+}
+
+namespace {
+
+// The team and the places of threads in it. A child of fork() has no workers: it forgets both and starts anew. The
+// team is never destroyed: other threads may be in a loop while the process ends, and sleeping workers hold nothing up.
+struct process_team {
+  std::mutex starting;
+  team* running = nullptr;
+  std::atomic<team*> ready{nullptr};
+  std::atomic<std::uint32_t> generation{0};  // of the process, counts forks
+};
+process_team& shared_team() {
+  static process_team* const only = new process_team;  // nor is this
+  return *only;
+}
+
+void forget_team_in_child() {
+  process_team& shared = shared_team();
+  new (&shared.starting) std::mutex;                       // may have been held by a thread that does not exist here
+  shared.running = nullptr;                                // its threads do not exist here either
+  shared.ready.store(nullptr, std::memory_order_relaxed);  // relaxed: one thread
+  shared.generation.fetch_add(1, std::memory_order_relaxed);
+}
+
+// A PE shares with the PEs of its process.
+class pe_member : public crew_member {
+ public:
+  explicit pe_member(sched::pe& here)
+      : crew_member(here.board(), first_of(here), static_cast<std::uint32_t>(here.job().pes_per_process()), false),
+        here_(here) {}
+  void wake(std::uint32_t count) override { here_.job().process_record_of(here_.job().process())->wake(count); }
+  bool any_idle() const override {
+    const sched::process_record& own = *here_.job().process_record_of(here_.job().process());
+    // relaxed: a snapshot, old when it is returned
+    return std::ranges::any_of(own.idle_pes,
+                               [](const auto& word) { return word.load(std::memory_order_relaxed) != 0; });
+  }
+  const sched::pe& where() const { return here_; }
+
+ private:
+  static std::uint32_t first_of(sched::pe& here) {
+    return here.board().pe() - static_cast<std::uint32_t>(here.local_number());
+  }
+  sched::pe& here_;
+};
+
+// What a thread keeps between its loops.
+struct thread_place {
+  std::unique_ptr<pe_member> on_pe;
+  std::unique_ptr<crew_member> in_team;
+  std::uint32_t generation = 0;
+  ~thread_place() {
+    // A place in the team of the parent of a fork is none.
+    if (generation != shared_team().generation.load(std::memory_order_relaxed)) (void)in_team.release();
+  }
+};
+thread_local thread_place own_place;
+
+}  // namespace
+
+team& team_of_process() {
+  process_team& shared = shared_team();
+  if (team* const running = shared.ready.load(std::memory_order_acquire)) return *running;  // pairs: team.ready
+  const std::lock_guard guard(shared.starting);
+  if (shared.running == nullptr) {
+    static const bool registered = [] { return pthread_atfork(nullptr, nullptr, forget_team_in_child) == 0; }();
+    (void)registered;
+    shared.running = new team(team_options_of_environment());
+    shared.ready.store(shared.running, std::memory_order_release);  // pairs: team.ready
+  }
+  return *shared.running;
+}
+
+crew_member* this_crew_member() {
+  if (this_worker != nullptr) return this_worker;
+  thread_place& place = own_place;
+  if (sched::detail::this_pe != nullptr) {
+    if (place.on_pe == nullptr || &place.on_pe->where() != sched::detail::this_pe)
+      place.on_pe = std::make_unique<pe_member>(*sched::detail::this_pe);
+    return place.on_pe.get();
+  }
+  process_team& shared = shared_team();
+  const std::uint32_t generation = shared.generation.load(std::memory_order_relaxed);  // relaxed: changed by fork only
+  if (place.in_team != nullptr) {
+    if (place.generation == generation) return place.in_team.get();
+    (void)place.in_team.release();  // of the parent process
+  }
+  place.in_team = team_of_process().join();
+  place.generation = generation;
+  return place.in_team.get();
+}
+
+}  // namespace tri::loops

@@ -1,0 +1,76 @@
+// Threads that wait for loops: what a process without PEs shares its loops with. Started by the first loop, one thread
+// for each core the process may use but one, the caller being the last. Between loops they spin a little, yield, then
+// sleep (sched/idle.hpp); a child of fork() starts its own.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "arena/doorbell.hpp"
+#include "board/board.hpp"
+#include "host/configuration.hpp"
+#include "loops/crew.hpp"
+
+namespace tri::loops {
+
+struct team_options {
+  int participants = 0;   ///< 0: the cores this process may use
+  std::vector<int> cpus;  ///< core of each participant from number 1 on; empty: left to the system
+  host::idle_policy idle = host::idle_policy::automatic;
+  int idle_spin_us = 200;
+};
+
+/// From TRIREME_PES, TRIREME_AFFINITY (a list), TRIREME_IDLE and TRIREME_IDLE_SPIN_US.
+/// Throws host::configuration_error.
+team_options team_options_of_environment();
+
+class team {
+ public:
+  /// Threads that are no workers have this many places on the board to post loops from, at the same time.
+  static constexpr std::uint32_t most_guests = 14;
+
+  explicit team(const team_options& options);
+  /// Waits for the workers; no loop may be under way.
+  ~team();
+  team(const team&) = delete;
+  team& operator=(const team&) = delete;
+
+  std::uint32_t participants() const { return participants_; }
+  std::uint32_t sleeping() const { return sleepers_.load(std::memory_order_relaxed); }  // relaxed: a number to look at
+  /// A place for the calling thread, until it is destroyed; null when all are taken. Any thread.
+  std::unique_ptr<crew_member> join();
+
+ private:
+  class worker;
+  class guest;
+  void wake(std::uint32_t count);
+  bool any_idle() const;
+  void work(std::uint32_t number);
+  void stop();
+  void sleep(worker& self);
+
+  struct mapping {
+    void* memory = nullptr;
+    std::size_t bytes = 0;
+    explicit mapping(std::size_t bytes);
+    ~mapping();
+  };
+
+  team_options options_;
+  std::uint32_t participants_;
+  mapping memory_;
+  board::board board_;
+  std::atomic<std::uint32_t> guests_{0};  // bit per place
+  std::atomic<bool> stopping_{false};
+  alignas(64) std::atomic<std::uint32_t> sleepers_{0};
+  std::vector<std::unique_ptr<worker>> workers_;  // [i]: participant i + 1
+  std::vector<std::thread> threads_;
+};
+
+/// The team of this process, started at the first call. Throws host::configuration_error.
+team& team_of_process();
+
+}  // namespace tri::loops
