@@ -39,7 +39,9 @@ function(trireme_test name)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} GTest::gmock GTest::gtest_main trireme_warnings)
   add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
+  # No limit to sleeping: a PE that nobody wakes has to hang, or no test would see it.
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}"
+    ENVIRONMENT TRIREME_LONGEST_SLEEP_MS=0)
 endfunction()
 
 function(trireme_compile_fail_test name)

@@ -16,6 +16,7 @@
   ROW(allocator_kind, allocator,          allocator_kind::caches,       "",        one_of("caches|locked"),         "message blocks: caches = size classes of each PE, locked = one heap with a lock") \
   ROW(idle_policy,    idle,               idle_policy::automatic,       "",        one_of("auto|spin|yield|sleep"), "what a PE without work does: auto = spin a little, yield, then sleep until a message arrives") \
   ROW(int,            idle_spin_us,       200,                          "us",      between(0, 1000000),             "how long idle=auto spins before it yields") \
+  ROW(int,            longest_sleep_ms,   1000,                         "ms",      between(0, 3600000),             "how long a PE sleeps at most before it looks for work although nobody woke it; 0 = until somebody does") \
   ROW(int,            hosts,              1,                            "hosts",   between(1, 1024),                "pretend hosts: the processes are split into this many blocks that share no memory with each other") \
   ROW(std::string,    topology,           "auto",                       "",        anything("auto, the path of an hwloc XML file or synthetic:<description>"), "the machine to plan for: auto = this one") \
   ROW(double,         stall_report_s,     5,                            "s",       at_least(0),                     "seconds without any progress while a result is awaited after which the job ends with a report; 0 = never") \

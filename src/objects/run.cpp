@@ -30,7 +30,12 @@ std::string describe_waiting_everywhere() {
     post_packed(here, pe, describe_handler, 0, 0,
                 pack_arguments<std::tuple<promise<std::string>>>(
                     here, here.is_in_this_process(pe), false, answers[static_cast<std::size_t>(pe - 1)].get_promise()));
-  const std::int64_t deadline = host::now_ns() + 1'000'000'000;
+  constexpr std::int64_t patience_ns = 1'000'000'000;
+  const std::int64_t deadline = host::now_ns() + patience_ns;
+  sched::envelope alarm{};  // we may fall asleep, and nobody else would wake us then
+  alarm.handler = sched::taken_handler;
+  alarm.kind = sched::payload_kind::direct;
+  here.send_later(patience_ns, alarm);
   here.run_until(
       [&] { return host::now_ns() > deadline || std::ranges::all_of(answers, &future<std::string>::ready); });
   std::string text = own;

@@ -16,7 +16,8 @@ namespace {
 constexpr int burst = 64;                       // messages of one source before the others get their turn
 constexpr std::uint32_t node_queue_every = 64;  // busy turns between two looks at the node queue
 constexpr std::uint64_t turns_between_stall_checks = 1 << 16;
-constexpr std::int64_t longest_sleep_ns = 1'000'000'000;
+constexpr std::int64_t ns_of_ms = 1'000'000;
+constexpr std::int64_t between_stall_checks_ns = 1000 * ns_of_ms;
 
 std::vector<handler_function>& functions() {
   static std::vector<handler_function> table = handler_functions();
@@ -247,7 +248,7 @@ void pe::idle(bool waiting_on_result) {
       sched_yield();
       break;
     case idle_step::sleep:
-      sleep();
+      sleep(waiting_on_result);
       if (waiting_on_result) owner_.check_for_stall();
       return;
   }
@@ -260,7 +261,21 @@ bool pe::found_late_work() {
          board_.has_work() || board_.progress().any_exposed();
 }
 
-void pe::sleep() {
+// Negative: for ever. Nobody wakes us for a timer or a stalled program; everything else does.
+std::int64_t pe::longest_sleep_ns(bool waiting_on_result) const {
+  std::int64_t limit_ns = -1;
+  const auto no_longer_than = [&](std::int64_t ns) { limit_ns = limit_ns < 0 ? ns : std::min(limit_ns, ns); };
+  if (owner_.values().longest_sleep_ms > 0) no_longer_than(owner_.values().longest_sleep_ms * ns_of_ms);
+  if (waiting_on_result && owner_.values().stall_report_s > 0) no_longer_than(between_stall_checks_ns);
+  if (!timers_.empty()) {
+    const std::uint64_t now = host::ticks();
+    const std::uint64_t deadline = timers_.top().deadline_ticks;
+    no_longer_than(deadline <= now ? 0 : static_cast<std::int64_t>(host::ticks_to_ns(deadline - now)));
+  }
+  return limit_ns;
+}
+
+void pe::sleep(bool waiting_on_result) {
   arena::flush_released();
   auto& idle_word = own_process_.idle_pes[local_number_ / 64];
   const std::uint64_t own_bit = std::uint64_t{1} << (local_number_ % 64);
@@ -274,20 +289,15 @@ void pe::sleep() {
     // the mark would be lost. pairs: idle.listener
     if (!found_late_work() && !run_idle_hooks()) {
       slept = true;
+      // Counted before the listener hears of it: who waits for this count need not be woken a second time.
+      counters().sleeps.add();
       // Somebody may be waiting for everybody to be idle. pairs: idle.listener
       if (const std::uint32_t listener = owner_.own_host().idle_listener.load(std::memory_order_seq_cst);
           listener != 0 && listener != host_number_ + 1)
         if (pe_record* const record = owner_.record_of(owner_.first_pe_of_host() + static_cast<int>(listener) - 1))
           record->inbox->wake_if_asleep();
-      std::int64_t limit_ns = longest_sleep_ns;
-      if (!timers_.empty()) {
-        const std::uint64_t now = host::ticks();
-        const std::uint64_t deadline = timers_.top().deadline_ticks;
-        limit_ns =
-            deadline <= now ? 0 : std::min(limit_ns, static_cast<std::int64_t>(host::ticks_to_ns(deadline - now)));
-      }
-      counters().sleeps.add();
-      if (limit_ns > 0) inbox_.bell().sleep(heard, limit_ns);
+      const std::int64_t limit_ns = longest_sleep_ns(waiting_on_result);
+      if (limit_ns != 0) inbox_.bell().sleep(heard, limit_ns);
       if (inbox_.bell().listen() != heard) counters().wakes.add();
     }
     inbox_.wake_up();

@@ -144,7 +144,8 @@ class pe {
   bool help_on_board();
   bool run_idle_hooks();
   void idle(bool waiting_on_result);
-  void sleep();
+  void sleep(bool waiting_on_result);
+  std::int64_t longest_sleep_ns(bool waiting_on_result) const;
   bool found_late_work();
 
   runtime& owner_;
