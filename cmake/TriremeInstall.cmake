@@ -10,6 +10,9 @@ install(EXPORT trireme-targets NAMESPACE trireme:: DESTINATION "${TRIREME_CONFIG
 if(TARGET trireme_command)
   install(TARGETS trireme_command RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 endif()
+if(TARGET trireme_omp)  # loaded by `trireme exec`, never linked
+  install(TARGETS trireme_omp LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+endif()
 
 # The public headers hold templates, which include headers of the layers ("sched/pe.hpp"): those go beside them into a
 # folder of their own that is on the include path of trireme::trireme.

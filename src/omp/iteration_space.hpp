@@ -14,6 +14,13 @@ struct iteration_space {
   std::uint64_t end = 0;    // value that the host runtime would report behind the last iteration (libgomp)
   std::uint64_t step = 1;   // two's complement
   std::uint64_t items = 0;
+  std::uint64_t unit = 1;  // iterations that stay together: the chunk that the program names
+
+  // Loops are shared out in units; the last one may be shorter.
+  std::uint64_t units() const { return items / unit + (items % unit != 0 ? 1 : 0); }
+  std::uint64_t item_of(std::uint64_t units_before) const {
+    return units_before == units() ? items : units_before * unit;
+  }
 
   std::uint64_t value_of(std::uint64_t item) const { return first + item * step; }
   // Behind `item` iterations. Not computed for all of them: that may lie beyond the type.
@@ -25,35 +32,36 @@ constexpr std::uint64_t steps_between(std::uint64_t distance, std::uint64_t step
 }
 
 // libgomp: `end` is exclusive; the sign of `step` is the direction.
-inline iteration_space exclusive_space(long start, long end, long step) {
+inline iteration_space exclusive_space(long start, long end, long step, std::uint64_t unit) {
   const auto from = static_cast<std::uint64_t>(start);
   const auto to = static_cast<std::uint64_t>(end);
   const auto by = static_cast<std::uint64_t>(step);
   const bool runs = step > 0 ? start < end : start > end;
-  if (!runs) return {from, from, by, 0};
-  return {from, to, by, step > 0 ? steps_between(to - from, by) : steps_between(from - to, 0 - by)};
+  if (!runs) return {from, from, by, 0, unit};
+  return {from, to, by, step > 0 ? steps_between(to - from, by) : steps_between(from - to, 0 - by), unit};
 }
 // The same for unsigned long long, where the direction is given apart.
 inline iteration_space exclusive_space(bool up, unsigned long long start, unsigned long long end,
-                                       unsigned long long step) {
+                                       unsigned long long step, std::uint64_t unit) {
   const bool runs = up ? start < end : start > end;
-  if (!runs) return {start, start, step, 0};
-  return {start, end, step, up ? steps_between(end - start, step) : steps_between(start - end, 0 - step)};
+  if (!runs) return {start, start, step, 0, unit};
+  return {start, end, step, up ? steps_between(end - start, step) : steps_between(start - end, 0 - step), unit};
 }
 
 // libomp: `upper` is inclusive, `step` is signed and never 0. None when the loop has 2^64 iterations.
 template <class Value>
-std::optional<iteration_space> inclusive_space(Value lower, Value upper, std::make_signed_t<Value> step) {
+std::optional<iteration_space> inclusive_space(Value lower, Value upper, std::make_signed_t<Value> step,
+                                               std::uint64_t unit) {
   const auto from = static_cast<std::uint64_t>(lower);
   const auto by = static_cast<std::uint64_t>(static_cast<std::int64_t>(step));
   const bool up = step > 0;
-  if (step == 0 || (up ? lower > upper : lower < upper)) return iteration_space{from, from, by, 0};
+  if (step == 0 || (up ? lower > upper : lower < upper)) return iteration_space{from, from, by, 0, unit};
   const std::uint64_t distance =
       up ? static_cast<std::uint64_t>(upper) - from : from - static_cast<std::uint64_t>(upper);
   const std::uint64_t stride = up ? by : 0 - by;
   const std::uint64_t before_last = distance / stride;
   if (before_last == std::numeric_limits<std::uint64_t>::max()) return std::nullopt;
-  return iteration_space{from, 0, by, before_last + 1};
+  return iteration_space{from, 0, by, before_last + 1, unit};
 }
 
 }  // namespace tri::omp

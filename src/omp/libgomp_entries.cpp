@@ -73,14 +73,14 @@ auto with_region(body function, void* data, const loop_start* combined, Host&& h
 }
 
 bool next_in(thread_context& context, long* first, long* end) {
-  const tri::loops::item_span got = context.position.next();
+  const tri::loops::item_span got = context.next_items();
   if (got.empty()) return false;
   *first = static_cast<long>(context.space.value_of(got.first));
   *end = static_cast<long>(context.space.end_of(got.last));
   return true;
 }
 bool next_in(thread_context& context, ull* first, ull* end) {
-  const tri::loops::item_span got = context.position.next();
+  const tri::loops::item_span got = context.next_items();
   if (got.empty()) return false;
   *first = context.space.value_of(got.first);
   *end = context.space.end_of(got.last);
@@ -152,7 +152,7 @@ TRIREME_PUBLIC void GOMP_parallel_sections(body function, void* data, unsigned t
                   [&](body run, void* begun) { host(run, begun, threads, start, end, step, chunk, flags); });       \
       return;                                                                                                       \
     }                                                                                                               \
-    const loop_start loop{TRIREME_HERE, nullptr, chunk_of(chunk), is_monotonic, exclusive_space(start, end, step)}; \
+    const loop_start loop{TRIREME_HERE, nullptr, is_monotonic, exclusive_space(start, end, step, chunk_of(chunk))}; \
     with_region(function, data, &loop, [&](body run, void* begun) { host_parallel(run, begun, threads, flags); });  \
   }
 #define TRIREME_PARALLEL_RUNTIME_LOOP(name, is_monotonic)                                                            \
@@ -165,7 +165,7 @@ TRIREME_PUBLIC void GOMP_parallel_sections(body function, void* data, unsigned t
                   [&](body run, void* begun) { host(run, begun, threads, start, end, step, flags); });               \
       return;                                                                                                        \
     }                                                                                                                \
-    const loop_start loop{TRIREME_HERE, nullptr, 1, is_monotonic, exclusive_space(start, end, step)};                \
+    const loop_start loop{TRIREME_HERE, nullptr, is_monotonic, exclusive_space(start, end, step, 1)};                \
     with_region(function, data, &loop, [&](body run, void* begun) { host_parallel(run, begun, threads, flags); });   \
   }
 TRIREME_PARALLEL_LOOP(dynamic, true)
@@ -190,7 +190,7 @@ TRIREME_PARALLEL_RUNTIME_LOOP(maybe_nonmonotonic_runtime, false)
     thread_context* const context = taker(TRIREME_HERE);                                                             \
     if (context == nullptr) return host(start, end, step, chunk, first_out, end_out);                                \
     return start_loop(*context,                                                                                      \
-                      {TRIREME_HERE, nullptr, chunk_of(chunk), is_monotonic, exclusive_space(start, end, step)},     \
+                      {TRIREME_HERE, nullptr, is_monotonic, exclusive_space(start, end, step, chunk_of(chunk))},     \
                       first_out, end_out);                                                                           \
   }                                                                                                                  \
   TRIREME_PUBLIC bool GOMP_loop_ull_##name##_start(bool up, ull start, ull end, ull step, ull chunk, ull* first_out, \
@@ -199,7 +199,7 @@ TRIREME_PARALLEL_RUNTIME_LOOP(maybe_nonmonotonic_runtime, false)
     thread_context* const context = taker(TRIREME_HERE);                                                             \
     if (context == nullptr) return host(up, start, end, step, chunk, first_out, end_out);                            \
     return start_loop(*context,                                                                                      \
-                      {TRIREME_HERE, nullptr, chunk_of(chunk), is_monotonic, exclusive_space(up, start, end, step)}, \
+                      {TRIREME_HERE, nullptr, is_monotonic, exclusive_space(up, start, end, step, chunk_of(chunk))}, \
                       first_out, end_out);                                                                           \
   }                                                                                                                  \
   TRIREME_LOOP_NEXT(name, long)                                                                                      \
@@ -209,7 +209,7 @@ TRIREME_PARALLEL_RUNTIME_LOOP(maybe_nonmonotonic_runtime, false)
     static host_function<bool(long, long, long, long*, long*)> host("GOMP_loop_" #name "_start");                 \
     thread_context* const context = taker(TRIREME_HERE);                                                          \
     if (context == nullptr) return host(start, end, step, first_out, end_out);                                    \
-    return start_loop(*context, {TRIREME_HERE, nullptr, 1, is_monotonic, exclusive_space(start, end, step)},      \
+    return start_loop(*context, {TRIREME_HERE, nullptr, is_monotonic, exclusive_space(start, end, step, 1)},      \
                       first_out, end_out);                                                                        \
   }                                                                                                               \
   TRIREME_PUBLIC bool GOMP_loop_ull_##name##_start(bool up, ull start, ull end, ull step, ull* first_out,         \
@@ -217,7 +217,7 @@ TRIREME_PARALLEL_RUNTIME_LOOP(maybe_nonmonotonic_runtime, false)
     static host_function<bool(bool, ull, ull, ull, ull*, ull*)> host("GOMP_loop_ull_" #name "_start");            \
     thread_context* const context = taker(TRIREME_HERE);                                                          \
     if (context == nullptr) return host(up, start, end, step, first_out, end_out);                                \
-    return start_loop(*context, {TRIREME_HERE, nullptr, 1, is_monotonic, exclusive_space(up, start, end, step)},  \
+    return start_loop(*context, {TRIREME_HERE, nullptr, is_monotonic, exclusive_space(up, start, end, step, 1)},  \
                       first_out, end_out);                                                                        \
   }                                                                                                               \
   TRIREME_LOOP_NEXT(name, long)                                                                                   \

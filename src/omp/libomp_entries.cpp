@@ -104,7 +104,7 @@ bool take_loop(const void* site, location* where, std::int32_t kind, Value lower
   const bool doacross = std::exchange(context->doacross_next, false);
   const std::int32_t plain = kind & ~(monotonic_bit | nonmonotonic_bit);
   left_because reason{};
-  const std::optional<iteration_space> space = inclusive_space(lower, upper, step);
+  const std::optional<iteration_space> space = inclusive_space(lower, upper, step, chunk_of(chunk));
   if (!the_settings().takes) {
     reason = left_because::asked;
   } else if (doacross) {
@@ -117,7 +117,7 @@ bool take_loop(const void* site, location* where, std::int32_t kind, Value lower
     reason = left_because::too_long;
   } else {
     const bool monotonic = (kind & nonmonotonic_bit) == 0;
-    begin_loop(*context, {site, source_of(where), chunk_of(chunk), monotonic, *space}, &threads_of_team);
+    begin_loop(*context, {site, source_of(where), monotonic, *space}, &threads_of_team);
     return true;
   }
   context->took_last = false;
@@ -128,7 +128,7 @@ bool take_loop(const void* site, location* where, std::int32_t kind, Value lower
 template <class Value>
 std::int32_t next_in(thread_context& context, std::int32_t* is_last, Value* lower, Value* upper,
                      std::make_signed_t<Value>* step) {
-  const tri::loops::item_span got = context.position.next();
+  const tri::loops::item_span got = context.next_items();
   if (got.empty()) {
     context.in_loop = false;
     return 0;

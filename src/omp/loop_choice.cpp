@@ -15,8 +15,8 @@ loop_layout automatic_layout(const loop_facts& loop) {
   constexpr std::uint64_t half = std::uint64_t{1} << 31;  // as q32
   constexpr std::uint64_t pieces_per_thread = 64;
   loop_layout layout;
-  layout.items = loop.items;
-  layout.chunk = std::max({std::uint64_t{1}, loop.chunk, board::chunk_count(loop.items, board::most_chunks)});
+  layout.items = loop.units;
+  layout.chunk = std::max(std::uint64_t{1}, board::chunk_count(loop.units, board::most_chunks));
   const std::uint32_t chunks = layout.chunks();
   const auto step = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, chunks / (pieces_per_thread * loop.threads)));
   layout.owner = {step, 1};
@@ -31,8 +31,9 @@ loop_layout automatic_layout(const loop_facts& loop) {
   return layout;
 }
 
-schedule with_chunk_of(schedule which, const loop_facts& loop) {
-  if (which.chunk == 0 && loop.chunk > 1) which.chunk = loop.chunk;
+// A chunk of the schedule is a number of iterations.
+schedule in_units(schedule which, const loop_facts& loop) {
+  if (which.chunk > 0) which.chunk = board::chunk_count(which.chunk, loop.unit);
   return which;
 }
 
@@ -51,14 +52,14 @@ bool is_monotonic(const loop_layout& layout) {
 loop_layout choose_layout(const schedule& which, const loop_facts& loop) {
   if (which.kind == schedule_kind::automatic && !loop.monotonic) return automatic_layout(loop);
   if (which.kind != schedule_kind::automatic) {
-    loop_layout layout = loops::layout_of(with_chunk_of(which, loop), loop.items, loop.threads);
+    loop_layout layout = loops::layout_of(in_units(which, loop), loop.units, loop.threads);
     if (!loop.monotonic || is_monotonic(layout)) return layout;
   }
   schedule rising;  // blocks, then a pool that is handed out from its front
   rising.kind = schedule_kind::hybrid;
   rising.static_fraction = which.static_fraction;
   rising.chunk = which.chunk;
-  return loops::layout_of(with_chunk_of(rising, loop), loop.items, loop.threads);
+  return loops::layout_of(in_units(rising, loop), loop.units, loop.threads);
 }
 
 }  // namespace tri::omp

@@ -8,12 +8,13 @@
 namespace tri::omp {
 
 struct loop_facts {
-  std::uint64_t items = 0;
+  std::uint64_t units = 0;  // pieces that stay together: chunks that the program names, or iterations
+  std::uint64_t unit = 1;   // iterations in one
   std::uint32_t threads = 1;
-  std::uint64_t chunk = 1;  // that the program named, 1 if it named none; pieces are made of whole chunks
-  bool monotonic = false;   // every thread must get its iterations in rising order
+  bool monotonic = false;  // every thread must get its iterations in rising order
 };
 
+// The items of the layout are units.
 loops::loop_layout choose_layout(const loops::schedule& schedule, const loop_facts& loop);
 
 // Nobody can get an iteration that comes before one it already had.

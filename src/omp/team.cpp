@@ -50,10 +50,10 @@ void begin_loop(thread_context& context, const loop_start& loop, std::uint32_t (
       context.place,
       [&] {
         count_taken(loop.site, loop.source);
-        return loops::loop_key{loop.site, loop.space.items, loop.chunk, loop.monotonic ? 1u : 0u, threads()};
+        return loops::loop_key{loop.site, loop.space.units(), loop.space.unit, loop.monotonic ? 1u : 0u, threads()};
       },
       [&](const loops::loop_key& key) {
-        return choose_layout(the_settings().schedule, {key.items, key.participants, key.chunk, loop.monotonic});
+        return choose_layout(the_settings().schedule, {key.items, key.chunk, key.participants, loop.monotonic});
       });
   context.position = loops::fetch_position(entered, context.thread);
   context.space = loop.space;

@@ -48,6 +48,13 @@ struct thread_context {
   loops::loop_sequence::place place;
   loops::fetch_position position;
   iteration_space space;
+
+  // The iterations of the taken loop to run next, if any.
+  loops::item_span next_items() {
+    const loops::item_span units = position.next();
+    if (units.empty()) return {};
+    return {units.first * space.unit, space.item_of(units.last)};
+  }
 };
 
 // Of this thread. initial-exec: the library is loaded at the start, so its place is known and costs one instruction.
@@ -74,7 +81,6 @@ inline void leave_unfollowed() {
 struct loop_start {
   const void* site = nullptr;    // return address of the call
   const char* source = nullptr;  // where libomp knows it
-  std::uint64_t chunk = 1;
   bool monotonic = false;
   iteration_space space{};
 };

@@ -1,0 +1,166 @@
+// `trireme exec`: starts an unmodified program with our libraries in place of parts of its own.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "host/suggestion.hpp"
+#include "loops/schedule.hpp"
+#include "verbs.hpp"
+
+namespace tri::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int usage_status = 2;
+constexpr int cannot_start_status = 127;  // as shells do
+
+constexpr const char* omp_library = "libtrireme-omp.so";
+constexpr const char* schedule_variable = "TRIREME_OMP_SCHEDULE";
+constexpr const char* report_variable = "TRIREME_OMP_REPORT";
+
+constexpr const char* footer =
+    "With --omp, loops of an OpenMP program with a dynamic, guided or runtime schedule (with clang also auto) get "
+    "their\n"
+    "iterations from us instead of the program's own OpenMP runtime, which does everything else as before. Programs "
+    "of\n"
+    "gcc, gfortran and clang can be used as they are. gcc compiles static loops, and loops without a schedule, into "
+    "the\n"
+    "program: to reach those, write schedule(runtime). Ordered loops stay with the runtime; --report lists them.\n"
+    "\n"
+    "Schedules (--schedule, else TRIREME_OMP_SCHEDULE, else OMP_SCHEDULE=tri:...):\n"
+    "  automatic             half of each thread's block at once, then shrinking pieces, then help for neighbours\n"
+    "  staggered,0.8         as automatic with a fixed static fraction\n"
+    "  hybrid,0.8,chunk=4    static blocks of 80 %, the rest in pieces of 4 from one pool\n"
+    "  dynamic,16 guided trapezoid factoring static ...   `host` leaves all loops to the OpenMP runtime\n"
+    "A chunk that the program names is kept: pieces are made of whole chunks.\n"
+    "\n"
+    "Examples:\n"
+    "  trireme exec --omp ./app                                  every schedulable loop, automatic schedule\n"
+    "  trireme exec --omp --report ./app input.dat               which loops were taken, which were left and why\n"
+    "  trireme exec --omp --schedule staggered,0.8 ./app         a schedule of your own\n"
+    "  OMP_NUM_THREADS=8 trireme exec --omp ./app                OpenMP's own variables work as always";
+
+struct usage_with_program : CLI::Formatter {
+  std::string make_usage(const CLI::App*, std::string) const override {
+    return "Usage: trireme exec --omp [options] [--] program [arguments]\n";
+  }
+};
+
+// Beside this command: ../lib in the build tree, the library folder of the installation otherwise.
+fs::path library_path() {
+  const fs::path folder = fs::read_symlink("/proc/self/exe").parent_path();
+  std::string tried;
+  for (const char* where : {"../lib", TRIREME_LIBRARY_FOLDER}) {
+    const fs::path path = (folder / where / omp_library).lexically_normal();
+    if (fs::exists(path)) return path;
+    tried += (tried.empty() ? "" : ", ") + path.string();
+  }
+  throw std::runtime_error(fmt::format("{} is not installed beside this command; looked for {}", omp_library, tried));
+}
+
+std::string value_of(const char* variable) {
+  const char* const value = std::getenv(variable);
+  return value != nullptr ? value : "";
+}
+
+// Checks the schedule here, so that a mistake is reported once and before anything runs. The OpenMP runtime would
+// complain about OMP_SCHEDULE=tri:..., so that becomes our variable.
+void set_schedule(std::string text) {
+  const std::string standard = value_of("OMP_SCHEDULE");
+  const bool ours = standard.starts_with("tri:");
+  std::string source = "--schedule";
+  if (text.empty() && !value_of(schedule_variable).empty()) {
+    text = value_of(schedule_variable);
+    source = schedule_variable;
+  } else if (text.empty() && ours) {
+    text = standard;
+    source = "OMP_SCHEDULE";
+  }
+  if (ours) unsetenv("OMP_SCHEDULE");
+  if (text.empty()) return;
+  if (text != "host" && text != "tri:host") {
+    try {
+      loops::parse_schedule(text);
+    } catch (const std::invalid_argument& problem) {
+      throw std::invalid_argument(
+          fmt::format("{}: {}; `host` leaves all loops to the OpenMP runtime", source, problem.what()));
+    }
+  }
+  setenv(schedule_variable, text.c_str(), 1);
+}
+
+void preload(const fs::path& library) {
+  const std::string others = value_of("LD_PRELOAD");
+  setenv("LD_PRELOAD", (others.empty() ? library.string() : library.string() + ":" + others).c_str(), 1);
+}
+
+[[noreturn]] void unknown_option(const CLI::App& app, const std::string& word) {
+  std::vector<std::string> names{"-h"};
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  const std::string name = word.substr(0, word.find('='));
+  throw CLI::ExtrasError(fmt::format("unknown option {}; did you mean {}?", name, host::nearest_name(name, names)),
+                         CLI::ExitCodes::ExtrasError);
+}
+
+}  // namespace
+
+int exec_command(int argc, char** argv) {
+  CLI::App app("Runs an unmodified program with parts of its OpenMP runtime replaced.", "trireme exec");
+  app.formatter(std::make_shared<usage_with_program>());
+  app.footer(footer);
+  app.prefix_command();  // from the first word that is no option on, everything belongs to the program
+
+  bool omp = false;
+  bool report = false;
+  std::string schedule;
+  app.add_flag("--omp", omp, "take the loops of an OpenMP program");
+  app.add_option("--schedule", schedule, "how loops are shared out; automatic by default");
+  app.add_flag("--report", report, "at the end, list which loops were taken and which were left, and why");
+
+  try {
+    app.parse(argc, argv);
+    std::vector<std::string> command = app.remaining();
+    if (!command.empty() && command[0] == "--") {
+      command.erase(command.begin());
+    } else if (!command.empty() && command[0].starts_with("-")) {
+      unknown_option(app, command[0]);
+    }
+    if (!omp) throw CLI::RequiredError("--omp (what to replace)");
+    if (command.empty()) throw CLI::RequiredError("a program");
+    set_schedule(schedule);
+    preload(library_path());
+    // The process keeps its number: the program's own report is always printed, those of its children when they have
+    // something to say.
+    if (report) setenv(report_variable, std::to_string(getpid()).c_str(), 1);
+    std::vector<char*> arguments;
+    for (std::string& word : command) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    execvp(arguments[0], arguments.data());
+    fmt::print(stderr, "trireme exec: cannot start {}: {}\n", command[0], std::strerror(errno));
+    return cannot_start_status;
+  } catch (const CLI::Success& request) {  // --help
+    return app.exit(request);
+  } catch (const CLI::ParseError& problem) {
+    fmt::print(stderr, "trireme exec: {}; `trireme exec --help` shows the options\n", problem.what());
+    return usage_status;
+  } catch (const std::invalid_argument& problem) {
+    fmt::print(stderr, "trireme exec: {}\n", problem.what());
+    return usage_status;
+  } catch (const std::runtime_error& problem) {
+    fmt::print(stderr, "trireme exec: {}\n", problem.what());
+    return cannot_start_status;
+  }
+}
+
+}  // namespace tri::tools
