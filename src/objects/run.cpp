@@ -32,10 +32,10 @@ std::string describe_waiting_everywhere() {
                     here, here.is_in_this_process(pe), false, answers[static_cast<std::size_t>(pe - 1)].get_promise()));
   constexpr std::int64_t patience_ns = 1'000'000'000;
   const std::int64_t deadline = host::now_ns() + patience_ns;
-  sched::envelope alarm{};  // we may fall asleep, and nobody else would wake us then
+  sched::envelope alarm{};  // we may fall asleep, and nobody else would wake us after the deadline
   alarm.handler = sched::taken_handler;
   alarm.kind = sched::payload_kind::direct;
-  here.send_later(patience_ns, alarm);
+  here.send_later(patience_ns + patience_ns / 10, alarm);
   here.run_until(
       [&] { return host::now_ns() > deadline || std::ranges::all_of(answers, &future<std::string>::ready); });
   std::string text = own;

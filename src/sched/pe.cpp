@@ -202,13 +202,42 @@ bool pe::help_on_board() {
     // A portion ends when a message arrives: helping must not delay what only this PE can do.
     if (board_.help([this] { return inbox_.seems_empty(); }) > 0) {
       counters().board_portions.add();
+      if (board_.has_work() && own_work_waits()) wake_another_helper();
       return true;
     }
   }
   return board_.progress().help();
 }
 
+bool pe::own_work_waits() {
+  return !inbox_.seems_empty() || !local_.empty() || !ordered_.empty() ||
+         (!timers_.empty() && timers_.top().deadline_ticks <= host::ticks());
+}
+
+// In our place, if anybody sleeps.
+void pe::wake_another_helper() {
+  if (own_process_.wake(1) == 0) owner_.wake_helpers(1, board::any_process);
+}
+
+// Whoever made work for any PE while we were marked asleep may have rung us for it, and nobody else. So before we run
+// anything that may take long, either that work is ours or the ring goes on to another sleeper. What is made from now
+// on is not left to us: the mark is gone, a ring for it goes to somebody else.
+bool pe::answer_ring() {
+  may_be_rung_ = false;
+  const bool busy = own_work_waits();
+  if (!own_process_.nodes->seems_empty()) {
+    if (!busy && run_node_message()) return true;
+    own_process_.wake(1);
+  }
+  if (!board_.has_work()) return false;
+  if (!busy) return help_on_board();
+  wake_another_helper();
+  return false;
+}
+
 bool pe::turn() {
+  if (may_be_rung_ && answer_ring()) [[unlikely]]
+    return true;
   if (inbox_.has_urgent()) [[unlikely]]
     sort_urgent();
   bool worked = !timers_.empty() && run_timers();
@@ -302,6 +331,7 @@ void pe::sleep(bool waiting_on_result) {
     }
     inbox_.wake_up();
   }
+  may_be_rung_ = true;
   idle_word.fetch_and(~own_bit, std::memory_order_relaxed);  // relaxed: a stale bit costs one needless look
   // Somebody is about to give us work (a ticket is out, or all chunks of a task are taken) and may be waiting for our
   // core.

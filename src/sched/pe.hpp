@@ -142,6 +142,9 @@ class pe {
   bool run_node_message();
   bool run_timers();
   bool help_on_board();
+  bool own_work_waits();
+  bool answer_ring();
+  void wake_another_helper();
   bool run_idle_hooks();
   void idle(bool waiting_on_result);
   void sleep(bool waiting_on_result);
@@ -167,6 +170,7 @@ class pe {
   std::vector<std::function<bool()>> idle_hooks_;
   int handler_depth_ = 0;
   bool running_own_ = false;  // the first message of local_ runs
+  bool may_be_rung_ = false;  // it was marked asleep since the last turn
   std::uint32_t turns_ = 0;
   std::uint64_t fruitless_ = 0;
 };

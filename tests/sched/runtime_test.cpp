@@ -421,6 +421,12 @@ void hold(pe& here, envelope&) {
   here.send_copy(0, message_for(finish_handler));
 }
 void release_other(pe&, envelope&) { ++children; }
+// As above, but the main program does not take turns.
+void hold_here(pe&, envelope&) {
+  while (children.load() == 0) sched_yield();
+  finished = true;
+}
+const std::uint32_t hold_here_handler = register_handler(&hold_here, "test.hold here");
 const std::uint32_t hold_handler = register_handler(&hold, "test.hold");
 const std::uint32_t release_handler = register_handler(&release_other, "test.release");
 
@@ -451,6 +457,95 @@ TEST(node_messages, that_come_between_the_last_look_and_the_mark_are_found) {
         });
       });
   EXPECT_EQ(done, rounds);
+}
+
+// PE 1 and PE 2 sleep. PE 1 is rung for the work that `make` makes, and before it gets up there is a message for itself
+// that ends only when somebody else has done that work. Everything happens in a hook of PE 1 that runs while others see
+// it as asleep, so each run is the same.
+void ring_pe_1_and_keep_it(const std::function<void(pe&)>& make) {
+  children = 0;
+  std::atomic<bool> begin{false};
+  run(
+      values_for(3, {{"idle", "sleep"}}),
+      [&](pe& here) {
+        for (const int other : {1, 2}) {
+          const pe_record& record = *here.job().record_of(other);
+          while (record.counters.sleeps.read() == 0 || !marked_asleep(record)) sched_yield();
+        }
+        begin = true;
+        here.job().record_of(1)->inbox->wake_if_asleep();
+        while (!finished.load()) sched_yield();  // takes no turn: it does none of the work
+        return 0;
+      },
+      [](pe&) {},
+      [&](pe& here) {
+        if (here.number() != 1) return;
+        here.add_idle_hook([&] {
+          pe& one = this_pe();
+          if (!begin.load() || !marked_asleep(one.record())) return false;
+          begin = false;
+          make(one);
+          EXPECT_FALSE(marked_asleep(one.record())) << "PE 1 was meant to be rung";
+          one.send_copy(1, message_for(hold_here_handler));
+          return true;
+        });
+      });
+}
+
+TEST(node_messages, a_ring_that_finds_a_busy_pe_goes_on_to_the_next) {
+  for (int round = 0; round < 20; ++round)
+    ring_pe_1_and_keep_it([](pe& here) { here.send_to_node(0, message_for(release_handler)); });
+}
+
+void release_chunk(const board::task_view&, std::uint64_t, std::uint64_t, int) noexcept { ++children; }
+const auto release_operation = board::operation_table::of_process().chunks.add("test.release chunk", &release_chunk);
+
+TEST(board_work, a_ring_that_finds_a_busy_pe_goes_on_to_the_next) {
+  for (int round = 0; round < 20; ++round)
+    ring_pe_1_and_keep_it([](pe& here) {
+      board::task_spec spec;  // one chunk in the range of PE 0, which never comes
+      spec.operation = release_operation;
+      spec.total = 1;
+      ASSERT_TRUE(here.board().post(spec).handle);
+      here.job().wake_helpers(1, board::any_process);
+    });
+}
+
+// PE 1 helps with a task of two chunks. During the first there arrives a long message for it, so it leaves the task; PE
+// 2, which nobody rang, has to take its place.
+std::atomic<bool> in_first_chunk{false}, long_message_sent{false};
+void leave_after_first_chunk(const board::task_view&, std::uint64_t, std::uint64_t, int pe) noexcept {
+  if (pe != 1 || in_first_chunk.exchange(true)) {
+    ++children;
+    return;
+  }
+  while (!long_message_sent.load()) sched_yield();
+}
+const auto leave_operation = board::operation_table::of_process().chunks.add("test.leave", &leave_after_first_chunk);
+
+TEST(board_work, a_helper_that_leaves_for_a_message_wakes_another) {
+  for (int round = 0; round < 20; ++round) {
+    children = 0;
+    in_first_chunk = long_message_sent = false;
+    run(values_for(3, {{"idle", "sleep"}}), [](pe& here) {
+      for (const int other : {1, 2}) {
+        const pe_record& record = *here.job().record_of(other);
+        while (record.counters.sleeps.read() == 0 || !marked_asleep(record)) sched_yield();
+      }
+      board::task_spec spec;  // in the range of PE 0, which does not come
+      spec.operation = leave_operation;
+      spec.total = 2;
+      const board::task_handle handle = here.board().post(spec).handle;
+      here.job().wake_helpers(1, board::any_process);
+      while (!in_first_chunk.load()) sched_yield();
+      here.send_copy(1, message_for(hold_here_handler));
+      long_message_sent = true;
+      while (!finished.load()) sched_yield();
+      here.board().finish(handle);
+      return 0;
+    });
+    EXPECT_EQ(children, 1);
+  }
 }
 
 TEST(node_messages, run_on_whichever_pe_is_free) {
