@@ -203,6 +203,12 @@ loop_record* record_for(const loop_options& options) {
   return options.record != nullptr ? options.record : record_of_type<std::remove_cvref_t<Body>>();
 }
 
+/// The body can be called by loops over the range.
+template <class Body, class Range>
+concept body_of = std::is_invocable_v<Body&, typename Range::index_type> ||
+                  std::is_invocable_v<Body&, typename Range::index_type, int> ||
+                  std::is_invocable_v<Body&, loop_chunk<typename Range::index_type>>;
+
 /// Calls a body with a part of a range, in whatever way the body wants it.
 template <class Index, class Body>
 void call_body(const loop_range<Index>& whole, Body& body, std::uint64_t first, std::uint64_t last, int participant) {
@@ -249,13 +255,28 @@ void call_body(const tiled_range<Index, Dimensions>& whole, Body& body, std::uin
   }
 }
 
-/// A range and a body, as the chunks of a loop see them.
+/// A range and a body, as the chunks of a loop see them. If the body is a small closure that cannot be told from its
+/// copy, every participant gets one of its own; else all call the caller's.
 template <class Range, class Body>
 struct bound_body {
-  const Range& whole;
-  Body& body;
-  static void run(void* self, std::uint64_t first, std::uint64_t last, int participant) {
-    auto& bound = *static_cast<bound_body*>(self);
+  static constexpr bool travels = std::is_trivially_copyable_v<Range> && std::is_trivially_copyable_v<Body> &&
+                                  std::is_class_v<Body> && sizeof(Range) + sizeof(Body) + 16 <= travelling_bytes &&
+                                  alignof(Body) <= 16 && body_of<const Body, Range>;
+  struct by_value {
+    Range whole;
+    const Body body;
+    by_value(const Range& range, const Body& given) : whole(range), body(given) {}
+  };
+  struct by_reference {
+    const Range& whole;
+    Body& body;
+    by_reference(const Range& range, Body& given) : whole(range), body(given) {}
+  };
+  using type = std::conditional_t<travels, by_value, by_reference>;
+  static constexpr std::size_t bytes = travels ? sizeof(type) : 0;
+
+  static void run(const void* context, std::uint64_t first, std::uint64_t last, int participant) {
+    auto& bound = *static_cast<const type*>(context);
     call_body(bound.whole, bound.body, first, last, participant);
   }
 };
@@ -299,8 +320,9 @@ template <class Range, class Body>
   requires std::integral<Range> || loops::any_range<Range>
 void parallel_for(const Range& over, Body&& body, const loop_options& options = {}) {
   const auto& whole = loops::as_range(over);
-  loops::bound_body<std::remove_cvref_t<decltype(whole)>, std::remove_reference_t<Body>> bound{whole, body};
-  loops::loop_call call(&decltype(bound)::run, &bound);
+  using binding = loops::bound_body<std::remove_cvref_t<decltype(whole)>, std::remove_reference_t<Body>>;
+  const typename binding::type bound(whole, body);
+  loops::loop_call call(&binding::run, &bound, binding::bytes);
   loops::run_loop(call, whole.count(), options.schedule, loops::record_for<Body>(options));
   call.rethrow();
 }
@@ -413,7 +435,8 @@ struct started_loop_of final : any_started_loop {
   started_loop_of(const Range& over, Body&& given, const loop_options& options)
       : whole(over),
         body(std::move(given)),
-        call(&bound_body<Range, Body>::run, &bound),
+        bound(whole, body),
+        call(&binding::run, &bound, binding::bytes),
         started(call, whole.count(), options.schedule, record_for<Body>(options)) {}
   void wait() override {
     started.wait();
@@ -421,9 +444,10 @@ struct started_loop_of final : any_started_loop {
   }
   bool finished() const override { return started.finished(); }
 
+  using binding = bound_body<Range, Body>;
   Range whole;
   Body body;
-  bound_body<Range, Body> bound{whole, body};
+  typename binding::type bound;
   loop_call call;
   started_loop started;
 };

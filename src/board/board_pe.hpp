@@ -133,6 +133,7 @@ class board_pe {
     task_slot& slot = view_.slots()[index];
     prefetch_to_write(&view_.lines_of_slot(index)[pe_]);
     __builtin_prefetch(slot.arguments);
+    __builtin_prefetch(slot.arguments + argument_words / 2);
     if (!announce_in_slot(slot.state)) {
       withdraw_from_slot(slot.state);
       return 0;

@@ -75,7 +75,7 @@ void fill_lines(const task_spec& spec, std::uint32_t chunks, std::span<claim_lin
       line.static_share = range.static_share;
       line.kept_before = range.first + range.kept;
     }
-    line.owner_left.store(0, std::memory_order_relaxed);  // relaxed: as the next
+    line.owner_left.store(0, std::memory_order_relaxed);                    // relaxed: as the next
     line.claim.store(pack_claim(line.range()), std::memory_order_relaxed);  // relaxed: open_slot publishes it
   }
   if (!spec.pool.empty()) {

@@ -135,9 +135,9 @@ struct alignas(64) task_slot {
   std::uint32_t chunks;
   std::uint32_t poster;
   claim_rule rule;
-  // line 1: read by the operation
+  // lines 1 and 2: read by the operation
   alignas(64) std::uint64_t arguments[argument_words];
-  // line 2: touched by the poster only
+  // line 3: touched by the poster only
   alignas(64) std::uint64_t generation;  // counts posts, so that an outdated handle is recognised
   std::uint32_t finished_by_poster;
   std::uint32_t in_use;
@@ -150,7 +150,7 @@ struct alignas(64) task_slot {
   }
 };
 
-static_assert(sizeof(claim_line) == 64 && sizeof(task_slot) == 192);
+static_assert(sizeof(claim_line) == 64 && sizeof(task_slot) == 256);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);
 
 }  // namespace tri::board

@@ -14,7 +14,8 @@ namespace tri::board {
 
 using operation_id = std::uint32_t;
 inline constexpr operation_id no_operation = ~operation_id{0};
-inline constexpr int argument_words = 6;
+inline constexpr int argument_words = 16;          // two cache lines, which travel together with the slot
+inline constexpr int progress_argument_words = 6;  // an entry is one line
 
 // What a running chunk is told of its task. `arguments` points into the arena.
 struct task_view {

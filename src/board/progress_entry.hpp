@@ -16,7 +16,7 @@ struct alignas(64) progress_entry {
   std::uint32_t depth;  // written by the holder only
   operation_id operation;
   std::int32_t process;
-  std::uint64_t arguments[argument_words];
+  std::uint64_t arguments[progress_argument_words];
 };
 static_assert(sizeof(progress_entry) == 64);
 

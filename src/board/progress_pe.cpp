@@ -16,7 +16,7 @@ progress_pe::progress_pe(const board_view& view, std::uint32_t pe, std::span<con
       host_(view.progress_open_to(any_process)),
       process_words_(view.progress_open_to(process_)) {}
 
-void progress_pe::offer(operation_id operation, const std::array<std::uint64_t, argument_words>& arguments,
+void progress_pe::offer(operation_id operation, const std::array<std::uint64_t, progress_argument_words>& arguments,
                         std::int32_t process) {
   view_.operations->progress.check(operation);
   if (process != any_process && process != process_) {

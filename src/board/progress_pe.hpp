@@ -17,7 +17,7 @@ class progress_pe {
 
   // What others may call on behalf of this PE. Waits while somebody is in the entry (at most one call of the
   // operation). Throws std::invalid_argument for an unknown operation or a process this PE does not belong to.
-  void offer(operation_id operation, const std::array<std::uint64_t, argument_words>& arguments,
+  void offer(operation_id operation, const std::array<std::uint64_t, progress_argument_words>& arguments,
              std::int32_t process = any_process);
   // Takes it back; nobody is in the entry afterwards.
   void withdraw();

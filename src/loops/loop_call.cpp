@@ -2,49 +2,115 @@
 
 #include <sched.h>
 
+#include <cstring>
+
 #include "board/cpu.hpp"
 #include "board/operation_table.hpp"
 
 namespace tri::loops {
+
+// The arguments of the task, as they lie in the slot. They are copied there as words, hence may_alias.
+struct [[gnu::may_alias]] loop_arguments {
+  loop_call* call;
+  loop_body body;
+  std::uint32_t first_pe;      // of the crew
+  std::uint32_t participants;  // of the crew
+  std::uint32_t failure;       // a body has thrown
+  bool in_call;                // the context is where the call says, and not below
+  bool unusual;                // the call must be asked: measured, or claim numbers to be looked up
+  alignas(16) std::byte context[travelling_bytes];
+
+  int number_of(int pe) const {
+    const std::uint32_t place = static_cast<std::uint32_t>(pe) - first_pe;  // wraps for PEs below
+    return place < participants ? static_cast<int>(place) : 0;
+  }
+  void run(std::uint64_t first, std::uint64_t last, int number) const {
+    const void* const own_context = in_call ? call->context_ : context;
+    if (!unusual) [[likely]]
+      body(own_context, first, last, number);
+    else
+      call->run_claims(own_context, first, last, number);
+  }
+
+  // What a participant does with chunks: iterations, or claim numbers when there is a table. After an exception the
+  // rest is skipped. The flag lies here, where every participant reads anyway, and is written once at most.
+  static void run_chunks(const board::task_view& task, std::uint64_t first, std::uint64_t last, int pe) noexcept {
+    const auto& self = *reinterpret_cast<const loop_arguments*>(task.arguments);
+    try {
+      if (self.failed().load(std::memory_order_relaxed) != 0) [[unlikely]]  // relaxed: only saves work
+        return;
+      self.run(first, last, self.number_of(pe));
+    } catch (...) {
+      self.failed().store(1, std::memory_order_relaxed);  // relaxed: as above
+      self.call->keep(std::current_exception());
+    }
+  }
+  std::atomic_ref<std::uint32_t> failed() const { return std::atomic_ref(const_cast<std::uint32_t&>(failure)); }
+};
+static_assert(sizeof(loop_arguments) == board::argument_words * sizeof(std::uint64_t));
+
 namespace {
-
-// What a helper does with chunks of a loop: items when all chunks are equal, claim numbers when there is a table.
-void run_loop_chunks(const board::task_view& task, std::uint64_t first, std::uint64_t last, int pe) noexcept {
-  loop_call& call = *reinterpret_cast<loop_call*>(task.arguments[0]);
-  const std::uint32_t place = static_cast<std::uint32_t>(pe) - call.first_pe;  // wraps for PEs below
-  call.run_claimed(first, last, place < call.participants ? static_cast<int>(place) : 0);
-}
-
-const board::operation_id loop_operation = board::operation_table::of_process().chunks.add("loop", run_loop_chunks);
-
+const board::operation_id loop_operation =
+    board::operation_table::of_process().chunks.add("loop", &loop_arguments::run_chunks);
 }  // namespace
 
-void loop_call::run_claimed(std::uint64_t first, std::uint64_t last, int number) noexcept {
-  if (layout == nullptr) {
-    run(first, last, number);
+void loop_call::keep(std::exception_ptr error) noexcept {
+  // Only the first one is kept; whoever comes second must not write. relaxed: the poster reads it after the end.
+  if (!failed_.exchange(true, std::memory_order_relaxed)) error_ = std::move(error);
+}
+
+void loop_call::run_measured(const void* context, std::uint64_t first, std::uint64_t last, int number) {
+  if (times == nullptr) {
+    body_(context, first, last, number);
+    return;
+  }
+  times->start(number);
+  body_(context, first, last, number);
+  times->stop(number, first, last);
+}
+
+void loop_call::run_claims(const void* context, std::uint64_t first, std::uint64_t last, int number) {
+  if (layout_ == nullptr) {
+    run_measured(context, first, last, number);
     return;
   }
   const board::chunk_span claims{static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(last)};
-  layout->for_each_block(claims, [&](std::uint64_t begin, std::uint64_t end) { run(begin, end, number); });
+  layout_->for_each_block(claims,
+                          [&](std::uint64_t begin, std::uint64_t end) { run_measured(context, begin, end, number); });
   if (tasklet_owners == nullptr) return;
   for (std::uint32_t claim = claims.first; claim < claims.last; ++claim) {
-    const std::uint32_t tasklet = layout->chunk_of(claim) - layout->first_tasklet;  // wraps for chunks before
-    if (tasklet < layout->tasklets) tasklet_owners[tasklet] = static_cast<std::uint32_t>(number);
+    const std::uint32_t tasklet = layout_->chunk_of(claim) - layout_->first_tasklet;  // wraps for chunks before
+    if (tasklet < layout_->tasklets) tasklet_owners[tasklet] = static_cast<std::uint32_t>(number);
+  }
+}
+
+void loop_call::run_here(std::uint64_t items, int number) noexcept {
+  try {
+    run_measured(context_, 0, items, number);
+  } catch (...) {
+    keep(std::current_exception());
   }
 }
 
 board::task_handle post_loop(crew_member& me, loop_call& call, const loop_layout& layout, bool strict_owners) {
-  call.first_pe = me.first();
-  call.participants = me.participants();
   board::task_spec spec = task_of(layout);
   const bool table = !layout.bounds.empty() || !layout.in_order();
-  call.layout = table ? &layout : nullptr;
+  call.layout_ = table ? &layout : nullptr;
   spec.operation = loop_operation;
   spec.least = layout.least;
-  spec.arguments[0] = reinterpret_cast<std::uint64_t>(&call);
   spec.first_participant = me.first();
   spec.process = static_cast<std::int32_t>(me.board().process());
   spec.owners_come = strict_owners && me.others_always_come();
+  loop_arguments arguments;
+  arguments.call = &call;
+  arguments.body = call.body_;
+  arguments.first_pe = me.first();
+  arguments.participants = me.participants();
+  arguments.in_call = call.bytes_ == 0;
+  arguments.unusual = table || call.times != nullptr;
+  arguments.failure = 0;
+  std::memcpy(arguments.context, call.context_, call.bytes_);
+  std::memcpy(spec.arguments.data(), &arguments, sizeof arguments);
   const board::post_result posted = me.board().post(spec);
   // What is kept for its owners needs every one of them, not just anybody.
   const std::uint32_t wanted = spec.owners_come ? me.participants() - 1 : posted.useful_helpers;

@@ -1,8 +1,10 @@
 // One execution of a loop on the board, from its post to its end. Lives where the poster keeps it (its stack, or a loop
-// handle) until the poster has seen every chunk finished; helpers touch it only while they run a chunk.
+// handle) until the poster has seen every chunk finished. What a helper needs travels with the task (loop_arguments);
+// it touches the call itself only when something is out of the ordinary.
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <utility>
@@ -15,57 +17,49 @@
 namespace tri::loops {
 
 /// Runs iterations [first, last) as participant `number`. May throw.
-using loop_body = void (*)(void* context, std::uint64_t first, std::uint64_t last, int number);
+using loop_body = void (*)(const void* context, std::uint64_t first, std::uint64_t last, int number);
+
+/// A context of at most this size that may be copied byte by byte travels with the task, so that a helper has it as
+/// soon as it has found the loop. Cache lines that depend on each other are what fork and join cost.
+inline constexpr std::size_t travelling_bytes = 96;
 
 class alignas(64) loop_call {
  public:
-  loop_call(loop_body body, void* context) : body_(body), context_(context) {}
+  /// `bytes`: of the context, if it may be copied for every participant and is not larger than travelling_bytes; 0: all
+  /// use the one at `context`.
+  loop_call(loop_body body, const void* context, std::size_t bytes) : body_(body), context_(context), bytes_(bytes) {}
   loop_call(const loop_call&) = delete;
   loop_call& operator=(const loop_call&) = delete;
 
-  /// Runs the iterations, unless a body has thrown; keeps what it throws. Any participant.
-  void run(std::uint64_t first, std::uint64_t last, int number) noexcept {
-    // relaxed: only saves work; the exception itself is ordered by the end of the loop
-    if (failed_.load(std::memory_order_relaxed)) [[unlikely]]
-      return;
-    try {
-      if (times != nullptr) [[unlikely]] {
-        times->start(number);
-        body_(context_, first, last, number);
-        times->stop(number, first, last);
-      } else {
-        body_(context_, first, last, number);
-      }
-    } catch (...) {
-      // Only the first one is kept; whoever comes second must not write.
-      if (!failed_.exchange(true, std::memory_order_relaxed))  // relaxed: as above
-        error_ = std::current_exception();
-    }
-  }
-  /// Claim numbers or, without a table, iterations.
-  void run_claimed(std::uint64_t first, std::uint64_t last, int number) noexcept;
+  /// Runs all iterations in the calling thread; keeps what a body throws.
+  void run_here(std::uint64_t items, int number) noexcept;
   /// After the end: what a body threw, once.
   void rethrow() {
     if (error_ != nullptr) [[unlikely]]
       std::rethrow_exception(std::exchange(error_, nullptr));
   }
 
-  const loop_layout* layout = nullptr;      ///< when claim numbers must be looked up in a table
   loop_times* times = nullptr;              ///< when this execution is measured
   std::uint32_t* tasklet_owners = nullptr;  ///< when the tasklets of the layout remember who ran them
-  std::uint32_t first_pe = 0;               ///< of the crew
-  std::uint32_t participants = 1;
 
  private:
+  friend board::task_handle post_loop(crew_member&, loop_call&, const loop_layout&, bool);
+  friend struct loop_arguments;
+  void run_measured(const void* context, std::uint64_t first, std::uint64_t last, int number);
+  void run_claims(const void* context, std::uint64_t first, std::uint64_t last, int number);
+  void keep(std::exception_ptr error) noexcept;
+
   loop_body body_;
-  void* context_;
+  const void* context_;
+  std::size_t bytes_;
+  const loop_layout* layout_ = nullptr;  // when claim numbers must be looked up in a table
   std::atomic<bool> failed_{false};
   std::exception_ptr error_;
 };
 
-/// Posts the loop for the crew, which begins at once. `layout` must live until finish_loop, if it has tables.
-/// No handle: nothing was posted, because every slot of this thread has a loop in it; run it in place.
+/// Posts the loop for the crew, which begins at once. `layout` must live until finish_loop.
 /// `strict_owners`: what a layout keeps for an owner is run by nobody else, if the owners are sure to come.
+/// No handle: nothing was posted, because every slot of this thread has a loop in it; run it here.
 board::task_handle post_loop(crew_member& me, loop_call& call, const loop_layout& layout, bool strict_owners);
 /// Takes part until nothing is left to claim, and waits for the chunks of the others. No exception leaves.
 void finish_loop(crew_member& me, board::task_handle posted);

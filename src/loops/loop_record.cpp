@@ -41,7 +41,7 @@ started_loop::started_loop(loop_call& call, std::uint64_t items, const schedule&
     : call_(call), me_(this_crew_member()) {
   if (items == 0) return;
   if (me_ == nullptr || me_->participants() == 1 || items == 1) {
-    call.run(0, items, me_ != nullptr ? me_->number() : 0);
+    call.run_here(items, me_ != nullptr ? me_->number() : 0);
     return;
   }
   const std::uint32_t participants = me_->participants();
@@ -80,7 +80,7 @@ started_loop::started_loop(loop_call& call, std::uint64_t items, const schedule&
 
 void started_loop::run_in_place(std::uint64_t items) {
   ++me_->depth;
-  call_.run(0, items, me_->number());
+  call_.run_here(items, me_->number());
   --me_->depth;
 }
 

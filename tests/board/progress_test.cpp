@@ -33,7 +33,7 @@ bool move_one(const std::uint64_t* arguments, int, int by) noexcept {
 
 struct progress_test : testing::Test {
   progress_test() { operation = operations.progress.add("move", move_one); }
-  std::array<std::uint64_t, argument_words> arguments() { return {reinterpret_cast<std::uint64_t>(&box)}; }
+  std::array<std::uint64_t, progress_argument_words> arguments() { return {reinterpret_cast<std::uint64_t>(&box)}; }
   operation_table operations;
   operation_id operation = 0;
   inbox box;
