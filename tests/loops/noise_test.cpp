@@ -89,6 +89,9 @@ TEST(delay, estimators_on_a_given_list) {  // K43
   EXPECT_THAT(delay_in_region(samples, 1000.0, 1000.0), DoubleEq(5000.0 / 105210.0 * 1000.0));
   EXPECT_EQ(delay_in_region({}, 1.0, 1.0), 0.0);
   EXPECT_EQ(delay_by_extremes({}), 0.0);
+  std::vector<double> ranks(1000);
+  std::iota(ranks.begin(), ranks.end(), 1.0);
+  EXPECT_EQ(percentile(ranks, 1.1), 11.0) << "although 1.1 * 1000 / 100 comes out above 11";
   EXPECT_THROW(percentile({}, 50), std::invalid_argument);
   EXPECT_THROW(percentile(samples, 101), std::invalid_argument);
 }
