@@ -1,0 +1,226 @@
+// Unmodified OpenMP programs under `trireme exec --omp`: the same output as without, and a report that agrees with what
+// the program itself counted, so that a drop-in that does nothing fails.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <regex>
+#include <string>
+#include <vector>
+
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr int threads_at_most = 5;
+const std::vector<std::string> schedules{"automatic",
+                                         "static",
+                                         "static,16",
+                                         "dynamic",
+                                         "dynamic,3",
+                                         "guided",
+                                         "trapezoid",
+                                         "factoring",
+                                         "half",
+                                         "hybrid,0.8",
+                                         "staggered,0.5,chunk=4",
+                                         "tasklets",
+                                         "weighted",
+                                         "weighted-tasklets",
+                                         "slack",
+                                         "combo"};
+
+struct result {
+  int status = 0;
+  std::string output;  // standard output
+  std::string errors;  // standard error
+};
+
+std::string read_all(FILE* stream) {
+  std::string text;
+  std::array<char, 4096> buffer;
+  for (std::size_t length = 0; (length = fread(buffer.data(), 1, buffer.size(), stream)) > 0;) {
+    text.append(buffer.data(), length);
+  }
+  return text;
+}
+
+// A shell command, with cancellation on, as some of the programs need it, and without spinning: there are more threads
+// than cores.
+result run(const std::string& command) {
+  const std::string errors = "/tmp/omp_drop_in_test." + std::to_string(getpid());
+  FILE* const pipe = popen(
+      (std::string("export OMP_CANCELLATION=true OMP_WAIT_POLICY=passive; ") + command + " 2>" + errors).c_str(), "r");
+  result ended;
+  ended.output = read_all(pipe);
+  const int status = pclose(pipe);
+  ended.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  FILE* const file = fopen(errors.c_str(), "r");
+  ended.errors = read_all(file);
+  fclose(file);
+  unlink(errors.c_str());
+  return ended;
+}
+
+std::string program(const std::string& name) { return PROGRAMS "/" + name; }
+std::string with_threads(int threads) { return fmt::format("OMP_NUM_THREADS={} ", threads); }
+std::string exec(const std::string& options) { return TRIREME_COMMAND " exec --omp " + options + " "; }
+
+// "loops taken 12, left to the host runtime 3" as it stands in `text` behind `before`.
+std::string counts(const std::string& text, const std::string& before) {
+  const std::regex pattern(before + "[^\n]*(loops taken [0-9]+, left to the host runtime [0-9]+)");
+  std::smatch found;
+  return std::regex_search(text, found, pattern) ? found[1].str() : "no line that begins with " + before;
+}
+
+class drop_in : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (!std::filesystem::exists(program(GetParam()))) GTEST_SKIP() << "its compiler is not installed";
+  }
+  std::string path() const { return program(GetParam()); }
+};
+std::string name_of(const ::testing::TestParamInfo<const char*>& info) { return info.param; }
+
+// Programs that check themselves: output independent of threads and schedule, and the loops that they count.
+class counting_program : public drop_in {};
+TEST_P(counting_program, gives_the_same_under_every_schedule_and_number_of_threads) {
+  // The gcc build alone is the reference: libomp 16 alone now and then fails in these programs (see loop_kinds.c).
+  std::string reference = path();
+  if (const std::size_t clang = reference.find("_clang"); clang != std::string::npos) {
+    reference.replace(clang, 6, "_gcc");
+    if (!std::filesystem::exists(reference)) GTEST_SKIP() << "no gcc build to compare with";
+  }
+  const result alone = run(with_threads(1) + reference);
+  ASSERT_EQ(alone.status, 0) << alone.output;
+  for (int threads = 1; threads <= threads_at_most; ++threads) {
+    for (const std::string& schedule : schedules) {
+      SCOPED_TRACE("OMP_NUM_THREADS=" + std::to_string(threads) + ", schedule " + schedule);
+      const result under = run(with_threads(threads) + exec("--report --schedule " + schedule) + path());
+      ASSERT_EQ(under.status, 0) << under.output << under.errors;
+      ASSERT_EQ(under.output, alone.output);
+      ASSERT_EQ(counts(under.errors, "trireme omp: "), counts(under.errors, "expected: ")) << under.errors;
+      ASSERT_THAT(under.errors, ::testing::Not(HasSubstr("loops taken 0,")));
+    }
+  }
+}
+INSTANTIATE_TEST_SUITE_P(omp, counting_program,
+                         ::testing::Values("loop_kinds_gcc", "loop_kinds_clang", "loop_kinds_cxx_gcc",
+                                           "loop_kinds_cxx_clang", "loop_kinds_fortran_gcc", "kernels_gcc",
+                                           "kernels_clang", "old_entries_gcc"),
+                         name_of);
+
+class quiet_program : public drop_in {};
+TEST_P(quiet_program, prints_nothing_that_was_not_asked_for) {
+  const result alone = run(with_threads(2) + path());
+  const result under = run(with_threads(2) + exec("") + path());
+  EXPECT_EQ(under.status, alone.status);
+  EXPECT_EQ(under.output, alone.output);
+  EXPECT_EQ(under.errors, alone.errors);
+}
+TEST_P(quiet_program, leaves_all_loops_alone_when_asked) {
+  const result under = run(with_threads(2) + exec("--report --schedule host") + path());
+  EXPECT_EQ(under.status, 0);
+  EXPECT_THAT(under.errors, HasSubstr("schedule host: loops taken 0, left to the host runtime "));
+  EXPECT_THAT(under.errors, HasSubstr(": schedule is `host`\n"));
+}
+INSTANTIATE_TEST_SUITE_P(omp, quiet_program, ::testing::Values("kernels_gcc", "kernels_clang"), name_of);
+
+class forking_program : public drop_in {};
+TEST_P(forking_program, reports_parent_and_child_apart_and_nothing_of_other_programs) {
+  const result under = run(with_threads(2) + exec("--report") + path());
+  EXPECT_EQ(under.output, "parent 4950, child 7, shell 3\n");
+  EXPECT_THAT(under.errors, HasSubstr("loops taken 2, left to the host runtime 0\n"));
+  EXPECT_THAT(under.errors, HasSubstr("loops taken 1, left to the host runtime 0\n"));
+  EXPECT_THAT(under.errors, ::testing::Not(HasSubstr("/sh (process")));
+}
+INSTANTIATE_TEST_SUITE_P(omp, forking_program, ::testing::Values("forking_gcc", "forking_clang"), name_of);
+
+TEST(drop_in_programs, a_runtime_that_comes_late_and_private_is_found) {
+  std::string plug_ins;
+  int count = 0;
+  for (const char* each : {"plug_in_gcc.so", "plug_in_clang.so"}) {
+    if (!std::filesystem::exists(program(each))) continue;
+    plug_ins += fmt::format(" {}", program(each));
+    ++count;
+  }
+  if (count == 0) GTEST_SKIP() << "no compiler with OpenMP";
+  const result under = run(with_threads(3) + exec("--report") + PLUG_IN_USER + plug_ins);
+  EXPECT_EQ(under.status, 0);
+  EXPECT_EQ(under.output, count == 2 ? "499500 45\n499500 45\n" : "499500 45\n");
+  EXPECT_THAT(under.errors, HasSubstr("loops taken " + std::to_string(2 * count) + ", left to the host runtime 0\n"));
+}
+
+TEST(drop_in_programs, programs_without_openmp_run_as_always) {
+  const result echo = run(exec("") + "sh -c 'echo out; echo err >&2; exit 5'");
+  EXPECT_EQ(echo.status, 5);
+  EXPECT_EQ(echo.output, "out\n");
+  EXPECT_EQ(echo.errors, "err\n");
+  const result report = run(exec("--report") + "true");
+  EXPECT_THAT(report.errors,
+              HasSubstr("loops taken 0, left to the host runtime 0\n  no loop reached an OpenMP runtime"));
+}
+
+TEST(drop_in_report, names_call_sites_and_reasons) {
+  if (!std::filesystem::exists(program("loop_kinds_gcc"))) GTEST_SKIP() << "gcc is not installed";
+  const result under = run(with_threads(2) + exec("--report") + program("loop_kinds_gcc"));
+  EXPECT_THAT(under.errors, HasSubstr(program("loop_kinds_gcc") + " (process "));
+  EXPECT_THAT(under.errors, HasSubstr(": ordered\n"));
+  EXPECT_THAT(under.errors, HasSubstr(": dependences between iterations (doacross)\n"));
+  EXPECT_THAT(under.errors, HasSubstr(": no parallel region around it that the drop-in saw begin\n"));
+  EXPECT_THAT(under.errors, ::testing::ContainsRegex("taken +600  [^\n]*loop_kinds"));
+}
+
+TEST(drop_in_settings, the_schedule_comes_from_the_first_of_three_places) {
+  const std::string all = "OMP_SCHEDULE=tri:guided TRIREME_OMP_SCHEDULE=dynamic,4 ";
+  EXPECT_THAT(run(all + exec("--report --schedule half") + "true").errors, HasSubstr("schedule hybrid,0.5:"));
+  EXPECT_THAT(run(all + exec("--report") + "true").errors, HasSubstr("schedule dynamic,4:"));
+  EXPECT_THAT(run("OMP_SCHEDULE=tri:guided " + exec("--report") + "true").errors, HasSubstr("schedule guided:"));
+  EXPECT_THAT(run("OMP_SCHEDULE=guided " + exec("--report") + "true").errors, HasSubstr("schedule automatic:"));
+  // The program's runtime is not to see our text; its own is left as it is.
+  EXPECT_EQ(run("OMP_SCHEDULE=tri:guided " + exec("") + "printenv OMP_SCHEDULE").output, "");
+  EXPECT_EQ(run("OMP_SCHEDULE=guided " + exec("") + "printenv OMP_SCHEDULE").output, "guided\n");
+}
+
+TEST(drop_in_settings, a_bad_schedule_ends_the_program_before_it_begins) {
+  const result option = run(exec("--schedule hybird,0.8") + "echo started");
+  EXPECT_EQ(option.status, 2);
+  EXPECT_EQ(option.output, "");
+  EXPECT_THAT(option.errors,
+              StartsWith("trireme exec: --schedule: loop schedule 'hybird,0.8': 'hybird' is no known name; "
+                         "the nearest is 'hybrid'"));
+  EXPECT_THAT(option.errors, HasSubstr("`host` leaves all loops to the OpenMP runtime"));
+  EXPECT_THAT(run("TRIREME_OMP_SCHEDULE=hybrid,2 " + exec("") + "echo started").errors,
+              StartsWith("trireme exec: TRIREME_OMP_SCHEDULE: loop schedule 'hybrid,2'"));
+  EXPECT_THAT(run("OMP_SCHEDULE=tri:dynamic,0 " + exec("") + "echo started").errors,
+              StartsWith("trireme exec: OMP_SCHEDULE: loop schedule"));
+  // The same without our command.
+  const result preloaded = run("TRIREME_OMP_SCHEDULE=nonsense LD_PRELOAD=" OMP_LIBRARY " /bin/echo started");
+  EXPECT_EQ(preloaded.status, 2);
+  EXPECT_EQ(preloaded.output, "");
+  EXPECT_THAT(preloaded.errors, StartsWith("trireme omp: TRIREME_OMP_SCHEDULE: loop schedule 'nonsense'"));
+}
+
+TEST(exec_command, explains_itself_and_its_mistakes) {
+  const result help = run(TRIREME_COMMAND " exec --help");
+  EXPECT_EQ(help.status, 0);
+  EXPECT_THAT(help.output, HasSubstr("Examples:\n  trireme exec --omp ./app"));
+  EXPECT_THAT(help.output, HasSubstr("schedule(runtime)"));
+  EXPECT_EQ(run(TRIREME_COMMAND " exec --omp no-such-program").status, 127);
+  EXPECT_EQ(run(TRIREME_COMMAND " exec --omp no-such-program").errors,
+            "trireme exec: cannot start no-such-program: No such file or directory\n");
+  EXPECT_EQ(run(TRIREME_COMMAND " exec --omp --repotr true").errors,
+            "trireme exec: unknown option --repotr; did you mean --report?; `trireme exec --help` shows the options\n");
+  EXPECT_THAT(run(TRIREME_COMMAND " exec true").errors, HasSubstr("--omp (what to replace) is required"));
+  EXPECT_THAT(run(TRIREME_COMMAND " exec --omp").errors, HasSubstr("a program is required"));
+  const result passed = run(exec("-- sh -c") + "'echo \"$@\"; echo $LD_PRELOAD' x --report -n 7");
+  EXPECT_EQ(passed.output, "--report -n 7\n" OMP_LIBRARY "\n");
+}
+
+}  // namespace

@@ -1,0 +1,16 @@
+/* Knows nothing of OpenMP; loads the libraries that it is given. */
+#include <dlfcn.h>
+#include <stdio.h>
+
+int main(int argc, char** argv) {
+  for (int each = 1; each < argc; ++each) {
+    void* const library = dlopen(argv[each], RTLD_NOW | RTLD_LOCAL);
+    if (library == NULL) {
+      fprintf(stderr, "%s\n", dlerror());
+      return 1;
+    }
+    int (*const sum)(int) = (int (*)(int))dlsym(library, "plugged_sum");
+    printf("%d %d\n", sum(1000), sum(10));
+  }
+  return 0;
+}
