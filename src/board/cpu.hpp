@@ -1,26 +1,11 @@
-// Two hints to the processor that the board's cost depends on. Neither changes what a program means: on an architecture
-// that has no such instruction they compile to the nearest portable hint.
+// The processor hints of the host layer under the board's own name.
 #pragma once
+
+#include "host/cpu.hpp"
 
 namespace tri::board {
 
-// Told to the core between two looks at a word that somebody else will change.
-inline void cpu_relax() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("isb" ::: "memory");
-#endif
-}
-
-// Asks for a cache line in a writable state, so that several lines travel at the same time instead of one after the
-// other behind the locked instructions that follow. (The builtin emits a read prefetch for baseline x86-64.)
-inline void prefetch_to_write(const void* address) {
-#if defined(__x86_64__)
-  asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(address)));
-#else
-  __builtin_prefetch(address, 1);
-#endif
-}
+using host::cpu_relax;
+using host::prefetch_to_write;
 
 }  // namespace tri::board

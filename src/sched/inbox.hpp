@@ -29,6 +29,7 @@
 #include "arena/host_lock.hpp"
 #include "arena/other_process_order.hpp"
 #include "host/configuration.hpp"
+#include "host/cpu.hpp"
 #include "sched/asymmetric_fence.hpp"
 #include "sched/envelope.hpp"
 
@@ -158,7 +159,7 @@ inline inbox_place claim(inbox_shared& inbox, std::uint32_t producer) {
   const std::uint64_t ticket = ring.tickets.fetch_add(1, std::memory_order_acq_rel);
   // The margin makes a wait here impossible unless `seen` was stale; then the consumer is at work and it is short.
   while ((ticket & ~cell_ring::asleep_bit) - consumed >= ring.capacity) [[unlikely]] {
-    __builtin_ia32_pause();
+    host::cpu_relax();
     consumed = ring.consumed.load(std::memory_order_acquire);  // pairs: inbox.consumed
   }
   return {&ring.cell_of(ticket & ~cell_ring::asleep_bit), &ring, ticket};

@@ -8,6 +8,7 @@
 
 #include "arena/arena.hpp"
 #include "host/clock.hpp"
+#include "host/cpu.hpp"
 #include "sched/runtime.hpp"
 
 namespace tri::sched {
@@ -271,7 +272,7 @@ void pe::idle(bool waiting_on_result) {
   if (run_idle_hooks()) return;
   switch (idle_policy_.next(host::ticks())) {
     case idle_step::spin:
-      __builtin_ia32_pause();
+      host::cpu_relax();
       break;
     case idle_step::yield:
       sched_yield();

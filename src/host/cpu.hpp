@@ -1,0 +1,27 @@
+// Two hints to the processor that the cost of waiting and of handing over work depends on; the only place that names
+// instructions for them. Neither changes what a program means: on an architecture that has no such instruction they
+// compile to the nearest portable hint.
+#pragma once
+
+namespace tri::host {
+
+// Told to the core between two looks at a word that somebody else will change.
+inline void cpu_relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("isb" ::: "memory");
+#endif
+}
+
+// Asks for a cache line in a writable state, so that several lines travel at the same time instead of one after the
+// other behind the locked instructions that follow. (The builtin emits a read prefetch for baseline x86-64.)
+inline void prefetch_to_write(const void* address) {
+#if defined(__x86_64__)
+  asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(address)));
+#else
+  __builtin_prefetch(address, 1);
+#endif
+}
+
+}  // namespace tri::host
