@@ -15,7 +15,8 @@ namespace tri::sched {
 bool enable_asymmetric_fence();
 
 inline void light_fence() { std::atomic_signal_fence(std::memory_order_seq_cst); }
-/// About a microsecond. The calling process must have been registered.
-void heavy_fence();
+/// About a microsecond. The calling process must have been registered. False: the kernel refused (no memory, or a
+/// filter that was installed since), and nothing is ordered.
+[[nodiscard]] bool heavy_fence();
 
 }  // namespace tri::sched

@@ -227,7 +227,10 @@ bool inbox_reader::prepare_sleep() {
   } else {
     for (lane& from : lanes_) publish_consumed(from);
     shared_.asleep.exchange(1, std::memory_order_seq_cst);  // pairs: inbox.dekker
-    if (shared_.asymmetric) heavy_fence();                  // pairs: inbox.sleep_asymmetric
+    if (shared_.asymmetric && !heavy_fence()) {             // pairs: inbox.sleep_asymmetric
+      wake_up();  // without the fence a message could have gone unseen: stay awake, which is right if dear
+      return false;
+    }
   }
   if (!anything_published()) return true;
   wake_up();

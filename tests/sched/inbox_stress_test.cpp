@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 #include <sys/wait.h>
 
+#include <array>
 #include <random>
 #include <thread>
 
+#include "host/cpu.hpp"
+#include "host/pinning.hpp"
 #include "host/sanitizer.hpp"
 #include "sched_memory.hpp"
 
@@ -45,23 +48,35 @@ std::uint64_t consume(inbox_shared& inbox, std::uint64_t expected, std::vector<s
 struct stress_case {
   queue_kind kind;
   std::uint64_t cells;
+  bool asymmetric = false;
+
+  std::unique_ptr<void, free_memory> memory(std::uint32_t producers) const {
+    return zeroed_memory(inbox_shared::required_bytes(kind, producers, cells));
+  }
+  inbox_shared& inbox_in(void* place, std::uint32_t producers) const {
+    return *inbox_shared::initialise(place, kind, producers, cells, asymmetric);
+  }
 };
 
 class inbox_stress : public ::testing::TestWithParam<stress_case> {};
 INSTANTIATE_TEST_SUITE_P(all, inbox_stress,
                          ::testing::Values(stress_case{queue_kind::mpsc, 16}, stress_case{queue_kind::mpsc, 1024},
                                            stress_case{queue_kind::locked, 16}, stress_case{queue_kind::locked, 1024},
-                                           stress_case{queue_kind::spsc, 16}, stress_case{queue_kind::spsc, 1024}),
+                                           stress_case{queue_kind::spsc, 16}, stress_case{queue_kind::spsc, 1024},
+                                           stress_case{queue_kind::spsc, 16, true},
+                                           stress_case{queue_kind::spsc, 1024, true}),
                          [](const auto& tested) {
-                           return name_of(tested.param.kind) + std::to_string(tested.param.cells);
+                           return name_of(tested.param.kind) + (tested.param.asymmetric ? "_asymmetric" : "") +
+                                  std::to_string(tested.param.cells);
                          });
 
 TEST_P(inbox_stress, four_producers_lose_nothing_and_keep_their_order) {
   constexpr std::uint32_t producers = 4;
   const std::uint64_t each = scaled(100'000);
   open_arena arena;
-  const auto memory = zeroed_memory(inbox_shared::required_bytes(GetParam().kind, producers, GetParam().cells));
-  inbox_shared& inbox = *inbox_shared::initialise(memory.get(), GetParam().kind, producers, GetParam().cells);
+  if (GetParam().asymmetric && !enable_asymmetric_fence()) GTEST_SKIP() << "this kernel has no membarrier(2)";
+  const auto memory = GetParam().memory(producers);
+  inbox_shared& inbox = GetParam().inbox_in(memory.get(), producers);
   std::vector<std::thread> threads;
   for (std::uint32_t number = 0; number < producers; ++number)
     threads.emplace_back([&, number] {
@@ -83,8 +98,9 @@ TEST_P(inbox_stress, no_wake_up_is_lost) {
   constexpr std::uint32_t producers = 2;
   const std::uint64_t each = scaled(20'000);
   open_arena arena;
-  const auto memory = zeroed_memory(inbox_shared::required_bytes(GetParam().kind, producers, GetParam().cells));
-  inbox_shared& inbox = *inbox_shared::initialise(memory.get(), GetParam().kind, producers, GetParam().cells);
+  if (GetParam().asymmetric && !enable_asymmetric_fence()) GTEST_SKIP() << "this kernel has no membarrier(2)";
+  const auto memory = GetParam().memory(producers);
+  inbox_shared& inbox = GetParam().inbox_in(memory.get(), producers);
   std::atomic<std::uint64_t> urgent{0};
   std::vector<std::thread> threads;
   for (std::uint32_t number = 0; number < producers; ++number)
@@ -110,6 +126,57 @@ TEST_P(inbox_stress, no_wake_up_is_lost) {
   const std::uint64_t sleeps = consume(inbox, producers * each, next, wrong);
   for (auto& thread : threads) thread.join();
   EXPECT_EQ(wrong, 0U);
+  EXPECT_GT(sleeps, 0U);
+}
+
+// One message at a time: whenever it arrives the consumer is about to fall asleep, and if it does so beside the
+// message, both wait for ever. Before each push the producer writes lines that the consumer has written just before:
+// stores leave a core in order, so its message then leaves late, after the look at the consumer's flag has long been
+// made. That is what the fences have to prevent, and it needs two cores.
+TEST_P(inbox_stress, ping_pong_beside_a_consumer_that_falls_asleep) {
+  const std::uint64_t rounds = scaled(50'000);
+  struct alignas(64) line {
+    std::atomic<std::uint64_t> value{0};
+  };
+  open_arena arena;
+  if (GetParam().asymmetric && !enable_asymmetric_fence()) GTEST_SKIP() << "this kernel has no membarrier(2)";
+  const auto memory = GetParam().memory(1);
+  inbox_shared& inbox = GetParam().inbox_in(memory.get(), 1);
+  std::array<line, 16> both_write;
+  std::atomic<std::uint64_t> taken{0};
+  const std::vector<int> cpus = host::cpus_of_this_thread();
+  const auto touch_all = [&](std::uint64_t value) {
+    for (line& each : both_write) each.value.store(value, std::memory_order_relaxed);
+  };
+  std::thread producer([&] {
+    host::pin_this_thread(cpus.back());
+    arena::cache_guard cache(1);
+    for (std::uint64_t i = 0; i < rounds; ++i) {
+      while (taken.load(std::memory_order_acquire) < i) host::cpu_relax();
+      for (volatile std::uint64_t spin = 0; spin < i % 128;) spin = spin + 1;
+      touch_all(i);
+      push(inbox, 0, i);
+    }
+  });
+  host::pin_this_thread(cpus.front());
+  arena::cache_guard cache(0);
+  inbox_reader reader(inbox);
+  std::uint64_t sleeps = 0;
+  while (taken.load(std::memory_order_relaxed) < rounds) {
+    if (reader.front() != nullptr) {
+      reader.pop();
+      touch_all(0);
+      taken.fetch_add(1, std::memory_order_release);
+      continue;
+    }
+    const std::uint32_t heard = reader.bell().listen();
+    if (!reader.prepare_sleep()) continue;
+    ++sleeps;
+    reader.bell().sleep(heard, -1);
+    reader.wake_up();
+  }
+  producer.join();
+  host::pin_this_thread(cpus);
   EXPECT_GT(sleeps, 0U);
 }
 

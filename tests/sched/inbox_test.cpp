@@ -3,7 +3,15 @@
 #include "sched/inbox.hpp"
 
 #include <gmock/gmock.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstddef>
 #include <map>
 #include <mutex>
 #include <random>
@@ -295,6 +303,37 @@ TEST(inbox_layout, refuses_what_cannot_work) {
   inbox_shared& inbox = *inbox_shared::initialise(memory.get(), queue_kind::mpsc, 4, 64);
   inbox.version = 9;
   EXPECT_THAT([&] { inbox_reader reader(inbox); }, ThrowsMessage<std::runtime_error>(HasSubstr("version 9")));
+}
+
+// A filter like those of containers, installed after the start: from then on membarrier(2) fails.
+bool forbid_membarrier() {
+  sock_filter program[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog whole{static_cast<unsigned short>(std::size(program)), program};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &whole) == 0;
+}
+
+TEST(asymmetric_inbox, does_not_sleep_when_the_fence_fails) {
+  if (!enable_asymmetric_fence()) GTEST_SKIP() << "this kernel has no membarrier(2)";
+  const auto memory = zeroed_memory(inbox_shared::required_bytes(queue_kind::spsc, 1, 16));
+  inbox_shared& inbox = *inbox_shared::initialise(memory.get(), queue_kind::spsc, 1, 16, true);
+  inbox_reader reader(inbox);
+  ASSERT_TRUE(reader.prepare_sleep());
+  reader.wake_up();
+  const pid_t child = fork();  // the filter stays for ever
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    if (!forbid_membarrier()) _exit(77);
+    _exit(reader.prepare_sleep() || inbox.asleep.load() != 0 ? 1 : 0);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 77) GTEST_SKIP() << "no filter can be installed here";
+  EXPECT_EQ(status, 0);
 }
 
 }  // namespace
