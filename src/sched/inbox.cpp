@@ -113,8 +113,9 @@ void publish_slowly(inbox_shared& inbox, const inbox_place& place) {
     cell_ring::stamp_of(*place.message)
         .store(place.ticket + 1, std::memory_order_seq_cst);  // pairs: inbox.publish, inbox.dekker
   }
-  // Publication, then a look at the flag; the consumer raises the flag, then looks for publications. All four are
-  // seq_cst or ordered by one read-modify-write, so not both can miss. pairs: inbox.dekker
+  // Whoever writes `asleep` does it by a read-modify-write, so those have one order without gaps in it: if ours comes
+  // first, the consumer's exchange acquires what we published (however weak that publication was); else we see the
+  // flag. pairs: inbox.dekker
   if (inbox.asleep.fetch_add(0, std::memory_order_seq_cst) != 0) inbox.wake_if_asleep();
 }
 
@@ -241,7 +242,10 @@ void inbox_reader::wake_up() {
   if (kind_ == queue_kind::mpsc)
     shared_.ring.tickets.fetch_and(~cell_ring::asleep_bit, std::memory_order_acq_rel);  // pairs: inbox.sleep
   else
-    shared_.asleep.store(0, std::memory_order_relaxed);  // relaxed: a late ring is harmless
+    // An exchange, not a store: a store would end the release sequences of those who published and found us awake, and
+    // our next exchange would no longer acquire what they did. acquire: whoever turned the flag off before us made
+    // something first, and pe::answer_ring has to see it. pairs: inbox.dekker
+    shared_.asleep.exchange(0, std::memory_order_acquire);
 }
 
 }  // namespace tri::sched
