@@ -9,7 +9,16 @@
 namespace tri::loops {
 namespace {
 
-constexpr double enough_imbalance = 0.01;  // below it blocks stay where they are, and with them the data
+constexpr double enough_imbalance = 0.005;  // below it blocks stay where they are, and with them the data
+
+constexpr double enough_noise = 1.02;
+
+template <std::size_t Size>
+double median_of(std::array<double, Size> values, std::size_t count) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(count / 2);
+  std::nth_element(values.begin(), middle, values.begin() + static_cast<std::ptrdiff_t>(std::min(count, Size)));
+  return *middle;
+}
 
 std::uint64_t chunk_for(std::uint64_t items) {
   // Claim numbers have 32 bits; half of them are left for sums.
@@ -30,6 +39,8 @@ automatic_limits automatic_limits::of_this_machine() {
 void automatic_schedule::start(std::uint64_t items, std::uint32_t participants) {
   if (participants != participants_) {
     executions_ = 0;
+    comparing_since_ = 0;
+    recent_count_ = 0;
     has_profile_ = false;
     variant_ = sharing;
     elapsed_count_ = {};
@@ -73,26 +84,42 @@ void automatic_schedule::learn(const loop_times& times, std::uint64_t elapsed) {
   ticks_per_item_ =
       ticks_per_item_ == 0 ? per_item : std::min(per_item, ticks_per_item_ + 0.1 * (per_item - ticks_per_item_));
   if (times.items() != items_ || times.participants().size() != participants_) return;
-  const cost_profile measured = times.profile();
+  remember(times.profile(), busy, per_item);
+  elapsed_[variant_][elapsed_count_[variant_]++ % samples] = static_cast<double>(elapsed) / items;
+  if (variant_ == plain && executions_ > executions_to_learn && !is_calm(plain)) {
+    variant_ = sharing;  // until the next comparison
+    lay_out();
+  } else if (executions_ <= 2 || imbalance() > enough_imbalance) {
+    lay_out();
+  }
+}
+
+// Noise adds to what the bodies take, so an execution with clearly more than usual says nothing of where the work lies.
+void automatic_schedule::remember(const cost_profile& measured, double busy, double per_item) {
+  recent_busy_[recent_count_++ % samples] = per_item;
+  if (has_profile_ && per_item > enough_noise * median_of(recent_busy_, std::min(recent_count_, samples))) return;
   const double share = !has_profile_ ? 1.0 : executions_ <= 4 ? 0.5 : 0.2;
   for (std::size_t bin = 0; bin < cost_bins; ++bin) profile_[bin] += share * (measured[bin] / busy - profile_[bin]);
   has_profile_ = true;
-  auto& count = elapsed_count_[variant_];
-  elapsed_[variant_][count++ % samples] = static_cast<double>(elapsed) / items;
-  if (executions_ <= 2 || imbalance() > enough_imbalance) lay_out();
 }
 
-// Plain blocks win only if they are clearly faster, for they help against nothing that is not foreseen.
+// Of the last executions none took clearly longer than the fastest.
+bool automatic_schedule::is_calm(variant of) const {
+  const auto end = elapsed_[of].begin() + static_cast<std::ptrdiff_t>(std::min(elapsed_count_[of], samples));
+  const auto [least, most] = std::minmax_element(elapsed_[of].begin(), end);
+  return least == end || *most <= 1.05 * *least;
+}
+
+// Plain blocks win only if they are clearly faster and nothing disturbed either variant, for they help against nothing
+// that is not foreseen.
 void automatic_schedule::choose_variant() {
   const auto median = [&](variant of) {
-    auto sorted = elapsed_[of];
     const std::size_t count = std::min(elapsed_count_[of], samples);
-    if (count < 3) return -1.0;
-    std::sort(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(count));
-    return sorted[count / 2];
+    return count < 3 ? -1.0 : median_of(elapsed_[of], count);
   };
   const double shared = median(sharing), blocks = median(plain);
-  const variant best = shared > 0 && blocks > 0 && blocks < 0.99 * shared ? plain : sharing;
+  const bool better = shared > 0 && blocks > 0 && blocks < 0.99 * shared;
+  const variant best = better && is_calm(sharing) && is_calm(plain) ? plain : sharing;
   if (best == variant_) return;
   variant_ = best;
   lay_out();
@@ -149,7 +176,10 @@ void automatic_schedule::lay_out() {
   layout_.chunk = chunk_for(items_);
   set_blocks();
   const std::uint32_t mean_block = std::max(1u, layout_.chunks() / participants_);
-  const double ticks_per_chunk = ticks_per_item_ * static_cast<double>(layout_.chunk);
+  // Claims are cut for the dearest part of the loop: elsewhere they are too small, which costs little, because most of
+  // a block goes in its first few claims.
+  const double dearest = has_profile_ ? std::max(1.0, *std::ranges::max_element(profile_) * cost_bins) : 1.0;
+  const double ticks_per_chunk = dearest * ticks_per_item_ * static_cast<double>(layout_.chunk);
   // In claims; at most `most` of a block.
   const auto claims_in = [&](double ticks, std::uint32_t most) {
     const double claims = ticks_per_chunk > 0 ? ticks / ticks_per_chunk : 0;
@@ -157,7 +187,7 @@ void automatic_schedule::lay_out() {
   };
   const std::uint32_t step =
       ticks_per_chunk > 0 ? std::max(1u, claims_in(limits_.claim, mean_block / 4)) : std::max(1u, mean_block / 64);
-  const double block_ticks = ticks_per_chunk * mean_block;
+  const double block_ticks = ticks_per_item_ * static_cast<double>(items_) / participants_;
   layout_.least = claims_in(std::clamp(0.01 * block_ticks, limits_.least_left, limits_.most_left), mean_block / 4);
   // Two share by halves; with more thieves each takes less, so that none is left without.
   layout_.owner = {step, static_cast<std::uint8_t>(participants_ <= 4 ? 1 : 2)};

@@ -6,7 +6,9 @@
 //   - how small a claim may be: about a microsecond of work, so that claiming costs nothing;
 //   - when stealing costs more than it brings: the last few microseconds of a block are left to its owner;
 //   - whether the loop is so short that nobody else should be bothered;
-//   - whether plain blocks without any later claims are faster still.
+//   - whether plain blocks without any later claims are faster still, and nothing ever disturbs them.
+// An execution that took clearly more than the last few is not learned from, so that noise which comes and goes moves
+// nothing.
 // A state machine without threads or clocks: `next` before an execution, `learn` after it. One user at a time.
 #pragma once
 
@@ -56,7 +58,9 @@ class automatic_schedule {
   void lay_out();
   void set_blocks();
   double imbalance() const;
+  void remember(const cost_profile& measured, double busy, double per_item);
   void choose_variant();
+  bool is_calm(variant of) const;
   std::uint64_t cost_to_item(double share) const;
   double share_before(std::uint64_t item) const;
 
@@ -65,7 +69,9 @@ class automatic_schedule {
   std::uint32_t participants_ = 0;
   std::uint64_t executions_ = 0;  // with this many participants
   std::uint64_t comparing_since_ = 0;
-  double ticks_per_item_ = 0;  // 0: unknown
+  double ticks_per_item_ = 0;                  // 0: unknown
+  std::array<double, samples> recent_busy_{};  // per item, in the last executions of this crew
+  std::size_t recent_count_ = 0;
   bool has_profile_ = false;
   cost_profile profile_{};  // share of the cost in each bin; sums to 1
   variant variant_ = sharing;

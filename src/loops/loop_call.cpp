@@ -97,7 +97,6 @@ board::task_handle post_loop(crew_member& me, loop_call& call, const loop_layout
   const bool table = !layout.bounds.empty() || !layout.in_order();
   call.layout_ = table ? &layout : nullptr;
   spec.operation = loop_operation;
-  spec.least = layout.least;
   spec.first_participant = me.first();
   spec.process = static_cast<std::int32_t>(me.board().process());
   spec.owners_come = strict_owners && me.others_always_come();

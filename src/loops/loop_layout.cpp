@@ -326,6 +326,7 @@ board::task_spec task_of(const loop_layout& layout) {
   task.owner = layout.owner;
   task.thief = layout.thief;
   task.least = layout.least;
+  task.least = layout.least;
   task.order = layout.steal;
   task.ranges = layout.ranges;
   task.pool = layout.pool;

@@ -17,24 +17,8 @@ class record_user {
     record.in_use_.store(false, std::memory_order_release);  // pairs: record.release
   }
   static automatic_schedule& automatic(loop_record& record) { return record.automatic_; }
+  static learning_schedule& named(loop_record& record) { return record.named_; }
   static loop_times& times(loop_record& record) { return record.times_; }
-
-  static const loop_layout& layout(loop_record& record, const schedule& which, std::uint64_t items,
-                                   std::uint32_t participants, loop_call& call) {
-    loop_record::fixed_schedule& fixed = record.fixed_;
-    const bool same = fixed.items == items && fixed.participants == participants && fixed.which == which;
-    // Tasklets are dealt out anew by who ran them last.
-    if (!same || fixed.layout.tasklets > 0) {
-      if (!same) fixed.tasklet_owners.clear();
-      fixed.layout = layout_of(which, items, participants, {.last_owners = fixed.tasklet_owners});
-      fixed.tasklet_owners.resize(fixed.layout.tasklets, no_owner);
-      fixed.which = which;
-      fixed.items = items;
-      fixed.participants = participants;
-    }
-    call.tasklet_owners = fixed.layout.tasklets > 0 ? fixed.tasklet_owners.data() : nullptr;
-    return fixed.layout;
-  }
 };
 
 started_loop::started_loop(loop_call& call, std::uint64_t items, const schedule& which, loop_record* record)
@@ -46,35 +30,40 @@ started_loop::started_loop(loop_call& call, std::uint64_t items, const schedule&
   }
   const std::uint32_t participants = me_->participants();
   if (record != nullptr && record_user::take(*record)) record_ = record;
+  const auto measure = [&](learner whose) {
+    loop_times& times = record_user::times(*record_);
+    times.reset(items, participants);
+    call.times = &times;
+    learner_ = whose;
+    began_ = host::ticks();
+  };
+  const bool automatic = which.kind == schedule_kind::automatic;
   const loop_layout* layout = nullptr;
-  bool strict = true;
-  if (which.kind == schedule_kind::automatic) {
-    strict = false;
-    if (record_ != nullptr) {
-      const automatic_schedule::decision decided = record_user::automatic(*record_).next(items, participants);
-      layout = decided.layout;
-      if (decided.measure) {
-        loop_times& times = record_user::times(*record_);
-        times.reset(items, participants);
-        call.times = &times;
-        learning_ = true;
-        began_ = host::ticks();
-      }
-      if (decided.in_place) {
-        run_in_place(items);
-        return;
-      }
-    } else {
-      own_layout_ = std::make_unique<loop_layout>(*automatic_schedule().next(items, participants).layout);
-      layout = own_layout_.get();
-    }
-  } else if (record_ != nullptr) {
-    layout = &record_user::layout(*record_, which, items, participants, call);
-  } else {
-    own_layout_ = std::make_unique<loop_layout>(layout_of(which, items, participants));
+  if (record_ == nullptr) {  // nothing is remembered
+    own_layout_ = std::make_unique<loop_layout>(automatic ? *automatic_schedule().next(items, participants).layout
+                                                          : layout_of(which, items, participants));
     layout = own_layout_.get();
+  } else if (automatic) {
+    const automatic_schedule::decision decided = record_user::automatic(*record_).next(items, participants);
+    if (decided.measure) measure(learner::automatic);
+    if (decided.in_place) {
+      run_in_place(items);
+      return;
+    }
+    layout = decided.layout;
+  } else {
+    try {
+      const learning_schedule::decision decided =
+          record_user::named(*record_).next(which, items, participants, &costs_of_this_machine);
+      if (decided.measure) measure(learner::named);
+      call.tasklet_owners = decided.tasklet_owners;
+      layout = decided.layout;
+    } catch (...) {
+      record_user::release(*record_);
+      throw;
+    }
   }
-  posted_ = post_loop(*me_, call, *layout, strict);
+  posted_ = post_loop(*me_, call, *layout, !automatic);
   if (!posted_) run_in_place(items);
 }
 
@@ -91,7 +80,9 @@ void started_loop::wait() {
     finish_loop(*me_, std::exchange(posted_, {}));
   }
   if (record_ == nullptr) return;
-  if (learning_) record_user::automatic(*record_).learn(record_user::times(*record_), host::ticks() - began_);
+  const loop_times& times = record_user::times(*record_);
+  if (learner_ == learner::automatic) record_user::automatic(*record_).learn(times, host::ticks() - began_);
+  if (learner_ == learner::named) record_user::named(*record_).learn(times, host::ticks() - began_);
   record_user::release(*std::exchange(record_, nullptr));
 }
 

@@ -4,9 +4,9 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 #include "loops/automatic_schedule.hpp"
+#include "loops/learning_schedule.hpp"
 #include "loops/loop_call.hpp"
 #include "loops/loop_times.hpp"
 #include "loops/schedule.hpp"
@@ -21,21 +21,16 @@ class loop_record {
   loop_record(const loop_record&) = delete;
   loop_record& operator=(const loop_record&) = delete;
 
-  std::uint64_t executions() const { return automatic_.executions(); }
+  /// What was learned. Only while no execution is under way.
+  const automatic_schedule& automatic() const { return automatic_; }
+  const learning_schedule& named() const { return named_; }
 
  private:
   friend class record_user;
-  struct fixed_schedule {  // the last one that was used, laid out
-    schedule which;
-    std::uint64_t items = 0;
-    std::uint32_t participants = 0;
-    loop_layout layout;
-    std::vector<std::uint32_t> tasklet_owners;
-  };
   std::atomic<bool> in_use_{false};
-  automatic_schedule automatic_;
   loop_times times_{0, 0};
-  fixed_schedule fixed_;
+  automatic_schedule automatic_;
+  learning_schedule named_;  // the schedule that the user named last
 };
 
 /// Runs all iterations and returns when they are done; what a body throws is in the call. Any thread.
@@ -63,7 +58,7 @@ class started_loop {
   std::unique_ptr<loop_layout> own_layout_;
   board::task_handle posted_{};
   std::uint64_t began_ = 0;
-  bool learning_ = false;
+  enum class learner : std::uint8_t { nobody, automatic, named } learner_ = learner::nobody;
 };
 
 }  // namespace tri::loops

@@ -56,13 +56,7 @@ class loop_sequence {
       // relaxed: taking it publishes nothing; acquire when it is lost, for the record may be there already
       if (from->successor.compare_exchange_strong(next, being_armed(), std::memory_order_relaxed,
                                                   std::memory_order_acquire)) {  // pairs: sequence.publish
-        next = choose(key());
-        if (!next->armed) {
-          next->loop.arm(layout(next->key));
-          next->armed = true;
-        } else {
-          next->loop.arm_again();
-        }
+        next = armed(key(), layout);
         from->successor.store(next, std::memory_order_release);  // sequence.publish
       }
     }
@@ -72,12 +66,37 @@ class loop_sequence {
     return next->loop;
   }
 
+  /// A loop that is ready before the participants of its sequence exist: armed by the only thread that is here, before
+  /// any place of this round. Each participant may join() it as its first loop, if all do; if none does, it is
+  /// forgotten at the next restart.
+  class ready_loop {
+   public:
+    explicit operator bool() const { return at_ != nullptr; }
+    std::uint32_t participants() const { return at_->key.participants; }
+
+   private:
+    friend class loop_sequence;
+    record* at_ = nullptr;
+  };
+  template <class Layout>
+  ready_loop make_ready(const loop_key& key, Layout&& layout) {
+    ready_loop made;
+    made.at_ = armed(key, layout);
+    used_ = true;
+    return made;
+  }
+  static fetched_loop& join(place& here, const ready_loop& ready) {
+    here.at_ = ready.at_;
+    return ready.at_->loop;
+  }
+
   /// Begins again: every place becomes invalid. Called when no participant is inside any more and all they did is
   /// visible (a join).
   void restart() {
-    if (root_.successor.load(std::memory_order_relaxed) == nullptr) return;  // relaxed: we are alone
-    root_.successor.store(nullptr, std::memory_order_relaxed);               // relaxed: as above
-    ++round_;
+    const bool entered = root_.successor.load(std::memory_order_relaxed) != nullptr;  // relaxed: we are alone
+    if (entered) root_.successor.store(nullptr, std::memory_order_relaxed);           // relaxed: as above
+    if (entered || used_) ++round_;
+    used_ = false;
   }
 
   std::size_t records() const { return all_.size(); }
@@ -95,9 +114,21 @@ class loop_sequence {
   static record* being_armed() { return reinterpret_cast<record*>(std::uintptr_t{1}); }
   static record* wait_for_successor(const record& from);
   record* choose(const loop_key& key);
+  template <class Layout>
+  record* armed(const loop_key& key, Layout&& layout) {
+    record* const chosen = choose(key);
+    if (!chosen->armed) {
+      chosen->loop.arm(layout(chosen->key));
+      chosen->armed = true;
+    } else {
+      chosen->loop.arm_again();
+    }
+    return chosen;
+  }
   bool is_free(const record& each) const;
 
   record root_;                              // before the first loop
+  bool used_ = false;                        // make_ready in this round
   std::uint32_t round_ = 1;                  // of restart(): a record of an earlier round has nobody inside
   std::array<record*, remembered> table_{};  // by key
   std::vector<std::unique_ptr<record>> all_;

@@ -21,7 +21,10 @@ class loop_times {
     std::uint64_t started = 0;  // tick at which the running chunk began
     std::uint64_t busy = 0;     // ticks in bodies
     std::uint64_t claims = 0;
-    std::uint64_t last_end = 0;  // tick
+    std::uint64_t last_end = 0;         // tick
+    std::uint64_t first_iteration = 0;  // of the first claim: of an owner, its static part
+    std::uint64_t first_iterations = 0;
+    std::uint64_t first_ticks = 0;
     cost_profile cost{};
   };
 
@@ -62,7 +65,11 @@ class loop_times {
   // The time of a chunk is spread evenly over its iterations.
   void record(participant_times& own, std::uint64_t first, std::uint64_t last, std::uint64_t ticks) const {
     own.busy += ticks;
-    ++own.claims;
+    if (own.claims++ == 0) {
+      own.first_iteration = first;
+      own.first_iterations = last - first;
+      own.first_ticks = ticks;
+    }
     const double bins_per_item = static_cast<double>(cost_bins) / static_cast<double>(items_);
     const double begin = static_cast<double>(first) * bins_per_item;
     const double end = static_cast<double>(last) * bins_per_item;

@@ -82,9 +82,6 @@ double mean_of_automatic(const load& which, std::uint32_t participants) {
 TEST(automatic_schedule, in_virtual_time_is_near_the_best_fixed_schedule_after_20_executions) {
   for (const load& which : loads) {
     for (const std::uint32_t participants : {2u, 4u}) {
-      // Open: with noise that comes only now and then, four participants end 3.5 % above guided, because the blocks and
-      // the choice of plain blocks follow single executions.
-      if (which.noise > 0.0 && participants > 2) continue;
       double best = std::numeric_limits<double>::infinity();
       const char* best_name = "";
       for (const char* text : {"static", "static,16", "dynamic,16", "guided", "trapezoid", "factoring", "hybrid,0.8,8",

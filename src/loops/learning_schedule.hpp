@@ -1,0 +1,60 @@
+// A schedule that the user named, with what it remembers of one loop: who ran which tasklet, how fast each participant
+// is, which fraction the model or a search asks for. The kinds that remember nothing are laid out once.
+// A state machine like automatic_schedule: `next` before an execution, `learn` after it if it was to be measured. One
+// user at a time; times in ticks.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "loops/fraction_record.hpp"
+#include "loops/fraction_search.hpp"
+#include "loops/loop_layout.hpp"
+#include "loops/loop_times.hpp"
+#include "loops/schedule.hpp"
+#include "loops/weights.hpp"
+#include "trireme/slack.hpp"
+
+namespace tri::loops {
+
+class learning_schedule {
+ public:
+  struct decision {
+    const loop_layout* layout = nullptr;      ///< valid until the next call of next()
+    bool measure = false;                     ///< `learn` wants times of this execution
+    std::uint32_t* tasklet_owners = nullptr;  ///< to be filled in by whoever runs a tasklet
+  };
+  /// `machine`: asked for once, by kinds with a model. Throws as layout_of.
+  decision next(const schedule& which, std::uint64_t items, std::uint32_t participants,
+                const machine_costs& (*machine)());
+  void learn(const loop_times& times, std::uint64_t elapsed);
+
+  /// The static fraction of the last execution, for reports and tests.
+  double static_fraction() const { return static_fraction_; }
+  const std::optional<fraction_search>& search() const { return search_; }
+
+ private:
+  void forget(const schedule& which, std::uint64_t items, std::uint32_t participants);
+  double fraction_of_model(const machine_costs& machine);
+  bool learns_weights() const;
+
+  schedule wanted_;
+  double static_fraction_ = 0.5;  // of this execution
+  std::uint64_t items_ = 0;
+  std::uint32_t participants_ = 0;
+  std::uint64_t executions_ = 0;
+  loop_layout layout_;
+  std::vector<std::uint32_t> tasklet_owners_;
+  std::optional<weight_tracker> weights_;
+  fraction_record fractions_;
+  std::optional<fraction_search> search_;
+  slack::loop_link link_;
+  double static_trial_ = 0;  // elapsed, for the delay by uneven iterations
+  double claim_time_ = 0;
+};
+
+/// Numbers of this machine for the model, in ticks, measured at the first call: some tens of milliseconds.
+const machine_costs& costs_of_this_machine();
+
+}  // namespace tri::loops
