@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "arena/other_process_order.hpp"
-
 namespace tri::arena {
 namespace {
 arena_space* open_arena = nullptr;
@@ -44,8 +42,6 @@ arena_space::arena_space(const arena_options& options, const std::vector<int>& f
     close();
     throw;
   }
-  detail::own_window_begin = windows_[own].address;
-  detail::own_window_bytes = options_.window_bytes;
   open_arena = this;
 }
 

@@ -50,7 +50,7 @@ struct alignas(cache_line_bytes) return_stack {
                                         std::memory_order_relaxed));  // pairs: return_stack.take
   }
   free_block* take_all() {
-    if (top.load(std::memory_order_relaxed) == nullptr) return nullptr;  // relaxed: only a hint
+    if (top.load(std::memory_order_relaxed) == nullptr) return nullptr;           // relaxed: only a hint
     free_block* const newest = top.exchange(nullptr, std::memory_order_acquire);  // pairs: return_stack.take
     taken_over();
     return newest;
@@ -72,6 +72,7 @@ class heap {
  public:
   /// Lays the owner's structures into a fresh window. `limit_bytes` bounds what may be in use.
   heap(window own, int number, std::size_t limit_bytes);
+  ~heap();
   heap(const heap&) = delete;
   heap& operator=(const heap&) = delete;
 

@@ -1,8 +1,8 @@
-// What the thread sanitizer cannot see by itself. It watches one process. When thread A hands a block to another process
-// and that process hands it on to our thread B, the hand-overs in between are made where it does not look, and A's and
-// B's accesses look like a race. So we tell it: what comes from another process comes after everything that was handed
-// to one. That is more order than there is, hence only hand-overs that do leave the process announce themselves: a job
-// of one process is watched in full. In plain builds both functions are empty.
+// What the thread sanitizer cannot see by itself. It watches one process. When thread A hands a block to another
+// process and that process hands it on to our thread B, the hand-overs in between are made where it does not look, and
+// A's and B's accesses look like a race. So we tell it: what comes from another process comes after everything that was
+// handed to one. That is more order than there is, hence only hand-overs that do leave the process count: a job of one
+// process, and every test without an arena, is watched in full. In plain builds both functions are empty.
 #pragma once
 
 #include <cstddef>
@@ -17,18 +17,23 @@ void __tsan_release(void*);  // NOLINT
 
 namespace tri::arena {
 namespace detail {
-inline char other_processes;                 // only its address counts
-inline const void* own_window_begin = nullptr;  // of the open arena
-inline std::size_t own_window_bytes = 0;
+inline char other_processes;     // only its address counts
+inline window own_window_place;  // of this process's heap; no bytes while there is none
 }  // namespace detail
 
-/// The calling thread has put something at `place`, a structure of the arena. If that lies in the window of another
-/// process, then everything that the thread did so far is what that process is now given.
+/// Whether `place` lies in a window of the arena, but not in our own. Memory outside of the arena, and everything while
+/// this process has no heap, is nobody else's.
+inline bool belongs_to_another_process(const void* place) {
+  const window& own = detail::own_window_place;
+  const auto offset = reinterpret_cast<std::uintptr_t>(place) - reinterpret_cast<std::uintptr_t>(own.address);
+  return in_arena(place, own.bytes) && offset >= own.bytes;
+}
+
+/// The calling thread has put something at `place`. If that lies in the window of another process, then everything that
+/// the thread did so far is what that process is now given.
 inline void handed_over(const void* place) {
-  if constexpr (host::under_thread_sanitizer) {
-    const auto offset = reinterpret_cast<std::uintptr_t>(place) - reinterpret_cast<std::uintptr_t>(detail::own_window_begin);
-    if (offset >= detail::own_window_bytes) __tsan_release(&detail::other_processes);
-  }
+  if constexpr (host::under_thread_sanitizer)
+    if (belongs_to_another_process(place)) __tsan_release(&detail::other_processes);
 }
 
 /// The calling thread goes on with something that another process may have given.

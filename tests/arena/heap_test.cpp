@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <random>
 #include <thread>
 #include <vector>
@@ -178,6 +179,29 @@ TEST(heap, recognises_foreign_and_mixed_up_windows) {
 
 // M20: what other threads write lies on lines of its own.
 static_assert(sizeof(return_stack) == cache_line_bytes && alignof(return_stack) == cache_line_bytes);
+
+// What the thread sanitizer is told to take for a hand-over to another process must be one: each that is not hides
+// races.
+TEST(other_process_order, only_the_other_windows_of_the_arena_belong_to_others) {
+  const auto malloced = std::make_unique<int>(0);
+  const auto in_window = [](int number, std::size_t offset) {
+    return reinterpret_cast<const void*>(base_address + static_cast<std::size_t>(number) * testing::small_window_bytes +
+                                         offset);
+  };
+  EXPECT_FALSE(belongs_to_another_process(in_window(0, 0))) << "no heap yet";
+  {
+    test_window place(testing::small_window_bytes, 1);
+    heap own(place.mapped, 1, no_limit);
+    EXPECT_FALSE(belongs_to_another_process(malloced.get()));
+    EXPECT_FALSE(belongs_to_another_process(&malloced));
+    EXPECT_FALSE(belongs_to_another_process(in_window(1, 0)));
+    EXPECT_FALSE(belongs_to_another_process(in_window(1, testing::small_window_bytes - 1)));
+    EXPECT_TRUE(belongs_to_another_process(in_window(0, testing::small_window_bytes - 1)));
+    EXPECT_TRUE(belongs_to_another_process(in_window(2, 0)));
+    EXPECT_FALSE(belongs_to_another_process(in_window(most_windows, 0)));
+  }
+  EXPECT_FALSE(belongs_to_another_process(in_window(0, 0))) << "no heap any more";
+}
 
 }  // namespace
 }  // namespace tri::arena
