@@ -38,8 +38,10 @@ class board_pe {
   progress_pe& progress() { return progress_; }
 
   // True when somebody has open work that this PE may run: two reads of lines that nobody writes while there is none.
-  // A PE that is about to sleep announces that with a seq_cst read-modify-write first, and then calls this.
+  // With more than 16 PEs it may be false for a moment although there is.
   bool has_work() const { return host_tasks_.any() || process_tasks_.any(); }
+  // Never false although there is: for a PE that has announced its sleep with a seq_cst read-modify-write.
+  bool has_work_before_sleep() const { return host_tasks_.any_before_sleep() || process_tasks_.any_before_sleep(); }
 
   // Opens the task for everybody it is meant for and returns at once. Every handle must be given to finish().
   // Throws std::invalid_argument, with nothing posted.

@@ -33,6 +33,8 @@ class progress_pe {
 
   // True when some PE has exposed its entry: two reads of lines that nobody writes meanwhile.
   bool any_exposed() const { return host_.any() || process_words_.any(); }
+  // The same for a PE that has announced its sleep: see board_pe::has_work_before_sleep.
+  bool any_exposed_before_sleep() const { return host_.any_before_sleep() || process_words_.any_before_sleep(); }
 
   // Runs the entry of the nearest exposed PE that is free; true if the operation did something.
   bool help() { return any_exposed() && (help_in(host_) || help_in(process_words_)); }

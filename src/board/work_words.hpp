@@ -19,13 +19,22 @@ class work_words {
   work_words(Word* summary, Word* words, std::uint32_t word_count)
       : summary_(word_count > 1 ? summary : words), words_(words), word_count_(word_count) {}
 
-  // seq_cst with seq_cst in set(): a PE that announces its sleep first and then sees no work here, and a poster that
-  // sets the bit first and then sees no sleeper, can not both happen (words.set pairs with words.any).
+  // May miss a bit for as long as somebody is between taking a mark away and giving it back (clear()): good enough for
+  // whoever looks again, not for whoever falls asleep. seq_cst as in set() and clear().
   bool any() const { return summary_->load(std::memory_order_seq_cst) != 0; }
+
+  // The look before sleep, at the words themselves. seq_cst with seq_cst in set(): a PE that announces its sleep first
+  // and then sees no work here, and a poster that sets the bit first and then sees no sleeper, can not both happen
+  // (words.set pairs with words.any_before_sleep).
+  bool any_before_sleep() const {
+    for (std::uint32_t index = 0; index < word_count_; ++index)
+      if (words_[index].load(std::memory_order_seq_cst) != 0) return true;
+    return false;
+  }
 
   void set(std::uint32_t bit) {
     words_[bit / 64].fetch_or(std::uint64_t{1} << (bit % 64),
-                              std::memory_order_seq_cst);  // words.set, pairs: words.any
+                              std::memory_order_seq_cst);  // words.set, pairs: words.any_before_sleep
     if (word_count_ == 1) return;
     const std::uint64_t mark = std::uint64_t{1} << (bit / 64);
     // Set already: then a clearing PE that takes the mark away after this read will see our bit (clear() looks again).

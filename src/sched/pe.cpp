@@ -288,7 +288,7 @@ void pe::idle(bool waiting_on_result) {
 // Work that does not come through the inbox, looked for after the PE is marked asleep.
 bool pe::found_late_work() {
   return !local_.empty() || !ordered_.empty() || !own_process_.nodes->seems_empty() || owner_.stopping() ||
-         board_.has_work() || board_.progress().any_exposed();
+         board_.has_work_before_sleep() || board_.progress().any_exposed_before_sleep();
 }
 
 // Negative: for ever. Nobody wakes us for a timer or a stalled program; everything else does.

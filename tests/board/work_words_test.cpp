@@ -28,6 +28,21 @@ TEST(work_words, one_word_is_its_own_summary) {
   EXPECT_EQ(unused.load(), 0u);
 }
 
+// Somebody has cleared the last bit of a word and taken the mark away; in between another bit was set there, by
+// somebody who still saw the mark.
+TEST(work_words, the_look_before_sleep_finds_a_bit_that_has_no_mark) {
+  word summary{0};
+  std::array<word, 3> memory{};
+  work_words<word> words(&summary, memory.data(), 3);
+  EXPECT_FALSE(words.any_before_sleep());
+  for (word& each : memory) {
+    each = 1;
+    EXPECT_FALSE(words.any());
+    EXPECT_TRUE(words.any_before_sleep());
+    each = 0;
+  }
+}
+
 TEST(work_words, agrees_with_a_set_of_numbers) {
   word summary{0};
   std::array<word, 64> memory{};

@@ -548,6 +548,53 @@ TEST(board_work, a_helper_that_leaves_for_a_message_wakes_another) {
   }
 }
 
+// With this many PEs the board has a summary over its words, and for a moment work may be missing in it. PE 1 falls
+// asleep in such a moment, all others sleep already; nobody will ring it.
+TEST(board_work, that_the_summary_does_not_show_keeps_a_pe_awake) {
+  constexpr int pes = 20;
+  children = 0;
+  std::atomic<bool> begin{false};
+  std::uint64_t mark = 0;
+  run(
+      values_for(pes, {{"idle", "sleep"}}),
+      [&](pe& here) {
+        for (int other = 1; other < pes; ++other) {
+          const pe_record& record = *here.job().record_of(other);
+          while (record.counters.sleeps.read() == 0 || !marked_asleep(record)) sched_yield();
+        }
+        begin = true;
+        here.job().record_of(1)->inbox->wake_if_asleep();
+        while (children.load() == 0) sched_yield();
+        return 0;
+      },
+      [](pe&) {},
+      [&](pe& here) {
+        if (here.number() != 1) return;
+        here.add_idle_hook([&] {
+          pe& one = this_pe();
+          if (!begin.load() || marked_asleep(one.record())) return false;
+          auto& summary =
+              *board::board_view::over(one.job().own_host().board_memory, pes, 1, board::operation_table::of_process())
+                   .tasks_open_to(board::any_process)
+                   .hint();
+          if (mark != 0) {
+            const_cast<board::host_word&>(summary) = mark;  // what the PE in the middle of clear() does next
+            begin = false;
+            return false;
+          }
+          board::task_spec spec;
+          spec.operation = release_operation;
+          spec.total = 1;
+          EXPECT_TRUE(one.board().post(spec).handle);
+          mark = summary.load();
+          const_cast<board::host_word&>(summary) = 0;
+          return false;
+        });
+      });
+  EXPECT_EQ(children, 1);
+  EXPECT_NE(mark, 0U);
+}
+
 TEST(node_messages, run_on_whichever_pe_is_free) {
   for (int round = 0; round < 50; ++round) {
     children = 0;
