@@ -48,8 +48,9 @@ void begin_here(thread_context& context, const loop_start& loop) {
   begin_loop(context, loop, &threads_of_team);
 }
 
-// The body of a region: what each thread runs instead of the program's function.
-struct region {
+// The body of a region: what each thread runs instead of the program's function. One cache line, which goes to every
+// thread of the team.
+struct alignas(64) region {
   void* reductions;  // comes first: GOMP_parallel_reductions finds its list at the beginning of the program's data
   body function;
   void* data;

@@ -43,8 +43,8 @@ std::uint32_t threads_of_team() {
 }
 
 // What the threads of a region run instead of the program's microtask. `arguments` has room for as many as `invoke`
-// passes.
-struct region {
+// passes. One cache line, which goes to every thread of the team.
+struct alignas(64) region {
   microtask function;
   void** arguments;
   void (*invoke)(const region& begun, std::int32_t* global, std::int32_t* local);

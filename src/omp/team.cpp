@@ -45,6 +45,8 @@ thread_context::thread_context(team& within, std::uint32_t number) : of(within),
 }
 thread_context::~thread_context() { this_thread = outer; }
 
+// Nothing is armed before the region: doing it while the host runtime wakes the other threads costs less (0.13 µs
+// against 0.18 µs over libgomp, measured with the loop made ready before the fork).
 void begin_loop(thread_context& context, const loop_start& loop, std::uint32_t (*threads)()) {
   loops::fetched_loop& entered = context.of.loops.enter(
       context.place,
