@@ -181,9 +181,9 @@ void job_monitor::end(int status, const std::string& text, int signal, int excep
   if (ending_) return;
   ending_ = true;
   status_ = status;
-  actions_.push_back(print{"trireme: " + text});
-  if (signal != 0) actions_.push_back(signal_all{signal, except});
+  if (signal != 0) actions_.push_back(signal_all{signal, except});  // first: nothing may delay it
   actions_.push_back(start_timer{grace_ms});
+  actions_.push_back(print{"trireme: " + text});
 }
 
 void job_monitor::interrupted(int signal, bool all_have_it) {

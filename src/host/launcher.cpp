@@ -25,6 +25,7 @@
 #include "host/job_monitor.hpp"
 #include "host/labelled_output.hpp"
 #include "host/packet_socket.hpp"
+#include "host/patient_output.hpp"
 #include "host/process_tree.hpp"
 
 namespace tri::host {
@@ -40,19 +41,8 @@ std::string new_job_name() {
   return fmt::format("trireme-{}-{:08x}{:08x}{:08x}", getpid(), random(), random(), random());
 }
 
-void write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = write(fd, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0 && errno == EAGAIN) {  // somebody made our output non-blocking
-      pollfd full{fd, POLLOUT, 0};
-      poll(&full, 1, -1);
-      continue;
-    }
-    if (written <= 0) return;  // nobody reads our output any more
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-}
+// After a problem nobody waits longer than this for a reader that does not read.
+constexpr std::int64_t patience_with_readers_ns = 500 * ns_of_ms;
 
 // Restores what launch() changes in the calling process.
 class launcher_mode {
@@ -100,7 +90,9 @@ class launcher_mode {
 
 class launcher {
  public:
-  explicit launcher(const launch_options& options) : options_(options), monitor_(options.processes) {}
+  explicit launcher(const launch_options& options) : options_(options), monitor_(options.processes) {
+    if (!patient_output::same_target(STDOUT_FILENO, STDERR_FILENO)) error_.emplace(STDERR_FILENO);
+  }
   // Also when an exception passes through: nothing of the job stays.
   ~launcher() { end_all(); }
   launcher(const launcher&) = delete;
@@ -113,8 +105,7 @@ class launcher {
     for (int i = 0; i < options_.processes; ++i) start(i, path);
     while (!monitor_.finished()) step();
     end_all();
-    while (!streams_.empty() && read_streams()) {
-    }
+    finish_output();
     return monitor_.exit_status();
   }
 
@@ -125,12 +116,12 @@ class launcher {
   };
   struct stream {
     unique_fd from;
-    int to;
+    patient_output* to;
     labelled_output label;
   };
 
   void start(int process, const std::string& path);
-  unique_fd labelled_pipe(int process, int to);
+  unique_fd labelled_pipe(int process, patient_output& to);
   std::vector<std::string> environment_of(int process) const;
   void step();
   int wait_ms() const;
@@ -144,6 +135,10 @@ class launcher {
   void handle_hello(connection& from, const hello_message& hello, std::vector<unique_fd>& fds);
   bool read_streams();
   bool read_stream(stream& from);
+  patient_output& own_error() { return error_ ? *error_ : output_; }
+  bool write_outputs();
+  void watch_outputs(std::vector<pollfd>& watched);
+  void finish_output();
   void act();
   void act(const job_monitor::action& each);
   void send_table(int process);
@@ -159,6 +154,8 @@ class launcher {
   std::vector<std::unique_ptr<connection>> connections_;
   std::map<int, connection*> connection_of_process_;
   std::map<int, unique_fd> arenas_;
+  patient_output output_{STDOUT_FILENO};
+  std::optional<patient_output> error_;  // none: the same as output_
   std::vector<stream> streams_;
   std::optional<std::int64_t> timer_ns_;
   std::optional<std::int64_t> deadline_ns_;
@@ -180,11 +177,11 @@ std::vector<std::string> launcher::environment_of(int process) const {
   return list;
 }
 
-unique_fd launcher::labelled_pipe(int process, int to) {
+unique_fd launcher::labelled_pipe(int process, patient_output& to) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) fail("cannot open a pipe");
   fcntl(ends[0], F_SETFL, O_NONBLOCK);
-  streams_.push_back({unique_fd(ends[0]), to, labelled_output(process)});
+  streams_.push_back({unique_fd(ends[0]), &to, labelled_output(process)});
   return unique_fd(ends[1]);
 }
 
@@ -201,8 +198,8 @@ void launcher::start(int process, const std::string& path) {
     request.input = nothing.get();
   }
   if (options_.label) {
-    output = labelled_pipe(process, STDOUT_FILENO);
-    error = labelled_pipe(process, STDERR_FILENO);
+    output = labelled_pipe(process, output_);
+    error = labelled_pipe(process, own_error());
     request.output = output.get();
     request.error = error.get();
   }
@@ -222,11 +219,14 @@ int launcher::wait_ms() const {
 void launcher::step() {
   std::vector<pollfd> watched{{mode_.signals(), POLLIN, 0}, {listener_.fd(), POLLIN, 0}};
   for (const auto& each : connections_) watched.push_back({each->socket.fd(), POLLIN, 0});
-  for (const stream& each : streams_) watched.push_back({each.from.get(), POLLIN, 0});
+  for (const stream& each : streams_)
+    if (!each.to->full()) watched.push_back({each.from.get(), POLLIN, 0});
+  watch_outputs(watched);
   if (poll(watched.data(), watched.size(), wait_ms()) < 0 && errno != EINTR)
     fail("cannot wait for the processes of the job");
   take_signals();
   reap();
+  write_outputs();
   read_streams();
   if (timer_ns_ && now_ns() >= *timer_ns_) {
     timer_ns_.reset();
@@ -348,17 +348,52 @@ bool launcher::read_streams() {
   return some;
 }
 
+// Nothing while the output is full: then the process has to wait, as it would with that output for itself.
 bool launcher::read_stream(stream& from) {
+  if (from.to->full()) return false;
   std::array<char, 65536> buffer;
   const ssize_t length = read(from.from.get(), buffer.data(), buffer.size());
   if (length < 0) return false;
   if (length > 0) {
-    write_all(from.to, from.label.add({buffer.data(), static_cast<std::size_t>(length)}));
+    from.to->add(from.label.add({buffer.data(), static_cast<std::size_t>(length)}));
   } else {
-    write_all(from.to, from.label.finish());
+    from.to->add(from.label.finish());
     from.from.reset();
   }
   return true;
+}
+
+bool launcher::write_outputs() {
+  const bool some = output_.flush();
+  return (error_ && error_->flush()) || some;
+}
+
+void launcher::watch_outputs(std::vector<pollfd>& watched) {
+  if (output_.waiting() > 0) watched.push_back({output_.fd(), POLLOUT, 0});
+  if (error_ && error_->waiting() > 0) watched.push_back({error_->fd(), POLLOUT, 0});
+}
+
+// The job is over; what it said is still to be read. After a clean end we wait for the reader, as any program does, but
+// a signal ends that too. After a problem the user learns of it now.
+void launcher::finish_output() {
+  std::int64_t last_progress_ns = now_ns();
+  while (true) {
+    const bool some_read = read_streams();
+    if (write_outputs() || some_read) last_progress_ns = now_ns();
+    const std::size_t waiting = output_.waiting() + (error_ ? error_->waiting() : 0);
+    if (waiting == 0 && !some_read) return;
+    const std::int64_t patience_ns = last_progress_ns + patience_with_readers_ns - now_ns();
+    if (monitor_.ending() && patience_ns <= 0) {
+      own_error().add(fmt::format("trireme: nobody reads the output of the job; {} bytes of it are lost\n", waiting));
+      return;
+    }
+    if (some_read) continue;
+    std::vector<pollfd> watched{{mode_.signals(), POLLIN, 0}};
+    watch_outputs(watched);
+    poll(watched.data(), watched.size(), monitor_.ending() ? static_cast<int>(patience_ns / ns_of_ms) + 1 : -1);
+    take_signals();
+    act();
+  }
 }
 
 void launcher::act() {
@@ -375,7 +410,7 @@ void launcher::act(const job_monitor::action& each) {
     for (int i = 0; i < options_.processes; ++i) send(i, message->message);
   } else if (const auto* text = std::get_if<job_monitor::print>(&each)) {
     read_streams();  // what the processes said before
-    write_all(STDERR_FILENO, text->text + "\n");
+    own_error().add(text->text + "\n");
   } else if (const auto* signal = std::get_if<job_monitor::signal_all>(&each)) {
     pid_t spared = 0;
     for (const auto& [pid, process] : process_of_pid_)
@@ -420,6 +455,7 @@ void launcher::end_all() {
     while (waitpid(-1, nullptr, WNOHANG) > 0) {
     }
     if (signal_descendants(signal, 0) == 0) return;
+    write_outputs();
     read_streams();
     poll(nullptr, 0, 2);
   }

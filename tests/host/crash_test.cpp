@@ -1,10 +1,13 @@
 // Jobs that go wrong: each ends with one message and the right status, and nothing of it is left. No test limits time;
 // one that hangs is ended by ctest.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
 
 #include "launched_job.hpp"
 
@@ -148,6 +151,88 @@ TEST(crash, a_program_that_cannot_be_executed) {
   launched_job missing(options);
   EXPECT_EQ(missing.wait(), 126);
   EXPECT_EQ(missing.output(), "launch: there is no program 'no-such-program' in PATH\n");
+}
+
+// A pipe that nobody reads while it is full.
+struct stalled_reader {
+  stalled_reader() {
+    int ends[2];
+    EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);
+    read_end = unique_fd(ends[0]);
+    write_end = unique_fd(ends[1]);
+  }
+  bool full() const {
+    pollfd room{write_end.get(), POLLOUT, 0};
+    return poll(&room, 1, 0) == 0;
+  }
+  void wait_until_full() const {
+    while (!full()) usleep(1000);
+  }
+  unique_fd read_end, write_end;
+};
+
+pid_t wait_for_pid(const launched_job& started) {
+  while (true) {
+    const std::string text = started.output();
+    if (const auto at = text.find("pid "); at != std::string::npos && text.find('\n', at) != std::string::npos)
+      return std::atoi(text.c_str() + at + 4);
+    usleep(1000);
+  }
+}
+
+TEST(crash, a_reader_that_stopped_does_not_keep_the_job_alive) {
+  const stalled_reader reader;
+  launch_options options = probe(2, {"flood", "1"});
+  options.label = true;
+  launched_job started(options, reader.write_end.get());
+  const pid_t chosen = wait_for_pid(started);
+  reader.wait_until_full();
+  kill(chosen, SIGKILL);
+  EXPECT_EQ(started.wait(), 128 + SIGKILL);
+  EXPECT_THAT(started.output(), HasSubstr("ended by signal 9 (Killed); the job is ended\n"));
+  EXPECT_THAT(started.output(), HasSubstr("nobody reads the output of the job"));
+  EXPECT_FALSE(started.anything_left());
+}
+
+TEST(crash, an_interrupt_reaches_a_launcher_whose_reader_stopped) {
+  const stalled_reader reader;
+  launch_options options = probe(2, {"flood", "1"});
+  options.label = true;
+  launched_job started(options, reader.write_end.get());
+  wait_for_pid(started);
+  reader.wait_until_full();
+  kill(started.launcher(), SIGINT);
+  EXPECT_EQ(started.wait(), 128 + SIGINT);
+  EXPECT_FALSE(started.anything_left());
+}
+
+TEST(crash, a_full_standard_error_does_not_keep_the_job_alive) {
+  const stalled_reader reader;
+  const unique_fd filler(
+      open(("/proc/self/fd/" + std::to_string(reader.write_end.get())).c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+  const std::string page(4096, 'x');
+  while (write(filler.get(), page.data(), page.size()) > 0) {
+  }
+  launched_job started(probe(2, {"crash", "1"}), -1, reader.write_end.get());
+  EXPECT_EQ(started.wait(), 128 + SIGKILL);
+  EXPECT_FALSE(started.anything_left());
+}
+
+TEST(crash, after_a_clean_end_a_slow_reader_gets_everything) {
+  constexpr int lines = 100'000;  // much more than a pipe holds
+  stalled_reader reader;
+  launch_options options = probe(1, {"lines", std::to_string(lines)});
+  options.label = true;
+  launched_job started(options, reader.write_end.get());
+  reader.wait_until_full();
+  reader.write_end.reset();
+  std::string expected, received;
+  for (int i = 0; i < lines; ++i) expected += "[0] " + std::to_string(i) + "\n";
+  char buffer[1000];
+  for (ssize_t length = 0; (length = read(reader.read_end.get(), buffer, sizeof buffer)) > 0;)
+    received.append(buffer, static_cast<std::size_t>(length));
+  EXPECT_EQ(received, expected);
+  EXPECT_EQ(started.wait(), 0);
 }
 
 }  // namespace

@@ -52,6 +52,13 @@ class monitored {
     }
     return words;
   }
+  // The text of the one message among the actions.
+  std::string message() {
+    std::string found;
+    for (const auto& action : monitor.take_actions())
+      if (const auto* print = std::get_if<job_monitor::print>(&action)) found += print->text;
+    return found;
+  }
   job_monitor monitor;
 
  private:
@@ -93,8 +100,8 @@ TEST(job_monitor, one_message_for_the_first_problem_only) {
   job.monitor.exited(0, signal_of(SIGTERM));
   job.monitor.failed(2, "too late");
   EXPECT_EQ(job.actions(),
-            (words{"trireme: process 1 (pid 101) on host0 ended by signal 11 (Segmentation fault); the job is ended",
-                   "signal 15 except -1", "timer 300"}));
+            (words{"signal 15 except -1", "timer 300",
+                   "trireme: process 1 (pid 101) on host0 ended by signal 11 (Segmentation fault); the job is ended"}));
   EXPECT_FALSE(job.monitor.finished());
   job.monitor.timer_expired();
   EXPECT_EQ(job.actions(), words{"signal 9 except -1"});
@@ -108,7 +115,7 @@ TEST(job_monitor, a_crash_after_leaving_is_told) {
   job.join_all();
   job.monitor.left(0, 0);
   job.monitor.exited(0, signal_of(SIGABRT));
-  EXPECT_THAT(job.actions().at(0), HasSubstr("ended by signal 6 (Aborted)"));
+  EXPECT_THAT(job.message(), HasSubstr("ended by signal 6 (Aborted)"));
   EXPECT_EQ(job.monitor.exit_status(), 134);
 }
 
@@ -117,7 +124,7 @@ TEST(job_monitor, the_failing_process_is_spared_at_first) {
   job.join_all();
   job.monitor.failed(1, "out of memory");
   EXPECT_EQ(job.actions(),
-            (words{"trireme: process 1 (pid 101) on host0: out of memory", "signal 15 except 1", "timer 300"}));
+            (words{"signal 15 except 1", "timer 300", "trireme: process 1 (pid 101) on host0: out of memory"}));
   EXPECT_EQ(job.monitor.exit_status(), 1);
 }
 
@@ -127,14 +134,14 @@ TEST(job_monitor, a_closed_connection_waits_for_the_exit_that_says_more) {
   job.monitor.disconnected(1);
   EXPECT_EQ(job.actions(), words{"timer 200"});
   job.monitor.exited(1, signal_of(SIGKILL));
-  EXPECT_THAT(job.actions().at(0), HasSubstr("ended by signal 9 (Killed)"));
+  EXPECT_THAT(job.message(), HasSubstr("ended by signal 9 (Killed)"));
 
   monitored other(2);
   other.join_all();
   other.monitor.disconnected(1);
   other.actions();
   other.monitor.timer_expired();
-  EXPECT_THAT(other.actions().at(0), HasSubstr("closed its connection without leaving the job"));
+  EXPECT_THAT(other.message(), HasSubstr("closed its connection without leaving the job"));
 }
 
 TEST(job_monitor, exit_before_join_in_either_order) {
@@ -142,14 +149,13 @@ TEST(job_monitor, exit_before_join_in_either_order) {
   first.monitor.exited(0, exit_of(0));
   EXPECT_EQ(first.actions(), words{});
   first.hello(1);
-  EXPECT_THAT(first.actions().at(0),
-              HasSubstr("process 0 (pid 100) on host0 exited with status 0 before it joined the job"));
+  EXPECT_THAT(first.message(), HasSubstr("process 0 (pid 100) on host0 exited with status 0 before it joined the job"));
   EXPECT_EQ(first.monitor.exit_status(), 1);
 
   monitored second(2);
   second.hello(1);
   second.monitor.exited(0, exit_of(4));
-  EXPECT_THAT(second.actions().at(0), HasSubstr("exited with status 4 before it joined the job"));
+  EXPECT_THAT(second.message(), HasSubstr("exited with status 4 before it joined the job"));
   EXPECT_EQ(second.monitor.exit_status(), 4);
 }
 
@@ -157,13 +163,13 @@ TEST(job_monitor, mismatches) {
   monitored builds(2);
   builds.hello(0, 1);
   EXPECT_FALSE(builds.hello(1, 2));
-  EXPECT_THAT(builds.actions().at(0),
+  EXPECT_THAT(builds.message(),
               HasSubstr("process 1 (pid 101) on host0 runs a different build of the program than process 0 (pid 100) "
                         "on host0 (fingerprints 0000000000000002 and 0000000000000001)"));
   monitored hosts(2);
   hosts.hello(0, 1, 1);
   hosts.hello(1, 1, 2);
-  EXPECT_THAT(hosts.actions().at(0),
+  EXPECT_THAT(hosts.message(),
               HasSubstr("has hosts=2, but process 0 (pid 100) on host0 has hosts=1; all must have the same"));
 }
 
@@ -181,7 +187,7 @@ TEST(job_monitor, messages_at_wrong_moments) {
   const auto expect_broken = [](auto misbehave, const char* text) {
     monitored job(2);
     misbehave(job);
-    EXPECT_THAT(job.actions().at(0), HasSubstr(std::string("broke the bootstrap protocol: ") + text));
+    EXPECT_THAT(job.message(), HasSubstr(std::string("broke the bootstrap protocol: ") + text));
   };
   expect_broken([](monitored& job) { job.hello(0), job.monitor.barrier(0, 1); }, "barrier 1 at a wrong moment");
   expect_broken([](monitored& job) { job.join_all(), job.monitor.barrier(0, 2); }, "barrier 2 at a wrong moment");
@@ -196,12 +202,12 @@ TEST(job_monitor, barrier_with_somebody_who_left) {
   before.join_all();
   before.monitor.left(2, 0);
   before.monitor.barrier(0, 1);
-  EXPECT_THAT(before.actions().at(0), HasSubstr("process 0 (pid 100) on host0 waits in a barrier, but process 2"));
+  EXPECT_THAT(before.message(), HasSubstr("process 0 (pid 100) on host0 waits in a barrier, but process 2"));
   monitored after(3);
   after.join_all();
   after.monitor.barrier(0, 1);
   after.monitor.left(2, 0);
-  EXPECT_THAT(after.actions().at(0), HasSubstr("process 0 (pid 100) on host0 waits in a barrier, but process 2"));
+  EXPECT_THAT(after.message(), HasSubstr("process 0 (pid 100) on host0 waits in a barrier, but process 2"));
 }
 
 TEST(job_monitor, interrupts) {
@@ -209,14 +215,14 @@ TEST(job_monitor, interrupts) {
   job.join_all();
   job.monitor.interrupted(SIGINT, false);
   EXPECT_EQ(job.actions(),
-            (words{"trireme: got signal 2 (Interrupt); the job is ended", "signal 2 except -1", "timer 1000"}));
+            (words{"signal 2 except -1", "timer 1000", "trireme: got signal 2 (Interrupt); the job is ended"}));
   job.monitor.interrupted(SIGINT, false);
   EXPECT_EQ(job.actions(), words{"signal 9 except -1"});
   EXPECT_EQ(job.monitor.exit_status(), 130);
 
   monitored terminal(1);
   terminal.monitor.interrupted(SIGINT, true);  // the processes have it from the terminal
-  EXPECT_EQ(terminal.actions(), (words{"trireme: got signal 2 (Interrupt); the job is ended", "timer 1000"}));
+  EXPECT_EQ(terminal.actions(), (words{"timer 1000", "trireme: got signal 2 (Interrupt); the job is ended"}));
 }
 
 TEST(job_monitor, table_entries_of_emulated_hosts) {

@@ -125,6 +125,18 @@ int act(int argc, char** argv, configuration values) {
     own.leave(0);
     return 0;
   }
+  if (what == "flood") {  // the chosen one says where it is, the others never stop
+    if (chosen) fmt::print(stderr, "pid {}\n", getpid());
+    own.barrier();
+    while (!chosen) say("a line");
+    wait_for_ever();
+  }
+  if (what == "lines") {
+    for (int i = 0; i < number; ++i) say(std::to_string(i));
+    own.barrier();
+    own.leave(0);
+    return 0;
+  }
   if (what == "ready") {
     say("ready");
     wait_for_ever();

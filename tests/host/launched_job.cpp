@@ -25,14 +25,15 @@ launch_options probe(int processes, std::vector<std::string> arguments) {
   return options;
 }
 
-launched_job::launched_job(const launch_options& options) : output_(memfd_create("output", MFD_CLOEXEC)) {
+launched_job::launched_job(const launch_options& options, int standard_output, int standard_error)
+    : output_(memfd_create("output", MFD_CLOEXEC)) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);  // orphans of a killed launcher come to us, so that we can reap them
   fcntl(output_.get(), F_SETFL, O_APPEND);
   launcher_ = fork();
   if (launcher_ == 0) {
     setpgid(0, 0);
-    dup2(output_.get(), STDOUT_FILENO);
-    dup2(output_.get(), STDERR_FILENO);
+    dup2(standard_output < 0 ? output_.get() : standard_output, STDOUT_FILENO);
+    dup2(standard_error < 0 ? output_.get() : standard_error, STDERR_FILENO);
     int status = 126;
     try {
       status = launch(options);

@@ -17,14 +17,16 @@ launch_options probe(int processes, std::vector<std::string> arguments);
 
 class launched_job {
  public:
-  explicit launched_job(const launch_options& options);
+  // `standard_output`, `standard_error`: descriptors that take the place of the one that collects; they stay the
+  // caller's.
+  explicit launched_job(const launch_options& options, int standard_output = -1, int standard_error = -1);
   ~launched_job();  // kills what is left
   launched_job(const launched_job&) = delete;
   launched_job& operator=(const launched_job&) = delete;
 
   pid_t launcher() const { return launcher_; }
   int wait();                  // for the launcher's end: its wait status as shells report it
-  std::string output() const;  // standard output and error of all, so far
+  std::string output() const;  // standard output and error of all, so far, as far as they are collected
   void wait_for_lines(const std::string& line, int count) const;
   bool anything_left() const;  // of the group, zombies included, now
   void wait_until_nothing_is_left() const;
