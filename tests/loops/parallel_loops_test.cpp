@@ -15,6 +15,8 @@
 #include <string>
 #include <thread>
 
+#include "host/sanitizer.hpp"
+
 namespace tri {
 namespace {
 
@@ -283,6 +285,7 @@ TEST(threads, run_loops_at_the_same_time) {
 }
 
 TEST(fork, a_child_starts_a_team_of_its_own) {
+  if (host::under_thread_sanitizer) GTEST_SKIP() << "the sanitizer starts no threads in a child of threads";
   parallel_for(100, [](int) {});
   const pid_t child = fork();
   if (child == 0) {
