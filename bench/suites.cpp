@@ -2,6 +2,7 @@
 
 #include <iterator>
 
+#include "loops/rows.hpp"
 #include "messages/rows.hpp"
 
 namespace tri::bench {
@@ -27,6 +28,9 @@ registry all_suites(const suite_options& options) {
 
   registry known;
   known.add({.name = "messages", .description = "messages and entry methods between PEs", .rows = std::move(messages)});
+  known.add({.name = "loops",
+             .description = "parallel loops beside other runtimes, 2 threads",
+             .rows = loop_rows(options.program)});
   return known;
 }
 

@@ -1,6 +1,7 @@
 // All suites of `trireme bench`. A suite is a list of rows; to add one, call it in suites.cpp.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "framework/suite.hpp"
@@ -11,6 +12,7 @@ namespace tri::bench {
 // What the user may add to the suites.
 struct suite_options {
   std::vector<kneighbor_shape> kneighbor = {};
+  std::string program = "/proc/self/exe";  // what loop contestants are started from
 };
 
 registry all_suites(const suite_options& options = {});

@@ -21,7 +21,7 @@ packages_of() {
     build) echo ninja-build cmake g++ make pkg-config ccache libhwloc-dev libcereal-dev libcli11-dev libfmt-dev \
                 nlohmann-json3-dev libgtest-dev libgmock-dev ;;
     test) packages_of build; echo clang-16 gfortran libomp-16-dev libopenblas-dev ;;
-    bench) packages_of build; echo libbenchmark-dev libmimalloc-dev ;;
+    bench) packages_of build; echo libbenchmark-dev libmimalloc-dev libtbb-dev ;;
     demo) packages_of build; echo lammps ;;
     check) packages_of test; packages_of bench; echo clang-16 clang-format-16 clang-tidy-16 python3 git ;;
     all) packages_of test; packages_of bench; packages_of demo; packages_of check ;;

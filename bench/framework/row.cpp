@@ -27,6 +27,10 @@ summary summary_of(const nlohmann::json& json) {
           json.value("batches", std::size_t{0})};
 }
 
+nlohmann::json json_of(const summary& of) {
+  return {{"median", of.median}, {"p10", of.p10}, {"p90", of.p90}, {"batches", of.batches}};
+}
+
 }  // namespace
 
 verdict verdict_of(const row& measured) { return compare(measured.figure.median, measured.target, measured.direction); }
@@ -63,11 +67,15 @@ void to_json(nlohmann::json& json, const row& measured) {
           {"batches", measured.figure.batches},
           {"disturbed", measured.disturbed}};
   if (measured.ratio) {
-    const summary& ratio = *measured.ratio;
-    json["ratio"] = {{"median", ratio.median}, {"p10", ratio.p10}, {"p90", ratio.p90}, {"batches", ratio.batches}};
+    json["ratio"] = json_of(*measured.ratio);
     json["target_ratio"] = number_or_null(measured.target_ratio);
-    json["handoff_ns"] = number_or_null(measured.handoff_ns);
+    if (measured.reference.empty())
+      json["handoff_ns"] = number_or_null(measured.handoff_ns);
+    else
+      json["reference"] = measured.reference;
   }
+  if (measured.best_peer)
+    json["best_peer"] = {{"name", measured.best_peer->name}, {"ratio", json_of(measured.best_peer->ratio)}};
   if (!measured.counts.empty()) json["counts"] = measured.counts;
   if (!measured.note.empty()) json["note"] = measured.note;
 }
@@ -91,6 +99,9 @@ void from_json(const nlohmann::json& json, row& measured) {
   if (json.contains("ratio")) measured.ratio = summary_of(json.at("ratio"));
   measured.target_ratio = optional_number(json, "target_ratio");
   measured.handoff_ns = optional_number(json, "handoff_ns");
+  measured.reference = json.value("reference", std::string());
+  if (const auto best = json.find("best_peer"); best != json.end())
+    measured.best_peer = compared_row{best->at("name").get<std::string>(), summary_of(best->at("ratio"))};
   measured.counts = json.value("counts", std::map<std::string, double>());
   measured.disturbed = json.value("disturbed", std::size_t{0});
   measured.note = json.value("note", std::string());

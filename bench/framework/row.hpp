@@ -1,8 +1,9 @@
 // One line of results, and its form in JSON, which every suite shares:
 //   {"name", "unit", "median", "p10", "p90", "better": "lower"|"higher", "target", "limit", "peers": {name: median}}
 // with null where a row has no target or limit. Rows measured beside the hand-off of a cache line add "handoff_ns",
-// "ratio" (the median over batches of figure / hand-off of the same batch) and "target_ratio"; rows that count
-// something add "counts"; all add "batches" and "disturbed".
+// "ratio" (the median over batches of figure / hand-off of the same batch) and "target_ratio"; rows judged by something
+// else that was measured in the same batches have its name as "reference", and "ratio" is to that; "best_peer" is the
+// fastest of the peers with the ratio to it; rows that count something add "counts"; all add "batches" and "disturbed".
 #pragma once
 
 #include <cstddef>
@@ -18,16 +19,23 @@ namespace tri::bench {
 
 enum class better { lower, higher };
 
+struct compared_row {
+  std::string name;
+  summary ratio;  // figure / that of the named, batch by batch
+};
+
 struct row {
   std::string name;
   std::string unit;
   summary figure;
   better direction = better::lower;
-  std::optional<double> target;          // in `unit`
-  std::optional<double> target_ratio;    // for `ratio`
-  std::optional<double> limit;           // what the machine itself needs (hand-offs of the same batches), in `unit`
-  std::optional<double> handoff_ns;      // median of the batches
-  std::optional<summary> ratio;          // figure / hand-off, batch by batch
+  std::optional<double> target;        // in `unit`
+  std::optional<double> target_ratio;  // for `ratio`
+  std::optional<double> limit;         // what the machine itself needs (hand-offs of the same batches), in `unit`
+  std::optional<double> handoff_ns;    // median of the batches
+  std::optional<summary> ratio;        // figure / hand-off (or reference), batch by batch
+  std::string reference;               // what `ratio` is to; empty: the hand-off
+  std::optional<compared_row> best_peer;
   std::map<std::string, double> peers;   // medians of other software measured in the same run, in `unit`
   std::map<std::string, double> counts;  // per operation: messages, allocations, bytes
   std::size_t disturbed = 0;             // batches set aside because the measuring thread lost its core in them

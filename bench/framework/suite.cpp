@@ -76,6 +76,9 @@ row make_row(const row_definition& definition, const measurement& measured) {
   made.counts = measured.counts;
   made.note = measured.note;
   made.disturbed = measured.samples.disturbed;
+  made.limit = measured.limit;
+  if (measured.best_peer)
+    made.best_peer = compared_row{measured.best_peer->name, summarize(measured.best_peer->ratios)};
   if (!measured.values.empty()) {
     made.figure = summarize(measured.values);
     return made;
@@ -84,6 +87,13 @@ row make_row(const row_definition& definition, const measurement& measured) {
   for (double ns : measured.samples.operation_ns) figures.push_back(nanoseconds_in_unit(ns, definition.unit));
   made.figure = summarize(figures);
 
+  if (measured.reference) {
+    made.reference = measured.reference->name;
+    made.ratio = summarize(measured.reference->ratios);
+    // What the reference took by the ratio of the same batches: so the figure meets it if, and only if, the ratio does.
+    if (made.target_ratio) made.target = made.figure.median / made.ratio->median * *made.target_ratio;
+    return made;
+  }
   const std::vector<double>& handoffs = measured.samples.handoff_ns;
   if (handoffs.empty()) return made;
   std::vector<double> ratios;
@@ -91,7 +101,7 @@ row make_row(const row_definition& definition, const measurement& measured) {
     ratios.push_back(measured.samples.operation_ns[batch] / handoffs[batch]);
   }
   made.handoff_ns = summarize(handoffs).median;
-  if (definition.handoffs > 0) {
+  if (definition.handoffs > 0 && !made.limit) {
     made.limit = nanoseconds_in_unit(*made.handoff_ns * definition.handoffs, definition.unit);
   }
   made.ratio = summarize(ratios);

@@ -26,6 +26,12 @@ class context {
   batch_runner runner_;
 };
 
+// The row against something else that was measured in the same batches.
+struct comparison {
+  std::string name;            // "static"
+  std::vector<double> ratios;  // of the row's figure to it, batch by batch
+};
+
 // What a row's function returns: nanoseconds per operation of each batch, converted by the framework into the unit of
 // the row. A row whose unit is no time or rate (bytes, say) fills `values` instead.
 struct measurement {
@@ -34,6 +40,9 @@ struct measurement {
   std::map<std::string, double> peers = {};   // in the unit of the row
   std::map<std::string, double> counts = {};  // what was counted, per operation: messages, allocations, bytes
   std::string note = {};
+  std::optional<comparison> reference = {};  // takes the place of the hand-off: `target_ratio` is for its ratios
+  std::optional<comparison> best_peer = {};
+  std::optional<double> limit = {};  // in the unit of the row; takes the place of the one by hand-offs
 };
 
 // A row that needs PEs is measured in a Trireme program of its own: `trireme run -n <processes> --pes <pes> <options>`.
@@ -51,7 +60,7 @@ struct row_definition {
   std::string unit;
   better direction = better::lower;
   std::optional<double> target = {};
-  std::optional<double> target_ratio = {};  // against the hand-off of the same batch
+  std::optional<double> target_ratio = {};  // against the hand-off of the same batch, or the measurement's reference
   double handoffs = 1;  // that the operation needs at least, one after another: the row's limit; 0: no such limit
   std::string description = {};  // one line for --list
   std::function<measurement(context&)> measure = {};

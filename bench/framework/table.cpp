@@ -30,6 +30,11 @@ std::string verdict_text(verdict judged) {
 
 // "2.1x of 108 ns (<= 2.3 met)": the figure against the hand-off of a cache line in the same batches.
 std::string handoff_text(const row& measured) {
+  // A ratio to something of the same kind is near 1: three digits would hide what the target is about.
+  if (measured.ratio && !measured.reference.empty()) {
+    const std::string text = fmt::format("{:.4g}x of {}", measured.ratio->median, measured.reference);
+    return measured.target_ratio ? fmt::format("{} (<= {:.4g})", text, *measured.target_ratio) : text;
+  }
   if (!measured.ratio || !measured.handoff_ns) return "";
   std::string text =
       fmt::format("{}x of {} ns", short_number(measured.ratio->median), short_number(*measured.handoff_ns));
@@ -37,6 +42,11 @@ std::string handoff_text(const row& measured) {
     text += fmt::format(" (<= {} {})", short_number(*measured.target_ratio), verdict_text(ratio_verdict_of(measured)));
   }
   return text;
+}
+
+std::string best_peer_text(const row& measured) {
+  if (!measured.best_peer) return "";
+  return fmt::format("{:.3g}x of the best peer, {}", measured.best_peer->ratio.median, measured.best_peer->name);
 }
 
 std::string peers_text(const row& measured) {
@@ -63,7 +73,8 @@ std::string first_columns(const row& measured) {
 
 std::string last_columns(const row& measured) {
   std::string text;
-  for (const std::string& part : {handoff_text(measured), peers_text(measured), counts_text(measured), measured.note}) {
+  for (const std::string& part :
+       {handoff_text(measured), best_peer_text(measured), peers_text(measured), counts_text(measured), measured.note}) {
     if (part.empty()) continue;
     text += text.empty() ? "  " : "; ";
     text += part;

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "framework/runner.hpp"
+#include "loops/contestant.hpp"
 #include "suites.hpp"
 #include "verbs.hpp"
 
@@ -27,13 +28,17 @@ int bench_command(int argc, char** argv) {
   program.add_option("--kneighbor", kneighbor,
                      "a further row of this shape, such as k=1,bytes=4096,elements=8,acks=off,processes=on");
   program.add_option("--emit-row", options.emit_rows)->group("");  // what the programs that hold PEs are started with
+  std::string loop_contestant;
+  program.add_option("--loop-contestant", loop_contestant)->group("");  // what the runtimes of a contest run in
   CLI11_PARSE(program, argc, argv);
+  if (!loop_contestant.empty()) return bench::serve_as_contestant(loop_contestant);
   bench::suite_options suites;
   for (const std::string& shape : kneighbor) {
     suites.kneighbor.push_back(bench::parse_kneighbor(shape));
     options.suite_arguments.insert(options.suite_arguments.end(), {"--kneighbor", shape});
   }
   const bench::program self{{std::filesystem::read_symlink("/proc/self/exe").string()}};
+  suites.program = self.launcher.front();
   return bench::run_benchmarks(bench::all_suites(suites), options, self);
 }
 

@@ -1,0 +1,97 @@
+#include "loops/contestant.hpp"
+
+#include <fmt/format.h>
+#include <sys/prctl.h>
+
+#include <csignal>
+#include <iostream>
+#include <sstream>
+#include <stdexcept>
+
+namespace tri::bench {
+
+std::uint64_t iterations_of(kernel which) {
+  switch (which) {
+    case kernel::one:
+      return 1;
+    case kernel::pair:
+    case kernel::cold_pair:
+      return 2;
+    case kernel::empty:
+      return 50'000;
+    case kernel::small:
+      return 200;
+    case kernel::uniform:
+    case kernel::linear:
+    case kernel::heavy_tail:
+      return 10'000;
+    case kernel::concurrent:
+      return 1'000;
+    case kernel::sweep_l2:
+    case kernel::sweep_l3:
+    case kernel::sweep_dram:
+      return 0;  // as many as the field has rows
+  }
+  return 0;
+}
+
+std::vector<std::string> contestants() {
+  std::vector<std::string> names = {"trireme"};
+#ifdef TRIREME_BENCH_OPENMP
+  names.emplace_back("openmp");
+#endif
+#ifdef TRIREME_BENCH_TBB
+  names.emplace_back("tbb");
+#endif
+  names.emplace_back("steps");
+  return names;
+}
+
+std::unique_ptr<contestant> make_contestant(std::string_view which, const contest_setup& setup) {
+  std::unique_ptr<contestant> made;
+  if (which == "trireme") made = trireme_contestant(setup);
+  if (which == "openmp") made = openmp_contestant(setup);
+  if (which == "tbb") made = tbb_contestant(setup);
+  if (which == "steps") made = steps_contestant(setup);
+  if (made == nullptr) throw std::invalid_argument(fmt::format("this build has no loop contestant '{}'", which));
+  return made;
+}
+
+// Lines: "setup steps_per_us first_cpu second_cpu" -> name and schedules, one a line, then an empty line;
+// "run kernel schedule warm_up loops" -> "loop_ns disturbed difference"; "shared schedule" -> the part.
+int serve_as_contestant(const std::string& which) {
+  // Between its batches the process is stopped, and could not see that its parent has gone.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  std::unique_ptr<contestant> self;
+  for (std::string line; std::getline(std::cin, line);) {
+    std::istringstream words(line);
+    std::string verb;
+    words >> verb;
+    if (verb == "setup") {
+      contest_setup setup;
+      words >> setup.steps_per_us >> setup.first_cpu >> setup.second_cpu;
+      self = make_contestant(which, setup);
+      fmt::print("{}\n", self->name());
+      for (const std::string& schedule : self->schedules()) fmt::print("{}\n", schedule);
+      fmt::print("\n");
+    } else if (verb == "run" && self != nullptr) {
+      batch_request request;
+      std::uint32_t number = 0;
+      words >> number >> request.schedule >> request.warm_up >> request.loops;
+      request.which = static_cast<kernel>(number);
+      const batch_reply reply = self->run(request);
+      fmt::print("{} {} {}\n", reply.loop_ns, reply.disturbed ? 1 : 0, reply.difference);
+    } else if (verb == "shared" && self != nullptr) {
+      std::size_t schedule = 0;
+      words >> schedule;
+      fmt::print("{}\n", self->shared_part(schedule));
+    } else {
+      throw std::logic_error(fmt::format("a loop contestant was asked '{}'", line));
+    }
+    std::fflush(stdout);
+  }
+  // Pools of other runtimes need not be taken down.
+  std::_Exit(0);
+}
+
+}  // namespace tri::bench

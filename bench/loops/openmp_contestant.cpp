@@ -1,0 +1,64 @@
+// The OpenMP runtime that the compiler brings (libgomp for g++, libomp for clang), or another one that was preloaded in
+// its place and answers to the same names.
+#ifdef _OPENMP
+#include <dlfcn.h>
+#include <omp.h>
+
+#include <filesystem>
+
+#include "loops/contestant_of.hpp"
+
+namespace tri::bench {
+namespace {
+
+class openmp_runtime {
+ public:
+  explicit openmp_runtime(const contest_setup&) {}  // the environment says how many threads, and where
+  static std::string name() {
+    // The library that answers, not the one that was linked.
+    Dl_info found{};
+    void* const symbol = dlsym(RTLD_DEFAULT, "omp_get_max_threads");
+    if (symbol == nullptr || dladdr(symbol, &found) == 0 || found.dli_fname == nullptr) return "openmp";
+    const std::string file = std::filesystem::path(found.dli_fname).filename().string();
+    return file.substr(0, file.find_first_of(".-"));
+  }
+  static std::vector<std::string> schedules() { return {"static", "dynamic", "dynamic,8", "guided"}; }
+
+  template <class Body>
+  void loop(std::size_t schedule, std::size_t, int n, const Body& body) {
+    switch (schedule) {
+      case 0:
+#pragma omp parallel for schedule(static)
+        for (int i = 0; i < n; ++i) body(i);
+        break;
+      case 1:
+#pragma omp parallel for schedule(dynamic)
+        for (int i = 0; i < n; ++i) body(i);
+        break;
+      case 2:
+#pragma omp parallel for schedule(dynamic, 8)
+        for (int i = 0; i < n; ++i) body(i);
+        break;
+      default:
+#pragma omp parallel for schedule(guided)
+        for (int i = 0; i < n; ++i) body(i);
+        break;
+    }
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<contestant> openmp_contestant(const contest_setup& setup) {
+  return std::make_unique<contestant_of<openmp_runtime>>(setup);
+}
+
+}  // namespace tri::bench
+
+#else
+#include "loops/contestant.hpp"
+
+namespace tri::bench {
+std::unique_ptr<contestant> openmp_contestant(const contest_setup&) { return nullptr; }
+}  // namespace tri::bench
+#endif
