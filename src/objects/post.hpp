@@ -18,15 +18,24 @@ void check_pe(sched::pe& here, int pe, Text&& what) {
                             std::to_string(here.job().pes() - 1));
 }
 
+/// Takes the arguments over: when there is no place for the message (arena_exhausted) they end here.
 inline void post_packed(sched::pe& here, int destination, std::uint32_t handler, std::uint32_t collection,
                         std::uint64_t element, const packed_arguments& packed) {
-  here.send(destination, [&](sched::envelope& message) {
+  const auto fill = [&](sched::envelope& message) {
     message.element = element;
     message.collection = collection;
     message.handler = handler;
     message.flags = 0;
     packed.store(message);
-  });
+  };
+  try {
+    here.send(destination, fill);
+  } catch (...) {
+    sched::envelope lost{};
+    fill(lost);
+    sched::drop_message(here, lost);
+    throw;
+  }
 }
 
 }  // namespace tri::objects

@@ -1,6 +1,8 @@
 // Several runs one after another in one process, and what a run leaves behind: nothing.
 #include <gtest/gtest.h>
 
+#include <sched.h>
+#include <array>
 #include <memory>
 
 #include "support/check.hpp"
@@ -106,6 +108,52 @@ TEST(runs, messages_under_way_are_dropped_at_the_end) {
                          }),
               0);
   EXPECT_EQ(alive.load(), 0);
+}
+
+struct heavy : counted {
+  std::array<char, 3000> body{};
+};
+std::atomic<bool> holding{false}, let_go{false};
+struct holder : array_element<holder, index<1>> {
+  void hold() {
+    holding = true;
+    while (!let_go.load()) sched_yield();
+  }
+  void take(heavy) {}
+  void nothing() {}
+};
+
+// The receiver's ring is full, and there is memory for the arguments but none for the message.
+TEST(runs, a_message_that_finds_no_place_gives_its_arguments_back) {
+  holding = let_go = false;
+  EXPECT_EQ(run_on_pes(2,
+                       [] {
+                         const auto held = make_array<holder>({2}, block());
+                         held(1).send<&holder::hold>();
+                         while (!holding.load()) sched_yield();
+                         std::vector<void*> filler;
+                         void* const room = arena::allocate(sizeof(std::tuple<heavy>));
+                         for (const std::size_t bytes : {60'000, 64}) try {
+                             for (;;) filler.push_back(arena::allocate(bytes));
+                           } catch (const arena::arena_exhausted&) {
+                           }
+                         check_throws<arena::arena_exhausted>(
+                             [&] {
+                               for (;;) held(1).send<&holder::nothing>();  // until the ring is full
+                             },
+                             "exhausted");
+                         arena::release(room);
+                         check_throws<arena::arena_exhausted>([&] { held(1).send<&holder::take>(heavy()); },
+                                                              "exhausted");
+                         check_equal(alive.load(), 0);
+                         check_equal(arena::allocate(sizeof(std::tuple<heavy>)), room);  // throws if it is not back
+                         arena::release(room);
+                         for (void* const each : filler) arena::release(each);
+                         let_go = true;
+                         quiescence().get();
+                       },
+                       {"--tri-inbox-cells=16", "--tri-arena-limit-bytes=8388608"}),
+            0);
 }
 
 // A future that the program keeps until its run has ended.
