@@ -6,16 +6,19 @@
 #include <algorithm>
 #include <bit>
 
+#include "host/cgroup.hpp"
+
 namespace tri::arena {
 namespace {
 arena_space* open_arena = nullptr;
 
 }  // namespace
 
-std::size_t automatic_limit(std::size_t window_bytes, std::size_t processes) {
+std::size_t automatic_limit(std::size_t window_bytes, std::size_t processes, const std::string& root) {
   const auto machine =
       static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  return std::min(window_bytes, machine / 4 * 3 / processes);
+  const std::size_t memory = std::min(machine, host::memory_limit(root).value_or(machine));
+  return std::min(window_bytes, memory / 4 * 3 / processes);
 }
 
 arena_space* current() { return open_arena; }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "arena/block_cache.hpp"
@@ -23,9 +24,9 @@ struct arena_options {
   allocator_kind allocator = allocator_kind::caches;
 };
 
-/// What a process may use when no limit is given: three quarters of the machine's memory, divided by the processes of
-/// the host, and no more than its window.
-std::size_t automatic_limit(std::size_t window_bytes, std::size_t processes);
+/// What a process may use when no limit is given: three quarters of the memory that the machine has and the container
+/// allows, divided by the processes of the host, and no more than its window. `root` stands in for "/" in tests.
+std::size_t automatic_limit(std::size_t window_bytes, std::size_t processes, const std::string& root = "");
 
 /// The process's arena. At most one exists at a time; it outlives every PE.
 class arena_space {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <initializer_list>
 #include <sstream>
 #include <string_view>
 
@@ -33,17 +34,27 @@ std::optional<double> group_quota(const std::string& folder, bool version_2) {
   return ratio(*quota + " " + *period);
 }
 
-bool lists_cpu(std::string_view controllers) {
+// Bytes; "max" for no limit. Version 1 says "no limit" by a number that no machine has.
+std::optional<std::size_t> group_memory(const std::string& folder, bool version_2) {
+  const auto line = first_line(folder + (version_2 ? "/memory.max" : "/memory.limit_in_bytes"));
+  std::size_t bytes = 0;
+  if (!line || !(std::istringstream(*line) >> bytes) || bytes >= std::size_t{1} << 62) return std::nullopt;
+  return bytes;
+}
+
+bool lists(std::string_view controllers, std::string_view controller) {
   std::istringstream words{std::string(controllers)};
   for (std::string word; std::getline(words, word, ',');)
-    if (word == "cpu") return true;
+    if (word == controller) return true;
   return false;
 }
 
-}  // namespace
-
-std::optional<double> cpu_quota(const std::string& root) {
-  std::optional<double> smallest;
+// The smallest of what `limit_of(folder, version_2)` says of the groups of this process that `controller` belongs to,
+// and of all that enclose them.
+template <class Value, class LimitOf>
+std::optional<Value> smallest_limit(const std::string& root, std::string_view controller,
+                                    std::initializer_list<const char*> mounts, LimitOf&& limit_of) {
+  std::optional<Value> smallest;
   std::ifstream groups(root + "/proc/self/cgroup");
   for (std::string line;
        std::getline(groups, line);) {  // "<hierarchy>:<controllers>:<path>"; no controllers = version 2
@@ -52,22 +63,34 @@ std::optional<double> cpu_quota(const std::string& root) {
     if (second == std::string::npos) continue;
     const std::string controllers = line.substr(first + 1, second - first - 1);
     const bool version_2 = controllers.empty();
-    if (!version_2 && !lists_cpu(controllers)) continue;
+    if (!version_2 && !lists(controllers, controller)) continue;
     // Inside a container the path may be the one outside; then only the mount point itself exists, which the walk to
     // the top reads in any case.
     std::string path = line.substr(second + 1);
     while (true) {
       if (!path.empty() && path.back() == '/') path.pop_back();
-      for (const char* mount :
-           {"/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"}) {
-        const auto quota = group_quota(root + mount + path, version_2);
-        if (quota) smallest = std::min(smallest.value_or(*quota), *quota);
+      for (const char* mount : mounts) {
+        const std::optional<Value> limit = limit_of(root + mount + path, version_2);
+        if (limit) smallest = std::min(smallest.value_or(*limit), *limit);
       }
       if (path.empty()) break;
       path.resize(path.rfind('/') == std::string::npos ? 0 : path.rfind('/'));
     }
   }
   return smallest;
+}
+
+}  // namespace
+
+std::optional<double> cpu_quota(const std::string& root) {
+  return smallest_limit<double>(
+      root, "cpu", {"/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"},
+      group_quota);
+}
+
+std::optional<std::size_t> memory_limit(const std::string& root) {
+  return smallest_limit<std::size_t>(
+      root, "memory", {"/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/memory"}, group_memory);
 }
 
 }  // namespace tri::host

@@ -15,6 +15,7 @@
 #include <random>
 #include <thread>
 
+#include "../host/fake_root.hpp"
 #include "arena/footprint.hpp"
 #include "test_window.hpp"
 
@@ -237,6 +238,20 @@ TEST(arena, leaves_nothing_in_dev_shm) {
     EXPECT_THAT(entries(), ::testing::IsEmpty());
   }
   EXPECT_THAT(entries(), ::testing::IsEmpty());
+}
+
+TEST(arena, automatic_limit_is_a_share_of_what_the_container_allows) {
+  constexpr std::size_t container = std::size_t{64} << 20;
+  const host::testing::fake_root root;
+  const std::size_t of_machine = automatic_limit(~std::size_t{0}, 1, root.path());
+  EXPECT_GT(of_machine, container);
+  root.file("/proc/self/cgroup", "0::/job");
+  root.file("/sys/fs/cgroup/job/memory.max", std::to_string(container));
+  EXPECT_EQ(automatic_limit(~std::size_t{0}, 1, root.path()), container / 4 * 3);
+  EXPECT_EQ(automatic_limit(~std::size_t{0}, 3, root.path()), container / 4);
+  EXPECT_EQ(automatic_limit(1 << 20, 1, root.path()), std::size_t{1} << 20) << "no more than the window";
+  root.file("/sys/fs/cgroup/job/memory.max", std::to_string(std::size_t{1} << 60));  // more than there is
+  EXPECT_EQ(automatic_limit(~std::size_t{0}, 1, root.path()), of_machine);
 }
 
 }  // namespace

@@ -2,30 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
+#include "fake_root.hpp"
 
 namespace tri::host {
 namespace {
 
-// A pretend file system under which the control group files lie.
-class fake_root {
- public:
-  fake_root() {
-    std::string name = (std::filesystem::temp_directory_path() / "trireme-cgroup-XXXXXX").string();
-    path_ = mkdtemp(name.data());
-  }
-  ~fake_root() { std::filesystem::remove_all(path_); }
-  void file(const std::string& path, const std::string& text) const {
-    std::filesystem::create_directories(std::filesystem::path(path_ + path).parent_path());
-    std::ofstream(path_ + path) << text << "\n";
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
+using testing::fake_root;
 
 TEST(cgroup, no_groups_no_limit) {
   const fake_root root;
@@ -51,6 +33,28 @@ TEST(cgroup, version_1) {
   EXPECT_FALSE(cpu_quota(root.path()).has_value());
   root.file("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "300000");
   EXPECT_DOUBLE_EQ(cpu_quota(root.path()).value(), 3);
+}
+
+TEST(cgroup, memory_version_2_smallest_of_all_enclosing_groups) {
+  const fake_root root;
+  EXPECT_FALSE(memory_limit(root.path()).has_value());
+  root.file("/proc/self/cgroup", "0::/machine/job");
+  root.file("/sys/fs/cgroup/machine/job/memory.max", "max");
+  EXPECT_FALSE(memory_limit(root.path()).has_value());
+  root.file("/sys/fs/cgroup/machine/memory.max", "8589934592");
+  EXPECT_EQ(memory_limit(root.path()), std::size_t{8} << 30);
+  root.file("/sys/fs/cgroup/machine/job/memory.max", "1073741824");
+  EXPECT_EQ(memory_limit(root.path()), std::size_t{1} << 30);
+}
+
+TEST(cgroup, memory_version_1) {
+  const fake_root root;
+  root.file("/proc/self/cgroup", "5:memory:/docker/x\n4:cpu,cpuacct:/docker/x");
+  root.file("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712");  // what version 1 calls no limit
+  root.file("/sys/fs/cgroup/cpu/memory.limit_in_bytes", "1");                       // not the controller of memory
+  EXPECT_FALSE(memory_limit(root.path()).has_value());
+  root.file("/sys/fs/cgroup/memory/docker/x/memory.limit_in_bytes", "4294967296");
+  EXPECT_EQ(memory_limit(root.path()), std::size_t{4} << 30);
 }
 
 }  // namespace
