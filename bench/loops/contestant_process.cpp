@@ -20,11 +20,14 @@ namespace tri::bench {
 namespace {
 
 // The environment with every runtime set to two threads on the two cores.
-std::vector<std::string> environment_of(const contest_setup& setup, const std::string& preload) {
+std::vector<std::string> environment_of(const std::string& which, const contest_setup& setup,
+                                        const std::string& preload) {
   std::vector<std::string> settings = {"TRIREME_PES=2",
                                        fmt::format("TRIREME_AFFINITY={},{}", setup.first_cpu, setup.second_cpu),
                                        "OMP_NUM_THREADS=2", "OMP_DYNAMIC=false"};
-  if (preload.empty()) {
+  if (which != "openmp") {
+    // The library of OpenMP binds the main thread as soon as it is there, used or not.
+  } else if (preload.empty()) {
     settings.emplace_back("OMP_PROC_BIND=true");
     settings.push_back(fmt::format("OMP_PLACES={{{}}},{{{}}}", setup.first_cpu, setup.second_cpu));
   } else {
@@ -64,7 +67,7 @@ contestant_process::contestant_process(const std::string& program, const std::st
     throw std::runtime_error(fmt::format("socketpair: {}", std::strerror(errno)));
   connection_ = ends[0];
   std::vector<std::string> arguments = {program, "bench", "--loop-contestant", which};
-  std::vector<std::string> environment = environment_of(setup, preload);
+  std::vector<std::string> environment = environment_of(which, setup, preload);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDIN_FILENO);
