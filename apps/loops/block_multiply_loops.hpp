@@ -71,7 +71,10 @@ class block_multiplier {
     lanes sum[Columns][Vectors] = {};
     for (std::size_t step = 0; step < depth; ++step, a += height, b += Columns) {
       lanes left[Vectors];
-      std::memcpy(left, a, sizeof left);
+#pragma GCC unroll 8
+      for (std::size_t vector = 0; vector < Vectors; ++vector) {
+        std::memcpy(&left[vector], a + vector * Lanes, sizeof(lanes));
+      }
 #pragma GCC unroll 8
       for (std::size_t column = 0; column < Columns; ++column) {
 #pragma GCC unroll 8

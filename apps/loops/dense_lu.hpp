@@ -10,7 +10,7 @@ namespace kernels {
 
 struct dense_lu_size {
   int size = 1536;
-  int tile = 96;
+  int tile = 128;
 };
 
 class dense_lu final : public kernel {

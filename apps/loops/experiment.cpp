@@ -9,10 +9,12 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <numeric>
 #include <stdexcept>
 #include <thread>
 
 #include "line_chart.hpp"
+#include "loops/random_numbers.hpp"
 
 namespace kernels {
 namespace {
@@ -33,6 +35,14 @@ std::uint64_t fingerprint_of(const std::vector<double>& numbers) {
   std::uint64_t hash = 0xcbf29ce484222325u;
   for (const double number : numbers) hash = (hash ^ std::bit_cast<std::uint64_t>(number)) * 0x100000001b3u;
   return hash;
+}
+
+// In another order every round, so that nobody always runs after the same neighbour.
+std::vector<std::size_t> shuffled(std::size_t count, tri::loops::random_numbers& random) {
+  std::vector<std::size_t> order(count);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  for (std::size_t left = count; left > 1; --left) std::swap(order[left - 1], order[random.below(left)]);
+  return order;
 }
 
 /// "hybrid" of "hybrid,0.35".
@@ -98,8 +108,9 @@ experiment_result run_experiment(kernel& of, const experiment_plan& plan, const 
   of.run_serial();
   const double steps = std::max(1, of.steps());
   std::vector<double> first;
+  tri::loops::random_numbers random(1);
   for (int round = 0; round <= plan.rounds; ++round) {  // round 0 is not counted: memory is new, nothing is learned
-    for (std::size_t number = 0; number < result.rows.size(); ++number) {
+    for (const std::size_t number : shuffled(result.rows.size(), random)) {
       measured& row = result.rows[number];
       progress(++done, all, row.method);
       if (row.is_peer) {
