@@ -82,7 +82,9 @@ std::vector<double> axis_ticks(double low, double high, int count) {
     }
   }
   std::vector<double> ticks;
-  for (double at = std::ceil(low / step - 1e-9) * step; at <= high + 1e-9 * step; at += step) ticks.push_back(at);
+  for (double at = std::ceil(low / step - 1e-9) * step; at <= high + 1e-9 * step; at += step) {
+    ticks.push_back(at + 0.0);  // -0 becomes 0
+  }
   return ticks;
 }
 
@@ -96,7 +98,9 @@ std::string to_svg(const line_chart& chart) {
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" "
       "font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"{0}\" height=\"{1}\" fill=\"white\"/>\n",
       width, height);
-  svg += text_at(left, 26, "start", chart.title, "font-size=\"15\" font-weight=\"bold\"");
+  const double letters = std::max(1.0, static_cast<double>(chart.title.size()));
+  const double title_size = std::min(15.0, (width - left) / (0.62 * letters));  // a bold letter is about so wide
+  svg += text_at(left, 26, "start", chart.title, fmt::format("font-size=\"{:.1f}\" font-weight=\"bold\"", title_size));
   for (const double tick : axis_ticks(0.0, 1.0, 10)) {
     svg += line_between(x_at(tick), top, x_at(tick), bottom, "stroke=\"#eeeeee\"");
     svg += text_at(x_at(tick), bottom + 18, "middle", fmt::format("{:.1f}", tick));

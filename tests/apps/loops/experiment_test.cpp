@@ -121,6 +121,7 @@ TEST(experiment, the_picture_has_the_curve_and_the_levels) {
   for (std::size_t at = svg.find("<circle"); at != std::string::npos; at = svg.find("<circle", at + 1)) ++circles;
   EXPECT_EQ(circles, 3u);
   EXPECT_THAT(svg, Not(HasSubstr("nan")));
+  EXPECT_THAT(svg, Not(HasSubstr(">-0")));
   EXPECT_THAT(to_svg({}), Not(HasSubstr("nan")));  // nothing to draw
 }
 
