@@ -44,8 +44,8 @@ double largest_difference(const std::vector<double>& a, const std::vector<double
 }
 
 TEST(tiled_lu_factors, are_those_of_the_textbook) {
-  for (const std::size_t size : {1, 2, 7, 31, 64, 100, 129}) {
-    for (const std::size_t tile : {1, 5, 32, 200}) {
+  for (const std::size_t size : std::vector<std::size_t>{1, 2, 7, 31, 64, 100, 129}) {
+    for (const std::size_t tile : std::vector<std::size_t>{1, 5, 32, 200}) {
       tiled_lu lu(size, tile);
       lu.fill(size);
       const std::vector<double> original = lu.matrix();
@@ -219,9 +219,9 @@ std::vector<multiply_variant> variants() {
 TEST(block_multiply, subtracts_the_product_and_touches_nothing_else) {
   tri::loops::random_numbers random(1);
   for (const multiply_variant& variant : variants()) {
-    for (const std::size_t rows : {1, 3, 24, 25, 300}) {
-      for (const std::size_t columns : {1, 4, 8, 13}) {
-        for (const std::size_t depth : {0, 1, 9, 40}) {
+    for (const std::size_t rows : std::vector<std::size_t>{1, 3, 24, 25, 300}) {
+      for (const std::size_t columns : std::vector<std::size_t>{1, 4, 8, 13}) {
+        for (const std::size_t depth : std::vector<std::size_t>{0, 1, 9, 40}) {
           std::vector<double> a((rows + 2) * (depth + 1));
           std::vector<double> b((depth + 3) * columns);
           std::vector<double> c((rows + 1) * columns);
