@@ -89,7 +89,7 @@ void automatic_schedule::learn(const loop_times& times, std::uint64_t elapsed) {
   if (variant_ == plain && executions_ > executions_to_learn && !is_calm(plain)) {
     variant_ = sharing;  // until the next comparison
     lay_out();
-  } else if (executions_ <= 2 || imbalance() > enough_imbalance) {
+  } else if (executions_ <= 2 || imbalance() > imbalance_to_act_on()) {
     lay_out();
   }
 }
@@ -152,6 +152,13 @@ double automatic_schedule::imbalance() const {
     most = std::max(most, share_before(std::min(items_, range.last * layout_.chunk)) -
                               share_before(std::min(items_, range.first * layout_.chunk)));
   return most * participants_ - 1.0;
+}
+
+// Moving a border moves data between cores. In a short loop it must bring at least what a small claim takes, or single
+// measurements would push it to and fro.
+double automatic_schedule::imbalance_to_act_on() const {
+  const double block = ticks_per_item_ * static_cast<double>(items_) / participants_;
+  return block > 0 ? std::max(enough_imbalance, std::min(0.05, limits_.claim / block)) : enough_imbalance;
 }
 
 void automatic_schedule::set_blocks() {

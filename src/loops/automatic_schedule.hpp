@@ -58,6 +58,7 @@ class automatic_schedule {
   void lay_out();
   void set_blocks();
   double imbalance() const;
+  double imbalance_to_act_on() const;
   void remember(const cost_profile& measured, double busy, double per_item);
   void choose_variant();
   bool is_calm(variant of) const;
