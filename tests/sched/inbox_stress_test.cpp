@@ -134,7 +134,7 @@ TEST_P(inbox_stress, no_wake_up_is_lost) {
 // stores leave a core in order, so its message then leaves late, after the look at the consumer's flag has long been
 // made. That is what the fences have to prevent, and it needs two cores.
 TEST_P(inbox_stress, ping_pong_beside_a_consumer_that_falls_asleep) {
-  const std::uint64_t rounds = scaled(50'000);
+  const std::uint64_t rounds = scaled(GetParam().asymmetric ? 20'000 : 5'000);  // the others have no window to hit
   struct alignas(64) line {
     std::atomic<std::uint64_t> value{0};
   };
