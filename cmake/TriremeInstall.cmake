@@ -13,11 +13,14 @@ endif()
 if(TARGET trireme_omp)  # loaded by `trireme exec`, never linked
   install(TARGETS trireme_omp LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 endif()
+if(TARGET trireme_bench_openmp)  # loaded by `trireme bench loops`
+  install(TARGETS trireme_bench_openmp LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+endif()
 
 # The public headers hold templates, which include headers of the layers ("sched/pe.hpp"): those go beside them into a
 # folder of their own that is on the include path of trireme::trireme.
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/trireme" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
-  FILES_MATCHING PATTERN "*.hpp")
+  FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/src/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/trireme/internal"
   FILES_MATCHING PATTERN "*.hpp")
 

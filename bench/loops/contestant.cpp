@@ -1,39 +1,36 @@
 #include "loops/contestant.hpp"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <sys/prctl.h>
 
 #include <csignal>
+#include <filesystem>
 #include <iostream>
 #include <sstream>
 #include <stdexcept>
 
 namespace tri::bench {
 
-std::uint64_t iterations_of(kernel which) {
-  switch (which) {
-    case kernel::one:
-      return 1;
-    case kernel::pair:
-    case kernel::cold_pair:
-      return 2;
-    case kernel::empty:
-      return 50'000;
-    case kernel::small:
-      return 200;
-    case kernel::uniform:
-    case kernel::linear:
-    case kernel::heavy_tail:
-      return 10'000;
-    case kernel::concurrent:
-      return 1'000;
-    case kernel::sweep_l2:
-    case kernel::sweep_l3:
-    case kernel::sweep_dram:
-      return 0;  // as many as the field has rows
+namespace {
+
+// The OpenMP contestant is a module of its own: linked, its runtime would start with every `trireme` command, read
+// OMP_* variables that are meant for the user's program and complain about ours.
+std::unique_ptr<contestant> load_openmp_contestant(const contest_setup& setup) {
+  const auto beside = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "../lib";
+  for (const std::filesystem::path& folder : {beside, std::filesystem::path(TRIREME_BENCH_MODULES)}) {
+    const std::string path = (folder / "libtrireme-bench-openmp.so").lexically_normal();
+    if (!std::filesystem::exists(path)) continue;
+    void* const module = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+    if (module == nullptr) throw std::runtime_error(fmt::format("bench loops: {}", dlerror()));
+    const auto make = reinterpret_cast<contestant* (*)(const contest_setup&)>(dlsym(module, "make_openmp_contestant"));
+    if (make == nullptr) throw std::runtime_error(fmt::format("bench loops: {}: {}", path, dlerror()));
+    return std::unique_ptr<contestant>(make(setup));
   }
-  return 0;
+  return nullptr;
 }
+
+}  // namespace
 
 std::vector<std::string> contestants() {
   std::vector<std::string> names = {"trireme"};
@@ -50,7 +47,7 @@ std::vector<std::string> contestants() {
 std::unique_ptr<contestant> make_contestant(std::string_view which, const contest_setup& setup) {
   std::unique_ptr<contestant> made;
   if (which == "trireme") made = trireme_contestant(setup);
-  if (which == "openmp") made = openmp_contestant(setup);
+  if (which == "openmp") made = load_openmp_contestant(setup);
   if (which == "tbb") made = tbb_contestant(setup);
   if (which == "steps") made = steps_contestant(setup);
   if (made == nullptr) throw std::invalid_argument(fmt::format("this build has no loop contestant '{}'", which));

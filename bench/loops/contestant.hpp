@@ -67,7 +67,6 @@ int serve_as_contestant(const std::string& which);
 
 // One for each file of this folder.
 std::unique_ptr<contestant> trireme_contestant(const contest_setup& setup);
-std::unique_ptr<contestant> openmp_contestant(const contest_setup& setup);  // null: built without OpenMP
 std::unique_ptr<contestant> tbb_contestant(const contest_setup& setup);     // null: built without oneTBB
 std::unique_ptr<contestant> steps_contestant(const contest_setup& setup);
 

@@ -1,6 +1,5 @@
 // The OpenMP runtime that the compiler brings (libgomp for g++, libomp for clang), or another one that was preloaded in
 // its place and answers to the same names.
-#ifdef _OPENMP
 #include <dlfcn.h>
 #include <omp.h>
 
@@ -49,16 +48,10 @@ class openmp_runtime {
 
 }  // namespace
 
-std::unique_ptr<contestant> openmp_contestant(const contest_setup& setup) {
-  return std::make_unique<contestant_of<openmp_runtime>>(setup);
+}  // namespace tri::bench
+
+// What contestant.cpp looks for in this module.
+extern "C" [[gnu::visibility("default")]] tri::bench::contestant* make_openmp_contestant(
+    const tri::bench::contest_setup& setup) {
+  return new tri::bench::contestant_of<tri::bench::openmp_runtime>(setup);
 }
-
-}  // namespace tri::bench
-
-#else
-#include "loops/contestant.hpp"
-
-namespace tri::bench {
-std::unique_ptr<contestant> openmp_contestant(const contest_setup&) { return nullptr; }
-}  // namespace tri::bench
-#endif

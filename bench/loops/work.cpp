@@ -6,8 +6,34 @@
 #include <numeric>
 
 #include "host/clock.hpp"
+#include "loops/contestant.hpp"
 
 namespace tri::bench {
+
+std::uint64_t iterations_of(kernel which) {
+  switch (which) {
+    case kernel::one:
+      return 1;
+    case kernel::pair:
+    case kernel::cold_pair:
+      return 2;
+    case kernel::empty:
+      return 50'000;
+    case kernel::small:
+      return 200;
+    case kernel::uniform:
+    case kernel::linear:
+    case kernel::heavy_tail:
+      return 10'000;
+    case kernel::concurrent:
+      return 1'000;
+    case kernel::sweep_l2:
+    case kernel::sweep_l3:
+    case kernel::sweep_dram:
+      return 0;  // as many as the field has rows
+  }
+  return 0;
+}
 
 [[gnu::noinline]] void work_steps(std::uint32_t steps) {
   std::uint64_t value = steps | 1;

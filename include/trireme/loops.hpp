@@ -353,10 +353,10 @@ T parallel_reduce(const Range& over, T initial, Value&& value, Combine&& combine
     const auto run_block = [&](std::uint64_t block, int participant) {
       const auto [first, last] = std::pair(count / blocks * block + std::min(block, count % blocks),
                                            count / blocks * (block + 1) + std::min(block + 1, count % blocks));
-      T sum = value_at(whole.at(first), participant);
+      T running = value_at(whole.at(first), participant);
       for (std::uint64_t place = first + 1; place < last; ++place)
-        sum = combine(std::move(sum), value_at(whole.at(place), participant));
-      partial[block] = std::move(sum);
+        running = combine(std::move(running), value_at(whole.at(place), participant));
+      partial[block] = std::move(running);
     };
     loop_options inner = options;
     inner.record = record;
@@ -368,9 +368,10 @@ T parallel_reduce(const Range& over, T initial, Value&& value, Combine&& combine
   const auto run_chunk = [&](const loop_chunk<std::uint64_t>& chunk) {
     std::uint64_t place = chunk.front();
     std::optional<T>& own = partial.of(chunk.participant());
-    T sum = value_at(whole.at(place), chunk.participant());
-    while (++place < chunk.stop()) sum = combine(std::move(sum), value_at(whole.at(place), chunk.participant()));
-    own = own.has_value() ? combine(std::move(*own), std::move(sum)) : std::move(sum);
+    T running = value_at(whole.at(place), chunk.participant());
+    while (++place < chunk.stop())
+      running = combine(std::move(running), value_at(whole.at(place), chunk.participant()));
+    own = own.has_value() ? combine(std::move(*own), std::move(running)) : std::move(running);
   };
   loop_options inner = options;
   inner.record = record;
@@ -398,23 +399,23 @@ T parallel_scan(const Range& over, T initial, Value&& value, Combine&& combine, 
   parallel_for(
       blocks,
       [&](std::uint64_t block) {
-        T sum = value(whole.at(begin_of(block)));
+        T running = value(whole.at(begin_of(block)));
         for (std::uint64_t place = begin_of(block) + 1; place < begin_of(block + 1); ++place)
-          sum = combine(std::move(sum), value(whole.at(place)));
-        before[block] = std::move(sum);
+          running = combine(std::move(running), value(whole.at(place)));
+        before[block] = std::move(running);
       },
       loop_options(options.schedule));
   for (std::optional<T>& each : before) {
-    T sum = combine(T(initial), std::move(*each));
-    each = std::exchange(initial, std::move(sum));
+    T running = combine(T(initial), std::move(*each));
+    each = std::exchange(initial, std::move(running));
   }
   parallel_for(
       blocks,
       [&](std::uint64_t block) {
-        T sum = std::move(*before[block]);
+        T running = std::move(*before[block]);
         for (std::uint64_t place = begin_of(block); place < begin_of(block + 1); ++place) {
-          sum = combine(std::move(sum), value(whole.at(place)));
-          output(whole.at(place), std::as_const(sum));
+          running = combine(std::move(running), value(whole.at(place)));
+          output(whole.at(place), std::as_const(running));
         }
       },
       loop_options(options.schedule));
