@@ -101,7 +101,6 @@ TEST_P(inbox_stress, no_wake_up_is_lost) {
   if (GetParam().asymmetric && !enable_asymmetric_fence()) GTEST_SKIP() << "this kernel has no membarrier(2)";
   const auto memory = GetParam().memory(producers);
   inbox_shared& inbox = GetParam().inbox_in(memory.get(), producers);
-  std::atomic<std::uint64_t> urgent{0};
   std::vector<std::thread> threads;
   for (std::uint32_t number = 0; number < producers; ++number)
     threads.emplace_back([&, number] {

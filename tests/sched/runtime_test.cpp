@@ -199,7 +199,7 @@ void extract(pe& here, envelope& message) {
   here.extract_own([&](const envelope& waiting) { return waiting.handler == message.handler; },
                    [&](envelope& waiting) { taken.push_back(waiting); });
   for (envelope& each : taken) {
-    each.element += 'A' - 'a';
+    each.element = each.element - 'a' + 'A';
     here.send_copy(here.number(), each);
   }
 }
