@@ -4,6 +4,8 @@
 
 #include <functional>
 
+#include "host/cpu.hpp"
+
 namespace tri::loops {
 namespace {
 
@@ -19,12 +21,6 @@ std::size_t hash_of(const loop_key& key) {
   return static_cast<std::size_t>(value);
 }
 
-void pause_briefly() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#endif
-}
-
 }  // namespace
 
 loop_sequence::~loop_sequence() = default;
@@ -34,7 +30,7 @@ loop_sequence::record* loop_sequence::wait_for_successor(const record& from) {
     record* const next = from.successor.load(std::memory_order_acquire);  // pairs: sequence.publish
     if (next != being_armed()) return next;
     if (spin < spins_before_yield) {
-      pause_briefly();
+      host::cpu_relax();
     } else {
       sched_yield();
     }

@@ -150,10 +150,10 @@ bool team::any_idle() const {
 
 void team::sleep(worker& self) {
   const std::uint32_t heard = self.bell.listen();
-  self.asleep.store(1, std::memory_order_relaxed);                             // relaxed: ordered by the next line
-  sleepers_.fetch_add(1, std::memory_order_seq_cst);                           // pairs: team.sleep
-  if (self.board().has_work())
-    sched_yield();  // work that only others may do: they may need this core
+  self.asleep.store(1, std::memory_order_relaxed);    // relaxed: ordered by the next line
+  sleepers_.fetch_add(1, std::memory_order_seq_cst);  // pairs: team.sleep
+  if (self.board().has_work_before_sleep())
+    sched_yield();                                      // work that only others may do: they may need this core
   else if (!stopping_.load(std::memory_order_seq_cst))  // pairs: team.sleep, team.stop
     self.bell.sleep(heard, -1);
   sleepers_.fetch_sub(1, std::memory_order_relaxed);  // relaxed: a late look only rings once more
