@@ -108,7 +108,7 @@ board::task_handle post_loop(crew_member& me, loop_call& call, const loop_layout
   arguments.in_call = call.bytes_ == 0;
   arguments.unusual = table || call.times != nullptr;
   arguments.failure = 0;
-  std::memcpy(arguments.context, call.context_, call.bytes_);
+  if (call.bytes_ > 0) std::memcpy(arguments.context, call.context_, call.bytes_);
   std::memcpy(spec.arguments.data(), &arguments, sizeof arguments);
   const board::post_result posted = me.board().post(spec);
   // What is kept for its owners needs every one of them, not just anybody.
