@@ -34,9 +34,24 @@ namespace objects {
 template <class T>
 using stored = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
 
+/// A coroutine that waits for a result; lives in its frame. The two know each other, for either may end first.
+struct result_waiter {
+  std::coroutine_handle<> coroutine;
+  result_waiter** known_as = nullptr;  // where the result keeps us while we wait
+  result_waiter() = default;
+  result_waiter(const result_waiter&) = delete;
+  result_waiter& operator=(const result_waiter&) = delete;
+  ~result_waiter() {
+    if (known_as != nullptr) *known_as = nullptr;
+  }
+};
+
 template <class T>
 class result_state final : public awaited_result {
  public:
+  ~result_state() override {
+    if (waiter_ != nullptr) waiter_->known_as = nullptr;
+  }
   bool is_ready() const override { return value_.has_value() || error_ != nullptr; }
   std::string describe() const override { return "a future of " + type_name<T>(); }
   void set(stored<T>&& value) {
@@ -54,13 +69,22 @@ class result_state final : public awaited_result {
   void abandon() override { abandoned_ = true; }
   /// The job has ended; the table that knew this result is gone.
   bool is_abandoned() const { return abandoned_; }
-  std::coroutine_handle<> waiter = nullptr;
+  /// `waiter` is resumed when the result is there. Throws std::logic_error when another one waits already.
+  void wait(result_waiter& waiter) {
+    if (waiter_ != nullptr) throw std::logic_error("tri::future: two coroutines wait for " + describe());
+    waiter_ = &waiter;
+    waiter.known_as = &waiter_;
+  }
 
  private:
-  bool abandoned_ = false;
   void resume() {
-    if (waiter != nullptr) std::exchange(waiter, nullptr).resume();
+    if (waiter_ == nullptr) return;
+    result_waiter& waiter = *std::exchange(waiter_, nullptr);
+    waiter.known_as = nullptr;
+    waiter.coroutine.resume();
   }
+  bool abandoned_ = false;
+  result_waiter* waiter_ = nullptr;
   std::optional<stored<T>> value_;
   std::exception_ptr error_;
 };
@@ -156,14 +180,17 @@ class [[nodiscard]] future {
   }
 
   auto operator co_await() {
-    struct awaiter {
-      objects::result_state<T>* state;
-      std::coroutine_handle<> waiting = nullptr;
-      bool await_ready() const { return state->is_ready(); }
-      void await_suspend(std::coroutine_handle<> handle) { state->waiter = waiting = handle; }
-      T await_resume() { return state->take(); }
+    struct awaiter : objects::result_waiter {
+      objects::result_state<T>& state;
+      explicit awaiter(objects::result_state<T>& result) : state(result) {}
+      bool await_ready() const { return state.is_ready(); }
+      void await_suspend(std::coroutine_handle<> handle) {
+        coroutine = handle;
+        state.wait(*this);
+      }
+      T await_resume() { return state.take(); }
     };
-    return awaiter{state_.get()};
+    return awaiter(*state_);
   }
 
  private:

@@ -192,6 +192,48 @@ void destroyed_while_suspended() {
 }
 const case_entry destroyed_case{"destroyed_while_suspended", &destroyed_while_suspended};
 
+// An element waits for a future of another one, and either of the two is deleted first.
+struct result_holder : array_element<result_holder, index<1>> {
+  future<int> result;
+  future<int>& shared() { return result; }
+  void set(int value) { result.get_promise().set(value); }
+  void end() { erase_this(); }
+};
+struct result_user : array_element<result_user, index<1>> {
+  int seen = 0;
+  task<> wait(element_ref<result_holder> holder) { seen = co_await holder.local()->shared(); }
+  task<std::string> wait_too(element_ref<result_holder> holder) {
+    try {
+      seen = co_await holder.local()->shared();
+    } catch (const std::logic_error& error) {
+      co_return error.what();
+    }
+    co_return "nothing was thrown";
+  }
+  int value() { return seen; }
+  void end() { erase_this(); }
+};
+void futures_of_others() {
+  auto holders = make_array<result_holder>({pe_count()});
+  auto users = make_array<result_user>({2 * pe_count()});
+  for (int pe = 0; pe < pe_count(); ++pe) {
+    users(2 * pe).send<&result_user::wait>(holders(pe));
+    check_equal(users(2 * pe + 1).call<&result_user::wait_too>(holders(pe)).get(),
+                "tri::future: two coroutines wait for a future of int");
+    users(2 * pe).send<&result_user::end>();
+    quiescence().get();
+    users(2 * pe + 1).send<&result_user::wait>(holders(pe));  // the place is free again
+    if (pe % 2 == 0) holders(pe).send<&result_holder::set>(5);
+    quiescence().get();
+    holders(pe).send<&result_holder::end>();
+    check_equal(users(2 * pe + 1).call<&result_user::value>().get(), pe % 2 == 0 ? 5 : 0);
+    quiescence().get();
+    users(2 * pe + 1).send<&result_user::end>();
+    quiescence().get();
+  }
+}
+const case_entry futures_of_others_case{"futures_of_others", &futures_of_others};
+
 // ---- futures and promises
 
 void set_late(promise<int> first, int value) { first.set(value); }
