@@ -281,6 +281,7 @@ class array {
     using broadcast = objects::reducing_broadcast<Method, Reducer>;
     static_assert(objects::method_facts<Method>::copyable_arguments,
                   "reduce: the arguments go to many elements and must be copyable");
+    objects::refuse_awaited_method<Method>("reduce");
     auto& here = sched::this_pe();
     const auto root = objects::reduction_root<Reducer, typename broadcast::contribution>::make(
         here, "reduction of " + objects::method_name<Method>(), here.job().pes(), 0, std::move(target));

@@ -65,7 +65,8 @@ struct serialized_element {
   void save(cereal::BinaryOutputArchive& archive) {
     archive(seen_broadcasts, contributions, type, static_cast<std::uint64_t>(kept.size()),
             static_cast<std::uint64_t>(undelivered.size()));
-    for (auto& each : kept) archive(each.reference, cereal::binary_data(&each.message, sizeof each.message));
+    for (auto& each : kept)
+      archive(each.method, each.reference, cereal::binary_data(&each.message, sizeof each.message));
     for (auto& each : undelivered) archive(cereal::binary_data(&each, sizeof each));
   }
   void load(cereal::BinaryInputArchive& archive) {
@@ -73,7 +74,8 @@ struct serialized_element {
     archive(seen_broadcasts, contributions, type, kept_count, undelivered_count);
     kept.resize(kept_count);
     undelivered.resize(undelivered_count);
-    for (auto& each : kept) archive(each.reference, cereal::binary_data(&each.message, sizeof each.message));
+    for (auto& each : kept)
+      archive(each.method, each.reference, cereal::binary_data(&each.message, sizeof each.message));
     for (auto& each : undelivered) archive(cereal::binary_data(&each, sizeof each));
   }
 };
@@ -603,7 +605,7 @@ std::string branch::describe_waiting() const {
         if (!waiter->satisfied())
           text +=
               fmt::format("\n  PE {}: {} waits for {} with reference number {}", here_.number(), element->describe(),
-                          sched::handler_table()[mailbox::handler_of(*waiter)].name, mailbox::reference_of(*waiter));
+                          sched::handler_table()[mailbox::method_of(*waiter)].name, mailbox::reference_of(*waiter));
   }
   if (const auto held = location_.held_messages(); held != 0)
     text +=
@@ -637,7 +639,7 @@ void element_deliver(sched::pe& here, sched::envelope& message) {
     current_construction() = {&home, message.element, nullptr};
     element = element_type_of(found_facts.type).load(archive);
     element->take_undelivered(std::move(found_facts.undelivered));
-    for (auto& each : found_facts.kept) element->mailbox().arrive(each.reference, each.message);
+    for (auto& each : found_facts.kept) element->mailbox().arrive(each.method, each.reference, each.message);
   }
   arena::release_on_pe(message.block().block);
   home.element_arrived(message.element, static_cast<int>(message.source), std::move(element),

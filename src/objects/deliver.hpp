@@ -71,22 +71,28 @@ void entry_method<Method>::run(sched::pe&, element_base& self, sched::envelope& 
   }
 }
 
-// The reference number of a message that may have to wait, read without taking the arguments out.
-template <auto Method>
-std::uint64_t entry_method<Method>::peek_reference(const sched::envelope& message) {
-  using tuple = typename facts::arguments;
-  if (message.kind != sched::payload_kind::serialized)
-    return facts::reference_of(*static_cast<const tuple*>(message.kind == sched::payload_kind::direct
-                                                              ? static_cast<const void*>(message.payload)
-                                                              : message.block().block));
-  if constexpr (std::tuple_size_v<tuple> > 0 && tuple_facts<tuple>::all_serializable) {
-    using first = std::tuple_element_t<0, tuple>;
-    if constexpr (std::is_integral_v<first> || std::is_enum_v<first>) {
-      archive_input stream(message.block().block, message.block().bytes);
-      cereal::BinaryInputArchive archive(stream);
-      first value{};
-      deserialize_value(archive, value);
-      return static_cast<std::uint64_t>(value);
+/// The reference number that `when` matches, read without taking the arguments out: that at place `Which` if it is an
+/// integer, else 0.
+template <class Tuple, std::size_t Which>
+std::uint64_t peek_reference(const sched::envelope& message) {
+  if constexpr (Which < std::tuple_size_v<Tuple>) {
+    using reference = std::tuple_element_t<Which, Tuple>;
+    if constexpr (std::is_integral_v<reference> || std::is_enum_v<reference>) {
+      if (message.kind != sched::payload_kind::serialized)
+        return static_cast<std::uint64_t>(std::get<Which>(*static_cast<const Tuple*>(
+            message.kind == sched::payload_kind::direct ? static_cast<const void*>(message.payload)
+                                                        : message.block().block)));
+      if constexpr (tuple_facts<Tuple>::all_serializable) {
+        archive_input stream(message.block().block, message.block().bytes);
+        cereal::BinaryInputArchive archive(stream);
+        if constexpr (Which == 1) {
+          std::tuple_element_t<0, Tuple> before{};
+          deserialize_value(archive, before);
+        }
+        reference value{};
+        deserialize_value(archive, value);
+        return static_cast<std::uint64_t>(value);
+      }
     }
   }
   return 0;
@@ -100,7 +106,7 @@ void entry_method<Method>::deliver(sched::pe& here, sched::envelope& message) {
   method_scope scope(pe_objects::of(here));
   try {
     if (is_awaited)
-      self->mailbox().arrive(peek_reference(message), message);
+      self->mailbox().arrive(handler, peek_reference<typename facts::arguments, 0>(message), message);
     else
       run(here, *self, message);
   } catch (...) {
@@ -128,6 +134,10 @@ struct called_method {
     if (self == nullptr) [[unlikely]]
       return;
     method_scope scope(pe_objects::of(here));
+    if (entry_method<Method>::is_awaited) {
+      wait_for_coroutine(here, *self, message);
+      return;
+    }
     unpacked_arguments<tuple> arguments(message);
     const promise<value> reply = std::get<0>(arguments.values());
     auto& object = static_cast<typename facts::object&>(*self);
@@ -156,8 +166,51 @@ struct called_method {
       reply.fail(describe_escaped(here, *self, method_name<Method>(), std::current_exception()));
     }
   }
+  // What the call throws goes to its caller; what leaves the coroutine that it resumes, to the coroutine's.
+  static void wait_for_coroutine(sched::pe& here, element_base& self, sched::envelope& message) {
+    try {
+      self.mailbox().arrive(entry_method<Method>::handler, peek_reference<tuple, 1>(message), message);
+    } catch (...) {
+      report_escaped(here, self, method_name<Method>(), std::current_exception());
+    }
+  }
   static inline const std::uint32_t handler =
       register_handler_of<tuple>(&deliver, "call of " + method_name<Method>(), &make_tuple_portable<tuple>);
 };
+
+// The coroutine and the caller both get the result.
+template <auto Method>
+bool method_waiter<Method>::accept(sched::envelope& message) {
+  using plain_tuple = typename facts::arguments;
+  if (message.handler == entry_method<Method>::handler) {
+    unpacked_arguments<plain_tuple> arguments(message);
+    results_.push_back(run(arguments.values()));
+    return true;
+  }
+  using result = typename result_of_method<typename facts::result>::type;
+  unpacked_arguments<typename call_arguments<result, plain_tuple>::type> arguments(message);
+  const promise<result> reply = std::get<0>(arguments.values());
+  const auto tell = [&] {
+    reply.fail(describe_escaped(sched::this_pe(), *self_, method_name<Method>(), std::current_exception()));
+  };
+  try {
+    auto own = std::apply([](auto&, auto&... argument) { return std::tie(argument...); }, arguments.values());
+    results_.push_back(run(own));
+  } catch (...) {
+    tell();
+    return false;
+  }
+  try {
+    if constexpr (std::is_void_v<result>)
+      reply.set();
+    else if constexpr (std::is_copy_constructible_v<result> && !is_task<typename facts::result>)
+      reply.set(result(results_.back()));
+    else
+      throw std::logic_error("the result cannot be copied, and went to the coroutine that awaits it with tri::when");
+  } catch (...) {
+    tell();
+  }
+  return true;
+}
 
 }  // namespace tri::objects

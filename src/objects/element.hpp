@@ -89,20 +89,20 @@ class method_waiter final : public message_waiter {
     static_cast<void>(&mark_awaited<Method>::done);
     results_.reserve(count);
   }
-  void accept(sched::envelope& message) override {
-    unpacked_arguments<typename facts::arguments> arguments(message);
-    auto& object = static_cast<typename facts::object&>(*self_);
-    if constexpr (std::is_void_v<typename facts::result>) {
-      facts::invoke(object, arguments.values());
-      results_.emplace_back();
-    } else {
-      results_.push_back(facts::invoke(object, arguments.values()));
-    }
-  }
+  bool accept(sched::envelope& message) override;
   std::vector<value> take() { return std::move(results_); }
   element_base& self() const { return *self_; }
 
  private:
+  value run(auto& arguments) {
+    auto& object = static_cast<typename facts::object&>(*self_);
+    if constexpr (std::is_void_v<typename facts::result>) {
+      facts::invoke(object, arguments);
+      return {};
+    } else {
+      return facts::invoke(object, arguments);
+    }
+  }
   element_base* self_;
   std::vector<value> results_;
 };

@@ -4,16 +4,15 @@
 
 namespace tri::objects {
 
-bool mailbox::arrive(std::uint64_t reference, sched::envelope& message) {
+bool mailbox::arrive(std::uint32_t method, std::uint64_t reference, sched::envelope& message) {
   for (std::size_t i = 0; i < waiting_.size(); ++i) {
     auto& wanted = waiting_[i].wanted;
     const auto match = std::find_if(wanted.begin(), wanted.end(),
-                                    [&](const message_waiter* w) { return w->matches(message.handler, reference); });
+                                    [&](const message_waiter* w) { return w->matches(method, reference); });
     if (match == wanted.end()) continue;
     message_waiter& waiter = **match;
-    --waiter.missing_;  // first: the method may send, and the list may change while it runs
     const std::coroutine_handle<> coroutine = waiting_[i].coroutine;
-    waiter.accept(message);
+    waiter.use(message);
     const auto entry =
         std::find_if(waiting_.begin(), waiting_.end(), [&](const waiting& w) { return w.coroutine == coroutine; });
     if (std::all_of(entry->wanted.begin(), entry->wanted.end(),
@@ -23,7 +22,7 @@ bool mailbox::arrive(std::uint64_t reference, sched::envelope& message) {
     }
     return true;
   }
-  kept_.push_back({reference, message});
+  kept_.push_back({method, reference, message});
   return false;
 }
 
@@ -31,12 +30,11 @@ bool mailbox::satisfy(const std::vector<message_waiter*>& wanted) {
   for (message_waiter* const waiter : wanted) {
     while (!waiter->satisfied()) {
       const auto found = std::find_if(kept_.begin(), kept_.end(),
-                                      [&](const kept& k) { return waiter->matches(k.message.handler, k.reference); });
+                                      [&](const kept& k) { return waiter->matches(k.method, k.reference); });
       if (found == kept_.end()) break;
       sched::envelope message = found->message;
       kept_.erase(found);
-      --waiter->missing_;
-      waiter->accept(message);
+      waiter->use(message);
     }
   }
   return std::all_of(wanted.begin(), wanted.end(), [](const message_waiter* w) { return w->satisfied(); });

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -55,7 +56,7 @@ template <auto Method>
 struct method_facts : member_function<decltype(Method)> {
   using base = member_function<decltype(Method)>;
   /// Calls the method and moves the arguments into it.
-  static decltype(auto) invoke(typename base::object& object, typename base::arguments& arguments) {
+  static decltype(auto) invoke(typename base::object& object, auto& arguments) {
     return std::apply([&](auto&... argument) -> decltype(auto) { return (object.*Method)(std::move(argument)...); },
                       arguments);
   }
@@ -66,15 +67,6 @@ struct method_facts : member_function<decltype(Method)> {
           return (object.*Method)(std::decay_t<decltype(argument)>(argument)...);
         },
         arguments);
-  }
-  /// The reference number that `when` matches: the first argument if it is an integer, else 0.
-  static std::uint64_t reference_of(const typename base::arguments& arguments) {
-    if constexpr (std::tuple_size_v<typename base::arguments> > 0) {
-      using first = std::tuple_element_t<0, typename base::arguments>;
-      if constexpr (std::is_integral_v<first> || std::is_enum_v<first>)
-        return static_cast<std::uint64_t>(std::get<0>(arguments));
-    }
-    return 0;
   }
 };
 
@@ -96,7 +88,6 @@ struct entry_method {
   static void deliver(sched::pe& here, sched::envelope& message);
   static void run(sched::pe& here, element_base& self, sched::envelope& message);
   static void make_portable(sched::pe& here, sched::envelope& message);
-  static std::uint64_t peek_reference(const sched::envelope& message);
 
   static std::uint32_t number() {
     static const std::uint32_t registered =
@@ -107,6 +98,14 @@ struct entry_method {
   /// Set before main in programs in which some coroutine awaits the method with `when`; see mark_awaited.
   static inline bool is_awaited = false;
 };
+
+/// For what cannot wait for a coroutine. `what` is the name of the operation.
+template <auto Method>
+void refuse_awaited_method(const char* what) {
+  if (entry_method<Method>::is_awaited)
+    throw std::logic_error(std::string(what) + ": " + method_name<Method>() +
+                           " is awaited by a coroutine with tri::when and cannot be reduced over");
+}
 
 /// The use of `when<&Method>` anywhere in a program instantiates this, whose initialiser runs before main.
 template <auto Method>

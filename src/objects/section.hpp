@@ -176,6 +176,7 @@ class section {
   auto reduce(Reducer, const A&... arguments) const {
     using message = objects::reducing_multicast<Method, Reducer>;
     using contribution = typename message::member::contribution;
+    objects::refuse_awaited_method<Method>("section::reduce");
     if (members_.empty()) throw std::logic_error("section::reduce: a reduction over no elements has no value");
     auto& here = sched::this_pe();
     future<objects::result_of_reduction<Reducer, contribution>> result;

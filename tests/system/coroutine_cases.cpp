@@ -144,6 +144,66 @@ void broadcast_to_when() {
 }
 const case_entry broadcast_to_when_case{"broadcast_to_when", &broadcast_to_when};
 
+// A call of an awaited method waits for the coroutine that asks for it; both get the result.
+struct answerer : array_element<answerer, index<1>> {
+  int runs = 0;
+  std::string answer(int step, std::string question) {
+    ++runs;
+    if (question == "bad") throw std::range_error("no answer");
+    return question + std::to_string(step);
+  }
+  void note(int) { ++runs; }
+  std::unique_ptr<int> move_only(int step) { return std::make_unique<int>(step); }
+  task<std::string> serve(int step) { co_return co_await when<&answerer::answer>(step); }
+  task<> serve_note(int step) { co_await when<&answerer::note>(step); }
+  task<int> serve_move_only(int step) { co_return *co_await when<&answerer::move_only>(step); }
+  int count() { return runs; }
+  void go(int pe) { migrate_to(pe); }
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(runs);
+  }
+};
+void calls_of_awaited_methods() {
+  auto all = make_array<answerer>({pe_count()}, round_robin());
+  for (int pe = 0; pe < pe_count(); ++pe) {
+    auto one = all(pe);
+    auto early = one.call<&answerer::answer>(1, std::string("a question that does not fit into an envelope "));
+    auto other = one.call<&answerer::answer>(2, std::string("b"));
+    auto noted = one.call<&answerer::note>(5);
+    quiescence().get();
+    check(!early.ready() && !noted.ready(), "the method ran without the coroutine that awaits it");
+    check_equal(one.call<&answerer::count>().get(), 0);
+    one.send<&answerer::go>((pe + 1) % pe_count());  // the calls go along
+    quiescence().get();
+    check_equal(one.call<&answerer::serve>(1).get(), "a question that does not fit into an envelope 1");
+    check_equal(early.get(), "a question that does not fit into an envelope 1");
+    check(!other.ready(), "the reference number was not looked at");
+    one.call<&answerer::serve_note>(5).get();
+    noted.get();
+    check_equal(one.call<&answerer::serve>(2).get(), "b2");
+    check_equal(other.get(), "b2");
+    // The coroutine waits already; a call that fails is not what it waits for.
+    auto served = one.call<&answerer::serve>(7);
+    check_throws<remote_error>([&] { static_cast<void>(one.call<&answerer::answer>(7, std::string("bad")).get()); },
+                               "answerer::answer: no answer");
+    check(!served.ready(), "the coroutine took a call that failed");
+    check_equal(one.call<&answerer::answer>(7, std::string("good")).get(), "good7");
+    check_equal(served.get(), "good7");
+    check_throws<remote_error>(
+        [&] {
+          auto number = one.call<&answerer::serve_move_only>(3);
+          auto refused = one.call<&answerer::move_only>(3);
+          check_equal(number.get(), 3);
+          static_cast<void>(refused.get());
+        },
+        "the result cannot be copied");
+  }
+  check_throws<std::logic_error>([&] { static_cast<void>(all.reduce<&answerer::answer>(gather, 1, std::string())); },
+                                 "is awaited by a coroutine");
+}
+const case_entry calls_of_awaited_case{"calls_of_awaited_methods", &calls_of_awaited_methods};
+
 // An element ends while its coroutines are suspended: their frames end before the element's own members.
 struct doomed : array_element<doomed, index<1>> {
   std::vector<std::string> log{"a member that must outlive the coroutines"};
