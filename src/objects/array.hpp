@@ -236,7 +236,8 @@ class array_element : public objects::element_base {
   Index key_{};
 };
 
-/// Handle of an array: plain data that may be copied and sent anywhere.
+/// Handle of an array: plain data that may be copied and sent anywhere. May be a member or a parameter where T is only
+/// declared (hence the template parameter `Element`, which always is T).
 template <class T>
 class array {
  public:
@@ -289,12 +290,12 @@ class array {
   }
 
   /// Creates an element of a sparse array, on the calling PE or on `pe`. An index that exists already ends the job.
-  template <class... A>
-  void insert(const typename T::index_type& where, A&&... arguments) const {
+  template <class Element = T, class... A>
+  void insert(const typename Element::index_type& where, A&&... arguments) const {
     insert_on(sched::this_pe().number(), where, std::forward<A>(arguments)...);
   }
-  template <class... A>
-  void insert_on(int pe, const typename T::index_type& where, A&&... arguments) const {
+  template <class Element = T, class... A>
+  void insert_on(int pe, const typename Element::index_type& where, A&&... arguments) const {
     using inserted = objects::insertion<T, typename T::index_type, std::decay_t<A>...>;
     auto& here = sched::this_pe();
     objects::check_pe(here, pe, [] { return objects::type_name<T>() + ": asked to be created"; });
@@ -304,7 +305,8 @@ class array {
   }
 
   /// Some of the elements, for multicast and reduction; see section.hpp.
-  section<T> select(std::vector<typename T::index_type> members) const;
+  template <class Element = T>
+  section<T> select(std::vector<typename Element::index_type> members) const;
 
   std::uint32_t id() const { return id_; }
   const objects::array_shape& shape() const { return shape_; }

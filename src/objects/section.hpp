@@ -223,7 +223,8 @@ class section {
 };
 
 template <class T>
-section<T> array<T>::select(std::vector<typename T::index_type> members) const {
+template <class Element>
+section<T> array<T>::select(std::vector<typename Element::index_type> members) const {
   std::vector<std::uint64_t> numbers;
   numbers.reserve(members.size());
   for (const auto& where : members) numbers.push_back(objects::number_of(shape_, where));

@@ -208,5 +208,34 @@ void insertion_and_deletion() {
 }
 const case_entry insertion_case{"insertion_and_deletion", &insertion_and_deletion};
 
+// Handles of arrays whose class is not defined yet, as members and as parameters.
+struct defined_later;
+struct early_user : group_member<early_user> {
+  array<defined_later> others;
+  element_ref<defined_later> one;
+  void know(array<defined_later> all, section<defined_later> some);
+  int ask();
+};
+struct defined_later : array_element<defined_later, index<1>> {
+  array<defined_later> friends;
+  int square() { return this_index()[0] * this_index()[0]; }
+};
+void early_user::know(array<defined_later> all, section<defined_later>) {
+  others = all;
+  one = all(3);
+}
+int early_user::ask() { return others(2).local() != nullptr || one.local() != nullptr ? 1 : 0; }
+
+void handles_of_incomplete_classes() {
+  auto users = make_group<early_user>();
+  auto later = make_sparse_array<defined_later>();
+  for (int i = 0; i < 4; ++i) later.insert_on(i % pe_count(), {i});
+  users.broadcast<&early_user::know>(later, later.select({{1}, {2}}));
+  quiescence().get();
+  check(users.reduce<&early_user::ask>(sum).get() > 0, "nobody found the elements");
+  check_equal(later.reduce<&defined_later::square>(sum).get(), 14);
+}
+const case_entry incomplete_case{"handles_of_incomplete_classes", &handles_of_incomplete_classes};
+
 }  // namespace
 }  // namespace tri::testing
