@@ -202,6 +202,14 @@ void drop_arguments(sched::pe&, sched::envelope& message) {
     unpacked_arguments<Tuple> last(message);
 }
 
+/// The same for arguments that no message has taken over.
+template <class Tuple>
+void drop_packed(sched::pe& here, const packed_arguments& packed) {
+  sched::envelope message{};
+  packed.store(message);
+  drop_arguments<Tuple>(here, message);
+}
+
 /// Registers a handler whose messages carry `Tuple`.
 template <class Tuple>
 std::uint32_t register_handler_of(sched::handler_function run, std::string name,

@@ -284,9 +284,16 @@ class array {
                   "reduce: the arguments go to many elements and must be copyable");
     objects::refuse_awaited_method<Method>("reduce");
     auto& here = sched::this_pe();
-    const auto root = objects::reduction_root<Reducer, typename broadcast::contribution>::make(
-        here, "reduction of " + objects::method_name<Method>(), here.job().pes(), 0, std::move(target));
-    objects::post_broadcast<typename broadcast::tuple>(here, branch_here(here), broadcast::handler, root, arguments...);
+    using collecting = objects::reduction_root<Reducer, typename broadcast::contribution>;
+    const objects::branch& home = branch_here(here);
+    const objects::root_name root = collecting::make(here, "reduction of " + objects::method_name<Method>(),
+                                                     here.job().pes(), 0, std::move(target));
+    try {
+      objects::post_broadcast<typename broadcast::tuple>(here, home, broadcast::handler, root, arguments...);
+    } catch (...) {
+      collecting::withdraw(here, root);
+      throw;
+    }
   }
 
   /// Creates an element of a sparse array, on the calling PE or on `pe`. An index that exists already ends the job.

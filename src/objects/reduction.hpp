@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "objects/branch.hpp"
 #include "objects/callback.hpp"
@@ -55,6 +56,13 @@ class reduction_root final : public awaited_result {
         value_ = std::move(value);
     }
     finish_if_complete();
+  }
+  /// Nothing was sent to it: it goes.
+  static void withdraw(sched::pe& here, const root_name& which) {
+    result_table& results = pe_objects::of(here).results;
+    awaited_result* const root = results.find(which.slot, which.generation);
+    results.remove({which.slot, which.generation});
+    root->abandon();
   }
   bool is_ready() const override { return false; }
   std::string describe() const override {
@@ -266,17 +274,29 @@ struct reducing_broadcast : broadcast_handler<reducing_broadcast<Method, Reducer
       &reducing_broadcast::deliver, "reducing broadcast of " + method_name<Method>() + " by " + type_name<Reducer>());
 };
 
-/// Posts a broadcast message of a collection to every PE: others first, so that they start while we work.
+/// Posts a broadcast message of a collection to every PE: others first, so that they start while we work. The number is
+/// drawn when all is packed: what packing throws must not leave a number behind that every PE waits for.
 template <class Tuple, class... A>
 void post_broadcast(sched::pe& here, const branch& home, std::uint32_t handler, const A&... arguments) {
+  const int pes = here.job().pes();
+  const auto destination = [&](int step) { return (here.number() + 1 + step) % pes; };
+  const auto pack = [&](int step) {
+    return pack_arguments<Tuple>(here, here.is_in_this_process(destination(step)), false, arguments...);
+  };
+  std::vector<packed_arguments> packed;
+  if constexpr (!tuple_facts<Tuple>::fits_inline) {
+    try {
+      for (int step = 0; step < pes; ++step) packed.push_back(pack(step));
+    } catch (...) {
+      for (const packed_arguments& each : packed) drop_packed<Tuple>(here, each);
+      throw;
+    }
+  }
   // relaxed: only the order of the numbers matters; the messages carry everything else
   const std::uint64_t number = home.facts().shared->next_broadcast.fetch_add(1, std::memory_order_relaxed);
-  const int pes = here.job().pes();
-  for (int step = 1; step <= pes; ++step) {
-    const int to = (here.number() + step) % pes;
-    post_packed(here, to, handler, home.facts().id, number,
-                pack_arguments<Tuple>(here, here.is_in_this_process(to), false, arguments...));
-  }
+  for (int step = 0; step < pes; ++step)
+    post_packed(here, destination(step), handler, home.facts().id, number,
+                packed.empty() ? pack(step) : packed[static_cast<std::size_t>(step)]);
 }
 
 // ---- contributions by the elements themselves

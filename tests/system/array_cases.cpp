@@ -237,5 +237,43 @@ void handles_of_incomplete_classes() {
 }
 const case_entry incomplete_case{"handles_of_incomplete_classes", &handles_of_incomplete_classes};
 
+// An argument that throws while it is packed: the broadcast fails, and only that one.
+struct picky {
+  picky() = default;
+  explicit picky(int copies) : left(copies) {}
+  picky(const picky& other) : text(other.text), left(other.left) {
+    if (left >= 0 && --*counter == 0) throw std::domain_error("not this one");
+  }
+  picky(picky&&) = default;
+  picky& operator=(picky&&) = default;
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(text, left);
+  }
+  std::string text = "a text that does not fit into an envelope";
+  int left = -1;
+  static inline int* counter = nullptr;
+};
+struct picky_target : array_element<picky_target, index<1>> {
+  int calls = 0;
+  void take(const picky& one) { calls += one.text.empty() ? 0 : 1; }
+  int reduced(const picky&) { return calls; }
+};
+void broadcasts_that_throw() {
+  auto all = make_array<picky_target>({2 * pe_count()}, round_robin());
+  for (int at = 1; at <= pe_count(); ++at) {  // the copy that fails is that for the first PE, the second, ...
+    int copies = at;
+    picky::counter = &copies;
+    const picky bad(1);
+    check_throws<std::domain_error>([&] { all.broadcast<&picky_target::take>(bad); }, "not this one");
+    copies = at;
+    check_throws<std::domain_error>([&] { static_cast<void>(all.reduce<&picky_target::reduced>(sum, bad).get()); },
+                                    "not this one");
+    all.broadcast<&picky_target::take>(picky());
+    check_equal(all.reduce<&picky_target::reduced>(sum, picky()).get(), 2 * pe_count() * at);
+  }
+}
+const case_entry broadcasts_that_throw_case{"broadcasts_that_throw", &broadcasts_that_throw};
+
 }  // namespace
 }  // namespace tri::testing
