@@ -149,12 +149,18 @@ struct called_method {
     try {
       if constexpr (is_task<result>) {
         call().detach(self->coroutines(), [self, reply](std::exception_ptr error, stored<value>* returned) {
-          if (error != nullptr)
-            reply.fail(describe_escaped(sched::this_pe(), *self, method_name<Method>(), error));
-          else if constexpr (std::is_void_v<value>)
-            reply.set();
-          else
-            reply.set(std::move(*returned));
+          const auto tell = [&](std::exception_ptr what) {
+            reply.fail(describe_escaped(sched::this_pe(), *self, method_name<Method>(), std::move(what)));
+          };
+          if (error != nullptr) return tell(error);
+          try {  // the coroutine has ended: an exception from here has nowhere to go
+            if constexpr (std::is_void_v<value>)
+              reply.set();
+            else
+              reply.set(std::move(*returned));
+          } catch (...) {
+            tell(std::current_exception());
+          }
         });
       } else if constexpr (std::is_void_v<value>) {
         call();

@@ -251,7 +251,11 @@ struct reducing_broadcast : broadcast_handler<reducing_broadcast<Method, Reducer
           invoke().detach(element.coroutines(), [&element, root](std::exception_ptr error, contribution* returned) {
             sched::pe& now = sched::this_pe();  // the element may have moved to another PE of the process by now
             if (error != nullptr) report_escaped(now, element, method_name<Method>(), error);
-            part::send(now, root, 1, part_header::not_a_base, Reducer::start(element.number(), std::move(*returned)));
+            try {  // the coroutine has ended: an exception from here has nowhere to go
+              part::send(now, root, 1, part_header::not_a_base, Reducer::start(element.number(), std::move(*returned)));
+            } catch (...) {
+              report_escaped(now, element, method_name<Method>(), std::current_exception());
+            }
           });
         } else {
           auto one = Reducer::start(element.number(), contribution(invoke()));

@@ -204,6 +204,28 @@ void calls_of_awaited_methods() {
 }
 const case_entry calls_of_awaited_case{"calls_of_awaited_methods", &calls_of_awaited_methods};
 
+// A result that cannot leave its process is an error of the call, also when a coroutine returns it.
+struct homebody : group_member<homebody> {
+  struct secret {
+    std::string text;
+  };
+  task<local_only<secret>> tell() {
+    co_await after(std::chrono::microseconds(1));
+    co_return local_only<secret>{{"a secret"}};
+  }
+};
+void results_that_stay() {
+  auto group = make_group<homebody>();
+  for (int pe = 0; pe < pe_count(); ++pe) {
+    auto told = group[pe].call<&homebody::tell>();
+    if (pe / pes_per_process() == this_process())
+      check_equal(told.get().value.text, "a secret");
+    else
+      check_throws<remote_error>([&] { static_cast<void>(told.get()); }, "cannot be sent to another process");
+  }
+}
+const case_entry results_that_stay_case{"results_that_stay", &results_that_stay};
+
 // An element ends while its coroutines are suspended: their frames end before the element's own members.
 struct doomed : array_element<doomed, index<1>> {
   std::vector<std::string> log{"a member that must outlive the coroutines"};
