@@ -165,7 +165,8 @@ std::string describe_key(const Index& key) {
 }  // namespace objects
 
 /// Base of the elements of an array. `Index` is tri::index<1..6> or a key type of your own: hashable with std::hash,
-/// comparable, copyable, and serializable if elements cross processes.
+/// comparable, copyable, and serializable if elements cross processes. An element is found by the hash of its key
+/// alone: keys of one array must not share a hash (all 64 bits count; h(x) ^ h(y) is no hash of a pair).
 template <class Self, class Index>
 class array_element : public objects::element_base {
  public:

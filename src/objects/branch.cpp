@@ -142,6 +142,12 @@ void branch::drop_held() {
   for (auto& kept : std::exchange(history_, {})) sched::drop_message(here_, kept.message);
 }
 
+const char* branch::key_hint() const {
+  return facts_.shape.dimensions != 0
+             ? ""
+             : ", or one whose key has the same std::hash: keys of an array must not share one";
+}
+
 std::string branch::describe(std::uint64_t number) const { return name_ + describe_number(facts_.shape, number); }
 
 pe_number branch::home_of(std::uint64_t number) const {
@@ -218,7 +224,8 @@ void branch::insert(std::uint64_t number, constructor make) {
   location_actions actions;
   if (!location_.insert(number, fresh(actions))) {
     pending_inserts_.erase(number);
-    throw std::logic_error(fmt::format("{}: an element with this index exists already", describe(number)));
+    throw std::logic_error(
+        fmt::format("{}: an element with this index exists already{}", describe(number), key_hint()));
   }
   carry_out(number, actions);
 }
@@ -360,7 +367,8 @@ void branch::carry_out(std::uint64_t number, location_actions& actions) {
         break;
       case location_action_kind::insert_refused:
         pending_inserts_.erase(number);
-        here_.job().fail(fmt::format("{}: inserted, but an element with this index exists already", describe(number)));
+        here_.job().fail(
+            fmt::format("{}: inserted, but an element with this index exists already{}", describe(number), key_hint()));
       case location_action_kind::dead_letter:
         here_.job().fail(fmt::format("a message '{}' from PE {} reached {}, which was deleted",
                                      sched::handler_table()[block->handler].name, block->source, describe(number)));

@@ -136,6 +136,8 @@ class branch {
   std::int64_t contributors(std::uint64_t number) const;
   void member_left(std::uint64_t first_missing);
 
+  /// What is known of elements elsewhere and of deleted ones, in entries; for tests.
+  std::size_t location_entries() const { return location_.entries() + location_.ranges_of_dead(); }
   std::string describe_waiting() const;
   /// What reports call the collection: the name of its class.
   const std::string& name() const { return name_; }
@@ -157,6 +159,7 @@ class branch {
   void publish_floor();
   void leave_level(std::uint64_t level);
   void flush_contributions();
+  const char* key_hint() const;
   void send_control(int to, std::uint64_t number, const location_control& control);
 
   pe_objects& objects_;

@@ -60,6 +60,7 @@ void entry_method<Method>::run(sched::pe&, element_base& self, sched::envelope& 
   auto& object = static_cast<typename facts::object&>(self);
   using result = typename facts::result;
   if constexpr (is_task<result>) {
+    const owner_scope owner(&self.coroutines());
     auto started = facts::invoke(object, arguments.values());
     using value = typename result_of_method<result>::type;
     // The element, and its coroutine with it, may have moved to another PE of the process by then.
@@ -148,6 +149,7 @@ struct called_method {
     };
     try {
       if constexpr (is_task<result>) {
+        const owner_scope owner(&self->coroutines());
         call().detach(self->coroutines(), [self, reply](std::exception_ptr error, stored<value>* returned) {
           const auto tell = [&](std::exception_ptr what) {
             reply.fail(describe_escaped(sched::this_pe(), *self, method_name<Method>(), std::move(what)));

@@ -59,9 +59,7 @@ class element_base {
   }
   bool has_mailbox() const { return mailbox_ != nullptr; }
   /// A coroutine of this element waits for something other than messages (a future): then it cannot leave its PE now.
-  bool waits_for_results() const {
-    return coroutines_.count() > (mailbox_ == nullptr ? 0 : mailbox_->waiting_coroutines());
-  }
+  bool waits_for_results() const { return coroutines_.waiting_for_results() != 0; }
 
  private:
   friend class branch;
@@ -120,7 +118,7 @@ class mailbox_awaiter {
   bool await_ready() { return self_->mailbox().satisfy(wanted()); }
   void await_suspend(std::coroutine_handle<> coroutine) {
     suspended_ = coroutine;
-    self_->mailbox().wait({wanted(), coroutine});
+    self_->mailbox().wait({wanted(), coroutine, &self_->coroutines()});
   }
   decltype(auto) await_resume() {
     suspended_ = nullptr;
@@ -148,7 +146,7 @@ class all_awaiter {
   bool await_ready() { return self_->mailbox().satisfy(wanted()); }
   void await_suspend(std::coroutine_handle<> coroutine) {
     suspended_ = coroutine;
-    self_->mailbox().wait({wanted(), coroutine});
+    self_->mailbox().wait({wanted(), coroutine, &self_->coroutines()});
   }
   auto await_resume() {
     suspended_ = nullptr;

@@ -35,22 +35,44 @@ template <class T>
 using stored = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
 
 /// A coroutine that waits for a result; lives in its frame. The two know each other, for either may end first.
-struct result_waiter {
-  std::coroutine_handle<> coroutine;
-  result_waiter** known_as = nullptr;  // where the result keeps us while we wait
+class result_waiter {
+ public:
   result_waiter() = default;
   result_waiter(const result_waiter&) = delete;
   result_waiter& operator=(const result_waiter&) = delete;
-  ~result_waiter() {
-    if (known_as != nullptr) *known_as = nullptr;
+  ~result_waiter() { part(); }
+
+  /// `place` is where the result keeps this. The owner of the running coroutine learns that one of its own waits.
+  void wait(result_waiter*& place, std::coroutine_handle<> coroutine) {
+    coroutine_ = coroutine;
+    owner_ = running_owner;
+    if (owner_ != nullptr) owner_->begin_waiting_for_result();
+    place = this;
+    place_ = &place;
   }
+  /// The coroutine will not be resumed any more, or the result cannot come.
+  void part() {
+    if (place_ == nullptr) return;
+    *std::exchange(place_, nullptr) = nullptr;
+    if (owner_ != nullptr) owner_->end_waiting_for_result();
+  }
+  void resume() {
+    part();
+    const owner_scope scope(owner_);
+    coroutine_.resume();
+  }
+
+ private:
+  std::coroutine_handle<> coroutine_;
+  result_waiter** place_ = nullptr;  // while it waits
+  coroutine_owner* owner_ = nullptr;
 };
 
 template <class T>
 class result_state final : public awaited_result {
  public:
   ~result_state() override {
-    if (waiter_ != nullptr) waiter_->known_as = nullptr;
+    if (waiter_ != nullptr) waiter_->part();
   }
   bool is_ready() const override { return value_.has_value() || error_ != nullptr; }
   std::string describe() const override { return "a future of " + type_name<T>(); }
@@ -70,18 +92,14 @@ class result_state final : public awaited_result {
   /// The job has ended; the table that knew this result is gone.
   bool is_abandoned() const { return abandoned_; }
   /// `waiter` is resumed when the result is there. Throws std::logic_error when another one waits already.
-  void wait(result_waiter& waiter) {
+  void wait(result_waiter& waiter, std::coroutine_handle<> coroutine) {
     if (waiter_ != nullptr) throw std::logic_error("tri::future: two coroutines wait for " + describe());
-    waiter_ = &waiter;
-    waiter.known_as = &waiter_;
+    waiter.wait(waiter_, coroutine);
   }
 
  private:
   void resume() {
-    if (waiter_ == nullptr) return;
-    result_waiter& waiter = *std::exchange(waiter_, nullptr);
-    waiter.known_as = nullptr;
-    waiter.coroutine.resume();
+    if (waiter_ != nullptr) waiter_->resume();
   }
   bool abandoned_ = false;
   result_waiter* waiter_ = nullptr;
@@ -184,10 +202,7 @@ class [[nodiscard]] future {
       objects::result_state<T>& state;
       explicit awaiter(objects::result_state<T>& result) : state(result) {}
       bool await_ready() const { return state.is_ready(); }
-      void await_suspend(std::coroutine_handle<> handle) {
-        coroutine = handle;
-        state.wait(*this);
-      }
+      void await_suspend(std::coroutine_handle<> coroutine) { state.wait(*this, coroutine); }
       T await_resume() { return state.take(); }
     };
     return awaiter(*state_);

@@ -9,6 +9,7 @@
 #include <deque>
 #include <vector>
 
+#include "objects/task.hpp"
 #include "sched/envelope.hpp"
 
 namespace tri::objects {
@@ -52,6 +53,7 @@ class mailbox {
   struct waiting {
     std::vector<message_waiter*> wanted;
     std::coroutine_handle<> coroutine;
+    coroutine_owner* owner;
   };
 
   /// A message came: gives it to the coroutine that has waited longest for it (and resumes that coroutine when it has
@@ -63,7 +65,6 @@ class mailbox {
   void forget(std::coroutine_handle<> coroutine);
 
   std::size_t kept_messages() const { return kept_.size(); }
-  std::size_t waiting_coroutines() const { return waiting_.size(); }
   const std::deque<kept>& messages() const { return kept_; }
   std::deque<kept> take_messages() { return std::move(kept_); }
   const std::vector<waiting>& waiters() const { return waiting_; }

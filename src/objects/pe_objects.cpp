@@ -49,7 +49,7 @@ void report_escaped_function(sched::pe& here, const std::string& function, std::
 
 // Single objects live in collection 0, which exists from the start; nothing is broadcast in it, so every PE may have
 // its own shared part.
-pe_objects::pe_objects(sched::pe& owner) : here(owner) {
+pe_objects::pe_objects(sched::pe& owner) : here(owner), singles_made_(static_cast<std::size_t>(owner.job().pes())) {
   collection_facts singles;
   singles.placement = placement_entry<object_home_map>::number;
   singles.shared = collection_shared::make(owner.job().pes());

@@ -49,7 +49,9 @@ class pe_objects {
   int method_depth = 0;
 
   result_table results;
-  std::uint32_t next_single = 1;  // running number of the single objects that this PE creates; 0 is that of no object
+  /// Running number of the single objects that this PE creates for another; 0 is that of no object. One count for each
+  /// of them, so that the numbers of the deleted ones there are neighbours (location/number_set.hpp).
+  std::uint32_t next_single_for(int pe) { return ++singles_made_[static_cast<std::size_t>(pe)]; }
   sched::pe& here;
 
   std::string describe_waiting() const;
@@ -59,6 +61,7 @@ class pe_objects {
   std::vector<std::unique_ptr<branch>> branches_;
   std::unordered_map<std::uint32_t, std::vector<sched::envelope>> uncreated_;
   std::vector<std::function<void()>> deferred_;
+  std::vector<std::uint32_t> singles_made_;  // by PE
 };
 
 /// Marks a method as running; at the end of the outermost one, deferred work is done.

@@ -204,6 +204,7 @@ struct broadcast_method : broadcast_handler<broadcast_method<Method>> {
         auto& object = static_cast<typename facts::object&>(element);
         using result = typename facts::result;
         if constexpr (is_task<result>) {
+          const owner_scope owner(&element.coroutines());
           facts::invoke_shared(object, arguments)
               .detach(element.coroutines(), [&element](std::exception_ptr error, auto*) {
                 if (error != nullptr) report_escaped(sched::this_pe(), element, method_name<Method>(), error);
@@ -248,6 +249,7 @@ struct reducing_broadcast : broadcast_handler<reducing_broadcast<Method, Reducer
       };
       try {
         if constexpr (is_task<typename facts::result>) {
+          const owner_scope owner(&element.coroutines());
           invoke().detach(element.coroutines(), [&element, root](std::exception_ptr error, contribution* returned) {
             sched::pe& now = sched::this_pe();  // the element may have moved to another PE of the process by now
             if (error != nullptr) report_escaped(now, element, method_name<Method>(), error);

@@ -10,7 +10,7 @@ namespace tri {
 
 namespace objects {
 
-/// PE it was created for (16 bits), PE that created it (16 bits), running number there.
+/// PE it was created for (16 bits), PE that created it (16 bits), running number of this pair.
 struct object_key {
   std::uint64_t number = 0;
   friend bool operator==(const object_key&, const object_key&) = default;
@@ -59,7 +59,7 @@ element_ref<T> make_object_on(int pe, A&&... arguments) {
                             "; there are PEs 0.." + std::to_string(here.job().pes() - 1));
   const objects::object_key key{(static_cast<std::uint64_t>(pe) << 48) |
                                 (static_cast<std::uint64_t>(here.number()) << 32) |
-                                objects::pe_objects::of(here).next_single++};
+                                objects::pe_objects::of(here).next_single_for(pe)};
   using inserted = objects::insertion<T, objects::object_key, std::decay_t<A>...>;
   objects::post_packed(here, pe, inserted::handler, 0, key.number,
                        objects::pack_arguments<typename inserted::tuple>(here, here.is_in_this_process(pe), false, key,

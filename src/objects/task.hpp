@@ -49,6 +49,10 @@ class coroutine_owner {
     --count_;
   }
   std::size_t count() const { return count_; }
+  /// Coroutines (subroutines included) that wait for a future now.
+  std::size_t waiting_for_results() const { return waiting_for_results_; }
+  void begin_waiting_for_result() { ++waiting_for_results_; }
+  void end_waiting_for_result() { --waiting_for_results_; }
   void destroy_all() {
     while (first_ != nullptr) {
       coroutine_frame& frame = *first_;
@@ -60,6 +64,20 @@ class coroutine_owner {
  private:
   coroutine_frame* first_ = nullptr;
   std::size_t count_ = 0;
+  std::size_t waiting_for_results_ = 0;
+};
+
+/// Whose coroutine runs on this thread now; null outside of coroutines of objects.
+inline thread_local coroutine_owner* running_owner = nullptr;
+class owner_scope {
+ public:
+  explicit owner_scope(coroutine_owner* owner) : before_(std::exchange(running_owner, owner)) {}
+  ~owner_scope() { running_owner = before_; }
+  owner_scope(const owner_scope&) = delete;
+  owner_scope& operator=(const owner_scope&) = delete;
+
+ private:
+  coroutine_owner* before_;
 };
 
 /// What a finished entry method does with its result or exception.

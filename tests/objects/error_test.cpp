@@ -148,6 +148,70 @@ TEST_F(errors, an_index_that_exists) {
               "box\\(1,1\\): elements of a dense array exist from the beginning and cannot be inserted");
 }
 
+struct badly_hashed {
+  int x = 0, y = 0;
+  friend bool operator==(const badly_hashed&, const badly_hashed&) = default;
+};
+}  // namespace
+}  // namespace tri::testing
+template <>
+struct std::hash<tri::testing::badly_hashed> {
+  std::size_t operator()(const tri::testing::badly_hashed& key) const {
+    return static_cast<std::size_t>(key.x) ^ static_cast<std::size_t>(key.y);
+  }
+};
+namespace tri::testing {
+namespace {
+struct keyed : array_element<keyed, badly_hashed> {};
+
+TEST_F(errors, keys_of_one_hash) {
+  EXPECT_EXIT(run_on_pes(2,
+                         [] {
+                           auto all = make_sparse_array<keyed>();
+                           all.insert({1, 2});
+                           all.insert({2, 1});
+                           quiescence().get();
+                         }),
+              ExitedWithCode(1), "keyed.*exists already, or one whose key has the same std::hash");
+}
+
+// Two subroutines wait for messages, and another coroutine of the same element for a future.
+struct busy : array_element<busy, index<1>> {
+  future<int> never;
+  void ghost(int) {}
+  task<> part(int step) { co_await when<&busy::ghost>(step); }
+  task<> two_parts() {
+    auto first = part(1);
+    auto second = part(2);
+    co_await std::move(first);
+    co_await std::move(second);
+  }
+  task<> wait_for_result() { co_await never; }
+  void go() { migrate_to((this_pe() + 1) % pe_count()); }
+};
+TEST_F(errors, migration_while_a_coroutine_waits_for_a_future) {
+  EXPECT_EXIT(run_on_pes(2,
+                         [] {
+                           auto all = make_array<busy>({1});
+                           all(0).send<&busy::two_parts>();
+                           all(0).send<&busy::wait_for_result>();
+                           all(0).send<&busy::go>();
+                           quiescence().get();
+                         }),
+              ExitedWithCode(1), "busy\\(0\\): asked to migrate while one of its coroutines waits for a future");
+  // Those that wait for messages only go along.
+  EXPECT_EQ(run_on_pes(2,
+                       [] {
+                         auto all = make_array<busy>({1});
+                         all(0).send<&busy::two_parts>();
+                         all(0).send<&busy::go>();
+                         quiescence().get();
+                         for (const int step : {1, 2}) all(0).send<&busy::ghost>(step);
+                         quiescence().get();
+                       }),
+            0);
+}
+
 TEST_F(errors, no_such_pe) {
   EXPECT_EQ(run_on_pes(2,
                        [] {

@@ -93,5 +93,34 @@ void single_objects() {
 }
 const case_entry single_objects_case{"single_objects", &single_objects};
 
+// Objects that come and go leave next to nothing behind, and a message to one of them is still known to be too late.
+int location_entries_here() {
+  return static_cast<int>(objects::pe_objects::of(sched::this_pe()).find_branch(0)->location_entries());
+}
+void tell_entries(promise<int> whom) { whom.set(location_entries_here()); }
+int entries_on(int pe) {
+  future<int> told;
+  send<&tell_entries>(pe, told.get_promise());
+  return told.get();
+}
+void many_short_lived_objects() {
+  constexpr int objects_per_pe = 200;
+  for (int pe = 0; pe < pe_count(); ++pe) {
+    const int before = entries_on(pe);
+    for (int round = 0; round < 3; ++round) {
+      std::vector<element_ref<counter_object>> made;
+      for (int i = 0; i < objects_per_pe; ++i) {
+        made.push_back(make_object_on<counter_object>(pe, i, std::string("short")));
+        make_object_on<counter_object>((pe + 1) % pe_count()).send<&counter_object::end>();
+      }
+      for (const auto& each : made) each.send<&counter_object::end>();
+      quiescence().get();
+    }
+    const int left = entries_on(pe) - before;
+    check(left <= 2, fmt::format("{} objects that are gone are remembered in {} places", 3 * objects_per_pe, left));
+  }
+}
+const case_entry many_objects_case{"many_short_lived_objects", &many_short_lived_objects};
+
 }  // namespace
 }  // namespace tri::testing

@@ -13,6 +13,8 @@ element_route element_route::at_home(pe_number self, bool exists) {
   return {self, exists ? state::local : state::absent, no_pe};
 }
 
+element_route element_route::deleted_at(pe_number self) { return {self, state::dead, no_pe}; }
+
 element_route element_route::elsewhere(pe_number self, pe_number home) { return {self, state::open, home}; }
 
 pe_number element_route::fast_route() const {

@@ -27,6 +27,7 @@ class element_route {
 
   static element_route at_home(pe_number self, bool exists);
   static element_route elsewhere(pe_number self, pe_number home);
+  static element_route deleted_at(pe_number self);
 
   void on_send(message_ref message, location_actions& out) { take_message(self_, message, out); }
   void on_arrival(pe_number from, message_ref message, bool backlog, location_actions& out);

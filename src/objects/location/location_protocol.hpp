@@ -1,6 +1,7 @@
 // Where the elements of one collection are, as one PE sees it: a map from element to element_route that has an entry
-// only where the route differs from the initial placement. One per (PE, collection), used only by that PE's thread.
-// Holds no payload and sends nothing: the caller carries out the actions (see README.md for the duties of the caller).
+// only where the route differs from the initial placement, and a set of the elements that were deleted here. One per
+// (PE, collection), used only by that PE's thread. Holds no payload and sends nothing: the caller carries out the
+// actions (see README.md for the duties of the caller).
 #pragma once
 
 #include <cstddef>
@@ -11,6 +12,7 @@
 #include <utility>
 
 #include "objects/location/element_route.hpp"
+#include "objects/location/number_set.hpp"
 
 namespace tri::objects {
 
@@ -19,7 +21,7 @@ enum class population : std::uint8_t {
   sparse,  // elements are inserted; until then the home holds their messages
 };
 
-// Placement: pe_number(const Key&), a pure function that gives the same home on every PE.
+// Key: an integer. Placement: pe_number(const Key&), a pure function that gives the same home on every PE.
 template <class Key, class Placement = std::function<pe_number(const Key&)>, class Hash = std::hash<Key>>
 class location_protocol {
  public:
@@ -32,13 +34,13 @@ class location_protocol {
       if (auto found = routes_.find(key); found != routes_.end()) return found->second.fast_route();
     }
     const pe_number home = placement_(key);
-    return home == self_ && initial_ == population::sparse ? no_pe : home;
+    return (home == self_ && initial_ == population::sparse) || is_dead(key) ? no_pe : home;
   }
 
   // True: a message that came may be delivered at once; otherwise it has to be given to on_arrival.
   bool is_local_ready(const Key& key) const { return fast_route(key) == self_; }
   // True while every route is the initial placement: fast_route is then the placement itself.
-  bool all_default() const { return routes_.empty(); }
+  bool all_default() const { return routes_.empty() && dead_.empty(); }
 
   void on_send(const Key& key, message_ref message, location_actions& out) {
     apply(key, out, [&](element_route& r) { r.on_send(message, out); });
@@ -82,6 +84,7 @@ class location_protocol {
 
   // ---- for reports and tests
   std::size_t entries() const { return routes_.size(); }
+  std::size_t ranges_of_dead() const { return dead_.ranges(); }
   std::size_t held_messages() const {
     std::size_t sum = 0;
     for (const auto& [key, route] : routes_) sum += route.held_messages();
@@ -100,7 +103,12 @@ class location_protocol {
   }
 
  private:
+  bool is_dead(const Key& key) const { return !dead_.empty() && dead_.contains(static_cast<std::uint64_t>(key)); }
+  // What a key without an entry stands for.
   element_route initial(const Key& key) const {
+    return is_dead(key) ? element_route::deleted_at(self_) : never_touched(key);
+  }
+  element_route never_touched(const Key& key) const {
     const pe_number home = placement_(key);
     return home == self_ ? element_route::at_home(self_, initial_ == population::dense)
                          : element_route::elsewhere(self_, home);
@@ -120,13 +128,20 @@ class location_protocol {
     event(route);
     const pe_number after = route.fast_route();
     if (after != before) out.push_back({.kind = location_action_kind::route_changed, .peer = after});
-    if (route.equals(first)) routes_.erase(entry);
+    if (route.equals(element_route::deleted_at(self_))) {
+      dead_.insert(static_cast<std::uint64_t>(key));
+      routes_.erase(entry);
+      return;
+    }
+    if (is_dead(key)) dead_.erase(static_cast<std::uint64_t>(key));
+    if (route.equals(never_touched(key))) routes_.erase(entry);
   }
 
   pe_number self_;
   population initial_;
   Placement placement_;
   std::unordered_map<Key, element_route, Hash> routes_;
+  number_set dead_;  // deleted here, and nothing else to say about them; never at the same time in routes_
 };
 
 }  // namespace tri::objects

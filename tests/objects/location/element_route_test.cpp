@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <random>
+#include <set>
 #include <stdexcept>
 #include <string>
 
@@ -192,6 +194,48 @@ TEST(location_protocol, impossible_event_names_pe_event_and_state) {
   } catch (const std::logic_error& error) {
     EXPECT_THAT(error.what(), HasSubstr("PE 0: received the element while \"open via PE 1\""));
   }
+}
+
+TEST(number_set, keeps_what_a_plain_set_keeps) {
+  std::mt19937 random(5);
+  number_set ranges;
+  std::set<std::uint64_t> plain;
+  constexpr std::uint64_t base = ~std::uint64_t{0} - 20;  // with the largest numbers, whose neighbour wraps
+  for (int i = 0; i < 20'000; ++i) {
+    const std::uint64_t number = base + random() % 41;
+    if (random() % 2 == 0) {
+      ranges.insert(number);
+      plain.insert(number);
+    } else {
+      ranges.erase(number);
+      plain.erase(number);
+    }
+    std::size_t runs = 0;
+    for (const std::uint64_t each : plain) runs += each == 0 || plain.count(each - 1) == 0 ? 1 : 0;
+    ASSERT_EQ(ranges.ranges(), runs);
+    for (std::uint64_t offset = 0; offset < 41; ++offset)
+      ASSERT_EQ(ranges.contains(base + offset), plain.count(base + offset) == 1);
+  }
+}
+
+TEST(location_protocol, remembers_deleted_elements_as_ranges) {
+  protocol here = sparse(0);
+  location_actions out;
+  for (int key = 0; key < 400; key += 4) {
+    EXPECT_TRUE(here.insert(key, out));
+    EXPECT_TRUE(here.erase(key, out));
+  }
+  EXPECT_EQ(here.entries(), 0U);
+  out.clear();
+  here.on_send(8, 1, out);
+  EXPECT_THAT(text(out), ElementsAre("dead_letter m1"));
+  EXPECT_EQ(here.fast_route(8), no_pe);
+  out.clear();
+  EXPECT_TRUE(here.insert(8, out));  // alive again, and deleted again
+  EXPECT_EQ(here.fast_route(8), 0);
+  EXPECT_EQ(here.ranges_of_dead(), 99U);
+  EXPECT_TRUE(here.erase(8, out));
+  EXPECT_EQ(here.ranges_of_dead(), 100U);
 }
 
 }  // namespace
