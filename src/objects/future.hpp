@@ -16,6 +16,7 @@
 #include "objects/pe_objects.hpp"
 #include "objects/post.hpp"
 #include "objects/result_table.hpp"
+#include "objects/task.hpp"
 #include "sched/runtime.hpp"
 
 namespace tri {

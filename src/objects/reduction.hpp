@@ -300,9 +300,13 @@ void post_broadcast(sched::pe& here, const branch& home, std::uint32_t handler, 
   }
   // relaxed: only the order of the numbers matters; the messages carry everything else
   const std::uint64_t number = home.facts().shared->next_broadcast.fetch_add(1, std::memory_order_relaxed);
-  for (int step = 0; step < pes; ++step)
-    post_packed(here, destination(step), handler, home.facts().id, number,
-                packed.empty() ? pack(step) : packed[static_cast<std::size_t>(step)]);
+  try {
+    for (int step = 0; step < pes; ++step)
+      post_packed(here, destination(step), handler, home.facts().id, number,
+                  packed.empty() ? pack(step) : packed[static_cast<std::size_t>(step)]);
+  } catch (const std::exception& error) {  // no memory for a message: the PEs without it would wait for this number
+    here.job().fail("a broadcast of " + home.name() + " did not reach all PEs: " + error.what());
+  }
 }
 
 // ---- contributions by the elements themselves
