@@ -132,6 +132,10 @@ struct result_handler {
 /// Handler that makes a future fail; the argument is the text.
 extern const std::uint32_t error_handler;
 
+/// A future ends on another PE of the process than it was made on, as a member of an element that moved, perhaps. The
+/// PE whose table knows it ends it.
+void forget_elsewhere(sched::pe& here, int pe, result_table::name name, std::unique_ptr<awaited_result> result);
+
 }  // namespace objects
 
 /// The writing end of a future: plain data, may be copied and sent anywhere. The first value counts.
@@ -167,7 +171,7 @@ struct promise {
   }
 };
 
-/// A value that will arrive. Move-only; stays on the PE that made it.
+/// A value that will arrive. Move-only; waits on the PE that made it, and may end on another one of its process.
 /// Wait with `co_await` in a coroutine, or with `get()` in the function given to tri::run.
 template <class T>
 class [[nodiscard]] future {
@@ -192,6 +196,7 @@ class [[nodiscard]] future {
   /// Runs other messages of this PE until the value is there; only outside of entry methods and coroutines, which
   /// use co_await. Throws what the called method threw, as remote_error.
   T get() {
+    check_place();
     if (pe_->in_handler())
       throw std::logic_error("tri::future::get() inside an entry method or coroutine would stop its PE; use co_await");
     pe_->run_until([&] { return state_->is_ready(); }, true);
@@ -199,6 +204,7 @@ class [[nodiscard]] future {
   }
 
   auto operator co_await() {
+    check_place();
     struct awaiter : objects::result_waiter {
       objects::result_state<T>& state;
       explicit awaiter(objects::result_state<T>& result) : state(result) {}
@@ -212,8 +218,14 @@ class [[nodiscard]] future {
  private:
   void drop() {
     if (state_ == nullptr) return;
-    if (!state_->is_abandoned()) objects::pe_objects::of(*pe_).results.remove(name_);
+    if (sched::pe* const here = sched::detail::this_pe; here != nullptr && here != pe_)
+      objects::forget_elsewhere(*here, pe_->number(), name_, std::move(state_));
+    else if (!state_->is_abandoned())
+      objects::pe_objects::of(*pe_).results.remove(name_);
     state_.reset();
+  }
+  void check_place() const {
+    if (sched::detail::this_pe != pe_) throw std::logic_error("tri::future: waits on the PE that made it only");
   }
   std::unique_ptr<objects::result_state<T>> state_;
   sched::pe* pe_;

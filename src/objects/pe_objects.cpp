@@ -19,6 +19,23 @@ void error_deliver(sched::pe& here, sched::envelope& message) {
   }
 }
 
+struct forgotten_result {
+  result_table::name name;
+  awaited_result* result;  // owned by the message
+};
+void forget_deliver(sched::pe& here, sched::envelope& message) {
+  unpacked_arguments<std::tuple<forgotten_result>> arguments(message);
+  const auto& [name, result] = std::get<0>(arguments.values());
+  pe_objects::of(here).results.remove(name);
+  delete result;
+}
+void forget_drop(sched::pe&, sched::envelope& message) {  // the table is gone
+  unpacked_arguments<std::tuple<forgotten_result>> arguments(message);
+  delete std::get<0>(arguments.values()).result;
+}
+const std::uint32_t forget_handler =
+    sched::register_handler(&forget_deliver, "future forgotten", nullptr, &forget_drop);
+
 std::string text_of(std::exception_ptr error) {
   try {
     std::rethrow_exception(std::move(error));
@@ -30,6 +47,12 @@ std::string text_of(std::exception_ptr error) {
 }
 
 }  // namespace
+
+void forget_elsewhere(sched::pe& here, int pe, result_table::name name, std::unique_ptr<awaited_result> result) {
+  post_packed(
+      here, pe, forget_handler, 0, 0,
+      pack_arguments<std::tuple<forgotten_result>>(here, true, false, forgotten_result{name, result.release()}));
+}
 
 const std::uint32_t error_handler = register_handler_of<std::tuple<std::string>>(&error_deliver, "error result");
 

@@ -177,7 +177,6 @@ TEST_F(errors, keys_of_one_hash) {
 
 // Two subroutines wait for messages, and another coroutine of the same element for a future.
 struct busy : array_element<busy, index<1>> {
-  future<int> never;
   void ghost(int) {}
   task<> part(int step) { co_await when<&busy::ghost>(step); }
   task<> two_parts() {
@@ -186,7 +185,10 @@ struct busy : array_element<busy, index<1>> {
     co_await std::move(first);
     co_await std::move(second);
   }
-  task<> wait_for_result() { co_await never; }
+  task<> wait_for_result() {
+    future<int> never;
+    co_await never;
+  }
   void go() { migrate_to((this_pe() + 1) % pe_count()); }
 };
 TEST_F(errors, migration_while_a_coroutine_waits_for_a_future) {

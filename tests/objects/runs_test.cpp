@@ -166,5 +166,44 @@ TEST(runs, a_future_may_outlive_its_run) {
   EXPECT_EQ(alive.load(), 0);
 }
 
+// A future as a member of an element that moves: it can be waited for where it was made only, and ends anywhere.
+struct keeper : array_element<keeper, index<1>> {
+  future<counted> kept;
+  void go(int pe) { migrate_to(pe); }
+  void fill() { kept.get_promise().set(counted()); }
+  task<std::string> wait() {
+    try {
+      co_await kept;
+    } catch (const std::logic_error& error) {
+      co_return error.what();
+    }
+    co_return "came";
+  }
+  void end() { erase_this(); }
+};
+TEST(runs, futures_may_end_on_another_pe) {
+  for (const bool end_in_time : {false, true}) {
+    EXPECT_EQ(run_on_pes(3,
+                         [&] {
+                           auto keepers = make_array<keeper>({12}, round_robin());
+                           for (int i = 0; i < 12; ++i)
+                             if (i % 4 == 0) keepers(i).send<&keeper::fill>();
+                           quiescence().get();
+                           check_equal(keepers(0).call<&keeper::wait>().get(), "came");
+                           for (int i = 0; i < 12; ++i) keepers(i).send<&keeper::go>((i / 3) % 3);
+                           quiescence().get();
+                           check_equal(keepers(4).call<&keeper::wait>().get() == "came", 4 % 3 == (4 / 3) % 3);
+                           check_equal(keepers(3).call<&keeper::wait>().get(),
+                                       "tri::future: waits on the PE that made it only");
+                           if (!end_in_time) return;
+                           for (int i = 0; i < 12; ++i) keepers(i).send<&keeper::end>();
+                           quiescence().get();
+                           check_equal(alive.load(), 0);
+                         }),
+              0);
+    EXPECT_EQ(alive.load(), 0);
+  }
+}
+
 }  // namespace
 }  // namespace tri::testing
