@@ -474,13 +474,15 @@ void branch::element_arrived(std::uint64_t number, int from, std::unique_ptr<ele
   post_packed(here_, from, acknowledge_handler, facts_.id, seen, pack_arguments<std::tuple<>>(here_, true, false));
   location_actions actions;
   location_.on_element_arrived(number, from, actions);
+  // Taken out first: a broadcast that the element catches up with may delete it. Then these are messages to a deleted
+  // element like any others.
+  std::vector<sched::envelope> undelivered = std::exchange(arrived.undelivered_, {});
   {
     method_scope scope(objects_);
     if (const auto on_migrated = element_type_of(arrived.type()).on_migrated) on_migrated(arrived);
     catch_up(arrived, seen);
   }
-  for (sched::envelope& message : std::exchange(arrived.undelivered_, {}))
-    if (find(number) != nullptr) run_delivered(message);
+  for (sched::envelope& message : undelivered) run_delivered(message);
   carry_out(number, actions);
   if (element_base* const here_now = find(number)) here_now->ready_ = location_.is_local_ready(number);
 }

@@ -77,10 +77,11 @@ int run_program(int argc, char** argv, const std::function<int(int, char**)>& ma
                        [&](sched::pe& here) {
                          of(here)->end();
                          destroy_pe_locals();
-                         if (here.local_number() == 0) {
-                           drop_node_objects();
-                           reset_read_only();
-                         }
+                       },
+                   .finish_process =
+                       [](sched::pe&) {
+                         drop_node_objects();
+                         reset_read_only();
                        }});
 }
 

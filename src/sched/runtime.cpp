@@ -174,6 +174,8 @@ void runtime::run_pe(pe& which, const program& steps) {
   drop_messages(which, steps);
   phase_->arrive_and_wait();  // what was on its way to us may have belonged to another PE of the process
   if (steps.finish) steps.finish(which);
+  phase_->arrive_and_wait();
+  if (which.local_number() == 0 && steps.finish_process) steps.finish_process(which);
   wait_for_job(which);
   drop_messages(which, steps);  // what destructors sent
   detail::this_pe = nullptr;

@@ -32,13 +32,14 @@ class runtime {
 
   /// What to run: `prepare` first on every PE, `main_program` on PE 0 of the job only (when it ends the job stops, with
   /// the status it returned). At the end, on every PE: `drop_held` lets go of the messages that an upper layer keeps
-  /// back, `finish` of everything else it has. What destructors send meanwhile is dropped too, so `drop_held` is called
-  /// once more after `finish`. Either may be empty.
+  /// back, `finish` of everything else it has; then, on local PE 0 of each process, `finish_process` of what the PEs
+  /// share. What destructors send meanwhile is dropped too, so `drop_held` is called once more. Any may be empty.
   struct program {
     std::function<void(pe&)> prepare;
     std::function<int()> main_program;
     std::function<void(pe&)> drop_held;
     std::function<void(pe&)> finish;
+    std::function<void(pe&)> finish_process;
   };
   /// Starts the PEs of this process; local PE 0 is the calling thread. Returns the exit status, the same in every
   /// process.

@@ -205,5 +205,31 @@ TEST(runs, futures_may_end_on_another_pe) {
   }
 }
 
+// Destructors of objects may use the node group and the read-only values until the end.
+struct node_counter : nodegroup_member<node_counter> {
+  std::atomic<int> ended{0};
+  static inline std::atomic<int> total{0};
+  ~node_counter() override { total = ended.load(); }
+};
+read_only<std::string> name_of_all;
+struct reporter : array_element<reporter, index<1>> {
+  nodegroup<node_counter> counters;
+  explicit reporter(nodegroup<node_counter> all) : counters(all) {}
+  ~reporter() override { counters.local().ended += static_cast<int>(name_of_all->size()); }
+};
+TEST(runs, destructors_may_use_what_a_process_shares) {
+  for (int round = 0; round < 10; ++round) {
+    EXPECT_EQ(run_on_pes(3,
+                         [] {
+                           name_of_all.publish("four").get();
+                           auto counters = make_nodegroup<node_counter>();
+                           static_cast<void>(make_array<reporter>({300}, counters));
+                           quiescence().get();
+                         }),
+              0);
+    EXPECT_EQ(node_counter::total, 4 * 300);
+  }
+}
+
 }  // namespace
 }  // namespace tri::testing

@@ -60,8 +60,11 @@ int run(
     here.job().own_host().idle_listener = 1;
     here.add_idle_hook([] { return awaited && awaited(); });
   };
-  return job.run(
-      {.prepare = prepare, .main_program = [&] { return main_program(this_pe()); }, .drop_held = {}, .finish = finish});
+  return job.run({.prepare = prepare,
+                  .main_program = [&] { return main_program(this_pe()); },
+                  .drop_held = {},
+                  .finish = finish,
+                  .finish_process = {}});
 }
 
 void wait(pe& here) {
