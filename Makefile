@@ -62,7 +62,7 @@ format:
 	@scripts/deps.sh check
 	@git ls-files '*.hpp' '*.cpp' | xargs clang-format-16 -i
 
-# The sanitizer runs leave out the tests labelled no_sanitize, no_asan and no_tsan (CMakePresets.json).
+# The sanitizer runs leave out the tests labelled no_sanitize and no_tsan (CMakePresets.json).
 sanitize:
 	@scripts/deps.sh test
 	$(call build,asan)
