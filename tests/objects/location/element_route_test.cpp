@@ -28,8 +28,8 @@ std::vector<std::string> text(const location_actions& actions) {
   for (const auto& a : actions) {
     auto line = kinds[static_cast<std::size_t>(a.kind)];
     if (a.kind == location_action_kind::control) line = signals[static_cast<std::size_t>(a.control.signal)];
-    if (a.peer != no_pe || line == "route") line += " " + std::to_string(a.peer);
-    if (a.message != 0) line += " m" + std::to_string(a.message) + (a.backlog ? "b" : "");
+    if (a.peer != no_pe || line == "route") line.append(" ").append(std::to_string(a.peer));
+    if (a.message != 0) line.append(" m").append(std::to_string(a.message)).append(a.backlog ? "b" : "");
     lines.push_back(line);
   }
   return lines;
