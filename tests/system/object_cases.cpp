@@ -2,7 +2,10 @@
 #include <atomic>
 #include <mutex>
 #include <set>
+#include <string>
+#include <thread>
 #include <unordered_map>
+#include <vector>
 
 #include "system/cases.hpp"
 
@@ -56,6 +59,99 @@ void node_groups() {
                                   "no process " + std::to_string(process_count()));
 }
 const case_entry node_groups_case{"node_groups", &node_groups};
+
+// Methods of one member wait for each other, which they can only do when they run at the same time; then each sends to
+// its own object from inside.
+struct meeting : nodegroup_member<meeting> {
+  const int expected_guests;
+  std::atomic<int> arrived{0}, finished{0}, follow_ups{0};
+  std::mutex lock;
+  std::set<int> pes;
+  explicit meeting(int guests) : expected_guests(guests) {}
+  void attend(nodegroup<meeting> group) {
+    ++arrived;
+    while (arrived < expected_guests) std::this_thread::yield();  // the test's own time limit ends it
+    {
+      std::lock_guard guard(lock);
+      pes.insert(this_pe());
+    }
+    group[this_process()].send<&meeting::follow_up>();
+    ++finished;
+  }
+  void follow_up() { ++follow_ups; }
+  int pes_met() {
+    check_equal(finished.load(), expected_guests);
+    check_equal(follow_ups.load(), expected_guests);
+    return static_cast<int>(pes.size());
+  }
+};
+void methods_of_a_node_object_run_at_the_same_time() {
+  auto group = make_nodegroup<meeting>(pes_per_process());
+  for (int guest = 0; guest < pes_per_process(); ++guest) group.broadcast<&meeting::attend>(group);
+  quiescence().get();
+  check_equal(group.reduce<&meeting::pes_met>(minimum).get(), pes_per_process());
+}
+const case_entry meeting_case{"methods_of_a_node_object_run_at_the_same_time",
+                              &methods_of_a_node_object_run_at_the_same_time};
+
+// A PE that is busy does not hold up the messages of its node object: it waits here for one of them.
+struct busy : group_member<busy> {
+  void wait_for(nodegroup<meeting> group) {
+    if (this_pe() % pes_per_process() != 0) return;
+    meeting& member = group.local();
+    group[this_process()].send<&meeting::follow_up>();
+    while (member.follow_ups == 0) std::this_thread::yield();
+  }
+};
+void node_messages_pass_a_busy_pe() {
+  if (pes_per_process() == 1) return;
+  auto group = make_nodegroup<meeting>(0);
+  auto waiting = make_group<busy>();
+  quiescence().get();
+  waiting.broadcast<&busy::wait_for>(group);
+  quiescence().get();
+}
+const case_entry busy_case{"node_messages_pass_a_busy_pe", &node_messages_pass_a_busy_pe};
+
+// Parts of a table, filled in by whichever PE gets the message, found by key and complete at the end (M60).
+struct registry : nodegroup_member<registry> {
+  static constexpr int parts = 64, part_size = 100;
+  std::vector<int> table = std::vector<int>(parts * part_size, -1);
+  std::mutex lock;
+  std::unordered_map<std::string, int*> by_key;
+  void deposit(int part) {
+    int* const own = table.data() + part * part_size;  // disjoint: no lock
+    for (int i = 0; i < part_size; ++i) own[i] = part * part_size + i;
+    std::lock_guard guard(lock);
+    check(by_key.emplace("part " + std::to_string(part), own).second, "a part was deposited twice");
+  }
+  long long total() {
+    check_equal(static_cast<int>(by_key.size()), parts);
+    long long sum = 0;
+    for (int part = 0; part < parts; ++part) {
+      const int* const found = by_key.at("part " + std::to_string(part));
+      for (int i = 0; i < part_size; ++i) sum += found[i];
+    }
+    return sum;
+  }
+};
+struct depositor : group_member<depositor> {
+  void work(nodegroup<registry> target) {
+    for (int process = 0; process < process_count(); ++process)
+      for (int part = this_pe(); part < registry::parts; part += pe_count())
+        target[process].send<&registry::deposit>(part);
+  }
+};
+void parallel_deposit() {
+  auto registries = make_nodegroup<registry>();
+  auto depositors = make_group<depositor>();
+  depositors.broadcast<&depositor::work>(registries);
+  quiescence().get();
+  constexpr long long entries = registry::parts * registry::part_size;
+  check_equal(registries.reduce<&registry::total>(minimum).get(), entries * (entries - 1) / 2);
+  check_equal(registries.reduce<&registry::total>(maximum).get(), entries * (entries - 1) / 2);
+}
+const case_entry deposit_case{"parallel_deposit", &parallel_deposit};
 
 struct counter_object : object<counter_object> {
   int value;
