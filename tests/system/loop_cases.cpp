@@ -53,6 +53,21 @@ void entry_methods() {
 }
 const case_entry loops_in_methods{"loops_in_methods", &entry_methods};
 
+// Under `static` everybody who comes gets a block of its own; who does not come has its block run by others, whole.
+void static_blocks() {
+  constexpr int items = 1003;
+  const int participants = loop_participants();
+  std::vector<int> run_by(items, -1);
+  parallel_for(
+      items, [&](int i, int participant) { run_by[static_cast<std::size_t>(i)] = participant; }, "static");
+  for (int block = 0; block < participants; ++block) {
+    const int first = items * block / participants, last = items * (block + 1) / participants;
+    for (int i = first + 1; i < last - 1; ++i)  // the borders may be rounded either way
+      check_equal(run_by[static_cast<std::size_t>(i)], run_by[static_cast<std::size_t>(first + 1)]);
+  }
+}
+const case_entry static_case{"static_loop_runs_in_blocks", &static_blocks};
+
 // PE 1 is in a method that ends only after the loops of PE 0 have: a loop that waited for it would never end.
 std::atomic<bool> held{false};
 std::atomic<bool> over{false};
@@ -70,8 +85,10 @@ void busy_pes() {
   everywhere[1].send<&holding::hold>();
   while (!held.load()) std::this_thread::yield();
   run_all_schedules(500);
+  if (pes_per_process() == 2) check(!any_idle_pe(), "the only other PE is busy, but is said to be idle");
   over = true;
   quiescence().get();
+  while (!any_idle_pe()) std::this_thread::yield();  // the test's own time limit ends it
 }
 const case_entry loops_beside_busy_pes{"loops_beside_busy_pes", &busy_pes};
 
