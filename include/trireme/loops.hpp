@@ -164,16 +164,13 @@ struct loop_options {
 
   loop_options() = default;
   /// Throws std::invalid_argument with what is wrong in the text.
-  loop_options(std::string_view schedule_text) : schedule(loops::parse_schedule(schedule_text)) {}
+  loop_options(std::string_view schedule_text) : schedule(loops::schedule_named(schedule_text)) {}
   loop_options(const char* schedule_text) : loop_options(std::string_view(schedule_text)) {}
   loop_options(const loops::schedule& chosen) : schedule(chosen) {}
 };
 
-/// How many threads share the loops that the calling thread runs, itself included.
-inline int loop_participants() {
-  loops::crew_member* const me = loops::this_crew_member();
-  return me != nullptr ? static_cast<int>(me->participants()) : 1;
-}
+/// How many threads may share the loops that the calling thread runs, itself included: participant numbers are below.
+inline int loop_participants() { return static_cast<int>(loops::crew_participants()); }
 
 /// Whether somebody could join a loop right now. A hint for programs that have a serial version as well; out of date
 /// when it returns.
@@ -213,10 +210,15 @@ concept body_of = std::is_invocable_v<Body&, typename Range::index_type> ||
 template <class Index, class Body>
 void call_body(const loop_range<Index>& whole, Body& body, std::uint64_t first, std::uint64_t last, int participant) {
   if constexpr (std::is_invocable_v<Body&, Index>) {
-    if (whole.step == 1) {  // lets the compiler see a plain loop
-      const Index begin = whole.at(first);
-      const std::uint64_t count = last - first;
-      for (std::uint64_t place = 0; place < count; ++place) body(static_cast<Index>(begin + static_cast<Index>(place)));
+    if (whole.step == 1) {  // lets the compiler see a plain loop, whose index stays within its type
+      constexpr std::uint64_t most = std::uint64_t{1} << 30;
+      while (first < last) {
+        const Index begin = whole.at(first);
+        const std::uint64_t count = std::min(last - first, most);
+        for (std::uint64_t place = 0; place < count; ++place)
+          body(static_cast<Index>(begin + static_cast<Index>(place)));
+        first += count;
+      }
     } else {
       for (std::uint64_t place = first; place < last; ++place) body(whole.at(place));
     }
@@ -255,13 +257,16 @@ void call_body(const tiled_range<Index, Dimensions>& whole, Body& body, std::uin
   }
 }
 
-/// A range and a body, as the chunks of a loop see them. If the body is a small closure that cannot be told from its
-/// copy, every participant gets one of its own; else all call the caller's.
-template <class Range, class Body>
+/// A range and a body, as the chunks of a loop see them. If the body is small and nobody can tell it from a copy, the
+/// copy travels with the loop; else all call the caller's. `Given`: as it was handed over. One that the caller goes on
+/// using and may change (`T&`) is called itself.
+template <class Range, class Given>
 struct bound_body {
-  static constexpr bool travels = std::is_trivially_copyable_v<Range> && std::is_trivially_copyable_v<Body> &&
-                                  std::is_class_v<Body> && sizeof(Range) + sizeof(Body) + 16 <= travelling_bytes &&
-                                  alignof(Body) <= 16 && body_of<const Body, Range>;
+  using Body = std::remove_reference_t<Given>;
+  static constexpr bool travels =
+      (!std::is_lvalue_reference_v<Given> || std::is_const_v<Body>)&&std::is_trivially_copyable_v<Range> &&
+      std::is_trivially_copyable_v<Body> && std::is_copy_constructible_v<Body> && std::is_class_v<Body> &&
+      sizeof(Range) + sizeof(Body) + 16 <= travelling_bytes && alignof(Body) <= 16 && body_of<const Body, Range>;
   struct by_value {
     Range whole;
     const Body body;
@@ -320,7 +325,7 @@ template <class Range, class Body>
   requires std::integral<Range> || loops::any_range<Range>
 void parallel_for(const Range& over, Body&& body, const loop_options& options = {}) {
   const auto& whole = loops::as_range(over);
-  using binding = loops::bound_body<std::remove_cvref_t<decltype(whole)>, std::remove_reference_t<Body>>;
+  using binding = loops::bound_body<std::remove_cvref_t<decltype(whole)>, Body>;
   const typename binding::type bound(whole, body);
   loops::loop_call call(&binding::run, &bound, binding::bytes);
   loops::run_loop(call, whole.count(), options.schedule, loops::record_for<Body>(options));
@@ -438,7 +443,7 @@ struct started_loop_of final : any_started_loop {
         body(std::move(given)),
         bound(whole, body),
         call(&binding::run, &bound, binding::bytes),
-        started(call, whole.count(), options.schedule, record_for<Body>(options)) {}
+        started(call, whole.count(), options.schedule, record_for<Body>(options), true) {}
   void wait() override {
     started.wait();
     call.rethrow();
@@ -467,6 +472,7 @@ class loop_handle {
     started_->wait();
     started_.reset();
   }
+  /// Every iteration has run. For the thread that started the loop, as wait().
   bool finished() const { return started_ == nullptr || started_->finished(); }
 
  private:
@@ -474,8 +480,9 @@ class loop_handle {
 };
 
 /// Posts a loop and returns at once; the others begin, the caller takes part in wait(), at the latest in the destructor
-/// of the handle. The body is moved into the handle. A thread may have a few loops started at a time; what it starts
-/// beyond that has run when start_for returns.
+/// of the handle, which belongs to the thread that started the loop: elsewhere it ends the program. In a child of
+/// fork() the handle names nothing. The body is moved into the handle. A thread may have a few loops started at a time;
+/// what it starts beyond that has run when start_for returns.
 template <class Range, class Body>
   requires std::integral<Range> || loops::any_range<Range>
 [[nodiscard]] loop_handle start_for(const Range& over, Body body, const loop_options& options = {}) {

@@ -102,7 +102,9 @@ task_slot& board_pe::slot_of(task_handle handle) const {
 std::uint32_t board_pe::run_own(task_handle handle) {
   task_slot& slot = slot_of(handle);
   claim_search search(slot.place_of(pe_), *order_);
+  ++in_chunks_;
   const portion done = run_own_range(opened(slot, handle.slot), search, pe_, [] { return true; });
+  --in_chunks_;
   slot.finished_by_poster += done.chunks;
   return done.chunks;
 }
@@ -110,10 +112,18 @@ std::uint32_t board_pe::run_own(task_handle handle) {
 std::uint32_t board_pe::run_rest(task_handle handle) {
   task_slot& slot = slot_of(handle);
   claim_search search(slot.place_of(pe_), *order_);
+  ++in_chunks_;
   const portion rest = run_everywhere(opened(slot, handle.slot), search, pe_, [] { return true; });
+  --in_chunks_;
   slot.finished_by_poster += rest.chunks;
   if (rest.exhausted) words_of(slot.process).clear(handle.slot);
   return rest.chunks;
+}
+
+std::uint32_t board_pe::run_for_the_absent(task_handle handle) {
+  task_slot& slot = slot_of(handle);
+  open_ranges_of_the_absent(opened(slot, handle.slot).claims);
+  return run_rest(handle);
 }
 
 bool board_pe::finished(task_handle handle) const {

@@ -34,6 +34,7 @@ class board_pe {
 
   std::uint32_t pe() const { return pe_; }
   std::uint32_t process() const { return static_cast<std::uint32_t>(process_); }
+  std::uint32_t pe_count() const { return view_.pe_count; }
   std::span<const std::uint32_t> order() const { return *order_; }
   progress_pe& progress() { return progress_; }
 
@@ -56,6 +57,14 @@ class board_pe {
   // Runs what is left: the own range, the pool, then the back of the others'. Afterwards every chunk is claimed, or its
   // owner's alone.
   std::uint32_t run_rest(task_handle handle);
+
+  // For a poster that has waited long for owners who were sure to come (owners_come): runs what they keep, too. Returns
+  // the chunks it ran.
+  std::uint32_t run_for_the_absent(task_handle handle);
+
+  // This PE is running chunks of a task. What it waits for there must not make it take further ones: the operation
+  // would be entered twice as the same participant, as deep as there are chunks.
+  bool is_in_chunks() const { return in_chunks_ != 0; }
 
   // Completes the task: run_rest, then `wait()` until the others have finished their last chunks. Gives the slot back.
   // `wait` may do anything a PE does, helping and posting included.
@@ -144,7 +153,9 @@ class board_pe {
     if (slot.process == any_process || slot.process == process_) {
       const open_task task = opened(slot, index);
       if (task.operation != nullptr) {  // a process may have attached before it knew the operation: others will run it
+        ++in_chunks_;
         done = help_task(task, slot.state, again);
+        --in_chunks_;
         if (done.exhausted) words_of(slot.process).clear(index);
       }
     }
@@ -178,6 +189,7 @@ class board_pe {
   host_words host_tasks_;
   host_words process_tasks_;
   progress_pe progress_;
+  std::uint32_t in_chunks_ = 0;  // depth
 };
 
 }  // namespace tri::board

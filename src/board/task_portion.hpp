@@ -111,6 +111,19 @@ class claim_search {
   bool pool_expects_more_ = false;
 };
 
+// What a participant who is sure to come keeps for itself is waited for; but whoever it is may be waiting for us. So
+// after a while the poster declares that those who have not come went early: their ranges belong to whoever wants them,
+// and to them as well if they come after all. The word says so before the poster looks for chunks again, and the poster
+// is a thief like any other: nothing is left to nobody. range.left, pairs: take_back.
+inline void open_ranges_of_the_absent(const claim_lines& task) {
+  if (!task.rule.owners_come) return;
+  for (std::uint32_t index = 0; index < task.rule.participants; ++index) {
+    claim_line& line = task.of(task.rule.first_participant + index);
+    const chunk_span open = unpack_claim(line.claim.load(std::memory_order_relaxed));  // relaxed: it only shrinks
+    if (!open.empty() && open.first == line.begin) line.owner_left.store(1, std::memory_order_seq_cst);
+  }
+}
+
 struct open_task {
   const task_slot& slot;
   claim_lines claims;

@@ -22,7 +22,7 @@ double median_of(std::array<double, Size> values, std::size_t count) {
 
 std::uint64_t chunk_for(std::uint64_t items) {
   // Claim numbers have 32 bits; half of them are left for sums.
-  return std::max<std::uint64_t>(1, (items + 0x7fffffff - 1) / 0x7fffffff);
+  return std::max<std::uint64_t>(1, board::chunk_count(items, 0x7fffffff));
 }
 
 }  // namespace

@@ -31,6 +31,9 @@ class crew_member {
   /// The others do nothing but loops, so each of them comes to every loop that is posted by a thread outside of loops.
   bool others_always_come() const { return dedicated_ && depth == 0; }
 
+  /// Threads that may claim chunks of what this one posts: posters have places on the board, too.
+  std::uint32_t claimers() const { return board_->pe_count(); }
+
   /// Gets up to `count` sleepers up, after something was posted.
   virtual void wake(std::uint32_t count) = 0;
   /// Whether anybody else could start on something now.
@@ -44,6 +47,10 @@ class crew_member {
   std::uint32_t participants_;
   bool dedicated_;
 };
+
+/// An upper bound of the participant numbers in the loops of the calling thread, whether it gets a place or not. Starts
+/// the team as this_crew_member() does.
+std::uint32_t crew_participants();
 
 /// The calling thread's. Starts the team of the process at the first call outside of PEs. Null when this thread has
 /// nobody to share with: more threads post loops than the team has places for, or the process is ending.

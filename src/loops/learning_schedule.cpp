@@ -39,15 +39,16 @@ void learning_schedule::forget(const schedule& which, std::uint64_t items, std::
   if (which.search && !has_model(which.kind)) search_ = fraction_search::everywhere();
 }
 
-double learning_schedule::fraction_of_model(const machine_costs& machine) {
+double learning_schedule::fraction_of_model(const machine_costs& machine, std::uint32_t participants) {
   const bool uses_slack = wanted_.kind == schedule_kind::slack_conscious || wanted_.kind == schedule_kind::combined;
   // Slack is kept in nanoseconds.
   const double slack = uses_slack ? slack::of_this_process().before_loop(link_) / host::ns_per_tick() : 0.0;
-  return fractions_.next(wanted_, items_, participants_, machine, slack);
+  return fractions_.next(wanted_, items_, participants, machine, slack);
 }
 
 learning_schedule::decision learning_schedule::next(const schedule& which, std::uint64_t items,
-                                                    std::uint32_t participants, const machine_costs& (*machine)()) {
+                                                    std::uint32_t participants, const machine_costs& (*machine)(),
+                                                    std::uint32_t claimers) {
   const bool changed = which != wanted_ || items != items_ || participants != participants_;
   if (changed) forget(which, items, participants);
   const std::uint64_t number = executions_++;
@@ -56,13 +57,15 @@ learning_schedule::decision learning_schedule::next(const schedule& which, std::
   const bool remembers_tasklets = layout_.tasklets > 0 && which.tags;
   if (!changed && !learns && !remembers_tasklets) return {&layout_, false, nullptr};
 
+  participants_ = 0;  // until there is a layout: what is thrown below must not leave the one of another loop
   layout_inputs known;
+  known.claimers = claimers;
   if (weights_.has_value()) known.weights = weights_->weights();
   known.last_owners = tasklet_owners_;
   schedule laid_out = which;
   static_fraction_ = which.static_fraction;
   if (modelled) {
-    known.dynamic_fraction = fraction_of_model(machine());
+    known.dynamic_fraction = fraction_of_model(machine(), participants);
     claim_time_ = machine().claim_time;
   }
   if (modelled && plans_for_application(which) && number < 2) {
@@ -76,6 +79,7 @@ learning_schedule::decision learning_schedule::next(const schedule& which, std::
     laid_out.static_fraction = static_fraction_ = search_->next().value_or(search_->best());
   }
   layout_ = layout_of(laid_out, items, participants, known);
+  participants_ = participants;
   tasklet_owners_.resize(layout_.tasklets, no_owner);
   return {&layout_, learns, layout_.tasklets > 0 ? tasklet_owners_.data() : nullptr};
 }
@@ -117,6 +121,8 @@ const machine_costs& costs_of_this_machine() {
     machine_costs costs;
     crew_member* const me = this_crew_member();
     const std::uint32_t participants = me != nullptr ? me->participants() : 1;
+    // As a loop inside a loop: the others need not come, for they may be waiting for these numbers.
+    if (me != nullptr) ++me->depth;
     // Claims: an empty loop, chunk by chunk and in blocks.
     const auto time_of = [&](const schedule& which) {
       constexpr std::uint64_t iterations = 5000;
@@ -145,6 +151,7 @@ const machine_costs& costs_of_this_machine() {
         },
         [] { return static_cast<double>(host::ticks()); });
     costs.noise_delay = delay_by_percentile(samples.times, 99.9);
+    if (me != nullptr) --me->depth;
     return costs;
   }();
   return measured;

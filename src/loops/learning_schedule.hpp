@@ -25,9 +25,10 @@ class learning_schedule {
     bool measure = false;                     ///< `learn` wants times of this execution
     std::uint32_t* tasklet_owners = nullptr;  ///< to be filled in by whoever runs a tasklet
   };
-  /// `machine`: asked for once, by kinds with a model. Throws as layout_of.
+  /// `machine`: asked for once, by kinds with a model. `claimers`: as in layout_inputs. Throws as layout_of; the next
+  /// call begins anew then.
   decision next(const schedule& which, std::uint64_t items, std::uint32_t participants,
-                const machine_costs& (*machine)());
+                const machine_costs& (*machine)(), std::uint32_t claimers = 0);
   void learn(const loop_times& times, std::uint64_t elapsed);
 
   /// The static fraction of the last execution, for reports and tests.
@@ -36,7 +37,7 @@ class learning_schedule {
 
  private:
   void forget(const schedule& which, std::uint64_t items, std::uint32_t participants);
-  double fraction_of_model(const machine_costs& machine);
+  double fraction_of_model(const machine_costs& machine, std::uint32_t participants);
   bool learns_weights() const;
 
   schedule wanted_;

@@ -6,6 +6,7 @@
 
 #include "board/cpu.hpp"
 #include "board/operation_table.hpp"
+#include "host/clock.hpp"
 
 namespace tri::loops {
 
@@ -118,14 +119,25 @@ board::task_handle post_loop(crew_member& me, loop_call& call, const loop_layout
 }
 
 void finish_loop(crew_member& me, board::task_handle posted) {
+  // Owners that are sure to come have come long before, unless they are held up in a body of another thread's loop,
+  // which may be waiting for a lock that this thread holds.
+  constexpr double patience_ns = 10e6;
   ++me.depth;
   std::uint32_t looks = 0;
+  std::uint64_t began = 0;
   me.board().finish(posted, [&] {
     // Others are in their last chunks. If one of them has lost its core, it may be waiting for this one.
-    if (++looks % 1024 == 0)
-      sched_yield();
-    else
+    if (++looks % 1024 != 0) {
       board::cpu_relax();
+      return;
+    }
+    sched_yield();
+    const std::uint64_t now = host::ticks();
+    if (began == 0) began = now;
+    if (now - began > host::ns_to_ticks(patience_ns)) {
+      me.board().run_for_the_absent(posted);
+      began = now;
+    }
   });
   --me.depth;
 }

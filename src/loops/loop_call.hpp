@@ -33,6 +33,8 @@ class alignas(64) loop_call {
 
   /// Runs all iterations in the calling thread; keeps what a body throws.
   void run_here(std::uint64_t items, int number) noexcept;
+  /// After the end.
+  bool failed() const { return error_ != nullptr; }
   /// After the end: what a body threw, once.
   void rethrow() {
     if (error_ != nullptr) [[unlikely]]

@@ -1,8 +1,10 @@
 #include "loops/loop_record.hpp"
 
 #include <stdexcept>
+#include <string>
 
 #include "host/clock.hpp"
+#include "loops/team.hpp"
 
 namespace tri::loops {
 
@@ -21,27 +23,42 @@ class record_user {
   static loop_times& times(loop_record& record) { return record.times_; }
 };
 
-started_loop::started_loop(loop_call& call, std::uint64_t items, const schedule& which, loop_record* record)
+started_loop::started_loop(loop_call& call, std::uint64_t items, const schedule& which, loop_record* record,
+                           bool keeps_place)
     : call_(call), me_(this_crew_member()) {
   if (items == 0) return;
   if (me_ == nullptr || me_->participants() == 1 || items == 1) {
     call.run_here(items, me_ != nullptr ? me_->number() : 0);
     return;
   }
-  const std::uint32_t participants = me_->participants();
+  if (keeps_place) {
+    place_ = share_place(*me_);
+    generation_ = process_generation();
+  }
   if (record != nullptr && record_user::take(*record)) record_ = record;
+  try {
+    start(items, which);
+  } catch (...) {
+    if (record_ != nullptr) record_user::release(*record_);
+    throw;
+  }
+}
+
+void started_loop::start(std::uint64_t items, const schedule& which) {
+  const std::uint32_t participants = me_->participants();
   const auto measure = [&](learner whose) {
     loop_times& times = record_user::times(*record_);
     times.reset(items, participants);
-    call.times = &times;
+    call_.times = &times;
     learner_ = whose;
     began_ = host::ticks();
   };
   const bool automatic = which.kind == schedule_kind::automatic;
   const loop_layout* layout = nullptr;
   if (record_ == nullptr) {  // nothing is remembered
-    own_layout_ = std::make_unique<loop_layout>(automatic ? *automatic_schedule().next(items, participants).layout
-                                                          : layout_of(which, items, participants));
+    own_layout_ =
+        std::make_unique<loop_layout>(automatic ? *automatic_schedule().next(items, participants).layout
+                                                : layout_of(which, items, participants, {.claimers = me_->claimers()}));
     layout = own_layout_.get();
   } else if (automatic) {
     const automatic_schedule::decision decided = record_user::automatic(*record_).next(items, participants);
@@ -52,18 +69,13 @@ started_loop::started_loop(loop_call& call, std::uint64_t items, const schedule&
     }
     layout = decided.layout;
   } else {
-    try {
-      const learning_schedule::decision decided =
-          record_user::named(*record_).next(which, items, participants, &costs_of_this_machine);
-      if (decided.measure) measure(learner::named);
-      call.tasklet_owners = decided.tasklet_owners;
-      layout = decided.layout;
-    } catch (...) {
-      record_user::release(*record_);
-      throw;
-    }
+    const learning_schedule::decision decided =
+        record_user::named(*record_).next(which, items, participants, &costs_of_this_machine, me_->claimers());
+    if (decided.measure) measure(learner::named);
+    call_.tasklet_owners = decided.tasklet_owners;
+    layout = decided.layout;
   }
-  posted_ = post_loop(*me_, call, *layout, !automatic);
+  posted_ = post_loop(*me_, call_, *layout, !automatic);
   if (!posted_) run_in_place(items);
 }
 
@@ -73,20 +85,40 @@ void started_loop::run_in_place(std::uint64_t items) {
   --me_->depth;
 }
 
+bool started_loop::is_of_parent() const { return place_ != nullptr && generation_ != process_generation(); }
+
+// A place that is kept cannot become that of another thread, so the comparison is sound whatever has ended.
+void started_loop::check_thread(const char* what) const {
+  if (this_crew_member() != me_)
+    throw std::logic_error(
+        std::string("loop handle: ").append(what).append(" on another thread than the one that started the loop"));
+}
+
 void started_loop::wait() {
+  if (posted_ && is_of_parent()) {  // its loop runs there
+    posted_ = {};
+    if (record_ != nullptr) record_user::release(*std::exchange(record_, nullptr));
+    leave_to_parent(place_);
+    return;
+  }
   if (posted_) {
-    if (this_crew_member() != me_)
-      throw std::logic_error("loop handle: wait() was called by another thread than the one that started the loop");
+    check_thread("wait() or its destructor was called");
     finish_loop(*me_, std::exchange(posted_, {}));
   }
   if (record_ == nullptr) return;
   const loop_times& times = record_user::times(*record_);
-  if (learner_ == learner::automatic) record_user::automatic(*record_).learn(times, host::ticks() - began_);
-  if (learner_ == learner::named) record_user::named(*record_).learn(times, host::ticks() - began_);
+  if (!call_.failed()) {  // what was left out would look fast
+    if (learner_ == learner::automatic) record_user::automatic(*record_).learn(times, host::ticks() - began_);
+    if (learner_ == learner::named) record_user::named(*record_).learn(times, host::ticks() - began_);
+  }
   record_user::release(*std::exchange(record_, nullptr));
 }
 
-bool started_loop::finished() const { return !posted_ || me_->board().finished(posted_); }
+bool started_loop::finished() const {
+  if (!posted_ || is_of_parent()) return true;
+  check_thread("finished() was called");
+  return me_->board().finished(posted_);
+}
 
 void run_loop(loop_call& call, std::uint64_t items, const schedule& which, loop_record* record) {
   started_loop(call, items, which, record).wait();

@@ -39,22 +39,29 @@ void run_loop(loop_call& call, std::uint64_t items, const schedule& which, loop_
 /// The same in two steps, which must be taken by the same thread. The record, if any, is in use in between.
 class started_loop {
  public:
-  started_loop(loop_call& call, std::uint64_t items, const schedule& which, loop_record* record);
+  /// `keeps_place`: the object may outlive the calling thread, and then says so instead of waiting.
+  started_loop(loop_call& call, std::uint64_t items, const schedule& which, loop_record* record,
+               bool keeps_place = false);
   /// Waits, if nobody has.
   ~started_loop() { wait(); }
   started_loop(const started_loop&) = delete;
   started_loop& operator=(const started_loop&) = delete;
   /// Takes part, then returns when all iterations have run. Throws std::logic_error on another thread.
   void wait();
-  /// Every iteration has run. Any thread may ask, but only the one that started it takes part.
+  /// Every iteration has run. Throws std::logic_error on another thread.
   bool finished() const;
 
  private:
+  void start(std::uint64_t items, const schedule& which);
   void run_in_place(std::uint64_t items);
+  bool is_of_parent() const;
+  void check_thread(const char* what) const;
 
   loop_call& call_;
   crew_member* me_;
-  loop_record* record_ = nullptr;  // in use by us
+  std::shared_ptr<crew_member> place_;  // of a loop that may outlive its thread
+  std::uint32_t generation_ = 0;        // of the process, when it is kept
+  loop_record* record_ = nullptr;       // in use by us
   std::unique_ptr<loop_layout> own_layout_;
   board::task_handle posted_{};
   std::uint64_t began_ = 0;

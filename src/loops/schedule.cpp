@@ -8,6 +8,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -437,6 +438,24 @@ schedule parse_schedule(std::string_view text) {
     if (what.starts_with(head)) what.remove_prefix(head.size());
     throw std::invalid_argument(fmt::format("loop schedule '{}': {}", text, what));
   }
+}
+
+schedule schedule_named(std::string_view text) {
+  struct last_one {
+    char text[47];
+    std::uint8_t size;
+    schedule meaning;
+  };
+  static thread_local constinit last_one last{};
+  if (text.size() == last.size && last.size > 0 && std::memcmp(last.text, text.data(), last.size) == 0)
+    return last.meaning;
+  const schedule meaning = parse_schedule(text);
+  if (text.size() <= sizeof last.text) {
+    std::memcpy(last.text, text.data(), text.size());
+    last.size = static_cast<std::uint8_t>(text.size());
+    last.meaning = meaning;
+  }
+  return meaning;
 }
 
 std::string to_text(const schedule& which) {

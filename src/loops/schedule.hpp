@@ -61,6 +61,8 @@ inline constexpr std::uint32_t most_tasklets = 1u << 20;
 /// case and the names of the dissertation (sd, sds, besf, combo, ...) are understood.
 /// Throws std::invalid_argument: what is wrong, its value, what would be right, the nearest known name.
 schedule parse_schedule(std::string_view text);
+/// The same for loops that name their schedule in every execution: each thread remembers the last text it read.
+schedule schedule_named(std::string_view text);
 
 /// The shortest text that parses to the same schedule, in our own names.
 std::string to_text(const schedule& which);

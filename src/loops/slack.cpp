@@ -27,8 +27,8 @@ struct name_table {
   std::map<std::uint64_t, std::string> names;
 };
 name_table& known_names() {
-  static name_table table;
-  return table;
+  static name_table* const table = new name_table;  // never destroyed: loops may run while the process ends
+  return *table;
 }
 
 double median_of(std::vector<double> values) {
@@ -179,8 +179,8 @@ error_report predictor::errors() const {
 }
 
 predictor& of_this_process() {
-  static predictor shared({.by = history::off});
-  return shared;
+  static predictor* const shared = new predictor({.by = history::off});  // never destroyed, as known_names
+  return *shared;
 }
 
 double naive_slack(std::span<const double> waits) {

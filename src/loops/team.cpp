@@ -1,5 +1,6 @@
 #include "loops/team.hpp"
 
+#include <fmt/format.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -10,6 +11,7 @@
 #include <mutex>
 #include <new>
 
+#include "board/board_layout.hpp"
 #include "board/cpu.hpp"
 #include "host/cgroup.hpp"
 #include "host/clock.hpp"
@@ -25,9 +27,11 @@ namespace {
 thread_local crew_member* this_worker = nullptr;
 
 std::uint32_t participants_of(const team_options& options) {
-  if (options.participants > 0) return static_cast<std::uint32_t>(options.participants);
+  constexpr std::uint32_t most = board::most_pes - team::most_guests;  // the board has no more places
+  if (options.participants > 0) return std::min(most, static_cast<std::uint32_t>(options.participants));
   const auto cpus = static_cast<double>(host::cpus_of_this_thread().size());
-  return static_cast<std::uint32_t>(std::max(1.0, std::min(cpus, std::ceil(host::cpu_quota().value_or(cpus)))));
+  const double wanted = std::max(1.0, std::min(cpus, std::ceil(host::cpu_quota().value_or(cpus))));
+  return std::min(most, static_cast<std::uint32_t>(wanted));
 }
 
 board::board_shape shape_of(std::uint32_t participants) {
@@ -47,7 +51,17 @@ team_options team_options_of_environment() {
   options.idle = values.idle;
   options.idle_spin_us = values.idle_spin_us;
   if (values.affinity != "auto" && values.affinity != "none") {
-    options.cpus = host::parse_cpu_list(values.affinity);
+    try {
+      options.cpus = host::parse_cpu_list(values.affinity);
+    } catch (const std::invalid_argument& problem) {
+      throw host::configuration_error(fmt::format("affinity: {}; or write auto or none", problem.what()));
+    }
+    const std::vector<int> usable = host::cpus_of_this_thread();
+    for (const int cpu : options.cpus)
+      if (std::ranges::find(usable, cpu) == usable.end())
+        throw host::configuration_error(
+            fmt::format("affinity '{}' has CPU {}, which this process may not use; it may use {}", values.affinity, cpu,
+                        host::format_cpu_list(usable)));
     if (options.participants == 0) options.participants = static_cast<int>(options.cpus.size());
   }
   return options;
@@ -238,14 +252,19 @@ class pe_member : public crew_member {
   sched::pe& here_;
 };
 
+// Destructors of static objects and of other thread-local ones may run loops after the place has gone.
+thread_local bool place_is_gone = false;
+
 // What a thread keeps between its loops.
 struct thread_place {
   std::unique_ptr<pe_member> on_pe;
-  std::unique_ptr<crew_member> in_team;
+  std::shared_ptr<crew_member> in_team;  // started loops keep it as well
+  std::uint64_t job = 0;                 // of on_pe
   std::uint32_t generation = 0;
   ~thread_place() {
+    place_is_gone = true;
     // A place in the team of the parent of a fork is none.
-    if (generation != shared_team().generation.load(std::memory_order_relaxed)) (void)in_team.release();
+    if (generation != shared_team().generation.load(std::memory_order_relaxed)) leave_to_parent(in_team);
   }
 };
 thread_local thread_place own_place;
@@ -267,21 +286,45 @@ team& team_of_process() {
 
 crew_member* this_crew_member() {
   if (this_worker != nullptr) return this_worker;
+  if (place_is_gone) [[unlikely]]
+    return nullptr;
   thread_place& place = own_place;
   if (sched::detail::this_pe != nullptr) {
-    if (place.on_pe == nullptr || &place.on_pe->where() != sched::detail::this_pe)
-      place.on_pe = std::make_unique<pe_member>(*sched::detail::this_pe);
+    sched::pe& here = *sched::detail::this_pe;
+    // The PE of a later job may lie at the same address.
+    if (place.on_pe == nullptr || &place.on_pe->where() != &here || place.job != here.job().number()) {
+      place.on_pe = std::make_unique<pe_member>(here);
+      place.job = here.job().number();
+    }
     return place.on_pe.get();
   }
   process_team& shared = shared_team();
   const std::uint32_t generation = shared.generation.load(std::memory_order_relaxed);  // relaxed: changed by fork only
   if (place.in_team != nullptr) {
     if (place.generation == generation) return place.in_team.get();
-    (void)place.in_team.release();  // of the parent process
+    leave_to_parent(place.in_team);
   }
   place.in_team = team_of_process().join();
   place.generation = generation;
   return place.in_team.get();
+}
+
+std::uint32_t crew_participants() {
+  if (const crew_member* const me = this_crew_member()) return me->participants();
+  // Without a place a thread runs its loops alone. But places come free: the next loop may find one.
+  return place_is_gone ? 1 : team_of_process().participants();
+}
+
+std::shared_ptr<crew_member> share_place(const crew_member& me) {
+  return own_place.in_team.get() == &me ? own_place.in_team : nullptr;
+}
+
+void leave_to_parent(std::shared_ptr<crew_member>& place) {
+  static_cast<void>(new std::shared_ptr<crew_member>(std::move(place)));
+}
+
+std::uint32_t process_generation() {
+  return shared_team().generation.load(std::memory_order_relaxed);  // relaxed: changed by fork only
 }
 
 }  // namespace tri::loops

@@ -73,4 +73,11 @@ class team {
 /// The team of this process, started at the first call. Throws host::configuration_error.
 team& team_of_process();
 
+/// Keeps the calling thread's place in the team, if `me` is that, beyond the end of the thread.
+std::shared_ptr<crew_member> share_place(const crew_member& me);
+/// In a child of fork(): forgets a place in the team of the parent, whose memory is only a copy here.
+void leave_to_parent(std::shared_ptr<crew_member>& place);
+/// How many forks lie between the program's start and this process: places and loops of another one are not ours.
+std::uint32_t process_generation();
+
 }  // namespace tri::loops

@@ -199,7 +199,7 @@ bool pe::run_timers() {
 }
 
 bool pe::help_on_board() {
-  if (board_.has_work()) {
+  if (board_.has_work() && !board_.is_in_chunks()) {
     // A portion ends when a message arrives: helping must not delay what only this PE can do.
     if (board_.help([this] { return inbox_.seems_empty(); }) > 0) {
       counters().board_portions.add();
@@ -231,7 +231,7 @@ bool pe::answer_ring() {
     own_process_.wake(1);
   }
   if (!board_.has_work()) return false;
-  if (!busy) return help_on_board();
+  if (!busy && !board_.is_in_chunks()) return help_on_board();
   wake_another_helper();
   return false;
 }

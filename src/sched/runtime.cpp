@@ -17,6 +17,7 @@ namespace tri::sched {
 namespace {
 
 runtime* the_runtime = nullptr;
+std::uint64_t jobs_begun = 0;  // of this process, one after the other
 
 void stop_handler(pe& here, envelope& message) { here.job().stop_here(static_cast<int>(message.element)); }
 const std::uint32_t stop_message = register_handler(&stop_handler, "sched.stop");
@@ -33,7 +34,8 @@ arena::arena_options arena_options_of(const host::configuration& values) {
 runtime* current_runtime() { return the_runtime; }
 
 runtime::runtime(host::configuration values)
-    : values_(std::move(values)),
+    : number_(jobs_begun++),
+      values_(std::move(values)),
       own_file_(arena::create_window_file(values_.arena_window_bytes)),
       job_(host::job::join(values_, own_file_, handler_fingerprint())),
       placement_(host::assign_cpus(values_, job_.machine_rank(), job_.machine_processes(), job_.pes_per_process())) {

@@ -52,6 +52,8 @@ class runtime {
   void stop_here(int exit_status);           ///< handler of the decision, on local PE 0 of each process
   bool stopping() const { return stopping_.load(std::memory_order_acquire); }  // pairs: runtime.stop
 
+  /// Jobs that this process began before this one; tells the PEs of two jobs apart that lie at the same address.
+  std::uint64_t number() const { return number_; }
   int pes() const { return job_.processes() * job_.pes_per_process(); }
   int pes_per_process() const { return job_.pes_per_process(); }
   int processes() const { return job_.processes(); }
@@ -96,6 +98,7 @@ class runtime {
   void print_counters() const;
   void print_footprint() const;
 
+  const std::uint64_t number_;
   host::configuration values_;
   int own_file_;
   host::job job_;

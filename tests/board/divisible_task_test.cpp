@@ -215,6 +215,23 @@ TEST_F(divisible_task_test, owners_who_are_sure_to_come_find_what_is_kept_for_th
   EXPECT_THAT(seen.runs, Each(1));
 }
 
+TEST_F(divisible_task_test, a_poster_that_has_waited_long_runs_what_the_absent_keep) {
+  const std::vector<participant_range> ranges{{0, 4, 4, 4}, {4, 12, 4, 8}, {12, 16, 4, 4}};
+  task_spec task = spec(16, 3, 0.0);
+  task.ranges = ranges;
+  task.owners_come = true;
+  const task_handle posted = host.pes[0].post(task).handle;
+  EXPECT_EQ(host.pes[0].run_rest(posted), 4u) << "its own";
+  std::uint32_t claims = 0;
+  EXPECT_EQ(host.pes[1].help([&] { return ++claims < 1; }), 8u) << "an owner that is at work does not go early";
+  EXPECT_FALSE(host.pes[0].finished(posted)) << "PE 2 has not come";
+  EXPECT_EQ(host.pes[0].run_for_the_absent(posted), 4u);
+  EXPECT_TRUE(host.pes[0].finished(posted));
+  EXPECT_EQ(host.pes[2].help(), 0u) << "nothing is left for the late one";
+  host.pes[0].finish(posted);
+  EXPECT_THAT(seen.runs, Each(1));
+}
+
 // Six participants, nothing to steal but what is placed: participant 2 goes outward, the fuller of each pair first.
 TEST(steal_order, neighbours_outward_and_the_fuller_one_first) {
   operation_table operations;

@@ -31,6 +31,9 @@ struct scope {
   std::uint8_t static_quarters = 0;  // of a range, claimed in one step
   std::uint8_t kept = 0;             // chunks at the beginning of a range that nobody steals once its owner has come
   std::uint8_t least = 0;            // with fewer left, an owner who came is left alone
+  bool owners_come = false;          // what is kept is kept from the start
+  bool last_is_absent = false;       // the last participant never comes
+  bool opens_for_absent = false;     // the poster, once it has waited, runs what the absent keep
   bool goes_early = false;           // helpers, after every claim, if they may
   bool goes_without_a_look = false;  // a fault that must be found
   std::uint8_t pool = 0;             // chunks at the end of the task that belong to nobody
@@ -57,6 +60,8 @@ enum class place : std::uint8_t {
   run_pooled,
   steal,
   run_stolen,
+  look_at_absent,  // poster
+  open_absent,
   clear_bit,
   wait,
   next_task,  // poster, and helpers up to clear_bit
@@ -76,7 +81,7 @@ struct agent_state {
   std::uint8_t visits = 0;
   std::uint32_t unreported = 0;
   chunk_span claimed{};
-  std::uint32_t unused = 0;  // makes up the size: keys are compared byte by byte
+  std::uint32_t opened = 0;  // the poster has run what the absent keep; makes up the size: keys are compared by bytes
 };
 
 struct board_model {
@@ -93,7 +98,10 @@ struct board_model {
   std::array<agent_state, most_agents> agent{};
   std::string broken;
 
-  explicit board_model(const scope& given) : limits(given) { agent[0].at = place::recycle; }
+  explicit board_model(const scope& given) : limits(given) {
+    agent[0].at = place::recycle;
+    if (limits.last_is_absent) agent[static_cast<std::size_t>(limits.participants) - 1].at = place::done;
+  }
 
   int agents() const { return limits.participants; }
 
@@ -101,8 +109,21 @@ struct board_model {
     const agent_state& me = agent[static_cast<std::size_t>(who)];
     if (me.at == place::done) return false;
     if (me.at == place::recycle) return slot_inside(state.value) == 0 || limits.recycles_blindly;
-    if (me.at == place::wait) return finished_in_slot(state) + me.unreported == limits.chunks[me.task];
+    if (me.at == place::wait) return finished(me) || (limits.opens_for_absent && me.opened == 0);
     return true;
+  }
+
+  bool finished(const agent_state& poster) const {
+    return finished_in_slot(state) + poster.unreported == limits.chunks[poster.task];
+  }
+  bool has_not_come(std::uint8_t task, std::size_t who) const {
+    const chunk_span open = unpack_claim(ranges[who].value);
+    return !open.empty() && open.first == range_of_agent(task, who).first;
+  }
+  bool awaits_owners(std::uint8_t task) const {
+    for (std::size_t who = 0; limits.owners_come && who < static_cast<std::size_t>(limits.participants); ++who)
+      if (has_not_come(task, who)) return true;
+    return false;
   }
 
   chunk_span range_of_agent(std::uint8_t task, std::size_t who) const {
@@ -115,7 +136,7 @@ struct board_model {
   }
   thief_steps steps_against(std::uint8_t task, std::size_t victim) const {
     const chunk_span range = range_of_agent(task, victim);
-    return {range.first, std::min(range.first + limits.kept, range.last), {}, limits.least, false};
+    return {range.first, std::min(range.first + limits.kept, range.last), {}, limits.least, limits.owners_come};
   }
 
   void step(int number) {
@@ -161,9 +182,13 @@ struct board_model {
         me.at = place::set_bit;
         break;
       case place::set_bit:
-        bit.value = 1, me.unreported = 0, me.at = place::claim_own;
+        bit.value = 1, me.unreported = 0, me.opened = 0, me.at = place::claim_own;
         break;
       case place::wait:
+        if (!finished(me)) {
+          me.opened = 1, me.counter = 0, me.at = place::look_at_absent;
+          break;
+        }
         over[me.task] = true;
         for (std::size_t chunk = 0; chunk < limits.chunks[me.task]; ++chunk) {
           if (runs[me.task][chunk] != 1)
@@ -231,8 +256,18 @@ struct board_model {
       case place::run_stolen:
         run(me), me.at = place::steal;
         break;
+      case place::look_at_absent:
+        if (has_not_come(me.task, me.counter))
+          me.at = place::open_absent;
+        else
+          next_absent(me);
+        break;
+      case place::open_absent:  // it may have come since
+        left[me.counter].value = 1, next_absent(me);
+        break;
       default:
-        bit.value = 0, me.at = helper ? place::leave : place::wait;
+        if (!awaits_owners(me.task)) bit.value = 0;
+        me.at = helper ? place::leave : place::wait;
         break;
     }
   }
@@ -261,6 +296,10 @@ struct board_model {
     }
   }
 
+  void next_absent(agent_state& me) const {
+    me.at = place::look_at_absent;
+    if (++me.counter == limits.participants) me.counter = 1, me.at = place::claim_own;
+  }
   place after_own() const { return limits.pool > 0 ? place::look_at_pool : place::steal; }
 
   void end_visit(agent_state& me) {
@@ -396,6 +435,35 @@ TEST(two_participants_and_more_kinds_of_chunks, an_owner_that_goes_early_leaves_
     EXPECT_EQ(result.fault, "") << result.text();
     EXPECT_TRUE(result.complete);
   }
+}
+
+scope with_absent_owner(int participants) {
+  scope limits;
+  limits.participants = participants;
+  limits.chunks = {6, static_cast<std::uint8_t>(participants == 2 ? 5 : 3)};
+  limits.kept = 2;
+  limits.owners_come = true;
+  limits.last_is_absent = true;
+  limits.visits = participants == 2 ? 3 : 1;
+  return limits;
+}
+
+TEST(owners_who_should_come, are_not_waited_for_for_ever) {
+  for (const int participants : {2, 3}) {
+    scope limits = with_absent_owner(participants);
+    limits.opens_for_absent = true;
+    explore::outcome result = explore::explore_all(board_model(limits));
+    EXPECT_EQ(result.fault, "") << result.text();
+    EXPECT_TRUE(result.complete);
+    limits.last_is_absent = false;  // or is it only late?
+    result = explore::explore_all(board_model(limits));
+    EXPECT_EQ(result.fault, "") << result.text();
+    EXPECT_TRUE(result.complete);
+  }
+}
+
+TEST(wrong_protocols_are_found, waiting_for_an_owner_who_never_comes) {
+  EXPECT_EQ(explore::explore_all(board_model(with_absent_owner(2))).fault, "agent 0 waits for ever");
 }
 
 TEST(wrong_protocols_are_found, an_owner_that_goes_early_without_a_look) {
