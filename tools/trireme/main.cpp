@@ -20,7 +20,7 @@ constexpr int usage_status = 2;
 
 std::string help() {
   std::string text = "trireme: makes all cores of a node pull together\n\nUsage: trireme <verb> [options]\n\nVerbs:\n";
-  for (const verb& each : verbs()) text += fmt::format("  {:<10}{}\n", each.name, each.summary);
+  for (const verb& each : verbs()) text += fmt::format("  {:<13}{}\n", each.name, each.summary);
   text +=
       "\nOptions:\n"
       "  --help    this text; `trireme <verb> --help` explains a verb with examples\n"

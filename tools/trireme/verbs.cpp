@@ -6,6 +6,7 @@ const std::vector<verb>& verbs() {
   static const std::vector<verb> all{
       {"run", "start a program as one or several processes", run_command},
       {"exec", "run an unmodified OpenMP program with our loop schedules", exec_command},
+      {"omp-rewrite", "make static OpenMP loops of source files schedulable", omp_rewrite_command},
       {"info", "show the machine, its shared memory, its counters and the tunables", info_command},
       {"bench", "measure messages, loops, ... and compare with the targets", bench_command},
   };

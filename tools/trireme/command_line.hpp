@@ -1,0 +1,18 @@
+// How verbs read their options: errors as one line that says what would be right, and status 2.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+
+namespace tri::tools {
+
+inline constexpr int usage_status = 2;
+
+/// The exit status if the verb is done already: after --help, or with an error that was printed.
+std::optional<int> parse_options(CLI::App& app, int argc, char** argv);
+
+/// Is the file descriptor a terminal that may get colours, by `wish`: auto, always or never? NO_COLOR is honoured.
+/// Throws std::invalid_argument for another wish.
+bool wants_colour(const std::string& wish, int file_descriptor);
+
+}  // namespace tri::tools

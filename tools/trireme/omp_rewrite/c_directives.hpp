@@ -1,0 +1,16 @@
+// OpenMP directives of a C or C++ source: `#pragma omp`, `_Pragma("omp ...")`, macros that make a _Pragma of their
+// argument, and the attributes [[omp::directive(...)]] and [[omp::sequence(...)]]. The file is read as it stands:
+// headers are not, so macros that they define are unknown.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "omp_rewrite/directive.hpp"
+
+namespace tri::tools {
+
+/// In the order of the file.
+std::vector<directive> c_directives(std::string_view source);
+
+}  // namespace tri::tools

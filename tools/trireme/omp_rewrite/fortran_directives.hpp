@@ -1,0 +1,19 @@
+// OpenMP directives of a Fortran source, in free form (!$omp) or fixed form (!$omp, c$omp, *$omp from column 1).
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "omp_rewrite/directive.hpp"
+
+namespace tri::tools {
+
+struct fortran_form {
+  bool fixed = false;
+  std::size_t line_length = 132;  // characters of a line that the compiler reads
+};
+
+/// In the order of the file. `nowait` at the end of a loop is noted at its beginning.
+std::vector<directive> fortran_directives(std::string_view source, const fortran_form& form);
+
+}  // namespace tri::tools

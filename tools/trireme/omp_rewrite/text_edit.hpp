@@ -1,0 +1,25 @@
+// Changes of a text: what is put where, and how the result differs from the original. Pure functions.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tri::tools {
+
+/// Replaces [first, last) of the original.
+struct text_edit {
+  std::size_t first = 0;
+  std::size_t last = 0;
+  std::string text;
+};
+
+/// The edits must not overlap. Throws std::logic_error if they do or reach beyond the text.
+std::string apply_edits(std::string_view original, std::vector<text_edit> edits);
+
+/// What `diff -u` prints, with three lines around each change; empty without edits. `colour`: as terminals understand
+/// it.
+std::string unified_diff(std::string_view original, std::vector<text_edit> edits, const std::string& name, bool colour);
+
+}  // namespace tri::tools
