@@ -3,6 +3,7 @@
 #include "loops/rows.hpp"
 
 #include <fmt/format.h>
+#include <chrono>
 
 #include <algorithm>
 #include <functional>
@@ -11,7 +12,7 @@
 
 #include "framework/cacheline.hpp"
 #include "loops/contest.hpp"
-#include "loops/noise_thread.hpp"
+#include "trireme/noise.hpp"
 
 namespace tri::bench {
 namespace {
@@ -219,9 +220,10 @@ struct work_row {
 
 measurement measure_work(context& tools, const std::string& program, const work_row& about) {
   std::vector<std::string> notes;
-  std::optional<noise_thread> noise;
+  std::optional<noise::core_injector> noise;
   if (about.noise) {
-    noise.emplace(two_cpus().second, 1.0, 10.0);
+    using namespace std::chrono_literals;
+    noise.emplace(noise::plan{.period = 10ms, .duration = 1ms, .together = true}, std::vector{two_cpus().second});
     notes.push_back("noise: 1 ms in every 10 ms on the second core, " + noise->priority());
   }
   const contest_plan plan{.which = about.which,

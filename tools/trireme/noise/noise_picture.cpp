@@ -64,7 +64,7 @@ std::string to_svg(const noise_report& report) {
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" "
       "font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"{0}\" height=\"{1}\" fill=\"white\"/>\n",
       width, height);
-  svg += text(left, 24, "start", "fixed quantum on each core: least, median and largest sample");
+  svg += text(left, 24, "start", "least, median, largest of a core");
   for (const double mark : time_up.marks()) {
     svg += line(left, time_up.at(mark), cores_end, time_up.at(mark), "#eeeeee");
     svg += text(left - 6, time_up.at(mark) + 4, "end", format_duration(mark));

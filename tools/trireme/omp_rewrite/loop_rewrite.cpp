@@ -146,7 +146,7 @@ std::string why_left(const directive& which) {
 class rewriter {
  public:
   rewriter(std::string_view source, source_form form, const rewrite_options& options)
-      : options_(options), form_(form), editor_(source, form, options) {
+      : options_(options), editor_(source, form, options) {
     const bool fixed = form == source_form::fortran_fixed;
     directives_ = form == source_form::c
                       ? c_directives(source)
@@ -223,7 +223,6 @@ class rewriter {
   }
 
   rewrite_options options_;
-  source_form form_;
   editor editor_;
   std::vector<directive> directives_;
   std::size_t unawaited_line_ = 0;  // of the last loop that nobody has waited for yet, or 0

@@ -1,0 +1,126 @@
+// Noise on purpose, for experiments with schedules: at moments that follow from a seed, somebody is held up.
+//
+//   tri::noise::core_injector daemon({.period = 10ms, .duration = 1ms}, {0});   // core 0 loses 10 % until the end of
+//   run_my_loops();                                                             // the block
+//
+//   tri::noise::thread_injector hiccup({.kind = tri::noise::kind::sleeping, .period = 5ms, .duration = 200us}, 4);
+//   tri::parallel_for(n, [&](int i, int participant) { hiccup.hold_up(participant); work(i); });
+//
+// The moments are counted from when the injector is made. In each period there is one event; who is hit when and for
+// how long is the same for the same plan, on every machine.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tri::noise {
+
+using std::chrono::nanoseconds;
+
+enum class kind : std::uint8_t {
+  computing,  ///< the core is busy with something else
+  sleeping    ///< the thread gives its core away: what sits on it looks idle
+};
+
+struct plan {
+  noise::kind kind = noise::kind::computing;
+  nanoseconds period{10'000'000};
+  nanoseconds duration{1'000'000};  ///< of an event
+  nanoseconds longest{0};           ///< above 0: events last between `duration` and this
+  double jitter = 0.0;              ///< 0: events begin with the period; 1: anywhere in it; or in between
+  bool together = false;            ///< periods of all cores begin at the same time; else wherever the seed says
+  std::uint64_t seed = 1;
+};
+
+/// Throws std::invalid_argument with the value that is wrong and what would be right.
+void check(const plan& wanted);
+
+struct event {
+  nanoseconds begin{0};  ///< since the injector was made
+  nanoseconds duration{0};
+  friend bool operator==(const event&, const event&) = default;
+};
+
+/// The events of one victim, one after the other; they never overlap. One thread at a time.
+class sequence {
+ public:
+  /// Throws as check().
+  sequence(const plan& wanted, std::uint64_t victim);
+  /// Event number 0, 1, ...: any order, always the same.
+  event at(std::uint64_t number) const;
+
+ private:
+  plan plan_;
+  std::uint64_t victim_;
+  nanoseconds phase_;
+};
+
+struct counts {
+  std::uint64_t events = 0;  ///< carried out
+  std::uint64_t missed = 0;  ///< over before the victim could be hit
+  nanoseconds held_up{0};    ///< what was meant to be lost in them
+};
+
+/// Another program that wants some cores now and then: a thread of its own on each of them, which computes for the
+/// length of each event (of processor time: so much is really taken). Ends with the object.
+class core_injector {
+ public:
+  /// No cores: all that the calling thread may use. Throws std::invalid_argument for a bad plan (sleeping noise takes
+  /// nothing from a core) or a core that is named twice, std::system_error for a core that may not be used.
+  explicit core_injector(const plan& wanted, std::vector<int> cores = {});
+  ~core_injector();
+  core_injector(const core_injector&) = delete;
+  core_injector& operator=(const core_injector&) = delete;
+
+  /// Returns when no event is under way and none will come. A second call does nothing.
+  void stop();
+  /// Of all cores so far. Any thread.
+  counts so_far() const;
+  /// "SCHED_FIFO", above all others; or "ordinary" where that is not allowed: it shares cores with whoever is there.
+  const std::string& priority() const;
+
+ private:
+  struct state;
+  std::unique_ptr<state> state_;
+};
+
+/// Threads that hold themselves up, where they ask for it: of the participants of a loop, say. No threads of its own.
+class thread_injector {
+ public:
+  /// Time and sleep of the machine; others for tests in virtual time.
+  struct clock {
+    std::function<nanoseconds()> now;
+    std::function<void(nanoseconds)> sleep;
+  };
+
+  /// Victims are numbered from 0. Throws std::invalid_argument for a bad plan or no victims.
+  thread_injector(const plan& wanted, int victims);
+  thread_injector(const plan& wanted, int victims, clock time);
+  ~thread_injector();
+  thread_injector(const thread_injector&) = delete;
+  thread_injector& operator=(const thread_injector&) = delete;
+
+  /// If an event of this victim has begun since its last call, the calling thread is held up for the event's whole
+  /// length. If several have, for the last of them only: the others hit it while it was doing something else. Costs a
+  /// look at the clock. One thread per victim at a time. Throws std::out_of_range for a number that is no victim.
+  void hold_up(int victim);
+  /// From now on nobody is held up. Any thread.
+  void stop() { stopped_.store(true, std::memory_order_relaxed); }  // relaxed: whoever sees it late is hit once more
+  /// Of all victims so far. Exact when no hold_up is under way. Any thread.
+  counts so_far() const;
+
+ private:
+  struct victim;
+  noise::kind kind_;
+  clock clock_;
+  nanoseconds start_;
+  std::vector<victim> victims_;
+  std::atomic<bool> stopped_{false};
+};
+
+}  // namespace tri::noise
