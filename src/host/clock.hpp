@@ -26,7 +26,8 @@ inline std::uint64_t ticks() {
 #endif
 }
 
-// Nanoseconds of one tick. The first call of a process takes about 5 ms to compare the two clocks.
+// Nanoseconds of one tick. Within the first 5 ms of a process the first call waits until those are over, to compare the
+// two clocks.
 double ns_per_tick();
 
 // A difference of two ticks() in nanoseconds.

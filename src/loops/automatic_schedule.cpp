@@ -13,6 +13,10 @@ constexpr double enough_imbalance = 0.005;  // below it blocks stay where they a
 
 constexpr double enough_noise = 1.02;
 
+// Where nobody may steal: the share of the cost that is in blocks, at most when the cost is known, and before.
+constexpr double rising_blocks = 0.75;
+constexpr double rising_blocks_at_first = 0.5;
+
 template <std::size_t Size>
 double median_of(std::array<double, Size> values, std::size_t count) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(count / 2);
@@ -84,7 +88,7 @@ void automatic_schedule::learn(const loop_times& times, std::uint64_t elapsed) {
   ticks_per_item_ =
       ticks_per_item_ == 0 ? per_item : std::min(per_item, ticks_per_item_ + 0.1 * (per_item - ticks_per_item_));
   if (times.items() != items_ || times.participants().size() != participants_) return;
-  remember(times.profile(), busy, per_item);
+  remember(variant_ == plain && has_profile_ ? within_blocks(times.profile()) : times.profile(), busy, per_item);
   elapsed_[variant_][elapsed_count_[variant_]++ % samples] = static_cast<double>(elapsed) / items;
   if (variant_ == plain && executions_ > executions_to_learn && !is_calm(plain)) {
     variant_ = sharing;  // until the next comparison
@@ -125,11 +129,29 @@ void automatic_schedule::choose_variant() {
   lay_out();
 }
 
-double automatic_schedule::share_before(std::uint64_t item) const {
+double automatic_schedule::share_before(const cost_profile& of, std::uint64_t item) const {
   const double place = static_cast<double>(item) / static_cast<double>(items_) * cost_bins;
   const auto bin = std::min(static_cast<std::size_t>(place), cost_bins - 1);
-  const double whole = std::accumulate(profile_.begin(), profile_.begin() + static_cast<std::ptrdiff_t>(bin), 0.0);
-  return whole + (place - static_cast<double>(bin)) * profile_[bin];
+  const double whole = std::accumulate(of.begin(), of.begin() + static_cast<std::ptrdiff_t>(bin), 0.0);
+  return whole + (place - static_cast<double>(bin)) * of[bin];
+}
+
+// Who runs a block in one piece measures no more than its sum: where the cost lies within it is as it was known.
+cost_profile automatic_schedule::within_blocks(const cost_profile& measured) const {
+  cost_profile finer{};
+  for (const board::participant_range& range : layout_.ranges) {
+    const std::uint64_t first = item_at(range.first), last = item_at(range.last);
+    const double known = share_before(last) - share_before(first);
+    const double now = share_before(measured, last) - share_before(measured, first);
+    const double begin = static_cast<double>(first) / static_cast<double>(items_) * cost_bins;
+    const double end = static_cast<double>(last) / static_cast<double>(items_) * cost_bins;
+    if (!(begin < end)) continue;
+    for (auto bin = static_cast<std::size_t>(begin); bin < cost_bins && static_cast<double>(bin) < end; ++bin) {
+      const double part = std::min(end, static_cast<double>(bin + 1)) - std::max(begin, static_cast<double>(bin));
+      finer[bin] += known > 0 ? profile_[bin] * part * now / known : now * part / (end - begin);
+    }
+  }
+  return finer;
 }
 
 // The iteration before which this share of the whole cost lies.
@@ -147,11 +169,17 @@ std::uint64_t automatic_schedule::cost_to_item(double share) const {
 
 // How much longer than the mean the slowest block takes, by what is known.
 double automatic_schedule::imbalance() const {
-  double most = 0;
-  for (const board::participant_range& range : layout_.ranges)
-    most = std::max(most, share_before(std::min(items_, range.last * layout_.chunk)) -
-                              share_before(std::min(items_, range.first * layout_.chunk)));
-  return most * participants_ - 1.0;
+  double most = 0, all = 0;
+  for (const board::participant_range& range : layout_.ranges) {
+    const double share = share_before(item_at(range.last)) - share_before(item_at(range.first));
+    most = std::max(most, share);
+    all += share;
+  }
+  return all > 0 ? most / all * participants_ - 1.0 : 0.0;
+}
+
+std::uint64_t automatic_schedule::item_at(std::uint32_t chunk) const {
+  return layout_.bounds.empty() ? std::min(items_, chunk * layout_.chunk) : layout_.bounds[chunk];
 }
 
 // Moving a border moves data between cores. In a short loop it must bring at least what a small claim takes, or single
@@ -161,17 +189,19 @@ double automatic_schedule::imbalance_to_act_on() const {
   return block > 0 ? std::max(enough_imbalance, std::min(0.05, limits_.claim / block)) : enough_imbalance;
 }
 
-void automatic_schedule::set_blocks() {
+// Blocks that all take the same time and make up this part of the loop's cost.
+void automatic_schedule::set_blocks(double part) {
   const std::uint32_t chunks = layout_.chunks();
   layout_.ranges.resize(participants_);
   std::uint32_t first = 0;
   for (std::uint32_t number = 0; number < participants_; ++number) {
     std::uint32_t last = board::range_of(chunks, number, participants_).last;
+    if (part < 1.0) last = static_cast<std::uint32_t>(part * last);
     if (has_profile_) {
-      const double share = static_cast<double>(number + 1) / participants_;
+      const double share = part * static_cast<double>(number + 1) / participants_;
       last = static_cast<std::uint32_t>(std::min<std::uint64_t>(chunks, cost_to_item(share) / layout_.chunk));
     }
-    if (number + 1 == participants_) last = chunks;
+    if (number + 1 == participants_ && part >= 1.0) last = chunks;
     last = std::max(first, last);
     layout_.ranges[number] = {first, last, 0, 0};
     first = last;
@@ -179,9 +209,13 @@ void automatic_schedule::set_blocks() {
 }
 
 void automatic_schedule::lay_out() {
+  ++revision_;
   layout_.items = items_;
   layout_.chunk = chunk_for(items_);
-  set_blocks();
+  layout_.bounds.clear();
+  layout_.pool = {};
+  const bool rising = direction_ == claim_direction::rising;
+  set_blocks(rising && variant_ == sharing ? part_in_blocks() : 1.0);
   const std::uint32_t mean_block = std::max(1u, layout_.chunks() / participants_);
   // Claims are cut for the dearest part of the loop: elsewhere they are too small, which costs little, because most of
   // a block goes in its first few claims.
@@ -199,8 +233,54 @@ void automatic_schedule::lay_out() {
   // Two share by halves; with more thieves each takes less, so that none is left without.
   layout_.owner = {step, static_cast<std::uint8_t>(participants_ <= 4 ? 1 : 2)};
   layout_.thief = {step, static_cast<std::uint8_t>(participants_ <= 2 ? 1 : 2)};
+  if (rising) {
+    lay_out_rising();
+    return;
+  }
   for (board::participant_range& range : layout_.ranges)
     range.static_share = variant_ == plain ? range.last - range.first : (range.last - range.first) / 2;
+}
+
+// Borders that fall into a bin may be off by some of what it costs, and what everybody shares has to make up for that.
+double automatic_schedule::part_in_blocks() const {
+  if (!has_profile_) return rising_blocks_at_first;
+  const double unsure = 0.25 * participants_ * *std::ranges::max_element(profile_);
+  return std::clamp(1.0 - unsure, 0.0, rising_blocks);
+}
+
+// Nobody takes from the block of another. What is in no block is cut into pieces for everybody, by factoring: each
+// round shares out half of the cost that is left.
+void automatic_schedule::lay_out_rising() {
+  const std::uint64_t least = layout_.owner.step * layout_.chunk;
+  layout_.least = 0;
+  std::uint64_t begin = 0;
+  layout_.bounds.assign(1, 0);
+  for (board::participant_range& range : layout_.ranges) {
+    const std::uint64_t end = std::min(items_, range.last * layout_.chunk);
+    const std::uint32_t before = static_cast<std::uint32_t>(layout_.bounds.size() - 1);
+    if (begin < end) layout_.bounds.push_back(end);
+    const std::uint32_t own = begin < end ? 1 : 0;
+    range = {before, before + own, own, own};
+    begin = end;
+  }
+  layout_.chunk = 1;
+  const auto first_shared = static_cast<std::uint32_t>(layout_.bounds.size() - 1);
+  const auto before = [&](std::uint64_t item) {
+    return has_profile_ ? share_before(item) : static_cast<double>(item) / static_cast<double>(items_);
+  };
+  std::uint32_t piece = 0;
+  double share = 0;
+  while (begin < items_) {
+    const double done = begin == 0 ? 0 : before(begin);
+    if (piece++ % participants_ == 0) share = (1.0 - done) / (2.0 * participants_);
+    const double goal = done + share;
+    const std::uint64_t wanted = goal >= 1.0    ? items_
+                                 : has_profile_ ? cost_to_item(goal)
+                                                : static_cast<std::uint64_t>(goal * static_cast<double>(items_));
+    begin = items_ - begin <= least ? items_ : std::max(begin + least, std::min(wanted, items_));
+    layout_.bounds.push_back(begin);
+  }
+  if (first_shared < layout_.chunks()) layout_.pool = {first_shared, layout_.chunks()};
 }
 
 }  // namespace tri::loops

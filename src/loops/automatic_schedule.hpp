@@ -29,9 +29,17 @@ struct automatic_limits {
   static automatic_limits of_this_machine();
 };
 
+/// In which order a participant may get its iterations.
+enum class claim_direction : std::uint8_t {
+  any,
+  rising  ///< never one before those it had: blocks, then a pool that everybody takes from, and no stealing
+};
+
 class automatic_schedule {
  public:
-  explicit automatic_schedule(const automatic_limits& limits = automatic_limits::of_this_machine()) : limits_(limits) {}
+  explicit automatic_schedule(const automatic_limits& limits = automatic_limits::of_this_machine(),
+                              claim_direction direction = claim_direction::any)
+      : limits_(limits), direction_(direction) {}
 
   struct decision {
     bool in_place = false;                ///< the caller alone runs all of it
@@ -46,6 +54,8 @@ class automatic_schedule {
   std::uint64_t executions() const { return executions_; }
   double ticks_per_item() const { return ticks_per_item_; }
   bool plain_blocks() const { return variant_ == plain; }
+  /// Another number, another layout.
+  std::uint64_t revision() const { return revision_; }
 
  private:
   enum variant : std::uint8_t { sharing, plain, variants };
@@ -56,16 +66,23 @@ class automatic_schedule {
 
   void start(std::uint64_t items, std::uint32_t participants);
   void lay_out();
-  void set_blocks();
+  void set_blocks(double part);
+  void lay_out_rising();
+  double part_in_blocks() const;
+  std::uint64_t item_at(std::uint32_t chunk) const;
   double imbalance() const;
   double imbalance_to_act_on() const;
   void remember(const cost_profile& measured, double busy, double per_item);
   void choose_variant();
   bool is_calm(variant of) const;
   std::uint64_t cost_to_item(double share) const;
-  double share_before(std::uint64_t item) const;
+  double share_before(std::uint64_t item) const { return share_before(profile_, item); }
+  double share_before(const cost_profile& of, std::uint64_t item) const;
+  cost_profile within_blocks(const cost_profile& measured) const;
 
   automatic_limits limits_;
+  claim_direction direction_;
+  std::uint64_t revision_ = 0;
   std::uint64_t items_ = 0;
   std::uint32_t participants_ = 0;
   std::uint64_t executions_ = 0;  // with this many participants

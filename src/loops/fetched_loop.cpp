@@ -8,6 +8,13 @@
 
 namespace tri::loops {
 
+void fetched_measurement::open(const loop_layout& layout, std::uint64_t now) {
+  times_.reshape(layout.items, static_cast<std::uint32_t>(layout.ranges.size()));
+  owners_.assign(layout.tasklets, no_owner);
+  began_ = now;
+  ended_.store(0, std::memory_order_relaxed);  // relaxed: published with the loop
+}
+
 void fetched_loop::free_lines::operator()(board::claim_line* lines) const {
   ::operator delete(lines, std::align_val_t{alignof(board::claim_line)});
 }
@@ -42,6 +49,7 @@ void fetched_loop::arm(loop_layout&& layout) {
   spec.participants = participants_;
   spec.owner = layout_.owner;
   spec.thief = layout_.thief;
+  spec.least = layout_.least;
   spec.order = layout_.steal;
   spec.pool = layout_.pool;
   spec.pool_step = layout_.pool_step;
@@ -50,7 +58,14 @@ void fetched_loop::arm(loop_layout&& layout) {
   arm_again();
 }
 
+void fetched_loop::measure(std::uint64_t now) {
+  if (measurement_ == nullptr) measurement_ = std::make_unique<fetched_measurement>();
+  measurement_->open(layout_, now);
+  measures_ = true;
+}
+
 void fetched_loop::arm_again() {
+  measures_ = false;
   // All lines but one come from other cores: ask for them together.
   for (std::uint32_t line = 0; line < participants_; ++line) __builtin_prefetch(&lines_[line], 1);
   board::task_spec spec;
@@ -76,13 +91,43 @@ item_span fetch_position::hand_out() {
         ++pending_.first;
       }
     }
+    if (measurement_ != nullptr) [[unlikely]]
+      remember_owner(chunks);
     if (chunks.last == loop_->chunks_) {
       held_ = true;
       --chunks.last;
     }
     if (!chunks.empty()) return {layout.first_item(chunks.first), layout.last_item(chunks.last - 1)};
   }
-  return next();
+  return fetch();
+}
+
+void fetch_position::measure(fetched_measurement& into, std::uint32_t participant) {
+  into.times().clear(participant);
+  measurement_ = &into;
+  participant_ = participant;
+}
+
+item_span fetch_position::next_at(std::uint64_t now) {
+  if (!running_.empty()) {
+    measurement_->times().record_between(participant_, running_.first, running_.last, running_since_, now);
+  }
+  running_ = fetch();
+  running_since_ = now;  // so the claim counts as part of what it brings
+  if (running_.empty()) {
+    measurement_->ended();
+    measurement_ = nullptr;
+  }
+  return running_;
+}
+
+void fetch_position::remember_owner(board::chunk_span chunks) {
+  const std::span<std::uint32_t> owners = measurement_->tasklet_owners();
+  if (owners.empty()) return;
+  for (std::uint32_t chunk = chunks.first; chunk < chunks.last; ++chunk) {
+    const std::uint32_t tasklet = chunk - loop_->layout_.first_tasklet;  // wraps for chunks before
+    if (tasklet < owners.size()) owners[tasklet] = participant_;
+  }
 }
 
 item_span fetch_position::release_held() {

@@ -107,7 +107,12 @@ int tri_forall_start(tri_crew* crew, const char* schedule_text, long first, long
     fetched_loop& loop = crew->loops.enter(
         thread->place,
         [&] { return loop_key{.items = items, .variant = number_of(thread->parsed), .participants = participants}; },
-        [&](const loop_key&) { return layout_of(thread->parsed, items, participants); });
+        [&](fetched_loop& found, const loop_key&, held_before held) {
+          if (held == held_before::same_key)
+            found.arm_again();
+          else
+            found.arm(layout_of(thread->parsed, items, participants));
+        });
     thread->position = fetch_position(loop, static_cast<std::uint32_t>(number));
   } catch (const std::exception& error) {
     return fail(error.what());

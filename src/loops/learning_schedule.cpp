@@ -3,10 +3,7 @@
 #include <algorithm>
 
 #include "host/clock.hpp"
-#include "loops/calibration.hpp"
-#include "loops/loop_record.hpp"
 #include "loops/model.hpp"
-#include "loops/noise.hpp"
 
 namespace tri::loops {
 namespace {
@@ -42,8 +39,8 @@ void learning_schedule::forget(const schedule& which, std::uint64_t items, std::
 double learning_schedule::fraction_of_model(const machine_costs& machine, std::uint32_t participants) {
   const bool uses_slack = wanted_.kind == schedule_kind::slack_conscious || wanted_.kind == schedule_kind::combined;
   // Slack is kept in nanoseconds.
-  const double slack = uses_slack ? slack::of_this_process().before_loop(link_) / host::ns_per_tick() : 0.0;
-  return fractions_.next(wanted_, items_, participants, machine, slack);
+  slack_ = uses_slack ? slack::of_this_process().before_loop(link_) : 0.0;
+  return fractions_.next(wanted_, items_, participants, machine, slack_ > 0.0 ? slack_ / host::ns_per_tick() : 0.0);
 }
 
 learning_schedule::decision learning_schedule::next(const schedule& which, std::uint64_t items,
@@ -80,8 +77,15 @@ learning_schedule::decision learning_schedule::next(const schedule& which, std::
   }
   layout_ = layout_of(laid_out, items, participants, known);
   participants_ = participants;
+  ++revision_;
   tasklet_owners_.resize(layout_.tasklets, no_owner);
   return {&layout_, learns, layout_.tasklets > 0 ? tasklet_owners_.data() : nullptr};
+}
+
+void learning_schedule::remember_owners(std::span<const std::uint32_t> owners) {
+  // Nothing is known of those that nobody says to have run.
+  for (std::size_t tasklet = 0; tasklet < std::min(owners.size(), tasklet_owners_.size()); ++tasklet)
+    if (owners[tasklet] != no_owner) tasklet_owners_[tasklet] = owners[tasklet];
 }
 
 void learning_schedule::learn(const loop_times& times, std::uint64_t elapsed) {
@@ -96,65 +100,27 @@ void learning_schedule::learn(const loop_times& times, std::uint64_t elapsed) {
     }
     return;
   }
-  // The static section of each participant is the first it claims.
+  // The static section of each participant is the first it claims. Whoever has the last iteration of a loop that is
+  // fetched gets that one apart (fetched_loop.hpp), so the section may be shorter by a chunk.
   std::vector<double> static_times(participants_, 0.0);
   std::vector<std::uint64_t> static_iterations(participants_, 0);
   for (std::uint32_t number = 0; number < participants_ && number < layout_.ranges.size(); ++number) {
     const board::participant_range& range = layout_.ranges[number];
     const loop_times::participant_times& own = times.participants()[number];
     if (range.static_share == 0 || !layout_.in_order()) continue;
-    const std::uint64_t iterations =
-        layout_.last_item(range.first + range.static_share - 1) - layout_.first_item(range.first);
-    if (own.first_iteration != layout_.first_item(range.first) || own.first_iterations != iterations) continue;
+    const std::uint32_t last_chunk = range.first + range.static_share - 1;
+    const std::uint64_t begin = layout_.first_item(range.first);
+    const std::uint64_t end = own.first_iteration + own.first_iterations;
+    if (own.first_iteration != begin || own.first_iterations == 0) continue;
+    if (end != layout_.last_item(last_chunk) && end != layout_.first_item(last_chunk)) continue;
     static_times[number] = static_cast<double>(own.first_ticks);
-    static_iterations[number] = iterations;
+    static_iterations[number] = own.first_iterations;
   }
   if (weights_.has_value()) weights_->measured(static_times, static_iterations);
   if (has_model(wanted_.kind)) {
     fractions_.ended(static_times, static_iterations);
     slack::of_this_process().loop_ended(link_);
   }
-}
-
-const machine_costs& costs_of_this_machine() {
-  static const machine_costs measured = [] {
-    machine_costs costs;
-    crew_member* const me = this_crew_member();
-    const std::uint32_t participants = me != nullptr ? me->participants() : 1;
-    // As a loop inside a loop: the others need not come, for they may be waiting for these numbers.
-    if (me != nullptr) ++me->depth;
-    // Claims: an empty loop, chunk by chunk and in blocks.
-    const auto time_of = [&](const schedule& which) {
-      constexpr std::uint64_t iterations = 5000;
-      loop_call call([](const void*, std::uint64_t, std::uint64_t, int) {}, nullptr, 0);
-      const std::uint64_t began = host::ticks();
-      run_loop(call, iterations, which, nullptr);
-      return std::pair(static_cast<double>(host::ticks() - began), iterations);
-    };
-    const schedule dynamic{.kind = schedule_kind::dynamic, .chunk = 1};
-    const schedule blocks{.kind = schedule_kind::static_blocks};
-    costs.claim_time = calibrate(
-                           [&] {
-                             const auto [claimed, claims] = time_of(dynamic);
-                             return claim_time_of(claimed, time_of(blocks).first, participants, claims);
-                           },
-                           fewest_trials, 1.0)
-                           .value;
-    // Noise: a quantum of some ten microseconds. The extremes are one accident; the 99.9th of a hundred is an event.
-    volatile double value = 2.0;
-    const core_samples samples = record_quanta(
-        -1, 2000,
-        [&] {
-          double root = value;
-          for (int i = 0; i < 3000; ++i) root = root * 0.5 + 1.0 / root;
-          value = root;
-        },
-        [] { return static_cast<double>(host::ticks()); });
-    costs.noise_delay = delay_by_percentile(samples.times, 99.9);
-    if (me != nullptr) --me->depth;
-    return costs;
-  }();
-  return measured;
 }
 
 }  // namespace tri::loops

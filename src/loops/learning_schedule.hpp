@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "loops/fraction_record.hpp"
@@ -30,9 +31,17 @@ class learning_schedule {
   decision next(const schedule& which, std::uint64_t items, std::uint32_t participants,
                 const machine_costs& (*machine)(), std::uint32_t claimers = 0);
   void learn(const loop_times& times, std::uint64_t elapsed);
+  /// Who ran which tasklet, where `next` gave no pointer to write it through.
+  void remember_owners(std::span<const std::uint32_t> owners);
+  /// The loop is about to run, and what blocks next follows it: for those who learn of an execution long after its end.
+  void begins() { slack::of_this_process().loop_ended(link_); }
 
   /// The static fraction of the last execution, for reports and tests.
   double static_fraction() const { return static_fraction_; }
+  /// The slack that was predicted before the last execution, in ns; 0 for kinds that use none.
+  double slack() const { return slack_; }
+  /// Another number, another layout.
+  std::uint64_t revision() const { return revision_; }
   const std::optional<fraction_search>& search() const { return search_; }
 
  private:
@@ -45,12 +54,14 @@ class learning_schedule {
   std::uint64_t items_ = 0;
   std::uint32_t participants_ = 0;
   std::uint64_t executions_ = 0;
+  std::uint64_t revision_ = 0;
   loop_layout layout_;
   std::vector<std::uint32_t> tasklet_owners_;
   std::optional<weight_tracker> weights_;
   fraction_record fractions_;
   std::optional<fraction_search> search_;
   slack::loop_link link_;
+  double slack_ = 0;
   double static_trial_ = 0;  // elapsed, for the delay by uneven iterations
   double claim_time_ = 0;
 };

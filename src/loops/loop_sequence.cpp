@@ -12,9 +12,10 @@ namespace {
 constexpr std::size_t probes = 8;
 constexpr int spins_before_yield = 2000;  // about 20 us: longer than an arming, unless its thread has lost its core
 
+// Without the number of iterations: a loop whose length changes all the time is to find its record.
 std::size_t hash_of(const loop_key& key) {
   std::uint64_t value = reinterpret_cast<std::uintptr_t>(key.site);
-  for (const std::uint64_t part : {key.items, key.chunk, key.variant, std::uint64_t{key.participants}}) {
+  for (const std::uint64_t part : {key.chunk, key.variant, std::uint64_t{key.participants}}) {
     value = (value ^ part) * 0x9e3779b97f4a7c15u;  // the golden ratio, as in Fibonacci hashing
     value ^= value >> 29;
   }
@@ -42,11 +43,12 @@ bool loop_sequence::is_free(const record& each) const {
   return static_cast<std::uint32_t>(inside) == 0 || static_cast<std::uint32_t>(inside >> 32) != round_;
 }
 
-loop_sequence::record* loop_sequence::choose(const loop_key& key) {
+loop_sequence::record* loop_sequence::choose(const loop_key& key, held_before& held) {
   const std::size_t hash = hash_of(key);
   record* chosen = nullptr;
   for (std::size_t probe = 0; probe < probes; ++probe) {
     record*& entry = table_[(hash + probe) % remembered];
+    if (entry == nullptr && chosen != nullptr && chosen->key.same_loop(key)) break;
     if (entry == nullptr) {
       all_.push_back(std::make_unique<record>());
       chosen = entry = all_.back().get();
@@ -57,7 +59,7 @@ loop_sequence::record* loop_sequence::choose(const loop_key& key) {
       chosen = entry;
       break;
     }
-    if (chosen == nullptr) chosen = entry;
+    if (chosen == nullptr || (entry->key.same_loop(key) && !chosen->key.same_loop(key))) chosen = entry;
   }
   for (std::size_t each = 0; chosen == nullptr && each < all_.size(); ++each) {
     if (is_free(*all_[each])) chosen = all_[each].get();
@@ -66,10 +68,10 @@ loop_sequence::record* loop_sequence::choose(const loop_key& key) {
     all_.push_back(std::make_unique<record>());
     chosen = all_.back().get();
   }
-  if (!(chosen->key == key)) {
-    chosen->key = key;
-    chosen->armed = false;
-  }
+  held = !chosen->armed || !chosen->key.same_loop(key) ? held_before::another_loop
+         : chosen->key.items != key.items              ? held_before::same_loop
+                                                       : held_before::same_key;
+  chosen->key = key;
   chosen->successor.store(nullptr, std::memory_order_relaxed);  // relaxed: published with the record
   chosen->inside.store(std::uint64_t{round_} << 32 | key.participants,
                        std::memory_order_relaxed);  // relaxed: as above

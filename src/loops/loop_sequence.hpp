@@ -7,7 +7,7 @@
 // (the only wait here: it ends within one arming). A thread leaves a record only after it has entered the next one, so
 // a record that nobody is in is named by no record that somebody is in. Choosing is ordered by the chain itself: who
 // chooses number n + 1 has seen number n published. Hence records need no lock, and there are as many as are in flight.
-// Records remember their layout: a loop that was armed before costs only its claim lines.
+// Records remember their loop: to arm one again that has not changed costs only its claim lines.
 #pragma once
 
 #include <array>
@@ -20,14 +20,24 @@
 
 namespace tri::loops {
 
-/// What a layout was made from: equal keys mean equal layouts.
 struct loop_key {
   const void* site = nullptr;
   std::uint64_t items = 0;
   std::uint64_t chunk = 0;    ///< that the program asked for
-  std::uint64_t variant = 0;  ///< anything else, such as the revision of what was learned
+  std::uint64_t variant = 0;  ///< anything else that makes another loop of it
   std::uint32_t participants = 0;
   friend bool operator==(const loop_key&, const loop_key&) = default;
+  /// But for the number of iterations, which may change from one execution to the next.
+  bool same_loop(const loop_key& other) const {
+    return site == other.site && chunk == other.chunk && variant == other.variant && participants == other.participants;
+  }
+};
+
+/// What the record that was found for a loop held before.
+enum class held_before : std::uint8_t {
+  another_loop,  ///< or nothing
+  same_loop,     ///< with another number of iterations
+  same_key
 };
 
 class loop_sequence {
@@ -46,17 +56,17 @@ class loop_sequence {
   loop_sequence(const loop_sequence&) = delete;
   loop_sequence& operator=(const loop_sequence&) = delete;
 
-  /// The next loop of the participant at `here`, armed. `key()` and, if no record remembers it, `layout(key)` are asked
-  /// by whoever comes first, once for each loop; they may not throw.
-  template <class Key, class Layout>
-  fetched_loop& enter(place& here, Key&& key, Layout&& layout) {
+  /// The next loop of the participant at `here`, armed. `key()` and `arm(loop, key, held_before)` are called by whoever
+  /// comes first, once for each loop; they may not throw.
+  template <class Key, class Arm>
+  fetched_loop& enter(place& here, Key&& key, Arm&& arm) {
     record* const from = here.at_ != nullptr ? here.at_ : &root_;
     record* next = from->successor.load(std::memory_order_acquire);  // pairs: sequence.publish
     if (next == nullptr) {
       // relaxed: taking it publishes nothing; acquire when it is lost, for the record may be there already
       if (from->successor.compare_exchange_strong(next, being_armed(), std::memory_order_relaxed,
                                                   std::memory_order_acquire)) {  // pairs: sequence.publish
-        next = armed(key(), layout);
+        next = armed(key(), arm);
         from->successor.store(next, std::memory_order_release);  // sequence.publish
       }
     }
@@ -78,10 +88,10 @@ class loop_sequence {
     friend class loop_sequence;
     record* at_ = nullptr;
   };
-  template <class Layout>
-  ready_loop make_ready(const loop_key& key, Layout&& layout) {
+  template <class Arm>
+  ready_loop make_ready(const loop_key& key, Arm&& arm) {
     ready_loop made;
-    made.at_ = armed(key, layout);
+    made.at_ = armed(key, arm);
     used_ = true;
     return made;
   }
@@ -105,7 +115,7 @@ class loop_sequence {
   struct alignas(64) record {
     fetched_loop loop;
     loop_key key;
-    bool armed = false;  // with a layout for `key`
+    bool armed = false;  // ever
     alignas(64) std::atomic<record*> successor{nullptr};
     std::atomic<std::uint64_t> inside{0};  // {round:32, participants that have not left:32}
   };
@@ -113,16 +123,13 @@ class loop_sequence {
 
   static record* being_armed() { return reinterpret_cast<record*>(std::uintptr_t{1}); }
   static record* wait_for_successor(const record& from);
-  record* choose(const loop_key& key);
-  template <class Layout>
-  record* armed(const loop_key& key, Layout&& layout) {
-    record* const chosen = choose(key);
-    if (!chosen->armed) {
-      chosen->loop.arm(layout(chosen->key));
-      chosen->armed = true;
-    } else {
-      chosen->loop.arm_again();
-    }
+  record* choose(const loop_key& key, held_before& held);
+  template <class Arm>
+  record* armed(const loop_key& key, Arm&& arm) {
+    held_before held{};
+    record* const chosen = choose(key, held);
+    arm(chosen->loop, key, held);
+    chosen->armed = true;
     return chosen;
   }
   bool is_free(const record& each) const;

@@ -41,12 +41,32 @@ class loop_times {
     record(of_[static_cast<std::size_t>(number)], first, last, ticks);
   }
 
+  /// The same for participants that are not stopped by anybody, but know when a chunk began and ended.
+  void record_between(std::uint32_t number, std::uint64_t first, std::uint64_t last, std::uint64_t began,
+                      std::uint64_t ended) {
+    participant_times& own = of_[number];
+    own.last_end = ended;
+    record(own, first, last, ended - began);
+  }
+
   std::uint64_t items() const { return items_; }
   const std::vector<participant_times>& participants() const { return of_; }
   void clear() { std::fill(of_.begin(), of_.end(), participant_times{}); }
   void reset(std::uint64_t items, std::uint32_t participants) {
     items_ = items;
     of_.assign(participants, {});
+  }
+  /// As reset, but what each participant had stays until it clears that itself: its lines are where it runs.
+  void reshape(std::uint64_t items, std::uint32_t participants) {
+    items_ = items;
+    if (of_.size() != participants) of_.resize(participants);
+  }
+  void clear(std::uint32_t number) { of_[number] = {}; }
+  /// Tick at which the last chunk ended; 0 when nothing was recorded with a tick.
+  std::uint64_t last_end() const {
+    std::uint64_t latest = 0;
+    for (const participant_times& each : of_) latest = std::max(latest, each.last_end);
+    return latest;
   }
   /// Ticks of each bin, over all participants.
   cost_profile profile() const {

@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "omp/loop_choice.hpp"
+
 namespace tri::omp {
 namespace {
 
@@ -189,6 +191,7 @@ void print_report(const char* schedule, bool always) {
   for (const call_site* site : sites) {
     const std::uint64_t here = site->taken.load(std::memory_order_relaxed);  // relaxed: as above
     if (here > 0) text += fmt::format("  taken {:>10}  {}\n", here, places.at(site));
+    text += learned_of(site->address.load(std::memory_order_relaxed));  // relaxed: as above
     for (std::size_t reason = 0; reason < left_reasons; ++reason) {
       const std::uint64_t count = site->left[reason].load(std::memory_order_relaxed);  // relaxed: as above
       if (count > 0) {

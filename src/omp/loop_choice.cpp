@@ -1,40 +1,100 @@
 #include "omp/loop_choice.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+
+#include "host/clock.hpp"
+#include "omp/machine_costs.hpp"
+#include "omp/settings.hpp"
 
 namespace tri::omp {
 namespace {
 
+using loops::fetched_loop;
+using loops::held_before;
+using loops::loop_key;
 using loops::loop_layout;
+using loops::loop_memory;
 using loops::schedule;
 using loops::schedule_kind;
 
-// Half of every thread's block in one piece, the rest in pieces that shrink while it works through them; a neighbour
-// that has nothing left takes a quarter of the rest from the far end.
-loop_layout automatic_layout(const loop_facts& loop) {
-  constexpr std::uint64_t half = std::uint64_t{1} << 31;  // as q32
-  constexpr std::uint64_t pieces_per_thread = 64;
-  loop_layout layout;
-  layout.items = loop.units;
-  layout.chunk = std::max(std::uint64_t{1}, board::chunk_count(loop.units, board::most_chunks));
-  const std::uint32_t chunks = layout.chunks();
-  const auto step = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, chunks / (pieces_per_thread * loop.threads)));
-  layout.owner = {step, 1};
-  layout.thief = {step, 2};
-  layout.steal = board::steal_order::neighbours;
-  layout.ranges.reserve(loop.threads);
-  for (std::uint32_t thread = 0; thread < loop.threads; ++thread) {
-    const board::chunk_span range = board::range_of(chunks, thread, loop.threads);
-    const std::uint32_t share = loop.threads == 1 ? range.count() : board::share_of(range.count(), half);
-    layout.ranges.push_back({range.first, range.last, share, 0});
+constexpr std::size_t table_size = 4096;
+constexpr std::size_t probes = 32;
+
+struct remembered_loop {
+  loop_key key;  // without the number of iterations
+  loop_memory memory;
+};
+// Entries are made when a loop is first seen, and stay: whoever has found one may use it for ever.
+std::array<std::atomic<remembered_loop*>, table_size>& table() {
+  static std::array<std::atomic<remembered_loop*>, table_size> loops;  // all null: no constructor runs
+  return loops;
+}
+
+bool rises(const loop_key& key) { return (key.variant & 1) != 0; }
+
+loops::memory_setup setup_of(const loop_key& key) {
+  const loop_facts facts{key.items, key.chunk, key.participants, rises(key)};
+  return {schedule_of(the_settings().schedule, facts),
+          facts.monotonic ? loops::claim_direction::rising : loops::claim_direction::any,
+          loops::automatic_limits::of_this_machine(), &machine_costs_of_this_process};
+}
+
+// Null when there is no room.
+loop_memory* memory_of(const loop_key& key) {
+  std::uint64_t hash = reinterpret_cast<std::uintptr_t>(key.site);
+  for (const std::uint64_t part : {key.chunk, key.variant, std::uint64_t{key.participants}})
+    hash = (hash ^ part) * 0x9e3779b97f4a7c15u;  // the golden ratio
+  hash >>= 40;
+  remembered_loop* made = nullptr;
+  for (std::size_t probe = 0; probe < probes; ++probe) {
+    std::atomic<remembered_loop*>& entry = table()[(hash + probe) % table_size];
+    remembered_loop* there = entry.load(std::memory_order_acquire);  // pairs: memories.publish
+    if (there == nullptr) {
+      if (made == nullptr) made = new remembered_loop{key, loop_memory(setup_of(key))};
+      if (entry.compare_exchange_strong(there, made, std::memory_order_release,  // memories.publish
+                                        std::memory_order_acquire)) {            // pairs: memories.publish
+        return &made->memory;
+      }
+    }
+    if (there->key.same_loop(key)) {
+      delete made;  // somebody was faster
+      return &there->memory;
+    }
   }
-  return layout;
+  delete made;
+  return nullptr;
 }
 
 // A chunk of the schedule is a number of iterations.
-schedule in_units(schedule which, const loop_facts& loop) {
-  if (which.chunk > 0) which.chunk = board::chunk_count(which.chunk, loop.unit);
+schedule in_units(schedule which, std::uint64_t unit) {
+  if (which.chunk > 0) which.chunk = board::chunk_count(which.chunk, unit);
   return which;
+}
+
+// The nearest kind that gives blocks and then a pool, which is handed out from its front. `automatic` has such layouts
+// of its own.
+schedule rising(const schedule& wanted) {
+  schedule which = wanted;
+  switch (wanted.kind) {
+    case schedule_kind::tasklets:
+    case schedule_kind::weighted_tasklets:
+    case schedule_kind::staggered:
+      which = {.kind = schedule_kind::hybrid, .chunk = wanted.chunk, .static_fraction = wanted.static_fraction};
+      which.weights = wanted.weights || wanted.kind == schedule_kind::weighted_tasklets;
+      return which;
+    case schedule_kind::combined:
+      which = {.kind = schedule_kind::slack_conscious, .chunk = wanted.chunk};
+      which.sharp = wanted.sharp;
+      which.delay = wanted.delay;
+      return which;
+    default:
+      return which;
+  }
 }
 
 }  // namespace
@@ -49,17 +109,58 @@ bool is_monotonic(const loop_layout& layout) {
   return true;
 }
 
-loop_layout choose_layout(const schedule& which, const loop_facts& loop) {
-  if (which.kind == schedule_kind::automatic && !loop.monotonic) return automatic_layout(loop);
-  if (which.kind != schedule_kind::automatic) {
-    loop_layout layout = loops::layout_of(in_units(which, loop), loop.units, loop.threads);
-    if (!loop.monotonic || is_monotonic(layout)) return layout;
+schedule schedule_of(const schedule& wanted, const loop_facts& loop) {
+  return in_units(loop.monotonic ? rising(wanted) : wanted, loop.unit);
+}
+
+loop_layout choose_layout(const schedule& wanted, const loop_facts& loop) {
+  schedule which = schedule_of(wanted, loop);
+  if (which.kind == schedule_kind::automatic) which = {.kind = schedule_kind::hybrid, .chunk = which.chunk};
+  return loops::layout_of(which, loop.units, loop.threads);
+}
+
+loop_key key_of(const void* site, const loop_facts& loop) {
+  return {site, loop.units, loop.unit,
+          static_cast<std::uint64_t>(std::bit_width(loop.units)) << 1 | (loop.monotonic ? 1u : 0u), loop.threads};
+}
+
+void arm_loop(fetched_loop& record, const loop_key& key, held_before held, bool monotonic) {
+  const settings& wanted = the_settings();
+  loop_memory* memory = nullptr;
+  if (wanted.learns) {
+    const bool known = held != held_before::another_loop && record.link.memory != nullptr;
+    memory = known ? record.link.memory : memory_of(key);
   }
-  schedule rising;  // blocks, then a pool that is handed out from its front
-  rising.kind = schedule_kind::hybrid;
-  rising.static_fraction = which.static_fraction;
-  rising.chunk = which.chunk;
-  return loops::layout_of(in_units(rising, loop), loop.units, loop.threads);
+  if (memory != nullptr) {
+    if (memory->arm(record, key.items, key.participants, held)) record.measure(host::ticks());
+  } else if (held == held_before::same_key) {
+    record.arm_again();
+  } else {
+    record.arm(choose_layout(wanted.schedule, {key.items, key.chunk, key.participants, monotonic}));
+    record.link = {};
+  }
+}
+
+std::string learned_of(const void* site) {
+  std::string text;
+  for (const std::atomic<remembered_loop*>& entry : table()) {
+    remembered_loop* const there = entry.load(std::memory_order_acquire);  // pairs: memories.publish
+    if (there == nullptr || there->key.site != site) continue;
+    loop_memory::summary learned;
+    if (!there->memory.ask(learned)) continue;
+    std::string line;
+    if (learned.dynamic_fraction >= 0) {
+      line = fmt::format("dynamic fraction {:.4f}", learned.dynamic_fraction);
+      if (learned.slack > 0) line += fmt::format(", slack {:.1f} us", learned.slack / 1000.0);
+    } else if (learned.ticks_per_item > 0) {
+      line = fmt::format("{:.1f} ns for {}, {}", learned.ticks_per_item * host::ns_per_tick(),
+                         there->key.chunk > 1 ? fmt::format("{} iterations", there->key.chunk) : "an iteration",
+                         learned.plain_blocks ? "fixed blocks" : "blocks and stealing");
+    }
+    if (line.empty()) continue;
+    text += fmt::format("                      {} threads: {}\n", there->key.participants, line);
+  }
+  return text;
 }
 
 }  // namespace tri::omp

@@ -1,9 +1,14 @@
-// The layout of one loop of the program under the chosen schedule, keeping what the program was promised.
+// How one loop of the program is laid out under the chosen schedule, keeping what the program was promised, and with
+// what was learned of that loop before.
 #pragma once
 
 #include <cstdint>
+#include <string>
 
+#include "loops/fetched_loop.hpp"
 #include "loops/loop_layout.hpp"
+#include "loops/loop_memory.hpp"
+#include "loops/loop_sequence.hpp"
 
 namespace tri::omp {
 
@@ -14,10 +19,22 @@ struct loop_facts {
   bool monotonic = false;  // every thread must get its iterations in rising order
 };
 
+// The loop under which it is remembered: loops that differ in it are different ones. Numbers of iterations of the same
+// power of two are the same loop, so that one that is a little shorter each time is known when it comes again.
+loops::loop_key key_of(const void* site, const loop_facts& loop);
+
+// Arms a record that was found for this key.
+void arm_loop(loops::fetched_loop& record, const loops::loop_key& key, loops::held_before held, bool monotonic);
+
+// The schedule for a loop: chunks in units, and another kind where iterations must rise and its own would not.
+loops::schedule schedule_of(const loops::schedule& wanted, const loop_facts& loop);
 // The items of the layout are units.
-loops::loop_layout choose_layout(const loops::schedule& schedule, const loop_facts& loop);
+loops::loop_layout choose_layout(const loops::schedule& wanted, const loop_facts& loop);
 
 // Nobody can get an iteration that comes before one it already had.
 bool is_monotonic(const loops::loop_layout& layout);
+
+// What was learned of the loops of this call site, for people; empty when nothing was.
+std::string learned_of(const void* site);
 
 }  // namespace tri::omp

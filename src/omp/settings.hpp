@@ -1,6 +1,7 @@
 // What the drop-in was asked for, by environment variables. Read once; a constant afterwards.
 //   TRIREME_OMP_SCHEDULE  a loop schedule, or `host`: leave every loop to the host runtime
 //   OMP_SCHEDULE          the same behind `tri:`, when the first is not set
+//   TRIREME_OMP_NOISE     microseconds that a disturbance of a core lasts, for schedules with a model; else measured
 //   TRIREME_OMP_REPORT    number of the process that reports even if it saw no loop; others report what they saw
 #pragma once
 
@@ -11,11 +12,14 @@
 namespace tri::omp {
 
 inline constexpr const char* schedule_variable = "TRIREME_OMP_SCHEDULE";
+inline constexpr const char* noise_variable = "TRIREME_OMP_NOISE";
 inline constexpr const char* report_variable = "TRIREME_OMP_REPORT";
 
 struct settings {
   bool takes = true;  // false: `host`
   loops::schedule schedule{};
+  bool learns = true;    // the schedule has a memory of each loop
+  double noise_us = -1;  // negative: to be measured
   bool report = false;
   bool report_always = false;
 
@@ -23,7 +27,8 @@ struct settings {
 };
 
 // Throws std::invalid_argument naming the variable. Pointers may be null: not set.
-settings read_settings(const char* trireme_schedule, const char* omp_schedule, const char* report, int process);
+settings read_settings(const char* trireme_schedule, const char* omp_schedule, const char* noise, const char* report,
+                       int process);
 
 // Those of this process. The first call reads the environment and ends the process with status 2 and a message if it
 // is wrong.

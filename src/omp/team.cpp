@@ -4,7 +4,6 @@
 
 #include "omp/call_sites.hpp"
 #include "omp/loop_choice.hpp"
-#include "omp/settings.hpp"
 
 namespace tri::omp {
 
@@ -52,10 +51,10 @@ void begin_loop(thread_context& context, const loop_start& loop, std::uint32_t (
       context.place,
       [&] {
         count_taken(loop.site, loop.source);
-        return loops::loop_key{loop.site, loop.space.units(), loop.space.unit, loop.monotonic ? 1u : 0u, threads()};
+        return key_of(loop.site, {loop.space.units(), loop.space.unit, threads(), loop.monotonic});
       },
-      [&](const loops::loop_key& key) {
-        return choose_layout(the_settings().schedule, {key.items, key.chunk, key.participants, loop.monotonic});
+      [&](loops::fetched_loop& record, const loops::loop_key& key, loops::held_before held) {
+        arm_loop(record, key, held, loop.monotonic);
       });
   context.position = loops::fetch_position(entered, context.thread);
   context.space = loop.space;

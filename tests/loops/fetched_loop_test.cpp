@@ -181,6 +181,69 @@ TEST(fetched_loop, what_a_participant_keeps_is_not_stolen_before_it_comes) {
   EXPECT_EQ(count, 20u);
 }
 
+// Ticks as they would be: participant 1 takes three times as long for an iteration.
+TEST(fetched_loop, a_measured_execution_knows_what_each_participant_took) {
+  fetched_loop loop;
+  loop.arm(staggered(1000, 2, 1, 0.5));
+  EXPECT_EQ(loop.measurement(), nullptr);
+  loop.arm_again();
+  loop.measure(100);
+  ASSERT_NE(loop.measurement(), nullptr);
+  fetch_position positions[2] = {{loop, 0}, {loop, 1}};
+  std::uint64_t now[2] = {100, 100};
+  std::uint64_t ran[2] = {0, 0};
+  bool going[2] = {true, true};
+  while (going[0] || going[1]) {
+    const int who = going[0] && (!going[1] || now[0] <= now[1]) ? 0 : 1;
+    EXPECT_FALSE(loop.measurement()->complete());
+    const item_span got = positions[who].next_at(now[who]);
+    going[who] = !got.empty();
+    ran[who] += got.last - got.first;
+    now[who] += (got.last - got.first) * (who == 0 ? 1u : 3u);
+  }
+  ASSERT_TRUE(loop.measurement()->complete());
+  const loop_times& times = loop.measurement()->times();
+  EXPECT_EQ(ran[0] + ran[1], 1000u);
+  EXPECT_EQ(times.participants()[0].busy, ran[0]);
+  EXPECT_EQ(times.participants()[1].busy, 3 * ran[1]);
+  EXPECT_EQ(times.participants()[0].first_iterations, 250u);
+  EXPECT_EQ(times.participants()[1].first_iteration, 500u);
+  EXPECT_EQ(times.participants()[1].first_ticks, 750u);
+  EXPECT_EQ(loop.measurement()->elapsed(), std::max(now[0], now[1]) - 100);
+  loop.arm_again();
+  EXPECT_EQ(loop.measurement(), nullptr) << "this execution is not measured";
+}
+
+// Whoever leaves without having asked until nothing was left (a cancelled loop) leaves it incomplete.
+TEST(fetched_loop, a_measured_execution_that_somebody_left_is_not_complete) {
+  fetched_loop loop;
+  loop.arm(staggered(10, 2, 1, 0.5));
+  loop.measure(0);
+  fetch_position stays(loop, 0);
+  fetch_position leaves(loop, 1);
+  EXPECT_FALSE(leaves.next_at(1).empty());
+  while (!stays.next_at(2).empty()) {
+  }
+  EXPECT_FALSE(loop.measurement()->complete());
+}
+
+TEST(fetched_loop, the_end_of_a_block_that_is_too_short_to_steal_stays_with_its_owner) {
+  loop_layout layout = staggered(100, 2, 1, 0.0);
+  layout.thief.shift = 1;
+  layout.least = 10;
+  fetched_loop loop;
+  loop.arm(std::move(layout));
+  fetch_position thief(loop, 0);
+  std::uint64_t count = 0;
+  for (item_span got = thief.next(); !got.empty(); got = thief.next()) count += got.last - got.first;
+  fetch_position owner(loop, 1);
+  std::uint64_t rest = 0;
+  for (item_span got = owner.next(); !got.empty(); got = owner.next()) rest += got.last - got.first;
+  EXPECT_EQ(count + rest, 100u);
+  EXPECT_GT(rest, 0u);
+  EXPECT_LT(rest, 10u);
+}
+
 TEST(fetched_loop, a_layout_without_participants_is_refused) {
   fetched_loop loop;
   EXPECT_THROW(loop.arm(loop_layout{}), std::invalid_argument);
@@ -213,7 +276,12 @@ class sequence_run {
           [&] {
             return loop_key{&ran_[loop % 7], items_of(loop), 1, 0, threads_};
           },
-          [&](const loop_key& key) { return shapes()[loop % 7].make(key.items, threads_); });
+          [&](fetched_loop& record, const loop_key& key, held_before held) {
+            if (held == held_before::same_key)
+              record.arm_again();
+            else
+              record.arm(shapes()[loop % 7].make(key.items, threads_));
+          });
       fetch_position position(entered, participant);
       between(participant, loop);
       for (item_span got = position.next(); !got.empty(); got = position.next()) {
@@ -292,6 +360,33 @@ TEST(loop_sequence, a_team_that_keeps_together_needs_few_records_and_no_memory) 
   run.check();
 }
 
+TEST(loop_sequence, a_loop_whose_length_changes_keeps_its_record) {
+  loop_sequence sequence;
+  std::vector<held_before> held;
+  const auto run = [&](const void* site, std::uint64_t items) {
+    loop_sequence::place here;
+    sequence.enter(
+        here,
+        [&] {
+          return loop_key{site, items, 1, 0, 1};
+        },
+        [&](fetched_loop& record, const loop_key& key, held_before before) {
+          held.push_back(before);
+          record.arm(staggered(key.items, 1, 1, 0.5));
+        });
+    sequence.restart();
+  };
+  int one = 0, two = 0;
+  run(&one, 10);
+  run(&one, 9);
+  run(&two, 9);
+  run(&one, 9);
+  run(&one, 8);
+  EXPECT_EQ(held, (std::vector{held_before::another_loop, held_before::same_loop, held_before::another_loop,
+                               held_before::same_key, held_before::same_loop}));
+  EXPECT_EQ(sequence.records(), 2u);
+}
+
 TEST(loop_sequence, restart_forgets_who_was_inside) {
   loop_sequence sequence;
   for (int round = 0; round < 1000; ++round) {
@@ -302,7 +397,7 @@ TEST(loop_sequence, restart_forgets_who_was_inside) {
           [] {
             return loop_key{nullptr, 10, 1, 0, 3};
           },
-          [](const loop_key& key) { return staggered(key.items, 3, 1, 0.5); });
+          [](fetched_loop& record, const loop_key& key, held_before) { record.arm(staggered(key.items, 3, 1, 0.5)); });
       EXPECT_EQ(loop.layout().items, 10u);
     }
     sequence.restart();

@@ -177,6 +177,31 @@ TEST(drop_in_report, names_call_sites_and_reasons) {
   EXPECT_THAT(under.errors, ::testing::ContainsRegex("taken +600  [^\n]*loop_kinds"));
 }
 
+// The memory of a loop: how often it was taken decides what is known of it.
+TEST(drop_in_report, says_what_was_learned_of_a_loop) {
+  if (!std::filesystem::exists(program("kernels_gcc"))) GTEST_SKIP() << "gcc is not installed";
+  EXPECT_THAT(run(with_threads(2) + exec("--report") + program("kernels_gcc")).errors,
+              ::testing::ContainsRegex("taken +25  [^\n]*kernels[^\n]*\n +2 threads: [0-9.]+ ns for an iteration, "
+                                       "(blocks and stealing|fixed blocks)\n"));
+  const std::string model = exec("--report --schedule static-hybrid") + program("kernels_gcc");
+  EXPECT_THAT(run("TRIREME_OMP_NOISE=0 " + with_threads(2) + model).errors,
+              HasSubstr("2 threads: dynamic fraction 0.0000\n"));
+  EXPECT_THAT(run("TRIREME_OMP_NOISE=1e9 " + with_threads(2) + model).errors,
+              HasSubstr("2 threads: dynamic fraction 1.0000\n"));
+  EXPECT_THAT(run(with_threads(2) + exec("--report --schedule guided") + program("kernels_gcc")).errors,
+              ::testing::Not(HasSubstr(" threads: ")));
+}
+
+TEST(drop_in_settings, noise_must_be_a_number_of_microseconds) {
+  for (const char* text : {"much", "-1", "3us", "inf"}) {
+    const result bad = run(std::string("TRIREME_OMP_NOISE=") + text + " LD_PRELOAD=" OMP_LIBRARY " /bin/echo started");
+    EXPECT_EQ(bad.status, 2) << text;
+    EXPECT_EQ(bad.output, "");
+    EXPECT_EQ(bad.errors, std::string("trireme omp: TRIREME_OMP_NOISE is '") + text +
+                              "'; it must be a number of microseconds, 0 or more, such as 250\n");
+  }
+}
+
 TEST(drop_in_settings, the_schedule_comes_from_the_first_of_three_places) {
   const std::string all = "OMP_SCHEDULE=tri:guided TRIREME_OMP_SCHEDULE=dynamic,4 ";
   EXPECT_THAT(run(all + exec("--report --schedule half") + "true").errors, HasSubstr("schedule hybrid,0.5:"));
