@@ -23,7 +23,9 @@ bool is_ours(void* address) {
   return dladdr(address, &info) == 0 || info.dli_fbase == our_base();
 }
 
-void* find_in(const char* object, const char* name) {
+}  // namespace
+
+void* find_behind_object(const char* object, const char* name) {
   void* const handle = dlopen(object, RTLD_LAZY | RTLD_NOLOAD);
   if (handle == nullptr) return nullptr;
   void* const found = dlsym(handle, name);
@@ -31,10 +33,13 @@ void* find_in(const char* object, const char* name) {
   return found != nullptr && !is_ours(found) ? found : nullptr;
 }
 
-}  // namespace
+void* find_global_host_function(const char* name) {
+  void* const found = dlsym(RTLD_NEXT, name);
+  return found != nullptr && !is_ours(found) ? found : nullptr;
+}
 
 void* find_host_function(const char* name) {
-  if (void* const found = dlsym(RTLD_NEXT, name); found != nullptr && !is_ours(found)) return found;
+  if (void* const found = find_global_host_function(name)) return found;
   std::vector<std::string> objects;
   dl_iterate_phdr(
       [](dl_phdr_info* info, std::size_t, void* list) {
@@ -45,7 +50,7 @@ void* find_host_function(const char* name) {
       },
       &objects);
   for (const std::string& object : objects) {
-    if (void* const found = find_in(object.c_str(), name)) return found;
+    if (void* const found = find_behind_object(object.c_str(), name)) return found;
   }
   return nullptr;
 }
@@ -53,7 +58,7 @@ void* find_host_function(const char* name) {
 void* find_beside(void* neighbour, const char* name) {
   Dl_info info{};
   void* found = nullptr;
-  if (dladdr(neighbour, &info) != 0 && info.dli_fname != nullptr) found = find_in(info.dli_fname, name);
+  if (dladdr(neighbour, &info) != 0 && info.dli_fname != nullptr) found = find_behind_object(info.dli_fname, name);
   return found != nullptr ? found : find_host_function(name);
 }
 

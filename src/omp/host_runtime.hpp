@@ -8,6 +8,10 @@ namespace tri::omp {
 // The next definition of `name` behind ours: in the usual search order, or, when the runtime was loaded later and
 // privately (a plug-in of an interpreter), in whichever loaded object has it. Null if there is none.
 void* find_host_function(const char* name);
+// Only in the usual search order.
+void* find_global_host_function(const char* name);
+// In an object, or the libraries that it names, when it is loaded.
+void* find_behind_object(const char* object, const char* name);
 // A function of the object that holds `neighbour`: both runtimes may be loaded, and omp_get_thread_num of the wrong one
 // knows nothing about our team.
 void* find_beside(void* neighbour, const char* name);

@@ -9,6 +9,9 @@
 #include "omp/host_runtime.hpp"
 #include "omp/settings.hpp"
 #include "omp/team.hpp"
+#include "omp/virtual_mode.hpp"
+#include "omp/virtual_ordered.hpp"
+#include "omp/virtual_region.hpp"
 
 namespace {
 
@@ -35,10 +38,12 @@ std::uint32_t ask_host(std::atomic<int (*)()>& known, const char* name) {
   return static_cast<std::uint32_t>(function());
 }
 std::uint32_t threads_of_team() {
+  if (const virtual_place* const place = place_here()) return place->threads;
   static std::atomic<int (*)()> known{nullptr};
   return ask_host(known, "omp_get_num_threads");
 }
 std::uint32_t number_of_thread() {
+  if (const virtual_place* const place = place_here()) return place->thread;
   static std::atomic<int (*)()> known{nullptr};
   return ask_host(known, "omp_get_thread_num");
 }
@@ -112,6 +117,9 @@ bool start_loop(thread_context& context, const loop_start& loop, Value* first, V
   return next_in(context, first, end);
 }
 
+ordered_kind static_order(long chunk) { return chunk > 0 ? ordered_kind::static_chunks : ordered_kind::static_blocks; }
+ordered_kind any_order(long) { return ordered_kind::in_turn; }
+
 // Counted once for each loop, by the first thread of the team.
 void count_passed(left_because reason, const void* site) {
   thread_context* const context = followed();
@@ -124,9 +132,18 @@ void count_passed(left_because reason, const void* site) {
 #define TRIREME_HERE __builtin_return_address(0)
 #define TRIREME_PUBLIC extern "C" [[gnu::visibility("default")]]
 
+#define TRIREME_ORDERED_NEXT(name)                                   \
+  TRIREME_PUBLIC bool GOMP_loop_ordered_##name##_next(long*, long*); \
+  TRIREME_PUBLIC bool GOMP_loop_ull_ordered_##name##_next(ull*, ull*);
+TRIREME_ORDERED_NEXT(static)
+TRIREME_ORDERED_NEXT(dynamic)
+TRIREME_ORDERED_NEXT(guided)
+TRIREME_ORDERED_NEXT(runtime)
+
 // Parallel regions.
 
 TRIREME_PUBLIC void GOMP_parallel(body function, void* data, unsigned threads, unsigned flags) {
+  if (run_on_virtual_threads({function, data, threads, flags})) return;
   with_region(function, data, nullptr, [&](body run, void* begun) { host_parallel(run, begun, threads, flags); });
 }
 TRIREME_PUBLIC unsigned GOMP_parallel_reductions(body function, void* data, unsigned threads, unsigned flags) {
@@ -137,6 +154,7 @@ TRIREME_PUBLIC unsigned GOMP_parallel_reductions(body function, void* data, unsi
 }
 TRIREME_PUBLIC void GOMP_parallel_sections(body function, void* data, unsigned threads, unsigned count,
                                            unsigned flags) {
+  if (run_on_virtual_threads({function, data, threads, flags, nullptr, count})) return;
   with_region(function, data, nullptr,
               [&](body run, void* begun) { host_parallel_sections(run, begun, threads, count, flags); });
 }
@@ -154,6 +172,7 @@ TRIREME_PUBLIC void GOMP_parallel_sections(body function, void* data, unsigned t
       return;                                                                                                       \
     }                                                                                                               \
     const loop_start loop{TRIREME_HERE, nullptr, is_monotonic, exclusive_space(start, end, step, chunk_of(chunk))}; \
+    if (run_on_virtual_threads({function, data, threads, flags, &loop})) return;                                    \
     with_region(function, data, &loop, [&](body run, void* begun) { host_parallel(run, begun, threads, flags); });  \
   }
 #define TRIREME_PARALLEL_RUNTIME_LOOP(name, is_monotonic)                                                            \
@@ -167,6 +186,7 @@ TRIREME_PUBLIC void GOMP_parallel_sections(body function, void* data, unsigned t
       return;                                                                                                        \
     }                                                                                                                \
     const loop_start loop{TRIREME_HERE, nullptr, is_monotonic, exclusive_space(start, end, step, 1)};                \
+    if (run_on_virtual_threads({function, data, threads, flags, &loop})) return;                                     \
     with_region(function, data, &loop, [&](body run, void* begun) { host_parallel(run, begun, threads, flags); });   \
   }
 TRIREME_PARALLEL_LOOP(dynamic, true)
@@ -233,34 +253,49 @@ TRIREME_RUNTIME_LOOP(maybe_nonmonotonic_runtime, false)
 
 // Ends. The barrier of a taken loop is the team's own.
 TRIREME_PUBLIC void GOMP_loop_end() {
+  if (virtual_place* const place = place_here()) return end_work(*place, true);
   thread_context* const context = in_taken_loop();
   if (context == nullptr) return host_loop_end();
   context->in_loop = false;
   host_barrier();
 }
 TRIREME_PUBLIC void GOMP_loop_end_nowait() {
+  if (virtual_place* const place = place_here()) return end_work(*place, false);
   thread_context* const context = in_taken_loop();
   if (context == nullptr) return host_loop_end_nowait();
   context->in_loop = false;
 }
 TRIREME_PUBLIC bool GOMP_loop_end_cancel() {
+  if (virtual_place* const place = place_here()) {
+    end_work(*place, true);
+    return false;
+  }
   thread_context* const context = in_taken_loop();
   if (context == nullptr) return host_loop_end_cancel();
   context->in_loop = false;
   return host_barrier_cancel();
 }
 
-// Loops that stay libgomp's: counted.
-#define TRIREME_ORDERED_LOOP(name)                                                                                   \
+// Loops that stay libgomp's: counted. (Ordered ones have to be ours where the threads are virtual.)
+#define TRIREME_ORDERED_LOOP(name, kind)                                                                             \
   TRIREME_PUBLIC bool GOMP_loop_ordered_##name##_start(long start, long end, long step, long chunk, long* first_out, \
                                                        long* end_out) {                                              \
     static host_function<bool(long, long, long, long, long*, long*)> host("GOMP_loop_ordered_" #name "_start");      \
+    if (virtual_place* const place = place_here()) {                                                                 \
+      begin_ordered_loop(*place, exclusive_space(start, end, step, chunk_of(chunk)), kind(chunk));                   \
+      return GOMP_loop_ordered_##name##_next(first_out, end_out);                                                    \
+    }                                                                                                                \
     count_passed(left_because::ordered, TRIREME_HERE);                                                               \
     return host(start, end, step, chunk, first_out, end_out);                                                        \
   }                                                                                                                  \
   TRIREME_PUBLIC bool GOMP_loop_ull_ordered_##name##_start(bool up, ull start, ull end, ull step, ull chunk,         \
                                                            ull* first_out, ull* end_out) {                           \
     static host_function<bool(bool, ull, ull, ull, ull, ull*, ull*)> host("GOMP_loop_ull_ordered_" #name "_start");  \
+    if (virtual_place* const place = place_here()) {                                                                 \
+      begin_ordered_loop(*place, exclusive_space(up, start, end, step, chunk_of(chunk)),                             \
+                         kind(static_cast<long>(chunk)));                                                            \
+      return GOMP_loop_ull_ordered_##name##_next(first_out, end_out);                                                \
+    }                                                                                                                \
     count_passed(left_because::ordered, TRIREME_HERE);                                                               \
     return host(up, start, end, step, chunk, first_out, end_out);                                                    \
   }                                                                                                                  \
@@ -276,18 +311,26 @@ TRIREME_PUBLIC bool GOMP_loop_end_cancel() {
     count_passed(left_because::doacross, TRIREME_HERE);                                                              \
     return host(depth, counts, chunk, first_out, end_out);                                                           \
   }
-TRIREME_ORDERED_LOOP(static)
-TRIREME_ORDERED_LOOP(dynamic)
-TRIREME_ORDERED_LOOP(guided)
+TRIREME_ORDERED_LOOP(static, static_order)
+TRIREME_ORDERED_LOOP(dynamic, any_order)
+TRIREME_ORDERED_LOOP(guided, any_order)
 
 TRIREME_PUBLIC bool GOMP_loop_ordered_runtime_start(long start, long end, long step, long* first_out, long* end_out) {
   static host_function<bool(long, long, long, long*, long*)> host("GOMP_loop_ordered_runtime_start");
+  if (virtual_place* const place = place_here()) {
+    begin_ordered_loop(*place, exclusive_space(start, end, step, 1), ordered_kind::in_turn);
+    return GOMP_loop_ordered_runtime_next(first_out, end_out);
+  }
   count_passed(left_because::ordered, TRIREME_HERE);
   return host(start, end, step, first_out, end_out);
 }
 TRIREME_PUBLIC bool GOMP_loop_ull_ordered_runtime_start(bool up, ull start, ull end, ull step, ull* first_out,
                                                         ull* end_out) {
   static host_function<bool(bool, ull, ull, ull, ull*, ull*)> host("GOMP_loop_ull_ordered_runtime_start");
+  if (virtual_place* const place = place_here()) {
+    begin_ordered_loop(*place, exclusive_space(up, start, end, step, 1), ordered_kind::in_turn);
+    return GOMP_loop_ull_ordered_runtime_next(first_out, end_out);
+  }
   count_passed(left_because::ordered, TRIREME_HERE);
   return host(up, start, end, step, first_out, end_out);
 }

@@ -4,17 +4,24 @@
 
 #include "omp/call_sites.hpp"
 #include "omp/settings.hpp"
+#include "omp/virtual_mode.hpp"
 
 namespace tri::omp {
 namespace {
 
 [[gnu::constructor]] void loaded() {
-  if (the_settings().report) pthread_atfork(nullptr, nullptr, &forget_counts);
+  if (the_settings().report) {
+    pthread_atfork(nullptr, nullptr, &forget_counts);
+    pthread_atfork(nullptr, nullptr, &forget_virtual_counts);
+  }
+  read_virtual_request();
 }
 
 [[gnu::destructor]] void unloaded() {
   const settings& values = the_settings();
-  if (values.report) print_report(values.schedule_text().c_str(), values.report_always);
+  if (!values.report) return;
+  print_report(values.schedule_text().c_str(), values.report_always);
+  print_virtual_report();
 }
 
 }  // namespace

@@ -12,6 +12,7 @@ struct plain_word {
 
   Value load(std::memory_order) const { return value; }
   void store(Value desired, std::memory_order) { value = desired; }
+  Value exchange(Value desired, std::memory_order) { return std::exchange(value, desired); }
   Value fetch_add(Value amount, std::memory_order) { return std::exchange(value, static_cast<Value>(value + amount)); }
   Value fetch_sub(Value amount, std::memory_order) { return std::exchange(value, static_cast<Value>(value - amount)); }
   Value fetch_or(Value bits, std::memory_order) { return std::exchange(value, static_cast<Value>(value | bits)); }

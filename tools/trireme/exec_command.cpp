@@ -14,6 +14,7 @@
 
 #include "host/suggestion.hpp"
 #include "loops/schedule.hpp"
+#include "omp/virtual_count.hpp"
 #include "verbs.hpp"
 
 namespace tri::tools {
@@ -45,10 +46,16 @@ constexpr const char* footer =
     "  dynamic,16 guided trapezoid factoring static ...   `host` leaves all loops to the OpenMP runtime\n"
     "A chunk that the program names is kept: pieces are made of whole chunks.\n"
     "\n"
+    "--virtual K reaches the static loops of gcc and gfortran too: the program sees K virtual threads for each "
+    "thread,\n"
+    "so that its own split makes K times as many pieces, which threads that have no more take from others. Programs\n"
+    "that cannot have virtual threads (thread-local data, threads of their own, ...) run without; a line says why.\n"
+    "\n"
     "Examples:\n"
     "  trireme exec --omp ./app                                  every schedulable loop, automatic schedule\n"
     "  trireme exec --omp --report ./app input.dat               which loops were taken, which were left and why\n"
     "  trireme exec --omp --schedule staggered,0.8 ./app         a schedule of your own\n"
+    "  trireme exec --omp --virtual 8 ./app                      8 virtual threads for each of the program's threads\n"
     "  OMP_NUM_THREADS=8 trireme exec --omp ./app                OpenMP's own variables work as always";
 
 struct usage_with_program : CLI::Formatter {
@@ -100,6 +107,20 @@ void set_schedule(std::string text) {
   setenv(schedule_variable, text.c_str(), 1);
 }
 
+// The same for virtual threads.
+void set_virtual(bool asked, std::string text) {
+  std::string source = "--virtual";
+  if (!asked) {
+    text = value_of(omp::virtual_variable);
+    source = omp::virtual_variable;
+  }
+  if (!asked && text.empty()) return;
+  omp::parse_virtual_count(source, text);
+  const std::string schedule = value_of(schedule_variable);
+  if (schedule == "host" || schedule == "tri:host") throw omp::host_schedule_problem(source);
+  setenv(omp::virtual_variable, text.c_str(), 1);
+}
+
 void preload(const fs::path& library) {
   const std::string others = value_of("LD_PRELOAD");
   setenv("LD_PRELOAD", (others.empty() ? library.string() : library.string() + ":" + others).c_str(), 1);
@@ -125,8 +146,13 @@ int exec_command(int argc, char** argv) {
   bool omp = false;
   bool report = false;
   std::string schedule;
+  std::string virtual_threads;
   app.add_flag("--omp", omp, "take the loops of an OpenMP program");
   app.add_option("--schedule", schedule, "how loops are shared out; automatic by default");
+  const CLI::Option* const asks_for_virtual =
+      app.add_option("--virtual", virtual_threads,
+                     "virtual threads for each thread, for the static loops of gcc; 4 to 16 are of use")
+          ->type_name("K");
   app.add_flag("--report", report, "at the end, list which loops were taken and which were left, and why");
 
   try {
@@ -140,6 +166,7 @@ int exec_command(int argc, char** argv) {
     if (!omp) throw CLI::RequiredError("--omp (what to replace)");
     if (command.empty()) throw CLI::RequiredError("a program");
     set_schedule(schedule);
+    set_virtual(asks_for_virtual->count() > 0, virtual_threads);
     preload(library_path());
     // The process keeps its number: the program's own report is always printed, those of its children when they have
     // something to say.

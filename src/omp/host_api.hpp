@@ -1,0 +1,41 @@
+// A function of the OpenMP interface (omp_*) behind ours of the same name. Both host runtimes have these, and both may
+// be loaded, each for its own plug-in of a program that has neither: so the one is called that the caller would have
+// got without us.
+#pragma once
+
+#include <atomic>
+
+#include "omp/host_runtime.hpp"
+
+namespace tri::omp {
+
+/// The function that the object of `caller` gets from its own libraries, or else any. Null if there is none.
+/// Remembered.
+void* find_for_caller(const char* name, const void* caller);
+
+template <class Signature>
+class host_api {
+ public:
+  constexpr explicit host_api(const char* name) : name_(name) {}
+
+  /// For a call by the code at `caller`. Null: there is no runtime. (A program may ask whether somebody defines the
+  /// function, and call it because we do.)
+  Signature* find(const void* caller) {
+    void* found = global_.load(std::memory_order_relaxed);  // relaxed: the loader published the code long ago
+    if (found == nullptr) {
+      found = find_global_host_function(name_);
+      if (found != nullptr) {
+        global_.store(found, std::memory_order_relaxed);  // relaxed: as above
+      } else {
+        found = find_for_caller(name_, caller);
+      }
+    }
+    return reinterpret_cast<Signature*>(found);
+  }
+
+ private:
+  const char* name_;
+  std::atomic<void*> global_{nullptr};
+};
+
+}  // namespace tri::omp

@@ -1,0 +1,84 @@
+// Critical sections and OpenMP locks of virtual threads: a word of the program's own storage, which is enough while
+// nobody waits, and a place where waiting contexts are kept by the address of the word they wait for.
+//
+// A lock that is given back is free at once: a context that waited is told to try again, not made the owner, or a lock
+// would be held by a context whose host is busy with another. The states are those of U. Drepper, "Futexes are
+// tricky", mutex 2.
+//
+//   free -> held -> free                                  nobody waited
+//   held -> contended -> free, and one waiter tries again
+//
+// Whoever waited and gets the lock leaves it contended, for there may be others: at worst one look too many.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+namespace tri::omp {
+
+inline constexpr std::uint32_t mutex_free = 0;
+inline constexpr std::uint32_t mutex_held = 1;
+inline constexpr std::uint32_t mutex_contended = 2;
+
+// `Word` is std::atomic_ref<std::uint32_t>, or a plain one in tests.
+template <class Word>
+bool take_mutex(Word&& word) {
+  std::uint32_t seen = mutex_free;
+  // acquire: what the last holder wrote; relaxed on failure: nothing is read
+  return word.compare_exchange_strong(seen, mutex_held, std::memory_order_acquire,  // pairs: mutex.release
+                                      std::memory_order_relaxed);
+}
+// For one that waited before.
+template <class Word>
+bool take_mutex_again(Word&& word) {
+  return word.exchange(mutex_contended, std::memory_order_acquire) == mutex_free;  // pairs: mutex.release
+}
+// True: somebody may wait, and has to be told.
+template <class Word>
+bool release_mutex(Word&& word) {
+  return word.exchange(mutex_free, std::memory_order_release) == mutex_contended;  // mutex.release
+}
+
+// Who waits for words in one part of memory, first come first told.
+template <class Lock>
+class mutex_waiters {
+ public:
+  /// True: the word was free meanwhile and is the context's now. Else the context is kept until next() names it.
+  template <class Word>
+  bool take_or_wait(Word&& word, const void* address, std::uint32_t context) {
+    const std::lock_guard held(guard_);
+    if (take_mutex_again(word)) return true;
+    waiting_.push_back({address, context});
+    return false;
+  }
+  /// After release_mutex said so: who may try again, if anybody is there.
+  std::optional<std::uint32_t> next(const void* address) {
+    const std::lock_guard held(guard_);
+    const auto found = std::find_if(waiting_.begin(), waiting_.end(),
+                                    [address](const waiter& each) { return each.address == address; });
+    if (found == waiting_.end()) return std::nullopt;
+    const std::uint32_t context = found->context;
+    waiting_.erase(found);
+    return context;
+  }
+
+  template <class Append>
+  void describe(Append&& append) const {
+    for (const waiter& each : waiting_) append(each.context);
+  }
+
+ private:
+  struct waiter {
+    const void* address;
+    std::uint32_t context;
+  };
+  Lock guard_;
+  std::vector<waiter> waiting_;
+};
+
+}  // namespace tri::omp

@@ -1,0 +1,54 @@
+// The ordered regions of one loop: its chunks take turns in the order of the iterations. A context works on one chunk
+// at a time and passes the turn on before it takes another, so the chunks in flight are fewer than contexts behind the
+// turn, and a place for each context is enough to keep who waits.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+namespace tri::omp {
+
+template <class Lock>
+class chunk_turns {
+ public:
+  explicit chunk_turns(std::uint32_t contexts) : waiting_(contexts, nobody) {}
+
+  /// True: it is the turn of `chunk`. Else `context` is kept until pass() names it.
+  bool has_turn_or_waits(std::uint64_t chunk, std::uint32_t context) {
+    const std::lock_guard held(guard_);
+    if (turn_ == chunk) return true;
+    waiting_[chunk % waiting_.size()] = context;
+    return false;
+  }
+  bool has_turn(std::uint64_t chunk) {
+    const std::lock_guard held(guard_);
+    return turn_ == chunk;
+  }
+  /// The chunk whose turn it is has no more ordered regions. Who waits for the next turn, if anybody does.
+  std::optional<std::uint32_t> pass() {
+    const std::lock_guard held(guard_);
+    ++turn_;
+    std::uint32_t& next = waiting_[turn_ % waiting_.size()];
+    if (next == nobody) return std::nullopt;
+    const std::uint32_t context = next;
+    next = nobody;
+    return context;
+  }
+
+  template <class Append>
+  void describe(Append&& append) const {
+    append(turn_);
+    for (const std::uint32_t each : waiting_) append(each);
+  }
+
+ private:
+  static constexpr std::uint32_t nobody = ~std::uint32_t{0};
+  Lock guard_;
+  std::uint64_t turn_ = 0;
+  std::vector<std::uint32_t> waiting_;  // by chunk, modulo the number of contexts
+};
+
+}  // namespace tri::omp
