@@ -388,11 +388,15 @@ void begin_sections(virtual_place& place, unsigned sections) {
       [&] {
         return loops::loop_key{&site, sections, 1, 0, place.threads};
       },
-      [&](const loops::loop_key& key) {
+      [](loops::fetched_loop& found, const loops::loop_key& key, loops::held_before held) {
+        if (held == loops::held_before::same_key) {
+          found.arm_again();
+          return;
+        }
         loops::schedule one_by_one;
         one_by_one.kind = loops::schedule_kind::dynamic;
         one_by_one.chunk = 1;
-        return loops::layout_of(one_by_one, key.items, key.participants);
+        found.arm(loops::layout_of(one_by_one, key.items, key.participants));
       });
   loops.position = loops::fetch_position(entered, place.thread);
   place.section = place.last_section = 0;
