@@ -1,7 +1,6 @@
 #include "omp/virtual_mode.hpp"
 
 #include <fmt/format.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -43,14 +42,13 @@ int ask_host(const char* name) {
 }
 
 int spins_for(std::uint32_t hosts) {
-  constexpr int patient = 4000;  // about 50 us
-  constexpr int crowded = 20;
+  constexpr int patient = 100;  // moments of rest; about 50 us
+  constexpr int crowded = 1;
   const char* const policy = std::getenv("OMP_WAIT_POLICY");
   const std::string_view text = policy != nullptr ? policy : "";
   if (text == "passive" || text == "PASSIVE") return 0;
-  cpu_set_t processors;
-  const bool known = sched_getaffinity(0, sizeof processors, &processors) == 0;
-  if (known && static_cast<std::uint32_t>(CPU_COUNT(&processors)) < hosts) return crowded;
+  // Asked of the runtime: when it binds threads, this one may already be bound to a single processor.
+  if (static_cast<std::uint32_t>(std::max(1, ask_host("omp_get_num_procs"))) < hosts) return crowded;
   return text == "active" || text == "ACTIVE" ? 100 * patient : patient;
 }
 

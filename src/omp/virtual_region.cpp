@@ -46,7 +46,7 @@ struct exception_globals {
 };
 using exception_globals_function = exception_globals* (*)();
 
-struct host_thread {
+struct alignas(128) host_thread {
   light_context flow;  // the loop that looks for contexts
   stack_shelf shelf;
 };
@@ -56,7 +56,7 @@ enum class request : std::uint8_t { end, barrier, word, turn };
 }  // namespace
 
 // A virtual thread. Kept for the next region.
-class virtual_context {
+class alignas(128) virtual_context {
  public:
   light_context flow;
   host_thread* host = nullptr;  // that runs it, or ran it last
@@ -92,14 +92,23 @@ struct virtual_crew {
   exception_globals_function exceptions_of_thread = nullptr;
   int (*number_of_host)() = nullptr;
 
-  // Of the region.
-  region_start start;
-  std::uint32_t count = 0;
-  std::uint32_t host_count = 0;
-  const virtual_place* outer = nullptr;
-  team* loops = nullptr;
   std::optional<team_share> share;
+
+  // Of the region: one line, which goes to every host.
+  struct alignas(64) region {
+    void (*function)(void*) = nullptr;
+    void* data = nullptr;
+    const loop_start* combined = nullptr;
+    const virtual_place* outer = nullptr;
+    team* loops = nullptr;
+    team_share* share = nullptr;
+    std::uint32_t sections = 0;
+    std::uint32_t count = 0;
+    std::uint32_t host_count = 0;
+  };
+  region now;
 };
+static_assert(sizeof(virtual_crew::region) == 64);
 virtual_crew& crew() {
   static virtual_crew* const only = new virtual_crew;  // never destroyed: the process may end inside a region
   return *only;
@@ -108,16 +117,15 @@ virtual_crew& crew() {
 struct totals_so_far {
   std::atomic<std::uint64_t> regions{0};
   std::atomic<std::uint64_t> of_one{0};
-  std::atomic<std::uint64_t> contexts{0};
-  std::atomic<std::uint64_t> stolen{0};
-  std::atomic<std::uint64_t> suspended{0};
   std::atomic<std::uint64_t> tasks{0};
 };
 totals_so_far totals;
+context_counts counts_before_fork;
 void count(std::atomic<std::uint64_t>& total, std::uint64_t more) {
   total.fetch_add(more, std::memory_order_relaxed);  // relaxed: a count
 }
 
+constexpr std::uint32_t patience = 5;  // moments of rest before a host takes from others: about a microsecond
 constexpr std::size_t waiting_rooms = 64;
 mutex_waiters<spin_lock>& waiters_for(const void* word) {
   static auto* const rooms = new std::array<mutex_waiters<spin_lock>, waiting_rooms>;  // never destroyed, as the crew
@@ -143,16 +151,16 @@ void put_aside(virtual_context& context, request why) {
   light_context::switch_between(context.flow, context.host->flow);
 }
 
-void begin_combined(virtual_place& place, thread_context& loops, const region_start& start) {
-  if (start.combined != nullptr) begin_loop(loops, *start.combined, &threads_here);
-  if (start.sections != 0) begin_sections(place, start.sections);
+void begin_combined(virtual_place& place, thread_context& loops, const loop_start* combined, unsigned sections) {
+  if (combined != nullptr) begin_loop(loops, *combined, &threads_here);
+  if (sections != 0) begin_sections(place, sections);
 }
 
 void run_context(void* argument) {
   auto& self = *static_cast<virtual_context*>(argument);
-  const region_start& start = crew().start;
-  begin_combined(self.place, *self.loops, start);
-  start.function(start.data);
+  const virtual_crew::region& now = crew().now;
+  begin_combined(self.place, *self.loops, now.combined, now.sections);
+  now.function(now.data);
   self.why = request::end;
   light_context::leave_for(self.host->flow);
 }
@@ -162,19 +170,20 @@ void run_context(void* argument) {
 void set_up(virtual_crew& all, host_thread& me, virtual_context& context, std::uint32_t number) {
   context.stack = me.shelf.take(number == 0 ? all.stacks.first : all.stacks.each);
   context.flow.prepare(context.stack.bottom, context.stack.size, &run_context, &context);
+  const virtual_crew::region& now = all.now;
   virtual_place& place = context.place;
   place = {};
-  place.outer = all.outer;
+  place.outer = now.outer;
   place.context = &context;
-  place.share = &*all.share;
+  place.share = now.share;
   place.thread = number;
-  place.threads = all.count;
-  place.level = all.outer != nullptr ? all.outer->level + 1 : 1;
+  place.threads = now.count;
+  place.level = now.outer != nullptr ? now.outer->level + 1 : 1;
   place.active_level = 1;
-  place.control = all.outer != nullptr ? all.outer->control : outer_control();
+  place.control = now.outer != nullptr ? now.outer->control : outer_control();
   context.innermost = &place;
   this_thread = nullptr;
-  context.loops = new (&context.loop_room) thread_context(*all.loops, number);
+  context.loops = new (&context.loop_room) thread_context(*now.loops, number);
   context.exceptions = {};
   context.error_number = 0;
   context.granted = false;
@@ -219,7 +228,7 @@ void run_on_host(virtual_crew& all, std::uint32_t host, std::uint32_t number, ex
     if (context.why == request::end) {
       std::destroy_at(context.loops);
       context.started = false;
-      me.shelf.put_back(context.stack, all.count / all.host_count + 1);
+      me.shelf.put_back(context.stack, all.now.count / all.now.host_count + 1);
       if (context.tasks != 0) count(totals.tasks, context.tasks);
       all.schedule.finish(host);
       return;
@@ -229,6 +238,11 @@ void run_on_host(virtual_crew& all, std::uint32_t host, std::uint32_t number, ex
     context.loops = this_thread;
     context.innermost = place_of_thread;
   } while (file_away(all, host, context));
+}
+
+void rest_a_moment(const schedule_of_contexts& schedule, std::uint32_t host) {
+  constexpr int moments = 16;  // less than a microsecond
+  for (int moment = 0; moment < moments && !schedule.has_news(host); ++moment) host::cpu_relax();
 }
 
 void look_for_contexts(virtual_crew& all, std::uint32_t host) {
@@ -252,7 +266,7 @@ void look_for_contexts(virtual_crew& all, std::uint32_t host) {
         break;
       case advice::rest:
         if (++spins < most_spins) {
-          host::cpu_relax();
+          rest_a_moment(all.schedule, host);
         } else {
           heard = all.bell.listen();
           all.schedule.prepare_sleep(host);
@@ -299,30 +313,20 @@ void run_region_of_many(virtual_crew& all, const region_start& start, const virt
                         std::uint32_t threads) {
   make_ready_for_regions(all);
   const virtual_settings& settings = the_virtual_settings();
-  all.start = start;
-  all.count = threads;
-  all.host_count = std::min(threads, settings.hosts);
-  all.outer = outer;
+  const std::uint32_t hosts = std::min(threads, settings.hosts);
   while (all.contexts.size() < threads) all.contexts.push_back(std::make_unique<virtual_context>());
-  while (all.hosts.size() < all.host_count) all.hosts.push_back(std::make_unique<host_thread>());
+  while (all.hosts.size() < hosts) all.hosts.push_back(std::make_unique<host_thread>());
+  borrowed_team loops;
   all.share.emplace();
-  all.schedule.begin(threads, all.host_count, settings.started_may_move);
-  {
-    borrowed_team loops;
-    all.loops = &loops.get();
-    if (all.host_count == 1) {
-      look_for_contexts(all, 0);
-    } else {
-      host_parallel(&run_host, &all, all.host_count, start.flags);
-    }
+  all.now = {start.function, start.data,     start.combined, outer, &loops.get(),
+             &*all.share,    start.sections, threads,        hosts};
+  all.schedule.begin({threads, hosts, settings.started_may_move, patience});
+  if (hosts == 1) {
+    look_for_contexts(all, 0);
+  } else {
+    host_parallel(&run_host, &all, hosts, start.flags);
   }
   count(totals.regions, 1);
-  for (std::uint32_t host = 0; host < all.host_count; ++host) {
-    const context_counts& counts = all.schedule.counts(host);
-    count(totals.contexts, counts.run);
-    if (counts.stolen != 0) count(totals.stolen, counts.stolen);
-    if (counts.suspended != 0) count(totals.suspended, counts.suspended);
-  }
 }
 
 void run_region_of_one(const region_start& start, virtual_place* outer) {
@@ -340,7 +344,7 @@ void run_region_of_one(const region_start& start, virtual_place* outer) {
   }
   place.control = outer != nullptr ? outer->control : outer_control();
   go_to(&place);
-  begin_combined(place, context, start);
+  begin_combined(place, context, start.combined, start.sections);
   start.function(start.data);
   go_to(outer);
   count(totals.regions, 1);
@@ -406,7 +410,7 @@ void take_word(virtual_place* place, std::uint32_t* word) {
   constexpr int tries = 30;  // about a microsecond: its holder may be running beside us
   if (take_mutex(atomically(word))) return;
   virtual_context* const context = place != nullptr ? place->context : nullptr;
-  if (context == nullptr || crew().host_count > 1) {
+  if (context == nullptr || crew().now.host_count > 1) {
     for (int count = 0; count < tries; ++count) {
       host::cpu_relax();
       // relaxed: taking it decides
@@ -467,7 +471,7 @@ void call_with_room(virtual_place& place, void (*function)(void*), void* argumen
   call_on_stack call{function, argument, {}, {}};
   call.inside.prepare(context->stack.bottom, context->stack.size, &make_call, &call);
   light_context::switch_between(call.outside, call.inside);
-  context->host->shelf.put_back(context->stack, crew().count / crew().host_count + 1);
+  context->host->shelf.put_back(context->stack, crew().now.count / crew().now.host_count + 1);
   context->stack = old;
 }
 
@@ -483,13 +487,18 @@ virtual_totals counted_so_far() {
   const auto read = [](const std::atomic<std::uint64_t>& total) {
     return total.load(std::memory_order_relaxed);  // relaxed: at the end
   };
-  return {read(totals.regions), read(totals.of_one),    read(totals.contexts),
-          read(totals.stolen),  read(totals.suspended), read(totals.tasks)};
+  const context_counts counts = crew().schedule.counts();
+  return {read(totals.regions),
+          read(totals.of_one),
+          counts.run - counts_before_fork.run,
+          counts.stolen - counts_before_fork.stolen,
+          counts.suspended - counts_before_fork.suspended,
+          read(totals.tasks)};
 }
 
 void forget_totals() {
-  for (std::atomic<std::uint64_t>* each :
-       {&totals.regions, &totals.of_one, &totals.contexts, &totals.stolen, &totals.suspended, &totals.tasks}) {
+  counts_before_fork = crew().schedule.counts();
+  for (std::atomic<std::uint64_t>* each : {&totals.regions, &totals.of_one, &totals.tasks}) {
     each->store(0, std::memory_order_relaxed);  // relaxed: a forked child is alone
   }
 }

@@ -14,7 +14,7 @@
 //   context: not started -> running -> (waiting at the barrier | elsewhere: a lock, an ordered turn) -> ready ->
 //   running
 //            -> ... -> finished
-//   host:    look: own -> arrivals -> [release] -> over -> others -> rest (or sleep, or leave) -> own
+//   host:    look: own -> [arrivals -> [release]] -> others -> rest (or sleep, or leave) -> own
 //
 // A barrier is complete when all contexts have arrived. Arrivals are counted by each host for itself and reported when
 // it has nothing of its own left to run, which delays nothing: what it still runs has to arrive too. Who reports the
@@ -24,6 +24,13 @@
 // A host leaves when some context of the region has finished (then no barrier is still to come), no context that is
 // suspended belongs to it, and there is nothing to take. Nobody waits for a host: one that never comes is one whose
 // contexts are taken by others.
+//
+// Before a host takes from others, it looks past what they have a few times: they may just be on their way, from a fork
+// or a barrier, and a context that moves for less than that costs more than it brings.
+//
+// Few cache lines move: a region begins by one line, which says its number; what belongs to a host is made ready for
+// the region by whoever needs it first, its owner unless somebody takes from it. Numbers of regions and generations
+// only rise.
 #pragma once
 
 #include <atomic>
@@ -35,31 +42,37 @@
 
 namespace tri::omp {
 
-// Context numbers in a line; room for a number that is known before.
+// Context numbers in a queue, with room for a number of them that is known before; in cache lines of its own.
 class context_queue {
  public:
   void reserve(std::uint32_t room) {
-    if (slots_.size() < room) slots_.resize(room);
-    first_ = count_ = 0;
+    lines_.resize((room + per_line - 1) / per_line);
+    room_ = static_cast<std::uint32_t>(lines_.size()) * per_line;
   }
   bool empty() const { return count_ == 0; }
   std::uint32_t size() const { return count_; }
-  void push_back(std::uint32_t context) { slots_[place(count_++)] = context; }
+  void push_back(std::uint32_t context) { slot(count_++) = context; }
   std::uint32_t pop_front() {
-    const std::uint32_t context = slots_[first_];
-    first_ = place(1);
+    const std::uint32_t context = slot(0);
+    if (++first_ == room_) first_ = 0;
     --count_;
     return context;
   }
-  std::uint32_t pop_back() { return slots_[place(--count_)]; }
-  std::uint32_t at(std::uint32_t index) const { return slots_[place(index)]; }
+  std::uint32_t pop_back() { return slot(--count_); }
+  std::uint32_t at(std::uint32_t index) const { return const_cast<context_queue*>(this)->slot(index); }
 
  private:
-  std::uint32_t place(std::uint32_t offset) const {
-    const std::size_t sum = std::size_t{first_} + offset;
-    return static_cast<std::uint32_t>(sum < slots_.size() ? sum : sum - slots_.size());
+  static constexpr std::uint32_t per_line = 32;
+  struct alignas(128) line {
+    std::uint32_t contexts[per_line];
+  };
+  std::uint32_t& slot(std::uint32_t offset) {
+    std::uint32_t place = first_ + offset;
+    if (place >= room_) place -= room_;
+    return lines_[place / per_line].contexts[place % per_line];
   }
-  std::vector<std::uint32_t> slots_;
+  std::vector<line> lines_;
+  std::uint32_t room_ = 0;
   std::uint32_t first_ = 0;
   std::uint32_t count_ = 0;
 };
@@ -85,24 +98,28 @@ class context_schedule {
     std::uint32_t context = 0;
     bool rings = false;
   };
+  struct limits {
+    std::uint32_t contexts = 1;
+    std::uint32_t hosts = 1;
+    bool started_may_move = true;
+    std::uint32_t patience = 0;  // times that a host without work of its own looks past what others have
+  };
 
-  /// A region of `contexts` on `hosts` begins. Called while no host is inside.
-  void begin(std::uint32_t contexts, std::uint32_t hosts, bool started_may_move) {
-    contexts_ = contexts;
-    moves_ = started_may_move;
-    if (hosts_.size() < hosts) hosts_ = std::vector<host_state>(hosts);
-    count_ = hosts;
-    if (home_.size() < contexts) home_.resize(contexts);
-    for (std::uint32_t host = 0; host < hosts; ++host) hosts_[host].begin(range_of(host), contexts);
-    remaining_.store(contexts, std::memory_order_relaxed);  // relaxed: hosts come through a fork
-    generation_.store(0, std::memory_order_relaxed);        // relaxed: as above
-    over_.store(0, std::memory_order_relaxed);              // relaxed: as above
-    sleepers_.store(0, std::memory_order_relaxed);          // relaxed: as above
+  /// A region begins. Called while no host is inside.
+  void begin(const limits& of_region) {
+    if (hosts_.size() < of_region.hosts || room_ < of_region.contexts) grow(of_region);
+    if (of_region.contexts != region_.contexts) {
+      const std::uint32_t now = generation_of(barrier_.load(std::memory_order_relaxed));  // relaxed: we are alone
+      barrier_.store(barrier_word(now, of_region.contexts), std::memory_order_relaxed);   // relaxed: as above
+    }
+    region_ = of_region;
+    ++round_;
   }
 
   /// The next step of `host`'s search for something to run.
   step look(std::uint32_t host) {
     host_state& me = hosts_[host];
+    if (me.own_round != round_) come(me);
     switch (me.at) {
       case place::own:
         return look_at_own(me, host);
@@ -110,12 +127,6 @@ class context_schedule {
         return report_arrivals(me);
       case place::release:
         return release(me);
-      case place::over:
-        me.at = place::others;
-        me.victim = 1;
-        me.said_over = true;
-        over_.store(1, std::memory_order_seq_cst);  // schedule.over; seq_cst: see prepare_sleep
-        return {advice::look_on, 0, true};
       case place::others:
         return look_at_others(me, host);
     }
@@ -126,10 +137,10 @@ class context_schedule {
   void arrive(std::uint32_t host, std::uint32_t context) {
     host_state& me = hosts_[host];
     const std::lock_guard held(me.guard);
-    const std::uint32_t now = generation_.load(std::memory_order_relaxed);  // relaxed: it cannot change before us
+    const std::uint32_t now = generation_now();  // it cannot change before this arrival is reported
     collect_released(me, now);
     me.waiting.push_back(context);
-    me.waiting_since.store(now + 1, std::memory_order_relaxed);  // relaxed: a hint; the lock orders what counts
+    set_hint(me.waiting_since, now + 1);
     ++me.arrived;
     ++me.counts.suspended;
   }
@@ -149,8 +160,11 @@ class context_schedule {
   }
   /// It has ended.
   void finish(std::uint32_t host) {
-    hosts_[host].finished = true;
-    ++hosts_[host].counts.run;
+    host_state& me = hosts_[host];
+    ++me.counts.run;
+    if (me.finished) return;
+    me.finished = me.tells = true;
+    me.finished_round.store(round_, std::memory_order_seq_cst);  // schedule.finished; seq_cst: see prepare_sleep
   }
 
   /// A context that was put elsewhere may go on. Whoever sleeps has to be woken afterwards.
@@ -159,7 +173,7 @@ class context_schedule {
     const std::lock_guard held(home.guard);
     --home.elsewhere;
     home.ready.push_back(context);
-    count_claimable(home);
+    update_claimable(home);
   }
 
   /// After advice::rest: the host wants to sleep and looks again, thoroughly. If there is nothing, advice::sleep
@@ -173,24 +187,34 @@ class context_schedule {
   void end_sleep(std::uint32_t host) { look_no_more(hosts_[host]); }
   bool has_sleepers() const { return sleepers_.load(std::memory_order_seq_cst) != 0; }  // schedule.sleepers
 
-  const context_counts& counts(std::uint32_t host) const { return hosts_[host].counts; }
-  std::uint32_t home(std::uint32_t context) const { return home_[context]; }
+  /// Whether a barrier is complete since the host looked at its own contexts: one word, which is in every host's cache
+  /// until then.
+  bool has_news(std::uint32_t host) const { return generation() != hosts_[host].seen; }
+
+  /// Of all regions so far. Called while no host is inside.
+  context_counts counts() const {
+    context_counts sum = earlier_;
+    for (const host_state& each : hosts_) {
+      sum.run += each.counts.run;
+      sum.stolen += each.counts.stolen;
+      sum.suspended += each.counts.suspended;
+    }
+    return sum;
+  }
 
   /// Everything that decides the future, for tests.
   template <class Append>
   void describe(Append&& append) const {
-    for (std::uint32_t host = 0; host < count_; ++host) hosts_[host].describe(append);
-    for (std::uint32_t context = 0; context < contexts_; ++context) append(home_[context]);
-    append(remaining_.load(std::memory_order_relaxed));   // relaxed: nobody else is there
-    append(generation_.load(std::memory_order_relaxed));  // relaxed: as above
-    append(over_.load(std::memory_order_relaxed));        // relaxed: as above
-    append(sleepers_.load(std::memory_order_relaxed));    // relaxed: as above
+    for (std::uint32_t host = 0; host < region_.hosts; ++host) hosts_[host].describe(append, round_);
+    for (std::uint32_t context = 0; context < region_.contexts; ++context) append(home_[context]);
+    append(barrier_.load(std::memory_order_relaxed));   // relaxed: nobody else is there
+    append(sleepers_.load(std::memory_order_relaxed));  // relaxed: as above
   }
 
  private:
   template <class Value>
   using word = typename Memory::template word<Value>;
-  enum class place : std::uint8_t { own, arrivals, release, over, others };
+  enum class place : std::uint8_t { own, arrivals, release, others };
   struct number_range {
     std::uint32_t first = 0;
     std::uint32_t last = 0;
@@ -199,37 +223,35 @@ class context_schedule {
   struct alignas(128) host_state {
     // Under the lock.
     typename Memory::mutex guard;
+    std::uint32_t round = 0;  // of the region that it is ready for
     number_range unstarted;
-    context_queue ready;
-    context_queue waiting;        // at the barrier, since generation waiting_since - 1
     std::uint32_t elsewhere = 0;  // contexts of this host that others keep
-    // Written under the lock, read by others without it, as hints.
-    word<std::uint32_t> claimable{0};      // unstarted and ready
-    word<std::uint32_t> waiting_since{0};  // 0: nobody waits
+    // Under the lock.
+    context_queue ready;
+    context_queue waiting;  // at the barrier, since generation waiting_since - 1
+    // Written by their host, or under the lock, and only when they change; others look at them again and again.
+    alignas(64) word<std::uint32_t> has_claimable{0};  // unstarted or ready
+    word<std::uint32_t> waiting_since{0};              // a generation + 1; 0: nobody waits
+    word<std::uint32_t> come_round{0};                 // the host has come to this region
+    word<std::uint32_t> finished_round{0};             // a context of this region has finished there
     // The host's own.
     alignas(128) place at = place::own;
     bool thorough = false;   // it looks without trusting hints
     bool finished = false;   // a context of the region ended here
-    bool said_over = false;  // ... and the others know
+    bool tells = false;      // ... of which those who sleep are to be told
+    bool knows_end = false;  // a context of the region ended somewhere else
     bool suspends = false;   // at its last look, suspended contexts belonged to it
+    bool passed_by = false;  // in this round of looks, somebody who may have something
+    std::uint32_t seen = 0;  // generation, at its last look at its own contexts
+    std::uint32_t own_round = 0;
+    std::uint32_t patience = 0;
     std::uint32_t victim = 0;
     std::uint32_t arrived = 0;  // and not yet reported
-    context_counts counts;
+    context_counts counts;      // of all regions
 
-    void begin(number_range range, std::uint32_t contexts) {
-      unstarted = range;
-      ready.reserve(contexts);
-      waiting.reserve(contexts);
-      elsewhere = 0;
-      claimable.store(range.last - range.first, std::memory_order_relaxed);  // relaxed: hosts come through a fork
-      waiting_since.store(0, std::memory_order_relaxed);                     // relaxed: as above
-      at = place::own;
-      thorough = finished = said_over = suspends = false;
-      victim = arrived = 0;
-      counts = {};
-    }
     template <class Append>
-    void describe(Append&& append) const {
+    void describe(Append&& append, std::uint32_t now) const {
+      append(round == now);
       append(unstarted.first);
       append(unstarted.last);
       for (const context_queue* queue : {&ready, &waiting}) {
@@ -237,26 +259,80 @@ class context_schedule {
         for (std::uint32_t index = 0; index < queue->size(); ++index) append(queue->at(index));
       }
       append(elsewhere);
-      append(waiting_since.load(std::memory_order_relaxed));  // relaxed: nobody else is there
+      append(waiting_since.load(std::memory_order_relaxed));          // relaxed: nobody else is there
+      append(come_round.load(std::memory_order_relaxed) == now);      // relaxed: as above
+      append(finished_round.load(std::memory_order_relaxed) == now);  // relaxed: as above
       append(static_cast<std::uint32_t>(at));
-      append(static_cast<std::uint32_t>(thorough | finished << 1 | said_over << 2 | suspends << 3));
+      append(static_cast<std::uint32_t>(thorough | finished << 1 | tells << 2 | knows_end << 3 | suspends << 4 |
+                                        passed_by << 5 | (own_round == now) << 6));
+      append(patience);
       append(victim);
       append(arrived);
     }
   };
 
+  // The barrier: {generation, contexts that have not reported}, so that one line moves.
+  static std::uint64_t barrier_word(std::uint32_t generation, std::uint32_t missing) {
+    return std::uint64_t{generation} << 32 | missing;
+  }
+  static std::uint32_t generation_of(std::uint64_t barrier) { return static_cast<std::uint32_t>(barrier >> 32); }
+  std::uint32_t generation() const {
+    return generation_of(barrier_.load(std::memory_order_relaxed));  // relaxed: a hint to look again
+  }
+  std::uint32_t generation_now() const {
+    // pairs: schedule.release; seq_cst: see prepare_sleep
+    return generation_of(barrier_.load(std::memory_order_seq_cst));
+  }
+
+  void grow(const limits& of_region) {
+    earlier_ = counts();
+    room_ = room_ > of_region.contexts ? room_ : of_region.contexts;
+    hosts_ = std::vector<host_state>(hosts_.size() > of_region.hosts ? hosts_.size() : of_region.hosts);
+    for (host_state& each : hosts_) {
+      each.ready.reserve(room_);
+      each.waiting.reserve(room_);
+    }
+    home_.assign(room_, 0);
+  }
+
   // The program's static split: the first contexts % hosts hosts have one more.
   number_range range_of(std::uint32_t host) const {
-    const std::uint32_t each = contexts_ / count_;
-    const std::uint32_t more = contexts_ % count_;
+    const std::uint32_t each = region_.contexts / region_.hosts;
+    const std::uint32_t more = region_.contexts % region_.hosts;
     const std::uint32_t first = host * each + (host < more ? host : more);
     return {first, first + each + (host < more ? 1 : 0)};
   }
 
-  void count_claimable(host_state& host) {
-    const std::uint32_t unstarted = host.unstarted.last - host.unstarted.first;
-    // relaxed: a hint
-    host.claimable.store(unstarted + (moves_ ? host.ready.size() : 0), std::memory_order_relaxed);
+  // The host's own part, when it comes to a region.
+  void come(host_state& me) {
+    me.at = place::own;
+    me.thorough = me.finished = me.tells = me.knows_end = me.suspends = me.passed_by = false;
+    me.victim = me.arrived = 0;
+    me.patience = region_.patience;
+    me.own_round = round_;
+    me.come_round.store(round_, std::memory_order_relaxed);  // relaxed: a hint
+  }
+  // The part under the lock, by whoever is the first to hold it in a region.
+  void make_current(host_state& state, std::uint32_t host) {
+    if (state.round == round_) return;
+    state.round = round_;
+    state.unstarted = range_of(host);
+    state.elsewhere = 0;
+    state.waiting_since.store(0, std::memory_order_relaxed);  // relaxed: a hint
+    update_claimable(state);
+  }
+
+  static void set_hint(word<std::uint32_t>& hint, std::uint32_t value) {
+    // relaxed: hints, and their line stays where it is
+    if (hint.load(std::memory_order_relaxed) != value) hint.store(value, std::memory_order_relaxed);
+  }
+  void update_claimable(host_state& host) {
+    const bool any = host.unstarted.first != host.unstarted.last || (region_.started_may_move && !host.ready.empty());
+    set_hint(host.has_claimable, any ? 1 : 0);
+  }
+  // Most often it is there already, and its line need not move.
+  void settle(std::uint32_t context, std::uint32_t host) {
+    if (home_[context] != host) home_[context] = host;
   }
 
   // Those that waited for the end of a generation that is over are ready. Under the host's lock.
@@ -269,104 +345,121 @@ class context_schedule {
       while (!host.waiting.empty()) host.ready.push_back(host.waiting.pop_front());
     }
     host.waiting_since.store(0, std::memory_order_relaxed);  // relaxed: a hint
-    count_claimable(host);
-  }
-  std::uint32_t generation_now() const {
-    return generation_.load(std::memory_order_seq_cst);  // pairs: schedule.release; seq_cst: see prepare_sleep
+    update_claimable(host);
   }
 
+  void look_no_more(host_state& me) {
+    me.thorough = false;
+    sleepers_.fetch_sub(1, std::memory_order_relaxed);  // relaxed: a ring too many does no harm
+  }
   step found(host_state& me, std::uint32_t context) {
     me.at = place::own;
     if (me.thorough) look_no_more(me);
     return {advice::run, context, false};
   }
 
+  step found_own(host_state& me, std::uint32_t context) {
+    me.patience = region_.patience;
+    return found(me, context);
+  }
+
   step look_at_own(host_state& me, std::uint32_t host) {
     {
       const std::lock_guard held(me.guard);
-      collect_released(me, generation_now());
+      make_current(me, host);
+      me.seen = generation_now();
+      collect_released(me, me.seen);
       if (!me.ready.empty()) {
         const std::uint32_t context = me.ready.pop_front();
-        count_claimable(me);
-        return found(me, context);
+        update_claimable(me);
+        return found_own(me, context);
       }
       if (me.unstarted.first != me.unstarted.last) {
         const std::uint32_t context = me.unstarted.first++;
-        home_[context] = host;
-        count_claimable(me);
-        return found(me, context);
+        settle(context, host);
+        update_claimable(me);
+        return found_own(me, context);
       }
       me.suspends = me.elsewhere != 0 || !me.waiting.empty();
     }
     me.victim = 1;
-    me.at = me.arrived != 0 ? place::arrivals : place_after_arrivals(me);
-    return {advice::look_on, 0, false};
-  }
-  place place_after_arrivals(const host_state& me) const {
-    return me.finished && !me.said_over ? place::over : place::others;
+    me.passed_by = false;
+    me.at = me.arrived != 0 ? place::arrivals : place::others;
+    return {advice::look_on, 0, std::exchange(me.tells, false)};
   }
 
   step report_arrivals(host_state& me) {
     const std::uint32_t count = std::exchange(me.arrived, 0);
     // acq_rel: what the contexts wrote before the barrier goes to whoever completes it, and on from there
-    const bool complete = remaining_.fetch_sub(count, std::memory_order_acq_rel) == count;
-    me.at = complete ? place::release : place_after_arrivals(me);
+    const std::uint64_t before = barrier_.fetch_sub(count, std::memory_order_acq_rel);
+    me.at = static_cast<std::uint32_t>(before) == count ? place::release : place::others;
     return {advice::look_on, 0, false};
   }
   step release(host_state& me) {
-    remaining_.store(contexts_, std::memory_order_relaxed);  // relaxed: nobody arrives before the new generation
-    generation_.fetch_add(1, std::memory_order_seq_cst);     // schedule.release
+    // Nobody else writes it: all have arrived, and nobody arrives before the new generation.
+    const std::uint32_t now = generation_of(barrier_.load(std::memory_order_relaxed));   // relaxed: as said
+    barrier_.store(barrier_word(now + 1, region_.contexts), std::memory_order_seq_cst);  // schedule.release
     me.at = place::own;
     return {advice::look_on, 0, true};
   }
 
   bool may_have(const host_state& victim) const {
-    if (victim.claimable.load(std::memory_order_relaxed) != 0) return true;  // relaxed: a hint
-    if (!moves_) return false;
-    const std::uint32_t since = victim.waiting_since.load(std::memory_order_relaxed);  // relaxed: a hint
-    return since != 0 && since != generation_.load(std::memory_order_relaxed) + 1;     // relaxed: a hint
+    // relaxed: hints, all of them
+    if (victim.come_round.load(std::memory_order_relaxed) != round_) return true;
+    if (victim.has_claimable.load(std::memory_order_relaxed) != 0) return true;
+    if (!region_.started_may_move) return false;
+    const std::uint32_t since = victim.waiting_since.load(std::memory_order_relaxed);
+    return since != 0 && since != generation() + 1;
   }
 
   step look_at_others(host_state& me, std::uint32_t host) {
-    while (me.victim < count_) {
-      host_state& victim = hosts_[(host + me.victim++) % count_];
-      if (!me.thorough && !may_have(victim)) continue;
+    while (me.victim < region_.hosts) {
+      const std::uint32_t number = (host + me.victim++) % region_.hosts;
+      host_state& victim = hosts_[number];
+      // pairs: schedule.finished
+      if (victim.finished_round.load(std::memory_order_seq_cst) == round_) me.knows_end = true;
+      if (!me.thorough) {
+        if (!may_have(victim)) continue;
+        if (me.patience != 0) {
+          me.passed_by = true;
+          continue;
+        }
+      }
       const std::lock_guard held(victim.guard);
-      if (moves_) collect_released(victim, generation_now());
+      make_current(victim, number);
+      if (region_.started_may_move) collect_released(victim, generation_now());
       std::uint32_t context = 0;
       if (victim.unstarted.first != victim.unstarted.last) {
         context = --victim.unstarted.last;
-      } else if (moves_ && !victim.ready.empty()) {
+      } else if (region_.started_may_move && !victim.ready.empty()) {
         context = victim.ready.pop_back();
       } else {
         return {advice::look_on, 0, false};
       }
-      count_claimable(victim);
-      home_[context] = host;
+      update_claimable(victim);
+      settle(context, host);
       ++me.counts.stolen;
       return found(me, context);
     }
     me.at = place::own;
-    if (!me.suspends && over_.load(std::memory_order_seq_cst) != 0) {  // pairs: schedule.over
+    if (me.passed_by) {
+      --me.patience;
+    } else if (!me.suspends && (me.finished || me.knows_end)) {
       if (me.thorough) look_no_more(me);
       return {advice::leave, 0, false};
     }
     return {me.thorough ? advice::sleep : advice::rest, 0, false};
   }
-  void look_no_more(host_state& me) {
-    me.thorough = false;
-    sleepers_.fetch_sub(1, std::memory_order_relaxed);  // relaxed: a ring too many does no harm
-  }
 
-  std::uint32_t contexts_ = 0;
-  std::uint32_t count_ = 0;
-  bool moves_ = true;
+  // Written when a region begins, read by all.
+  alignas(128) limits region_{0, 0, true, 0};
+  std::uint32_t round_ = 0;
+  word<std::uint32_t> sleepers_{0};
+  std::uint32_t room_ = 0;  // contexts that there is room for
   std::vector<host_state> hosts_;
   std::vector<std::uint32_t> home_;  // the host that ran it last; written under the lock of whoever had it
-  alignas(128) word<std::uint32_t> remaining_{0};
-  alignas(128) word<std::uint32_t> generation_{0};
-  word<std::uint32_t> over_{0};
-  word<std::uint32_t> sleepers_{0};
+  context_counts earlier_;           // from before the last growth
+  alignas(128) word<std::uint64_t> barrier_{0};
 };
 
 }  // namespace tri::omp
