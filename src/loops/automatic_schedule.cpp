@@ -79,6 +79,14 @@ automatic_schedule::decision automatic_schedule::next(std::uint64_t items, std::
   return {false, measure, &layout_};
 }
 
+std::uint64_t automatic_schedule::settled_for() const {
+  const std::uint64_t number = executions_;
+  if (number <= executions_to_learn) return 0;
+  if (comparing_since_ > 0 && number <= comparing_since_ + 2 * samples) return 0;
+  static_assert(compared_every % measured_every == 0, "what begins a comparison is a measured execution");
+  return (measured_every - number % measured_every) % measured_every;
+}
+
 void automatic_schedule::learn(const loop_times& times, std::uint64_t elapsed) {
   const double busy = static_cast<double>(times.busy());
   const double items = static_cast<double>(times.items());

@@ -50,6 +50,11 @@ class automatic_schedule {
   /// After an execution that was to be measured. `elapsed`: ticks from before the post to after the end.
   void learn(const loop_times& times, std::uint64_t elapsed);
 
+  /// So many executions from now on, of as many iterations and participants, would get the same layout and would not be
+  /// measured: they need not be asked for.
+  std::uint64_t settled_for() const;
+  void skip(std::uint64_t executions) { executions_ += executions; }
+
   /// What is known, for reports and tests.
   std::uint64_t executions() const { return executions_; }
   double ticks_per_item() const { return ticks_per_item_; }

@@ -65,7 +65,7 @@ void fetched_loop::measure(std::uint64_t now) {
 }
 
 void fetched_loop::arm_again() {
-  measures_ = false;
+  if (measures_) measures_ = false;
   // All lines but one come from other cores: ask for them together.
   for (std::uint32_t line = 0; line < participants_; ++line) __builtin_prefetch(&lines_[line], 1);
   board::task_spec spec;

@@ -66,7 +66,9 @@ class fetched_loop {
     loop_memory* memory = nullptr;
     std::uint64_t revision = 0;     // of the layout
     std::uint64_t measurement = 0;  // number of the measured execution, or 0
-  } link;
+    std::uint64_t settled_for = 0;  // executions that may be armed without asking
+  };
+  memory_link& link() { return link_; }
 
  private:
   friend class fetch_position;
@@ -81,15 +83,18 @@ class fetched_loop {
   }
   void reserve(std::uint32_t participants);
 
+  // Read by every participant, and written as seldom as possible: arming the same layout again touches none of it.
   board::claim_rule rule_;
   std::uint32_t participants_ = 0;
   std::uint32_t chunks_ = 0;
   std::uint32_t room_ = 0;  // participants for which there are lines
+  bool measures_ = false;   // the execution that it was armed for last
   std::unique_ptr<board::claim_line[], free_lines> lines_;
   std::unique_ptr<std::uint32_t[]> ring_;  // 0, 1, ... twice over
-  bool measures_ = false;                  // the execution that it was armed for last
   std::unique_ptr<fetched_measurement> measurement_;
   loop_layout layout_;
+  // Of whoever arms it.
+  alignas(64) memory_link link_;
 };
 
 struct item_span {

@@ -29,7 +29,12 @@ loop_memory::loop_memory(const memory_setup& setup)
     : setup_(never_in_place(setup)), automatic_(setup_.limits, setup_.direction) {}
 
 bool loop_memory::arm(fetched_loop& loop, std::uint64_t items, std::uint32_t participants, held_before held) {
-  const bool same_key = held == held_before::same_key && loop.link.memory == this;
+  const bool same_key = held == held_before::same_key && loop.link().memory == this;
+  if (same_key && loop.link().settled_for > 0) {
+    --loop.link().settled_for;
+    loop.arm_again();
+    return false;
+  }
   if (!take()) {
     arm_without(loop, items, participants, same_key);
     return false;
@@ -61,8 +66,13 @@ bool loop_memory::arm(fetched_loop& loop, std::uint64_t items, std::uint32_t par
   }
   arm_from(loop, *layout_, automatic() ? automatic_.revision() : named_.revision(), same_key);
   if (measure) {
-    loop.link.measurement = under_way_ = ++measurements_;
+    loop.link().measurement = under_way_ = ++measurements_;
     waited_ = 0;
+  } else if (automatic()) {
+    const std::uint64_t settled = automatic_.settled_for();
+    loop.link().settled_for = settled;
+    automatic_.skip(settled);
+    executions_ += settled;
   }
   release();
   return measure;
@@ -70,7 +80,7 @@ bool loop_memory::arm(fetched_loop& loop, std::uint64_t items, std::uint32_t par
 
 // The measurement that this record holds, if it is the one that is waited for.
 void loop_memory::read(fetched_loop& loop) {
-  if (under_way_ == 0 || loop.link.memory != this || loop.link.measurement != under_way_) return;
+  if (under_way_ == 0 || loop.link().memory != this || loop.link().measurement != under_way_) return;
   under_way_ = 0;
   fetched_measurement* const found = loop.measurement();
   if (found == nullptr || !found->complete()) return;
@@ -83,12 +93,12 @@ void loop_memory::read(fetched_loop& loop) {
 }
 
 void loop_memory::arm_from(fetched_loop& loop, const loop_layout& layout, std::uint64_t revision, bool same_key) {
-  if (same_key && loop.link.revision == revision) {
+  if (same_key && loop.link().revision == revision) {
     loop.arm_again();
   } else {
     loop.arm(loop_layout(layout));
   }
-  loop.link = {this, revision, 0};
+  loop.link() = {this, revision, 0, 0};
 }
 
 // As if nothing were known. The record keeps no revision, so that it is laid out anew next time.
@@ -104,7 +114,7 @@ void loop_memory::arm_without(fetched_loop& loop, std::uint64_t items, std::uint
   } else {
     loop.arm(layout_of(setup_.which, items, participants));
   }
-  loop.link = {};
+  loop.link() = {};
 }
 
 bool loop_memory::ask(summary& into) {

@@ -39,7 +39,7 @@ class loop_memory {
   [[nodiscard]] bool arm(fetched_loop& loop, std::uint64_t items, std::uint32_t participants, held_before held);
 
   struct summary {
-    std::uint64_t executions = 0;    ///< that the memory was asked for
+    std::uint64_t executions = 0;    ///< armed from the memory, or allowed to be armed without asking it
     double ticks_per_item = 0;       ///< `automatic`; 0: unknown
     bool plain_blocks = false;       ///< `automatic`
     double dynamic_fraction = -1.0;  ///< kinds with a model; negative: has none

@@ -71,7 +71,7 @@ loop_sequence::record* loop_sequence::choose(const loop_key& key, held_before& h
   held = !chosen->armed || !chosen->key.same_loop(key) ? held_before::another_loop
          : chosen->key.items != key.items              ? held_before::same_loop
                                                        : held_before::same_key;
-  chosen->key = key;
+  if (held != held_before::same_key) chosen->key = key;         // a line that the others read
   chosen->successor.store(nullptr, std::memory_order_relaxed);  // relaxed: published with the record
   chosen->inside.store(std::uint64_t{round_} << 32 | key.participants,
                        std::memory_order_relaxed);  // relaxed: as above

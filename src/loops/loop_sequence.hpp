@@ -129,7 +129,7 @@ class loop_sequence {
     held_before held{};
     record* const chosen = choose(key, held);
     arm(chosen->loop, key, held);
-    chosen->armed = true;
+    if (!chosen->armed) chosen->armed = true;
     return chosen;
   }
   bool is_free(const record& each) const;

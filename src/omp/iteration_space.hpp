@@ -17,7 +17,8 @@ struct iteration_space {
   std::uint64_t unit = 1;  // iterations that stay together: the chunk that the program names
 
   // Loops are shared out in units; the last one may be shorter.
-  std::uint64_t units() const { return items / unit + (items % unit != 0 ? 1 : 0); }
+  // A division takes as long as the rest of a short loop's beginning, so the usual case has none.
+  std::uint64_t units() const { return unit == 1 ? items : items / unit + (items % unit != 0 ? 1 : 0); }
   std::uint64_t item_of(std::uint64_t units_before) const {
     return units_before == units() ? items : units_before * unit;
   }
@@ -28,7 +29,7 @@ struct iteration_space {
 };
 
 constexpr std::uint64_t steps_between(std::uint64_t distance, std::uint64_t step) {
-  return distance == 0 || step == 0 ? 0 : (distance - 1) / step + 1;
+  return distance == 0 || step == 0 ? 0 : step == 1 ? distance : (distance - 1) / step + 1;
 }
 
 // libgomp: `end` is exclusive; the sign of `step` is the direction.
@@ -59,7 +60,7 @@ std::optional<iteration_space> inclusive_space(Value lower, Value upper, std::ma
   const std::uint64_t distance =
       up ? static_cast<std::uint64_t>(upper) - from : from - static_cast<std::uint64_t>(upper);
   const std::uint64_t stride = up ? by : 0 - by;
-  const std::uint64_t before_last = distance / stride;
+  const std::uint64_t before_last = stride == 1 ? distance : distance / stride;
   if (before_last == std::numeric_limits<std::uint64_t>::max()) return std::nullopt;
   return iteration_space{from, 0, by, before_last + 1, unit};
 }

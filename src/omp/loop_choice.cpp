@@ -128,8 +128,8 @@ void arm_loop(fetched_loop& record, const loop_key& key, held_before held, bool 
   const settings& wanted = the_settings();
   loop_memory* memory = nullptr;
   if (wanted.learns) {
-    const bool known = held != held_before::another_loop && record.link.memory != nullptr;
-    memory = known ? record.link.memory : memory_of(key);
+    const bool known = held != held_before::another_loop && record.link().memory != nullptr;
+    memory = known ? record.link().memory : memory_of(key);
   }
   if (memory != nullptr) {
     if (memory->arm(record, key.items, key.participants, held)) record.measure(host::ticks());
@@ -137,7 +137,7 @@ void arm_loop(fetched_loop& record, const loop_key& key, held_before held, bool 
     record.arm_again();
   } else {
     record.arm(choose_layout(wanted.schedule, {key.items, key.chunk, key.participants, monotonic}));
-    record.link = {};
+    record.link() = {};
   }
 }
 
