@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "omp/loop_choice.hpp"
+#include "omp/static_learned.hpp"
 
 namespace tri::omp {
 namespace {
@@ -39,7 +40,11 @@ std::uint64_t left_of(const call_site& site) {
 std::vector<const call_site*> seen_sites() {
   std::vector<const call_site*> seen;
   const auto add = [&](const call_site& site) {
-    if (site.taken.load(std::memory_order_relaxed) + left_of(site) > 0) seen.push_back(&site);  // relaxed: as above
+    // relaxed: as above
+    if (site.taken.load(std::memory_order_relaxed) + site.by_weights.load(std::memory_order_relaxed) + left_of(site) >
+        0) {
+      seen.push_back(&site);
+    }
   };
   for (const call_site& site : table()) add(site);
   std::sort(seen.begin(), seen.end(), [](const call_site* a, const call_site* b) {
@@ -93,6 +98,8 @@ std::map<const call_site*, std::string> places_of(const std::vector<const call_s
   std::map<const call_site*, std::string> places;
   std::map<std::string, in_object> objects;
   for (const call_site* site : sites) {
+    const std::uint64_t shared = site->by_weights.load(std::memory_order_relaxed);  // relaxed: as above
+    if (shared > 0) text += fmt::format("  static {:>9}  {}\n", shared, places.at(site));
     const void* const address = site->address.load(std::memory_order_relaxed);           // relaxed: as above
     const std::string source = source_of(site->source.load(std::memory_order_relaxed));  // relaxed: as above
     Dl_info info{};
@@ -180,18 +187,23 @@ void print_report(const char* schedule, bool always) {
   if (sites.empty() && !always) return;
   std::uint64_t taken = 0;
   std::uint64_t left = 0;
+  std::uint64_t by_weights = 0;
   for (const call_site* site : sites) {
-    taken += site->taken.load(std::memory_order_relaxed);  // relaxed: as above
+    by_weights += site->by_weights.load(std::memory_order_relaxed);  // relaxed: as above
+    taken += site->taken.load(std::memory_order_relaxed);            // relaxed: as above
     left += left_of(*site);
   }
-  std::string text =
-      fmt::format("trireme omp: {} (process {}), schedule {}: loops taken {}, left to the host runtime {}\n",
-                  program_name(), getpid(), schedule, taken, left);
+  std::string text = fmt::format(
+      "trireme omp: {} (process {}), schedule {}: loops taken {}, left to the host runtime {}{}\n", program_name(),
+      getpid(), schedule, taken, left, by_weights > 0 ? fmt::format(", static loops by weights {}", by_weights) : "");
   const std::map<const call_site*, std::string> places = places_of(sites);
   for (const call_site* site : sites) {
     const std::uint64_t here = site->taken.load(std::memory_order_relaxed);  // relaxed: as above
     if (here > 0) text += fmt::format("  taken {:>10}  {}\n", here, places.at(site));
-    text += learned_of(site->address.load(std::memory_order_relaxed));  // relaxed: as above
+    const std::uint64_t shared = site->by_weights.load(std::memory_order_relaxed);  // relaxed: as above
+    if (shared > 0) text += fmt::format("  static {:>9}  {}\n", shared, places.at(site));
+    const void* const address = site->address.load(std::memory_order_relaxed);  // relaxed: as above
+    text += learned_of(address) + static_learned_of(address);
     for (std::size_t reason = 0; reason < left_reasons; ++reason) {
       const std::uint64_t count = site->left[reason].load(std::memory_order_relaxed);  // relaxed: as above
       if (count > 0) {
@@ -210,10 +222,12 @@ void print_report(const char* schedule, bool always) {
 
 void forget_counts() {
   for (call_site& site : table()) {
-    site.taken.store(0, std::memory_order_relaxed);  // relaxed: a forked child is alone
+    site.taken.store(0, std::memory_order_relaxed);       // relaxed: a forked child is alone
+    site.by_weights.store(0, std::memory_order_relaxed);  // relaxed: as above
     for (std::atomic<std::uint64_t>& count : site.left) count.store(0, std::memory_order_relaxed);  // relaxed: as above
   }
-  everything_else().taken.store(0, std::memory_order_relaxed);  // relaxed: as above
+  everything_else().taken.store(0, std::memory_order_relaxed);       // relaxed: as above
+  everything_else().by_weights.store(0, std::memory_order_relaxed);  // relaxed: as above
   for (std::atomic<std::uint64_t>& count : everything_else().left) {
     count.store(0, std::memory_order_relaxed);  // relaxed: as above
   }

@@ -28,6 +28,7 @@ struct call_site {
   std::atomic<const void*> address{nullptr};
   std::atomic<const char*> source{nullptr};  // libomp: ";file;function;line;column;;", or null
   std::atomic<std::uint64_t> taken{0};       // executions
+  std::atomic<std::uint64_t> by_weights{0};  // of a static loop
   std::array<std::atomic<std::uint64_t>, left_reasons> left{};
 };
 
@@ -36,6 +37,9 @@ call_site& site_of(const void* address, const char* source = nullptr);
 
 inline void count_taken(const void* address, const char* source = nullptr) {
   site_of(address, source).taken.fetch_add(1, std::memory_order_relaxed);  // relaxed: a count
+}
+inline void count_by_weights(const void* address, const char* source) {
+  site_of(address, source).by_weights.fetch_add(1, std::memory_order_relaxed);  // relaxed: a count
 }
 inline void count_left(left_because reason, const void* address, const char* source = nullptr) {
   // relaxed: a count

@@ -2,13 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-#include <atomic>
 #include <bit>
 
 #include "host/clock.hpp"
 #include "omp/machine_costs.hpp"
+#include "omp/memory_table.hpp"
 #include "omp/settings.hpp"
 
 namespace tri::omp {
@@ -22,16 +20,9 @@ using loops::loop_memory;
 using loops::schedule;
 using loops::schedule_kind;
 
-constexpr std::size_t table_size = 4096;
-constexpr std::size_t probes = 32;
-
-struct remembered_loop {
-  loop_key key;  // without the number of iterations
-  loop_memory memory;
-};
-// Entries are made when a loop is first seen, and stay: whoever has found one may use it for ever.
-std::array<std::atomic<remembered_loop*>, table_size>& table() {
-  static std::array<std::atomic<remembered_loop*>, table_size> loops;  // all null: no constructor runs
+using memories = memory_table<loop_memory>;
+memories& table() {
+  static memories loops;  // all null: no constructor runs
   return loops;
 }
 
@@ -46,28 +37,7 @@ loops::memory_setup setup_of(const loop_key& key) {
 
 // Null when there is no room.
 loop_memory* memory_of(const loop_key& key) {
-  std::uint64_t hash = reinterpret_cast<std::uintptr_t>(key.site);
-  for (const std::uint64_t part : {key.chunk, key.variant, std::uint64_t{key.participants}})
-    hash = (hash ^ part) * 0x9e3779b97f4a7c15u;  // the golden ratio
-  hash >>= 40;
-  remembered_loop* made = nullptr;
-  for (std::size_t probe = 0; probe < probes; ++probe) {
-    std::atomic<remembered_loop*>& entry = table()[(hash + probe) % table_size];
-    remembered_loop* there = entry.load(std::memory_order_acquire);  // pairs: memories.publish
-    if (there == nullptr) {
-      if (made == nullptr) made = new remembered_loop{key, loop_memory(setup_of(key))};
-      if (entry.compare_exchange_strong(there, made, std::memory_order_release,  // memories.publish
-                                        std::memory_order_acquire)) {            // pairs: memories.publish
-        return &made->memory;
-      }
-    }
-    if (there->key.same_loop(key)) {
-      delete made;  // somebody was faster
-      return &there->memory;
-    }
-  }
-  delete made;
-  return nullptr;
+  return table().find(key, [&] { return std::make_unique<memories::entry>(key, setup_of(key)); });
 }
 
 // A chunk of the schedule is a number of iterations.
@@ -143,24 +113,25 @@ void arm_loop(fetched_loop& record, const loop_key& key, held_before held, bool 
 
 std::string learned_of(const void* site) {
   std::string text;
-  for (const std::atomic<remembered_loop*>& entry : table()) {
-    remembered_loop* const there = entry.load(std::memory_order_acquire);  // pairs: memories.publish
-    if (there == nullptr || there->key.site != site) continue;
+  table().for_each([&](memories::entry& there) {
     loop_memory::summary learned;
-    if (!there->memory.ask(learned)) continue;
+    if (there.key.site != site || !there.memory.ask(learned)) return;
     std::string line;
     if (learned.dynamic_fraction >= 0) {
       line = fmt::format("dynamic fraction {:.4f}", learned.dynamic_fraction);
       if (learned.slack > 0) line += fmt::format(", slack {:.1f} us", learned.slack / 1000.0);
     } else if (learned.ticks_per_item > 0) {
       line = fmt::format("{:.1f} ns for {}, {}", learned.ticks_per_item * host::ns_per_tick(),
-                         there->key.chunk > 1 ? fmt::format("{} iterations", there->key.chunk) : "an iteration",
+                         there.key.chunk > 1 ? fmt::format("{} iterations", there.key.chunk) : "an iteration",
                          learned.plain_blocks ? "fixed blocks" : "blocks and stealing");
     }
-    if (line.empty()) continue;
-    text += fmt::format("                      {} threads: {}\n", there->key.participants, line);
-  }
+    if (!line.empty()) text += learned_line(there.key, line);
+  });
   return text;
+}
+
+std::string learned_line(const loop_key& key, const std::string& what) {
+  return fmt::format("                      {} threads: {}\n", key.participants, what);
 }
 
 }  // namespace tri::omp

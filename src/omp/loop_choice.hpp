@@ -36,5 +36,7 @@ bool is_monotonic(const loops::loop_layout& layout);
 
 // What was learned of the loops of this call site, for people; empty when nothing was.
 std::string learned_of(const void* site);
+// A line of such a text.
+std::string learned_line(const loops::loop_key& key, const std::string& what);
 
 }  // namespace tri::omp

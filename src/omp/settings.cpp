@@ -57,6 +57,8 @@ settings read_settings(const char* trireme_schedule, const char* omp_schedule, c
     }
   }
   values.learns = loops::learns(values.schedule);
+  values.weights = values.takes && (values.schedule.weights || values.schedule.kind == loops::schedule_kind::weighted ||
+                                    values.schedule.kind == loops::schedule_kind::weighted_tasklets);
   if (noise != nullptr && *noise != '\0') values.noise_us = microseconds_of(noise);
   values.report = report != nullptr && *report != '\0';
   values.report_always = values.report && std::atoi(report) == process;

@@ -19,6 +19,7 @@ struct settings {
   bool takes = true;  // false: `host`
   loops::schedule schedule{};
   bool learns = true;    // the schedule has a memory of each loop
+  bool weights = false;  // ... and blocks by weights, also of static loops
   double noise_us = -1;  // negative: to be measured
   bool report = false;
   bool report_always = false;

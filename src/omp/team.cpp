@@ -35,6 +35,7 @@ borrowed_team::borrowed_team() : team_(spare_teams) {
 
 borrowed_team::~borrowed_team() {
   team_->loops.restart();
+  team_->shares.end();
   team_->next_spare = spare_teams;
   spare_teams = team_;
 }

@@ -9,11 +9,13 @@
 #include "loops/fetched_loop.hpp"
 #include "loops/loop_sequence.hpp"
 #include "omp/iteration_space.hpp"
+#include "omp/static_shares.hpp"
 
 namespace tri::omp {
 
 struct team {
   loops::loop_sequence loops;
+  static_shares shares;
   team* next_spare = nullptr;
 };
 
@@ -48,6 +50,8 @@ struct thread_context {
   loops::loop_sequence::place place;
   loops::fetch_position position;
   iteration_space space;
+  static_share* in_static = nullptr;  // the static loop that it is in, if that is shared out by weights
+  std::uint64_t static_since = 0;     // tick
 
   // The iterations of the taken loop to run next, if any.
   loops::item_span next_items() {

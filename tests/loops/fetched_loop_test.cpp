@@ -188,28 +188,29 @@ TEST(fetched_loop, a_measured_execution_knows_what_each_participant_took) {
   EXPECT_EQ(loop.measurement(), nullptr);
   loop.arm_again();
   loop.measure(100);
-  ASSERT_NE(loop.measurement(), nullptr);
+  fetched_measurement* const measured = loop.measurement();
+  ASSERT_NE(measured, nullptr);
   fetch_position positions[2] = {{loop, 0}, {loop, 1}};
   std::uint64_t now[2] = {100, 100};
   std::uint64_t ran[2] = {0, 0};
   bool going[2] = {true, true};
   while (going[0] || going[1]) {
     const int who = going[0] && (!going[1] || now[0] <= now[1]) ? 0 : 1;
-    EXPECT_FALSE(loop.measurement()->complete());
+    EXPECT_FALSE(measured->complete());
     const item_span got = positions[who].next_at(now[who]);
     going[who] = !got.empty();
     ran[who] += got.last - got.first;
     now[who] += (got.last - got.first) * (who == 0 ? 1u : 3u);
   }
-  ASSERT_TRUE(loop.measurement()->complete());
-  const loop_times& times = loop.measurement()->times();
+  ASSERT_TRUE(measured->complete());
+  const loop_times& times = measured->times();
   EXPECT_EQ(ran[0] + ran[1], 1000u);
   EXPECT_EQ(times.participants()[0].busy, ran[0]);
   EXPECT_EQ(times.participants()[1].busy, 3 * ran[1]);
   EXPECT_EQ(times.participants()[0].first_iterations, 250u);
   EXPECT_EQ(times.participants()[1].first_iteration, 500u);
   EXPECT_EQ(times.participants()[1].first_ticks, 750u);
-  EXPECT_EQ(loop.measurement()->elapsed(), std::max(now[0], now[1]) - 100);
+  EXPECT_EQ(measured->elapsed(), std::max(now[0], now[1]) - 100);
   loop.arm_again();
   EXPECT_EQ(loop.measurement(), nullptr) << "this execution is not measured";
 }
@@ -224,7 +225,9 @@ TEST(fetched_loop, a_measured_execution_that_somebody_left_is_not_complete) {
   EXPECT_FALSE(leaves.next_at(1).empty());
   while (!stays.next_at(2).empty()) {
   }
-  EXPECT_FALSE(loop.measurement()->complete());
+  fetched_measurement* const measured = loop.measurement();
+  ASSERT_NE(measured, nullptr);
+  EXPECT_FALSE(measured->complete());
 }
 
 TEST(fetched_loop, the_end_of_a_block_that_is_too_short_to_steal_stays_with_its_owner) {

@@ -142,6 +142,31 @@ TEST_P(forking_program, reports_parent_and_child_apart_and_nothing_of_other_prog
 }
 INSTANTIATE_TEST_SUITE_P(omp, forking_program, ::testing::Values("forking_gcc", "forking_clang"), name_of);
 
+// Static loops of clang by weights. Other schedules, and chunks, are the host's: its dealing out in turn is checked by
+// the program itself.
+TEST(static_loops, are_shared_out_by_weights_that_change_between_regions_only) {
+  const std::string path = program("static_loops_clang");
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << "clang is not installed";
+  const result alone = run(with_threads(1) + path);
+  ASSERT_EQ(alone.status, 0) << alone.output;
+  for (const int threads : {2, 3, 5}) {
+    for (const char* schedule : {"weighted", "weighted-tasklets", "weighted+staggered,0.8"}) {
+      const result under = run(with_threads(threads) + exec(std::string("--report --schedule ") + schedule) + path);
+      EXPECT_EQ(under.status, 0) << under.output;
+      EXPECT_EQ(under.output, alone.output);
+      const std::string expected = under.errors.substr(under.errors.find("expected: ") + 10);
+      EXPECT_THAT(under.errors, HasSubstr("loops taken 0, left to the host runtime 0, " +
+                                          expected.substr(0, expected.find('\n') + 1)));
+      EXPECT_THAT(under.errors, HasSubstr("the slow thread has less\n"));
+      EXPECT_THAT(under.errors, HasSubstr(" threads: weights "));
+    }
+    const result other = run(with_threads(threads) + exec("--report") + path);
+    EXPECT_EQ(other.output, alone.output);
+    EXPECT_THAT(other.errors, HasSubstr("loops taken 0, left to the host runtime 0\n"));
+    EXPECT_THAT(other.errors, HasSubstr("the slow thread has its equal share\n"));
+  }
+}
+
 TEST(drop_in_programs, a_runtime_that_comes_late_and_private_is_found) {
   std::string plug_ins;
   int count = 0;
