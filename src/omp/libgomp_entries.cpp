@@ -399,3 +399,22 @@ TRIREME_PUBLIC void GOMP_parallel_end() {
   host();
   leave_unfollowed();
 }
+
+// Target regions. Without a device the host runs them in a team of the calling thread alone, which begins out of our
+// sight: loops inside are not those of the team around them.
+TRIREME_PUBLIC void GOMP_target(int device, body function, const void* unused, std::size_t maps, void** addresses,
+                                std::size_t* sizes, unsigned char* kinds) {
+  static host_function<void(int, body, const void*, std::size_t, void**, std::size_t*, unsigned char*)> host(
+      "GOMP_target");
+  enter_unfollowed();
+  host(device, function, unused, maps, addresses, sizes, kinds);
+  leave_unfollowed();
+}
+TRIREME_PUBLIC void GOMP_target_ext(int device, body function, std::size_t maps, void** addresses, std::size_t* sizes,
+                                    unsigned short* kinds, unsigned flags, void** depend, void** arguments) {
+  static host_function<void(int, body, std::size_t, void**, std::size_t*, unsigned short*, unsigned, void**, void**)>
+      host("GOMP_target_ext");
+  enter_unfollowed();
+  host(device, function, maps, addresses, sizes, kinds, flags, depend, arguments);
+  leave_unfollowed();
+}

@@ -214,7 +214,7 @@ TRIREME_PUBLIC void __kmpc_doacross_init(location* where, std::int32_t thread, s
     static host_function<void(location*, std::int32_t, std::int32_t, std::int32_t*, value, value, signed_value,        \
                               signed_value)>                                                                           \
         host("__kmpc_dist_dispatch_init_" #suffix);                                                                    \
-    if (thread_context* const context = followed()) context->in_loop = false;                                          \
+    if (thread_context* const context = followed()) context->in_loop = context->took_last = false;                     \
     count_passed(left_because::distributed, TRIREME_HERE, where);                                                      \
     host(where, thread, kind, is_last, lower, upper, step, chunk);                                                     \
   }                                                                                                                    \

@@ -113,7 +113,7 @@ TEST_P(counting_program, gives_the_same_under_every_schedule_and_number_of_threa
 INSTANTIATE_TEST_SUITE_P(omp, counting_program,
                          ::testing::Values("loop_kinds_gcc", "loop_kinds_clang", "loop_kinds_cxx_gcc",
                                            "loop_kinds_cxx_clang", "loop_kinds_fortran_gcc", "kernels_gcc",
-                                           "kernels_clang", "old_entries_gcc"),
+                                           "kernels_clang", "old_entries_gcc", "target_regions_gcc"),
                          name_of);
 
 class quiet_program : public drop_in {};
