@@ -98,8 +98,6 @@ std::map<const call_site*, std::string> places_of(const std::vector<const call_s
   std::map<const call_site*, std::string> places;
   std::map<std::string, in_object> objects;
   for (const call_site* site : sites) {
-    const std::uint64_t shared = site->by_weights.load(std::memory_order_relaxed);  // relaxed: as above
-    if (shared > 0) text += fmt::format("  static {:>9}  {}\n", shared, places.at(site));
     const void* const address = site->address.load(std::memory_order_relaxed);           // relaxed: as above
     const std::string source = source_of(site->source.load(std::memory_order_relaxed));  // relaxed: as above
     Dl_info info{};
