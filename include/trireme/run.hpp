@@ -99,6 +99,7 @@ template <auto Function>
 struct function_handler {
   using tuple = typename function_facts<decltype(Function)>::arguments;
   static void deliver(sched::pe& here, sched::envelope& message) {
+    method_scope scope(pe_objects::of(here));  // it may call methods of objects that live here
     unpacked_arguments<tuple> arguments(message);
     try {
       std::apply([](auto&... argument) { Function(std::move(argument)...); }, arguments.values());
@@ -147,7 +148,7 @@ void send_after(std::chrono::nanoseconds delay, const element_ref<T>& target, A&
   message.handler = timed::handler;
   objects::pack_arguments<typename timed::facts::arguments>(here, true, false, std::forward<A>(arguments)...)
       .store(message);
-  here.send_later(delay.count(), message);
+  objects::post_or_drop(here, message, [&] { here.send_later(delay.count(), message); });
 }
 
 }  // namespace tri

@@ -26,6 +26,7 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <variant>
 
 #include "arena/arena.hpp"
 #include "objects/archive_stream.hpp"
@@ -55,6 +56,18 @@ inline constexpr bool is_serializable = cereal::traits::is_output_serializable<T
                                         cereal::traits::is_input_serializable<T, cereal::BinaryInputArchive>::value &&
                                         std::is_default_constructible_v<T> && !std::is_pointer_v<T>;
 
+/// Whether a value can be copied. std::is_copy_constructible says so of a std::vector of what cannot be.
+template <class T>
+inline constexpr bool is_copyable = std::is_copy_constructible_v<T>;
+template <class T>
+  requires(!std::is_same_v<typename T::value_type, T>)
+inline constexpr bool is_copyable<T> =
+    std::is_copy_constructible_v<T> && is_copyable<std::remove_cv_t<typename T::value_type>>;
+template <template <class...> class Product, class... T>
+  requires(std::is_same_v<Product<T...>, std::pair<T...>> || std::is_same_v<Product<T...>, std::tuple<T...>> ||
+           std::is_same_v<Product<T...>, std::variant<T...>>)
+inline constexpr bool is_copyable<Product<T...>> = (is_copyable<std::remove_cv_t<T>> && ...);
+
 /// Copyable types of the user must say how they cross to another process; move-only types may stay at home.
 template <class T>
 constexpr bool may_be_argument() {
@@ -70,6 +83,8 @@ struct tuple_facts<std::tuple<T...>> {
   static constexpr bool all_serializable = ((is_plain<T> || is_serializable<T>)&&...);
   static constexpr bool fits_inline =
       all_plain && sizeof(std::tuple<T...>) <= sched::inline_payload_bytes && alignof(std::tuple<T...>) <= 16;
+  /// The bytes of a packed message may be used for several; a tri::shared_buffer counts its users.
+  static constexpr bool own_nothing = (std::is_trivially_copyable_v<T> && ...);
   static std::string first_stranger() {
     std::string name;
     ((name.empty() && !is_plain<T> && !is_serializable<T> ? void(name = type_name<T>()) : void()), ...);
@@ -213,8 +228,9 @@ void drop_packed(sched::pe& here, const packed_arguments& packed) {
 /// Registers a handler whose messages carry `Tuple`.
 template <class Tuple>
 std::uint32_t register_handler_of(sched::handler_function run, std::string name,
-                                  sched::handler_function make_portable = nullptr) {
-  return sched::register_handler(run, std::move(name), make_portable, &drop_arguments<Tuple>);
+                                  sched::handler_function make_portable = nullptr,
+                                  sched::refusal_function refuse = nullptr) {
+  return sched::register_handler(run, std::move(name), make_portable, &drop_arguments<Tuple>, refuse);
 }
 
 }  // namespace objects

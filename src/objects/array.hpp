@@ -200,11 +200,13 @@ class array_element : public objects::element_base {
   /// the order of each sender is kept. To another process the class needs a default constructor and serialize. After
   /// the move `on_migrated()` is called if the class has it.
   void migrate_to(int pe) { home().migrate(*this, pe); }
-  /// Deletes this element once the running method has ended. Messages to it are errors from then on.
+  /// Deletes this element once the running method has ended. From then on messages to it end the job with an error, and
+  /// calls fail with remote_error, as do those that it has not answered by then. Messages that no coroutine of it has
+  /// asked for are dropped.
   void erase_this() { home().erase(*this); }
 
   /// Takes part in a reduction over the whole array: every element contributes once per reduction, in the same order of
-  /// reductions; the result goes to `target`.
+  /// reductions; the result goes to `target`. Also in the constructor.
   template <class T, class Reducer>
   void contribute(T&& value, Reducer, callback<objects::result_of_reduction<Reducer, std::decay_t<T>>> target) {
     objects::contribute<Reducer>(*this, std::forward<T>(value), std::move(target));
@@ -265,6 +267,7 @@ class array {
                   "broadcast: the arguments go to many elements and must be copyable (tri::shared_buffer instead of "
                   "tri::buffer)");
     auto& here = sched::this_pe();
+    if (objects::pe_objects::of(here).is_ending()) return;
     objects::post_broadcast<typename facts::arguments>(here, branch_here(here),
                                                        objects::broadcast_method<Method>::handler, arguments...);
   }
@@ -285,16 +288,13 @@ class array {
                   "reduce: the arguments go to many elements and must be copyable");
     objects::refuse_awaited_method<Method>("reduce");
     auto& here = sched::this_pe();
-    using collecting = objects::reduction_root<Reducer, typename broadcast::contribution>;
+    if (objects::pe_objects::of(here).is_ending()) return;
     const objects::branch& home = branch_here(here);
-    const objects::root_name root = collecting::make(here, "reduction of " + objects::method_name<Method>(),
-                                                     here.job().pes(), 0, std::move(target));
-    try {
-      objects::post_broadcast<typename broadcast::tuple>(here, home, broadcast::handler, root, arguments...);
-    } catch (...) {
-      collecting::withdraw(here, root);
-      throw;
-    }
+    objects::reduction_root<Reducer, typename broadcast::contribution>::start(
+        here, "reduction of " + objects::method_name<Method>(), here.job().pes(), 0, std::move(target),
+        [&](const objects::root_name& root) {
+          objects::post_broadcast<typename broadcast::tuple>(here, home, broadcast::handler, root, arguments...);
+        });
   }
 
   /// Creates an element of a sparse array, on the calling PE or on `pe`. An index that exists already ends the job.
@@ -307,7 +307,8 @@ class array {
     using inserted = objects::insertion<T, typename T::index_type, std::decay_t<A>...>;
     auto& here = sched::this_pe();
     objects::check_pe(here, pe, [] { return objects::type_name<T>() + ": asked to be created"; });
-    objects::post_packed(here, pe, inserted::handler, id_, objects::number_of(shape_, where),
+    const std::uint64_t number = objects::number_of(shape_, where);  // throws for an index that is too large
+    objects::post_packed(here, pe, inserted::handler, id_, number,
                          objects::pack_arguments<typename inserted::tuple>(here, here.is_in_this_process(pe), false,
                                                                            where, std::forward<A>(arguments)...));
   }

@@ -125,11 +125,11 @@ branch::branch(pe_objects& objects, const collection_facts& facts, std::string n
   }
 }
 
-branch::~branch() {
+branch::~branch() { destroy_elements(); }
+
+void branch::destroy_elements() {
   for (element_base* const element : local_) end(here_, *element);
-  for (element_base* const element : local_)
-    if (!dense_.empty()) delete element;
-  sparse_.clear();  // while all that its elements may ask for is there
+  while (!local_.empty()) remove(local_.back()->number()).reset();
 }
 
 void branch::drop_held() {
@@ -182,8 +182,8 @@ std::unique_ptr<element_base> branch::remove(std::uint64_t number) {
     element = std::move(sparse_[number]);
     sparse_.erase(number);
   }
-  local_[raw->place_] = local_.back();
-  local_[raw->place_]->place_ = raw->place_;
+  const std::size_t place = std::exchange(raw->place_, element_base::nowhere);
+  if (local_.back() != raw) (local_[place] = local_.back())->place_ = place;
   local_.pop_back();
   leave_level(raw->contributions_);
   return element;
@@ -199,6 +199,7 @@ void branch::end(sched::pe& here, element_base& element) {
 
 std::unique_ptr<element_base> branch::construct(std::uint64_t number, const constructor& make) {
   current_construction() = {this, number, nullptr};
+  const owner_scope before(running_owner);  // element_base sets that of the new element
   try {
     return make();
   } catch (const std::exception& error) {
@@ -213,6 +214,7 @@ void branch::create_initial(const constructor& make) {
     install(construct(number, make));
     ++births_;
   }
+  flush_contributions();
 }
 
 void branch::insert(std::uint64_t number, constructor make) {
@@ -239,6 +241,7 @@ void branch::finish_insert(std::uint64_t number) {
   ++births_;
   // relaxed: read for contributions, which the user orders after the insertion by messages
   facts_.shared->births.fetch_add(1, std::memory_order_relaxed);
+  flush_contributions();
 }
 
 void branch::erase(element_base& element) {
@@ -258,10 +261,24 @@ void branch::erase(element_base& element) {
       post_packed(here_, contribution_root_pe(), death_handler, facts_.id, first_missing,
                   pack_arguments<std::tuple<>>(here_, true, false));
     }
+    answer_pending(*erased);
     end(here_, *erased);
     flush_contributions();  // the others may have waited for it
     carry_out(number, actions);
   });
+}
+
+// Whoever waits for what an element returns hears that it was deleted. Messages that none of its coroutines has asked
+// for are no errors: they reached it in time.
+void branch::answer_pending(element_base& deleted) {
+  deleted.coroutines_.cancel_all();
+  if (!deleted.has_mailbox()) return;
+  for (auto& kept : deleted.mailbox().take_messages())
+    if (!sched::refuse_message(
+            here_, kept.message,
+            fmt::format("a message '{}' from PE {} waited for a coroutine of {}, which was deleted",
+                        sched::handler_table()[kept.message.handler].name, kept.message.source, deleted.describe())))
+      sched::drop_message(here_, kept.message);
 }
 
 void branch::migrate(element_base& element, int to) {
@@ -285,8 +302,12 @@ void branch::migrate(element_base& element, int to) {
 // ---- messages
 
 void branch::send_slowly(const sched::envelope& message) {
+  sched::envelope copy;
+  copy.assign_message(message);
+  if (objects_.is_ending()) return sched::drop_message(here_, copy);
+  sched::envelope* block = nullptr;
+  post_or_drop(here_, copy, [&] { block = copy_to_block(copy); });
   here_.counters().sent.add();
-  sched::envelope* const block = copy_to_block(message);
   here_.counters().held.add();
   block->source = static_cast<std::uint32_t>(here_.number());
   location_actions actions;
@@ -295,8 +316,15 @@ void branch::send_slowly(const sched::envelope& message) {
 }
 
 void branch::arrived_elsewhere(sched::envelope& message) {
+  sched::envelope* block = nullptr;
+  try {
+    block = copy_to_block(message);
+  } catch (const arena::arena_exhausted& error) {  // its sender believes that it is safe
+    here_.job().fail(fmt::format("no memory to keep a message '{}' for {}: {}",
+                                 sched::handler_table()[message.handler].name, describe(message.element),
+                                 error.what()));
+  }
   here_.counters().sent.add();  // this delivery ends; the message itself goes on
-  sched::envelope* const block = copy_to_block(message);
   here_.counters().held.add();
   location_actions actions;
   location_.on_arrival(message.element, static_cast<pe_number>(message.source), reinterpret_cast<message_ref>(block),
@@ -369,9 +397,15 @@ void branch::carry_out(std::uint64_t number, location_actions& actions) {
         pending_inserts_.erase(number);
         here_.job().fail(
             fmt::format("{}: inserted, but an element with this index exists already{}", describe(number), key_hint()));
-      case location_action_kind::dead_letter:
-        here_.job().fail(fmt::format("a message '{}' from PE {} reached {}, which was deleted",
-                                     sched::handler_table()[block->handler].name, block->source, describe(number)));
+      case location_action_kind::dead_letter: {
+        const std::string text =
+            fmt::format("a message '{}' from PE {} reached {}, which was deleted",
+                        sched::handler_table()[block->handler].name, block->source, describe(number));
+        if (!sched::refuse_message(here_, *block, text)) here_.job().fail(text);
+        here_.counters().processed.add();
+        arena::release_on_pe(block);
+        break;
+      }
       case location_action_kind::route_changed:
         if (facts_.shape.dense) {
           if (own_routes_.empty()) own_routes_ = *initial_routes_;
@@ -479,6 +513,7 @@ void branch::element_arrived(std::uint64_t number, int from, std::unique_ptr<ele
   std::vector<sched::envelope> undelivered = std::exchange(arrived.undelivered_, {});
   {
     method_scope scope(objects_);
+    const owner_scope owner(&arrived.coroutines_);
     if (const auto on_migrated = element_type_of(arrived.type()).on_migrated) on_migrated(arrived);
     catch_up(arrived, seen);
   }
@@ -559,9 +594,11 @@ contribution_base& branch::contribution(element_base& element,
 }
 
 void branch::contributed(element_base& element) {
-  ++contributions_[element.contributions_]->count;
-  leave_level(element.contributions_);
-  ++levels_[++element.contributions_];
+  const std::uint64_t number = element.contributions_++;
+  ++contributions_[number]->count;
+  if (element.place_ == element_base::nowhere) return;  // its constructor runs: it is on no level until install()
+  leave_level(number);
+  ++levels_[element.contributions_];
   flush_contributions();
 }
 
@@ -647,6 +684,7 @@ void element_deliver(sched::pe& here, sched::envelope& message) {
     cereal::BinaryInputArchive archive(stream);
     found_facts.load(archive);
     current_construction() = {&home, message.element, nullptr};
+    const owner_scope before(running_owner);  // element_base sets that of the new element
     element = element_type_of(found_facts.type).load(archive);
     element->take_undelivered(std::move(found_facts.undelivered));
     for (auto& each : found_facts.kept) element->mailbox().arrive(each.method, each.reference, each.message);

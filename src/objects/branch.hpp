@@ -78,6 +78,8 @@ class branch {
 
   /// At the end of the job: lets go of all messages that are kept here, but for those that elements keep.
   void drop_held();
+  /// At the end of the job. Every element can be found until its own turn comes.
+  void destroy_elements();
   /// Ends the coroutines of an element and lets go of the messages it keeps; before it is destroyed.
   static void end(sched::pe& here, element_base& element);
 
@@ -108,7 +110,7 @@ class branch {
       return routes_[number];
     return route_slowly(number);
   }
-  /// A message whose route is not simply known; takes over its payload.
+  /// A message whose route is not simply known; takes over its payload, also when it throws arena_exhausted.
   void send_slowly(const sched::envelope& message);
   /// A message came for an element that is not (or not simply) here; takes over its payload.
   void arrived_elsewhere(sched::envelope& message);
@@ -148,6 +150,7 @@ class branch {
   void install(std::unique_ptr<element_base> element);
   std::unique_ptr<element_base> remove(std::uint64_t number);
   void carry_out(std::uint64_t number, location_actions& actions);
+  void answer_pending(element_base& deleted);
   void run_now(sched::envelope& message);
   void run_delivered(sched::envelope& message);
   void depart(std::uint64_t number, int to);

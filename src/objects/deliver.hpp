@@ -60,7 +60,6 @@ void entry_method<Method>::run(sched::pe&, element_base& self, sched::envelope& 
   auto& object = static_cast<typename facts::object&>(self);
   using result = typename facts::result;
   if constexpr (is_task<result>) {
-    const owner_scope owner(&self.coroutines());
     auto started = facts::invoke(object, arguments.values());
     using value = typename result_of_method<result>::type;
     // The element, and its coroutine with it, may have moved to another PE of the process by then.
@@ -105,6 +104,7 @@ void entry_method<Method>::deliver(sched::pe& here, sched::envelope& message) {
   if (self == nullptr) [[unlikely]]
     return;
   method_scope scope(pe_objects::of(here));
+  const owner_scope owner(&self->coroutines());
   try {
     if (is_awaited)
       self->mailbox().arrive(handler, peek_reference<typename facts::arguments, 0>(message), message);
@@ -135,6 +135,7 @@ struct called_method {
     if (self == nullptr) [[unlikely]]
       return;
     method_scope scope(pe_objects::of(here));
+    const owner_scope owner(&self->coroutines());
     if (entry_method<Method>::is_awaited) {
       wait_for_coroutine(here, *self, message);
       return;
@@ -149,12 +150,12 @@ struct called_method {
     };
     try {
       if constexpr (is_task<result>) {
-        const owner_scope owner(&self->coroutines());
         call().detach(self->coroutines(), [self, reply](std::exception_ptr error, stored<value>* returned) {
           const auto tell = [&](std::exception_ptr what) {
             reply.fail(describe_escaped(sched::this_pe(), *self, method_name<Method>(), std::move(what)));
           };
           if (error != nullptr) return tell(error);
+          if (returned == nullptr) return tell(deleted_too_early());
           try {  // the coroutine has ended: an exception from here has nowhere to go
             if constexpr (std::is_void_v<value>)
               reply.set();
@@ -182,8 +183,12 @@ struct called_method {
       report_escaped(here, self, method_name<Method>(), std::current_exception());
     }
   }
+  static void refuse(sched::pe&, sched::envelope& message, const std::string& why) {
+    unpacked_arguments<tuple> arguments(message);
+    std::get<0>(arguments.values()).fail(why);
+  }
   static inline const std::uint32_t handler =
-      register_handler_of<tuple>(&deliver, "call of " + method_name<Method>(), &make_tuple_portable<tuple>);
+      register_handler_of<tuple>(&deliver, "call of " + method_name<Method>(), &make_tuple_portable<tuple>, &refuse);
 };
 
 // The coroutine and the caller both get the result.
@@ -211,7 +216,7 @@ bool method_waiter<Method>::accept(sched::envelope& message) {
   try {
     if constexpr (std::is_void_v<result>)
       reply.set();
-    else if constexpr (std::is_copy_constructible_v<result> && !is_task<typename facts::result>)
+    else if constexpr (is_copyable<result>)
       reply.set(result(results_.back()));
     else
       throw std::logic_error("the result cannot be copied, and went to the coroutine that awaits it with tri::when");

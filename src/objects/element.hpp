@@ -38,7 +38,10 @@ construction& current_construction();
 
 class element_base {
  public:
-  element_base() : home_(current_construction().home), number_(current_construction().number) {}
+  /// The rest of the constructor runs as a method of this element, until whoever constructs it ends that.
+  element_base() : home_(current_construction().home), number_(current_construction().number) {
+    running_owner = &coroutines_;
+  }
   element_base(const element_base&) = delete;
   element_base& operator=(const element_base&) = delete;
   virtual ~element_base() = default;
@@ -59,14 +62,15 @@ class element_base {
   }
   bool has_mailbox() const { return mailbox_ != nullptr; }
   /// A coroutine of this element waits for something other than messages (a future): then it cannot leave its PE now.
-  bool waits_for_results() const { return coroutines_.waiting_for_results() != 0; }
+  bool waits_for_results() const { return coroutines_.waits_for_result(); }
 
  private:
   friend class branch;
   branch* home_;
   std::uint64_t number_;
+  static constexpr std::size_t nowhere = ~std::size_t{0};
   bool ready_ = true;
-  std::size_t place_ = 0;              // in the branch's list of local elements
+  std::size_t place_ = nowhere;        // in the branch's list of local elements
   std::uint64_t seen_broadcasts_ = 0;  // at its last arrival; earlier ones are not for it any more
   std::uint64_t contributions_ = 0;    // number of the next contribute()
   std::vector<sched::envelope>
@@ -79,6 +83,9 @@ class element_base {
 template <auto Method>
 class method_waiter final : public message_waiter {
   using facts = method_facts<Method>;
+  static_assert(!is_task<typename facts::result>,
+                "when: the method that is awaited is a coroutine itself; let it return its value at once, and do what "
+                "takes long in the coroutine that awaits it");
   using value = std::conditional_t<std::is_void_v<typename facts::result>, std::monostate, typename facts::result>;
 
  public:
@@ -118,7 +125,7 @@ class mailbox_awaiter {
   bool await_ready() { return self_->mailbox().satisfy(wanted()); }
   void await_suspend(std::coroutine_handle<> coroutine) {
     suspended_ = coroutine;
-    self_->mailbox().wait({wanted(), coroutine, &self_->coroutines()});
+    self_->mailbox().wait({wanted(), coroutine});
   }
   decltype(auto) await_resume() {
     suspended_ = nullptr;
@@ -146,7 +153,7 @@ class all_awaiter {
   bool await_ready() { return self_->mailbox().satisfy(wanted()); }
   void await_suspend(std::coroutine_handle<> coroutine) {
     suspended_ = coroutine;
-    self_->mailbox().wait({wanted(), coroutine, &self_->coroutines()});
+    self_->mailbox().wait({wanted(), coroutine});
   }
   auto await_resume() {
     suspended_ = nullptr;

@@ -49,7 +49,7 @@ inline void post_to_element(sched::pe& here, std::uint32_t collection, std::uint
     }
   }
   if (to >= 0)
-    here.send_copy(to, message);
+    post_or_drop(here, message, [&] { here.send_copy(to, message); });
   else if (home != nullptr)
     home->send_slowly(message);
   else
@@ -125,7 +125,8 @@ class element_ref : public objects::element_sender<T> {
   auto with(priority urgency) const { return prioritised{*this, {urgency, false}}; }
   auto with(immediate_t) const { return prioritised{*this, {std::nullopt, true}}; }
 
-  /// The object itself if it lives on the calling PE now, else null.
+  /// The object itself if it lives on the calling PE now, else null. Its methods may be called as functions; what they
+  /// start then belongs to the caller's object.
   T* local() const {
     auto* const home = objects::pe_objects::of(sched::this_pe()).find_branch(this->collection());
     return home == nullptr ? nullptr : static_cast<T*>(home->find(this->number()));

@@ -2,6 +2,7 @@
 // anywhere and set from any PE of the job.
 #pragma once
 
+#include <atomic>
 #include <coroutine>
 #include <cstdint>
 #include <exception>
@@ -46,8 +47,7 @@ class result_waiter {
   /// `place` is where the result keeps this. The owner of the running coroutine learns that one of its own waits.
   void wait(result_waiter*& place, std::coroutine_handle<> coroutine) {
     coroutine_ = coroutine;
-    owner_ = running_owner;
-    if (owner_ != nullptr) owner_->begin_waiting_for_result();
+    wait_.begin(running_owner);
     place = this;
     place_ = &place;
   }
@@ -55,18 +55,18 @@ class result_waiter {
   void part() {
     if (place_ == nullptr) return;
     *std::exchange(place_, nullptr) = nullptr;
-    if (owner_ != nullptr) owner_->end_waiting_for_result();
+    wait_.end();
   }
   void resume() {
+    const owner_scope scope(wait_.owner());
     part();
-    const owner_scope scope(owner_);
     coroutine_.resume();
   }
 
  private:
   std::coroutine_handle<> coroutine_;
   result_waiter** place_ = nullptr;  // while it waits
-  coroutine_owner* owner_ = nullptr;
+  result_wait wait_;
 };
 
 template <class T>
@@ -89,9 +89,11 @@ class result_state final : public awaited_result {
     if (error_ != nullptr) std::rethrow_exception(error_);
     if constexpr (!std::is_void_v<T>) return std::move(*value_);
   }
-  void abandon() override { abandoned_ = true; }
-  /// The job has ended; the table that knew this result is gone.
-  bool is_abandoned() const { return abandoned_; }
+  // release: another PE of the process may end this as soon as it sees the word; we do not touch it any more. pairs:
+  // future.abandoned
+  void abandon() override { abandoned_.store(true, std::memory_order_release); }
+  /// The job has ended; the table that knew this result is gone, or will not ask for it any more.
+  bool is_abandoned() const { return abandoned_.load(std::memory_order_acquire); }  // pairs: future.abandoned
   /// `waiter` is resumed when the result is there. Throws std::logic_error when another one waits already.
   void wait(result_waiter& waiter, std::coroutine_handle<> coroutine) {
     if (waiter_ != nullptr) throw std::logic_error("tri::future: two coroutines wait for " + describe());
@@ -102,7 +104,7 @@ class result_state final : public awaited_result {
   void resume() {
     if (waiter_ != nullptr) waiter_->resume();
   }
-  bool abandoned_ = false;
+  std::atomic<bool> abandoned_{false};
   result_waiter* waiter_ = nullptr;
   std::optional<stored<T>> value_;
   std::exception_ptr error_;
@@ -190,7 +192,10 @@ class [[nodiscard]] future {
   }
   ~future() { drop(); }
 
-  promise<T> get_promise() const { return {static_cast<std::uint32_t>(pe_->number()), name_.slot, name_.generation}; }
+  promise<T> get_promise() const {
+    check_run();
+    return {static_cast<std::uint32_t>(pe_->number()), name_.slot, name_.generation};
+  }
   bool ready() const { return state_->is_ready(); }
 
   /// Runs other messages of this PE until the value is there; only outside of entry methods and coroutines, which
@@ -218,13 +223,19 @@ class [[nodiscard]] future {
  private:
   void drop() {
     if (state_ == nullptr) return;
-    if (sched::pe* const here = sched::detail::this_pe; here != nullptr && here != pe_)
-      objects::forget_elsewhere(*here, pe_->number(), name_, std::move(state_));
-    else if (!state_->is_abandoned())
-      objects::pe_objects::of(*pe_).results.remove(name_);
+    if (!state_->is_abandoned()) {  // or else nobody knows of it any more, and its PE may be gone
+      if (sched::pe* const here = sched::detail::this_pe; here != nullptr && here != pe_)
+        objects::forget_elsewhere(*here, pe_->number(), name_, std::move(state_));
+      else
+        objects::pe_objects::of(*pe_).results.remove(name_);
+    }
     state_.reset();
   }
+  void check_run() const {
+    if (state_->is_abandoned()) throw std::logic_error("tri::future: the run that made it has ended");
+  }
   void check_place() const {
+    check_run();
     if (sched::detail::this_pe != pe_) throw std::logic_error("tri::future: waits on the PE that made it only");
   }
   std::unique_ptr<objects::result_state<T>> state_;

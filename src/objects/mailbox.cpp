@@ -17,7 +17,6 @@ bool mailbox::arrive(std::uint32_t method, std::uint64_t reference, sched::envel
         std::find_if(waiting_.begin(), waiting_.end(), [&](const waiting& w) { return w.coroutine == coroutine; });
     if (std::all_of(entry->wanted.begin(), entry->wanted.end(),
                     [](const message_waiter* w) { return w->satisfied(); })) {
-      const owner_scope scope(entry->owner);
       waiting_.erase(entry);
       coroutine.resume();
     }

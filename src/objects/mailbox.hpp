@@ -53,11 +53,11 @@ class mailbox {
   struct waiting {
     std::vector<message_waiter*> wanted;
     std::coroutine_handle<> coroutine;
-    coroutine_owner* owner;
   };
 
-  /// A message came: gives it to the coroutine that has waited longest for it (and resumes that coroutine when it has
-  /// all it wants), or keeps a copy. Returns true if the message was used.
+  /// A message came, and a method of the element counts as running (owner_scope): gives it to the coroutine that has
+  /// waited longest for it (and resumes that coroutine when it has all it wants), or keeps a copy. Returns true if the
+  /// message was used.
   bool arrive(std::uint32_t method, std::uint64_t reference, sched::envelope& message);
   /// A coroutine asks: uses kept messages. True if it need not wait.
   bool satisfy(const std::vector<message_waiter*>& wanted);

@@ -36,7 +36,7 @@ struct member_function_facts {
       "Trireme: a parameter of this entry method can be copied but not sent to another process: give its type a member "
       "'template <class Archive> void serialize(Archive&)', make it trivially copyable, or wrap it in "
       "tri::local_only<T>");
-  static constexpr bool copyable_arguments = (std::is_copy_constructible_v<std::decay_t<P>> && ...);
+  static constexpr bool copyable_arguments = (is_copyable<std::decay_t<P>> && ...);
   template <class A>
   static constexpr bool accepts_tuple = std::is_constructible_v<arguments, A>;
 };
@@ -76,6 +76,8 @@ struct method_facts : member_function<decltype(Method)> {
 /// The same as text, for a caller's future.
 std::string describe_escaped(sched::pe& here, element_base& object, const std::string& method,
                              std::exception_ptr error);
+/// Why a method that had not ended gives no result.
+std::exception_ptr deleted_too_early();
 
 /// Runs a method whose arguments have arrived. Starts it if it is a coroutine.
 template <auto Method>

@@ -1,8 +1,11 @@
 #include "objects/nodegroup.hpp"
 
 #include <fmt/format.h>
+#include <iterator>
+#include <map>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace tri::objects {
@@ -12,7 +15,7 @@ namespace {
 // runs, so the pointer stays good.
 struct node_objects {
   std::mutex lock;
-  std::unordered_map<std::uint32_t, std::unique_ptr<node_object>> members;
+  std::map<std::uint32_t, std::unique_ptr<node_object>> members;          // in order of creation
   std::unordered_map<std::uint32_t, std::vector<sched::envelope>> early;  // messages that came before their member
 };
 node_objects& here_known() {
@@ -29,6 +32,7 @@ void install_node_object(sched::pe& here, std::uint32_t group, std::unique_ptr<n
     here_known().members[group] = std::move(object);
     if (auto found = here_known().early.extract(group)) waiting = std::move(found.mapped());
   }
+  const owner_scope nobody(nullptr);  // whatever method created the group
   for (sched::envelope& message : waiting) {
     here.counters().released.add();
     sched::handler_table()[message.handler].run(here, message);
@@ -40,9 +44,9 @@ node_object* find_node_object(sched::pe& here, sched::envelope& message) {
   std::lock_guard guard(here_known().lock);
   if (const auto found = here_known().members.find(message.collection); found != here_known().members.end())
     return found->second.get();
+  here_known().early[message.collection].push_back(message);
   here.counters().sent.add();  // this delivery ends, the message goes on waiting
   here.counters().held.add();
-  here_known().early[message.collection].push_back(message);
   return nullptr;
 }
 
@@ -54,12 +58,15 @@ node_object& node_object_here(std::uint32_t group) {
   return *found->second;
 }
 
-// Outside of the lock, for destructors may ask for a member.
+// In the reverse order of creation, one by one: a destructor may ask for the members that are older than its own
+// object, hence outside of the lock.
 void drop_node_objects() {
-  decltype(node_objects::members) members;
-  {
-    std::lock_guard guard(here_known().lock);
-    members.swap(here_known().members);
+  const auto take_last = []() -> std::unique_ptr<node_object> {
+    auto& [lock, members, early] = here_known();
+    std::lock_guard guard(lock);
+    return members.empty() ? nullptr : std::move(members.extract(std::prev(members.end())).mapped());
+  };
+  while (take_last() != nullptr) {
   }
 }
 

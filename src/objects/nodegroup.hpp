@@ -23,6 +23,7 @@ void install_node_object(sched::pe& here, std::uint32_t group, std::unique_ptr<n
 node_object* find_node_object(sched::pe& here, sched::envelope& message);
 /// Without a message. Throws std::logic_error when there is none.
 node_object& node_object_here(std::uint32_t group);
+/// At the end of the job, when the PEs of the process have destroyed their own.
 void drop_node_objects();
 /// At the end of the job: lets go of messages whose member was never created.
 void drop_early_node_messages(sched::pe& here);
@@ -161,10 +162,10 @@ class node_ref {
   template <class Tuple, class... A>
   void post(std::uint32_t handler, A&&... arguments) const {
     auto& here = sched::this_pe();
-    here.send_to_node(
-        process_, objects::node_message(handler, group_,
-                                        objects::pack_arguments<Tuple>(here, process_ == here.job().process(), false,
-                                                                       std::forward<A>(arguments)...)));
+    auto message = objects::node_message(
+        handler, group_,
+        objects::pack_arguments<Tuple>(here, process_ == here.job().process(), false, std::forward<A>(arguments)...));
+    objects::post_or_drop(here, message, [&] { here.send_to_node(process_, message); });
   }
   std::uint32_t group_;
   int process_;
@@ -197,10 +198,12 @@ class nodegroup {
     auto& here = sched::this_pe();
     const int processes = here.job().processes();
     future<objects::result_of_reduction<Reducer, typename reduction::contribution>> result;
-    const objects::root_name root = objects::reduction_root<Reducer, typename reduction::contribution>::make(
-        here, "node reduction of " + objects::method_name<Method>(), 0, processes, result.get_promise());
-    for (int process = 0; process < processes; ++process)
-      (*this)[process].template post<typename reduction::tuple>(reduction::handler, root, arguments...);
+    objects::reduction_root<Reducer, typename reduction::contribution>::start(
+        here, "node reduction of " + objects::method_name<Method>(), 0, processes, result.get_promise(),
+        [&](const objects::root_name& root) {
+          for (int process = 0; process < processes; ++process)
+            (*this)[process].template post<typename reduction::tuple>(reduction::handler, root, arguments...);
+        });
     return result;
   }
 
@@ -223,7 +226,7 @@ nodegroup<T> make_nodegroup(const A&... arguments) {
     if (same_process)
       made::deliver(here, message);
     else
-      here.send_copy(process * job.pes_per_process(), message);
+      objects::post_or_drop(here, message, [&] { here.send_copy(process * job.pes_per_process(), message); });
   }
   return nodegroup<T>(id);
 }

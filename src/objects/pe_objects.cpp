@@ -29,12 +29,19 @@ void forget_deliver(sched::pe& here, sched::envelope& message) {
   pe_objects::of(here).results.remove(name);
   delete result;
 }
-void forget_drop(sched::pe&, sched::envelope& message) {  // the table is gone
+// At the end of the job, before the table goes or afterwards: then another result may have the name.
+void forget_drop(sched::pe& here, sched::envelope& message) {
   unpacked_arguments<std::tuple<forgotten_result>> arguments(message);
-  delete std::get<0>(arguments.values()).result;
+  const auto& [name, result] = std::get<0>(arguments.values());
+  result_table& results = pe_objects::of(here).results;
+  if (results.find(name.slot, name.generation) == result) results.remove(name);
+  delete result;
 }
 const std::uint32_t forget_handler =
     sched::register_handler(&forget_deliver, "future forgotten", nullptr, &forget_drop);
+
+void deferred_deliver(sched::pe& here, sched::envelope&) { pe_objects::of(here).run_deferred(); }
+const std::uint32_t deferred_handler = sched::register_handler(&deferred_deliver, "deferred work");
 
 std::string text_of(std::exception_ptr error) {
   try {
@@ -61,6 +68,10 @@ std::string describe_escaped(sched::pe& here, element_base& object, const std::s
   return fmt::format("{} on PE {}, method {}: {}", object.describe(), here.number(), method, text_of(std::move(error)));
 }
 
+std::exception_ptr deleted_too_early() {
+  return std::make_exception_ptr(std::runtime_error("the object was deleted before the method had ended"));
+}
+
 void report_escaped(sched::pe& here, element_base& object, const std::string& method, std::exception_ptr error) {
   here.job().fail("an exception left an entry method: " + describe_escaped(here, object, method, std::move(error)));
 }
@@ -78,7 +89,9 @@ pe_objects::pe_objects(sched::pe& owner) : here(owner), singles_made_(static_cas
   singles.shared = collection_shared::make(owner.job().pes());
   add_branch(std::make_unique<branch>(*this, singles, "single object"));
 }
+
 void pe_objects::drop_held() {
+  ending_ = true;  // first: destructors of the arguments may send what would be held
   for (auto& made : branches_)
     if (made != nullptr) made->drop_held();
   while (!uncreated_.empty()) {
@@ -87,8 +100,16 @@ void pe_objects::drop_held() {
   }
 }
 
+// Destructors may use what is older than their object: single objects end first, for they may know any collection, then
+// the collections in the reverse order of their creation. A collection can be found while its elements end.
 void pe_objects::end() {
-  for (auto& made : branches_) made.reset();  // first: coroutines of elements hold futures, which leave the table
+  branches_.front()->destroy_elements();
+  for (; !branches_.empty(); branches_.pop_back())
+    if (branches_.back() != nullptr) branches_.back()->destroy_elements();
+  abandon_results();  // last: futures of elements and of their coroutines leave the table
+}
+
+void pe_objects::abandon_results() {
   std::exchange(results, {}).for_each([](awaited_result& result) { result.abandon(); });
 }
 
@@ -99,16 +120,18 @@ void pe_objects::add_branch(std::unique_ptr<branch> made) {
 }
 
 void pe_objects::hold_for_creation(const sched::envelope& message) {
-  here.counters().sent.add();  // the delivery ends, the message goes on waiting
-  here.counters().held.add();
   sched::envelope copy;
   copy.assign_message(message);
+  if (ending_) return sched::drop_message(here, copy);
   uncreated_[message.collection].push_back(copy);
+  here.counters().sent.add();  // the delivery, if it was one, ends; the message goes on waiting
+  here.counters().held.add();
 }
 
 void pe_objects::release_held(std::uint32_t collection) {
   auto held = uncreated_.extract(collection);
   if (held.empty()) return;
+  const owner_scope nobody(nullptr);  // whatever method created the collection
   for (sched::envelope& message : held.mapped()) {
     here.counters().released.add();
     sched::handler_table()[message.handler].run(here, message);
@@ -116,9 +139,12 @@ void pe_objects::release_held(std::uint32_t collection) {
   }
 }
 
+// The main program, too, may call a method of a local object as a function; nothing here sees the end of that.
 void pe_objects::defer(std::function<void()> work) {
+  if (ending_) return;
   deferred_.push_back(std::move(work));
-  if (method_depth == 0) run_deferred();
+  if (method_depth == 0)
+    post_packed(here, here.number(), deferred_handler, 0, 0, pack_arguments<std::tuple<>>(here, true, false));
 }
 
 void pe_objects::run_deferred_slowly() {

@@ -33,12 +33,17 @@ class pe_objects {
   void hold_for_creation(const sched::envelope& message);
   /// At the end of the job: lets go of all messages that are kept here, but for those that elements keep.
   void drop_held();
-  /// At the end of the job: destroys all objects of this PE. Destructors that send do so in vain.
+  /// At the end of the job: destroys all objects of this PE.
   void end();
+  /// At the end of the job: tells the results that are waited for that this table goes; roots of reductions end.
+  void abandon_results();
+  /// Methods do not run any more, and what destructors ask for is in vain: messages that cannot be handed to a PE at
+  /// once are dropped, elements neither move nor are they deleted one by one, and nothing is broadcast.
+  bool is_ending() const { return ending_; }
   /// Runs what was held for a collection that exists now.
   void release_held(std::uint32_t collection);
 
-  /// Runs `work` when the method that runs now, if any, has ended.
+  /// Runs `work` when the method that runs now has ended; outside of methods, as the work of a message.
   void defer(std::function<void()> work);
   /// Called at the end of every outermost method.
   void run_deferred() {
@@ -58,6 +63,7 @@ class pe_objects {
 
  private:
   void run_deferred_slowly();
+  bool ending_ = false;
   std::vector<std::unique_ptr<branch>> branches_;
   std::unordered_map<std::uint32_t, std::vector<sched::envelope>> uncreated_;
   std::vector<std::function<void()>> deferred_;

@@ -18,6 +18,17 @@ void check_pe(sched::pe& here, int pe, Text&& what) {
                             std::to_string(here.job().pes() - 1));
 }
 
+/// Calls `post`, which takes the message over; when it throws (arena_exhausted), the arguments end here.
+template <class Post>
+void post_or_drop(sched::pe& here, sched::envelope& message, Post&& post) {
+  try {
+    post();
+  } catch (...) {
+    sched::drop_message(here, message);
+    throw;
+  }
+}
+
 /// Takes the arguments over: when there is no place for the message (arena_exhausted) they end here.
 inline void post_packed(sched::pe& here, int destination, std::uint32_t handler, std::uint32_t collection,
                         std::uint64_t element, const packed_arguments& packed) {

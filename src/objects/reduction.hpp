@@ -43,6 +43,22 @@ class reduction_root final : public awaited_result {
     root->name_ = pe_objects::of(here).results.add(*root);
     return {static_cast<std::uint32_t>(here.number()), root->name_.slot, root->name_.generation};
   }
+  /// The same, and then `post(root)` sends the messages that ask for the parts. When that throws, the root goes: parts
+  /// that come nevertheless are dropped.
+  template <class Post>
+  static void start(sched::pe& here, std::string what, int expected_bases, std::int64_t population,
+                    callback<result> target, Post&& post) {
+    const root_name made = make(here, std::move(what), expected_bases, population, std::move(target));
+    try {
+      post(made);
+    } catch (...) {
+      result_table& results = pe_objects::of(here).results;
+      awaited_result* const root = results.find(made.slot, made.generation);
+      results.remove({made.slot, made.generation});
+      root->abandon();
+      throw;
+    }
+  }
   void add(const part_header& header, std::optional<partial>&& value) {
     if (header.net_births != part_header::not_a_base) {
       ++bases_;
@@ -56,13 +72,6 @@ class reduction_root final : public awaited_result {
         value_ = std::move(value);
     }
     finish_if_complete();
-  }
-  /// Nothing was sent to it: it goes.
-  static void withdraw(sched::pe& here, const root_name& which) {
-    result_table& results = pe_objects::of(here).results;
-    awaited_result* const root = results.find(which.slot, which.generation);
-    results.remove({which.slot, which.generation});
-    root->abandon();
   }
   bool is_ready() const override { return false; }
   std::string describe() const override {
@@ -188,6 +197,7 @@ struct broadcast_method : broadcast_handler<broadcast_method<Method>> {
   static void run(sched::pe& here, branch& home, sched::envelope& message, element_base* only) {
     const tuple& arguments = shared_arguments<tuple>(message);
     for_broadcast_targets(home, message, only, [&](element_base& element) {
+      const owner_scope owner(&element.coroutines());
       try {
         if (entry_method<Method>::is_awaited) {  // waits for the coroutine that asks for it, like any other message
           sched::envelope single{};
@@ -204,7 +214,6 @@ struct broadcast_method : broadcast_handler<broadcast_method<Method>> {
         auto& object = static_cast<typename facts::object&>(element);
         using result = typename facts::result;
         if constexpr (is_task<result>) {
-          const owner_scope owner(&element.coroutines());
           facts::invoke_shared(object, arguments)
               .detach(element.coroutines(), [&element](std::exception_ptr error, auto*) {
                 if (error != nullptr) report_escaped(sched::this_pe(), element, method_name<Method>(), error);
@@ -239,6 +248,7 @@ struct reducing_broadcast : broadcast_handler<reducing_broadcast<Method, Reducer
     std::optional<typename part::partial> combined;
     std::uint32_t count = 0;
     for_broadcast_targets(home, message, only, [&](element_base& element) {
+      const owner_scope owner(&element.coroutines());
       auto& object = static_cast<typename facts::object&>(element);
       const auto invoke = [&]() -> decltype(auto) {
         return std::apply(
@@ -249,10 +259,12 @@ struct reducing_broadcast : broadcast_handler<reducing_broadcast<Method, Reducer
       };
       try {
         if constexpr (is_task<typename facts::result>) {
-          const owner_scope owner(&element.coroutines());
           invoke().detach(element.coroutines(), [&element, root](std::exception_ptr error, contribution* returned) {
             sched::pe& now = sched::this_pe();  // the element may have moved to another PE of the process by now
             if (error != nullptr) report_escaped(now, element, method_name<Method>(), error);
+            if (returned == nullptr)
+              now.job().fail("a reduction cannot be completed: " +
+                             describe_escaped(now, element, method_name<Method>(), deleted_too_early()));
             try {  // the coroutine has ended: an exception from here has nowhere to go
               part::send(now, root, 1, part_header::not_a_base, Reducer::start(element.number(), std::move(*returned)));
             } catch (...) {
@@ -289,23 +301,28 @@ void post_broadcast(sched::pe& here, const branch& home, std::uint32_t handler, 
   const auto pack = [&](int step) {
     return pack_arguments<Tuple>(here, here.is_in_this_process(destination(step)), false, arguments...);
   };
-  std::vector<packed_arguments> packed;
-  if constexpr (!tuple_facts<Tuple>::fits_inline) {
+  const auto post = [&](auto&& packed_for) {
+    // relaxed: only the order of the numbers matters; the messages carry everything else
+    const std::uint64_t number = home.facts().shared->next_broadcast.fetch_add(1, std::memory_order_relaxed);
+    try {
+      for (int step = 0; step < pes; ++step)
+        post_packed(here, destination(step), handler, home.facts().id, number, packed_for(step));
+    } catch (const std::exception& error) {  // no memory for a message: the PEs without it would wait for this number
+      here.job().fail("a broadcast of " + home.name() + " did not reach all PEs: " + error.what());
+    }
+  };
+  if constexpr (tuple_facts<Tuple>::fits_inline && tuple_facts<Tuple>::own_nothing) {
+    const packed_arguments packed = pack(0);  // the same bytes for all
+    post([&](int) -> const packed_arguments& { return packed; });
+  } else {
+    std::vector<packed_arguments> packed;
     try {
       for (int step = 0; step < pes; ++step) packed.push_back(pack(step));
     } catch (...) {
       for (const packed_arguments& each : packed) drop_packed<Tuple>(here, each);
       throw;
     }
-  }
-  // relaxed: only the order of the numbers matters; the messages carry everything else
-  const std::uint64_t number = home.facts().shared->next_broadcast.fetch_add(1, std::memory_order_relaxed);
-  try {
-    for (int step = 0; step < pes; ++step)
-      post_packed(here, destination(step), handler, home.facts().id, number,
-                  packed.empty() ? pack(step) : packed[static_cast<std::size_t>(step)]);
-  } catch (const std::exception& error) {  // no memory for a message: the PEs without it would wait for this number
-    here.job().fail("a broadcast of " + home.name() + " did not reach all PEs: " + error.what());
+    post([&](int step) -> const packed_arguments& { return packed[static_cast<std::size_t>(step)]; });
   }
 }
 

@@ -82,7 +82,11 @@ int run_program(int argc, char** argv, const std::function<int(int, char**)>& ma
                        [](sched::pe&) {
                          drop_node_objects();
                          reset_read_only();
-                       }});
+                       },
+                   .leave = [&](sched::pe& here) {  // what destructors have used or asked for since
+                     of(here)->abandon_results();
+                     destroy_pe_locals();
+                   }});
 }
 
 task<int> as_status(task<> running) {

@@ -44,6 +44,7 @@ struct reduced_member {
     element_base* const self = find_receiver(here, message);
     if (self == nullptr) return;
     method_scope scope(pe_objects::of(here));
+    const owner_scope owner(&self->coroutines());
     unpacked_arguments<tuple> arguments(message);
     try {
       part::send(here, std::get<0>(arguments.values()), 1, part_header::not_a_base,
@@ -132,6 +133,7 @@ struct reducing_multicast {
             inner);
         continue;
       }
+      const owner_scope owner(&element->coroutines());
       try {
         auto one = Reducer::start(number, member::invoke(*element, inner));
         if (combined.has_value())
@@ -180,11 +182,12 @@ class section {
     if (members_.empty()) throw std::logic_error("section::reduce: a reduction over no elements has no value");
     auto& here = sched::this_pe();
     future<objects::result_of_reduction<Reducer, contribution>> result;
-    const objects::root_name root = objects::reduction_root<Reducer, contribution>::make(
+    objects::reduction_root<Reducer, contribution>::start(
         here, "section reduction of " + objects::method_name<Method>(), 0, static_cast<std::int64_t>(members_.size()),
-        result.get_promise());
-    post<typename message::tuple, typename message::member::tuple>(message::handler, message::member::handler, root,
-                                                                   arguments...);
+        result.get_promise(), [&](const objects::root_name& root) {
+          post<typename message::tuple, typename message::member::tuple>(message::handler, message::member::handler,
+                                                                         root, arguments...);
+        });
     return result;
   }
 
@@ -201,6 +204,7 @@ class section {
   template <class Tuple, class SingleTuple, class... A>
   void post(std::uint32_t handler, std::uint32_t single_handler, const A&... arguments) const {
     auto& here = sched::this_pe();
+    if (objects::pe_objects::of(here).is_ending()) return;
     objects::branch* const home = objects::pe_objects::of(here).find_branch(array_.id());
     if (home == nullptr) throw std::logic_error("trireme: this section belongs to no array that exists here");
     std::map<int, std::vector<std::uint64_t>> by_pe;

@@ -22,8 +22,10 @@ struct object_key {
 inline std::string describe_key(const object_key& key) {
   std::string text("#");
   return text.append(std::to_string(key.number & 0xffffffffu))
-      .append(" (of PE ")
+      .append(" (made by PE ")
       .append(std::to_string((key.number >> 32) & 0xffffu))
+      .append(" for PE ")
+      .append(std::to_string(key.number >> 48))
       .append(")");
 }
 

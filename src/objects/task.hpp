@@ -24,6 +24,32 @@ struct coroutine_frame {
   coroutine_frame* previous = nullptr;
   coroutine_owner* owner = nullptr;
   std::coroutine_handle<> handle;
+  /// Destroys the coroutine and reports that.
+  void (*cancel)(coroutine_frame&) = nullptr;
+};
+
+/// One wait for a future on behalf of an owner. Usually it ends before its owner; but an object may start a coroutine
+/// that another one keeps, by calling a method of that one as a function.
+class result_wait {
+ public:
+  result_wait() = default;
+  result_wait(const result_wait&) = delete;
+  result_wait& operator=(const result_wait&) = delete;
+  ~result_wait() { end(); }
+  void begin(coroutine_owner* owner);
+  void end() {
+    if (std::exchange(owner_, nullptr) == nullptr) return;
+    *place_ = next_;
+    if (next_ != nullptr) next_->place_ = place_;
+  }
+  /// Null: nobody, or it has ended.
+  coroutine_owner* owner() const { return owner_; }
+
+ private:
+  friend class coroutine_owner;
+  coroutine_owner* owner_ = nullptr;
+  result_wait* next_ = nullptr;
+  result_wait** place_ = nullptr;  // the pointer to this
 };
 
 /// Keeps the coroutines that run on behalf of an object and destroys them with it.
@@ -32,7 +58,10 @@ class coroutine_owner {
   coroutine_owner() = default;
   coroutine_owner(const coroutine_owner&) = delete;
   coroutine_owner& operator=(const coroutine_owner&) = delete;
-  ~coroutine_owner() { destroy_all(); }
+  ~coroutine_owner() {
+    destroy_all();
+    for (result_wait* wait = waits_; wait != nullptr; wait = wait->next_) wait->owner_ = nullptr;
+  }
 
   void adopt(coroutine_frame& frame) {
     frame.owner = this;
@@ -49,25 +78,42 @@ class coroutine_owner {
     --count_;
   }
   std::size_t count() const { return count_; }
-  /// Coroutines (subroutines included) that wait for a future now.
-  std::size_t waiting_for_results() const { return waiting_for_results_; }
-  void begin_waiting_for_result() { ++waiting_for_results_; }
-  void end_waiting_for_result() { --waiting_for_results_; }
+  /// A coroutine (or a subroutine) waits for a future now.
+  bool waits_for_result() const { return waits_ != nullptr; }
+  /// At the end of the job: without a word to anybody.
   void destroy_all() {
+    while (first_ != nullptr) take_first().handle.destroy();
+  }
+  /// The same, and whoever waits for their results hears of it.
+  void cancel_all() {
     while (first_ != nullptr) {
-      coroutine_frame& frame = *first_;
-      forget(frame);
-      frame.handle.destroy();
+      coroutine_frame& frame = take_first();
+      frame.cancel(frame);
     }
   }
 
  private:
+  coroutine_frame& take_first() {
+    coroutine_frame& frame = *first_;
+    forget(frame);
+    return frame;
+  }
   coroutine_frame* first_ = nullptr;
   std::size_t count_ = 0;
-  std::size_t waiting_for_results_ = 0;
+  friend class result_wait;
+  result_wait* waits_ = nullptr;
 };
 
-/// Whose coroutine runs on this thread now; null outside of coroutines of objects.
+inline void result_wait::begin(coroutine_owner* owner) {
+  owner_ = owner;
+  if (owner == nullptr) return;
+  next_ = std::exchange(owner->waits_, this);
+  place_ = &owner->waits_;
+  if (next_ != nullptr) next_->place_ = &next_;
+}
+
+/// Whose method or coroutine runs on this thread now: coroutines that start meanwhile are its own. Null outside of
+/// methods of elements. Every place that runs one says so with an owner_scope.
 inline thread_local coroutine_owner* running_owner = nullptr;
 class owner_scope {
  public:
@@ -80,7 +126,7 @@ class owner_scope {
   coroutine_owner* before_;
 };
 
-/// What a finished entry method does with its result or exception.
+/// What a finished entry method does with its result or exception. Both null: its object was deleted first.
 template <class T>
 using completion = std::function<void(std::exception_ptr, std::conditional_t<std::is_void_v<T>, std::monostate, T>*)>;
 
@@ -132,6 +178,12 @@ class [[nodiscard]] task {
       return last{};
     }
     void unhandled_exception() { error = std::current_exception(); }
+    static void cancel(objects::coroutine_frame& frame) {
+      const auto handle = std::coroutine_handle<promise_type>::from_address(frame.handle.address());
+      const auto report = std::move(handle.promise().completed);
+      handle.destroy();
+      report(nullptr, nullptr);
+    }
   };
 
   task(task&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
@@ -152,6 +204,7 @@ class [[nodiscard]] task {
       return;
     }
     promise.frame.handle = handle_;
+    promise.frame.cancel = &promise_type::cancel;
     promise.completed = std::move(completed);
     owner.adopt(promise.frame);
     handle_ = nullptr;

@@ -74,14 +74,17 @@ future<int> publish_read_only(std::uint32_t variable, const std::function<packed
   auto& here = sched::this_pe();
   auto& job = here.job();
   future<int> all_have_it;
-  const root_name root = reduction_root<folding<add>, int>::make(here, "publication of a read-only variable", 0,
-                                                                 job.processes(), all_have_it.get_promise());
-  for (int process = 0; process < job.processes(); ++process) {
-    const int pe = process * job.pes_per_process();
-    const bool same_process = process == job.process();
-    post_packed(here, pe, root_handler, 0, 0, pack_arguments<std::tuple<root_name>>(here, same_process, false, root));
-    post_packed(here, pe, value_handler, 0, variable, pack(same_process));
-  }
+  reduction_root<folding<add>, int>::start(
+      here, "publication of a read-only variable", 0, job.processes(), all_have_it.get_promise(),
+      [&](const root_name& root) {
+        for (int process = 0; process < job.processes(); ++process) {
+          const int pe = process * job.pes_per_process();
+          const bool same_process = process == job.process();
+          post_packed(here, pe, root_handler, 0, 0,
+                      pack_arguments<std::tuple<root_name>>(here, same_process, false, root));
+          post_packed(here, pe, value_handler, 0, variable, pack(same_process));
+        }
+      });
   return all_have_it;
 }
 

@@ -12,8 +12,8 @@ std::vector<handler_row>& rows() {
 }  // namespace
 
 std::uint32_t register_handler(handler_function run, std::string name, handler_function make_portable,
-                               handler_function drop) {
-  rows().push_back({run, std::move(name), make_portable, drop});
+                               handler_function drop, refusal_function refuse) {
+  rows().push_back({run, std::move(name), make_portable, drop, refuse});
   return static_cast<std::uint32_t>(rows().size() - 1);
 }
 
@@ -24,6 +24,13 @@ void drop_message(pe& here, envelope& message) {
     drop(here, message);
   else if (message.kind != payload_kind::direct)
     arena::release_on_pe(message.block().block);
+}
+
+bool refuse_message(pe& here, envelope& message, const std::string& why) {
+  const refusal_function refuse = rows()[message.handler].refuse;
+  if (refuse == nullptr) return false;
+  refuse(here, message, why);
+  return true;
 }
 
 std::vector<handler_function> handler_functions() {

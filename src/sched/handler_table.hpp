@@ -13,6 +13,7 @@ class pe;
 struct envelope;
 
 using handler_function = void (*)(pe&, envelope&);
+using refusal_function = void (*)(pe&, envelope&, const std::string& why);
 
 struct handler_row {
   handler_function run;
@@ -23,14 +24,20 @@ struct handler_row {
   /// Destroys the arguments of a message that will never run and releases their block; null where nothing has to be
   /// destroyed: then the block, if there is one, is only released.
   handler_function drop = nullptr;
+  /// In place of `drop` where somebody waits for an answer to the message: tells them why there will be none. Null
+  /// where nobody does.
+  refusal_function refuse = nullptr;
 };
 
 /// Adds a row and returns its number. Before main only.
 std::uint32_t register_handler(handler_function run, std::string name, handler_function make_portable = nullptr,
-                               handler_function drop = nullptr);
+                               handler_function drop = nullptr, refusal_function refuse = nullptr);
 const std::vector<handler_row>& handler_table();
 /// Lets go of a message that will never run. The envelope stays the caller's.
 void drop_message(pe& here, envelope& message);
+/// The same, and tells whoever waits for an answer to it why there will be none. False if nobody does: then nothing has
+/// happened to the message.
+bool refuse_message(pe& here, envelope& message, const std::string& why);
 /// The functions alone, indexed by number, for the PEs' loops.
 std::vector<handler_function> handler_functions();
 /// A hash of all names in order: equal in all processes of a job, or they are different programs.

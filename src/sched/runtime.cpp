@@ -180,6 +180,7 @@ void runtime::run_pe(pe& which, const program& steps) {
   if (which.local_number() == 0 && steps.finish_process) steps.finish_process(which);
   wait_for_job(which);
   drop_messages(which, steps);  // what destructors sent
+  if (steps.leave) steps.leave(which);
   detail::this_pe = nullptr;
 }
 

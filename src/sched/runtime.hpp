@@ -33,13 +33,15 @@ class runtime {
   /// What to run: `prepare` first on every PE, `main_program` on PE 0 of the job only (when it ends the job stops, with
   /// the status it returned). At the end, on every PE: `drop_held` lets go of the messages that an upper layer keeps
   /// back, `finish` of everything else it has; then, on local PE 0 of each process, `finish_process` of what the PEs
-  /// share. What destructors send meanwhile is dropped too, so `drop_held` is called once more. Any may be empty.
+  /// share. What destructors send meanwhile is dropped too, so `drop_held` is called once more. `leave` is the last on
+  /// every PE, when no message is left. Any may be empty.
   struct program {
     std::function<void(pe&)> prepare;
     std::function<int()> main_program;
     std::function<void(pe&)> drop_held;
     std::function<void(pe&)> finish;
     std::function<void(pe&)> finish_process;
+    std::function<void(pe&)> leave;
   };
   /// Starts the PEs of this process; local PE 0 is the calling thread. Returns the exit status, the same in every
   /// process.

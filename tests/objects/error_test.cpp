@@ -31,6 +31,10 @@ struct box : array_element<box, index<2>> {
   void abort_here() { std::abort(); }
   void ghost(int) {}
   task<> wait_for_ghost(int step) { co_await when<&box::ghost>(step); }
+  task<int> value_late() {
+    co_await when<&box::ghost>(-1);
+    co_return 1;
+  }
   void go(int pe) { migrate_to(pe); }
   void silent(callback<int> target) {
     if (this_index()[0] != 0) contribute(1, sum, target);
@@ -127,6 +131,34 @@ TEST_F(errors, deleted_elements) {
                            quiescence().get();
                          }),
               ExitedWithCode(1), "a message '.*box::value' from PE 0 reached .*box\\(1,2\\), which was deleted");
+  EXPECT_EXIT(
+      run_on_pes(2,
+                 [] {
+                   auto boxes = make_array<box>({2, 3}, round_robin());
+                   auto total = boxes.reduce<&box::value_late>(sum);
+                   boxes(0, 1).send<&box::end>();
+                   static_cast<void>(total.get());
+                 }),
+      ExitedWithCode(1),
+      "a reduction cannot be completed: .*box\\(0,1\\) on PE 1, method .*box::value_late: the object was deleted "
+      "before the method had ended");
+}
+
+// They are numbered for each pair of PEs.
+struct lonely : object<lonely> {
+  void fail() { throw std::range_error("alone"); }
+};
+TEST_F(errors, names_of_single_objects) {
+  EXPECT_EQ(run_on_pes(2,
+                       [] {
+                         for (const int pe : {0, 1}) {
+                           auto one = make_object_on<lonely>(pe);
+                           check_throws<remote_error>(
+                               [&] { one.call<&lonely::fail>().get(); },
+                               fmt::format("lonely#1 (made by PE 0 for PE {}) on PE {}", pe, pe));
+                         }
+                       }),
+            0);
 }
 
 TEST_F(errors, an_index_that_exists) {

@@ -154,9 +154,15 @@ struct answerer : array_element<answerer, index<1>> {
   }
   void note(int) { ++runs; }
   std::unique_ptr<int> move_only(int step) { return std::make_unique<int>(step); }
+  std::vector<std::unique_ptr<int>> several_move_only(int step) {
+    std::vector<std::unique_ptr<int>> made;
+    made.push_back(std::make_unique<int>(step));
+    return made;
+  }
   task<std::string> serve(int step) { co_return co_await when<&answerer::answer>(step); }
   task<> serve_note(int step) { co_await when<&answerer::note>(step); }
   task<int> serve_move_only(int step) { co_return *co_await when<&answerer::move_only>(step); }
+  task<int> serve_several(int step) { co_return *(co_await when<&answerer::several_move_only>(step)).front(); }
   int count() { return runs; }
   void go(int pe) { migrate_to(pe); }
   template <class Archive>
@@ -194,6 +200,14 @@ void calls_of_awaited_methods() {
         [&] {
           auto number = one.call<&answerer::serve_move_only>(3);
           auto refused = one.call<&answerer::move_only>(3);
+          check_equal(number.get(), 3);
+          static_cast<void>(refused.get());
+        },
+        "the result cannot be copied");
+    check_throws<remote_error>(
+        [&] {
+          auto number = one.call<&answerer::serve_several>(3);
+          auto refused = one.call<&answerer::several_move_only>(3);
           check_equal(number.get(), 3);
           static_cast<void>(refused.get());
         },
@@ -315,6 +329,144 @@ void futures_of_others() {
   }
 }
 const case_entry futures_of_others_case{"futures_of_others", &futures_of_others};
+
+// Whoever waits for what an element returns hears that it was deleted, however far the call had come.
+struct mortal : array_element<mortal, index<1>> {
+  future<int> never;
+  int asked(int) { return 1; }
+  task<int> wait_for_message() { co_return co_await when<&mortal::asked>(1); }
+  task<int> wait_for_future() { co_return co_await never; }
+  task<int> end_and_wait() {
+    erase_this();
+    co_return co_await never;
+  }
+  task<int> end_and_return() {
+    erase_this();
+    co_return 7;
+  }
+  int value() { return 7; }
+  void end() { erase_this(); }
+};
+void calls_of_deleted_elements() {
+  auto all = make_array<mortal>({3 * pe_count()}, round_robin());
+  const auto check_fails = [](future<int>& call, const std::string& why) {
+    check_throws<remote_error>([&] { static_cast<void>(call.get()); }, why);
+  };
+  for (int pe = 0; pe < pe_count(); ++pe) {
+    auto one = all(pe);
+    auto suspended = one.call<&mortal::wait_for_message>();
+    auto nested = one.call<&mortal::wait_for_future>();
+    auto kept = one.call<&mortal::asked>(9);
+    quiescence().get();
+    one.send<&mortal::end>();
+    check_fails(suspended, "mortal::wait_for_message: the object was deleted before the method had ended");
+    check_fails(nested, fmt::format("mortal({}) on PE {}, method", pe, pe));
+    check_fails(kept, "mortal::asked' from PE 0 waited for a coroutine of");
+    auto late = one.call<&mortal::value>();
+    check_fails(late, "mortal::value' from PE 0 reached");
+
+    auto own_end = all(pe + pe_count()).call<&mortal::end_and_wait>();
+    check_fails(own_end, "the object was deleted before the method had ended");
+    check_equal(all(pe + 2 * pe_count()).call<&mortal::end_and_return>().get(), 7);
+    quiescence().get();
+  }
+}
+const case_entry calls_of_deleted_case{"calls_of_deleted_elements", &calls_of_deleted_elements};
+
+// A coroutine that an element starts in whatever way is its own: while it waits for a future, the element stays.
+task<> wait_for(future<int>& what) { static_cast<void>(co_await what); }
+struct starting : array_element<starting, index<1>> {
+  future<int> never;
+  std::vector<task<>> kept;
+  task<> at_birth = wait_for(never);
+  void start() { kept.push_back(wait_for(never)); }
+  int start_and_count() {
+    start();
+    return 1;
+  }
+  void start_for_message(int) { start(); }
+  task<> wait_for_message() { co_await when<&starting::start_for_message>(1); }
+  bool waits() { return waits_for_results(); }
+  void forget() {
+    kept.clear();
+    at_birth = []() -> task<> { co_return; }();
+  }
+  void go(int pe) { migrate_to(pe); }
+  int where() { return this_pe(); }
+  bool start_on_arrival = false;
+  void let_start_on_arrival() { start_on_arrival = true; }
+  void on_migrated() {
+    if (!start_on_arrival) return;
+    never = future<int>();  // the other one waits on its PE only
+    start();
+  }
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(start_on_arrival);
+  }
+};
+struct founder : array_element<founder, index<1>> {
+  future<int> never;
+  task<array<starting>> found() {
+    co_await after(std::chrono::microseconds(1));
+    co_return make_array<starting>({2 * pe_count()}, round_robin());
+  }
+  task<> found_and_wait() {
+    static_cast<void>(make_array<starting>({1}));
+    co_await never;
+  }
+  bool waits() { return waits_for_results(); }
+};
+void coroutines_belong_to_their_element() {
+  auto founders = make_array<founder>({pe_count()});
+  for (int pe = 0; pe < pe_count(); ++pe) {
+    auto made = founders(pe).call<&founder::found>().get();
+    check(!founders(pe).call<&founder::waits>().get(), "a coroutine of an element belongs to who made the element");
+    auto one = made(pe);
+    const auto check_waits = [&](const char* what,
+                                 const std::source_location& where = std::source_location::current()) {
+      check(one.call<&starting::waits>().get(), what, where);
+      one.call<&starting::forget>().get();
+      check(!one.call<&starting::waits>().get(), "it has ended", where);
+    };
+    check_waits("started by the constructor");
+    one.send<&starting::start>();
+    check_waits("started by a message");
+    one.call<&starting::start>().get();
+    check_waits("started by a call");
+    made.broadcast<&starting::start>();
+    check_waits("started by a broadcast");
+    static_cast<void>(made.reduce<&starting::start_and_count>(sum).get());
+    check_waits("started by a reduction");
+    auto part = made.select({pe, (pe + 1) % pe_count()});
+    part.multicast<&starting::start>();
+    quiescence().get();
+    check_waits("started by a multicast");
+    static_cast<void>(part.reduce<&starting::start_and_count>(sum).get());
+    check_waits("started by a reduction over a section");
+    one.send<&starting::wait_for_message>();
+    one.send<&starting::start_for_message>(1);
+    quiescence().get();
+    check_waits("started by a method that a coroutine awaits");
+
+    const auto go_on = [&] {  // and whether it left the process
+      const int before = one.call<&starting::where>().get();
+      one.send<&starting::go>((before + 1) % pe_count());
+      quiescence().get();
+      return (before + 1) % pe_count() / pes_per_process() != before / pes_per_process();
+    };
+    if (go_on())
+      check_waits("started by the constructor in the other process");
+    else
+      check(!one.call<&starting::waits>().get(), "nothing was started");
+    one.call<&starting::let_start_on_arrival>().get();
+    go_on();
+    if (pe_count() > 1) check_waits("started on arrival");
+    founders(pe).send<&founder::found_and_wait>();
+    check(founders(pe).call<&founder::waits>().get(), "it waits itself after it has made others");
+  }
+}
+const case_entry belong_case{"coroutines_belong_to_their_element", &coroutines_belong_to_their_element};
 
 // ---- futures and promises
 

@@ -135,13 +135,23 @@ struct eager : array_element<eager, index<1>> {
     }
     contribute(1, sum, target);
   }
+  void again(callback<int> target) { contribute(this_index()[0], sum, target); }
 };
 void eager_contributions() {
   for (int round = 0; round < 2 * pe_count(); ++round) {  // the PE that collects them changes with the array's number
     future<int> done;
-    static_cast<void>(make_array<eager>({4 * pe_count()}, callback<int>(done.get_promise())));
-    check_equal(done.get(), 4 * pe_count());
+    const int n_eager = 4 * pe_count();
+    auto made = make_array<eager>({n_eager}, callback<int>(done.get_promise()));
+    check_equal(done.get(), n_eager);
     quiescence().get();
+    for (int time = 0; time < 2; ++time) {
+      future<int> done_again;
+      made.broadcast<&eager::again>(callback<int>(done_again.get_promise()));
+      check_equal(done_again.get(), n_eager * (n_eager - 1) / 2);
+    }
+    future<int> alone;
+    make_sparse_array<eager>().insert_on(round % pe_count(), {5}, callback<int>(alone.get_promise()));
+    check_equal(alone.get(), 1);
   }
 }
 const case_entry eager_case{"eager_contributions", &eager_contributions};
