@@ -3,7 +3,7 @@
 
 #include <cfenv>
 #include <cstdint>
-#include <cstring>
+#include <new>
 #include <utility>
 
 namespace tri::omp {
@@ -132,17 +132,16 @@ void light_context::prepare(void* stack, std::size_t size, function enter, void*
     std::uintptr_t r15 = 0, r14 = 0, r13 = 0, r12, rbx, rbp = 0;
     void (*go_on)();
   };
-  frame first;
-  asm volatile("stmxcsr %0" : "=m"(first.vector_control));
-  asm volatile("fnstcw %0" : "=m"(first.x87_control));
-  first.r12 = reinterpret_cast<std::uintptr_t>(argument);
-  first.rbx = reinterpret_cast<std::uintptr_t>(enter);
-  first.go_on = &trireme_omp_begin;
   // The call in trireme_omp_begin finds the stack aligned to 16 bytes when the frame has been taken from it.
   const auto top = (reinterpret_cast<std::uintptr_t>(stack) + size) & ~std::uintptr_t{15};
-  stack_pointer_ = reinterpret_cast<void*>(top - sizeof(frame));
   static_assert(sizeof(frame) == 64);
-  std::memcpy(stack_pointer_, &first, sizeof first);
+  auto* const first = new (reinterpret_cast<void*>(top - sizeof(frame))) frame;
+  asm volatile("stmxcsr %0" : "=m"(first->vector_control));
+  asm volatile("fnstcw %0" : "=m"(first->x87_control));
+  first->r12 = reinterpret_cast<std::uintptr_t>(argument);
+  first->rbx = reinterpret_cast<std::uintptr_t>(enter);
+  first->go_on = &trireme_omp_begin;
+  stack_pointer_ = first;
 }
 
 #else
@@ -218,15 +217,14 @@ void light_context::prepare(void* stack, std::size_t size, function enter, void*
     std::uint64_t control;
     std::uint64_t unused = 0;
   };
-  frame first;
-  asm volatile("mrs %0, fpcr" : "=r"(first.control));
-  first.x[0] = reinterpret_cast<std::uintptr_t>(argument);
-  first.x[1] = reinterpret_cast<std::uintptr_t>(enter);
-  first.x[11] = reinterpret_cast<std::uintptr_t>(&trireme_omp_begin);
   const auto top = (reinterpret_cast<std::uintptr_t>(stack) + size) & ~std::uintptr_t{15};
-  stack_pointer_ = reinterpret_cast<void*>(top - sizeof(frame));
   static_assert(sizeof(frame) == 176);
-  std::memcpy(stack_pointer_, &first, sizeof first);
+  auto* const first = new (reinterpret_cast<void*>(top - sizeof(frame))) frame;
+  asm volatile("mrs %0, fpcr" : "=r"(first->control));
+  first->x[0] = reinterpret_cast<std::uintptr_t>(argument);
+  first->x[1] = reinterpret_cast<std::uintptr_t>(enter);
+  first->x[11] = reinterpret_cast<std::uintptr_t>(&trireme_omp_begin);
+  stack_pointer_ = first;
 }
 
 #endif

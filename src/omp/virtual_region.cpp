@@ -92,7 +92,7 @@ struct virtual_crew {
   exception_globals_function exceptions_of_thread = nullptr;
   int (*number_of_host)() = nullptr;
 
-  std::optional<team_share> share;
+  alignas(64) std::optional<team_share> share;
 
   // Of the region: one line, which goes to every host.
   struct alignas(64) region {
@@ -114,7 +114,7 @@ virtual_crew& crew() {
   return *only;
 }
 
-struct totals_so_far {
+struct alignas(128) totals_so_far {
   std::atomic<std::uint64_t> regions{0};
   std::atomic<std::uint64_t> of_one{0};
   std::atomic<std::uint64_t> tasks{0};
@@ -125,7 +125,7 @@ void count(std::atomic<std::uint64_t>& total, std::uint64_t more) {
   total.fetch_add(more, std::memory_order_relaxed);  // relaxed: a count
 }
 
-constexpr std::uint32_t patience = 5;  // moments of rest before a host takes from others: about a microsecond
+constexpr std::uint32_t patience = 7;  // moments of rest before a host takes from others: about a microsecond
 constexpr std::size_t waiting_rooms = 64;
 mutex_waiters<spin_lock>& waiters_for(const void* word) {
   static auto* const rooms = new std::array<mutex_waiters<spin_lock>, waiting_rooms>;  // never destroyed, as the crew
@@ -240,9 +240,10 @@ void run_on_host(virtual_crew& all, std::uint32_t host, std::uint32_t number, ex
   } while (file_away(all, host, context));
 }
 
-void rest_a_moment(const schedule_of_contexts& schedule, std::uint32_t host) {
-  constexpr int moments = 16;  // less than a microsecond
-  for (int moment = 0; moment < moments && !schedule.has_news(host); ++moment) host::cpu_relax();
+void rest_a_moment(const schedule_of_contexts& schedule, std::uint32_t host, int rested) {
+  constexpr int longest = 16;  // less than a microsecond
+  const int looks = rested < 3 ? 2 << rested : longest;
+  for (int count = 0; count < looks && !schedule.has_news(host); ++count) host::cpu_relax();
 }
 
 void look_for_contexts(virtual_crew& all, std::uint32_t host) {
@@ -266,7 +267,7 @@ void look_for_contexts(virtual_crew& all, std::uint32_t host) {
         break;
       case advice::rest:
         if (++spins < most_spins) {
-          rest_a_moment(all.schedule, host);
+          rest_a_moment(all.schedule, host, spins - 1);
         } else {
           heard = all.bell.listen();
           all.schedule.prepare_sleep(host);

@@ -164,7 +164,9 @@ class context_schedule {
     ++me.counts.run;
     if (me.finished) return;
     me.finished = me.tells = true;
-    me.finished_round.store(round_, std::memory_order_seq_cst);  // schedule.finished; seq_cst: see prepare_sleep
+    const std::lock_guard held(me.guard);
+    me.ended = true;
+    update_signs(me);
   }
 
   /// A context that was put elsewhere may go on. Whoever sleeps has to be woken afterwards.
@@ -173,7 +175,7 @@ class context_schedule {
     const std::lock_guard held(home.guard);
     --home.elsewhere;
     home.ready.push_back(context);
-    update_claimable(home);
+    update_signs(home);
   }
 
   /// After advice::rest: the host wants to sleep and looks again, thoroughly. If there is nothing, advice::sleep
@@ -226,14 +228,13 @@ class context_schedule {
     std::uint32_t round = 0;  // of the region that it is ready for
     number_range unstarted;
     std::uint32_t elsewhere = 0;  // contexts of this host that others keep
+    bool ended = false;           // a context of the region finished here
     // Under the lock.
     context_queue ready;
     context_queue waiting;  // at the barrier, since generation waiting_since - 1
     // Written by their host, or under the lock, and only when they change; others look at them again and again.
-    alignas(64) word<std::uint32_t> has_claimable{0};  // unstarted or ready
-    word<std::uint32_t> waiting_since{0};              // a generation + 1; 0: nobody waits
-    word<std::uint32_t> come_round{0};                 // the host has come to this region
-    word<std::uint32_t> finished_round{0};             // a context of this region has finished there
+    alignas(64) word<std::uint64_t> signs{0};  // {region, flags below}; of an earlier region: the host has not come
+    word<std::uint32_t> waiting_since{0};      // a generation + 1; 0: nobody waits
     // The host's own.
     alignas(128) place at = place::own;
     bool thorough = false;   // it looks without trusting hints
@@ -259,9 +260,9 @@ class context_schedule {
         for (std::uint32_t index = 0; index < queue->size(); ++index) append(queue->at(index));
       }
       append(elsewhere);
-      append(waiting_since.load(std::memory_order_relaxed));          // relaxed: nobody else is there
-      append(come_round.load(std::memory_order_relaxed) == now);      // relaxed: as above
-      append(finished_round.load(std::memory_order_relaxed) == now);  // relaxed: as above
+      append(static_cast<std::uint32_t>(ended));
+      append(waiting_since.load(std::memory_order_relaxed));  // relaxed: nobody else is there
+      append(signs.load(std::memory_order_relaxed));          // relaxed: as above
       append(static_cast<std::uint32_t>(at));
       append(static_cast<std::uint32_t>(thorough | finished << 1 | tells << 2 | knows_end << 3 | suspends << 4 |
                                         passed_by << 5 | (own_round == now) << 6));
@@ -310,7 +311,6 @@ class context_schedule {
     me.victim = me.arrived = 0;
     me.patience = region_.patience;
     me.own_round = round_;
-    me.come_round.store(round_, std::memory_order_relaxed);  // relaxed: a hint
   }
   // The part under the lock, by whoever is the first to hold it in a region.
   void make_current(host_state& state, std::uint32_t host) {
@@ -318,17 +318,21 @@ class context_schedule {
     state.round = round_;
     state.unstarted = range_of(host);
     state.elsewhere = 0;
-    state.waiting_since.store(0, std::memory_order_relaxed);  // relaxed: a hint
-    update_claimable(state);
+    state.ended = false;
+    set_hint(state.waiting_since, std::uint32_t{0});
+    update_signs(state);
   }
 
-  static void set_hint(word<std::uint32_t>& hint, std::uint32_t value) {
-    // relaxed: hints, and their line stays where it is
-    if (hint.load(std::memory_order_relaxed) != value) hint.store(value, std::memory_order_relaxed);
+  // Hints are written when they change: others look at them again and again.
+  template <class Value>
+  static void set_hint(word<Value>& hint, Value value) {
+    if (hint.load(std::memory_order_relaxed) != value) hint.store(value, std::memory_order_relaxed);  // relaxed: a hint
   }
-  void update_claimable(host_state& host) {
+  static constexpr std::uint64_t sign_claimable = 1;
+  static constexpr std::uint64_t sign_ended = 2;
+  void update_signs(host_state& host) {
     const bool any = host.unstarted.first != host.unstarted.last || (region_.started_may_move && !host.ready.empty());
-    set_hint(host.has_claimable, any ? 1 : 0);
+    set_hint(host.signs, std::uint64_t{round_} << 32 | (any ? sign_claimable : 0) | (host.ended ? sign_ended : 0));
   }
   // Most often it is there already, and its line need not move.
   void settle(std::uint32_t context, std::uint32_t host) {
@@ -344,8 +348,8 @@ class context_schedule {
     } else {
       while (!host.waiting.empty()) host.ready.push_back(host.waiting.pop_front());
     }
-    host.waiting_since.store(0, std::memory_order_relaxed);  // relaxed: a hint
-    update_claimable(host);
+    set_hint(host.waiting_since, std::uint32_t{0});
+    update_signs(host);
   }
 
   void look_no_more(host_state& me) {
@@ -371,13 +375,13 @@ class context_schedule {
       collect_released(me, me.seen);
       if (!me.ready.empty()) {
         const std::uint32_t context = me.ready.pop_front();
-        update_claimable(me);
+        update_signs(me);
         return found_own(me, context);
       }
       if (me.unstarted.first != me.unstarted.last) {
         const std::uint32_t context = me.unstarted.first++;
         settle(context, host);
-        update_claimable(me);
+        update_signs(me);
         return found_own(me, context);
       }
       me.suspends = me.elsewhere != 0 || !me.waiting.empty();
@@ -403,12 +407,10 @@ class context_schedule {
     return {advice::look_on, 0, true};
   }
 
-  bool may_have(const host_state& victim) const {
-    // relaxed: hints, all of them
-    if (victim.come_round.load(std::memory_order_relaxed) != round_) return true;
-    if (victim.has_claimable.load(std::memory_order_relaxed) != 0) return true;
+  bool may_have(const host_state& victim, std::uint64_t signs) const {
+    if (signs >> 32 != round_ || (signs & sign_claimable) != 0) return true;
     if (!region_.started_may_move) return false;
-    const std::uint32_t since = victim.waiting_since.load(std::memory_order_relaxed);
+    const std::uint32_t since = victim.waiting_since.load(std::memory_order_relaxed);  // relaxed: a hint
     return since != 0 && since != generation() + 1;
   }
 
@@ -416,10 +418,10 @@ class context_schedule {
     while (me.victim < region_.hosts) {
       const std::uint32_t number = (host + me.victim++) % region_.hosts;
       host_state& victim = hosts_[number];
-      // pairs: schedule.finished
-      if (victim.finished_round.load(std::memory_order_seq_cst) == round_) me.knows_end = true;
       if (!me.thorough) {
-        if (!may_have(victim)) continue;
+        const std::uint64_t signs = victim.signs.load(std::memory_order_relaxed);  // relaxed: a hint
+        if (signs >> 32 == round_ && (signs & sign_ended) != 0) me.knows_end = true;
+        if (!may_have(victim, signs)) continue;
         if (me.patience != 0) {
           me.passed_by = true;
           continue;
@@ -427,6 +429,7 @@ class context_schedule {
       }
       const std::lock_guard held(victim.guard);
       make_current(victim, number);
+      if (victim.ended) me.knows_end = true;
       if (region_.started_may_move) collect_released(victim, generation_now());
       std::uint32_t context = 0;
       if (victim.unstarted.first != victim.unstarted.last) {
@@ -436,7 +439,7 @@ class context_schedule {
       } else {
         return {advice::look_on, 0, false};
       }
-      update_claimable(victim);
+      update_signs(victim);
       settle(context, host);
       ++me.counts.stolen;
       return found(me, context);
