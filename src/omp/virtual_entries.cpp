@@ -248,7 +248,8 @@ TRIREME_PUBLIC void GOMP_taskwait_depend(void** dependences) {
 }
 TRIREME_PUBLIC void GOMP_taskyield() {
   static host_function<void()> host("GOMP_taskyield");
-  if (place_here() == nullptr) host();
+  if (virtual_place* const place = place_here()) return step_back(place);
+  host();
 }
 TRIREME_PUBLIC void GOMP_taskgroup_start() {
   static host_function<void()> host("GOMP_taskgroup_start");

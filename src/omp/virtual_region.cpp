@@ -51,7 +51,7 @@ struct alignas(128) host_thread {
   stack_shelf shelf;
 };
 
-enum class request : std::uint8_t { end, barrier, word, turn };
+enum class request : std::uint8_t { end, barrier, word, turn, step_back };
 
 }  // namespace
 
@@ -196,6 +196,10 @@ bool file_away(virtual_crew& all, std::uint32_t host, virtual_context& context) 
   const std::uint32_t number = context.place.thread;
   if (context.why == request::barrier) {
     all.schedule.arrive(host, number);
+    return false;
+  }
+  if (context.why == request::step_back) {
+    all.schedule.yield(host, number);
     return false;
   }
   all.schedule.put_elsewhere(host);
@@ -434,6 +438,10 @@ bool try_word(std::uint32_t* word) { return take_mutex(atomically(word)); }
 void release_word(virtual_place*, std::uint32_t* word) {
   if (!release_mutex(atomically(word))) return;
   if (const std::optional<std::uint32_t> next = waiters_for(word).next(word)) make_ready(*next);
+}
+
+void step_back(virtual_place* place) {
+  if (place != nullptr && place->context != nullptr) put_aside(*place->context, request::step_back);
 }
 
 void wait_for_turn(virtual_place& place) {

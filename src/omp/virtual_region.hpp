@@ -34,6 +34,8 @@ void begin_sections(virtual_place& place, unsigned count);
 void take_word(virtual_place* place, std::uint32_t* word);
 bool try_word(std::uint32_t* word);
 void release_word(virtual_place* place, std::uint32_t* word);
+/// Others may run: what this thread asks for again and again may be theirs to give.
+void step_back(virtual_place* place);
 /// Until it is the turn of the chunk that the thread works on.
 void wait_for_turn(virtual_place& place);
 /// ... and then the next one's.

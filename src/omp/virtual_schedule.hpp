@@ -136,6 +136,7 @@ class context_schedule {
   /// What look() said was run has been put aside: at the barrier, ...
   void arrive(std::uint32_t host, std::uint32_t context) {
     host_state& me = hosts_[host];
+    me.stepped_back = 0;
     const std::lock_guard held(me.guard);
     const std::uint32_t now = generation_now();  // it cannot change before this arrival is reported
     collect_released(me, now);
@@ -147,8 +148,19 @@ class context_schedule {
   /// ... or where somebody else keeps it, who will call make_ready(). Called before anybody else can know of it.
   void put_elsewhere(std::uint32_t host) {
     host_state& me = hosts_[host];
+    me.stepped_back = 0;
     const std::lock_guard held(me.guard);
     ++me.elsewhere;
+    ++me.counts.suspended;
+  }
+  /// ... or behind whatever else there is to run, here and, if there is nothing here, elsewhere: it asked for something
+  /// that only another context can give.
+  void yield(std::uint32_t host, std::uint32_t context) {
+    host_state& me = hosts_[host];
+    const std::lock_guard held(me.guard);
+    me.ready.push_back(context);
+    update_signs(me);
+    ++me.stepped_back;
     ++me.counts.suspended;
   }
   /// It need not be put aside after all: what it wanted was there. It goes on running.
@@ -161,6 +173,7 @@ class context_schedule {
   /// It has ended.
   void finish(std::uint32_t host) {
     host_state& me = hosts_[host];
+    me.stepped_back = 0;
     ++me.counts.run;
     if (me.finished) return;
     me.finished = me.tells = true;
@@ -237,15 +250,17 @@ class context_schedule {
     word<std::uint32_t> waiting_since{0};      // a generation + 1; 0: nobody waits
     // The host's own.
     alignas(128) place at = place::own;
-    bool thorough = false;   // it looks without trusting hints
-    bool finished = false;   // a context of the region ended here
-    bool tells = false;      // ... of which those who sleep are to be told
-    bool knows_end = false;  // a context of the region ended somewhere else
-    bool suspends = false;   // at its last look, suspended contexts belonged to it
-    bool passed_by = false;  // in this round of looks, somebody who may have something
-    std::uint32_t seen = 0;  // generation, at its last look at its own contexts
+    bool thorough = false;    // it looks without trusting hints
+    bool finished = false;    // a context of the region ended here
+    bool tells = false;       // ... of which those who sleep are to be told
+    bool knows_end = false;   // a context of the region ended somewhere else
+    bool suspends = false;    // at its last look, suspended contexts belonged to it
+    bool looks_away = false;  // all that it could run have stepped back
+    bool passed_by = false;   // in this round of looks, somebody who may have something
+    std::uint32_t seen = 0;   // generation, at its last look at its own contexts
     std::uint32_t own_round = 0;
     std::uint32_t patience = 0;
+    std::uint32_t stepped_back = 0;  // contexts, one after the other, since anything else happened
     std::uint32_t victim = 0;
     std::uint32_t arrived = 0;  // and not yet reported
     context_counts counts;      // of all regions
@@ -265,8 +280,9 @@ class context_schedule {
       append(signs.load(std::memory_order_relaxed));          // relaxed: as above
       append(static_cast<std::uint32_t>(at));
       append(static_cast<std::uint32_t>(thorough | finished << 1 | tells << 2 | knows_end << 3 | suspends << 4 |
-                                        passed_by << 5 | (own_round == now) << 6));
+                                        passed_by << 5 | (own_round == now) << 6 | looks_away << 7));
       append(patience);
+      append(stepped_back);
       append(victim);
       append(arrived);
     }
@@ -307,8 +323,8 @@ class context_schedule {
   // The host's own part, when it comes to a region.
   void come(host_state& me) {
     me.at = place::own;
-    me.thorough = me.finished = me.tells = me.knows_end = me.suspends = me.passed_by = false;
-    me.victim = me.arrived = 0;
+    me.thorough = me.finished = me.tells = me.knows_end = me.suspends = me.looks_away = me.passed_by = false;
+    me.victim = me.arrived = me.stepped_back = 0;
     me.patience = region_.patience;
     me.own_round = round_;
   }
@@ -373,7 +389,9 @@ class context_schedule {
       make_current(me, host);
       me.seen = generation_now();
       collect_released(me, me.seen);
-      if (!me.ready.empty()) {
+      const bool begins_another = me.stepped_back != 0 && me.unstarted.first != me.unstarted.last;
+      me.looks_away = !begins_another && me.stepped_back != 0 && me.stepped_back >= me.ready.size();
+      if (!me.ready.empty() && !begins_another && !me.looks_away) {
         const std::uint32_t context = me.ready.pop_front();
         update_signs(me);
         return found_own(me, context);
@@ -384,7 +402,7 @@ class context_schedule {
         update_signs(me);
         return found_own(me, context);
       }
-      me.suspends = me.elsewhere != 0 || !me.waiting.empty();
+      me.suspends = me.elsewhere != 0 || !me.waiting.empty() || !me.ready.empty();
     }
     me.victim = 1;
     me.passed_by = false;
@@ -422,7 +440,7 @@ class context_schedule {
         const std::uint64_t signs = victim.signs.load(std::memory_order_relaxed);  // relaxed: a hint
         if (signs >> 32 == round_ && (signs & sign_ended) != 0) me.knows_end = true;
         if (!may_have(victim, signs)) continue;
-        if (me.patience != 0) {
+        if (me.patience != 0 && !me.looks_away) {
           me.passed_by = true;
           continue;
         }
@@ -445,6 +463,10 @@ class context_schedule {
       return found(me, context);
     }
     me.at = place::own;
+    if (std::exchange(me.looks_away, false)) {
+      me.stepped_back = 0;
+      return {advice::look_on, 0, false};
+    }
     if (me.passed_by) {
       --me.patience;
     } else if (!me.suspends && (me.finished || me.knows_end)) {

@@ -43,7 +43,8 @@ struct scope {
   std::uint32_t patience = 0;
   std::uint32_t absent = ~0u;  // the host that never comes
   // What each context does: (b)arrier, (l)ock, (u)nlock, (m) lock and (n) unlock another, (o)rdered turn of the chunk
-  // with its number, (p)ass it on, (w)ork. Context 0 may do something else.
+  // with its number, (p)ass it on, (w)ork, (t)ry the lock and step back until it is free. Context 0 may do
+  // something else.
   std::string_view script = "b";
   std::string_view first_script = script;
   bool sleeps_without_a_look = false;  // faults that must be found
@@ -57,6 +58,7 @@ enum class doing : std::uint8_t {
   asleep,
   run,
   arrive,
+  step_back,
   put_elsewhere,
   wait_for_lock,
   wait_for_turn,
@@ -96,6 +98,7 @@ struct region_model {
   std::array<std::uint8_t, 2> holders{};
   std::uint8_t next_turn = 0;
   std::string broken;
+  std::string_view last_script = limits.script;  // of the last context
 
   explicit region_model(const scope& given) : limits(given), turns(given.contexts) {
     schedule.begin({given.contexts, given.hosts, given.moves, given.patience});
@@ -132,6 +135,11 @@ struct region_model {
       case doing::arrive:
         current.running = 0;
         schedule.arrive(number, me.context);
+        me.at = doing::look;
+        return;
+      case doing::step_back:
+        current.running = 0;
+        schedule.yield(number, me.context);
         me.at = doing::look;
         return;
       case doing::put_elsewhere:
@@ -210,7 +218,9 @@ struct region_model {
     }
   }
 
-  std::string_view script_of(std::uint32_t each) const { return each == 0 ? limits.first_script : limits.script; }
+  std::string_view script_of(std::uint32_t each) const {
+    return each == 0 ? limits.first_script : each + 1 == limits.contexts ? last_script : limits.script;
+  }
   char letter(const host_driver& me) const { return script_of(me.context)[context[me.context].at]; }
   bool wants_lock(const host_driver& me) const { return letter(me) == 'l' || letter(me) == 'm'; }
   std::uint8_t lock_of(const host_driver& me) const { return letter(me) == 'm' || letter(me) == 'n' ? 1 : 0; }
@@ -250,6 +260,14 @@ struct region_model {
         }
         return;
       }
+      case 't':
+        if (take_mutex(locks[0])) {
+          hold(0);
+          ++current.at;
+        } else {
+          me.at = doing::step_back;
+        }
+        return;
       case 'u':
       case 'n':
         me.released = lock_of(me);
@@ -331,6 +349,25 @@ TEST(virtual_schedule, a_context_may_be_put_aside_while_it_holds_a_lock) {
     expect_sound({.contexts = 2, .hosts = 1, .moves = moves, .script = "lmnu", .first_script = "mwn"});
     expect_sound({.contexts = 2, .hosts = 2, .moves = moves, .script = "lmnu", .first_script = "mwn"});
     expect_sound({.contexts = 3, .hosts = 2, .moves = moves, .script = "lmnu", .first_script = "mn"});
+  }
+}
+
+// The lock is taken before the region and given back by the context that is the last to begin.
+TEST(virtual_schedule, who_steps_back_lets_all_others_go_first) {
+  for (const bool moves : {true, false}) {
+    for (const std::uint32_t absent : {~0u, 1u}) {
+      scope limits{.contexts = 4, .hosts = 2, .moves = moves, .patience = 1, .absent = absent, .script = "tu"};
+      region_model model(limits);
+      model.last_script = "u";
+      model.locks[0].value = mutex_held;
+      model.holders[0] = 1;
+      const explore::outcome result = explore::explore_all(model);
+      EXPECT_EQ(result.fault, "") << result.text();
+      EXPECT_TRUE(result.complete);
+      EXPECT_GT(result.ends, 0u);
+    }
+    expect_sound({.contexts = 3, .hosts = 2, .moves = moves, .script = "tub"});
+    expect_sound({.contexts = 2, .hosts = 2, .moves = moves, .script = "tulu"});
   }
 }
 
