@@ -63,9 +63,8 @@ class loop_sequence {
     record* const from = here.at_ != nullptr ? here.at_ : &root_;
     record* next = from->successor.load(std::memory_order_acquire);  // pairs: sequence.publish
     if (next == nullptr) {
-      // relaxed: taking it publishes nothing; acquire when it is lost, for the record may be there already
-      if (from->successor.compare_exchange_strong(next, being_armed(), std::memory_order_relaxed,
-                                                  std::memory_order_acquire)) {  // pairs: sequence.publish
+      // Taking it publishes nothing; when it is lost the record may be there already. pairs: sequence.publish
+      if (from->successor.compare_exchange_strong(next, being_armed(), std::memory_order_acquire)) {
         next = armed(key(), arm);
         from->successor.store(next, std::memory_order_release);  // sequence.publish
       }
