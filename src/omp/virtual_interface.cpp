@@ -232,28 +232,28 @@ int test_nest_lock_fortran(nest_lock** lock) { return test_nest_lock(*lock); }
 
 }  // namespace
 
-#define TRIREME_LOCK(result, name, type, ours)   \
-  TRIREME_PUBLIC result name(type* lock) {       \
-    TRIREME_ASK_HOST(result(type*), #name, lock) \
-    return ours(lock);                           \
+#define TRIREME_LOCK(result, name, type, ours)  \
+  TRIREME_PUBLIC result name(type lock) {       \
+    TRIREME_ASK_HOST(result(type), #name, lock) \
+    return ours(lock);                          \
   }
-TRIREME_LOCK(void, omp_init_lock, std::uint32_t, init_lock)
-TRIREME_LOCK(void, omp_init_lock_, std::uint32_t, init_lock)
-TRIREME_LOCK(void, omp_destroy_lock, std::uint32_t, destroy_lock)
-TRIREME_LOCK(void, omp_destroy_lock_, std::uint32_t, destroy_lock)
-TRIREME_LOCK(void, omp_set_lock, std::uint32_t, set_lock)
-TRIREME_LOCK(void, omp_set_lock_, std::uint32_t, set_lock)
-TRIREME_LOCK(void, omp_unset_lock, std::uint32_t, unset_lock)
-TRIREME_LOCK(void, omp_unset_lock_, std::uint32_t, unset_lock)
-TRIREME_LOCK(int, omp_test_lock, std::uint32_t, test_lock)
-TRIREME_LOCK(int, omp_test_lock_, std::uint32_t, test_lock)
-TRIREME_LOCK(void, omp_init_nest_lock, nest_lock, init_nest_lock)
-TRIREME_LOCK(void, omp_init_nest_lock_, nest_lock*, init_nest_lock_fortran)
-TRIREME_LOCK(void, omp_destroy_nest_lock, nest_lock, destroy_nest_lock)
-TRIREME_LOCK(void, omp_destroy_nest_lock_, nest_lock*, destroy_nest_lock_fortran)
-TRIREME_LOCK(void, omp_set_nest_lock, nest_lock, set_nest_lock)
-TRIREME_LOCK(void, omp_set_nest_lock_, nest_lock*, set_nest_lock_fortran)
-TRIREME_LOCK(void, omp_unset_nest_lock, nest_lock, unset_nest_lock)
-TRIREME_LOCK(void, omp_unset_nest_lock_, nest_lock*, unset_nest_lock_fortran)
-TRIREME_LOCK(int, omp_test_nest_lock, nest_lock, test_nest_lock)
-TRIREME_LOCK(int, omp_test_nest_lock_, nest_lock*, test_nest_lock_fortran)
+TRIREME_LOCK(void, omp_init_lock, std::uint32_t*, init_lock)
+TRIREME_LOCK(void, omp_init_lock_, std::uint32_t*, init_lock)
+TRIREME_LOCK(void, omp_destroy_lock, std::uint32_t*, destroy_lock)
+TRIREME_LOCK(void, omp_destroy_lock_, std::uint32_t*, destroy_lock)
+TRIREME_LOCK(void, omp_set_lock, std::uint32_t*, set_lock)
+TRIREME_LOCK(void, omp_set_lock_, std::uint32_t*, set_lock)
+TRIREME_LOCK(void, omp_unset_lock, std::uint32_t*, unset_lock)
+TRIREME_LOCK(void, omp_unset_lock_, std::uint32_t*, unset_lock)
+TRIREME_LOCK(int, omp_test_lock, std::uint32_t*, test_lock)
+TRIREME_LOCK(int, omp_test_lock_, std::uint32_t*, test_lock)
+TRIREME_LOCK(void, omp_init_nest_lock, nest_lock*, init_nest_lock)
+TRIREME_LOCK(void, omp_init_nest_lock_, nest_lock**, init_nest_lock_fortran)
+TRIREME_LOCK(void, omp_destroy_nest_lock, nest_lock*, destroy_nest_lock)
+TRIREME_LOCK(void, omp_destroy_nest_lock_, nest_lock**, destroy_nest_lock_fortran)
+TRIREME_LOCK(void, omp_set_nest_lock, nest_lock*, set_nest_lock)
+TRIREME_LOCK(void, omp_set_nest_lock_, nest_lock**, set_nest_lock_fortran)
+TRIREME_LOCK(void, omp_unset_nest_lock, nest_lock*, unset_nest_lock)
+TRIREME_LOCK(void, omp_unset_nest_lock_, nest_lock**, unset_nest_lock_fortran)
+TRIREME_LOCK(int, omp_test_nest_lock, nest_lock*, test_nest_lock)
+TRIREME_LOCK(int, omp_test_nest_lock_, nest_lock**, test_nest_lock_fortran)
