@@ -7,7 +7,8 @@ usage() {
   cat <<'TEXT'
 usage: scripts/deps.sh [--list] GROUP...
   build   compiler, build tools, libraries of Trireme and of its tests
-  test    what the tests need besides: what the OpenMP drop-in and omp-rewrite are tried with, and OpenBLAS, that LU is checked with
+  test    what the tests need besides: what the OpenMP drop-in and omp-rewrite are tried with (clang, gfortran, two MPIs),
+          and OpenBLAS, that LU is checked with
   bench   the peers that the benchmarks compare with
   demo    LAMMPS, the independent code that the demonstration is verified against
   check   formatter and linter
@@ -20,7 +21,8 @@ packages_of() {
   case "$1" in
     build) echo ninja-build cmake g++ make pkg-config ccache libhwloc-dev libcereal-dev libcli11-dev libfmt-dev \
                 nlohmann-json3-dev libgtest-dev libgmock-dev ;;
-    test) packages_of build; echo clang-16 gfortran libomp-16-dev libopenblas-dev patch ;;
+    test) packages_of build; echo clang-16 gfortran libomp-16-dev libopenblas-dev patch \
+                libopenmpi-dev openmpi-bin libmpich-dev mpich ;;
     bench) packages_of build; echo libbenchmark-dev libmimalloc-dev libtbb-dev ;;
     demo) packages_of build; echo lammps ;;
     check) packages_of test; packages_of bench; echo clang-16 clang-format-16 clang-tidy-16 python3 git ;;

@@ -82,6 +82,11 @@ learning_schedule::decision learning_schedule::next(const schedule& which, std::
   return {&layout_, learns, layout_.tasklets > 0 ? tasklet_owners_.data() : nullptr};
 }
 
+std::string learning_schedule::slack_comes_from() const {
+  const std::optional<slack::operation> found = slack::of_this_process().after(link_);
+  return found.has_value() ? slack::operation_name(found->type) : std::string();
+}
+
 void learning_schedule::remember_owners(std::span<const std::uint32_t> owners) {
   // Nothing is known of those that nobody says to have run.
   for (std::size_t tasklet = 0; tasklet < std::min(owners.size(), tasklet_owners_.size()); ++tasklet)

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "loops/fraction_record.hpp"
@@ -40,6 +41,8 @@ class learning_schedule {
   double static_fraction() const { return static_fraction_; }
   /// The slack that was predicted before the last execution, in ns; 0 for kinds that use none.
   double slack() const { return slack_; }
+  /// The name of the operation that slack is taken from; empty while none is known.
+  std::string slack_comes_from() const;
   /// Another number, another layout.
   std::uint64_t revision() const { return revision_; }
   const std::optional<fraction_search>& search() const { return search_; }

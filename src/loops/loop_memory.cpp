@@ -127,6 +127,7 @@ bool loop_memory::ask(summary& into) {
   } else if (has_model(setup_.which.kind)) {
     into.dynamic_fraction = 1.0 - named_.static_fraction();
     into.slack = named_.slack();
+    into.slack_comes_from = named_.slack_comes_from();
   }
   release();
   return true;

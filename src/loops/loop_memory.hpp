@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <string>
 
 #include "loops/automatic_schedule.hpp"
 #include "loops/fetched_loop.hpp"
@@ -44,6 +45,7 @@ class loop_memory {
     bool plain_blocks = false;       ///< `automatic`
     double dynamic_fraction = -1.0;  ///< kinds with a model; negative: has none
     double slack = 0;                ///< kinds with a model: predicted before the last execution, ns
+    std::string slack_comes_from;    ///< ... from the waits in this operation; empty while none is known
   };
   /// False when it is in use at this moment.
   bool ask(summary& into);

@@ -26,9 +26,10 @@ struct name_table {
   std::mutex mutex;
   std::map<std::uint64_t, std::string> names;
 };
+// Never destroyed, as the predictor of the process: who reports at the very end of it still asks.
 name_table& known_names() {
-  static name_table* const table = new name_table;  // never destroyed: loops may run while the process ends
-  return *table;
+  static name_table& table = *new name_table;
+  return table;
 }
 
 double median_of(std::vector<double> values) {
@@ -179,8 +180,8 @@ error_report predictor::errors() const {
 }
 
 predictor& of_this_process() {
-  static predictor* const shared = new predictor({.by = history::off});  // never destroyed, as known_names
-  return *shared;
+  static predictor& shared = *new predictor({.by = history::off});
+  return shared;
 }
 
 double naive_slack(std::span<const double> waits) {

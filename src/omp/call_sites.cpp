@@ -129,6 +129,13 @@ std::map<const call_site*, std::string> places_of(const std::vector<const call_s
   return places;
 }
 
+// Of an MPI process, as the launchers of Open MPI, MPICH and Slurm say it.
+std::string rank() {
+  for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"})
+    if (const char* const value = std::getenv(variable)) return fmt::format(", rank {}", value);
+  return {};
+}
+
 std::string program_name() {
   char path[4096];
   const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
@@ -191,9 +198,10 @@ void print_report(const char* schedule, bool always) {
     taken += site->taken.load(std::memory_order_relaxed);            // relaxed: as above
     left += left_of(*site);
   }
-  std::string text = fmt::format(
-      "trireme omp: {} (process {}), schedule {}: loops taken {}, left to the host runtime {}{}\n", program_name(),
-      getpid(), schedule, taken, left, by_weights > 0 ? fmt::format(", static loops by weights {}", by_weights) : "");
+  std::string text =
+      fmt::format("trireme omp: {} (process {}{}), schedule {}: loops taken {}, left to the host runtime {}{}\n",
+                  program_name(), getpid(), rank(), schedule, taken, left,
+                  by_weights > 0 ? fmt::format(", static loops by weights {}", by_weights) : "");
   const std::map<const call_site*, std::string> places = places_of(sites);
   for (const call_site* site : sites) {
     const std::uint64_t here = site->taken.load(std::memory_order_relaxed);  // relaxed: as above

@@ -5,12 +5,18 @@
 #include "omp/call_sites.hpp"
 #include "omp/settings.hpp"
 #include "omp/virtual_mode.hpp"
+#include "trireme/slack.hpp"
 
 namespace tri::omp {
 namespace {
 
 [[gnu::constructor]] void loaded() {
-  if (the_settings().report) {
+  const settings& values = the_settings();
+  if (values.uses_slack) {
+    slack::of_this_process().set(values.slack);
+    slack::of_this_process().set_naive(1000.0 * values.naive_slack_us);
+  }
+  if (values.report) {
     pthread_atfork(nullptr, nullptr, &forget_counts);
     pthread_atfork(nullptr, nullptr, &forget_virtual_counts);
   }

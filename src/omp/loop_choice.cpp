@@ -119,7 +119,8 @@ std::string learned_of(const void* site) {
     std::string line;
     if (learned.dynamic_fraction >= 0) {
       line = fmt::format("dynamic fraction {:.4f}", learned.dynamic_fraction);
-      if (learned.slack > 0) line += fmt::format(", slack {:.1f} us", learned.slack / 1000.0);
+      if (!learned.slack_comes_from.empty())
+        line += fmt::format(", slack {:.1f} us before {}", learned.slack / 1000.0, learned.slack_comes_from);
     } else if (learned.ticks_per_item > 0) {
       line = fmt::format("{:.1f} ns for {}, {}", learned.ticks_per_item * host::ns_per_tick(),
                          there.key.chunk > 1 ? fmt::format("{} iterations", there.key.chunk) : "an iteration",

@@ -2,17 +2,23 @@
 //   TRIREME_OMP_SCHEDULE  a loop schedule, or `host`: leave every loop to the host runtime
 //   OMP_SCHEDULE          the same behind `tri:`, when the first is not set
 //   TRIREME_OMP_NOISE     microseconds that a disturbance of a core lasts, for schedules with a model; else measured
+//   TRIREME_SLACK         how waits in MPI calls are remembered, for schedules that use slack: `call-path`,
+//   `operation`,
+//                         `naive=MICROSECONDS`, `off`; with `,window=N` the median of the last N waits. Otherwise
+//                         `call-path,window=3`
 //   TRIREME_OMP_REPORT    number of the process that reports even if it saw no loop; others report what they saw
 #pragma once
 
 #include <string>
 
 #include "loops/schedule.hpp"
+#include "trireme/slack.hpp"
 
 namespace tri::omp {
 
 inline constexpr const char* schedule_variable = "TRIREME_OMP_SCHEDULE";
 inline constexpr const char* noise_variable = "TRIREME_OMP_NOISE";
+inline constexpr const char* slack_variable = "TRIREME_SLACK";
 inline constexpr const char* report_variable = "TRIREME_OMP_REPORT";
 
 struct settings {
@@ -20,6 +26,9 @@ struct settings {
   loops::schedule schedule{};
   bool learns = true;    // the schedule has a memory of each loop
   bool weights = false;  // ... and blocks by weights, also of static loops
+  bool uses_slack = false;
+  tri::slack::settings slack{.by = tri::slack::history::call_path, .window = 3};
+  double naive_slack_us = 0;
   double noise_us = -1;  // negative: to be measured
   bool report = false;
   bool report_always = false;
@@ -28,8 +37,8 @@ struct settings {
 };
 
 // Throws std::invalid_argument naming the variable. Pointers may be null: not set.
-settings read_settings(const char* trireme_schedule, const char* omp_schedule, const char* noise, const char* report,
-                       int process);
+settings read_settings(const char* trireme_schedule, const char* omp_schedule, const char* noise, const char* waits,
+                       const char* report, int process);
 
 // Those of this process. The first call reads the environment and ends the process with status 2 and a message if it
 // is wrong.

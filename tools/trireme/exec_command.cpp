@@ -26,6 +26,7 @@ constexpr int usage_status = 2;
 constexpr int cannot_start_status = 127;  // as shells do
 
 constexpr const char* omp_library = "libtrireme-omp.so";
+constexpr const char* slack_library = "libtrireme-mpi-slack.so";
 constexpr const char* schedule_variable = "TRIREME_OMP_SCHEDULE";
 constexpr const char* report_variable = "TRIREME_OMP_REPORT";
 
@@ -44,6 +45,7 @@ constexpr const char* footer =
     "  staggered,0.8         as automatic with a fixed static fraction, learns nothing\n"
     "  hybrid,0.8,chunk=4    static blocks of 80 %, the rest in pieces of 4 from one pool\n"
     "  dynamic,16 guided trapezoid factoring static ...   `host` leaves all loops to the OpenMP runtime\n"
+    "  slack                 blocks and a pool as large as noise asks for, less what the process waits in MPI anyway\n"
     "A chunk that the program names is kept: pieces are made of whole chunks.\n"
     "\n"
     "--virtual K reaches the static loops of gcc and gfortran too: the program sees K virtual threads for each "
@@ -56,6 +58,7 @@ constexpr const char* footer =
     "  trireme exec --omp --report ./app input.dat               which loops were taken, which were left and why\n"
     "  trireme exec --omp --schedule staggered,0.8 ./app         a schedule of your own\n"
     "  trireme exec --omp --virtual 8 ./app                      8 virtual threads for each of the program's threads\n"
+    "  mpirun -n 4 trireme exec --omp --schedule slack ./app     MPI and OpenMP: less is dynamic where a rank waits\n"
     "  OMP_NUM_THREADS=8 trireme exec --omp ./app                OpenMP's own variables work as always";
 
 struct usage_with_program : CLI::Formatter {
@@ -65,15 +68,15 @@ struct usage_with_program : CLI::Formatter {
 };
 
 // Beside this command: ../lib in the build tree, the library folder of the installation otherwise.
-fs::path library_path() {
+fs::path library_path(const char* name) {
   const fs::path folder = fs::read_symlink("/proc/self/exe").parent_path();
   std::string tried;
   for (const char* where : {"../lib", TRIREME_LIBRARY_FOLDER}) {
-    const fs::path path = (folder / where / omp_library).lexically_normal();
+    const fs::path path = (folder / where / name).lexically_normal();
     if (fs::exists(path)) return path;
     tried += (tried.empty() ? "" : ", ") + path.string();
   }
-  throw std::runtime_error(fmt::format("{} is not installed beside this command; looked for {}", omp_library, tried));
+  throw std::runtime_error(fmt::format("{} is not installed beside this command; looked for {}", name, tried));
 }
 
 std::string value_of(const char* variable) {
@@ -82,8 +85,8 @@ std::string value_of(const char* variable) {
 }
 
 // Checks the schedule here, so that a mistake is reported once and before anything runs. The OpenMP runtime would
-// complain about OMP_SCHEDULE=tri:..., so that becomes our variable.
-void set_schedule(std::string text) {
+// complain about OMP_SCHEDULE=tri:..., so that becomes our variable. True: the schedule wants to know of waits in MPI.
+bool set_schedule(std::string text) {
   const std::string standard = value_of("OMP_SCHEDULE");
   const bool ours = standard.starts_with("tri:");
   std::string source = "--schedule";
@@ -95,16 +98,20 @@ void set_schedule(std::string text) {
     source = "OMP_SCHEDULE";
   }
   if (ours) unsetenv("OMP_SCHEDULE");
-  if (text.empty()) return;
+  if (text.empty()) return false;
+  bool uses_slack = false;
   if (text != "host" && text != "tri:host") {
     try {
-      loops::parse_schedule(text);
+      const loops::schedule parsed = loops::parse_schedule(text);
+      uses_slack =
+          parsed.kind == loops::schedule_kind::slack_conscious || parsed.kind == loops::schedule_kind::combined;
     } catch (const std::invalid_argument& problem) {
       throw std::invalid_argument(
           fmt::format("{}: {}; `host` leaves all loops to the OpenMP runtime", source, problem.what()));
     }
   }
   setenv(schedule_variable, text.c_str(), 1);
+  return uses_slack;
 }
 
 // The same for virtual threads.
@@ -165,9 +172,10 @@ int exec_command(int argc, char** argv) {
     }
     if (!omp) throw CLI::RequiredError("--omp (what to replace)");
     if (command.empty()) throw CLI::RequiredError("a program");
-    set_schedule(schedule);
+    const bool uses_slack = set_schedule(schedule);
     set_virtual(asks_for_virtual->count() > 0, virtual_threads);
-    preload(library_path());
+    if (uses_slack) preload(library_path(slack_library));
+    preload(library_path(omp_library));
     // The process keeps its number: the program's own report is always printed, those of its children when they have
     // something to say.
     if (report) setenv(report_variable, std::to_string(getpid()).c_str(), 1);
