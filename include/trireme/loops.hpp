@@ -19,6 +19,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <source_location>
 #include <stdexcept>
 #include <string_view>
 #include <type_traits>
@@ -161,12 +162,17 @@ struct loop_options {
   /// Memory of the loop. Null: that of the type of the body, hence, for a lambda, of the place in the program. A body
   /// that is a function pointer or a std::function has none of its own: then nothing is learned.
   loops::loop_record* record = nullptr;
+  /// The place that reports name (trireme/loop_report.hpp).
+  std::source_location place;
 
-  loop_options() = default;
+  loop_options(std::source_location here = std::source_location::current()) : place(here) {}
   /// Throws std::invalid_argument with what is wrong in the text.
-  loop_options(std::string_view schedule_text) : schedule(loops::schedule_named(schedule_text)) {}
-  loop_options(const char* schedule_text) : loop_options(std::string_view(schedule_text)) {}
-  loop_options(const loops::schedule& chosen) : schedule(chosen) {}
+  loop_options(std::string_view schedule_text, std::source_location here = std::source_location::current())
+      : schedule(loops::schedule_named(schedule_text)), place(here) {}
+  loop_options(const char* schedule_text, std::source_location here = std::source_location::current())
+      : loop_options(std::string_view(schedule_text), here) {}
+  loop_options(const loops::schedule& chosen, std::source_location here = std::source_location::current())
+      : schedule(chosen), place(here) {}
 };
 
 /// How many threads may share the loops that the calling thread runs, itself included: participant numbers are below.
@@ -186,9 +192,9 @@ concept has_own_type = !std::is_pointer_v<Body> && !requires(const Body& body) {
 
 /// The memory of all loops with this body. Never destroyed: loops may run while the process ends.
 template <class Body>
-loop_record* record_of_type() {
+loop_record* record_of_type(const std::source_location& place) {
   if constexpr (has_own_type<Body>) {
-    static loop_record* const record = new loop_record;
+    static loop_record* const record = new loop_record(place);
     return record;
   } else {
     return nullptr;
@@ -197,7 +203,7 @@ loop_record* record_of_type() {
 
 template <class Body>
 loop_record* record_for(const loop_options& options) {
-  return options.record != nullptr ? options.record : record_of_type<std::remove_cvref_t<Body>>();
+  return options.record != nullptr ? options.record : record_of_type<std::remove_cvref_t<Body>>(options.place);
 }
 
 /// The body can be called by loops over the range.
@@ -409,7 +415,7 @@ T parallel_scan(const Range& over, T initial, Value&& value, Combine&& combine, 
           running = combine(std::move(running), value(whole.at(place)));
         before[block] = std::move(running);
       },
-      loop_options(options.schedule));
+      loop_options(options.schedule, options.place));
   for (std::optional<T>& each : before) {
     T running = combine(T(initial), std::move(*each));
     each = std::exchange(initial, std::move(running));
@@ -423,7 +429,7 @@ T parallel_scan(const Range& over, T initial, Value&& value, Combine&& combine, 
           output(whole.at(place), std::as_const(running));
         }
       },
-      loop_options(options.schedule));
+      loop_options(options.schedule, options.place));
   return initial;
 }
 

@@ -21,5 +21,9 @@
   ROW(std::string,    topology,           "auto",                       "",        anything("auto, the path of an hwloc XML file or synthetic:<description>"), "the machine to plan for: auto = this one") \
   ROW(double,         stall_report_s,     5,                            "s",       at_least(0),                     "seconds without any progress while a result is awaited after which the job ends with a report; 0 = never") \
   ROW(bool,           counters,           false,                        "",        on_or_off(),                     "print the counters of every PE at the end") \
+  ROW(std::string,    loops_report,       "off",                        "",        anything("off, on (or 1), or full"), "print at the end where the time of each parallel loop went; full: now and then on one core, to tell what moving data costs") \
+  ROW(std::string,    loops_report_file,  "",                           "",        anything("the path of a file; empty = none"), "write at the end where the time of each parallel loop went, as JSON") \
+  ROW(std::string,    loops_schedule,     "automatic",                  "",        anything("a loop schedule such as hybrid,0.8"), "schedule of parallel loops for which the program names none") \
+  ROW(std::string,    loops_tune,         "",                           "",        anything("the path of a file written by trireme tune; empty = none"), "schedules of parallel loops, place by place, for loops for which the program names none") \
   ROW(bool,           footprint,          false,                        "",        on_or_off(),                     "print what memory was used for at the end")
 // clang-format on

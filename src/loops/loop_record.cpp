@@ -1,9 +1,11 @@
 #include "loops/loop_record.hpp"
 
+#include <mutex>
 #include <stdexcept>
 #include <string>
 
 #include "host/clock.hpp"
+#include "loops/loop_tuning.hpp"
 #include "loops/team.hpp"
 
 namespace tri::loops {
@@ -21,14 +23,39 @@ class record_user {
   static automatic_schedule& automatic(loop_record& record) { return record.automatic_; }
   static learning_schedule& named(loop_record& record) { return record.named_; }
   static loop_times& times(loop_record& record) { return record.times_; }
+  // The schedule of a loop for which the program names none. relaxed: whoever finds nothing looks it up again, in what
+  // never changes once a loop has run.
+  static const schedule& tuned(loop_record& record) {
+    const schedule* known = record.tuned_.load(std::memory_order_relaxed);
+    if (known == nullptr) {
+      known = &tuned_schedule(record.place_);
+      record.tuned_.store(known, std::memory_order_relaxed);
+    }
+    return *known;
+  }
+  // Any thread: two that come at the same time for the first time would make two entries, so one of them waits.
+  static site_times& report_of(loop_record& record) {
+    if (site_times* const known = record.report_.load(std::memory_order_acquire))
+      return *known;  // pairs: record.report
+    static std::mutex making;
+    const std::lock_guard lock(making);
+    site_times* known = record.report_.load(std::memory_order_relaxed);  // relaxed: set under the lock only
+    if (known == nullptr) {
+      known = &new_site(record.place_);
+      record.report_.store(known, std::memory_order_release);  // pairs: record.report
+    }
+    return *known;
+  }
 };
 
-started_loop::started_loop(loop_call& call, std::uint64_t items, const schedule& which, loop_record* record,
+started_loop::started_loop(loop_call& call, std::uint64_t items, const schedule& wanted, loop_record* record,
                            bool keeps_place)
     : call_(call), me_(this_crew_member()) {
   if (items == 0) return;
+  const bool tuned = wanted.kind == schedule_kind::automatic && tuning.load(std::memory_order_relaxed);  // as declared
+  const schedule& which = !tuned ? wanted : record != nullptr ? record_user::tuned(*record) : default_schedule();
   if (me_ == nullptr || me_->participants() == 1 || items == 1) {
-    call.run_here(items, me_ != nullptr ? me_->number() : 0);
+    run_alone(items, which, record);
     return;
   }
   if (keeps_place) {
@@ -36,6 +63,10 @@ started_loop::started_loop(loop_call& call, std::uint64_t items, const schedule&
     generation_ = process_generation();
   }
   if (record != nullptr && record_user::take(*record)) record_ = record;
+  if (current_measuring.load(std::memory_order_relaxed) != loop_measuring::off) [[unlikely]] {  // relaxed: as declared
+    prepare_report(record, which);
+    if (reported_ != nullptr && run_on_one_core(items)) return;
+  }
   try {
     start(items, which);
   } catch (...) {
@@ -47,11 +78,8 @@ started_loop::started_loop(loop_call& call, std::uint64_t items, const schedule&
 void started_loop::start(std::uint64_t items, const schedule& which) {
   const std::uint32_t participants = me_->participants();
   const auto measure = [&](learner whose) {
-    loop_times& times = record_user::times(*record_);
-    times.reset(items, participants);
-    call_.times = &times;
+    start_measuring(items, participants);
     learner_ = whose;
-    began_ = host::ticks();
   };
   const bool automatic = which.kind == schedule_kind::automatic;
   const loop_layout* layout = nullptr;
@@ -64,6 +92,7 @@ void started_loop::start(std::uint64_t items, const schedule& which) {
     const automatic_schedule::decision decided = record_user::automatic(*record_).next(items, participants);
     if (decided.measure) measure(learner::automatic);
     if (decided.in_place) {
+      if (reported_ != nullptr && learner_ == learner::nobody) measure(learner::nobody);
       run_in_place(items);
       return;
     }
@@ -75,6 +104,7 @@ void started_loop::start(std::uint64_t items, const schedule& which) {
     call_.tasklet_owners = decided.tasklet_owners;
     layout = decided.layout;
   }
+  if (reported_ != nullptr && learner_ == learner::nobody) measure(learner::nobody);
   posted_ = post_loop(*me_, call_, *layout, !automatic);
   if (!posted_) run_in_place(items);
 }
@@ -83,6 +113,59 @@ void started_loop::run_in_place(std::uint64_t items) {
   ++me_->depth;
   call_.run_here(items, me_->number());
   --me_->depth;
+}
+
+void started_loop::run_alone(std::uint64_t items, const schedule& which, loop_record* record) {
+  const int number = me_ != nullptr ? me_->number() : 0;
+  if (current_measuring.load(std::memory_order_relaxed) == loop_measuring::off) {  // relaxed: as declared
+    call_.run_here(items, number);
+    return;
+  }
+  if (record != nullptr && record_user::take(*record)) record_ = record;
+  prepare_report(record, which);
+  if (reported_ != nullptr) start_measuring(items, static_cast<std::uint32_t>(number) + 1);
+  call_.run_here(items, number);
+}
+
+void started_loop::prepare_report(loop_record* record, const schedule& which) {
+  if (record == nullptr) {
+    count_loop_without_record();
+  } else if (record_ == nullptr) {
+    record_user::report_of(*record).add_unmeasured();
+  } else {
+    reported_ = &record_user::report_of(*record);
+    which_ = which;
+  }
+}
+
+// Its times go into the record's, which nobody else uses meanwhile.
+void started_loop::start_measuring(std::uint64_t items, std::uint32_t participants) {
+  loop_times& times = record_user::times(*record_);
+  times.reset(items, participants);
+  call_.times = &times;
+  began_ = host::ticks();
+}
+
+// What the loop learns is left as it is: the schedule is not asked.
+bool started_loop::run_on_one_core(std::uint64_t items) {
+  // relaxed: as declared
+  if (current_measuring.load(std::memory_order_relaxed) != loop_measuring::with_one_core_runs) return false;
+  if (!reported_->wants_one_core()) return false;
+  on_one_core_ = true;
+  start_measuring(items, me_->participants());
+  run_in_place(items);
+  return true;
+}
+
+void started_loop::report() {
+  const loop_times& times = record_user::times(*record_);
+  const bool alone = me_ == nullptr || me_->participants() == 1 || times.items() == 1;
+  const measured_execution one{
+      .began = began_, .ended = host::ticks(), .participants = alone ? 1 : me_->participants(), .times = &times};
+  if (on_one_core_)
+    reported_->add_one_core(one);
+  else
+    reported_->add(one, to_text(which_));
 }
 
 bool started_loop::is_of_parent() const { return place_ != nullptr && generation_ != process_generation(); }
@@ -106,6 +189,8 @@ void started_loop::wait() {
     finish_loop(*me_, std::exchange(posted_, {}));
   }
   if (record_ == nullptr) return;
+  if (reported_ != nullptr) [[unlikely]]
+    report();
   const loop_times& times = record_user::times(*record_);
   if (!call_.failed()) {  // what was left out would look fast
     if (learner_ == learner::automatic) record_user::automatic(*record_).learn(times, host::ticks() - began_);

@@ -4,10 +4,12 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <source_location>
 
 #include "loops/automatic_schedule.hpp"
 #include "loops/learning_schedule.hpp"
 #include "loops/loop_call.hpp"
+#include "loops/loop_report.hpp"
 #include "loops/loop_times.hpp"
 #include "loops/schedule.hpp"
 
@@ -17,7 +19,8 @@ namespace tri::loops {
 /// time, one of them runs without memory.
 class loop_record {
  public:
-  loop_record() = default;
+  /// `place`: what reports call it.
+  explicit loop_record(const std::source_location& place = std::source_location::current()) : place_(place) {}
   loop_record(const loop_record&) = delete;
   loop_record& operator=(const loop_record&) = delete;
 
@@ -31,6 +34,9 @@ class loop_record {
   loop_times times_{0, 0};
   automatic_schedule automatic_;
   learning_schedule named_;  // the schedule that the user named last
+  std::source_location place_;
+  std::atomic<const schedule*> tuned_{nullptr};  // what the tune file says, once that was asked for
+  std::atomic<site_times*> report_{nullptr};     // where its time goes, once that is asked for; kept by the report
 };
 
 /// Runs all iterations and returns when they are done; what a body throws is in the call. Any thread.
@@ -40,7 +46,7 @@ void run_loop(loop_call& call, std::uint64_t items, const schedule& which, loop_
 class started_loop {
  public:
   /// `keeps_place`: the object may outlive the calling thread, and then says so instead of waiting.
-  started_loop(loop_call& call, std::uint64_t items, const schedule& which, loop_record* record,
+  started_loop(loop_call& call, std::uint64_t items, const schedule& wanted, loop_record* record,
                bool keeps_place = false);
   /// Waits, if nobody has.
   ~started_loop() { wait(); }
@@ -56,6 +62,11 @@ class started_loop {
   void run_in_place(std::uint64_t items);
   bool is_of_parent() const;
   void check_thread(const char* what) const;
+  void run_alone(std::uint64_t items, const schedule& which, loop_record* record);
+  bool run_on_one_core(std::uint64_t items);
+  void prepare_report(loop_record* record, const schedule& which);
+  void start_measuring(std::uint64_t items, std::uint32_t participants);
+  void report();
 
   loop_call& call_;
   crew_member* me_;
@@ -66,6 +77,9 @@ class started_loop {
   board::task_handle posted_{};
   std::uint64_t began_ = 0;
   enum class learner : std::uint8_t { nobody, automatic, named } learner_ = learner::nobody;
+  site_times* reported_ = nullptr;  // gets the times of this execution
+  bool on_one_core_ = false;
+  schedule which_;  // of a reported execution
 };
 
 }  // namespace tri::loops

@@ -18,8 +18,9 @@ using cost_profile = std::array<double, cost_bins>;
 class loop_times {
  public:
   struct alignas(64) participant_times {
-    std::uint64_t started = 0;  // tick at which the running chunk began
-    std::uint64_t busy = 0;     // ticks in bodies
+    std::uint64_t started = 0;        // tick at which the running chunk began
+    std::uint64_t first_started = 0;  // tick at which the first one did
+    std::uint64_t busy = 0;           // ticks in bodies
     std::uint64_t claims = 0;
     std::uint64_t last_end = 0;         // tick
     std::uint64_t first_iteration = 0;  // of the first claim: of an owner, its static part
@@ -34,6 +35,7 @@ class loop_times {
   void stop(int number, std::uint64_t first, std::uint64_t last) {
     participant_times& own = of_[static_cast<std::size_t>(number)];
     own.last_end = host::ticks();
+    if (own.claims == 0) own.first_started = own.started;
     record(own, first, last, own.last_end - own.started);
   }
   /// The same with a given time, for tests and simulations.

@@ -17,6 +17,8 @@
 #include "host/clock.hpp"
 #include "host/cpu_list.hpp"
 #include "host/pinning.hpp"
+#include "loops/loop_report.hpp"
+#include "loops/loop_tuning.hpp"
 #include "sched/idle.hpp"
 #include "sched/pe.hpp"
 #include "sched/runtime.hpp"
@@ -46,6 +48,8 @@ team_options team_options_of_environment() {
   int argc = 0;
   char* none[] = {nullptr};
   const host::configuration values = host::configuration::from(argc, none);
+  set_loop_report(values.loops_report, values.loops_report_file);
+  set_loop_tuning(values.loops_schedule, values.loops_tune);
   team_options options;
   options.participants = values.pes;
   options.idle = values.idle;

@@ -5,6 +5,8 @@
 #include <exception>
 
 #include "host/clock.hpp"
+#include "loops/loop_report.hpp"
+#include "loops/loop_tuning.hpp"
 #include "objects/branch.hpp"
 #include "objects/nodegroup.hpp"
 #include "objects/quiescence.hpp"
@@ -50,6 +52,8 @@ int run_program(int argc, char** argv, const std::function<int(int, char**)>& ma
   std::unique_ptr<sched::runtime> job;
   try {
     auto values = host::configuration::from(argc, argv);
+    loops::set_loop_report(values.loops_report, values.loops_report_file);
+    loops::set_loop_tuning(values.loops_schedule, values.loops_tune);
     job = std::make_unique<sched::runtime>(std::move(values));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "trireme: %s\n", error.what());

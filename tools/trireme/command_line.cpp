@@ -14,16 +14,18 @@
 namespace tri::tools {
 namespace {
 
-std::string explain_extras(const CLI::App& app) {
+[[noreturn]] void unknown_option(const CLI::App& app, const std::string& word) {
   std::vector<std::string> names{"-h"};
   for (const CLI::Option* option : app.get_options())
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-  for (const std::string& word : app.remaining()) {
-    if (!word.starts_with("-")) return fmt::format("'{}' is one argument too many", word);
-    const std::string name = word.substr(0, word.find('='));
-    return fmt::format("unknown option {}; did you mean {}?", name, host::nearest_name(name, names));
-  }
-  return {};
+  const std::string name = word.substr(0, word.find('='));
+  throw CLI::ExtrasError(fmt::format("unknown option {}; did you mean {}?", name, host::nearest_name(name, names)),
+                         CLI::ExitCodes::ExtrasError);
+}
+
+int explain(const CLI::App& app, const CLI::ParseError& problem) {
+  fmt::print(stderr, "{0}: {1}; `{0} --help` shows the options\n", app.get_name(), problem.what());
+  return usage_status;
 }
 
 }  // namespace
@@ -32,14 +34,32 @@ std::optional<int> parse_options(CLI::App& app, int argc, char** argv) {
   try {
     app.allow_extras();
     app.parse(argc, argv);
-    const std::string extras = explain_extras(app);
-    if (extras.empty()) return std::nullopt;
-    throw CLI::ExtrasError(extras, CLI::ExitCodes::ExtrasError);
+    if (app.remaining().empty()) return std::nullopt;
+    const std::string word = app.remaining().front();
+    if (word.starts_with("-")) unknown_option(app, word);
+    throw CLI::ExtrasError(fmt::format("'{}' is one argument too many", word), CLI::ExitCodes::ExtrasError);
   } catch (const CLI::Success& request) {  // --help
     return app.exit(request);
   } catch (const CLI::ParseError& problem) {
-    fmt::print(stderr, "{0}: {1}; `{0} --help` shows the options\n", app.get_name(), problem.what());
-    return usage_status;
+    return explain(app, problem);
+  }
+}
+
+std::optional<int> parse_program_options(CLI::App& app, int argc, char** argv, std::vector<std::string>& command) {
+  try {
+    app.parse(argc, argv);
+    command = app.remaining();
+    if (!command.empty() && command[0] == "--") {
+      command.erase(command.begin());
+    } else if (!command.empty() && command[0].starts_with("-")) {
+      unknown_option(app, command[0]);
+    }
+    if (command.empty()) throw CLI::RequiredError("a program");
+    return std::nullopt;
+  } catch (const CLI::Success& request) {  // --help
+    return app.exit(request);
+  } catch (const CLI::ParseError& problem) {
+    return explain(app, problem);
   }
 }
 

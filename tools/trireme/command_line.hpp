@@ -3,6 +3,8 @@
 
 #include <CLI/CLI.hpp>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace tri::tools {
 
@@ -10,6 +12,10 @@ inline constexpr int usage_status = 2;
 
 /// The exit status if the verb is done already: after --help, or with an error that was printed.
 std::optional<int> parse_options(CLI::App& app, int argc, char** argv);
+
+/// The same for verbs that run a program: the first word that is no option, and all behind it, become `command`. The
+/// app must have prefix_command().
+std::optional<int> parse_program_options(CLI::App& app, int argc, char** argv, std::vector<std::string>& command);
 
 /// Is the file descriptor a terminal that may get colours, by `wish`: auto, always or never? NO_COLOR is honoured.
 /// Throws std::invalid_argument for another wish.

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "host/suggestion.hpp"
+#include "loops/loop_tuning.hpp"
 #include "loops/schedule.hpp"
 #include "omp/virtual_count.hpp"
 #include "verbs.hpp"
@@ -128,6 +129,17 @@ void set_virtual(bool asked, std::string text) {
   setenv(omp::virtual_variable, text.c_str(), 1);
 }
 
+std::string schedule_of(const std::string& tune_file) {
+  const loops::tune_file found = loops::tune_file::read(tune_file, loops::machine_fingerprint());
+  if (!found.omp) {
+    throw std::invalid_argument(fmt::format(
+        "tune file {}: it is for a program that uses trireme/loops.hpp (TRIREME_LOOPS_TUNE={}); `trireme tune --omp` "
+        "makes one for OpenMP programs",
+        tune_file, tune_file));
+  }
+  return found.schedule;
+}
+
 void preload(const fs::path& library) {
   const std::string others = value_of("LD_PRELOAD");
   setenv("LD_PRELOAD", (others.empty() ? library.string() : library.string() + ":" + others).c_str(), 1);
@@ -154,8 +166,10 @@ int exec_command(int argc, char** argv) {
   bool report = false;
   std::string schedule;
   std::string virtual_threads;
+  std::string tune_file;
   app.add_flag("--omp", omp, "take the loops of an OpenMP program");
   app.add_option("--schedule", schedule, "how loops are shared out; automatic by default");
+  app.add_option("--tune-file", tune_file, "the schedule that `trireme tune --omp` found")->type_name("FILE");
   const CLI::Option* const asks_for_virtual =
       app.add_option("--virtual", virtual_threads,
                      "virtual threads for each thread, for the static loops of gcc; 4 to 16 are of use")
@@ -172,6 +186,11 @@ int exec_command(int argc, char** argv) {
     }
     if (!omp) throw CLI::RequiredError("--omp (what to replace)");
     if (command.empty()) throw CLI::RequiredError("a program");
+    if (!tune_file.empty()) {
+      if (!schedule.empty())
+        throw std::invalid_argument("--schedule and --tune-file both name a schedule; one is enough");
+      schedule = schedule_of(tune_file);
+    }
     const bool uses_slack = set_schedule(schedule);
     set_virtual(asks_for_virtual->count() > 0, virtual_threads);
     if (uses_slack) preload(library_path(slack_library));

@@ -9,6 +9,7 @@ const std::vector<verb>& verbs() {
       {"omp-rewrite", "make static OpenMP loops of source files schedulable", omp_rewrite_command},
       {"info", "show the machine, its shared memory, its counters and the tunables", info_command},
       {"noise", "show what disturbs the cores, and which schedule makes up for it", noise_command},
+      {"tune", "find the best loop schedules of a program by running it under many", tune_command},
       {"bench", "measure messages, loops, ... and compare with the targets", bench_command},
   };
   return all;

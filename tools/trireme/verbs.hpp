@@ -22,5 +22,6 @@ int info_command(int argc, char** argv);
 int bench_command(int argc, char** argv);
 int noise_command(int argc, char** argv);
 int omp_rewrite_command(int argc, char** argv);
+int tune_command(int argc, char** argv);
 
 }  // namespace tri::tools

@@ -1,0 +1,56 @@
+// Where the time of parallel loops goes: computing, waiting for each other, claiming work, moving data.
+//
+//   tri::measure_loops(tri::loop_measuring::with_one_core_runs);
+//   run();
+//   std::cerr << tri::to_text(tri::loop_report());
+//
+// TRIREME_LOOPS_REPORT=on (or full) does that for a whole program and prints the table when it ends. The parts are
+// those of V. Kale, PhD dissertation, Illinois 2015, chapter 1, but measured, not modelled. All functions: any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tri {
+
+enum class loop_measuring : std::uint8_t {
+  off,
+  as_is,              ///< loops run as always
+  with_one_core_runs  ///< the second execution of each loop, and one of 32 later, run on one core: what they take is
+                      ///< the computing, and what shared executions compute longer is the moving of data
+};
+
+/// From now on. What was measured before is kept.
+void measure_loops(loop_measuring how);
+
+/// A loop of the program. The four parts are means over the participants; they add up to `total`.
+struct loop_site_report {
+  std::string file;
+  std::uint32_t line = 0;
+  std::string function;
+  std::string schedule;                 ///< of the last execution
+  std::uint64_t executions = 0;         ///< measured, without the runs on one core
+  std::uint64_t one_core_runs = 0;      ///< not in the times below
+  std::uint64_t unmeasured = 0;         ///< while the same loop ran in another thread
+  std::uint64_t iterations = 0;         ///< of all measured executions
+  std::uint64_t claims = 0;             ///< pieces that were run
+  std::uint32_t participants = 0;       ///< of the last execution
+  double total = 0.0;                   ///< seconds
+  double compute = 0.0;                 ///< with data_movement in it where that is not known
+  double idle = 0.0;                    ///< before the first and after the last piece
+  double synchronisation = 0.0;         ///< between pieces: claiming, and waiting for claims of others
+  std::optional<double> data_movement;  ///< below 0 where one core was slower, as when it was disturbed
+  double imbalance = 1.0;               ///< longest busy time by the mean one
+};
+
+/// What was measured so far, the loop with the largest total first.
+std::vector<loop_site_report> loop_report();
+/// Forgets what was measured so far.
+void clear_loop_report();
+/// A line per loop.
+std::string to_text(std::span<const loop_site_report> loops);
+
+}  // namespace tri

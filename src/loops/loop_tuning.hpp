@@ -1,0 +1,54 @@
+// Schedules that somebody found out ahead of time: for loops for which the program names none, by their place in the
+// source. From a tune file (`trireme tune` writes it, TRIREME_LOOPS_TUNE names it) and a default
+// (TRIREME_LOOPS_SCHEDULE). Set before the first loop of the process; constant afterwards.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <source_location>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "loops/schedule.hpp"
+
+namespace tri::loops {
+
+class tune_file_error : public std::invalid_argument {
+ public:
+  using std::invalid_argument::invalid_argument;
+};
+
+struct tuned_loop {
+  std::string file;  ///< as the compiler was given it
+  std::uint32_t line = 0;
+  std::string schedule;
+};
+
+struct tune_file {
+  std::string machine;  ///< fingerprint of the one it was made on
+  std::string program;
+  std::string schedule;  ///< for loops that are not named, and of an OpenMP program; may be empty
+  bool omp = false;      ///< for an OpenMP program under the drop-in
+  std::vector<tuned_loop> loops;
+
+  /// Throws tune_file_error with the name of the file and what is wrong in it: not there, no tune file, a schedule that
+  /// cannot be read, or another machine.
+  static tune_file read(const std::string& name, const std::string& this_machine);
+};
+
+/// What tells machines apart, for people and for comparing: model, cores, caches, and how many CPUs this process has.
+std::string machine_fingerprint();
+
+/// Any loop without a schedule of its own is to be looked up. relaxed everywhere: set before the first loop.
+inline std::atomic<bool> tuning{false};
+
+/// Texts as the tunables have them. Throws std::invalid_argument.
+void set_loop_tuning(const std::string& schedule_text, const std::string& file);
+
+const schedule& default_schedule();
+/// That of the tune file for the place, or the default one.
+const schedule& tuned_schedule(const std::source_location& place);
+
+}  // namespace tri::loops

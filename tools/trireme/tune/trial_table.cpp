@@ -1,0 +1,84 @@
+#include "tune/trial_table.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace tri::tools {
+namespace {
+
+const trial_table::times* find(const std::map<std::string, trial_table::times>& known, const std::string& schedule) {
+  const auto found = known.find(schedule);
+  return found != known.end() ? &found->second : nullptr;
+}
+
+}  // namespace
+
+double trial_table::times::median() const {
+  std::vector<double> sorted = all;
+  std::sort(sorted.begin(), sorted.end());
+  const std::size_t middle = sorted.size() / 2;
+  return sorted.size() % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+}
+double trial_table::times::least() const { return *std::min_element(all.begin(), all.end()); }
+double trial_table::times::largest() const { return *std::max_element(all.begin(), all.end()); }
+
+void trial_table::add(const std::string& schedule, const trial& told) {
+  if (std::find(order_.begin(), order_.end(), schedule) == order_.end()) order_.push_back(schedule);
+  runs_[schedule].all.push_back(told.run_seconds);
+  double sum = 0.0;
+  bool any = false;
+  for (const auto& [place, loop] : told.loops) {
+    if (loop.schedule != schedule) continue;  // the program names it
+    each_loop_[place][schedule].all.push_back(loop.seconds);
+    sum += loop.seconds;
+    any = true;
+  }
+  if (any) loops_[schedule].all.push_back(sum);
+}
+
+const trial_table::times* trial_table::of_run(const std::string& schedule) const { return find(runs_, schedule); }
+const trial_table::times* trial_table::of_loops(const std::string& schedule) const { return find(loops_, schedule); }
+const trial_table::times* trial_table::of_loop(const loop_place& place, const std::string& schedule) const {
+  const auto found = each_loop_.find(place);
+  return found != each_loop_.end() ? find(found->second, schedule) : nullptr;
+}
+
+trial_table::choice trial_table::choose(const by_schedule& known) const {
+  choice result{baseline_, 0.0, 0.0};
+  if (const times* const usual = find(known, baseline_)) result.seconds = result.baseline_seconds = usual->median();
+  const bool compares = result.baseline_seconds > 0.0;
+  // In the order in which they were tried, so that of equals the first wins.
+  for (const std::string& schedule : order_) {
+    const times* const tried = find(known, schedule);
+    if (tried == nullptr) continue;
+    const double median = tried->median();
+    const bool is_first = !compares && result.schedule == baseline_;
+    if (is_first || (median < result.seconds && (!compares || median < result.baseline_seconds * (1.0 - gain_)))) {
+      result.schedule = schedule;
+      result.seconds = median;
+    }
+  }
+  return result;
+}
+
+trial_table::choice trial_table::best(measure by) const { return choose(table(by)); }
+
+std::map<loop_place, trial_table::choice> trial_table::best_of_loops() const {
+  std::map<loop_place, choice> result;
+  for (const auto& [place, known] : each_loop_) result.emplace(place, choose(known));
+  return result;
+}
+
+std::string trial_table::fastest(const std::vector<std::string>& among, measure by) const {
+  std::string best;
+  double least = std::numeric_limits<double>::infinity();
+  for (const std::string& schedule : among) {
+    const times* const tried = find(table(by), schedule);
+    if (tried == nullptr || !(tried->median() < least)) continue;
+    least = tried->median();
+    best = schedule;
+  }
+  return best;
+}
+
+}  // namespace tri::tools
