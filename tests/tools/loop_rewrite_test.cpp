@@ -132,6 +132,22 @@ TEST(loop_rewrite, pragma_operators_and_macros_that_make_them) {
   EXPECT_THAT(why_left("#define LOOP _Pragma(\"omp for collapse(2)\")\n"), HasSubstr("could not be read"));
 }
 
+TEST(loop_rewrite, macros_that_use_such_macros) {
+  const std::string two = "#define OMP(x) DO_PRAGMA(omp x)\n#define DO_PRAGMA(x) _Pragma(#x)\n";
+  EXPECT_EQ(rewritten(two + "OMP(parallel for private(x))\n"),
+            two + "OMP(parallel for schedule(runtime) private(x))\n");
+  EXPECT_THAT(why_left(two + "OMP(for nowait)\n"), HasSubstr("nowait"));
+  const std::string three = "#define STR(x) #x\n#define OMP_FOR(...) _Pragma(STR(omp parallel for __VA_ARGS__))\n";
+  EXPECT_EQ(rewritten(three + "OMP_FOR(private(x))\nOMP_FOR()\n"),
+            three + "OMP_FOR(private(x) schedule(runtime))\nOMP_FOR(schedule(runtime))\n");
+  EXPECT_EQ(rewritten(three + "OMP_FOR(schedule(static))\n"), three + "OMP_FOR(schedule(runtime))\n");
+  const std::string renamed = "#define A(x) B(x)\n#define B(x) _Pragma(#x)\n";
+  EXPECT_EQ(rewritten(renamed + "A(omp for)\n"), renamed + "A(omp for schedule(runtime))\n");
+  for (const char* none : {"#define OMP(x) f(omp x)\nOMP(for)\n", "#define OMP(x, y) _Pragma(#x)\nOMP(omp for, 1)\n",
+                           "#define OMP(x) _Pragma(#x)\n#define OMP(x)\nOMP(omp for)\n"})
+    EXPECT_EQ(rewritten(none), none);
+}
+
 TEST(loop_rewrite, attributes_of_cxx) {
   EXPECT_EQ(rewritten("[[omp::directive(parallel for, schedule(static))]] for (;;);\n"),
             "[[omp::directive(parallel for, schedule(runtime))]] for (;;);\n");
@@ -197,6 +213,7 @@ TEST(loop_rewrite, loops_that_are_left_alone) {
   EXPECT_THAT(why_left("#pragma omp for schedule(auto)\n"), HasSubstr("auto"));
   EXPECT_THAT(why_left("#pragma omp for schedule()\n"), HasSubstr("empty"));
   EXPECT_THAT(why_left("#pragma omp for private(x\n"), HasSubstr("not closed"));
+  EXPECT_THAT(why_left("#pragma omp for schedule(static) schedule(static)\n"), HasSubstr("several schedule clauses"));
   EXPECT_THAT(why_left("#pragma omp for + private(x)\n"), HasSubstr("'+' stands where a clause is expected"));
 }
 

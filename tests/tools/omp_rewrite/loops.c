@@ -6,6 +6,7 @@
 #define KIND static
 #define AS_DYNAMIC schedule(dynamic)
 #define DIRECTIVE(x) _Pragma(#x)
+#define DIRECTIVE_WITH(x) DIRECTIVE(omp parallel for x)
 #define PARALLEL_LOOP _Pragma("omp parallel for")
 
 static long values[COUNT];
@@ -58,6 +59,8 @@ int main(void) {
   print("collapse");
 
   long last = 0;
+  DIRECTIVE_WITH(firstprivate(last))
+  for (int i = 0; i < COUNT; i++) values[i] += 7 + last;
   PARALLEL_LOOP
   for (int i = 0; i < COUNT; i++) values[i] ^= i;
 #pragma omp parallel for lastprivate(last) ordered

@@ -21,8 +21,11 @@ constexpr std::size_t most_nested_loops = 8;
 
 struct macro {
   std::vector<token_list> bodies;  // each different definition in the file
-  bool makes_pragma = false;       // NAME(x) is _Pragma(#x)
   bool has_parameters = false;
+  std::string parameter;      // the only one; __VA_ARGS__ for all there may be
+  bool makes_pragma = false;  // NAME(omp for) is that directive
+  bool adds_words = false;    // NAME(private(x)) is one as well: `words` come before
+  token_list words;
 };
 
 bool same_tokens(const token_list& a, const token_list& b) {
@@ -100,12 +103,8 @@ class finder {
       if (parameters) {
         const std::size_t first = body + 1;
         body = behind_bracket(token_span(tokens_).first(end), body).value_or(end);
-        entry.makes_pragma = end - body == 5 && tokens_[body].is("_Pragma") && tokens_[body + 2].is("#") &&
-                             tokens_[body + 3].text == tokens_[first].text;
-        // ... also where every argument is taken.
-        if (!entry.makes_pragma && end - body == 5)
-          entry.makes_pragma =
-              tokens_[body].is("_Pragma") && tokens_[body + 2].is("#") && tokens_[body + 3].is("__VA_ARGS__");
+        if (body == first + 2) entry.parameter = tokens_[first].text;
+        if (body == first + 4 && tokens_[first].is(".")) entry.parameter = "__VA_ARGS__";
       }
       entry.has_parameters |= parameters;
       token_list tokens(tokens_.begin() + static_cast<std::ptrdiff_t>(body),
@@ -114,6 +113,40 @@ class finder {
                        [&](const token_list& known) { return same_tokens(known, tokens); }))
         entry.bodies.push_back(std::move(tokens));
     }
+    // A macro may use another one that is defined further down.
+    for (bool more = true; more;) {
+      more = false;
+      for (auto& [name, entry] : macros_) more |= !entry.makes_pragma && !entry.adds_words && find_pragma(entry);
+    }
+  }
+
+  // Macros that make a directive of their argument: _Pragma(#x), _Pragma(STRING(x)), ANOTHER(x), and the same with
+  // `omp ...` before x.
+  bool find_pragma(macro& entry) const {
+    if (entry.bodies.size() != 1 || entry.parameter.empty()) return false;
+    token_span body = entry.bodies.front();
+    const auto is_call = [&] {
+      return body.size() >= 3 && body[0].kind == token_kind::identifier && body[1].is("(") && body.back().is(")");
+    };
+    if (!is_call()) return false;
+    const auto known = macros_.find(body[0].text);
+    const bool operator_itself = body[0].is("_Pragma");
+    if (!operator_itself && (known == macros_.end() || !known->second.makes_pragma)) return false;
+    body = body.subspan(2, body.size() - 3);
+    if (operator_itself) {
+      if (body.size() == 2 && body[0].is("#")) {
+        body = body.subspan(1);
+      } else if (is_call() && macros_.contains(body[0].text)) {
+        body = body.subspan(2, body.size() - 3);
+      } else {
+        return false;
+      }
+    }
+    if (body.empty() || !body.back().is(entry.parameter.c_str())) return false;
+    entry.makes_pragma = body.size() == 1;
+    entry.adds_words = body.size() > 1 && body[0].is("omp");
+    if (entry.adds_words) entry.words.assign(body.begin() + 1, body.end() - 1);
+    return entry.makes_pragma || entry.adds_words;
   }
 
   std::size_t preprocessor_line(std::size_t at) {
@@ -123,6 +156,9 @@ class finder {
     if (what.is("pragma")) {
       if (word(first + 1, end).is("omp")) add(token_span(tokens_).subspan(first + 2, end - first - 2), at, end);
     } else if (what.is("define")) {
+      // What makes a directive of its argument is none itself: those who use it are.
+      const auto known = macros_.find(word(first + 1, end).text);
+      if (known != macros_.end() && (known->second.makes_pragma || known->second.adds_words)) return end;
       in_definition_ = true;
       for (std::size_t each = first + 1; each < end;) each = other(each, end);
       in_definition_ = false;
@@ -159,6 +195,17 @@ class finder {
       const auto known = macros_.find(here.text);
       if (known != macros_.end() && known->second.makes_pragma && word(at + 2, end).is("omp")) {
         add(token_span(tokens_).subspan(at + 3, *behind - at - 4), at, *behind);
+        return *behind;
+      }
+      if (known != macros_.end() && known->second.adds_words) {
+        token_list directive_tokens = known->second.words;
+        for (token& each : directive_tokens) {
+          each.macro = here.text;
+          each.first = each.last = tokens_[at + 1].last;  // behind the bracket
+        }
+        directive_tokens.insert(directive_tokens.end(), tokens_.begin() + static_cast<std::ptrdiff_t>(at) + 2,
+                                tokens_.begin() + static_cast<std::ptrdiff_t>(*behind) - 1);
+        add(directive_tokens, at, *behind);
         return *behind;
       }
     }

@@ -52,7 +52,10 @@ class editor {
   // A clause for a directive that has none.
   std::optional<text_edit> add_clause(const directive& which) const {
     const std::string clause = which.upper_case ? "SCHEDULE(RUNTIME)" : "schedule(runtime)";
-    if (!which.name_macro.empty()) return text_edit{which.text_end, which.text_end, " " + clause};
+    if (!which.name_macro.empty()) {
+      const bool is_first = which.text_end > 0 && source_[which.text_end - 1] == '(';  // of a macro's argument
+      return text_edit{which.text_end, which.text_end, is_first ? clause : " " + clause};
+    }
     if (form_ == source_form::c || fits(which.name_end, clause.size() + 1))
       return text_edit{which.name_end, which.name_end, " " + clause};
     // A line more, behind the last one of the directive.
@@ -124,6 +127,9 @@ std::string why_left(const directive& which) {
   if (which.inactive) return "inside #if 0";
   if (!which.problem.empty()) return which.problem;
   if (which.has_word("target")) return "it runs on a device (target)";
+  if (std::count_if(which.clauses.begin(), which.clauses.end(),
+                    [](const clause& each) { return each.name.is("schedule"); }) > 1)
+    return "it has several schedule clauses";
   if (const clause* const ordered = which.find("ordered")) {
     return ordered->has_arguments ? "iterations depend on each other (ordered with a number)"
                                   : "ordered iterations take turns, whatever the schedule";
