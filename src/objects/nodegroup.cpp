@@ -32,11 +32,11 @@ void install_node_object(sched::pe& here, std::uint32_t group, std::unique_ptr<n
     here_known().members[group] = std::move(object);
     if (auto found = here_known().early.extract(group)) waiting = std::move(found.mapped());
   }
-  const owner_scope nobody(nullptr);  // whatever method created the group
-  for (sched::envelope& message : waiting) {
+  // Not run here, one after the other: they may wait for each other, and another PE may be idle.
+  for (const sched::envelope& message : waiting) {
+    here.send_to_node(here.job().process(), message);
     here.counters().released.add();
-    sched::handler_table()[message.handler].run(here, message);
-    here.counters().processed.add();
+    here.counters().processed.add();  // its first delivery, which held it back
   }
 }
 

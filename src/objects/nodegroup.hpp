@@ -17,7 +17,7 @@ class node_object {
   virtual ~node_object() = default;
 };
 
-/// Registers the member of this process; then runs the messages that came before it.
+/// Registers the member of this process; the messages that came before it are sent once more.
 void install_node_object(sched::pe& here, std::uint32_t group, std::unique_ptr<node_object> object);
 /// The member of this process; null when its creation has not arrived, and then the message is kept for it.
 node_object* find_node_object(sched::pe& here, sched::envelope& message);
