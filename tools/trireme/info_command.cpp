@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "arena/arena.hpp"
+#include "duration.hpp"
 #include "host/clock.hpp"
 #include "host/configuration.hpp"
 #include "host/cpu_list.hpp"
@@ -17,6 +18,8 @@
 #include "host/placement.hpp"
 #include "host/topology.hpp"
 #include "machine_facts.hpp"
+#include "slack/slack_probe.hpp"
+#include "trireme/objects.hpp"
 #include "trireme/version.hpp"
 #include "verbs.hpp"
 
@@ -35,6 +38,8 @@ constexpr const char* footer =
     "  trireme info --config                 all tunables, their values and where these come from\n"
     "  trireme info --json                   the same for programs\n"
     "  trireme info --tri-topology \"synthetic:pack:2 numa:1 l3:1 core:4 pu:2\"   another machine\n"
+    "  trireme info --slack                  how long PEs wait for each other in collective operations\n"
+    "  trireme run -n 2 --pes 2 trireme info --slack --rounds 5000     the same between processes\n"
     "  trireme info --migrations 1           do threads stay on their core? with and without pinning, for a second";
 
 json config_json(const host::configuration& values) {
@@ -145,9 +150,26 @@ void print_all(const host::configuration& values, const host::topology& machine)
   fmt::print("\n`trireme info --config` lists the tunables.\n");
 }
 
+// Starts the PEs of this process as a job, or joins the one that the launcher made.
+int print_slack(std::vector<char*> arguments, int rounds, double work_ns, bool as_json) {
+  arguments.push_back(nullptr);
+  return tri::run(static_cast<int>(arguments.size()) - 1, arguments.data(), [&] {
+    const std::vector<operation_slack> found = slack_of(measure_slack(rounds, work_ns));
+    if (as_json) {
+      const json all{
+          {"pes", tri::pe_count()}, {"rounds", rounds}, {"work_us", work_ns / 1e3}, {"operations", to_json(found)}};
+      fmt::print("{}\n", all.dump(2));
+    } else {
+      fmt::print("slack: what each of {} PEs waits in a collective operation after {} of work, {} rounds\n\n{}",
+                 tri::pe_count(), format_duration(work_ns), rounds, to_text(found));
+    }
+  });
+}
+
 }  // namespace
 
 int info_command(int argc, char** argv) {
+  const std::vector<char*> all_arguments(argv, argv + argc);  // a job takes its own options out of them
   try {
     const host::configuration values = host::configuration::from(argc, argv);
     CLI::App app("Shows the machine, what it allows our shared memory and counters, and the tunables.", argv[0]);
@@ -159,6 +181,14 @@ int info_command(int argc, char** argv) {
     app.add_flag("--json", as_json, "JSON instead of text");
     app.add_option("--migrations", migrations_s, "watch busy threads for so many seconds each with and without pinning")
         ->check(CLI::PositiveNumber);
+    bool slack = false;
+    int rounds = 1000;
+    std::string work = "20us";
+    CLI::Option* const slack_flag = app.add_flag("--slack", slack, "how long each PE waits in collective operations");
+    app.add_option("--rounds", rounds, "of --slack, 1000 by default")
+        ->needs(slack_flag)
+        ->check(CLI::Range(1, 100'000'000));
+    app.add_option("--work", work, "of each PE before the operation in --slack, 20us by default")->needs(slack_flag);
     try {
       app.parse(argc, argv);
     } catch (const CLI::Success& request) {
@@ -167,6 +197,7 @@ int info_command(int argc, char** argv) {
       fmt::print(stderr, "trireme info: {}; `trireme info --help` shows the options\n", problem.what());
       return usage_status;
     }
+    if (slack) return print_slack(all_arguments, rounds, parse_duration(work), as_json);
     if (migrations_s > 0) {
       print_migrations(migrations_s);
     } else if (config) {
