@@ -89,7 +89,7 @@ struct core_injector::state {
     std::atomic<std::int64_t> held_up{0};
   };
 
-  explicit state(std::size_t count) : cores(count), errors(count) {}
+  explicit state(std::size_t count) : cores(count) { errors.resize(count); }
   ~state() { stop(); }
 
   void stop() {
