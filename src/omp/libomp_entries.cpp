@@ -12,6 +12,7 @@
 #include "omp/host_runtime.hpp"
 #include "omp/settings.hpp"
 #include "omp/team.hpp"
+#include "omp/virtual_mode.hpp"
 
 namespace {
 
@@ -150,6 +151,7 @@ constexpr int most_arguments = 512;
 // Parallel regions.
 
 TRIREME_PUBLIC void __kmpc_fork_call(location* where, std::int32_t count, microtask function, ...) {
+  virtual_on();  // if they are asked for: says that there are none here
   va_list list;
   va_start(list, function);
   if (count <= 4) {

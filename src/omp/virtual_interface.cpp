@@ -61,48 +61,57 @@ void ignore(int) {}
 
 }  // namespace
 
-// Calls the host's function of that name, if virtual threads are off and there is one; what follows is done otherwise.
-#define TRIREME_ASK_HOST(signature, name, ...)                                        \
+bool tri::omp::answers_interface() { return true; }
+
+// Calls the host's function of that name, if there is one and `asks`; what follows is done otherwise.
+#define TRIREME_ASK_HOST_IF(asks, signature, name, ...)                               \
   static host_api<signature> host(name);                                              \
-  if (!virtual_on()) {                                                                \
+  if (asks) {                                                                         \
     if (auto* const function = host.find(TRIREME_HERE)) return function(__VA_ARGS__); \
   }
+#define TRIREME_ASK_HOST(signature, name, ...) TRIREME_ASK_HOST_IF(!virtual_on(), signature, name, __VA_ARGS__)
+// Where there is no virtual thread the host knows better: a library of another compiler may have come since, with
+// threads of its own.
+#define TRIREME_ASK_HOST_OUTSIDE(signature, name, ...) \
+  TRIREME_ASK_HOST_IF(place_here() == nullptr, signature, name, __VA_ARGS__)
 
-#define TRIREME_QUESTION(name, answer) \
-  TRIREME_PUBLIC int name() {          \
-    TRIREME_ASK_HOST(int(), #name)     \
-    return answer();                   \
-  }                                    \
-  TRIREME_PUBLIC int name##_() {       \
-    TRIREME_ASK_HOST(int(), #name "_") \
-    return answer();                   \
+#define TRIREME_QUESTION_BY(ask, name, answer) \
+  TRIREME_PUBLIC int name() {                  \
+    ask(int(), #name);                         \
+    return answer();                           \
+  }                                            \
+  TRIREME_PUBLIC int name##_() {               \
+    ask(int(), #name "_");                     \
+    return answer();                           \
   }
-TRIREME_QUESTION(omp_get_thread_num, thread_number)
-TRIREME_QUESTION(omp_get_num_threads, thread_count)
+#define TRIREME_QUESTION(name, answer) TRIREME_QUESTION_BY(TRIREME_ASK_HOST, name, answer)
+#define TRIREME_QUESTION_OF_PLACE(name, answer) TRIREME_QUESTION_BY(TRIREME_ASK_HOST_OUTSIDE, name, answer)
+TRIREME_QUESTION_OF_PLACE(omp_get_thread_num, thread_number)
+TRIREME_QUESTION_OF_PLACE(omp_get_num_threads, thread_count)
 TRIREME_QUESTION(omp_get_max_threads, most_threads)
 TRIREME_QUESTION(omp_get_num_procs, processors)
-TRIREME_QUESTION(omp_in_parallel, is_parallel)
-TRIREME_QUESTION(omp_get_level, level_here)
-TRIREME_QUESTION(omp_get_active_level, active_level)
+TRIREME_QUESTION_OF_PLACE(omp_in_parallel, is_parallel)
+TRIREME_QUESTION_OF_PLACE(omp_get_level, level_here)
+TRIREME_QUESTION_OF_PLACE(omp_get_active_level, active_level)
 TRIREME_QUESTION(omp_get_thread_limit, thread_limit)
 TRIREME_QUESTION(omp_get_max_active_levels, active_levels)
 TRIREME_QUESTION(omp_get_supported_active_levels, active_levels)
 TRIREME_QUESTION(omp_get_nested, no)
 TRIREME_QUESTION(omp_get_dynamic, is_dynamic)
-TRIREME_QUESTION(omp_in_final, in_final)
+TRIREME_QUESTION_OF_PLACE(omp_in_final, in_final)
 
-#define TRIREME_QUESTION_OF_LEVEL(name, answer)              \
-  TRIREME_PUBLIC int name(int level) {                       \
-    TRIREME_ASK_HOST(int(int), #name, level)                 \
-    return answer(level);                                    \
-  }                                                          \
-  TRIREME_PUBLIC int name##_(int* level) {                   \
-    TRIREME_ASK_HOST(int(int*), #name "_", level)            \
-    return answer(*level);                                   \
-  }                                                          \
-  TRIREME_PUBLIC int name##_8_(std::int64_t* level) {        \
-    TRIREME_ASK_HOST(int(std::int64_t*), #name "_8_", level) \
-    return answer(static_cast<int>(*level));                 \
+#define TRIREME_QUESTION_OF_LEVEL(name, answer)                      \
+  TRIREME_PUBLIC int name(int level) {                               \
+    TRIREME_ASK_HOST_OUTSIDE(int(int), #name, level)                 \
+    return answer(level);                                            \
+  }                                                                  \
+  TRIREME_PUBLIC int name##_(int* level) {                           \
+    TRIREME_ASK_HOST_OUTSIDE(int(int*), #name "_", level)            \
+    return answer(*level);                                           \
+  }                                                                  \
+  TRIREME_PUBLIC int name##_8_(std::int64_t* level) {                \
+    TRIREME_ASK_HOST_OUTSIDE(int(std::int64_t*), #name "_8_", level) \
+    return answer(static_cast<int>(*level));                         \
   }
 TRIREME_QUESTION_OF_LEVEL(omp_get_ancestor_thread_num, ancestor)
 TRIREME_QUESTION_OF_LEVEL(omp_get_team_size, team_size)

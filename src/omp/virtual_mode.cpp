@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -93,6 +94,12 @@ void read_virtual_request() {
   }
   try {
     asked_for = parse_virtual_count(virtual_variable, text);
+    if (!answers_interface()) {
+      throw std::invalid_argument(fmt::format(
+          "{}: needs libtrireme-omp-virtual.so in LD_PRELOAD in the place of libtrireme-omp.so, as `trireme "
+          "exec --omp --virtual {}` puts it there",
+          virtual_variable, asked_for));
+    }
     if (!the_settings().takes) throw host_schedule_problem(virtual_variable);
   } catch (const std::exception& problem) {
     fmt::print(stderr, "trireme omp: {}\n", problem.what());

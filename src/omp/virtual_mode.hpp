@@ -33,6 +33,9 @@ const virtual_settings& the_virtual_settings();
 /// Of the program outside of every region.
 control_variables& outer_control();
 
+/// This is the library that stands before omp_*: without that there are no virtual threads.
+bool answers_interface();
+
 /// Reads the environment; ends the process with status 2 and a message if what it says cannot be. At load.
 void read_virtual_request();
 /// A line for --report, or nothing if virtual threads were not asked for.

@@ -202,6 +202,31 @@ TEST_F(virtual_threads, are_as_many_as_there_can_be) {
             "1 threads\n");
 }
 
+// With virtual threads our functions of the interface stand before those of every runtime.
+TEST(interface_functions, of_the_caller_s_own_runtime_answer) {
+  std::string plug_ins;
+  std::string expected;
+  for (const char* each : {"virtual_plug_in_gcc.so", "virtual_plug_in_clang.so"}) {
+    if (!std::filesystem::exists(program(each))) continue;
+    plug_ins += " " + program(each);
+    expected += "3 3\n";
+  }
+  if (expected.empty()) GTEST_SKIP() << "no compiler with OpenMP";
+  for (const char* options : {"", "--virtual 4"}) {
+    SCOPED_TRACE(options);
+    const result under = run(with_threads(2) + exec(options) + PLUG_IN_USER + plug_ins);
+    EXPECT_EQ(under.status, 0) << under.errors;
+    EXPECT_EQ(under.output, expected);
+  }
+}
+TEST(interface_functions, that_nobody_has_answer_for_one_thread) {
+  for (const char* options : {"", "--virtual 4"}) {
+    const result under = run(exec(options) + WEAK_USER);
+    EXPECT_EQ(under.status, 0);
+    EXPECT_EQ(under.output, "1 0\n");
+  }
+}
+
 TEST(virtual_setting, is_checked_before_the_program_begins) {
   for (const char* wrong : {"0", "-3", "four", "4x", "1025", "99999999999999999999", "''", "' 4'"}) {
     SCOPED_TRACE(wrong);
@@ -213,16 +238,20 @@ TEST(virtual_setting, is_checked_before_the_program_begins) {
   }
   EXPECT_THAT(run("TRIREME_OMP_VIRTUAL=0 " + exec("") + "echo started").errors,
               StartsWith("trireme exec: TRIREME_OMP_VIRTUAL: '0' is not a number of virtual threads for each thread"));
-  const result preloaded = run("TRIREME_OMP_VIRTUAL=much LD_PRELOAD=" OMP_LIBRARY " /bin/echo started");
+  const result preloaded = run("TRIREME_OMP_VIRTUAL=much LD_PRELOAD=" VIRTUAL_LIBRARY " /bin/echo started");
   EXPECT_EQ(preloaded.status, 2);
   EXPECT_EQ(preloaded.output, "");
   EXPECT_THAT(preloaded.errors, StartsWith("trireme omp: TRIREME_OMP_VIRTUAL: 'much'"));
-  const std::string by_environment = "TRIREME_OMP_VIRTUAL=4 TRIREME_OMP_SCHEDULE=host LD_PRELOAD=" OMP_LIBRARY " ";
+  const std::string by_environment = "TRIREME_OMP_VIRTUAL=4 TRIREME_OMP_SCHEDULE=host LD_PRELOAD=" VIRTUAL_LIBRARY " ";
   for (const std::string& command : {exec("--virtual 4 --schedule host "), by_environment}) {
     const result contradiction = run(command + "/bin/echo started");
     EXPECT_EQ(contradiction.status, 2);
     EXPECT_THAT(contradiction.errors, HasSubstr("the schedule `host` leaves loops to a runtime that knows nothing of"));
   }
+  const result other_library = run("TRIREME_OMP_VIRTUAL=4 LD_PRELOAD=" OMP_LIBRARY " /bin/echo started");
+  EXPECT_EQ(other_library.status, 2);
+  EXPECT_EQ(other_library.output, "");
+  EXPECT_THAT(other_library.errors, HasSubstr("needs libtrireme-omp-virtual.so in LD_PRELOAD in the place of"));
   // Programs without OpenMP are none of our business.
   EXPECT_EQ(run(exec("--virtual 4") + "sh -c 'echo out; exit 5'").status, 5);
   EXPECT_EQ(run(exec("--virtual 4") + "true").errors, "");

@@ -28,6 +28,7 @@ constexpr int cannot_start_status = 127;  // as shells do
 
 constexpr const char* omp_library = "libtrireme-omp.so";
 constexpr const char* slack_library = "libtrireme-mpi-slack.so";
+constexpr const char* virtual_library = "libtrireme-omp-virtual.so";
 constexpr const char* schedule_variable = "TRIREME_OMP_SCHEDULE";
 constexpr const char* report_variable = "TRIREME_OMP_REPORT";
 
@@ -194,7 +195,7 @@ int exec_command(int argc, char** argv) {
     const bool uses_slack = set_schedule(schedule);
     set_virtual(asks_for_virtual->count() > 0, virtual_threads);
     if (uses_slack) preload(library_path(slack_library));
-    preload(library_path(omp_library));
+    preload(library_path(value_of(omp::virtual_variable).empty() ? omp_library : virtual_library));
     // The process keeps its number: the program's own report is always printed, those of its children when they have
     // something to say.
     if (report) setenv(report_variable, std::to_string(getpid()).c_str(), 1);
