@@ -93,6 +93,7 @@ struct virtual_crew {
   int (*number_of_host)() = nullptr;
 
   alignas(64) std::optional<team_share> share;
+  int error_number = 0;  // of the program's thread, which is virtual thread 0 inside the region
 
   // Of the region: one line, which goes to every host.
   struct alignas(64) region {
@@ -185,7 +186,7 @@ void set_up(virtual_crew& all, host_thread& me, virtual_context& context, std::u
   this_thread = nullptr;
   context.loops = new (&context.loop_room) thread_context(*now.loops, number);
   context.exceptions = {};
-  context.error_number = 0;
+  context.error_number = number == 0 ? all.error_number : 0;
   context.granted = false;
   context.tasks = 0;
   context.started = true;
@@ -230,6 +231,7 @@ void run_on_host(virtual_crew& all, std::uint32_t host, std::uint32_t number, ex
     errno = context.error_number;
     light_context::switch_between(me.flow, context.flow);
     if (context.why == request::end) {
+      if (number == 0) all.error_number = errno;
       std::destroy_at(context.loops);
       context.started = false;
       me.shelf.put_back(context.stack, all.now.count / all.now.host_count + 1);
@@ -323,6 +325,7 @@ void run_region_of_many(virtual_crew& all, const region_start& start, const virt
   while (all.hosts.size() < hosts) all.hosts.push_back(std::make_unique<host_thread>());
   borrowed_team loops;
   all.share.emplace();
+  all.error_number = errno;
   all.now = {start.function, start.data,     start.combined, outer, &loops.get(),
              &*all.share,    start.sections, threads,        hosts};
   all.schedule.begin({threads, hosts, settings.started_may_move, patience});
@@ -331,6 +334,7 @@ void run_region_of_many(virtual_crew& all, const region_start& start, const virt
   } else {
     host_parallel(&run_host, &all, hosts, start.flags);
   }
+  errno = all.error_number;
   count(totals.regions, 1);
 }
 

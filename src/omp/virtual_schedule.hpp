@@ -11,9 +11,8 @@
 // (tests/omp/virtual_schedule_test.cpp). `Memory` supplies the words and the lock, which the tests replace by plain
 // ones. Calls with a host's number belong to that host; make_ready() may be called by anybody.
 //
-//   context: not started -> running -> (waiting at the barrier | elsewhere: a lock, an ordered turn) -> ready ->
-//   running
-//            -> ... -> finished
+//   context: not started -> running -> put aside -> ready -> running -> ... -> finished
+//            put aside: at the barrier, elsewhere (a lock, an ordered turn), or stepped back and ready at once
 //   host:    look: own -> [arrivals -> [release]] -> others -> rest (or sleep, or leave) -> own
 //
 // A barrier is complete when all contexts have arrived. Arrivals are counted by each host for itself and reported when
@@ -238,7 +237,7 @@ class context_schedule {
   struct alignas(128) host_state {
     // Under the lock.
     typename Memory::mutex guard;
-    std::uint32_t round = 0;  // of the region that it is ready for
+    std::uint64_t round = 0;  // number of the region that it is ready for
     number_range unstarted;
     std::uint32_t elsewhere = 0;  // contexts of this host that others keep
     bool ended = false;           // a context of the region finished here
@@ -258,7 +257,7 @@ class context_schedule {
     bool looks_away = false;  // all that it could run have stepped back
     bool passed_by = false;   // in this round of looks, somebody who may have something
     std::uint32_t seen = 0;   // generation, at its last look at its own contexts
-    std::uint32_t own_round = 0;
+    std::uint64_t own_round = 0;
     std::uint32_t patience = 0;
     std::uint32_t stepped_back = 0;  // contexts, one after the other, since anything else happened
     std::uint32_t victim = 0;
@@ -266,7 +265,7 @@ class context_schedule {
     context_counts counts;      // of all regions
 
     template <class Append>
-    void describe(Append&& append, std::uint32_t now) const {
+    void describe(Append&& append, std::uint64_t now) const {
       append(round == now);
       append(unstarted.first);
       append(unstarted.last);
@@ -348,7 +347,7 @@ class context_schedule {
   static constexpr std::uint64_t sign_ended = 2;
   void update_signs(host_state& host) {
     const bool any = host.unstarted.first != host.unstarted.last || (region_.started_may_move && !host.ready.empty());
-    set_hint(host.signs, std::uint64_t{round_} << 32 | (any ? sign_claimable : 0) | (host.ended ? sign_ended : 0));
+    set_hint(host.signs, round_ << 2 | (any ? sign_claimable : 0) | (host.ended ? sign_ended : 0));
   }
   // Most often it is there already, and its line need not move.
   void settle(std::uint32_t context, std::uint32_t host) {
@@ -426,7 +425,7 @@ class context_schedule {
   }
 
   bool may_have(const host_state& victim, std::uint64_t signs) const {
-    if (signs >> 32 != round_ || (signs & sign_claimable) != 0) return true;
+    if (signs >> 2 != round_ || (signs & sign_claimable) != 0) return true;
     if (!region_.started_may_move) return false;
     const std::uint32_t since = victim.waiting_since.load(std::memory_order_relaxed);  // relaxed: a hint
     return since != 0 && since != generation() + 1;
@@ -438,7 +437,7 @@ class context_schedule {
       host_state& victim = hosts_[number];
       if (!me.thorough) {
         const std::uint64_t signs = victim.signs.load(std::memory_order_relaxed);  // relaxed: a hint
-        if (signs >> 32 == round_ && (signs & sign_ended) != 0) me.knows_end = true;
+        if (signs >> 2 == round_ && (signs & sign_ended) != 0) me.knows_end = true;
         if (!may_have(victim, signs)) continue;
         if (me.patience != 0 && !me.looks_away) {
           me.passed_by = true;
@@ -478,7 +477,7 @@ class context_schedule {
 
   // Written when a region begins, read by all.
   alignas(128) limits region_{0, 0, true, 0};
-  std::uint32_t round_ = 0;
+  std::uint64_t round_ = 0;
   word<std::uint32_t> sleepers_{0};
   std::uint32_t room_ = 0;  // contexts that there is room for
   std::vector<host_state> hosts_;

@@ -29,7 +29,17 @@ int main(int count, char** arguments) {
     }
   }
 #ifdef WITH_ERRNO
-  errno = 0;
+  /* Each thread has its own; the program's thread is the first of the region. */
+  int wrong = 0;
+  errno = 1000;
+#pragma omp parallel reduction(+ : wrong)
+  {
+    if (omp_get_thread_num() == 0) wrong += errno != 1000;
+    errno = 2000 + omp_get_thread_num();
+#pragma omp barrier
+    wrong += errno != 2000 + omp_get_thread_num();
+  }
+  if (wrong != 0 || errno != 2000) printf("%d threads had a wrong errno, %d after the region\n", wrong, errno);
 #endif
   printf("all through\n");
   return 0;

@@ -131,7 +131,7 @@ TEST_F(virtual_threads, that_have_not_begun_are_taken_from_a_host_that_is_stuck)
     for (const int per_thread : {2, 4, 9}) {
       const result under = run(with_threads(2) + exec(per_thread) + program(name));
       EXPECT_EQ(under.output, "all through\n");
-      EXPECT_EQ(contexts_in(under), static_cast<std::uint64_t>(2 * per_thread));
+      EXPECT_EQ(contexts_in(under), count_of(under, "regions") * static_cast<std::uint64_t>(2 * per_thread));
       EXPECT_GE(count_of(under, "stolen"), static_cast<std::uint64_t>(per_thread - 1));
       EXPECT_GE(count_of(under, "suspended"), static_cast<std::uint64_t>(2 * per_thread));
     }
@@ -208,7 +208,7 @@ TEST(interface_functions, of_the_caller_s_own_runtime_answer) {
   std::string expected;
   for (const char* each : {"virtual_plug_in_gcc.so", "virtual_plug_in_clang.so"}) {
     if (!std::filesystem::exists(program(each))) continue;
-    plug_ins += " " + program(each);
+    plug_ins += fmt::format(" {}", program(each));
     expected += "3 3\n";
   }
   if (expected.empty()) GTEST_SKIP() << "no compiler with OpenMP";
