@@ -57,10 +57,11 @@ void automatic_schedule::start(std::uint64_t items, std::uint32_t participants) 
 automatic_schedule::decision automatic_schedule::next(std::uint64_t items, std::uint32_t participants) {
   if (items != items_ || participants != participants_) start(items, participants);
   const std::uint64_t number = executions_++;
-  const bool measure = number < executions_to_learn || number % measured_every == 0;
+  const std::uint64_t times_seldom = seldomness();
+  const bool measure = number < executions_to_learn || number % (times_seldom * measured_every) == 0;
   if (ticks_per_item_ > 0 && ticks_per_item_ * static_cast<double>(items) < limits_.in_place)
     return {true, measure, nullptr};
-  if (number > executions_to_learn && number % compared_every == 0) {
+  if (number > executions_to_learn && number % (times_seldom * compared_every) == 0) {
     elapsed_count_ = {};
     comparing_since_ = number;
   }
@@ -84,7 +85,8 @@ std::uint64_t automatic_schedule::settled_for() const {
   if (number <= executions_to_learn) return 0;
   if (comparing_since_ > 0 && number <= comparing_since_ + 2 * samples) return 0;
   static_assert(compared_every % measured_every == 0, "what begins a comparison is a measured execution");
-  return (measured_every - number % measured_every) % measured_every;
+  const std::uint64_t every = seldomness() * measured_every;
+  return (every - number % every) % every;
 }
 
 void automatic_schedule::learn(const loop_times& times, std::uint64_t elapsed) {
@@ -217,7 +219,20 @@ void automatic_schedule::set_blocks(double part) {
 }
 
 void automatic_schedule::lay_out() {
-  ++revision_;
+  const auto blocks_of = [&] {
+    std::vector<std::uint32_t> numbers{layout_.owner.step, layout_.least, layout_.pool.first, layout_.pool.last};
+    for (const board::participant_range& range : layout_.ranges)
+      numbers.insert(numbers.end(), {range.first, range.last, range.static_share});
+    return numbers;
+  };
+  const std::vector<std::uint32_t> before = blocks_of();
+  const std::vector<std::uint64_t> bounds_before = layout_.bounds;
+  const bool same_items = layout_.items == items_;
+  set_layout();
+  if (!same_items || before != blocks_of() || bounds_before != layout_.bounds) ++revision_;
+}
+
+void automatic_schedule::set_layout() {
   layout_.items = items_;
   layout_.chunk = chunk_for(items_);
   layout_.bounds.clear();

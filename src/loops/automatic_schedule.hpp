@@ -67,10 +67,17 @@ class automatic_schedule {
   static constexpr std::uint64_t executions_to_learn = 20;  // all measured
   static constexpr std::uint64_t measured_every = 16;       // afterwards
   static constexpr std::uint64_t compared_every = 512;      // the variants anew
+  static constexpr std::uint64_t seldom = 8;                // of both, where measuring is dear
   static constexpr std::size_t samples = 5;
 
+  // In a short loop measuring and moving borders cost much, and many executions are over in no time.
+  std::uint64_t seldomness() const {
+    const double busy = ticks_per_item_ * static_cast<double>(items_);
+    return busy >= limits_.in_place && busy > 0 && busy < limits_.most_left ? seldom : 1;
+  }
   void start(std::uint64_t items, std::uint32_t participants);
   void lay_out();
+  void set_layout();
   void set_blocks(double part);
   void lay_out_rising();
   double part_in_blocks() const;

@@ -182,10 +182,17 @@ TEST(loop_memory, few_executions_are_measured_once_the_loop_is_known) {
   loop_memory memory(setup_of("automatic"));
   team one(memory);
   int measured = 0;
-  const cost_function even = [](std::uint64_t, std::uint32_t) { return 100.0; };
+  const cost_function even = [](std::uint64_t, std::uint32_t) { return 1000.0; };
   for (int number = 0; number < 500; ++number) measured += one.run(100, 2, even).measured ? 1 : 0;
-  EXPECT_GE(measured, 30);
+  EXPECT_GE(measured, 20 + 480 / 16);
   EXPECT_LE(measured, 20 + 480 / 16 + 10);
+  // Of a loop of 4 us fewer.
+  loop_memory another(setup_of("automatic"));
+  team two(another);
+  measured = 0;
+  const cost_function cheap = [](std::uint64_t, std::uint32_t) { return 100.0; };
+  for (int number = 0; number < 500; ++number) measured += two.run(100, 2, cheap).measured ? 1 : 0;
+  EXPECT_EQ(measured, 20 + 480 / 128);
 }
 
 TEST(loop_memory, of_several_teams_one_at_a_time_is_measured_and_one_that_is_gone_is_given_up) {
