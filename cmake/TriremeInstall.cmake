@@ -11,7 +11,10 @@ if(TARGET trireme_command)
   install(TARGETS trireme_command RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 endif()
 if(TARGET trireme_omp)  # loaded by `trireme exec`, never linked
-  install(TARGETS trireme_omp trireme_omp_virtual trireme_mpi_slack LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+  install(TARGETS trireme_omp trireme_omp_virtual LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+endif()
+if(TARGET trireme_mpi_slack)  # loaded beside it
+  install(TARGETS trireme_mpi_slack LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 endif()
 if(TARGET trireme_bench_openmp)  # loaded by `trireme bench loops`
   install(TARGETS trireme_bench_openmp LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
