@@ -45,11 +45,10 @@ void* find_profiled(const char* name) {
     dlclose(handle);
     if (found != nullptr) return found;
   }
-  std::fprintf(
-      stderr,
-      "trireme mpi-slack: the program calls %s, but no MPI library that is loaded has %s. Run it "
-      "with another schedule than `slack` and `combo`: then MPI calls are left alone.\n",
-      name + 1, name);
+  std::fprintf(stderr,
+               "trireme mpi-slack: the program calls %s, but no MPI library that is loaded has %s. Run it "
+               "with another schedule than `slack` and `combo`: then MPI calls are left alone.\n",
+               name + 1, name);
   _exit(missing_function_status);
 }
 
