@@ -42,6 +42,24 @@ board::board_shape shape_of(std::uint32_t participants) {
   return shape;
 }
 
+// By trying: the mask of the calling thread may be narrower than what the process may use.
+void check_cpus(const std::string& list, const std::vector<int>& cpus) {
+  const std::vector<int> own = host::cpus_of_this_thread();
+  const auto may_run_on = [](int cpu) {
+    try {
+      host::pin_this_thread({cpu});
+      return true;
+    } catch (const std::exception&) {
+      return false;
+    }
+  };
+  const auto wrong = std::ranges::find_if_not(cpus, may_run_on);
+  host::pin_this_thread(own);
+  if (wrong != cpus.end())
+    throw host::configuration_error(
+        fmt::format("affinity '{}' has CPU {}, which this process may not use", list, *wrong));
+}
+
 }  // namespace
 
 team_options team_options_of_environment() {
@@ -60,12 +78,7 @@ team_options team_options_of_environment() {
     } catch (const std::invalid_argument& problem) {
       throw host::configuration_error(fmt::format("affinity: {}; or write auto or none", problem.what()));
     }
-    const std::vector<int> usable = host::cpus_of_this_thread();
-    for (const int cpu : options.cpus)
-      if (std::ranges::find(usable, cpu) == usable.end())
-        throw host::configuration_error(
-            fmt::format("affinity '{}' has CPU {}, which this process may not use; it may use {}", values.affinity, cpu,
-                        host::format_cpu_list(usable)));
+    check_cpus(values.affinity, options.cpus);
     if (options.participants == 0) options.participants = static_cast<int>(options.cpus.size());
   }
   return options;
