@@ -53,7 +53,8 @@ void entry_methods() {
 }
 const case_entry loops_in_methods{"loops_in_methods", &entry_methods};
 
-// Under `static` everybody who comes gets a block of its own; who does not come has its block run by others, whole.
+// Under `static` everybody has a block of its own and runs it from the front; what others run, because it came late, is
+// the end of it.
 void static_blocks() {
   constexpr int items = 1003;
   const int participants = loop_participants();
@@ -61,9 +62,13 @@ void static_blocks() {
   parallel_for(
       items, [&](int i, int participant) { run_by[static_cast<std::size_t>(i)] = participant; }, "static");
   for (int block = 0; block < participants; ++block) {
-    const int first = items * block / participants, last = items * (block + 1) / participants;
-    for (int i = first + 1; i < last - 1; ++i)  // the borders may be rounded either way
-      check_equal(run_by[static_cast<std::size_t>(i)], run_by[static_cast<std::size_t>(first + 1)]);
+    bool owner_has_left = false;
+    // The borders may be rounded either way.
+    for (int i = items * block / participants + 1; i < items * (block + 1) / participants - 1; ++i) {
+      const bool by_owner = run_by[static_cast<std::size_t>(i)] == block;
+      check(!by_owner || !owner_has_left, "an owner went on with its block behind what others had taken");
+      owner_has_left |= !by_owner;
+    }
   }
 }
 const case_entry static_case{"static_loop_runs_in_blocks", &static_blocks};
