@@ -67,7 +67,7 @@ int serve_as_contestant(const std::string& which);
 
 // One for each file of this folder.
 std::unique_ptr<contestant> trireme_contestant(const contest_setup& setup);
-std::unique_ptr<contestant> tbb_contestant(const contest_setup& setup);     // null: built without oneTBB
+std::unique_ptr<contestant> tbb_contestant(const contest_setup& setup);  // null: built without oneTBB
 std::unique_ptr<contestant> steps_contestant(const contest_setup& setup);
 
 }  // namespace tri::bench

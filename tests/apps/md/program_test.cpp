@@ -10,7 +10,6 @@
 #include <functional>
 #include <iterator>
 
-
 namespace {
 
 namespace fs = std::filesystem;
