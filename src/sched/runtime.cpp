@@ -293,6 +293,9 @@ bool runtime::only_held_left() const {
 }
 
 void runtime::check_for_stall() {
+  // Loop bodies may wait for results on several PEs at once; one of them looks after all.
+  const std::unique_lock looking(stall_lock_, std::try_to_lock);
+  if (!looking.owns_lock()) return;
   if (values_.stall_report_s <= 0) return;
   const std::uint64_t progress = total_processed();
   const std::int64_t now = host::now_ns();

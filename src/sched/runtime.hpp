@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -116,7 +117,8 @@ class runtime {
   int exit_status_ = 0;
   std::optional<std::barrier<>> phase_;  // the PEs of this process start and end together
   std::vector<std::function<std::string()>> stall_reporters_;
-  std::uint64_t stall_progress_ = 0;  // by the waiting PE alone
+  std::mutex stall_lock_;  // for the next two
+  std::uint64_t stall_progress_ = 0;
   std::int64_t stalled_since_ns_ = 0;
 };
 

@@ -64,7 +64,8 @@ int run(
                   .main_program = [&] { return main_program(this_pe()); },
                   .drop_held = {},
                   .finish = finish,
-                  .finish_process = {}});
+                  .finish_process = {},
+                  .leave = {}});
 }
 
 void wait(pe& here) {
