@@ -15,9 +15,11 @@ namespace tri::tools {
 namespace {
 
 [[noreturn]] void unknown_option(const CLI::App& app, const std::string& word) {
-  std::vector<std::string> names{"-h"};
-  for (const CLI::Option* option : app.get_options())
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
   const std::string name = word.substr(0, word.find('='));
   throw CLI::ExtrasError(fmt::format("unknown option {}; did you mean {}?", name, host::nearest_name(name, names)),
                          CLI::ExitCodes::ExtrasError);
@@ -45,7 +47,8 @@ std::optional<int> parse_options(CLI::App& app, int argc, char** argv) {
   }
 }
 
-std::optional<int> parse_program_options(CLI::App& app, int argc, char** argv, std::vector<std::string>& command) {
+std::optional<int> parse_program_options(CLI::App& app, int argc, char** argv, std::vector<std::string>& command,
+                                         const std::function<void()>& needs) {
   try {
     app.parse(argc, argv);
     command = app.remaining();
@@ -54,6 +57,7 @@ std::optional<int> parse_program_options(CLI::App& app, int argc, char** argv, s
     } else if (!command.empty() && command[0].starts_with("-")) {
       unknown_option(app, command[0]);
     }
+    if (needs) needs();
     if (command.empty()) throw CLI::RequiredError("a program");
     return std::nullopt;
   } catch (const CLI::Success& request) {  // --help

@@ -8,11 +8,12 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "host/suggestion.hpp"
+#include "command_line.hpp"
 #include "loops/loop_tuning.hpp"
 #include "loops/schedule.hpp"
 #include "omp/virtual_count.hpp"
@@ -22,9 +23,6 @@ namespace tri::tools {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr int usage_status = 2;
-constexpr int cannot_start_status = 127;  // as shells do
 
 constexpr const char* omp_library = "libtrireme-omp.so";
 constexpr const char* slack_library = "libtrireme-mpi-slack.so";
@@ -146,15 +144,6 @@ void preload(const fs::path& library) {
   setenv("LD_PRELOAD", (others.empty() ? library.string() : library.string() + ":" + others).c_str(), 1);
 }
 
-[[noreturn]] void unknown_option(const CLI::App& app, const std::string& word) {
-  std::vector<std::string> names{"-h"};
-  for (const CLI::Option* option : app.get_options())
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-  const std::string name = word.substr(0, word.find('='));
-  throw CLI::ExtrasError(fmt::format("unknown option {}; did you mean {}?", name, host::nearest_name(name, names)),
-                         CLI::ExitCodes::ExtrasError);
-}
-
 }  // namespace
 
 int exec_command(int argc, char** argv) {
@@ -178,15 +167,11 @@ int exec_command(int argc, char** argv) {
   app.add_flag("--report", report, "at the end, list which loops were taken and which were left, and why");
 
   try {
-    app.parse(argc, argv);
-    std::vector<std::string> command = app.remaining();
-    if (!command.empty() && command[0] == "--") {
-      command.erase(command.begin());
-    } else if (!command.empty() && command[0].starts_with("-")) {
-      unknown_option(app, command[0]);
-    }
-    if (!omp) throw CLI::RequiredError("--omp (what to replace)");
-    if (command.empty()) throw CLI::RequiredError("a program");
+    std::vector<std::string> command;
+    const auto needs = [&] {
+      if (!omp) throw CLI::RequiredError("--omp (what to replace)");
+    };
+    if (const std::optional<int> done = parse_program_options(app, argc, argv, command, needs)) return *done;
     if (!tune_file.empty()) {
       if (!schedule.empty())
         throw std::invalid_argument("--schedule and --tune-file both name a schedule; one is enough");
@@ -205,11 +190,6 @@ int exec_command(int argc, char** argv) {
     execvp(arguments[0], arguments.data());
     fmt::print(stderr, "trireme exec: cannot start {}: {}\n", command[0], std::strerror(errno));
     return cannot_start_status;
-  } catch (const CLI::Success& request) {  // --help
-    return app.exit(request);
-  } catch (const CLI::ParseError& problem) {
-    fmt::print(stderr, "trireme exec: {}; `trireme exec --help` shows the options\n", problem.what());
-    return usage_status;
   } catch (const std::invalid_argument& problem) {
     fmt::print(stderr, "trireme exec: {}\n", problem.what());
     return usage_status;

@@ -4,11 +4,13 @@
 
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "arena/arena.hpp"
+#include "command_line.hpp"
 #include "duration.hpp"
 #include "host/clock.hpp"
 #include "host/configuration.hpp"
@@ -27,8 +29,6 @@ namespace tri::tools {
 namespace {
 
 using nlohmann::json;
-
-constexpr int usage_status = 2;
 
 constexpr const char* footer =
     "The --tri-<name> options and TRIREME_<NAME> variables are honoured, so this also shows what a program would see.\n"
@@ -189,14 +189,7 @@ int info_command(int argc, char** argv) {
         ->needs(slack_flag)
         ->check(CLI::Range(1, 100'000'000));
     app.add_option("--work", work, "of each PE before the operation in --slack, 20us by default")->needs(slack_flag);
-    try {
-      app.parse(argc, argv);
-    } catch (const CLI::Success& request) {
-      return app.exit(request);
-    } catch (const CLI::ParseError& problem) {
-      fmt::print(stderr, "trireme info: {}; `trireme info --help` shows the options\n", problem.what());
-      return usage_status;
-    }
+    if (const std::optional<int> done = parse_options(app, argc, argv)) return *done;
     if (slack) return print_slack(all_arguments, rounds, parse_duration(work), as_json);
     if (migrations_s > 0) {
       print_migrations(migrations_s);

@@ -7,16 +7,16 @@
 #include <string_view>
 #include <vector>
 
+#include "command_line.hpp"
 #include "host/suggestion.hpp"
 #include "trireme/version.hpp"
 #include "verbs.hpp"
 
 namespace {
 
+using tri::tools::usage_status;
 using tri::tools::verb;
 using tri::tools::verbs;
-
-constexpr int usage_status = 2;
 
 std::string help() {
   std::string text = "trireme: makes all cores of a node pull together\n\nUsage: trireme <verb> [options]\n\nVerbs:\n";

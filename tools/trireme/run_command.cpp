@@ -4,20 +4,18 @@
 
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "command_line.hpp"
 #include "host/configuration.hpp"
 #include "host/launcher.hpp"
 #include "host/process_tree.hpp"
-#include "host/suggestion.hpp"
 #include "verbs.hpp"
 
 namespace tri::tools {
 namespace {
-
-constexpr int usage_status = 2;
-constexpr int cannot_start_status = 127;  // as shells do
 
 constexpr const char* footer =
     "The program is the first word that is no option; everything after it goes to the program. All --tri-<name> "
@@ -79,15 +77,6 @@ variables checked(const std::vector<tunable_option>& options) {
   return given;
 }
 
-[[noreturn]] void unknown_option(const CLI::App& app, const std::string& word) {
-  std::vector<std::string> names{"-n", "-h"};
-  for (const CLI::Option* option : app.get_options())
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-  const std::string name = word.substr(0, word.find('='));
-  throw CLI::ExtrasError(fmt::format("unknown option {}; did you mean {}?", name, host::nearest_name(name, names)),
-                         CLI::ExitCodes::ExtrasError);
-}
-
 }  // namespace
 
 int run_command(int argc, char** argv) {
@@ -115,21 +104,9 @@ int run_command(int argc, char** argv) {
   short_form("--hosts", "pretend hosts that share no memory");
 
   try {
-    app.parse(argc, argv);
-    launch.command = app.remaining();
-    if (!launch.command.empty() && launch.command[0] == "--") {
-      launch.command.erase(launch.command.begin());
-    } else if (!launch.command.empty() && launch.command[0].starts_with("-")) {
-      unknown_option(app, launch.command[0]);
-    }
-    if (launch.command.empty()) throw CLI::RequiredError("a program");
+    if (const std::optional<int> done = parse_program_options(app, argc, argv, launch.command)) return *done;
     launch.environment = checked(tunables);
     return host::launch(launch);
-  } catch (const CLI::Success& request) {  // --help
-    return app.exit(request);
-  } catch (const CLI::ParseError& problem) {
-    fmt::print(stderr, "trireme run: {}; `trireme run --help` shows the options\n", problem.what());
-    return usage_status;
   } catch (const host::configuration_error& problem) {
     fmt::print(stderr, "trireme run: {}\n", problem.what());
     return usage_status;
