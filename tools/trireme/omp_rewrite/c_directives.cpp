@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <optional>
 #include <set>
@@ -17,7 +16,6 @@ using token_span = std::span<const token>;
 
 constexpr int deepest_expansion = 16;
 constexpr std::size_t most_variants = 32;
-constexpr std::size_t most_nested_loops = 8;
 
 struct macro {
   std::vector<token_list> bodies;  // each different definition in the file
@@ -303,15 +301,8 @@ class finder {
   }
 
   loop_nest nest_of(const directive& which, std::size_t at) const {
-    const clause* const collapse = which.find("collapse");
-    if (collapse == nullptr) return loop_nest::single;
-    std::size_t depth = most_nested_loops;  // a named constant: as many loops as there are
-    const bool given = collapse->arguments.size() == 1 && collapse->arguments[0].kind == token_kind::number;
-    if (given) {
-      const std::string& text = collapse->arguments[0].text;
-      std::from_chars(text.data(), text.data() + text.size(), depth);
-    }
-    if (given && depth < 2) return loop_nest::single;
+    const auto [depth, given] = collapse_depth_of(which);
+    if (depth < 2) return loop_nest::single;
     if (in_definition_) return loop_nest::unreadable;  // the loops stand where the macro is used
     std::set<std::string> outer;
     for (std::size_t loop = 0; loop < depth; ++loop) {

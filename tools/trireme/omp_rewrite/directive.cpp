@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
 
 namespace tri::tools {
 namespace {
@@ -191,6 +192,18 @@ bool directive::has_word(std::string_view word) const {
 const clause* directive::find(std::string_view name) const {
   const auto found = std::find_if(clauses.begin(), clauses.end(), [&](const clause& c) { return c.name.text == name; });
   return found != clauses.end() ? &*found : nullptr;
+}
+
+collapse_depth collapse_depth_of(const directive& which) {
+  constexpr std::size_t most_nested_loops = 8;
+  const clause* const collapse = which.find("collapse");
+  if (collapse == nullptr) return {};
+  if (collapse->arguments.size() != 1 || collapse->arguments[0].kind != token_kind::number)
+    return {.loops = most_nested_loops, .given = false};
+  const std::string& text = collapse->arguments[0].text;
+  collapse_depth depth{.loops = most_nested_loops};  // also for a number that is none
+  std::from_chars(text.data(), text.data() + text.size(), depth.loops);
+  return depth;
 }
 
 directive parse_directive(std::span<const token> tokens, dialect language, const mapped_text* text) {

@@ -47,6 +47,13 @@ struct directive {
   const clause* find(std::string_view name) const;
 };
 
+/// How many loops collapse(n) joins, as far as the clause says.
+struct collapse_depth {
+  std::size_t loops = 1;
+  bool given = true;  // false for a named constant: then `loops` is the most there can be
+};
+collapse_depth collapse_depth_of(const directive& which);
+
 enum class dialect : std::uint8_t { c, fortran };
 
 /// Reads the tokens behind `omp`. Words of Fortran may stick together (`paralleldo`), and where blanks mean nothing

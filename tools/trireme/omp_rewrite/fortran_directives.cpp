@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <optional>
 #include <regex>
 #include <set>
@@ -233,16 +232,8 @@ class finder {
   }
 
   loop_nest nest_of(const directive& which, std::size_t number) const {
-    const clause* const collapse = which.find("collapse");
-    if (collapse == nullptr) return loop_nest::single;
-    constexpr std::size_t most_nested_loops = 8;
-    std::size_t depth = most_nested_loops;  // a named constant: as many loops as there are
-    const bool given = collapse->arguments.size() == 1 && collapse->arguments[0].kind == token_kind::number;
-    if (given) {
-      const std::string& text = collapse->arguments[0].text;
-      std::from_chars(text.data(), text.data() + text.size(), depth);
-    }
-    if (given && depth < 2) return loop_nest::single;
+    const auto [depth, given] = collapse_depth_of(which);
+    if (depth < 2) return loop_nest::single;
     static const std::regex loop_head("(?:[0-9]+)?(?:[a-z][a-z0-9_]*:)?do(?:[0-9]+,?)?([a-z][a-z0-9_]*)=(.*)");
     static const std::regex name("[a-z][a-z0-9_]*");
     std::set<std::string> outer;
