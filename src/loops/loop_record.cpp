@@ -165,7 +165,7 @@ void started_loop::report() {
   if (on_one_core_)
     reported_->add_one_core(one);
   else
-    reported_->add(one, to_text(which_));
+    reported_->add(one, to_text(*which_));
 }
 
 bool started_loop::is_of_parent() const { return place_ != nullptr && generation_ != process_generation(); }

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <source_location>
 
 #include "loops/automatic_schedule.hpp"
@@ -79,7 +80,7 @@ class started_loop {
   enum class learner : std::uint8_t { nobody, automatic, named } learner_ = learner::nobody;
   site_times* reported_ = nullptr;  // gets the times of this execution
   bool on_one_core_ = false;
-  schedule which_;  // of a reported execution
+  std::optional<schedule> which_;  // of a reported execution
 };
 
 }  // namespace tri::loops
