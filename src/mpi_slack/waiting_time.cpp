@@ -1,14 +1,13 @@
 #include "mpi_slack/waiting_time.hpp"
 
 #include <dlfcn.h>
-#include <link.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <string>
-#include <vector>
 
 #include "host/clock.hpp"
+#include "host/loaded_objects.hpp"
 #include "omp/slack_entry.h"
 
 namespace tri::mpi_slack {
@@ -29,21 +28,8 @@ report_function receiver() {
 
 void* find_profiled(const char* name) {
   if (void* const found = dlsym(RTLD_DEFAULT, name)) return found;
-  std::vector<std::string> objects;
-  dl_iterate_phdr(
-      [](dl_phdr_info* info, std::size_t, void* list) {
-        if (info->dlpi_name != nullptr && info->dlpi_name[0] == '/') {
-          static_cast<std::vector<std::string>*>(list)->emplace_back(info->dlpi_name);
-        }
-        return 0;
-      },
-      &objects);
-  for (const std::string& object : objects) {
-    void* const handle = dlopen(object.c_str(), RTLD_LAZY | RTLD_NOLOAD);
-    if (handle == nullptr) continue;
-    void* const found = dlsym(handle, name);
-    dlclose(handle);
-    if (found != nullptr) return found;
+  for (const std::string& object : host::loaded_objects()) {
+    if (void* const found = host::find_in_object(object.c_str(), name)) return found;
   }
   std::fprintf(stderr,
                "trireme mpi-slack: the program calls %s, but no MPI library that is loaded has %s. Run it "

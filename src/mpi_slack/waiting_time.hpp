@@ -1,8 +1,9 @@
 // Where the waits in MPI calls are reported, and which functions of the MPI library stand behind ours. Any thread.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
+
+#include "host/loaded_objects.hpp"
 
 namespace tri::mpi_slack {
 
@@ -11,22 +12,7 @@ namespace tri::mpi_slack {
 // has it.
 void* find_profiled(const char* name);
 
-class profiled_function {
- public:
-  constexpr explicit profiled_function(const char* name) : name_(name) {}
-  void* get() {
-    void* found = found_.load(std::memory_order_relaxed);  // relaxed: the loader published the code long ago
-    if (found == nullptr) {
-      found = find_profiled(name_);
-      found_.store(found, std::memory_order_relaxed);  // relaxed: as above
-    }
-    return found;
-  }
-
- private:
-  const char* name_;
-  std::atomic<void*> found_{nullptr};
-};
+using profiled_function = host::late_function<void(), find_profiled>;
 
 // A blocking call of this thread, from its beginning to its end. Calls that the MPI library makes inside of it (a
 // Fortran binding that calls the C one) are part of it and not reported.

@@ -1,12 +1,10 @@
 #include "omp/host_runtime.hpp"
 
 #include <dlfcn.h>
-#include <link.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <string>
-#include <vector>
 
 namespace tri::omp {
 namespace {
@@ -26,10 +24,7 @@ bool is_ours(void* address) {
 }  // namespace
 
 void* find_behind_object(const char* object, const char* name) {
-  void* const handle = dlopen(object, RTLD_LAZY | RTLD_NOLOAD);
-  if (handle == nullptr) return nullptr;
-  void* const found = dlsym(handle, name);
-  dlclose(handle);
+  void* const found = host::find_in_object(object, name);
   return found != nullptr && !is_ours(found) ? found : nullptr;
 }
 
@@ -40,19 +35,16 @@ void* find_global_host_function(const char* name) {
 
 void* find_host_function(const char* name) {
   if (void* const found = find_global_host_function(name)) return found;
-  std::vector<std::string> objects;
-  dl_iterate_phdr(
-      [](dl_phdr_info* info, std::size_t, void* list) {
-        if (info->dlpi_name != nullptr && info->dlpi_name[0] == '/') {
-          static_cast<std::vector<std::string>*>(list)->emplace_back(info->dlpi_name);
-        }
-        return 0;
-      },
-      &objects);
-  for (const std::string& object : objects) {
+  for (const std::string& object : host::loaded_objects()) {
     if (void* const found = find_behind_object(object.c_str(), name)) return found;
   }
   return nullptr;
+}
+
+void* require_host_function(const char* name) {
+  void* const found = find_host_function(name);
+  if (found == nullptr) report_missing(name);
+  return found;
 }
 
 void* find_beside(void* neighbour, const char* name) {

@@ -1,7 +1,7 @@
 // The functions of the host OpenMP runtime behind our entry points of the same name.
 #pragma once
 
-#include <atomic>
+#include "host/loaded_objects.hpp"
 
 namespace tri::omp {
 
@@ -18,29 +18,11 @@ void* find_beside(void* neighbour, const char* name);
 // Says what is missing and ends the process: called for a function that a program needs.
 [[noreturn]] void report_missing(const char* name);
 
-// A host function, looked up when it is first called. Threads that race look up the same thing.
+// The same, but ends the process with report_missing() when there is none.
+void* require_host_function(const char* name);
+
+// A host function, looked up when it is first called.
 template <class Signature>
-class host_function {
- public:
-  constexpr explicit host_function(const char* name) : name_(name) {}
-
-  Signature* get() {
-    void* found = found_.load(std::memory_order_relaxed);  // relaxed: the loader published the code long ago
-    if (found == nullptr) {
-      found = find_host_function(name_);
-      if (found == nullptr) report_missing(name_);
-      found_.store(found, std::memory_order_relaxed);  // relaxed: as above
-    }
-    return reinterpret_cast<Signature*>(found);
-  }
-  template <class... Arguments>
-  auto operator()(Arguments... arguments) {
-    return get()(arguments...);
-  }
-
- private:
-  const char* name_;
-  std::atomic<void*> found_{nullptr};
-};
+using host_function = host::late_function<Signature, require_host_function>;
 
 }  // namespace tri::omp
