@@ -37,6 +37,7 @@ function(trireme_test name)
     set(ARG_TIMEOUT 120)
   endif()
   add_executable(${name} ${ARG_SOURCES})
+  target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
   target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} GTest::gmock GTest::gtest_main trireme_warnings)
   add_test(NAME ${name} COMMAND ${name})
   # No limit to sleeping: a PE that nobody wakes has to hang, or no test would see it.

@@ -1,31 +1,21 @@
 // The command `trireme` as a user sees it: exit status and text.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
-#include <array>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
+
+#include "support/command_runner.hpp"
 
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-struct result {
-  int status;
-  std::string output;  // standard output and error
-};
+using result = tri::testing::command_result;
 
 result trireme(const std::string& arguments) {
-  FILE* const pipe = popen((std::string(TRIREME_COMMAND) + " " + arguments + " 2>&1").c_str(), "r");
-  result ended{0, ""};
-  std::array<char, 4096> buffer;
-  for (std::size_t length = 0; (length = fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)
-    ended.output.append(buffer.data(), length);
-  ended.status = WEXITSTATUS(pclose(pipe));
-  return ended;
+  return tri::testing::run_with_one_stream(std::string(TRIREME_COMMAND) + " " + arguments);
 }
 
 TEST(command, help_and_version) {

@@ -4,13 +4,12 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
-#include <cstdio>
 #include <regex>
 #include <string>
+
+#include "support/command_runner.hpp"
 
 namespace {
 
@@ -23,27 +22,15 @@ struct mpi {
 };
 const mpi installed[] = {INSTALLED_MPIS};
 
-struct result {
-  int status = 0;
-  std::string output;  // both streams
-};
+using result = tri::testing::command_result;
+
 // Two ranks; an MPI that is careful lets root run it, and more processes than cores.
 result run(const mpi& with, const std::string& environment, const std::string& command) {
   const bool open_mpi = std::string(with.name) == "openmpi";
-  FILE* const pipe =
-      popen(fmt::format("export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=2 {}; {} {} "
-                        "-n 2 {} {} 2>&1",
-                        environment, with.launcher, open_mpi ? "--oversubscribe" : "", command, with.program)
-                .c_str(),
-            "r");
-  result ended;
-  std::array<char, 4096> buffer;
-  for (std::size_t length = 0; (length = fread(buffer.data(), 1, buffer.size(), pipe)) > 0;) {
-    ended.output.append(buffer.data(), length);
-  }
-  const int status = pclose(pipe);
-  ended.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  return ended;
+  return tri::testing::run_with_one_stream(
+      fmt::format("export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=2 {}; {} {} -n 2 "
+                  "{} {}",
+                  environment, with.launcher, open_mpi ? "--oversubscribe" : "", command, with.program));
 }
 std::string under(const std::string& schedule) {
   return fmt::format("{} exec --omp --report --schedule {}", TRIREME_COMMAND, schedule);

@@ -3,15 +3,13 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <array>
-#include <cstdio>
 #include <filesystem>
 #include <optional>
 #include <regex>
 #include <string>
+
+#include "support/command_runner.hpp"
 
 namespace {
 
@@ -19,34 +17,11 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-struct result {
-  int status = 0;
-  std::string output;  // standard output
-  std::string errors;  // standard error
-};
-
-std::string read_all(FILE* stream) {
-  std::string text;
-  std::array<char, 4096> buffer;
-  for (std::size_t length = 0; (length = fread(buffer.data(), 1, buffer.size(), stream)) > 0;) {
-    text.append(buffer.data(), length);
-  }
-  return text;
-}
+using result = tri::testing::command_result;
 
 // A shell command; without spinning, for there are more threads than cores.
 result run(const std::string& command) {
-  const std::string errors = "/tmp/omp_virtual_test." + std::to_string(getpid());
-  FILE* const pipe = popen(("export OMP_WAIT_POLICY=passive; " + command + " 2>" + errors).c_str(), "r");
-  result ended;
-  ended.output = read_all(pipe);
-  const int status = pclose(pipe);
-  ended.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  FILE* const file = fopen(errors.c_str(), "r");
-  ended.errors = read_all(file);
-  fclose(file);
-  unlink(errors.c_str());
-  return ended;
+  return tri::testing::run_command("export OMP_WAIT_POLICY=passive; " + command);
 }
 
 std::string program(const std::string& name) { return PROGRAMS "/" + name; }

@@ -32,7 +32,7 @@ inline void write_file(const std::filesystem::path& file, const std::string& tex
 class temporary_folder {
  public:
   temporary_folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "trireme_tools_test.XXXXXX").string();
+    std::string name = (std::filesystem::temp_directory_path() / "trireme_test.XXXXXX").string();
     if (mkdtemp(name.data()) == nullptr) std::perror(name.c_str());
     path_ = name;
   }
@@ -45,6 +45,7 @@ class temporary_folder {
   std::filesystem::path path_;
 };
 
+/// Ended by a signal, the status is 128 + its number, as in shells.
 inline command_result run_command(const std::filesystem::path& folder, const std::string& command) {
   const temporary_folder streams;
   const std::string out = (streams.path() / "out").string();
@@ -52,6 +53,15 @@ inline command_result run_command(const std::filesystem::path& folder, const std
   const std::string whole = "cd '" + folder.string() + "' && { " + command + "\n} >" + out + " 2>" + err;
   const int status = std::system(whole.c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), contents_of(out), contents_of(err)};
+}
+
+inline command_result run_command(const std::string& command) {
+  return run_command(std::filesystem::current_path(), command);
+}
+
+/// Both streams as they come, in `output`.
+inline command_result run_with_one_stream(const std::string& command) {
+  return run_command("{ " + command + "\n} 2>&1");
 }
 
 }  // namespace tri::testing

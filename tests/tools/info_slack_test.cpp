@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "command_runner.hpp"
+#include "support/command_runner.hpp"
 
 namespace tri::testing {
 namespace {

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "command_runner.hpp"
 #include "host/pinning.hpp"
+#include "support/command_runner.hpp"
 
 namespace tri::testing {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "command_runner.hpp"
+#include "support/command_runner.hpp"
 
 namespace tri::testing {
 namespace {

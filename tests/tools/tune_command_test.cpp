@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "command_runner.hpp"
 #include "loops/loop_tuning.hpp"
+#include "support/command_runner.hpp"
 
 namespace tri::testing {
 namespace {

@@ -1,36 +1,25 @@
 // loop_kernels as a user runs it: the same result on any number of threads, files, help, and bad input.
 #include <gmock/gmock.h>
-#include <sys/wait.h>
 
-#include <array>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+
+#include "support/command_runner.hpp"
 
 namespace {
 
 using testing::HasSubstr;
 
-struct outcome {
-  int status = -1;
-  std::string text;  ///< standard output and standard error
-
+struct outcome : tri::testing::command_result {
   std::string result() const {
-    const std::size_t begin = text.find("\nresult ");
-    return begin == std::string::npos ? "no result in: " + text : text.substr(begin + 1, 23);
+    const std::size_t begin = output.find("\nresult ");
+    return begin == std::string::npos ? "no result in: " + output : output.substr(begin + 1, 23);
   }
 };
 
 outcome run(const std::string& arguments) {
-  outcome ended;
-  FILE* const pipe = popen(("timeout 100 " LOOP_KERNELS " " + arguments + " 2>&1").c_str(), "r");
-  if (pipe == nullptr) return ended;
-  std::array<char, 4096> piece{};
-  while (const std::size_t got = std::fread(piece.data(), 1, piece.size(), pipe)) ended.text.append(piece.data(), got);
-  const int status = pclose(pipe);
-  ended.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  return ended;
+  return {tri::testing::run_with_one_stream("timeout 100 " LOOP_KERNELS " " + arguments)};
 }
 
 class every_kernel : public testing::TestWithParam<const char*> {};
@@ -38,14 +27,14 @@ class every_kernel : public testing::TestWithParam<const char*> {};
 TEST_P(every_kernel, gives_the_same_result_on_any_number_of_threads) {
   const std::string arguments = std::string(GetParam()) + " --schedule all --rounds 1 --static-fraction 0.3";
   const outcome alone = run(arguments + " --threads 1");
-  ASSERT_EQ(alone.status, 0) << alone.text;
-  EXPECT_THAT(alone.text, HasSubstr("1 threads"));
+  ASSERT_EQ(alone.status, 0) << alone.output;
+  EXPECT_THAT(alone.output, HasSubstr("1 threads"));
   for (const char* threads : {"2", "3", "5"}) {
     const outcome several = run(arguments + " --threads " + threads);
-    EXPECT_EQ(several.status, 0) << several.text;
-    EXPECT_THAT(several.text, HasSubstr(std::string(threads) + " threads"));
+    EXPECT_EQ(several.status, 0) << several.output;
+    EXPECT_THAT(several.output, HasSubstr(std::string(threads) + " threads"));
     EXPECT_EQ(several.result(), alone.result());
-    EXPECT_THAT(several.text, Not(HasSubstr("DIFFERENT")));
+    EXPECT_THAT(several.output, Not(HasSubstr("DIFFERENT")));
   }
 }
 
@@ -64,9 +53,9 @@ TEST(loop_kernels, a_sweep_writes_a_table_a_csv_file_and_a_picture) {
   const outcome ended =
       run("lu --size 64 --tile 16 --static-fraction sweep --step 0.05 --schedule static --rounds 1 --csv " +
           csv.string() + " --svg " + svg.string());
-  ASSERT_EQ(ended.status, 0) << ended.text;
-  EXPECT_THAT(ended.text, HasSubstr("best tasks: static fraction "));
-  EXPECT_THAT(ended.text, HasSubstr("best hybrid: static fraction "));
+  ASSERT_EQ(ended.status, 0) << ended.output;
+  EXPECT_THAT(ended.output, HasSubstr("best tasks: static fraction "));
+  EXPECT_THAT(ended.output, HasSubstr("best hybrid: static fraction "));
   std::ifstream lines(csv);
   std::string line;
   int sweep_lines = 0;
@@ -84,12 +73,12 @@ TEST(loop_kernels, explains_itself) {
   const outcome general = run("--help");
   EXPECT_EQ(general.status, 0);
   for (const char* word : {"jacobi", "barnes_hut", "lu", "cg", "--static-fraction sweep"}) {
-    EXPECT_THAT(general.text, HasSubstr(word));
+    EXPECT_THAT(general.output, HasSubstr(word));
   }
   const outcome kernel = run("lu --help");
   EXPECT_EQ(kernel.status, 0);
   for (const char* word : {"loop_kernels lu", "--schedule", "--tile", "--threads", "--csv", "--svg", "--rounds"}) {
-    EXPECT_THAT(kernel.text, HasSubstr(word));
+    EXPECT_THAT(kernel.output, HasSubstr(word));
   }
 }
 
@@ -97,7 +86,7 @@ TEST(loop_kernels, says_what_is_wrong_with_a_command_line) {
   const auto refused = [](const std::string& arguments, const std::string& message) {
     const outcome ended = run(arguments);
     EXPECT_EQ(ended.status, 2) << arguments;
-    EXPECT_THAT(ended.text, HasSubstr(message)) << arguments;
+    EXPECT_THAT(ended.output, HasSubstr(message)) << arguments;
   };
   refused("", "name a kernel; the kernels are jacobi, barnes_hut, lu, cg");
   refused("jakobi", "the nearest is jacobi");

@@ -1,14 +1,13 @@
 // The programs as a user runs them: md gives the same bytes as md_serial on any number of threads and processes,
 // continues restarts, and explains bad input. Each test works in a folder of its own and looks at what is left there.
 #include <gmock/gmock.h>
-#include <sys/wait.h>
 
-#include <array>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iterator>
+
+#include "support/command_runner.hpp"
 
 namespace {
 
@@ -17,43 +16,19 @@ using testing::HasSubstr;
 
 const std::string data = std::string(MD_DATA_DIR) + "/melt.data";
 
-struct outcome {
-  int status = -1;
-  std::string text;  ///< standard output and standard error
-
-  /// The thermo table.
+struct outcome : tri::testing::command_result {
   std::string table() const {
-    const std::size_t begin = text.find("Step ");
-    const std::size_t end = text.find("Loop time");
-    return begin == std::string::npos || end == std::string::npos ? "no table in: " + text
-                                                                  : text.substr(begin, end - begin);
+    const std::size_t begin = output.find("Step ");
+    const std::size_t end = output.find("Loop time");
+    return begin == std::string::npos || end == std::string::npos ? "no table in: " + output
+                                                                  : output.substr(begin, end - begin);
   }
 };
 
-std::string contents(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 class program : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = testing::TempDir() + "md_program_XXXXXX";
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   outcome run(const std::string& command) const {
-    outcome result;
-    FILE* const pipe = popen(("cd '" + folder_.string() + "' && timeout 100 " + command + " 2>&1").c_str(), "r");
-    if (pipe == nullptr) return result;
-    std::array<char, 4096> piece{};
-    while (const std::size_t got = std::fread(piece.data(), 1, piece.size(), pipe))
-      result.text.append(piece.data(), got);
-    const int status = pclose(pipe);
-    result.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    return result;
+    return {tri::testing::run_with_one_stream("cd '" + folder_.path().string() + "' && timeout 100 " + command)};
   }
   outcome serial(const std::string& arguments) const { return run(MD_SERIAL_PROGRAM " " + arguments); }
   outcome threads(int pes, const std::string& arguments) const {
@@ -64,16 +39,16 @@ class program : public testing::Test {
                " " MD_PROGRAM " " + arguments);
   }
   std::size_t files() const {
-    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_.path()), fs::directory_iterator()));
   }
-  std::string file(const std::string& name) const { return contents(folder_ / name); }
+  std::string file(const std::string& name) const { return tri::testing::contents_of(folder_.path() / name); }
 
   /// Runs both programs with the arguments and compares everything that they produce.
   void expect_same_as_serial(const std::function<outcome(const std::string&)>& parallel, const std::string& arguments) {
     const outcome expected = serial(arguments + " --restart-out serial.restart --dump serial.dump");
-    ASSERT_EQ(expected.status, 0) << expected.text;
+    ASSERT_EQ(expected.status, 0) << expected.output;
     const outcome got = parallel(arguments + " --restart-out md.restart --dump md.dump");
-    ASSERT_EQ(got.status, 0) << got.text;
+    ASSERT_EQ(got.status, 0) << got.output;
     EXPECT_EQ(got.table(), expected.table());
     EXPECT_TRUE(file("md.restart") == file("serial.restart"));
     EXPECT_TRUE(file("md.dump") == file("serial.dump"));
@@ -81,7 +56,7 @@ class program : public testing::Test {
     EXPECT_EQ(files(), 4U);
   }
 
-  fs::path folder_;
+  tri::testing::temporary_folder folder_;
 };
 
 const std::string short_run = "--data " + data + " --steps 45 --thermo 20 --thermo-digits 17 --dump-every 25";
@@ -129,12 +104,12 @@ INSTANTIATE_TEST_SUITE_P(of_patches, grids, testing::Values("1 1 1", "1 1 2", "3
 TEST_F(program, continues_a_restart_on_other_pes_bit_for_bit) {
   const std::string settings = " --thermo-digits 17 --reneighbor-every 10";
   const outcome whole = threads(1, "--data " + data + settings + " --steps 60 --restart-out whole.restart");
-  ASSERT_EQ(whole.status, 0) << whole.text;
+  ASSERT_EQ(whole.status, 0) << whole.output;
   // 33 steps end between two list builds.
   ASSERT_EQ(threads(2, "--data " + data + settings + " --steps 33 --restart-out half.restart").status, 0);
   const outcome rest =
       processes(2, 1, "--restart-in half.restart --thermo-digits 17 --steps 27 --restart-out end.restart");
-  ASSERT_EQ(rest.status, 0) << rest.text;
+  ASSERT_EQ(rest.status, 0) << rest.output;
   EXPECT_TRUE(file("end.restart") == file("whole.restart"));
   const auto last_row = [](const outcome& o) {
     const std::string table = o.table();
@@ -154,19 +129,19 @@ TEST_F(program, writes_restarts_on_the_way_without_changing_the_run) {
 TEST_F(program, runs_no_steps) {
   const outcome none = threads(2, "--data " + data + " --steps 0");
   EXPECT_EQ(none.status, 0);
-  EXPECT_THAT(none.text, HasSubstr("       0            3   -6.7733681            0   -2.2744931   -3.7033504"));
+  EXPECT_THAT(none.output, HasSubstr("       0            3   -6.7733681            0   -2.2744931   -3.7033504"));
 }
 
 TEST_F(program, shows_progress_only_when_asked) {
   const std::string arguments = "--data " + data + " --steps 30";
-  EXPECT_THAT(threads(2, arguments + " --progress").text, HasSubstr("step 30 of 30 (100 %)"));
-  EXPECT_THAT(threads(2, "--data " + data + " --steps 20").text, testing::Not(HasSubstr(" of 20 (")));
+  EXPECT_THAT(threads(2, arguments + " --progress").output, HasSubstr("step 30 of 30 (100 %)"));
+  EXPECT_THAT(threads(2, "--data " + data + " --steps 20").output, testing::Not(HasSubstr(" of 20 (")));
 }
 
 TEST_F(program, explains_bad_input_and_leaves_nothing_behind) {
   const auto expect_error = [&](const outcome& got, const std::string& message) {
-    EXPECT_EQ(got.status, 1) << got.text;
-    EXPECT_THAT(got.text, HasSubstr(message));
+    EXPECT_EQ(got.status, 1) << got.output;
+    EXPECT_THAT(got.output, HasSubstr(message));
   };
   const std::string output = " --dump md.dump --restart-out md.restart";
   expect_error(threads(2, "--data " + data + " --step 5" + output),
@@ -181,7 +156,7 @@ TEST_F(program, explains_bad_input_and_leaves_nothing_behind) {
   EXPECT_EQ(files(), 0U);
 
   std::ifstream in(data);
-  std::ofstream out(folder_ / "bad.data");
+  std::ofstream out(folder_.path() / "bad.data");
   std::string line;
   for (int number = 1; number <= 60 && std::getline(in, line); ++number)
     out << (number == 40 ? "x" : "") << line << '\n';
@@ -195,8 +170,8 @@ TEST_F(program, explains_bad_input_and_leaves_nothing_behind) {
 TEST_F(program, explains_a_simulation_that_blows_up) {
   for (const outcome& got :
        {threads(2, "--data " + data + " --dt 0.5"), processes(2, 1, "--data " + data + " --dt 0.5")}) {
-    EXPECT_EQ(got.status, 1) << got.text;
-    EXPECT_THAT(got.text, HasSubstr("use a smaller time step (--dt)"));
+    EXPECT_EQ(got.status, 1) << got.output;
+    EXPECT_THAT(got.output, HasSubstr("use a smaller time step (--dt)"));
   }
   EXPECT_EQ(files(), 0U);
 }
