@@ -1,0 +1,451 @@
+#include "mpi/engine/engine.hpp"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+namespace tri::mpi {
+namespace {
+
+std::array<engine*, 512> engines;  // of this process, by number; tests have several
+
+bool progress_entry(const std::uint64_t* arguments, int, int by) noexcept {
+  engine* const mine = engine::of_pe(by);
+  return mine != nullptr && mine->progress_for(*reinterpret_cast<endpoint*>(arguments[0]));
+}
+const board::operation_id progress_operation =
+    board::operation_table::of_process().progress.add("mpi: progress of a rank that computes", &progress_entry);
+
+// How often a waiting rank looks at what costs more than its own mailbox and the board.
+constexpr std::uint32_t turns_between_looks = 8;
+constexpr int looks_before_giving_way = 1000;
+constexpr std::int64_t longest_sleep_beside_others_ns = 100'000;
+
+}  // namespace
+
+engine* engine::of_pe(int pe) { return engines[static_cast<std::size_t>(pe)]; }
+
+engine::engine(std::span<endpoint* const> endpoints, std::uint32_t number, board::board_pe& board,
+               arena::block_cache& blocks, const engine_options& options)
+    : endpoints_(endpoints),
+      number_(number),
+      own_(*endpoints[number]),
+      board_(board),
+      blocks_(blocks),
+      options_(options),
+      process_(getpid()),
+      idle_(host::idle_policy::automatic, options.oversubscribed,
+            host::ns_to_ticks(static_cast<double>(options.spin_ns))) {
+  engines[number] = this;
+  board_.progress().offer(progress_operation, {reinterpret_cast<std::uint64_t>(&own_)});
+}
+
+engine::~engine() {
+  hide();
+  board_.progress().withdraw();
+  engines[number_] = nullptr;
+}
+
+// ---- sending
+
+send_record* engine::send(std::uint32_t target, const message_key& key, const void* data, std::size_t bytes,
+                          send_mode mode) {
+  endpoint& to = *endpoints_[target];
+  const bool held_back = mode == send_mode::synchronous ||
+                         (mode == send_mode::standard &&
+                          // relaxed: a hint
+                          (bytes >= options_.rendezvous_from || to.is_full.load(std::memory_order_relaxed)));
+  if (!held_back && bytes <= most_inline_bytes) {
+    push(to, key, static_cast<std::uint32_t>(bytes), message_kind::in_cell, data);
+    endpoint_counters::add(own_.counters.in_cell);
+    return nullptr;
+  }
+  const bool shared = is_shared(data, bytes);
+  if (!held_back || (!shared && !options_.kernel_copies && mode == send_mode::standard)) {
+    // The data travels with the message. Memory that nobody else can reach has no other way.
+    auto* const message = new (blocks_.allocate(sizeof(kept_message) + bytes)) kept_message;
+    message->key = key;
+    message->bytes = bytes;
+    std::memcpy(message->data(), data, bytes);
+    arena::handed_over(message);
+    push(to, key, 0, message_kind::in_block, message);
+    endpoint_counters::add(own_.counters.in_block);
+    return nullptr;
+  }
+  const bool copied = bytes > 0 && !shared && !options_.kernel_copies;
+  auto* const record = new (blocks_.allocate(sizeof(send_record) + (copied ? bytes : 0))) send_record;
+  record->key = key;
+  record->bytes = bytes;
+  record->kind = message_kind::rendezvous;
+  record->owner = &own_;
+  record->buffer = {static_cast<std::byte*>(const_cast<void*>(data)), bytes};
+  record->anybody_may_read = shared || copied;
+  if (copied) {
+    record->buffer.address = reinterpret_cast<std::byte*>(record + 1);
+    std::memcpy(record->buffer.address, data, bytes);
+  }
+  arena::handed_over(record);
+  push(to, key, 0, message_kind::rendezvous, record);
+  endpoint_counters::add(own_.counters.rendezvous);
+  return record;
+}
+
+void engine::push(endpoint& target, const message_key& key, std::uint32_t bytes, message_kind kind, const void* data) {
+  while (!target.inbox.push([&](mailbox_cell& cell) {
+    cell.key = key;
+    cell.bytes = bytes;
+    cell.kind = kind;
+    if (kind == message_kind::in_cell)
+      std::memcpy(cell.data, data, bytes);
+    else
+      cell.node = const_cast<void*>(data);
+  }))
+    wait_for_room(target);
+}
+
+// A sender must not depend on the receiver calling us: it empties the mailbox on the receiver's behalf.
+void engine::wait_for_room(endpoint& target) {
+  if (!drain(target)) give_way();
+}
+
+void engine::release(send_record* record) {
+  record->~send_record();
+  blocks_.release(record);
+}
+
+// ---- receiving
+
+receive_record* engine::make_receive(const message_key& key, void* buffer, std::size_t bytes) {
+  auto* const record = new (blocks_.allocate(sizeof(receive_record))) receive_record;
+  record->posting.key = key;
+  record->buffer = {static_cast<std::byte*>(buffer), bytes};
+  record->owner = &own_;
+  record->anybody_may_fill = is_shared(buffer, bytes);
+  return record;
+}
+
+void engine::release(receive_record* record) {
+  if (record->is_awaited && --awaited_ == 0) hide();
+  record->~receive_record();
+  blocks_.release(record);
+}
+
+// What has come is looked at before the receive is posted, in the order of arrival, so that receives posted earlier get
+// theirs first; a message for this one needs no node then.
+void engine::post(receive_record& record) {
+  moves later;
+  own_.lock.lock();
+  if (arrived_message* const found = own_.matching.match(record.posting)) {
+    deliver(record, static_cast<kept_message&>(*found), later);
+  } else {
+    bool delivered = false;
+    while (!delivered && !later.is_full()) {
+      mailbox_cell* const cell = own_.inbox.front();
+      if (cell == nullptr) break;
+      posted_receive* const earlier = own_.matching.match(cell->key);
+      if (earlier != nullptr) {
+        deliver(receive_record::of(*earlier), *cell, later);
+      } else if (record.posting.key.takes(cell->key)) {
+        deliver(record, *cell, later);
+        delivered = true;
+      } else {
+        keep(own_, *cell);
+      }
+      own_.inbox.pop();
+    }
+    if (!delivered) {
+      own_.matching.post(record.posting);
+      if (record.buffer.bytes >= options_.rendezvous_from) {
+        record.is_awaited = true;
+        ++awaited_;
+      }
+    }
+  }
+  own_.lock.unlock();
+  run(later);
+}
+
+void engine::post(receive_record& record, arrived_message& message) {
+  moves later;
+  own_.lock.lock();
+  deliver(record, static_cast<kept_message&>(message), later);
+  own_.lock.unlock();
+  run(later);
+}
+
+bool engine::cancel(receive_record& record) {
+  own_.lock.lock();
+  const bool was_there = own_.matching.withdraw(record.posting);
+  own_.lock.unlock();
+  return was_there;
+}
+
+arrived_message* engine::find(const message_key& key) {
+  drain(own_);
+  own_.lock.lock();
+  arrived_message* const found = own_.matching.find(key);
+  own_.lock.unlock();
+  return found;  // stays: only this rank's receives take it, and they are ours to make
+}
+
+arrived_message* engine::take(const message_key& key) {
+  drain(own_);
+  own_.lock.lock();
+  arrived_message* const found = own_.matching.find(key);
+  if (found != nullptr) own_.matching.take(*found);
+  own_.lock.unlock();
+  return found;
+}
+
+// ---- with the lock of the receiver's endpoint
+
+kept_message* engine::node_of(const mailbox_cell& cell) {
+  if (cell.kind != message_kind::in_cell) return static_cast<kept_message*>(cell.node);
+  auto* const message = new (blocks_.allocate(sizeof(kept_message) + cell.bytes)) kept_message;
+  message->key = cell.key;
+  message->bytes = cell.bytes;
+  std::memcpy(message->data(), cell.data, cell.bytes);
+  return message;
+}
+
+void engine::account(endpoint& owner, std::int64_t bytes) {
+  owner.kept_bytes += static_cast<std::uint64_t>(bytes);
+  owner.is_full.store(owner.kept_bytes > options_.kept_at_most, std::memory_order_relaxed);  // relaxed: a hint
+}
+
+void engine::take_cell(endpoint& owner, const mailbox_cell& cell, moves& later) {
+  if (posted_receive* const receive = owner.matching.match(cell.key)) {
+    deliver(receive_record::of(*receive), cell, later);
+    return;
+  }
+  keep(owner, cell);
+}
+
+void engine::keep(endpoint& owner, const mailbox_cell& cell) {
+  kept_message* const message = node_of(cell);
+  endpoint_counters::add(own_.counters.kept);
+  owner.matching.keep(*message);
+  if (message->kind != message_kind::rendezvous)
+    account(owner, static_cast<std::int64_t>(sizeof(kept_message) + message->bytes));
+}
+
+void engine::deliver(receive_record& to, const mailbox_cell& cell, moves& later) {
+  if (cell.kind != message_kind::in_cell) {
+    auto& message = *static_cast<kept_message*>(cell.node);
+    to.taken = cell.key;
+    to.bytes = message.bytes;
+    if (message.kind == message_kind::rendezvous) {
+      auto& record = static_cast<send_record&>(message);
+      if (&own_ == to.owner || to.anybody_may_fill || options_.kernel_copies)
+        later.add(record, to);
+      else
+        set_aside(to, copy_of(record));
+    } else if (&own_ == to.owner || to.anybody_may_fill) {
+      std::memcpy(to.buffer.address, message.data(), std::min(message.bytes, to.buffer.bytes));
+      blocks_.release(&message);
+      complete(to);
+    } else {
+      set_aside(to, message);
+    }
+    return;
+  }
+  to.taken = cell.key;
+  to.bytes = cell.bytes;
+  if (&own_ == to.owner || to.anybody_may_fill) {
+    std::memcpy(to.buffer.address, cell.data, std::min<std::size_t>(cell.bytes, to.buffer.bytes));
+    complete(to);
+  } else {
+    set_aside(to, *node_of(cell));
+  }
+}
+
+// A message that was kept; only its receiver does this.
+void engine::deliver(receive_record& to, kept_message& message, moves& later) {
+  to.taken = message.key;
+  to.bytes = message.bytes;
+  if (message.kind == message_kind::rendezvous) {
+    later.add(static_cast<send_record&>(message), to);
+    return;
+  }
+  account(own_, -static_cast<std::int64_t>(sizeof(kept_message) + message.bytes));
+  std::memcpy(to.buffer.address, message.data(), std::min(message.bytes, to.buffer.bytes));
+  blocks_.release(&message);
+  complete(to);
+}
+
+// The sender is done with it, whenever the receiver looks: it may be in a call that depends on the sender (MPI 4.0,
+// section 3.5, progress). Where the kernel does not copy, every record's data can be read by all.
+kept_message& engine::copy_of(send_record& record) {
+  auto* const message = new (blocks_.allocate(sizeof(kept_message) + record.bytes)) kept_message;
+  message->key = record.key;
+  message->bytes = record.bytes;
+  std::memcpy(message->data(), record.buffer.address, record.bytes);
+  complete(record);
+  return *message;
+}
+
+void engine::set_aside(receive_record& to, kept_message& message) {
+  to.set_aside = &message;
+  endpoint_counters::add(own_.counters.set_aside);
+  endpoint& owner = *to.owner;
+  arena::handed_over(&to);
+  to.state.store(progress_state::set_aside, std::memory_order_release);  // pairs: record.complete
+  owner.inbox.wake();
+}
+
+// ---- completing
+
+template <class Record>
+void engine::complete(Record& record) {
+  endpoint& owner = *record.owner;  // afterwards the record may be gone
+  arena::handed_over(&record);
+  record.state.store(progress_state::complete, std::memory_order_release);  // pairs: record.complete
+  if (&owner != &own_ || turns_ != nullptr) owner.inbox.wake();
+}
+
+void engine::take_set_aside(receive_record& record) {
+  arena::taken_over();
+  auto& message = static_cast<kept_message&>(*record.set_aside);
+  std::memcpy(record.buffer.address, message.data(), std::min(message.bytes, record.buffer.bytes));
+  blocks_.release(&message);
+  complete(record);
+}
+
+void engine::run(moves& list) {
+  for (std::size_t i = 0; i < list.count; ++i) run(list.list[i]);
+  list.count = 0;
+}
+
+void engine::run(const move& one) {
+  send_record& from = *one.from;
+  receive_record& to = *one.to;
+  const std::size_t bytes = std::min(from.buffer.bytes, to.buffer.bytes);
+  const reachable_memory source{from.buffer.address, from.anybody_may_read ? 0 : from.owner->process};
+  const reachable_memory target{to.buffer.address, to.anybody_may_fill ? 0 : to.owner->process};
+  // Only its own process can fill some memory: then nobody is asked to help.
+  const bool everybody = options_.kernel_copies || (from.anybody_may_read && to.anybody_may_fill);
+  bool sound = true;
+  if (bytes >= options_.sharing.from && everybody && endpoints_.size() > 1) {
+    std::uint32_t* const failed = &to.failed;
+    const board::post_result posted = board_.post(shared_move(target, source, bytes, number_, failed));
+    if (posted.handle) {
+      board_.finish(posted.handle, [this, looks = 0]() mutable {
+        if (options_.oversubscribed || ++looks > looks_before_giving_way)
+          give_way();
+        else
+          host::cpu_relax();
+      });
+      // relaxed: the task has finished
+      sound = std::atomic_ref(*failed).load(std::memory_order_relaxed) == 0;
+    } else {
+      sound = move_bytes(target, source, bytes, process_);
+      moved_bytes_of(static_cast<int>(number_)).own += bytes;
+    }
+  } else {
+    sound = move_bytes(target, source, bytes, process_);
+    moved_bytes_of(static_cast<int>(number_)).own += bytes;
+  }
+  if (!sound) to.failed = 1;
+  complete(from);
+  complete(to);
+}
+
+// ---- progress
+
+bool engine::drain(endpoint& owner) {
+  if (!owner.inbox.has_message()) return false;
+  if (&owner == &own_)
+    owner.lock.lock();
+  else if (!owner.lock.try_lock())
+    return false;
+  moves later;
+  bool any = false;
+  while (!later.is_full()) {
+    mailbox_cell* const cell = owner.inbox.front();
+    if (cell == nullptr) break;
+    take_cell(owner, *cell, later);
+    owner.inbox.pop();
+    any = true;
+  }
+  if (any && &owner != &own_) owner.inbox.publish_read();
+  owner.lock.unlock();
+  run(later);
+  return any;
+}
+
+bool engine::progress() { return drain(own_); }
+
+bool engine::progress_for(endpoint& owner) {
+  if (&owner == &own_ || !drain(owner)) return false;
+  endpoint_counters::add(own_.counters.helped_ranks);
+  return true;
+}
+
+// ---- waiting
+
+void engine::begin_wait() {
+  if (waits_++ == 0) hide();  // we look after ourselves now
+  idle_.busy();
+}
+
+void engine::end_wait() { --waits_; }
+
+void engine::expose() {
+  board_.progress().expose();
+  exposed_ = true;
+}
+
+void engine::hide() {
+  if (!exposed_) return;
+  board_.progress().hide();
+  exposed_ = false;
+}
+
+bool engine::turn_of_wait() {
+  bool worked = drain(own_);
+  // Leaves a task as soon as something has come for us (Ouyang 2022, 2.4.1).
+  if (!worked) worked = board_.help([this] { return !own_.inbox.has_message(); }) > 0;
+  if (!worked && ++turns_without_work_ % turns_between_looks == 0) {
+    worked = board_.progress().help();
+    if (other_progress_ != nullptr) worked = other_progress_() || worked;
+  }
+  if (worked) {
+    idle_.busy();
+    return false;
+  }
+  switch (idle_.next(host::ticks())) {
+    case sched::idle_step::spin:
+      if (turns_ != nullptr)
+        give_way();
+      else
+        host::cpu_relax();
+      return false;
+    case sched::idle_step::yield:
+      give_way();
+      return false;
+    case sched::idle_step::sleep:
+      break;
+  }
+  return true;
+}
+
+// The core to whoever wants it, and the turn to the other threads of the process.
+void engine::give_way() {
+  if (turns_ != nullptr) turns_->unlock();
+  sched_yield();
+  if (turns_ != nullptr) turns_->lock();
+}
+
+void engine::sleep(std::uint32_t heard) {
+  endpoint_counters::add(own_.counters.sleeps);
+  own_.inbox.publish_read();
+  const bool others = other_progress_ != nullptr || board_.progress().any_exposed();
+  if (turns_ != nullptr) turns_->unlock();
+  own_.inbox.bell.sleep(heard, others ? longest_sleep_beside_others_ns : -1);
+  if (turns_ != nullptr) turns_->lock();
+}
+
+}  // namespace tri::mpi

@@ -1,0 +1,175 @@
+// Point-to-point communication of one rank with the ranks of its host, without MPI's handles and datatypes: contiguous
+// buffers, keys, records. One object per rank; one thread at a time calls it (MPI_THREAD_MULTIPLE takes turns, see
+// `take_turns`). What other processes do on this rank's behalf goes through its endpoint.
+//
+// Who moves what: a message is matched by whoever finds it first - the receiver, or, while it computes, a rank that
+// waits. Small messages carry their data. A rendezvous is moved, once and directly, by who matched it, and the ranks that
+// wait take parts of it from the board.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <utility>
+
+#include "arena/block_cache.hpp"
+#include "board/board_pe.hpp"
+#include "host/clock.hpp"
+#include "mpi/engine/data_move.hpp"
+#include "mpi/engine/endpoint.hpp"
+#include "mpi/engine/records.hpp"
+#include "sched/idle.hpp"
+
+namespace tri::mpi {
+
+struct engine_options {
+  std::size_t rendezvous_from = 8 * 1024;  // bytes of a message
+  std::size_t kept_at_most = 16 << 20;     // bytes that unreceived messages of one rank take up before senders wait
+  sharing_sizes sharing;
+  bool kernel_copies = false;   // process_vm_readv and _writev work between the ranks
+  bool oversubscribed = false;  // more ranks than cores
+  std::uint64_t spin_ns = 2'000'000;
+};
+
+enum class send_mode : std::uint8_t {
+  standard,
+  synchronous,  // complete only when its receive has begun
+  buffered      // complete at once, whatever its size
+};
+
+class engine {
+ public:
+  /// `endpoints` of all ranks of the host, by number; ours is `number`. All must outlive this object.
+  engine(std::span<endpoint* const> endpoints, std::uint32_t number, board::board_pe& board, arena::block_cache& blocks,
+         const engine_options& options);
+  ~engine();
+  engine(const engine&) = delete;
+  engine& operator=(const engine&) = delete;
+
+  /// Whether everybody on the host reaches that memory at the same address.
+  using is_shared_function = bool (*)(const void* address, std::size_t bytes);
+  void set_shared_memory(is_shared_function answer) { is_shared_ = answer; }
+  /// Several threads call: each turn of a wait lets go of this lock, which the caller holds during every call.
+  void take_turns(std::mutex* lock) { turns_ = lock; }
+
+  /// Sends to the rank with that number. Null: the buffer is free again. Otherwise it is in use until the record is
+  /// complete; then give it to `release`. `synchronous`: complete only when the receive has begun.
+  send_record* send(std::uint32_t target, const message_key& key, const void* data, std::size_t bytes,
+                    send_mode mode = send_mode::standard);
+  void release(send_record* record);
+
+  /// Begins a receive. The record is the caller's, in shared memory (`make_receive`), until it is complete or cancelled.
+  receive_record* make_receive(const message_key& key, void* buffer, std::size_t bytes);
+  void post(receive_record& record);
+  /// Receives a message that `take` gave.
+  void post(receive_record& record, arrived_message& message);
+  bool cancel(receive_record& record);  // false: it has its message
+  void release(receive_record* record);
+
+  /// The message that a receive with this key would get, without receiving it; null when there is none.
+  arrived_message* find(const message_key& key);
+  /// Takes it for one receive of one's own.
+  arrived_message* take(const message_key& key);
+
+  bool is_done(receive_record& record) {
+    // acquire: what the mover wrote. pairs: record.complete
+    const progress_state state = record.state.load(std::memory_order_acquire);
+    if (state == progress_state::set_aside) [[unlikely]] take_set_aside(record);
+    else if (state == progress_state::under_way) return false;
+    return true;
+  }
+  static bool is_done(const send_record& record) { return record.is_complete(); }
+
+  /// One look at what has come for us; true if something was done.
+  bool progress();
+  /// Returns when `done()`; meanwhile helps whoever needs it, gives the core away, or sleeps.
+  template <class Done>
+  void wait(Done&& done) {
+    if (done()) return;
+    begin_wait();
+    while (!done()) {
+      if (!turn_of_wait()) continue;
+      const std::uint32_t heard = own_.inbox.bell.listen();
+      if (!own_.inbox.prepare_sleep()) continue;
+      // Whoever gives us something from here on rings; what was given before, this look sees. pairs: mailbox.sleep
+      if (!done()) sleep(heard);
+      own_.inbox.woken();
+    }
+    end_wait();
+  }
+  /// The rank goes back to computing: from now on the others look after the receives that it has begun.
+  void leave() {
+    if (awaited_ > 0 && !exposed_ && waits_ == 0) expose();
+  }
+  /// Called in waits now and then; true if it did something. While it is set, waits do not sleep for long.
+  void set_other_progress(bool (*poll)()) { other_progress_ = poll; }
+
+  endpoint& own() { return own_; }
+  std::uint32_t number() const { return number_; }
+  const engine_options& options() const { return options_; }
+  arena::block_cache& blocks() { return blocks_; }
+  static engine* of_pe(int pe);
+
+  /// On behalf of the rank `owner`, which is computing; called by the board. True if a message was taken.
+  bool progress_for(endpoint& owner);
+
+ private:
+  /// What was matched with the lock and is moved without it.
+  struct move {
+    send_record* from;
+    receive_record* to;
+  };
+  struct moves {
+    std::array<move, 16> list;
+    std::size_t count = 0;
+    bool is_full() const { return count == list.size(); }
+    void add(send_record& from, receive_record& to) { list[count++] = {&from, &to}; }
+  };
+
+  bool is_shared(const void* address, std::size_t bytes) const {
+    return bytes == 0 || (is_shared_ != nullptr && is_shared_(address, bytes));
+  }
+  void push(endpoint& target, const message_key& key, std::uint32_t bytes, message_kind kind, const void* data);
+  void wait_for_room(endpoint& target);
+  template <class Record>
+  void complete(Record& record);
+  kept_message* node_of(const mailbox_cell& cell);
+  kept_message& copy_of(send_record& record);
+  void keep(endpoint& owner, const mailbox_cell& cell);
+  void deliver(receive_record& to, const mailbox_cell& cell, moves& later);
+  void deliver(receive_record& to, kept_message& message, moves& later);
+  void set_aside(receive_record& to, kept_message& message);
+  void take_set_aside(receive_record& record);
+  void take_cell(endpoint& owner, const mailbox_cell& cell, moves& later);
+  void run(moves& list);
+  void run(const move& one);
+  void account(endpoint& owner, std::int64_t bytes);
+  bool drain(endpoint& owner);
+  void begin_wait();
+  bool turn_of_wait();  // true: nothing to do for long, so sleep
+  void end_wait();
+  void sleep(std::uint32_t heard);
+  void give_way();
+  void expose();
+  void hide();
+
+  std::span<endpoint* const> endpoints_;
+  std::uint32_t number_;
+  endpoint& own_;
+  board::board_pe& board_;
+  arena::block_cache& blocks_;
+  engine_options options_;
+  pid_t process_;
+  is_shared_function is_shared_ = nullptr;
+  std::mutex* turns_ = nullptr;
+  bool (*other_progress_)() = nullptr;
+  sched::idle_policy idle_;
+  std::uint32_t turns_without_work_ = 0;
+  int waits_ = 0;               // nested
+  std::uint64_t awaited_ = 0;   // receives under way that others may complete while we compute
+  bool exposed_ = false;
+};
+
+}  // namespace tri::mpi

@@ -1,0 +1,67 @@
+// What is under way, in shared memory: receives, and messages that wait for one. Whoever holds the endpoint's lock may
+// match them, whatever process it is; who moved the data completes them.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "mpi/engine/mailbox.hpp"
+#include "mpi/matching/match_table.hpp"
+
+namespace tri::mpi {
+
+struct endpoint;
+
+/// The completion of an operation, polled by its rank.
+enum class progress_state : std::uint32_t {
+  under_way,
+  set_aside,  // receives: matched, and its own rank has to take the data (see receive_record::set_aside)
+  complete
+};
+
+/// Where the data of a message comes from or goes to.
+struct user_buffer {
+  std::byte* address = nullptr;
+  std::uint64_t bytes = 0;  // packed
+};
+
+struct receive_record {
+  posted_receive posting;
+  user_buffer buffer;
+  endpoint* owner = nullptr;
+  // False when only the owner's process can write the buffer: the data is packed and has to be unpacked by it, or the
+  // memory cannot be reached from outside.
+  bool anybody_may_fill = false;
+  bool is_awaited = false;  // counted as one that others may complete while its rank computes
+
+  // The result; written before `state`.
+  message_key taken;          // of the message
+  std::uint64_t bytes = 0;    // of the message, which may be more than the buffer has
+  std::uint32_t failed = 0;   // the kernel refused to copy
+  arrived_message* set_aside = nullptr;  // the message, as a node, in state set_aside
+  std::atomic<progress_state> state{progress_state::under_way};
+
+  bool is_complete() const { return state.load(std::memory_order_acquire) == progress_state::complete; }  // pairs: record.complete
+  static receive_record& of(posted_receive& posting) {
+    return reinterpret_cast<receive_record&>(posting);  // its first member
+  }
+};
+
+/// A message that waits for its receive. One whose data came with it has it behind this header, in the same block.
+struct kept_message : arrived_message {
+  message_kind kind = message_kind::in_block;
+  std::byte* data() { return reinterpret_cast<std::byte*>(this + 1); }
+};
+
+/// A message whose data stays with the sender until it is moved. Memory of the sender.
+struct send_record : kept_message {
+  user_buffer buffer;
+  endpoint* owner = nullptr;
+  bool anybody_may_read = false;
+  std::atomic<progress_state> state{progress_state::under_way};
+
+  bool is_complete() const { return state.load(std::memory_order_acquire) == progress_state::complete; }  // pairs: record.complete
+};
+
+}  // namespace tri::mpi

@@ -1,0 +1,25 @@
+// What a receive and a message are compared by. Ranks and tags are those of MPI; the wildcards are our own values,
+// because those of MPI differ between implementations.
+#pragma once
+
+#include <cstdint>
+
+namespace tri::mpi {
+
+inline constexpr std::int32_t any_source = -1;
+inline constexpr std::int32_t any_tag = -1;
+
+struct message_key {
+  std::uint64_t context = 0;  // of the communicator; agreed by its members
+  std::int32_t source = 0;    // rank of the sender in it
+  std::int32_t tag = 0;
+
+  /// Whether a receive with this key, which may have wildcards, takes a message with that one.
+  bool takes(const message_key& message) const {
+    return context == message.context && (source == any_source || source == message.source) &&
+           (tag == any_tag || tag == message.tag);
+  }
+  bool operator==(const message_key&) const = default;
+};
+
+}  // namespace tri::mpi

@@ -1,0 +1,287 @@
+// The engine between threads as ranks: every message arrives once, whole and in order, whatever its size, whoever came
+// first and whoever moved it. Counters tell which way it went.
+#include "mpi/engine/engine.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cstring>
+#include <numeric>
+#include <random>
+
+#include "ranks_as_threads.hpp"
+
+namespace tri::mpi {
+namespace {
+
+using testing::run_on_ranks;
+
+std::vector<std::byte> pattern(std::size_t bytes, unsigned seed) {
+  std::vector<std::byte> data(bytes);
+  for (std::size_t i = 0; i < bytes; ++i) data[i] = static_cast<std::byte>(seed * 31 + i * 7 + (i >> 8));
+  return data;
+}
+
+void send(engine& mine, std::uint32_t target, const message_key& key, const std::vector<std::byte>& data,
+          send_mode mode = send_mode::standard) {
+  send_record* const record = mine.send(target, key, data.data(), data.size(), mode);
+  if (record == nullptr) return;
+  mine.wait([&] { return engine::is_done(*record); });
+  mine.release(record);
+}
+
+struct received {
+  std::vector<std::byte> data;
+  message_key key;
+  std::uint64_t bytes;
+};
+received receive(engine& mine, const message_key& key, std::size_t room) {
+  received result{std::vector<std::byte>(room), {}, 0};
+  receive_record* const record = mine.make_receive(key, result.data.data(), room);
+  mine.post(*record);
+  mine.wait([&] { return mine.is_done(*record); });
+  result.key = record->taken;
+  result.bytes = record->bytes;
+  mine.release(record);
+  return result;
+}
+
+constexpr std::size_t sizes[] = {0, 1, 32, 33, 4096, 8191, 8192, 40'000, 300'000, 3'000'000};
+
+TEST(engine, sizes_of_all_ways_arrive_whole_and_in_order) {
+  for (const bool receiver_first : {true, false}) {
+    run_on_ranks(2, {}, [&](engine& mine) {
+      const std::int32_t me = static_cast<std::int32_t>(mine.number());
+      for (int round = 0; round < 20; ++round) {
+        for (const std::size_t size : sizes) {
+          const auto expected = pattern(size, static_cast<unsigned>(round));
+          const message_key key{7, 0, round};
+          if (me == 0) {
+            if (receiver_first) receive(mine, {8, 1, 1}, 0);
+            send(mine, 1, key, expected);
+          } else {
+            if (receiver_first) send(mine, 0, {8, 1, 1}, {});
+            const received got = receive(mine, {7, any_source, any_tag}, size);
+            ASSERT_EQ(got.key, key);
+            ASSERT_EQ(got.bytes, size);
+            ASSERT_EQ(got.data, expected);
+          }
+        }
+      }
+    });
+  }
+}
+
+TEST(engine, a_message_that_is_too_long_fills_the_buffer_and_says_so) {
+  run_on_ranks(2, {}, [](engine& mine) {
+    for (const std::size_t size : {std::size_t{30}, std::size_t{5000}, std::size_t{100'000}}) {
+      if (mine.number() == 0) {
+        send(mine, 1, {1, 0, 3}, pattern(size, 5));
+      } else {
+        std::vector<std::byte> room(size, std::byte{0});
+        receive_record* const record = mine.make_receive({1, 0, 3}, room.data(), size / 2);
+        mine.post(*record);
+        mine.wait([&] { return mine.is_done(*record); });
+        EXPECT_EQ(record->bytes, size);
+        auto expected = pattern(size, 5);
+        std::fill(expected.begin() + static_cast<std::ptrdiff_t>(size / 2), expected.end(), std::byte{0});
+        EXPECT_EQ(room, expected);
+        mine.release(record);
+      }
+    }
+  });
+}
+
+TEST(engine, a_synchronous_send_ends_with_the_receive) {
+  std::atomic<bool> received_it{false};
+  run_on_ranks(2, {}, [&](engine& mine) {
+    if (mine.number() == 0) {
+      send_record* const record = mine.send(1, {1, 0, 0}, nullptr, 0, send_mode::synchronous);
+      ASSERT_NE(record, nullptr);
+      for (int i = 0; i < 100; ++i) mine.progress();
+      EXPECT_FALSE(engine::is_done(*record));
+      send(mine, 1, {1, 0, 1}, {});
+      mine.wait([&] { return engine::is_done(*record); });
+      EXPECT_TRUE(received_it.load());
+      mine.release(record);
+    } else {
+      receive(mine, {1, 0, 1}, 0);
+      received_it = true;
+      receive(mine, {1, 0, 0}, 0);
+    }
+  });
+}
+
+TEST(engine, probing_and_taking_single_messages) {
+  run_on_ranks(2, {}, [](engine& mine) {
+    if (mine.number() == 0) {
+      for (int i = 0; i < 3; ++i) send(mine, 1, {1, 0, i}, pattern(100 * static_cast<std::size_t>(i), 1));
+      send(mine, 1, {1, 0, 9}, pattern(50'000, 4));
+      return;
+    }
+    mine.wait([&] { return mine.find({1, any_source, 2}) != nullptr; });
+    EXPECT_EQ(mine.find({1, 0, any_tag})->key.tag, 0);
+    EXPECT_EQ(mine.find({1, 0, any_tag})->bytes, 0u);
+    arrived_message* const second = mine.take({1, any_source, 1});
+    ASSERT_NE(second, nullptr);
+    EXPECT_EQ(mine.take({1, any_source, 1}), nullptr);
+    EXPECT_EQ(receive(mine, {1, any_source, any_tag}, 0).key.tag, 0);
+    EXPECT_EQ(receive(mine, {1, any_source, any_tag}, 200).key.tag, 2);
+    std::vector<std::byte> room(100);
+    receive_record* const record = mine.make_receive({}, room.data(), 100);
+    mine.post(*record, *second);
+    EXPECT_TRUE(mine.is_done(*record));
+    EXPECT_EQ(room, pattern(100, 1));
+    mine.release(record);
+    mine.wait([&] { return mine.find({1, 0, 9}) != nullptr; });
+    EXPECT_EQ(mine.find({1, 0, 9})->bytes, 50'000u);
+    EXPECT_EQ(receive(mine, {1, 0, 9}, 50'000).data, pattern(50'000, 4));
+  });
+}
+
+TEST(engine, a_cancelled_receive_gets_nothing) {
+  run_on_ranks(1, {}, [](engine& mine) {
+    int value = 0;
+    receive_record* const record = mine.make_receive({1, 0, 0}, &value, sizeof value);
+    mine.post(*record);
+    EXPECT_TRUE(mine.cancel(*record));
+    EXPECT_FALSE(mine.cancel(*record));
+    mine.release(record);
+    const int sent = 5;
+    EXPECT_EQ(mine.send(0, {1, 0, 0}, &sent, sizeof sent), nullptr);  // to itself
+    receive_record* const second = mine.make_receive({1, 0, 0}, &value, sizeof value);
+    mine.post(*second);
+    EXPECT_TRUE(mine.is_done(*second));
+    EXPECT_FALSE(mine.cancel(*second));
+    EXPECT_EQ(value, 5);
+    mine.release(second);
+  });
+}
+
+// Nobody receives until everything was sent: more than a ring has, and more than may be kept.
+TEST(engine, a_flood_that_nobody_receives_stays_in_bounds) {
+  engine_options options;
+  options.kept_at_most = 64 * 1024;
+  run_on_ranks(2, options, [](engine& mine) {
+    constexpr int messages = 20'000;
+    if (mine.number() == 0) {
+      std::vector<send_record*> records;
+      std::vector<int> values(messages);
+      for (int i = 0; i < messages; ++i) {
+        values[static_cast<std::size_t>(i)] = i;
+        if (send_record* const record = mine.send(1, {1, 0, 0}, &values[static_cast<std::size_t>(i)], sizeof(int)))
+          records.push_back(record);
+      }
+      EXPECT_GT(records.size(), messages / 2u);  // most are held back
+      send(mine, 1, {1, 0, 1}, {});
+      for (send_record* const record : records) {
+        mine.wait([&] { return engine::is_done(*record); });
+        mine.release(record);
+      }
+      return;
+    }
+    receive(mine, {1, 0, 1}, 0);
+    EXPECT_LT(mine.own().kept_bytes, 64u * 1024 + 1000 * sizeof(kept_message));
+    for (int i = 0; i < messages; ++i) {
+      int value = -1;
+      receive_record* const record = mine.make_receive({1, 0, 0}, &value, sizeof value);
+      mine.post(*record);
+      mine.wait([&] { return mine.is_done(*record); });
+      ASSERT_EQ(value, i);
+      mine.release(record);
+    }
+    EXPECT_EQ(mine.own().kept_bytes, 0u);
+  });
+}
+
+// The receiver computes, without a call, until its buffer is full: somebody else must have moved the message.
+TEST(engine, who_waits_receives_for_who_computes) {
+  for (const std::uint32_t ranks : {2u, 3u}) {
+    run_on_ranks(ranks, {}, [&](engine& mine) {
+      constexpr std::size_t size = 1'000'000;
+      if (mine.number() == 0) {
+        receive(mine, {1, 1, 5}, 0);  // the receive has been posted
+        send(mine, 1, {1, 0, 0}, pattern(size, 3));
+        EXPECT_GE(mine.own().counters.helped_ranks.load() + (ranks > 2 ? 1 : 0), 1u);
+      } else if (mine.number() == 1) {
+        std::vector<std::byte> room(size);
+        receive_record* const record = mine.make_receive({1, 0, 0}, room.data(), size);
+        mine.post(*record);
+        send(mine, 0, {1, 1, 5}, {});
+        mine.leave();
+        while (record->state.load(std::memory_order_acquire) == progress_state::under_way) std::this_thread::yield();
+        EXPECT_TRUE(mine.is_done(*record));
+        EXPECT_EQ(room, pattern(size, 3));
+        mine.release(record);
+      }
+    });
+  }
+}
+
+// Every pair, random sizes and tags, receives with and without wildcards, in random order of posting.
+TEST(engine, random_traffic_between_all) {
+  for (unsigned seed = 1; seed <= 4; ++seed) {
+    SCOPED_TRACE(seed);
+    constexpr std::uint32_t ranks = 4;
+    constexpr int messages = 300;
+    engine_options options;
+    options.oversubscribed = true;
+    run_on_ranks(ranks, options, [&](engine& mine) {
+      const auto size_of = [&](std::uint32_t from, std::uint32_t to, int i) {
+        std::mt19937 random(seed * 1000 + from * 100 + to * 10 + static_cast<unsigned>(i) * 7919);
+        return std::size_t{random() % 4 == 0 ? random() % 200'000 : random() % 3000};
+      };
+      std::mt19937 random(seed + mine.number());
+      struct open_receive {
+        receive_record* record;
+        std::vector<std::byte> room;
+        std::uint32_t from;
+        int number;
+      };
+      std::vector<open_receive> receives;
+      std::vector<std::pair<send_record*, std::vector<std::byte>>> sends;
+      std::vector<int> sent(ranks, 0), posted(ranks, 0);
+      int left = 2 * messages * static_cast<int>(ranks);
+      while (left > 0) {
+        const std::uint32_t other = static_cast<std::uint32_t>(random() % ranks);
+        if (random() % 2 == 0) {
+          int& i = sent[other];
+          if (i == messages) continue;
+          auto data = pattern(size_of(mine.number(), other, i), static_cast<unsigned>(i));
+          const message_key key{5, static_cast<std::int32_t>(mine.number()), i % 3};
+          if (send_record* const record = mine.send(other, key, data.data(), data.size(), random() % 10 == 0 ? send_mode::synchronous : send_mode::standard))
+            sends.emplace_back(record, std::move(data));
+          ++i;
+        } else {
+          int& i = posted[other];
+          if (i == messages) continue;
+          const std::size_t size = size_of(other, mine.number(), i);
+          receives.push_back({nullptr, std::vector<std::byte>(size), other, i});
+          open_receive& open = receives.back();
+          // Messages of a sender come in order, so any tag gets the same one as its own tag.
+          const std::int32_t tag = random() % 3 == 0 ? any_tag : i % 3;
+          open.record = mine.make_receive({5, static_cast<std::int32_t>(other), tag}, open.room.data(), size);
+          mine.post(*open.record);
+          ++i;
+        }
+        --left;
+        if (random() % 16 == 0) mine.progress();
+        if (random() % 8 == 0) mine.leave();
+      }
+      for (auto& [record, data] : sends) {
+        mine.wait([&, sent_record = record] { return engine::is_done(*sent_record); });
+        mine.release(record);
+      }
+      for (open_receive& open : receives) {
+        mine.wait([&] { return mine.is_done(*open.record); });
+        ASSERT_EQ(open.record->taken.source, static_cast<std::int32_t>(open.from));
+        ASSERT_EQ(open.record->taken.tag, open.number % 3);
+        ASSERT_EQ(open.record->bytes, open.room.size());
+        ASSERT_EQ(open.room, pattern(open.room.size(), static_cast<unsigned>(open.number)));
+        mine.release(open.record);
+      }
+    });
+  }
+}
+
+}  // namespace
+}  // namespace tri::mpi
