@@ -1,6 +1,6 @@
 // Moving the bytes of a message from the sender's buffer to the receiver's, by any process of the host: plain copies
-// where memory is shared, and the system calls that copy between processes where it is not. Large moves lie on the board
-// while they run, so that idle ranks take parts of them (CAB-MPI, Ouyang 2022, chapter 2).
+// where memory is shared, and the system calls that copy between processes where it is not. Large moves lie on the
+// board while they run, so that idle ranks take parts of them (CAB-MPI, Ouyang 2022, chapter 2).
 #pragma once
 
 #include <sys/types.h>

@@ -3,8 +3,8 @@
 // `take_turns`). What other processes do on this rank's behalf goes through its endpoint.
 //
 // Who moves what: a message is matched by whoever finds it first - the receiver, or, while it computes, a rank that
-// waits. Small messages carry their data. A rendezvous is moved, once and directly, by who matched it, and the ranks that
-// wait take parts of it from the board.
+// waits. Small messages carry their data. A rendezvous is moved, once and directly, by who matched it, and the ranks
+// that wait take parts of it from the board.
 #pragma once
 
 #include <array>
@@ -60,7 +60,8 @@ class engine {
                     send_mode mode = send_mode::standard);
   void release(send_record* record);
 
-  /// Begins a receive. The record is the caller's, in shared memory (`make_receive`), until it is complete or cancelled.
+  /// Begins a receive. The record is the caller's, in shared memory (`make_receive`), until it is complete or
+  /// cancelled.
   receive_record* make_receive(const message_key& key, void* buffer, std::size_t bytes);
   void post(receive_record& record);
   /// Receives a message that `take` gave.
@@ -76,8 +77,10 @@ class engine {
   bool is_done(receive_record& record) {
     // acquire: what the mover wrote. pairs: record.complete
     const progress_state state = record.state.load(std::memory_order_acquire);
-    if (state == progress_state::set_aside) [[unlikely]] take_set_aside(record);
-    else if (state == progress_state::under_way) return false;
+    if (state == progress_state::set_aside) [[unlikely]]
+      take_set_aside(record);
+    else if (state == progress_state::under_way)
+      return false;
     return true;
   }
   static bool is_done(const send_record& record) { return record.is_complete(); }
@@ -167,8 +170,8 @@ class engine {
   bool (*other_progress_)() = nullptr;
   sched::idle_policy idle_;
   std::uint32_t turns_without_work_ = 0;
-  int waits_ = 0;               // nested
-  std::uint64_t awaited_ = 0;   // receives under way that others may complete while we compute
+  int waits_ = 0;              // nested
+  std::uint64_t awaited_ = 0;  // receives under way that others may complete while we compute
   bool exposed_ = false;
 };
 

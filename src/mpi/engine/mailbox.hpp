@@ -1,6 +1,6 @@
 // Where the processes of a host put messages for one rank: a bounded ring of cache lines in shared memory, many
-// producers. A producer takes a ticket with one fetch-and-add, writes the cell and publishes it by its stamp, so a small
-// message costs one line that moves. The reading side is part of the shared memory too, because not only the rank
+// producers. A producer takes a ticket with one fetch-and-add, writes the cell and publishes it by its stamp, so a
+// small message costs one line that moves. The reading side is part of the shared memory too, because not only the rank
 // itself reads: whoever holds the lock of its endpoint may.
 //
 // Sleeping: the rank sets the top bit of the ticket word in the same atomic step that checks that no ticket is out; the
@@ -67,7 +67,8 @@ class mailbox {
     fill(cell);
     arena::handed_over(this);
     std::atomic_ref(cell.stamp).store(ticket + 1, std::memory_order_release);  // pairs: mailbox.publish
-    if ((word & asleep_bit) != 0) [[unlikely]] wake();
+    if ((word & asleep_bit) != 0) [[unlikely]]
+      wake();
     return true;
   }
 
@@ -82,7 +83,8 @@ class mailbox {
   mailbox_cell* front() {
     const std::uint64_t next = read_.load(std::memory_order_relaxed);  // relaxed: under the lock
     mailbox_cell& cell = cells_[next & (capacity_ - 1)];
-    if (std::atomic_ref(cell.stamp).load(std::memory_order_acquire) != next + 1) return nullptr;  // pairs: mailbox.publish
+    if (std::atomic_ref(cell.stamp).load(std::memory_order_acquire) != next + 1)
+      return nullptr;  // pairs: mailbox.publish
     arena::taken_over();
     return &cell;
   }
@@ -102,7 +104,8 @@ class mailbox {
   bool prepare_sleep() {
     std::uint64_t out = read_.load(std::memory_order_relaxed);  // relaxed: only a helper changes it, and then fails us
     // pairs: mailbox.sleep
-    return tickets_.compare_exchange_strong(out, out | asleep_bit, std::memory_order_seq_cst, std::memory_order_relaxed);
+    return tickets_.compare_exchange_strong(out, out | asleep_bit, std::memory_order_seq_cst,
+                                            std::memory_order_relaxed);
   }
   void woken() { tickets_.fetch_and(~asleep_bit, std::memory_order_acq_rel); }  // pairs: mailbox.sleep
   /// Something has changed for the rank that came without a cell. A read-modify-write also when it is awake: if it is

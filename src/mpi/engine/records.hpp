@@ -36,13 +36,15 @@ struct receive_record {
   bool is_awaited = false;  // counted as one that others may complete while its rank computes
 
   // The result; written before `state`.
-  message_key taken;          // of the message
-  std::uint64_t bytes = 0;    // of the message, which may be more than the buffer has
-  std::uint32_t failed = 0;   // the kernel refused to copy
+  message_key taken;                     // of the message
+  std::uint64_t bytes = 0;               // of the message, which may be more than the buffer has
+  std::uint32_t failed = 0;              // the kernel refused to copy
   arrived_message* set_aside = nullptr;  // the message, as a node, in state set_aside
   std::atomic<progress_state> state{progress_state::under_way};
 
-  bool is_complete() const { return state.load(std::memory_order_acquire) == progress_state::complete; }  // pairs: record.complete
+  bool is_complete() const {
+    return state.load(std::memory_order_acquire) == progress_state::complete;
+  }  // pairs: record.complete
   static receive_record& of(posted_receive& posting) {
     return reinterpret_cast<receive_record&>(posting);  // its first member
   }
@@ -61,7 +63,9 @@ struct send_record : kept_message {
   bool anybody_may_read = false;
   std::atomic<progress_state> state{progress_state::under_way};
 
-  bool is_complete() const { return state.load(std::memory_order_acquire) == progress_state::complete; }  // pairs: record.complete
+  bool is_complete() const {
+    return state.load(std::memory_order_acquire) == progress_state::complete;
+  }  // pairs: record.complete
 };
 
 }  // namespace tri::mpi

@@ -18,7 +18,7 @@ struct chain_link {
 };
 
 /// `link` is the member by which an element hangs in this chain.
-template <class Element, chain_link Element::* link>
+template <class Element, chain_link Element::*link>
 class chain {
  public:
   chain() { ends_.previous = ends_.next = &ends_; }

@@ -1,11 +1,12 @@
-// The matching of one rank: receives that wait for a message, and messages that wait for a receive. MPI's rules (MPI 4.0,
-// section 3.5): of the receives that would take a message, the one posted first gets it; of the messages of one sender
-// that a receive would take, the one sent first. A state machine without I/O and without a lock of its own: it lies in
-// shared memory, and whoever holds the lock of the endpoint calls it, the rank itself or another process that helps.
+// The matching of one rank: receives that wait for a message, and messages that wait for a receive. MPI's rules
+// (MPI 4.0, section 3.5): of the receives that would take a message, the one posted first gets it; of the messages of
+// one sender that a receive would take, the one sent first. A state machine without I/O and without a lock of its own:
+// it lies in shared memory, and whoever holds the lock of the endpoint calls it, the rank itself or another process
+// that helps.
 //
-// Receives from one source hang in one of a number of bins by context and source; receives from any source in one chain.
-// A number given out at posting says which of two candidates came first. Messages hang in a bin and, in the order of
-// their arrival, in a chain of all.
+// Receives from one source hang in one of a number of bins by context and source; receives from any source in one
+// chain. A number given out at posting says which of two candidates came first. Messages hang in a bin and, in the
+// order of their arrival, in a chain of all.
 #pragma once
 
 #include <array>

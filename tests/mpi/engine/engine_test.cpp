@@ -248,7 +248,8 @@ TEST(engine, random_traffic_between_all) {
           if (i == messages) continue;
           auto data = pattern(size_of(mine.number(), other, i), static_cast<unsigned>(i));
           const message_key key{5, static_cast<std::int32_t>(mine.number()), i % 3};
-          if (send_record* const record = mine.send(other, key, data.data(), data.size(), random() % 10 == 0 ? send_mode::synchronous : send_mode::standard))
+          if (send_record* const record = mine.send(other, key, data.data(), data.size(),
+                                                    random() % 10 == 0 ? send_mode::synchronous : send_mode::standard))
             sends.emplace_back(record, std::move(data));
           ++i;
         } else {

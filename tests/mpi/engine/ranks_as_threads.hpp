@@ -24,8 +24,7 @@ inline void run_on_ranks(std::uint32_t ranks, engine_options options, const std:
   {
     arena::arena_space space({.window_bytes = window_bytes}, {file}, 0, [] {});
     std::vector<endpoint*> endpoints;
-    for (std::uint32_t rank = 0; rank < ranks; ++rank)
-      endpoints.push_back(make_endpoint(space.heap(), rank, ranks));
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) endpoints.push_back(make_endpoint(space.heap(), rank, ranks));
     const board::board_shape shape{std::vector<std::uint32_t>(ranks, 0)};
     const std::size_t bytes = board::board::required_bytes(shape);
     board::board work = board::board::initialise({static_cast<std::byte*>(space.heap().reserve(bytes)), bytes}, shape);

@@ -37,7 +37,8 @@ class random_keys {
   explicit random_keys(unsigned seed) : random_(seed) {}
   unsigned below(unsigned limit) { return static_cast<unsigned>(random_() % limit); }
   message_key message() {
-    return {.context = below(3), .source = static_cast<std::int32_t>(below(4)), .tag = static_cast<std::int32_t>(below(3))};
+    return {
+        .context = below(3), .source = static_cast<std::int32_t>(below(4)), .tag = static_cast<std::int32_t>(below(3))};
   }
   message_key receive() {
     message_key key = message();

@@ -1,0 +1,76 @@
+// The differences between the MPI libraries, all of them: what handles look like, which handle values are ours, where a
+// status keeps its count. Compiled once per library, with its mpi.h.
+#pragma once
+
+#include <mpi.h>
+
+#include <bit>
+#include <cstdint>
+
+namespace tri::mpi::abi {
+
+#if defined(MPICH_VERSION)
+
+inline constexpr const char* library_name = "MPICH";
+
+// Handles are numbers: two bits of kind, four of type, the rest a place. MPI_REQUEST_NULL is of the kind "invalid" and
+// the type "request"; with another place that is a value which MPICH never gives out.
+inline constexpr std::uint32_t first_own_request = MPI_REQUEST_NULL + 1u;
+inline constexpr std::uint32_t most_own_requests = (1u << 26) - 2;
+
+inline bool is_own(MPI_Request request) {
+  return static_cast<std::uint32_t>(request) - first_own_request < most_own_requests;
+}
+inline std::uint32_t place_of(MPI_Request request) { return static_cast<std::uint32_t>(request) - first_own_request; }
+inline MPI_Request own_request(std::uint32_t place) { return static_cast<MPI_Request>(place + first_own_request); }
+
+// MPI_Message is a request by another name there.
+inline bool is_own_message(MPI_Message message) { return is_own(message); }
+inline std::uint32_t place_of_message(MPI_Message message) { return place_of(message); }
+inline MPI_Message own_message(std::uint32_t place) { return own_request(place); }
+
+inline std::uint64_t word(int handle) { return static_cast<std::uint32_t>(handle); }
+
+inline void set_count(MPI_Status& status, std::uint64_t bytes, bool cancelled) {
+  status.count_lo = static_cast<int>(static_cast<std::uint32_t>(bytes));
+  status.count_hi_and_cancelled =
+      static_cast<int>(static_cast<std::uint32_t>((bytes >> 32) << 1 | (cancelled ? 1 : 0)));
+}
+
+#elif defined(OPEN_MPI)
+
+inline constexpr const char* library_name = "Open MPI";
+
+// Handles are pointers to objects, so never odd.
+inline constexpr std::uint32_t most_own_requests = 1u << 30;
+
+inline bool is_own(MPI_Request request) { return (std::bit_cast<std::uintptr_t>(request) & 1) != 0; }
+inline std::uint32_t place_of(MPI_Request request) {
+  return static_cast<std::uint32_t>(std::bit_cast<std::uintptr_t>(request) >> 1);
+}
+inline MPI_Request own_request(std::uint32_t place) {
+  return std::bit_cast<MPI_Request>(std::uintptr_t{place} << 1 | 1);
+}
+inline bool is_own_message(MPI_Message message) { return (std::bit_cast<std::uintptr_t>(message) & 1) != 0; }
+inline std::uint32_t place_of_message(MPI_Message message) {
+  return static_cast<std::uint32_t>(std::bit_cast<std::uintptr_t>(message) >> 1);
+}
+inline MPI_Message own_message(std::uint32_t place) {
+  return std::bit_cast<MPI_Message>(std::uintptr_t{place} << 1 | 1);
+}
+
+template <class Handle>
+std::uint64_t word(Handle* handle) {
+  return std::bit_cast<std::uint64_t>(handle);
+}
+
+inline void set_count(MPI_Status& status, std::uint64_t bytes, bool cancelled) {
+  status._ucount = bytes;
+  status._cancelled = cancelled ? 1 : 0;
+}
+
+#else
+#error "the drop-in is built against Open MPI or MPICH"
+#endif
+
+}  // namespace tri::mpi::abi

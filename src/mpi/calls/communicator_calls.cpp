@@ -1,0 +1,89 @@
+// The calls that make and free communicators, and datatypes that are freed: the MPI library does it, we take note.
+#include <mpi.h>
+
+#include "mpi/calls/communicators.hpp"
+#include "mpi/calls/datatypes.hpp"
+#include "mpi/calls/exported.hpp"
+#include "mpi/calls/session.hpp"
+
+namespace tri::mpi {
+namespace {
+
+int note(int error, const MPI_Comm* made) {
+  if (error == MPI_SUCCESS && session::active() != nullptr) communicators::add(*made);
+  return error;
+}
+
+int before_free(MPI_Comm handle) {
+  if (session* const in = session::active()) {
+    const call_guard guard(*in);
+    communicators::forget(handle);
+  }
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+}  // namespace tri::mpi
+
+using namespace tri::mpi;
+
+TRIREME_EXPORTED int MPI_Comm_dup(MPI_Comm comm, MPI_Comm* made) { return note(PMPI_Comm_dup(comm, made), made); }
+TRIREME_EXPORTED int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* made) {
+  return note(PMPI_Comm_dup_with_info(comm, info, made), made);
+}
+TRIREME_EXPORTED int MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* made) {
+  return note(PMPI_Comm_create(comm, group, made), made);
+}
+TRIREME_EXPORTED int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* made) {
+  return note(PMPI_Comm_create_group(comm, group, tag, made), made);
+}
+TRIREME_EXPORTED int MPI_Comm_split(MPI_Comm comm, int colour, int key, MPI_Comm* made) {
+  return note(PMPI_Comm_split(comm, colour, key, made), made);
+}
+TRIREME_EXPORTED int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm* made) {
+  return note(PMPI_Comm_split_type(comm, type, key, info, made), made);
+}
+TRIREME_EXPORTED int MPI_Intercomm_merge(MPI_Comm comm, int high, MPI_Comm* made) {
+  return note(PMPI_Intercomm_merge(comm, high, made), made);
+}
+TRIREME_EXPORTED int MPI_Cart_create(MPI_Comm comm, int dimensions, const int sizes[], const int periodic[],
+                                     int reorder, MPI_Comm* made) {
+  return note(PMPI_Cart_create(comm, dimensions, sizes, periodic, reorder, made), made);
+}
+TRIREME_EXPORTED int MPI_Cart_sub(MPI_Comm comm, const int remain[], MPI_Comm* made) {
+  return note(PMPI_Cart_sub(comm, remain, made), made);
+}
+TRIREME_EXPORTED int MPI_Graph_create(MPI_Comm comm, int nodes, const int index[], const int edges[], int reorder,
+                                      MPI_Comm* made) {
+  return note(PMPI_Graph_create(comm, nodes, index, edges, reorder, made), made);
+}
+TRIREME_EXPORTED int MPI_Dist_graph_create(MPI_Comm comm, int count, const int sources[], const int degrees[],
+                                           const int targets[], const int weights[], MPI_Info info, int reorder,
+                                           MPI_Comm* made) {
+  return note(PMPI_Dist_graph_create(comm, count, sources, degrees, targets, weights, info, reorder, made), made);
+}
+TRIREME_EXPORTED int MPI_Dist_graph_create_adjacent(MPI_Comm comm, int in_degree, const int sources[],
+                                                    const int in_weights[], int out_degree, const int targets[],
+                                                    const int out_weights[], MPI_Info info, int reorder,
+                                                    MPI_Comm* made) {
+  return note(PMPI_Dist_graph_create_adjacent(comm, in_degree, sources, in_weights, out_degree, targets, out_weights,
+                                              info, reorder, made),
+              made);
+}
+
+TRIREME_EXPORTED int MPI_Comm_free(MPI_Comm* comm) {
+  before_free(*comm);
+  return PMPI_Comm_free(comm);
+}
+TRIREME_EXPORTED int MPI_Comm_disconnect(MPI_Comm* comm) {
+  before_free(*comm);
+  return PMPI_Comm_disconnect(comm);
+}
+
+TRIREME_EXPORTED int MPI_Type_free(MPI_Datatype* type) {
+  if (session* const in = session::active()) {
+    const call_guard guard(*in);
+    datatypes::forget(*type);
+  }
+  return PMPI_Type_free(type);
+}

@@ -1,0 +1,37 @@
+// The communicators whose point-to-point messages are ours: intracommunicators that this process saw being made, with
+// all members on this host. Any other handle is the MPI library's.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace tri::mpi {
+
+class session;
+
+struct communicator {
+  MPI_Comm handle = MPI_COMM_NULL;
+  // Agreed by the members. Its lowest bit is 0 in messages of the program, 1 in those of our collective operations.
+  std::uint64_t context = 0;
+  int rank = 0;
+  std::vector<std::uint32_t> number_of;  // of the rank on the host
+  std::uint64_t collectives = 0;         // begun so far
+
+  int size() const { return static_cast<int>(number_of.size()); }
+};
+
+class communicators {
+ public:
+  /// Null: not ours. The last one asked for is found at once.
+  static communicator* find(MPI_Comm handle);
+  static void add_predefined(session& in);
+  /// After the library made it; collective over its members. Null communicators and others than intracommunicators are
+  /// left alone.
+  static void add(MPI_Comm made);
+  /// Before the library frees it.
+  static void forget(MPI_Comm handle);
+};
+
+}  // namespace tri::mpi

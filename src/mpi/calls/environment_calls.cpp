@@ -1,0 +1,31 @@
+// The beginning and the end of MPI.
+#include <mpi.h>
+
+#include "mpi/calls/exported.hpp"
+#include "mpi/calls/requests.hpp"
+#include "mpi/calls/session.hpp"
+
+using namespace tri::mpi;
+
+TRIREME_EXPORTED int MPI_Init(int* argc, char*** argv) {
+  const int error = PMPI_Init(argc, argv);
+  if (error == MPI_SUCCESS) session::start(MPI_THREAD_SINGLE);
+  return error;
+}
+
+TRIREME_EXPORTED int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+  const int error = PMPI_Init_thread(argc, argv, required, provided);
+  if (error == MPI_SUCCESS) session::start(*provided);
+  return error;
+}
+
+TRIREME_EXPORTED int MPI_Finalize() {
+  if (session* const in = session::active()) {
+    {
+      const call_guard guard(*in);
+      requests::collect(*in);
+    }
+    session::stop();
+  }
+  return PMPI_Finalize();
+}

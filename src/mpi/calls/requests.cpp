@@ -1,0 +1,175 @@
+#include "mpi/calls/requests.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <vector>
+
+#include "mpi/calls/abi.hpp"
+
+namespace tri::mpi {
+namespace {
+
+// Place 0 is the send that is complete.
+std::deque<request> table(1);
+std::vector<std::uint32_t> free_places;
+std::vector<std::uint32_t> given_up;
+
+std::uint32_t new_place() {
+  if (!free_places.empty()) {
+    const std::uint32_t place = free_places.back();
+    free_places.pop_back();
+    return place;
+  }
+  table.emplace_back();
+  return static_cast<std::uint32_t>(table.size() - 1);
+}
+
+void free_place(std::uint32_t place) {
+  table[place] = request();
+  free_places.push_back(place);
+}
+
+message_key key_of(const transfer_arguments& arguments, const communicator& comm) {
+  return {comm.context, arguments.is_send ? comm.rank : arguments.peer, arguments.tag};
+}
+
+}  // namespace
+
+void transfer::begin(session& in, const transfer_arguments& a, communicator& comm) {
+  *this = transfer();
+  engine& ranks = in.ranks();
+  if (!a.is_send) {
+    stage_receive(in, a);
+    receive_->posting.key = key_of(a, comm);
+    ranks.post(*receive_);
+    return;
+  }
+  const void* data = a.buffer;
+  if (!a.type.is_plain && a.bytes() > 0) {
+    staging_ = static_cast<std::byte*>(ranks.blocks().allocate(a.bytes()));
+    pack(a.buffer, a.count, a.type, staging_);
+    data = staging_;
+  }
+  send_ = ranks.send(comm.number_of[static_cast<std::size_t>(a.peer)], key_of(a, comm), data, a.bytes(), a.mode);
+  if (send_ == nullptr && staging_ != nullptr) {
+    ranks.blocks().release(staging_);
+    staging_ = nullptr;
+  }
+}
+
+void transfer::stage_receive(session& in, const transfer_arguments& a) {
+  void* buffer = a.buffer;
+  if (!a.type.is_plain && a.bytes() > 0) {
+    staging_ = static_cast<std::byte*>(in.ranks().blocks().allocate(a.bytes()));
+    buffer = staging_;
+  }
+  receive_ = in.ranks().make_receive({}, buffer, a.bytes());
+}
+
+void transfer::begin(session& in, const transfer_arguments& a, communicator& comm, arrived_message& message) {
+  *this = transfer();
+  stage_receive(in, a);
+  receive_->posting.key = key_of(a, comm);
+  in.ranks().post(*receive_, message);
+}
+
+bool transfer::cancel(session& in) {
+  if (receive_ == nullptr || cancelled_) return cancelled_;
+  cancelled_ = in.ranks().cancel(*receive_);
+  return cancelled_;
+}
+
+int transfer::result(const transfer_arguments& a, MPI_Status* status) const {
+  if (receive_ == nullptr || cancelled_) {
+    if (status != MPI_STATUS_IGNORE) {
+      set_empty(status);
+      abi::set_count(*status, 0, cancelled_);
+    }
+    return MPI_SUCCESS;
+  }
+  if (status != MPI_STATUS_IGNORE) {
+    status->MPI_SOURCE = receive_->taken.source;
+    status->MPI_TAG = receive_->taken.tag;
+    abi::set_count(*status, std::min(receive_->bytes, a.bytes()), false);
+  }
+  if (receive_->failed != 0) return MPI_ERR_OTHER;
+  return receive_->bytes > a.bytes() ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+}
+
+void transfer::finish(session& in, const transfer_arguments& a) {
+  engine& ranks = in.ranks();
+  if (send_ != nullptr) ranks.release(send_);
+  if (receive_ != nullptr) {
+    if (staging_ != nullptr && !cancelled_)
+      unpack(staging_, std::min(receive_->bytes, a.bytes()), a.buffer, a.count, a.type);
+    ranks.release(receive_);
+  }
+  if (staging_ != nullptr) ranks.blocks().release(staging_);
+  *this = transfer();
+}
+
+MPI_Request requests::done_send() { return abi::own_request(0); }
+
+MPI_Request requests::add(const transfer_arguments& arguments, const transfer& begun) {
+  const std::uint32_t place = new_place();
+  table[place] = {arguments, begun, false, true};
+  return abi::own_request(place);
+}
+
+MPI_Request requests::add_persistent(const transfer_arguments& arguments) {
+  const std::uint32_t place = new_place();
+  table[place] = {arguments, {}, true, false};
+  return abi::own_request(place);
+}
+
+request& requests::of(MPI_Request handle) { return table[abi::place_of(handle)]; }
+
+void requests::end(MPI_Request& handle) {
+  const std::uint32_t place = abi::place_of(handle);
+  if (table[place].is_persistent) {
+    table[place].is_active = false;
+    return;
+  }
+  if (place != 0) free_place(place);
+  handle = MPI_REQUEST_NULL;
+}
+
+void requests::give_up(session& in, MPI_Request& handle) {
+  const std::uint32_t place = abi::place_of(handle);
+  handle = MPI_REQUEST_NULL;
+  if (place == 0) return;
+  if (table[place].is_active)
+    given_up.push_back(place);
+  else
+    free_place(place);
+  collect(in);
+}
+
+void requests::collect(session& in) {
+  for (std::size_t i = 0; i < given_up.size();) {
+    request& each = table[given_up[i]];
+    if (!each.under_way.is_done(in)) {
+      ++i;
+      continue;
+    }
+    each.under_way.finish(in, each.arguments);
+    free_place(given_up[i]);
+    given_up[i] = given_up.back();
+    given_up.pop_back();
+  }
+}
+
+void set_empty(MPI_Status* status) {
+  if (status == MPI_STATUS_IGNORE) return;
+  status->MPI_SOURCE = MPI_ANY_SOURCE;
+  status->MPI_TAG = MPI_ANY_TAG;
+  status->MPI_ERROR = MPI_SUCCESS;
+  abi::set_count(*status, 0, false);
+}
+
+int report(MPI_Comm comm, int error) {
+  if (error != MPI_SUCCESS) PMPI_Comm_call_errhandler(comm, error);
+  return error;
+}
+
+}  // namespace tri::mpi

@@ -1,0 +1,83 @@
+// Our requests: what a handle of ours stands for, from the call that begins the operation to the one that ends it. With
+// the call guard.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "mpi/calls/communicators.hpp"
+#include "mpi/calls/datatypes.hpp"
+#include "mpi/calls/session.hpp"
+
+namespace tri::mpi {
+
+/// The arguments of a send or a receive, as far as it is ours: everything was checked.
+struct transfer_arguments {
+  bool is_send = false;
+  send_mode mode = send_mode::standard;
+  void* buffer = nullptr;
+  int count = 0;
+  datatype type;
+  int peer = 0;  // rank in the communicator, or any_source
+  int tag = 0;   // or any_tag
+  MPI_Comm comm = MPI_COMM_NULL;
+
+  std::size_t bytes() const { return static_cast<std::size_t>(count) * type.bytes; }
+};
+
+/// One operation under way. Ends in `finish`, exactly once for each `begin`.
+class transfer {
+ public:
+  void begin(session& in, const transfer_arguments& arguments, communicator& comm);
+  /// A receive of a message that was taken before (MPI_Mrecv).
+  void begin(session& in, const transfer_arguments& arguments, communicator& comm, arrived_message& message);
+  bool is_done(session& in) const {
+    if (send_ != nullptr) return engine::is_done(*send_);
+    if (receive_ != nullptr) return cancelled_ || in.ranks().is_done(*receive_);
+    return true;
+  }
+  /// True if it will end without a message.
+  bool cancel(session& in);
+  /// What became of it, without ending it. MPI_SUCCESS or the class of an error.
+  int result(const transfer_arguments& arguments, MPI_Status* status) const;
+  void finish(session& in, const transfer_arguments& arguments);
+
+ private:
+  void stage_receive(session& in, const transfer_arguments& arguments);
+  send_record* send_ = nullptr;
+  receive_record* receive_ = nullptr;
+  std::byte* staging_ = nullptr;  // packed data in the arena, between the message and the user's buffer
+  bool cancelled_ = false;
+};
+
+/// Behind a handle of ours.
+struct request {
+  transfer_arguments arguments;
+  transfer under_way;
+  bool is_persistent = false;
+  bool is_active = false;
+};
+
+class requests {
+ public:
+  /// A handle for an operation that has been begun. Sends that are complete share one.
+  static MPI_Request add(const transfer_arguments& arguments, const transfer& begun);
+  static MPI_Request add_persistent(const transfer_arguments& arguments);
+  static request& of(MPI_Request handle);
+  /// The operation has ended: the handle becomes null, or its persistent request inactive.
+  static void end(MPI_Request& handle);
+  /// The program gives the handle up; what is under way goes on (MPI_Request_free).
+  static void give_up(session& in, MPI_Request& handle);
+  /// Ends what was given up and is done.
+  static void collect(session& in);
+  static MPI_Request done_send();
+};
+
+/// MPI's empty status, and that of an operation with nobody.
+void set_empty(MPI_Status* status);
+/// Calls the communicator's error handler, and returns the code.
+int report(MPI_Comm comm, int error);
+
+}  // namespace tri::mpi

@@ -1,0 +1,276 @@
+#include "mpi/calls/session.hpp"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "arena/arena.hpp"
+#include "board/board.hpp"
+#include "host/packet_socket.hpp"
+#include "host/unique_fd.hpp"
+#include "mpi/calls/abi.hpp"
+#include "mpi/calls/communicators.hpp"
+#include "mpi/calls/user_memory.hpp"
+
+namespace tri::mpi {
+
+// What other processes find at the root of our window.
+struct published_parts {
+  endpoint* rank = nullptr;
+  std::byte* board = nullptr;  // of rank 0 only
+  std::size_t board_bytes = 0;
+  std::byte sample{};  // for the test whether processes may copy from each other
+};
+
+struct session::shared_parts {
+  std::vector<host::unique_fd> files;
+  std::unique_ptr<arena::arena_space> arena;
+  std::vector<endpoint*> endpoints;
+  std::optional<board::board> work;
+  std::optional<board::board_pe> pe;
+  std::unique_ptr<arena::block_cache> blocks;
+  std::unique_ptr<engine> ranks;
+};
+
+namespace {
+
+// What one process tells the first one of the host, beside its descriptors.
+struct greeting {
+  std::int32_t rank;
+  pid_t process;
+};
+
+struct another_rank_failed {};
+
+constexpr auto patience = std::chrono::seconds(20);
+
+// Gives everybody's arena file to everybody: all send theirs to the first rank, which sends all back.
+std::vector<host::unique_fd> exchange_files(int own_file, int rank, int ranks) {
+  std::array<char, 64> name{};
+  host::packet_socket listener;
+  if (rank == 0) {
+    std::snprintf(name.data(), name.size(), "trireme-mpi.%d.%llx", getpid(),
+                  static_cast<unsigned long long>(std::chrono::steady_clock::now().time_since_epoch().count()));
+    try {
+      listener = host::packet_socket::listen(name.data());
+    } catch (const std::exception&) {
+      name[0] = '\0';  // the others wait for a name
+    }
+  }
+  PMPI_Bcast(name.data(), static_cast<int>(name.size()), MPI_CHAR, 0, MPI_COMM_WORLD);
+  if (name[0] == '\0') throw std::runtime_error("the first rank could not open a socket for the others to meet at");
+  std::vector<host::unique_fd> files(static_cast<std::size_t>(ranks));
+  if (rank == 0) {
+    std::vector<host::packet_socket> others;
+    const auto until = std::chrono::steady_clock::now() + patience;
+    while (others.size() + 1 < static_cast<std::size_t>(ranks)) {
+      host::packet_socket next = listener.accept();
+      if (!next) {
+        if (std::chrono::steady_clock::now() > until)
+          throw std::runtime_error(
+              fmt::format("only {} of {} ranks came within {} s", others.size() + 1, ranks, patience.count()));
+        std::this_thread::sleep_for(std::chrono::microseconds(200));
+        continue;
+      }
+      if (next.peer_user() != getuid()) continue;  // not one of us
+      host::packet hello = next.receive();
+      greeting from{};
+      if (hello.bytes.size() != sizeof from || hello.fds.size() != 1) continue;
+      std::memcpy(&from, hello.bytes.data(), sizeof from);
+      if (from.rank < 1 || from.rank >= ranks) continue;
+      files[static_cast<std::size_t>(from.rank)] = std::move(hello.fds[0]);
+      others.push_back(std::move(next));
+    }
+    files[0] = host::unique_fd(dup(own_file));
+    std::vector<int> numbers;
+    for (const host::unique_fd& file : files) numbers.push_back(file.get());
+    for (const host::packet_socket& other : others) {
+      for (std::size_t at = 0; at < numbers.size(); at += host::most_packet_fds) {
+        const std::byte nothing{};
+        other.send({&nothing, 1}, std::span(numbers).subspan(at, std::min(host::most_packet_fds, numbers.size() - at)));
+      }
+    }
+    return files;
+  }
+  const host::packet_socket first = host::packet_socket::connect(name.data());
+  if (first.peer_user() != getuid()) throw std::runtime_error("the first rank's socket belongs to another user");
+  const greeting hello{rank, getpid()};
+  first.send(std::as_bytes(std::span(&hello, 1)), std::span(&own_file, 1));
+  for (std::size_t have = 0; have < files.size();) {
+    host::packet part = first.receive();
+    if (part.what != host::packet::state::message) throw std::runtime_error("the first rank has closed the connection");
+    for (host::unique_fd& file : part.fds)
+      if (have < files.size()) files[have++] = std::move(file);
+  }
+  return files;
+}
+
+bool everybody(bool fits) {
+  int mine = fits ? 1 : 0;
+  int all = 0;
+  PMPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  return all == 1;
+}
+
+bool is_switched_off() {
+  const char* const wish = std::getenv("TRIREME_MPI");
+  return wish != nullptr && std::string_view(wish) == "off";
+}
+
+// More ranks than cores that they may run on.
+bool are_more_than_cores(int ranks) {
+  cpu_set_t mine;
+  CPU_ZERO(&mine);
+  sched_getaffinity(0, sizeof mine, &mine);
+  cpu_set_t all;
+  PMPI_Allreduce(&mine, &all, sizeof mine, MPI_BYTE, MPI_BOR, MPI_COMM_WORLD);
+  return ranks > CPU_COUNT(&all);
+}
+
+bool kernel_copies_between(const arena::arena_space& arena, int rank, int ranks,
+                           const std::vector<endpoint*>& endpoints) {
+  if (const char* const wish = std::getenv("TRIREME_MPI_KERNEL_COPIES");
+      wish != nullptr && std::string_view(wish) == "off")
+    return everybody(false);
+  const int next = (rank + 1) % ranks;
+  auto& parts = *static_cast<published_parts*>(arena.root_of(next));
+  return everybody(ranks == 1 ||
+                   may_copy_between_processes(endpoints[static_cast<std::size_t>(next)]->process, &parts.sample));
+}
+
+void say(int rank, const std::string& what) {
+  if (rank == 0) fmt::print(stderr, "trireme mpi: {}; all messages are left to {}\n", what, abi::library_name);
+}
+
+}  // namespace
+
+void session::start(int thread_level) {
+  if (active_ != nullptr) return;
+  auto made = std::unique_ptr<session>(new session);
+  int size = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &made->world_rank_);
+  PMPI_Comm_size(MPI_COMM_WORLD, &size);
+  const int rank = made->world_rank_;
+  if (!everybody(!is_switched_off())) return;
+  MPI_Comm host = MPI_COMM_NULL;
+  PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &host);
+  int on_host = 0;
+  PMPI_Comm_size(host, &on_host);
+  PMPI_Comm_free(&host);
+  if (!everybody(on_host == size)) {
+    say(rank, "the ranks are on several hosts, which is not supported yet");
+    return;
+  }
+  made->threaded_ = thread_level == MPI_THREAD_MULTIPLE;
+  auto parts = std::make_unique<shared_parts>();
+  std::string problem;
+  std::optional<host::unique_fd> own_file;
+  const std::size_t window_bytes = host::default_arena_window_bytes;
+  const auto attempt = [&](auto&& step) {  // all or nobody, after each step
+    if (problem.empty()) {
+      try {
+        step();
+      } catch (const another_rank_failed&) {
+        return everybody(false);
+      } catch (const std::exception& failure) {
+        problem = failure.what();
+      }
+    }
+    if (everybody(problem.empty())) return true;
+    if (!problem.empty())
+      fmt::print(stderr, "trireme mpi: rank {}: {}; all messages are left to {}\n", rank, problem, abi::library_name);
+    return false;
+  };
+  if (!attempt([&] {
+        if (size > arena::most_windows)
+          throw std::runtime_error(
+              fmt::format("{} ranks on a host; at most {} are supported", size, arena::most_windows));
+        own_file.emplace(arena::create_window_file(window_bytes));
+      }))
+    return;
+  // The name of the meeting place is broadcast, so nobody may be missing here.
+  if (!attempt([&] { parts->files = exchange_files(own_file->get(), rank, size); })) return;
+  if (!attempt([&] {
+        std::vector<int> files;
+        for (const host::unique_fd& file : parts->files) files.push_back(file.get());
+        bool have_met = false;
+        try {
+          parts->arena = std::make_unique<arena::arena_space>(arena::arena_options{.window_bytes = window_bytes}, files,
+                                                              rank, [&] {
+                                                                have_met = true;
+                                                                if (!everybody(true)) throw another_rank_failed();
+                                                              });
+        } catch (...) {
+          if (!have_met) everybody(false);
+          throw;
+        }
+      }))
+    return;
+  auto& published = *new (parts->arena->heap().reserve(sizeof(published_parts))) published_parts;
+  published.rank =
+      make_endpoint(parts->arena->heap(), static_cast<std::uint32_t>(rank), static_cast<std::uint32_t>(size));
+  const board::board_shape shape{std::vector<std::uint32_t>(static_cast<std::size_t>(size), 0)};
+  if (rank == 0) {
+    published.board_bytes = board::board::required_bytes(shape);
+    published.board = static_cast<std::byte*>(parts->arena->heap().reserve(published.board_bytes));
+    parts->work = board::board::initialise({published.board, published.board_bytes}, shape);
+  }
+  parts->arena->publish(&published);
+  if (!attempt([] {})) return;  // everybody has published
+  if (!attempt([&] {
+        for (int i = 0; i < size; ++i)
+          parts->endpoints.push_back(static_cast<published_parts*>(parts->arena->root_of(i))->rank);
+        if (rank != 0) {
+          const auto& first = *static_cast<published_parts*>(parts->arena->root_of(0));
+          parts->work = board::board::attach({first.board, first.board_bytes});
+        }
+        parts->pe.emplace(parts->work->join(static_cast<std::uint32_t>(rank)));
+        parts->blocks = std::make_unique<arena::block_cache>(parts->arena->heap(), std::uint16_t{0});
+      }))
+    return;
+  engine_options options;
+  options.kernel_copies = kernel_copies_between(*parts->arena, rank, size, parts->endpoints);
+  options.oversubscribed = are_more_than_cores(size);
+  parts->ranks =
+      std::make_unique<engine>(parts->endpoints, static_cast<std::uint32_t>(rank), *parts->pe, *parts->blocks, options);
+  parts->ranks->set_shared_memory(&is_user_memory_shared);
+  if (made->threaded_) parts->ranks->take_turns(&made->lock_);
+  made->engine_ = parts->ranks.get();
+  made->parts_ = std::move(parts);
+  for (int i = 0; i < size; ++i) made->number_of_world_rank_.push_back(static_cast<std::uint32_t>(i));
+  PMPI_Comm_group(MPI_COMM_WORLD, &made->world_group_);
+  communicators::add_predefined(*made);
+  PMPI_Barrier(MPI_COMM_WORLD);  // everybody's engine is there
+  active_ = made.release();
+}
+
+// What is under way between others may still use our memory; nobody leaves before all have come.
+void session::stop() {
+  session* const ended = active_;
+  if (ended == nullptr) return;
+  PMPI_Barrier(MPI_COMM_WORLD);
+  PMPI_Group_free(&ended->world_group_);
+  active_ = nullptr;
+  ended->parts_->ranks.reset();
+  // The session itself stays: buffers of the program may lie in the arena.
+}
+
+session::session() = default;
+session::~session() = default;
+
+}  // namespace tri::mpi

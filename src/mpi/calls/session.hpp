@@ -1,0 +1,67 @@
+// The drop-in in this process, between MPI_Init and MPI_Finalize: whether it takes part, with whom, and the engine. If
+// anything does not fit, all processes of the job agree on leaving everything to the MPI library.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "mpi/engine/engine.hpp"
+
+namespace tri::mpi {
+
+class session {
+ public:
+  /// After PMPI_Init; collective over the job. Does nothing when a rank cannot take part: then one line says why.
+  static void start(int thread_level);
+  /// Before PMPI_Finalize; collective.
+  static void stop();
+  /// Null: everything is the MPI library's.
+  static session* active() { return active_; }
+
+  engine& ranks() { return *engine_; }
+  bool is_threaded() const { return threaded_; }
+  std::mutex& lock() { return lock_; }
+  int world_rank() const { return world_rank_; }
+  int world_size() const { return static_cast<int>(number_of_world_rank_.size()); }
+  std::uint32_t number_of(int world_rank) const { return number_of_world_rank_[static_cast<std::size_t>(world_rank)]; }
+  MPI_Group world_group() const { return world_group_; }
+  ~session();
+
+ private:
+  session();
+  struct shared_parts;
+  static inline session* active_ = nullptr;
+
+  engine* engine_ = nullptr;
+  bool threaded_ = false;
+  std::mutex lock_;
+  int world_rank_ = 0;
+  std::vector<std::uint32_t> number_of_world_rank_;
+  MPI_Group world_group_ = MPI_GROUP_NULL;
+  std::unique_ptr<shared_parts> parts_;
+};
+
+/// A call of the program that we take: one at a time where several threads call; at its end the others look after what
+/// it has begun.
+class call_guard {
+ public:
+  explicit call_guard(session& in) : session_(in) {
+    if (session_.is_threaded()) session_.lock().lock();
+  }
+  ~call_guard() {
+    session_.ranks().leave();
+    if (session_.is_threaded()) session_.lock().unlock();
+  }
+  call_guard(const call_guard&) = delete;
+  call_guard& operator=(const call_guard&) = delete;
+
+ private:
+  session& session_;
+};
+
+}  // namespace tri::mpi
