@@ -241,7 +241,9 @@ TEST(exec_command, explains_itself_and_its_mistakes) {
             "trireme exec: cannot start no-such-program: No such file or directory\n");
   EXPECT_EQ(run(TRIREME_COMMAND " exec --omp --repotr true").errors,
             "trireme exec: unknown option --repotr; did you mean --report?; `trireme exec --help` shows the options\n");
-  EXPECT_THAT(run(TRIREME_COMMAND " exec true").errors, HasSubstr("--omp (what to replace) is required"));
+  EXPECT_THAT(run(TRIREME_COMMAND " exec true").errors,
+              HasSubstr("nothing to replace: true uses no MPI library that is known, and is not started by mpirun; "
+                        "--omp replaces parts of an OpenMP program"));
   EXPECT_THAT(run(TRIREME_COMMAND " exec --omp").errors, HasSubstr("a program is required"));
   const result passed = run(exec("-- sh -c") + "'echo \"$@\"; echo $LD_PRELOAD' x --report -n 7");
   EXPECT_EQ(passed.output, "--report -n 7\n" OMP_LIBRARY "\n");

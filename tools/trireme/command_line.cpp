@@ -47,8 +47,7 @@ std::optional<int> parse_options(CLI::App& app, int argc, char** argv) {
   }
 }
 
-std::optional<int> parse_program_options(CLI::App& app, int argc, char** argv, std::vector<std::string>& command,
-                                         const std::function<void()>& needs) {
+std::optional<int> parse_program_options(CLI::App& app, int argc, char** argv, std::vector<std::string>& command) {
   try {
     app.parse(argc, argv);
     command = app.remaining();
@@ -57,7 +56,6 @@ std::optional<int> parse_program_options(CLI::App& app, int argc, char** argv, s
     } else if (!command.empty() && command[0].starts_with("-")) {
       unknown_option(app, command[0]);
     }
-    if (needs) needs();
     if (command.empty()) throw CLI::RequiredError("a program");
     return std::nullopt;
   } catch (const CLI::Success& request) {  // --help

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,9 +15,8 @@ inline constexpr int cannot_start_status = 127;  // as shells do
 std::optional<int> parse_options(CLI::App& app, int argc, char** argv);
 
 /// The same for verbs that run a program: the first word that is no option, and all behind it, become `command`. The
-/// app must have prefix_command(). `needs`, if any, is asked before a program is, and may throw CLI::ParseError.
-std::optional<int> parse_program_options(CLI::App& app, int argc, char** argv, std::vector<std::string>& command,
-                                         const std::function<void()>& needs = {});
+/// app must have prefix_command().
+std::optional<int> parse_program_options(CLI::App& app, int argc, char** argv, std::vector<std::string>& command);
 
 /// Is the file descriptor a terminal that may get colours, by `wish`: auto, always or never? NO_COLOR is honoured.
 /// Throws std::invalid_argument for another wish.

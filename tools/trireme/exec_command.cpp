@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -14,6 +13,8 @@
 #include <vector>
 
 #include "command_line.hpp"
+#include "exec/mpi_program.hpp"
+#include "exec/preload.hpp"
 #include "loops/loop_tuning.hpp"
 #include "loops/schedule.hpp"
 #include "omp/virtual_count.hpp"
@@ -22,8 +23,6 @@
 namespace tri::tools {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr const char* omp_library = "libtrireme-omp.so";
 constexpr const char* slack_library = "libtrireme-mpi-slack.so";
 constexpr const char* virtual_library = "libtrireme-omp-virtual.so";
@@ -31,6 +30,10 @@ constexpr const char* schedule_variable = "TRIREME_OMP_SCHEDULE";
 constexpr const char* report_variable = "TRIREME_OMP_REPORT";
 
 constexpr const char* footer =
+    "An MPI program needs no option: its messages inside the host are ours then, whether it uses Open MPI or MPICH, "
+    "and\n"
+    "everything else stays with its MPI library. TRIREME_MPI=off, or --mpi off, leaves that alone.\n"
+    "\n"
     "With --omp, loops of an OpenMP program with a dynamic, guided or runtime schedule (with clang also auto) get "
     "their\n"
     "iterations from us instead of the program's own OpenMP runtime, which does everything else as before. Programs "
@@ -54,6 +57,8 @@ constexpr const char* footer =
     "that cannot have virtual threads (thread-local data, threads of their own, ...) run without; a line says why.\n"
     "\n"
     "Examples:\n"
+    "  mpirun -n 8 trireme exec ./app input.dat                  an MPI program\n"
+    "  mpirun -n 8 trireme exec python3 script.py                mpi4py\n"
     "  trireme exec --omp ./app                                  every schedulable loop, automatic schedule\n"
     "  trireme exec --omp --report ./app input.dat               which loops were taken, which were left and why\n"
     "  trireme exec --omp --schedule staggered,0.8 ./app         a schedule of your own\n"
@@ -63,26 +68,9 @@ constexpr const char* footer =
 
 struct usage_with_program : CLI::Formatter {
   std::string make_usage(const CLI::App*, std::string) const override {
-    return "Usage: trireme exec --omp [options] [--] program [arguments]\n";
+    return "Usage: trireme exec [options] [--] program [arguments]\n";
   }
 };
-
-// Beside this command: ../lib in the build tree, the library folder of the installation otherwise.
-fs::path library_path(const char* name) {
-  const fs::path folder = fs::read_symlink("/proc/self/exe").parent_path();
-  std::string tried;
-  for (const char* where : {"../lib", TRIREME_LIBRARY_FOLDER}) {
-    const fs::path path = (folder / where / name).lexically_normal();
-    if (fs::exists(path)) return path;
-    tried += (tried.empty() ? "" : ", ") + path.string();
-  }
-  throw std::runtime_error(fmt::format("{} is not installed beside this command; looked for {}", name, tried));
-}
-
-std::string value_of(const char* variable) {
-  const char* const value = std::getenv(variable);
-  return value != nullptr ? value : "";
-}
 
 // Checks the schedule here, so that a mistake is reported once and before anything runs. The OpenMP runtime would
 // complain about OMP_SCHEDULE=tri:..., so that becomes our variable. True: the schedule wants to know of waits in MPI.
@@ -139,24 +127,44 @@ std::string schedule_of(const std::string& tune_file) {
   return found.schedule;
 }
 
-void preload(const fs::path& library) {
-  const std::string others = value_of("LD_PRELOAD");
-  setenv("LD_PRELOAD", (others.empty() ? library.string() : library.string() + ":" + others).c_str(), 1);
+void set_up_openmp(std::string schedule, const std::string& tune_file, bool asks_for_virtual,
+                   const std::string& virtual_threads) {
+  if (!tune_file.empty()) {
+    if (!schedule.empty())
+      throw std::invalid_argument("--schedule and --tune-file both name a schedule; one is enough");
+    schedule = schedule_of(tune_file);
+  }
+  const bool uses_slack = set_schedule(schedule);
+  set_virtual(asks_for_virtual, virtual_threads);
+  if (uses_slack) preload(library_path(slack_library));
+  preload(library_path(value_of(omp::virtual_variable).empty() ? omp_library : virtual_library));
+}
+
+[[noreturn]] void throw_nothing_to_replace(const std::string& program) {
+  throw std::invalid_argument(
+      fmt::format("nothing to replace: {} uses no MPI library that is known, and is not started by mpirun; --omp "
+                  "replaces parts of an "
+                  "OpenMP program. `trireme exec --help` shows the options",
+                  program));
 }
 
 }  // namespace
 
 int exec_command(int argc, char** argv) {
-  CLI::App app("Runs an unmodified program with parts of its OpenMP runtime replaced.", "trireme exec");
+  CLI::App app("Runs an unmodified program with parts of its MPI library or OpenMP runtime replaced.", "trireme exec");
   app.formatter(std::make_shared<usage_with_program>());
   app.footer(footer);
   app.prefix_command();  // from the first word that is no option on, everything belongs to the program
 
+  std::string mpi = "auto";
   bool omp = false;
   bool report = false;
   std::string schedule;
   std::string virtual_threads;
   std::string tune_file;
+  app.add_option("--mpi", mpi, "auto: if the program uses MPI (default); off")
+      ->type_name("WHEN")
+      ->check(CLI::IsMember({"auto", "off"}));
   app.add_flag("--omp", omp, "take the loops of an OpenMP program");
   app.add_option("--schedule", schedule, "how loops are shared out; automatic by default");
   app.add_option("--tune-file", tune_file, "the schedule that `trireme tune --omp` found")->type_name("FILE");
@@ -168,19 +176,15 @@ int exec_command(int argc, char** argv) {
 
   try {
     std::vector<std::string> command;
-    const auto needs = [&] {
-      if (!omp) throw CLI::RequiredError("--omp (what to replace)");
-    };
-    if (const std::optional<int> done = parse_program_options(app, argc, argv, command, needs)) return *done;
-    if (!tune_file.empty()) {
-      if (!schedule.empty())
-        throw std::invalid_argument("--schedule and --tune-file both name a schedule; one is enough");
-      schedule = schedule_of(tune_file);
-    }
-    const bool uses_slack = set_schedule(schedule);
-    set_virtual(asks_for_virtual->count() > 0, virtual_threads);
-    if (uses_slack) preload(library_path(slack_library));
-    preload(library_path(value_of(omp::virtual_variable).empty() ? omp_library : virtual_library));
+    if (const std::optional<int> done = parse_program_options(app, argc, argv, command)) return *done;
+    const bool leaves_mpi = mpi == "off" || value_of("TRIREME_MPI") == "off";
+    const mpi_finding found = leaves_mpi ? mpi_finding() : find_mpi(command[0]);
+    if (!found.obstacle.empty())
+      fmt::print(stderr, "trireme exec: {} runs with its MPI library as it is: {}\n", command[0], found.obstacle);
+    const bool is_mpi = found.library != mpi_library::none;
+    if (!omp && !is_mpi && found.obstacle.empty() && !leaves_mpi) throw_nothing_to_replace(command[0]);
+    if (omp) set_up_openmp(schedule, tune_file, asks_for_virtual->count() > 0, virtual_threads);
+    if (is_mpi) set_up_mpi(found);
     // The process keeps its number: the program's own report is always printed, those of its children when they have
     // something to say.
     if (report) setenv(report_variable, std::to_string(getpid()).c_str(), 1);

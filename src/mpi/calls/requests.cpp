@@ -30,7 +30,8 @@ void free_place(std::uint32_t place) {
 }
 
 message_key key_of(const transfer_arguments& arguments, const communicator& comm) {
-  return {comm.context, arguments.is_send ? comm.rank : arguments.peer, arguments.tag};
+  return {comm.context | (arguments.is_of_collective ? 1 : 0), arguments.is_send ? comm.rank : arguments.peer,
+          arguments.tag};
 }
 
 }  // namespace

@@ -23,6 +23,7 @@ struct transfer_arguments {
   int peer = 0;  // rank in the communicator, or any_source
   int tag = 0;   // or any_tag
   MPI_Comm comm = MPI_COMM_NULL;
+  bool is_of_collective = false;  // travels in the communicator's second context
 
   std::size_t bytes() const { return static_cast<std::size_t>(count) * type.bytes; }
 };

@@ -24,6 +24,12 @@ constexpr std::uint32_t turns_between_looks = 8;
 constexpr int looks_before_giving_way = 1000;
 constexpr std::int64_t longest_sleep_beside_others_ns = 100'000;
 
+wait_policy::limits waiting_limits(bool oversubscribed) {
+  // Sleeping at once: a rank that only yields is scheduled again and again before the one that has the message.
+  if (oversubscribed) return {.looks = 4, .looks_between = 1, .awake_ticks = 0, .least_yields = 0};
+  return {.looks = 1000, .looks_between = 16, .awake_ticks = host::ns_to_ticks(5e6), .least_yields = 100};
+}
+
 }  // namespace
 
 engine* engine::of_pe(int pe) { return engines[static_cast<std::size_t>(pe)]; }
@@ -37,8 +43,7 @@ engine::engine(std::span<endpoint* const> endpoints, std::uint32_t number, board
       blocks_(blocks),
       options_(options),
       process_(getpid()),
-      idle_(host::idle_policy::automatic, options.oversubscribed,
-            host::ns_to_ticks(static_cast<double>(options.spin_ns))) {
+      waiting_(waiting_limits(options.oversubscribed)) {
   engines[number] = this;
   board_.progress().offer(progress_operation, {reinterpret_cast<std::uint64_t>(&own_)});
 }
@@ -388,7 +393,7 @@ bool engine::progress_for(endpoint& owner) {
 
 void engine::begin_wait() {
   if (waits_++ == 0) hide();  // we look after ourselves now
-  idle_.busy();
+  waiting_.busy();
 }
 
 void engine::end_wait() { --waits_; }
@@ -413,20 +418,20 @@ bool engine::turn_of_wait() {
     if (other_progress_ != nullptr) worked = other_progress_() || worked;
   }
   if (worked) {
-    idle_.busy();
+    waiting_.busy();
     return false;
   }
-  switch (idle_.next(host::ticks())) {
-    case sched::idle_step::spin:
+  switch (waiting_.next(host::ticks())) {
+    case wait_step::look:
       if (turns_ != nullptr)
         give_way();
       else
         host::cpu_relax();
       return false;
-    case sched::idle_step::yield:
+    case wait_step::yield:
       give_way();
       return false;
-    case sched::idle_step::sleep:
+    case wait_step::sleep:
       break;
   }
   return true;

@@ -20,7 +20,7 @@
 #include "mpi/engine/data_move.hpp"
 #include "mpi/engine/endpoint.hpp"
 #include "mpi/engine/records.hpp"
-#include "sched/idle.hpp"
+#include "mpi/engine/wait_policy.hpp"
 
 namespace tri::mpi {
 
@@ -30,7 +30,6 @@ struct engine_options {
   sharing_sizes sharing;
   bool kernel_copies = false;   // process_vm_readv and _writev work between the ranks
   bool oversubscribed = false;  // more ranks than cores
-  std::uint64_t spin_ns = 2'000'000;
 };
 
 enum class send_mode : std::uint8_t {
@@ -168,7 +167,7 @@ class engine {
   is_shared_function is_shared_ = nullptr;
   std::mutex* turns_ = nullptr;
   bool (*other_progress_)() = nullptr;
-  sched::idle_policy idle_;
+  wait_policy waiting_;
   std::uint32_t turns_without_work_ = 0;
   int waits_ = 0;              // nested
   std::uint64_t awaited_ = 0;  // receives under way that others may complete while we compute

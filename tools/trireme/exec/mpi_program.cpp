@@ -1,0 +1,151 @@
+#include "exec/mpi_program.hpp"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <vector>
+
+#include "exec/preload.hpp"
+
+extern char** environ;
+
+namespace tri::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view open_mpi_name = "libmpi.so.40";
+constexpr std::string_view mpich_name = "libmpich.so.12";
+
+// Where execvp would find it.
+std::optional<fs::path> find_program(const std::string& name) {
+  if (name.find('/') != std::string::npos) return fs::exists(name) ? std::optional<fs::path>(name) : std::nullopt;
+  std::string path = value_of("PATH");
+  for (std::size_t begin = 0; begin <= path.size();) {
+    const std::size_t end = std::min(path.find(':', begin), path.size());
+    const fs::path candidate = fs::path(path.substr(begin, end - begin)) / name;
+    if (access(candidate.c_str(), X_OK) == 0) return candidate;
+    begin = end + 1;
+  }
+  return std::nullopt;
+}
+
+enum class file_kind : std::uint8_t { dynamic, fixed, other };
+
+// Statically linked programs have no interpreter among their segments.
+file_kind kind_of(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  Elf64_Ehdr header{};
+  in.read(reinterpret_cast<char*>(&header), sizeof header);
+  if (!in || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64)
+    return file_kind::other;
+  for (unsigned i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr segment{};
+    in.seekg(static_cast<std::streamoff>(header.e_phoff + std::uint64_t{i} * header.e_phentsize));
+    in.read(reinterpret_cast<char*>(&segment), sizeof segment);
+    if (in && segment.p_type == PT_INTERP) return file_kind::dynamic;
+  }
+  return file_kind::fixed;
+}
+
+// The loader lists what it would load and does not start the program.
+std::string loader_list(const fs::path& program) {
+  std::array<int, 2> ends{};
+  if (pipe(ends.data()) != 0) return {};
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  posix_spawn_file_actions_addclose(&actions, ends[0]);
+  posix_spawn_file_actions_addclose(&actions, ends[1]);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  std::vector<char*> environment;
+  for (char** each = environ; *each != nullptr; ++each) environment.push_back(*each);
+  std::string trace = "LD_TRACE_LOADED_OBJECTS=1";
+  environment.push_back(trace.data());
+  environment.push_back(nullptr);
+  std::string name = program.string();
+  std::array<char*, 2> arguments{name.data(), nullptr};
+  pid_t child = 0;
+  const int error = posix_spawn(&child, name.c_str(), &actions, nullptr, arguments.data(), environment.data());
+  posix_spawn_file_actions_destroy(&actions);
+  close(ends[1]);
+  std::string list;
+  std::array<char, 4096> piece{};
+  for (ssize_t got = 0; error == 0 && (got = read(ends[0], piece.data(), piece.size())) > 0;)
+    list.append(piece.data(), static_cast<std::size_t>(got));
+  close(ends[0]);
+  if (error == 0) waitpid(child, nullptr, 0);
+  return list;
+}
+
+mpi_finding by_launcher() {
+  if (!value_of("OMPI_COMM_WORLD_SIZE").empty()) return {mpi_library::openmpi, false, {}};
+  if (!value_of("PMI_RANK").empty() || !value_of("MPI_LOCALNRANKS").empty()) return {mpi_library::mpich, false, {}};
+  return {};
+}
+
+bool has(std::string_view list, std::string_view name) {
+  for (std::size_t at = list.find(name); at != std::string_view::npos; at = list.find(name, at + 1)) {
+    const char behind = at + name.size() < list.size() ? list[at + name.size()] : ' ';
+    const char before = at > 0 ? list[at - 1] : ' ';
+    if ((before == ' ' || before == '\t' || before == '\n') && (behind == ' ' || behind == '\n')) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+mpi_finding mpi_in_loader_list(std::string_view list) {
+  if (has(list, open_mpi_name)) return {mpi_library::openmpi, true, {}};
+  // Intel MPI and others that keep MPICH's binary interface go by the second name.
+  if (has(list, mpich_name) || has(list, "libmpi.so.12")) return {mpi_library::mpich, true, {}};
+  for (const std::string_view other : {"libmpi.so.", "libmpich.so.", "libmpi_abi.so."}) {
+    const std::size_t at = list.find(other);
+    if (at == std::string_view::npos) continue;
+    const std::string name(list.substr(at, list.find_first_of(" \n", at) - at));
+    return {mpi_library::none, true,
+            fmt::format("it uses {}; supported are {} (Open MPI) and {} or libmpi.so.12 (MPICH and what is binary "
+                        "compatible with it)",
+                        name, open_mpi_name, mpich_name)};
+  }
+  return {};
+}
+
+mpi_finding find_mpi(const std::string& program) {
+  const std::optional<fs::path> file = find_program(program);
+  if (!file) return {};  // whoever starts it says so
+  const file_kind kind = kind_of(*file);
+  struct stat about {};
+  const bool changes_user = stat(file->c_str(), &about) == 0 && (about.st_mode & (S_ISUID | S_ISGID)) != 0;
+  mpi_finding found = kind == file_kind::dynamic ? mpi_in_loader_list(loader_list(*file)) : mpi_finding();
+  if (found.library == mpi_library::none && found.obstacle.empty()) found = by_launcher();
+  if (found.library == mpi_library::none) return found;
+  if (kind == file_kind::fixed)
+    return {mpi_library::none, false, "it is statically linked, so nothing can be put before its MPI"};
+  if (changes_user)
+    return {mpi_library::none, false,
+            "it runs as another user or group (setuid), so the loader takes no other libraries"};
+  return found;
+}
+
+void set_up_mpi(const mpi_finding& found) {
+  const bool open_mpi = found.library == mpi_library::openmpi;
+  // Interpreters load their MPI later; our library needs it from the start.
+  if (!found.is_linked) preload(std::string(open_mpi ? open_mpi_name : mpich_name));
+  preload(library_path(open_mpi ? "libtrireme-mpi-openmpi.so" : "libtrireme-mpi-mpich.so"));
+}
+
+}  // namespace tri::tools

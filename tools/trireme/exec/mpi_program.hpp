@@ -1,0 +1,29 @@
+// Which MPI library a program uses, as far as that can be known before it runs, and what `trireme exec` does about it.
+#pragma once
+
+#include <cstdint>
+
+#include <string>
+#include <string_view>
+
+namespace tri::tools {
+
+enum class mpi_library : std::uint8_t { none, openmpi, mpich };
+
+struct mpi_finding {
+  mpi_library library = mpi_library::none;
+  bool is_linked = false;  // by the program itself; otherwise the launcher's variables say so
+  std::string obstacle;    // why the program cannot be helped, although it is one of MPI; then `library` is none
+};
+
+/// Looks at the program's file, as the shell would find it, and at the libraries that the loader would give it; then at
+/// the variables that mpirun sets, for interpreters and scripts.
+mpi_finding find_mpi(const std::string& program);
+
+/// From what the loader lists ("libmpi.so.40 => ..."): for find_mpi and its tests.
+mpi_finding mpi_in_loader_list(std::string_view list);
+
+/// Prepares the environment: our library for that MPI, and the MPI's own where the program will load it later.
+void set_up_mpi(const mpi_finding& found);
+
+}  // namespace tri::tools

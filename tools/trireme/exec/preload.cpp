@@ -1,0 +1,34 @@
+#include "exec/preload.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <stdexcept>
+
+namespace tri::tools {
+
+namespace fs = std::filesystem;
+
+// ../lib in the build tree, the library folder of the installation otherwise.
+fs::path library_path(const char* name) {
+  const fs::path folder = fs::read_symlink("/proc/self/exe").parent_path();
+  std::string tried;
+  for (const char* where : {"../lib", TRIREME_LIBRARY_FOLDER}) {
+    const fs::path path = (folder / where / name).lexically_normal();
+    if (fs::exists(path)) return path;
+    tried += (tried.empty() ? "" : ", ") + path.string();
+  }
+  throw std::runtime_error(fmt::format("{} is not installed beside this command; looked for {}", name, tried));
+}
+
+std::string value_of(const char* variable) {
+  const char* const value = std::getenv(variable);
+  return value != nullptr ? value : "";
+}
+
+void preload(const fs::path& library) {
+  const std::string others = value_of("LD_PRELOAD");
+  setenv("LD_PRELOAD", (others.empty() ? library.string() : library.string() + ":" + others).c_str(), 1);
+}
+
+}  // namespace tri::tools
