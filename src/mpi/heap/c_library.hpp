@@ -1,0 +1,38 @@
+// The C library's own allocator, by the names that our exported malloc does not hide, and who calls from inside it.
+//
+// What the C library and the dynamic linker allocate for themselves (streams, thread tables, link maps) stays in the C
+// library's heap: in a forked child they touch it before any fork handler runs, when the window is still the parent's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+extern "C" {
+void* __libc_malloc(std::size_t);
+void* __libc_calloc(std::size_t, std::size_t);
+void* __libc_realloc(void*, std::size_t);
+void* __libc_memalign(std::size_t, std::size_t);
+void __libc_free(void*);
+}
+
+namespace tri::mpi {
+
+struct code_range {
+  std::uintptr_t first = 0;
+  std::uintptr_t bytes = 0;
+  bool holds(const void* address) const { return reinterpret_cast<std::uintptr_t>(address) - first < bytes; }
+};
+extern code_range c_library_code;
+extern code_range dynamic_linker_code;
+
+/// Finds the two ranges. Before, nobody is found to call from there.
+void find_c_library();
+
+inline bool called_by_c_library(const void* return_address) {
+  return c_library_code.holds(return_address) || dynamic_linker_code.holds(return_address);
+}
+
+/// malloc_usable_size of the C library; it has no second name, so it is looked up behind ours.
+std::size_t c_library_usable_bytes(void* block);
+
+}  // namespace tri::mpi
