@@ -32,7 +32,7 @@ void* aligned(std::size_t alignment, std::size_t bytes) {
 
 TRIREME_EXPORT void* malloc(std::size_t bytes) noexcept {
   if (called_by_c_library(__builtin_return_address(0))) [[unlikely]]
-    return __libc_malloc(bytes);
+    return tri::mpi::behind.malloc(bytes);
   return tri::mpi::heap_allocate(bytes);
 }
 
@@ -40,12 +40,12 @@ TRIREME_EXPORT void free(void* block) noexcept { tri::mpi::heap_release(block); 
 
 TRIREME_EXPORT void* calloc(std::size_t count, std::size_t bytes) noexcept {
   if (called_by_c_library(__builtin_return_address(0))) [[unlikely]]
-    return __libc_calloc(count, bytes);
+    return tri::mpi::behind.calloc(count, bytes);
   return tri::mpi::heap_allocate_zeroed(count, bytes);
 }
 
 TRIREME_EXPORT void* realloc(void* block, std::size_t bytes) noexcept {
-  if (block == nullptr && called_by_c_library(__builtin_return_address(0))) return __libc_malloc(bytes);
+  if (block == nullptr && called_by_c_library(__builtin_return_address(0))) return tri::mpi::behind.malloc(bytes);
   if (block != nullptr && bytes == 0) {
     tri::mpi::heap_release(block);
     return nullptr;
@@ -74,13 +74,13 @@ TRIREME_EXPORT int posix_memalign(void** block, std::size_t alignment, std::size
 
 TRIREME_EXPORT void* memalign(std::size_t alignment, std::size_t bytes) noexcept {
   if (called_by_c_library(__builtin_return_address(0))) [[unlikely]]
-    return __libc_memalign(alignment, bytes);
+    return tri::mpi::behind.memalign(alignment, bytes);
   return aligned(alignment, bytes);
 }
 
 TRIREME_EXPORT void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
   if (called_by_c_library(__builtin_return_address(0))) [[unlikely]]
-    return __libc_memalign(alignment, bytes);
+    return tri::mpi::behind.memalign(alignment, bytes);
   return aligned(alignment, bytes);
 }
 

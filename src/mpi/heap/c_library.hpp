@@ -32,7 +32,22 @@ inline bool called_by_c_library(const void* return_address) {
   return c_library_code.holds(return_address) || dynamic_linker_code.holds(return_address);
 }
 
-/// malloc_usable_size of the C library; it has no second name, so it is looked up behind ours.
-std::size_t c_library_usable_bytes(void* block);
+/// The allocator behind ours: the C library's, or that of another library that is loaded as well (then there is no
+/// shared heap).
+struct next_allocator {
+  void* (*malloc)(std::size_t) = &__libc_malloc;
+  void* (*calloc)(std::size_t, std::size_t) = &__libc_calloc;
+  void* (*realloc)(void*, std::size_t) = &__libc_realloc;
+  void* (*memalign)(std::size_t, std::size_t) = &__libc_memalign;
+  void (*free)(void*) = &__libc_free;
+};
+extern next_allocator behind;
+
+/// Looks for other allocators. Returns the file that has one before or behind ours, nullptr when there is none.
+/// `behind` is set either way.
+const char* find_other_allocator();
+
+/// malloc_usable_size of the allocator behind ours.
+std::size_t usable_bytes_behind(void* block);
 
 }  // namespace tri::mpi

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <pthread.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <algorithm>
@@ -12,6 +11,7 @@
 
 #include "mpi/heap/addresses.hpp"
 #include "mpi/heap/heap_parts.hpp"
+#include "mpi/heap/kernel_memory.hpp"
 #include "mpi/heap/user_heap.hpp"
 
 namespace tri::mpi {
@@ -42,7 +42,7 @@ void copy_bytes_at(std::size_t offset, std::size_t bytes) {
   if (bytes >= 2 * huge_page_bytes) {  // a quarter of the time goes into faults of the copy otherwise
     const auto first = (reinterpret_cast<std::uintptr_t>(to) + huge_page_bytes - 1) & ~(huge_page_bytes - 1);
     const auto end = (reinterpret_cast<std::uintptr_t>(to) + bytes) & ~(huge_page_bytes - 1);
-    madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE);
+    kernel_madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE);
   }
   std::memcpy(to, own_window.address + offset, bytes);
   cost.copied_bytes += bytes;
@@ -75,7 +75,7 @@ void before_fork() {
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &signals_before);
   copy_bytes = std::max(heap_pages.reach_bytes(), page_bytes);
-  copy = mmap(nullptr, copy_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  copy = map_private(nullptr, copy_bytes, 0);
   if (copy == MAP_FAILED) {
     copy = nullptr;
   } else {
@@ -91,7 +91,7 @@ void before_fork() {
 void after_fork_in_parent() {
   const int saved_errno = errno;
   const bool shared = is_shared();
-  if (copy != nullptr) munmap(copy, copy_bytes);
+  if (copy != nullptr) kernel_munmap(copy, copy_bytes);
   heap_pages.unlock_after_fork();
   heap_blocks.unlock_after_fork();
   if (shared) pthread_sigmask(SIG_SETMASK, &signals_before, nullptr);
@@ -113,12 +113,11 @@ void after_fork_in_child() {
           "copy)\n");
     // The copy goes to the place of the window, and private memory behind it as far as limits allow.
     std::size_t bytes = own_window.bytes;
-    if (mmap(own_window.address, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
-             -1, 0) == MAP_FAILED) {
-      munmap(own_window.address, bytes);
+    if (map_private(own_window.address, bytes, MAP_FIXED) == MAP_FAILED) {
+      kernel_munmap(own_window.address, bytes);
       bytes = copy_bytes;
     }
-    if (mremap(copy, copy_bytes, copy_bytes, MREMAP_MAYMOVE | MREMAP_FIXED, own_window.address) == MAP_FAILED)
+    if (kernel_mremap(copy, copy_bytes, own_window.address) == MAP_FAILED)
       end_child("trireme: fork: the child's copy of the heap could not be put in place; the child ends here\n");
     heap_pages.window_is_private_now(bytes);
     std::fill_n(mapped_heap_bytes, most_slots, 0);

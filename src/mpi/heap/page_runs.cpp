@@ -5,6 +5,7 @@
 #include <bit>
 #include <cerrno>
 
+#include "mpi/heap/kernel_memory.hpp"
 #include "mpi/heap/memory_limits.hpp"
 
 namespace tri::mpi {
@@ -42,8 +43,7 @@ void page_runs::window_is_private_now(std::size_t bytes) {
 bool page_runs::open(std::byte* window, std::size_t bytes) {
   const std::size_t pages = bytes / page_bytes;
   bookkeeping_bytes_ = bookkeeping_bytes_for(bytes);
-  void* const room =
-      mmap(nullptr, bookkeeping_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* const room = map_private(nullptr, bookkeeping_bytes_, 0);
   if (room == MAP_FAILED) return false;
   auto* place = static_cast<std::byte*>(room);
   kinds_ = reinterpret_cast<page_kind*>(place);
@@ -56,12 +56,12 @@ bool page_runs::open(std::byte* window, std::size_t bytes) {
   most_runs_ = runs_for(pages);
   // A core dump reads every page of what it writes, and reading a hole of a memory file fills it: so only what was ever
   // handed out is part of dumps. See grow_reach.
-  madvise(window, bytes, MADV_DONTDUMP);
+  kernel_madvise(window, bytes, MADV_DONTDUMP);
   return true;
 }
 
 void page_runs::close() {
-  if (kinds_ != nullptr) munmap(kinds_, bookkeeping_bytes_);
+  if (kinds_ != nullptr) kernel_munmap(kinds_, bookkeeping_bytes_);
   kinds_ = nullptr;
 }
 
@@ -167,7 +167,7 @@ void page_runs::grow_reach(std::size_t reach) {
   reach_ = reach;
   if (reach_ <= dumped_) return;
   const std::size_t until = std::min(round_up(reach_, dump_step_pages), window_pages_);
-  madvise(window_ + dumped_ * page_bytes, (until - dumped_) * page_bytes, MADV_DODUMP);
+  kernel_madvise(window_ + dumped_ * page_bytes, (until - dumped_) * page_bytes, MADV_DODUMP);
   dumped_ = until;
 }
 
@@ -346,6 +346,7 @@ void page_runs::purge_down_to(std::size_t keep_pages) {
     }
     lock_.unlock();
     bool hole[runs_per_step];
+    // Through the C library: who has registered this memory with a network has to hear of it.
     for (std::size_t index = 0; index < count; ++index) {
       const page_run& run = runs_[runs[index]];
       hole[index] = madvise(address_of(run), std::size_t{run.pages} * page_bytes,

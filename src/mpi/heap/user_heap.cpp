@@ -90,7 +90,7 @@ void* refused(page_runs::refusal why, std::size_t bytes, std::size_t alignment) 
   if (why == page_runs::refusal::window_full) {
     // Relaxed: a count for reports.
     blocks_outside.fetch_add(1, std::memory_order_relaxed);
-    return alignment <= 16 ? __libc_malloc(bytes) : __libc_memalign(alignment, bytes);
+    return alignment <= 16 ? behind.malloc(bytes) : behind.memalign(alignment, bytes);
   }
   errno = ENOMEM;
   return nullptr;
@@ -105,7 +105,7 @@ bool serves() {
 }
 
 [[gnu::noinline]] void* allocate_small_slowly(unsigned small_class, std::size_t bytes) {
-  if (!serves()) return __libc_malloc(bytes);
+  if (!serves()) return behind.malloc(bytes);
   if (cache.state == thread_cache::fresh) open_thread_cache();
   cached_class& list = cache.classes[small_class];
   if (list.first != nullptr) {  // registering the thread may have filled it
@@ -160,8 +160,8 @@ void* allocate_small(unsigned small_class, std::size_t bytes) {
 
 void* allocate_large(std::size_t bytes, std::size_t alignment, bool zeroed) {
   if (!serves()) {
-    if (alignment > 16) return __libc_memalign(alignment, bytes);
-    return zeroed ? __libc_calloc(1, bytes) : __libc_malloc(bytes);
+    if (alignment > 16) return behind.memalign(alignment, bytes);
+    return zeroed ? behind.calloc(1, bytes) : behind.malloc(bytes);
   }
   if (bytes > PTRDIFF_MAX - page_bytes || alignment > heap_stride_bytes) {
     errno = ENOMEM;
@@ -188,6 +188,11 @@ std::size_t bytes_of_block(const void* block) {
 
 // Everything up to the window; says in `reason` why there is none.
 void start() {
+  // First, so that `behind` is right whatever else is found.
+  if (const char* const other = find_other_allocator(); other != nullptr) {
+    reason << "the program uses another allocator (" << other << ")";
+    return;
+  }
   const start_environment environment;
   const auto refuse = [](std::string_view why) { reason << why; };
   if (!environment.readable()) return refuse("the environment of the process cannot be read (/proc/self/environ)");
@@ -295,7 +300,7 @@ void* heap_allocate_aligned(std::size_t alignment, std::size_t bytes) {
 
 void heap_release(void* block) {
   if (!in_window(block)) [[unlikely]] {
-    if (block != nullptr) __libc_free(block);
+    if (block != nullptr) behind.free(block);
     return;
   }
   const page_kind kind = heap_pages.kind_of(block);
@@ -317,12 +322,12 @@ void heap_release(void* block) {
 
 std::size_t heap_usable_bytes(void* block) {
   if (block == nullptr) return 0;
-  return in_window(block) ? bytes_of_block(block) : c_library_usable_bytes(block);
+  return in_window(block) ? bytes_of_block(block) : usable_bytes_behind(block);
 }
 
 void* heap_reallocate(void* block, std::size_t bytes) {
   if (block == nullptr) return heap_allocate(bytes);
-  if (!in_window(block)) return __libc_realloc(block, bytes);
+  if (!in_window(block)) return behind.realloc(block, bytes);
   const std::size_t old = bytes_of_block(block);
   if (old > largest_small_bytes && bytes > largest_small_bytes) {
     const std::size_t pages = (bytes + page_bytes - 1) / page_bytes;

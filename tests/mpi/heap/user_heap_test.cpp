@@ -96,6 +96,13 @@ TEST(UnmodifiedPrograms, in_c_and_fortran) {
 #endif
 }
 
+TEST(OtherAllocators, are_left_to_the_program) {
+  expect_same(PLAIN_C "_with_library", "characters\n");
+  expect_same(PLAIN_C "_with_allocator", "characters\n");
+  EXPECT_THAT(tri::testing::run_command(preloaded(PROGRAM_WITH_LIBRARY " reason")).output,
+              testing::MatchesRegex("the program uses another allocator \\(.*libheap_other_allocator.so\\)\n"));
+}
+
 TEST(UnmodifiedPrograms, sort_and_shell) {
   expect_same("seq 1 50000 | sort -R --random-source=/proc/version | sort --parallel=2 -n | tail -n 3", "50000");
   expect_same("x=$(for i in 1 2 3; do (echo $i; (echo $((i * 2))) ); done); echo $x | tr 1-9 a-i", "a b b d c f");
