@@ -12,6 +12,7 @@
 #include "mpi/heap/addresses.hpp"
 #include "mpi/heap/heap_parts.hpp"
 #include "mpi/heap/kernel_memory.hpp"
+#include "mpi/heap/static_data.hpp"
 #include "mpi/heap/user_heap.hpp"
 
 namespace tri::mpi {
@@ -117,7 +118,7 @@ void after_fork_in_child() {
       kernel_munmap(own_window.address, bytes);
       bytes = copy_bytes;
     }
-    if (kernel_mremap(copy, copy_bytes, own_window.address) == MAP_FAILED)
+    if (kernel_mremap(copy, copy_bytes, own_window.address) == MAP_FAILED || !make_static_data_private())
       end_child("trireme: fork: the child's copy of the heap could not be put in place; the child ends here\n");
     heap_pages.window_is_private_now(bytes);
     std::fill_n(mapped_heap_bytes, most_slots, 0);

@@ -16,6 +16,7 @@
 #include "mpi/heap/memory_limits.hpp"
 #include "mpi/heap/slot_claim.hpp"
 #include "mpi/heap/start_environment.hpp"
+#include "mpi/heap/static_data.hpp"
 
 namespace tri::mpi {
 
@@ -47,6 +48,7 @@ constinit std::atomic<heap_phase> phase{heap_phase::untouched};
 constinit std::atomic<std::uint64_t> blocks_outside{0};
 constinit text_line job;
 constinit text_line reason;
+constinit text_line static_data_reason;
 pthread_key_t thread_end;
 
 // Own window, once it serves; before, and without a shared heap, no address is in it. Written once, before any block of
@@ -228,6 +230,10 @@ void start() {
   state.file = own.file;
   state.window = window = own.address;
   state.window_bytes = window_bytes = own.bytes;
+  if (environment["TRIREME_MPI_STATIC_DATA"] == "off")
+    static_data_reason << "TRIREME_MPI_STATIC_DATA=off";
+  else
+    share_static_data(own, static_data_reason);
 }
 
 }  // namespace
@@ -242,6 +248,7 @@ void start_user_heap() {
   start();
   state.job = job.c_str();
   state.reason = reason.c_str();
+  state.static_data_reason = static_data_reason.c_str();
   state.phase = window != nullptr ? heap_phase::shared : heap_phase::off;
   phase.store(state.phase, std::memory_order_release);  // pairs: user_heap.phase
   errno = saved_errno;

@@ -32,6 +32,8 @@ struct user_heap_state {
   std::size_t window_bytes = 0;
   const char* job = "";
   const char* reason = "";  ///< one line; empty while there is a shared heap
+  const char* static_data_reason =
+      "";  ///< one line, when static data was not moved into the window though there is some
 };
 const user_heap_state& user_heap();
 

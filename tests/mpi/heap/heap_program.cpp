@@ -338,7 +338,7 @@ void forks() {
     if (child == 0) {
       char byte = 0;
       CHECK(read(gate[0], &byte, 1) == 1);  // the parent has gone on and changed things
-      CHECK(ask<int>("heap_test_phase") == 3);
+      CHECK(ask<long>("heap_test_phase") == 3);
       CHECK(fcntl(file, F_GETFD) == -1 && fcntl(slot_socket, F_GETFD) == -1);
       CHECK(tree.size() == 20000 && tree[777] == "value 777");
       CHECK(large[5] == 'p' && sparse[3 * gib] == 's' && sparse[gib] == 0);
@@ -373,7 +373,7 @@ void forks() {
   }
   stop = true;
   for (std::thread& other : others) other.join();
-  CHECK(ask<int>("heap_test_phase") == 2 && ask<int>("heap_test_valid") == 1);
+  CHECK(ask<long>("heap_test_phase") == 2 && ask<int>("heap_test_valid") == 1);
   CHECK(ask("heap_test_fork_copies") == 20);
   // Of 4 GiB, the pages that were used were copied.
   CHECK(ask("heap_test_fork_bytes") < 20 * 100 * mib);

@@ -9,6 +9,7 @@
 #include "mpi/heap/heap_parts.hpp"
 #include "mpi/heap/heap_window.hpp"
 #include "mpi/heap/slot_claim.hpp"
+#include "mpi/heap/static_data.hpp"
 #include "mpi/heap/user_heap.hpp"
 
 #define TEST_EXPORT extern "C" [[gnu::visibility("default")]]
@@ -20,7 +21,7 @@ TEST_EXPORT int heap_test_in_window(const void* address, std::size_t bytes) {
 }
 TEST_EXPORT const char* heap_test_reason() { return tri::mpi::user_heap().reason; }
 TEST_EXPORT int heap_test_slot() { return tri::mpi::user_heap().slot; }
-TEST_EXPORT int heap_test_phase() { return static_cast<int>(tri::mpi::user_heap().phase); }
+TEST_EXPORT long heap_test_phase() { return static_cast<long>(tri::mpi::user_heap().phase); }
 TEST_EXPORT int heap_test_file() { return tri::mpi::user_heap().file; }
 TEST_EXPORT int heap_test_socket() { return tri::mpi::user_heap().slot_socket; }
 TEST_EXPORT std::size_t heap_test_window_bytes() { return tri::mpi::user_heap().window_bytes; }
@@ -37,6 +38,10 @@ TEST_EXPORT std::size_t heap_test_resident() {
 TEST_EXPORT int heap_test_map_peer(unsigned slot, int file, std::size_t bytes) {
   return tri::mpi::map_peer_heap(slot, file, bytes);
 }
+TEST_EXPORT void* heap_test_shared_address(const void* address, std::size_t bytes) {
+  return tri::mpi::shared_address_of(address, bytes);
+}
+TEST_EXPORT long heap_test_check_static_data() { return tri::mpi::check_static_data() ? 1 : 0; }
 TEST_EXPORT int heap_test_connect(unsigned slot) {
   sockaddr_un address;
   const socklen_t length = tri::mpi::slot_address(tri::mpi::user_heap().job, slot, address);

@@ -96,6 +96,17 @@ TEST(UnmodifiedPrograms, in_c_and_fortran) {
 #endif
 }
 
+TEST(StaticData, of_the_program_has_an_alias_in_the_window) {
+  for (const char* program : {STATIC_PIE, STATIC_NO_PIE}) {
+    const auto ended = tri::testing::run_command(preloaded(program));
+    EXPECT_EQ(ended.status, 0) << program << ended.errors;
+    EXPECT_EQ(ended.output, "one two three\n") << program;
+    const auto off =
+        tri::testing::run_command(preloaded(std::string(program) + " private", "TRIREME_MPI_STATIC_DATA=off"));
+    EXPECT_EQ(off.status, 0) << program << off.errors;
+  }
+}
+
 TEST(OtherAllocators, are_left_to_the_program) {
   expect_same(PLAIN_C "_with_library", "characters\n");
   expect_same(PLAIN_C "_with_allocator", "characters\n");
