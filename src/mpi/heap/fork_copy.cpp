@@ -12,6 +12,7 @@
 #include "mpi/heap/addresses.hpp"
 #include "mpi/heap/heap_parts.hpp"
 #include "mpi/heap/kernel_memory.hpp"
+#include "mpi/heap/slot_claim.hpp"
 #include "mpi/heap/static_data.hpp"
 #include "mpi/heap/user_heap.hpp"
 
@@ -92,10 +93,13 @@ void before_fork() {
 void after_fork_in_parent() {
   const int saved_errno = errno;
   const bool shared = is_shared();
-  if (copy != nullptr) kernel_munmap(copy, copy_bytes);
+  void* const done = copy;
+  const std::size_t done_bytes = copy_bytes;
+  const sigset_t signals = signals_before;
   heap_pages.unlock_after_fork();
   heap_blocks.unlock_after_fork();
-  if (shared) pthread_sigmask(SIG_SETMASK, &signals_before, nullptr);
+  if (done != nullptr) kernel_munmap(done, done_bytes);
+  if (shared) pthread_sigmask(SIG_SETMASK, &signals, nullptr);
   errno = saved_errno;
 }
 
@@ -123,7 +127,7 @@ void after_fork_in_child() {
     heap_pages.window_is_private_now(bytes);
     std::fill_n(mapped_heap_bytes, most_slots, 0);
     // The child is out of the job: the slot must not outlive its owner.
-    if (file_is_ours()) {
+    if (heap_descriptors_are_ours()) {
       close(own_window.file);
       close(user_heap().slot_socket);
     }
@@ -147,6 +151,17 @@ bool guard_forks(const heap_window& own) {
   file_number = status.st_ino;
   own_window = own;
   return pthread_atfork(&before_fork, &after_fork_in_parent, &after_fork_in_child) == 0;
+}
+
+bool heap_descriptors_are_ours() {
+  sockaddr_un address;
+  sockaddr_un own;
+  socklen_t length = sizeof(address);
+  const user_heap_state& heap = user_heap();
+  if (heap.phase != heap_phase::shared || !file_is_ours()) return false;
+  const socklen_t own_length = slot_address(heap.job, static_cast<unsigned>(heap.slot), own);
+  return getsockname(heap.slot_socket, reinterpret_cast<sockaddr*>(&address), &length) == 0 && length == own_length &&
+         std::memcmp(&address, &own, length) == 0;
 }
 
 fork_copy_use use_of_fork_copies() { return cost; }

@@ -21,6 +21,6 @@ heap_window create_heap_window(unsigned slot, std::size_t bytes);
 /// error: EINVAL when the file is not a window of `bytes`, EEXIST when something else lies at its place. Left out of
 /// core dumps and of forked children.
 int map_peer_heap(unsigned slot, int file, std::size_t bytes);
-void unmap_peer_heap(unsigned slot);
+void unmap_peer_heap(unsigned slot);  ///< the own window as well, when the start gives up
 
 }  // namespace tri::mpi

@@ -217,7 +217,12 @@ void start() {
   if (limits.window_bytes == 0) return refuse(limits.reason.view());
   const heap_window own = create_heap_window(static_cast<unsigned>(claim.slot), limits.window_bytes);
   if (own.address == nullptr) return refuse(own.reason.view());
+  const auto drop_window = [&] {
+    unmap_peer_heap(static_cast<unsigned>(claim.slot));
+    close(own.file);
+  };
   if (!heap_pages.open(own.address, own.bytes)) {
+    drop_window();
     reason << "no address space for the bookkeeping of a heap of " << (own.bytes >> 20) << " MiB";
     return;
   }
@@ -225,6 +230,7 @@ void start() {
   find_c_library();
   if (pthread_key_create(&thread_end, &close_thread_cache) != 0 || !guard_forks(own)) {
     heap_pages.close();
+    drop_window();
     return refuse("the C library has no room for another thread key or fork handler");
   }
   state.file = own.file;

@@ -40,6 +40,10 @@ const user_heap_state& user_heap();
 /// Starts the heap if no allocation did it before. May be called any number of times.
 void start_user_heap();
 
+/// Whether slot_socket and file still are what the start opened: a program may have closed all descriptors, and then
+/// the slot may be somebody else's. For MPI_Init; without them there is no sharing.
+bool heap_descriptors_are_ours();
+
 struct user_heap_use {
   page_use pages;
   std::uint64_t blocks_outside = 0;  ///< blocks the C library had to serve because the window was full

@@ -209,7 +209,7 @@ void alignments() {
   errno = 5;
   CHECK(posix_memalign(&block, 24, 10) == EINVAL && posix_memalign(&block, 4, 10) == EINVAL && errno == 5);
   CHECK(posix_memalign(&block, 64, SIZE_MAX - 100) == ENOMEM && block == nullptr && errno == 5);
-  CHECK(reinterpret_cast<std::uintptr_t>(opaque(memalign(48, 10))) % 64 == 0);
+  CHECK(reinterpret_cast<std::uintptr_t>(opaque(memalign(opaque(std::size_t{48}), 10))) % 64 == 0);
   CHECK(reinterpret_cast<std::uintptr_t>(opaque(valloc(10))) % 4096 == 0);
   CHECK(reinterpret_cast<std::uintptr_t>(opaque(pvalloc(10))) % 4096 == 0 && ask<int>("heap_test_valid") == 1);
 }
@@ -551,6 +551,32 @@ void second_peer() {
   CHECK(read(connection, &byte, 1) == 1);
 }
 
+// A program that closes what it has not opened: the heap goes on, sharing does not.
+void closed_descriptors() {
+  CHECK(ask<int>("heap_test_descriptors_are_ours") == 1);
+  const int own_socket = ask<int>("heap_test_socket");
+  close(own_socket);
+  CHECK(ask<int>("heap_test_descriptors_are_ours") == 0);
+  CHECK(dup2(socket(AF_UNIX, SOCK_SEQPACKET, 0), own_socket) == own_socket);
+  CHECK(ask<int>("heap_test_descriptors_are_ours") == 0);
+  close(ask<int>("heap_test_file"));
+  auto* const block = static_cast<char*>(opaque(std::malloc(100 * mib)));
+  touch(block, 100 * mib, 4096);
+  block[77] = 'p';
+  // Nobody can say which pages exist: all are copied.
+  const pid_t child = fork();
+  if (child == 0) {
+    CHECK(block[77] == 'p' && block[78] == 0);
+    block[77] = 'c';
+    CHECK(fcntl(own_socket, F_GETFD) >= 0);  // it is the program's now
+    _exit(0);
+  }
+  CHECK(status_of(child) == 0);
+  CHECK(block[77] == 'p');
+  std::free(block);
+  CHECK(in_window(opaque(std::malloc(100 * mib))) && ask<int>("heap_test_valid") == 1);
+}
+
 void reason() { std::printf("%s\n", ask<const char*>("heap_test_reason")); }
 
 }  // namespace
@@ -573,6 +599,7 @@ int main(int count, char** arguments) {
       {"invalid_free", invalid_free},
       {"double_free", double_free},
       {"core_dumps", core_dumps},
+      {"closed_descriptors", closed_descriptors},
   };
   if (verb == "peers") {
     peers(arguments[0]);

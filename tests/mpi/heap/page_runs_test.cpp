@@ -7,9 +7,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <memory>
 #include <random>
+#include <thread>
 #include <vector>
 
 #include "mpi/heap/size_classes.hpp"
@@ -63,7 +65,7 @@ TEST_F(PageRuns, random_requests_never_overlap_and_keep_their_contents) {
   std::vector<block> blocks;
   std::mt19937 random(7);
   std::size_t refused = 0;
-  for (int step = 0; step < 20000; ++step) {
+  for (int step = 0; step < 6000; ++step) {
     const auto choice = random() % 100;
     if (choice < 50 || blocks.empty()) {
       const std::size_t pages = random() % 8 == 0 ? 1 + random() % 4000 : 1 + random() % 40;
@@ -119,14 +121,14 @@ TEST_F(PageRuns, random_requests_never_overlap_and_keep_their_contents) {
 TEST_F(PageRuns, freed_memory_goes_back_but_a_little_is_kept) {
   open(1024 * mib);
   for (int round = 0; round < 4; ++round) {
-    const auto large = take(256 * mib / page_bytes);
+    const auto large = take(64 * mib / page_bytes);
     ASSERT_NE(large.address, nullptr);
     EXPECT_TRUE(large.zero);
-    std::memset(large.address, 1, 256 * mib);
+    std::memset(large.address, 1, 64 * mib);
     runs_.release(large.run);
     EXPECT_EQ(resident(), 0U);
   }
-  EXPECT_EQ(runs_.use().reach_bytes, 256 * mib) << "the same addresses serve again";
+  EXPECT_EQ(runs_.use().reach_bytes, 64 * mib) << "the same addresses serve again";
   const auto small = take(mib / page_bytes);
   std::memset(small.address, 1, mib);
   runs_.release(small.run);
@@ -209,6 +211,43 @@ TEST_F(PageRuns, blocks_of_a_class_are_disjoint_and_their_spans_come_back) {
     }
     EXPECT_LE(runs_.use().in_use_bytes, (small_class + 1) * 256 * 1024) << "one span per class is kept";
   }
+  EXPECT_TRUE(runs_.is_valid());
+}
+
+TEST_F(PageRuns, threads_share_runs_and_blocks) {
+  open(1024 * mib);
+  const auto blocks = std::make_unique<tri::mpi::small_blocks>(runs_);
+  std::vector<std::thread> threads;
+  constexpr unsigned slots = 64;
+  static std::atomic<void*> shelf[slots];  // chains of one class per slot, left by one thread and taken by another
+  for (unsigned number = 0; number < 4; ++number)
+    threads.emplace_back([&, number] {
+      std::mt19937 random(number);
+      for (int step = 0; step < 20000; ++step) {
+        const unsigned slot = random() % slots;
+        const unsigned small_class = slot % tri::mpi::small_class_count;
+        auto why = page_runs::refusal::none;
+        const auto chain = blocks->take(small_class, 1 + random() % 8, why);
+        ASSERT_NE(chain.first, nullptr);
+        for (void* block = chain.first; block != nullptr; block = tri::mpi::next_block(block))
+          std::memset(static_cast<char*>(block) + 8, static_cast<int>(number), 8);
+        void* const other = shelf[slot].exchange(chain.first, std::memory_order_acq_rel);
+        if (other != nullptr) blocks->give(small_class, {other, 0});
+        if (step % 16 == 0) {
+          const auto run = take(1 + random() % 4000);
+          ASSERT_NE(run.address, nullptr);
+          run.address[0] = std::byte{1};
+          if (random() % 2 == 0) runs_.resize(run.run, 1 + random() % 4000);
+          runs_.release(run.run);
+        }
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (unsigned slot = 0; slot < slots; ++slot)
+    if (void* const left = shelf[slot].exchange(nullptr)) blocks->give(slot % tri::mpi::small_class_count, {left, 0});
+  EXPECT_TRUE(runs_.is_valid());
+  EXPECT_LE(runs_.use().in_use_bytes, tri::mpi::small_class_count * 256 * 1024);
+  runs_.purge_all();
   EXPECT_TRUE(runs_.is_valid());
 }
 

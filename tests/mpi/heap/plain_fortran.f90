@@ -1,5 +1,5 @@
 ! An ordinary Fortran program: allocatable arrays that grow, arrays of a derived type with allocatable parts, character strings
-! of deferred length, and a COMMON block.
+! of deferred length, and a COMMON block that is large enough to be moved into the window.
 program plain
   implicit none
   type cell
@@ -10,7 +10,7 @@ program plain
   character(len=:), allocatable :: text
   character(len=12) :: piece
   integer :: i, n
-  real(8) :: shared(1000)
+  real(8) :: shared(100000)
   common /block/ shared
 
   allocate(cells(100))
@@ -44,13 +44,13 @@ program plain
   end do
   print '(a, i0, a)', 'text ', len(text), text(len(text) - 7:)
 
-  shared = [(real(i, 8), i = 1, 1000)]
+  shared = [(real(i, 8), i = 1, 100000)]
   call half
-  print '(a, f12.2)', 'common ', sum(shared)
+  print '(a, f16.2)', 'common ', sum(shared)
 end program
 
 subroutine half
-  real(8) :: shared(1000)
+  real(8) :: shared(100000)
   common /block/ shared
   shared = shared / 2
 end subroutine

@@ -33,7 +33,7 @@ TEST_P(UserHeap, is_as_it_should_be) {
 }
 INSTANTIATE_TEST_SUITE_P(program, UserHeap,
                          testing::Values("inside", "threads", "reallocations", "alignments", "huge", "limits", "forks",
-                                         "spawns", "core_dumps", "peers"),
+                                         "spawns", "core_dumps", "peers", "closed_descriptors"),
                          [](const testing::TestParamInfo<const char*>& which) { return std::string(which.param); });
 
 TEST(UserHeapUnderLimits, the_c_library_serves_when_the_window_is_full) {
