@@ -1,6 +1,7 @@
 // Open MPI's Fortran bindings call the library's inner names (PMPI_...), so our C functions do not see what Fortran
-// programs call; these stand before the bindings themselves. Arguments are pointers; handles are numbers that the library
-// translates, and a few addresses have meanings. Compiled for Open MPI only: MPICH's bindings call the C functions.
+// programs call; these stand before the bindings themselves. Arguments are pointers; handles are numbers that the
+// library translates, and a few addresses have meanings. Compiled for Open MPI only: MPICH's bindings call the C
+// functions.
 //
 // ompi_..._f is the name under which the module mpi_f08 calls the same functions.
 #include <dlfcn.h>
@@ -66,7 +67,8 @@ bool is_ignored(const fint* statuses) {
 class statuses_of {
  public:
   explicit statuses_of(fint* fortran, int count = 1)
-      : fortran_(is_ignored(fortran) ? nullptr : fortran), c_(fortran_ != nullptr ? static_cast<std::size_t>(count) : 0) {
+      : fortran_(is_ignored(fortran) ? nullptr : fortran),
+        c_(fortran_ != nullptr ? static_cast<std::size_t>(count) : 0) {
     // What is not written must come back as it was: MPI_ERROR above all.
     for (std::size_t i = 0; i < c_.size(); ++i) PMPI_Status_f2c(fortran_ + i * integers, &c_[i]);
   }
@@ -107,30 +109,29 @@ fint truth(int flag) { return flag != 0 ? 1 : 0; }  // gfortran's .true.
 }  // namespace
 
 // Defines mpi_<name>_ and ompi_<name>_f with these parameters.
-#define TRIREME_FORTRAN(name, parameters, arguments)        \
-  TRIREME_EXPORTED void mpi_##name##_ parameters;           \
+#define TRIREME_FORTRAN(name, parameters, arguments)                            \
+  TRIREME_EXPORTED void mpi_##name##_ parameters;                               \
   TRIREME_EXPORTED void ompi_##name##_f parameters { mpi_##name##_ arguments; } \
   TRIREME_EXPORTED void mpi_##name##_ parameters
 
-#define TRIREME_FORTRAN_SEND(name, function)                                                                        \
-  TRIREME_FORTRAN(name, (void* buffer, fint* count, fint* type, fint* target, fint* tag, fint* comm, fint* error),  \
-                  (buffer, count, type, target, tag, comm, error)) {                                                \
-    set(error, function(buffer_of(buffer), *count, type_of(type), *target, *tag, comm_of(comm)));                   \
+#define TRIREME_FORTRAN_SEND(name, function)                                                                       \
+  TRIREME_FORTRAN(name, (void* buffer, fint* count, fint* type, fint* target, fint* tag, fint* comm, fint* error), \
+                  (buffer, count, type, target, tag, comm, error)) {                                               \
+    set(error, function(buffer_of(buffer), *count, type_of(type), *target, *tag, comm_of(comm)));                  \
   }
 TRIREME_FORTRAN_SEND(send, MPI_Send)
 TRIREME_FORTRAN_SEND(bsend, MPI_Bsend)
 TRIREME_FORTRAN_SEND(ssend, MPI_Ssend)
 TRIREME_FORTRAN_SEND(rsend, MPI_Rsend)
 
-#define TRIREME_FORTRAN_BEGIN(name, function)                                                                      \
-  TRIREME_FORTRAN(name,                                                                                            \
-                  (void* buffer, fint* count, fint* type, fint* peer, fint* tag, fint* comm, fint* request,        \
-                   fint* error),                                                                                   \
-                  (buffer, count, type, peer, tag, comm, request, error)) {                                        \
-    MPI_Request begun = MPI_REQUEST_NULL;                                                                          \
-    const int result = function(buffer_of(buffer), *count, type_of(type), *peer, *tag, comm_of(comm), &begun);     \
-    if (result == MPI_SUCCESS) *request = number_of(begun);                                                        \
-    set(error, result);                                                                                            \
+#define TRIREME_FORTRAN_BEGIN(name, function)                                                                       \
+  TRIREME_FORTRAN(                                                                                                  \
+      name, (void* buffer, fint* count, fint* type, fint* peer, fint* tag, fint* comm, fint* request, fint* error), \
+      (buffer, count, type, peer, tag, comm, request, error)) {                                                     \
+    MPI_Request begun = MPI_REQUEST_NULL;                                                                           \
+    const int result = function(buffer_of(buffer), *count, type_of(type), *peer, *tag, comm_of(comm), &begun);      \
+    if (result == MPI_SUCCESS) *request = number_of(begun);                                                         \
+    set(error, result);                                                                                             \
   }
 TRIREME_FORTRAN_BEGIN(isend, MPI_Isend)
 TRIREME_FORTRAN_BEGIN(ibsend, MPI_Ibsend)
@@ -157,14 +158,14 @@ TRIREME_FORTRAN(sendrecv,
                 (send_buffer, send_count, send_type, target, send_tag, buffer, count, type, source, tag, comm, status,
                  error)) {
   statuses_of c(status);
-  set(error, MPI_Sendrecv(buffer_of(send_buffer), *send_count, type_of(send_type), *target, *send_tag, buffer_of(buffer),
-                          *count, type_of(type), *source, *tag, comm_of(comm), c.get()));
+  set(error, MPI_Sendrecv(buffer_of(send_buffer), *send_count, type_of(send_type), *target, *send_tag,
+                          buffer_of(buffer), *count, type_of(type), *source, *tag, comm_of(comm), c.get()));
   c.give_back();
 }
 
 TRIREME_FORTRAN(sendrecv_replace,
-                (void* buffer, fint* count, fint* type, fint* target, fint* send_tag, fint* source, fint* tag, fint* comm,
-                 fint* status, fint* error),
+                (void* buffer, fint* count, fint* type, fint* target, fint* send_tag, fint* source, fint* tag,
+                 fint* comm, fint* status, fint* error),
                 (buffer, count, type, target, send_tag, source, tag, comm, status, error)) {
   statuses_of c(status);
   set(error, MPI_Sendrecv_replace(buffer_of(buffer), *count, type_of(type), *target, *send_tag, *source, *tag,
@@ -172,14 +173,14 @@ TRIREME_FORTRAN(sendrecv_replace,
   c.give_back();
 }
 
-TRIREME_FORTRAN(probe, (fint* source, fint* tag, fint* comm, fint* status, fint* error),
+TRIREME_FORTRAN(probe, (fint * source, fint* tag, fint* comm, fint* status, fint* error),
                 (source, tag, comm, status, error)) {
   statuses_of c(status);
   set(error, MPI_Probe(*source, *tag, comm_of(comm), c.get()));
   c.give_back();
 }
 
-TRIREME_FORTRAN(iprobe, (fint* source, fint* tag, fint* comm, fint* flag, fint* status, fint* error),
+TRIREME_FORTRAN(iprobe, (fint * source, fint* tag, fint* comm, fint* flag, fint* status, fint* error),
                 (source, tag, comm, flag, status, error)) {
   statuses_of c(status);
   int found = 0;
@@ -188,7 +189,7 @@ TRIREME_FORTRAN(iprobe, (fint* source, fint* tag, fint* comm, fint* flag, fint* 
   if (found != 0) c.give_back();
 }
 
-TRIREME_FORTRAN(mprobe, (fint* source, fint* tag, fint* comm, fint* message, fint* status, fint* error),
+TRIREME_FORTRAN(mprobe, (fint * source, fint* tag, fint* comm, fint* message, fint* status, fint* error),
                 (source, tag, comm, message, status, error)) {
   statuses_of c(status);
   MPI_Message taken = MPI_MESSAGE_NULL;
@@ -197,7 +198,7 @@ TRIREME_FORTRAN(mprobe, (fint* source, fint* tag, fint* comm, fint* message, fin
   c.give_back();
 }
 
-TRIREME_FORTRAN(improbe, (fint* source, fint* tag, fint* comm, fint* flag, fint* message, fint* status, fint* error),
+TRIREME_FORTRAN(improbe, (fint * source, fint* tag, fint* comm, fint* flag, fint* message, fint* status, fint* error),
                 (source, tag, comm, flag, message, status, error)) {
   statuses_of c(status);
   MPI_Message taken = MPI_MESSAGE_NULL;
@@ -226,7 +227,7 @@ TRIREME_FORTRAN(imrecv, (void* buffer, fint* count, fint* type, fint* message, f
   *request = number_of(begun);
 }
 
-TRIREME_FORTRAN(wait, (fint* request, fint* status, fint* error), (request, status, error)) {
+TRIREME_FORTRAN(wait, (fint * request, fint* status, fint* error), (request, status, error)) {
   statuses_of c(status);
   request_list list(request, 1);
   set(error, MPI_Wait(list.get(), c.get()));
@@ -234,7 +235,7 @@ TRIREME_FORTRAN(wait, (fint* request, fint* status, fint* error), (request, stat
   c.give_back();
 }
 
-TRIREME_FORTRAN(test, (fint* request, fint* flag, fint* status, fint* error), (request, flag, status, error)) {
+TRIREME_FORTRAN(test, (fint * request, fint* flag, fint* status, fint* error), (request, flag, status, error)) {
   statuses_of c(status);
   request_list list(request, 1);
   int done = 0;
@@ -244,7 +245,7 @@ TRIREME_FORTRAN(test, (fint* request, fint* flag, fint* status, fint* error), (r
   if (done != 0) c.give_back();
 }
 
-TRIREME_FORTRAN(request_get_status, (fint* request, fint* flag, fint* status, fint* error),
+TRIREME_FORTRAN(request_get_status, (fint * request, fint* flag, fint* status, fint* error),
                 (request, flag, status, error)) {
   statuses_of c(status);
   int done = 0;
@@ -253,7 +254,8 @@ TRIREME_FORTRAN(request_get_status, (fint* request, fint* flag, fint* status, fi
   if (done != 0) c.give_back();
 }
 
-TRIREME_FORTRAN(waitall, (fint* count, fint* requests, fint* statuses, fint* error), (count, requests, statuses, error)) {
+TRIREME_FORTRAN(waitall, (fint * count, fint* requests, fint* statuses, fint* error),
+                (count, requests, statuses, error)) {
   statuses_of c(statuses, *count);
   request_list list(requests, *count);
   set(error, MPI_Waitall(*count, list.get(), c.all()));
@@ -261,7 +263,7 @@ TRIREME_FORTRAN(waitall, (fint* count, fint* requests, fint* statuses, fint* err
   c.give_back();
 }
 
-TRIREME_FORTRAN(testall, (fint* count, fint* requests, fint* flag, fint* statuses, fint* error),
+TRIREME_FORTRAN(testall, (fint * count, fint* requests, fint* flag, fint* statuses, fint* error),
                 (count, requests, flag, statuses, error)) {
   statuses_of c(statuses, *count);
   request_list list(requests, *count);
@@ -272,7 +274,7 @@ TRIREME_FORTRAN(testall, (fint* count, fint* requests, fint* flag, fint* statuse
   if (done != 0) c.give_back();
 }
 
-TRIREME_FORTRAN(waitany, (fint* count, fint* requests, fint* index, fint* status, fint* error),
+TRIREME_FORTRAN(waitany, (fint * count, fint* requests, fint* index, fint* status, fint* error),
                 (count, requests, index, status, error)) {
   statuses_of c(status);
   request_list list(requests, *count);
@@ -283,7 +285,7 @@ TRIREME_FORTRAN(waitany, (fint* count, fint* requests, fint* index, fint* status
   c.give_back();
 }
 
-TRIREME_FORTRAN(testany, (fint* count, fint* requests, fint* index, fint* flag, fint* status, fint* error),
+TRIREME_FORTRAN(testany, (fint * count, fint* requests, fint* index, fint* flag, fint* status, fint* error),
                 (count, requests, index, flag, status, error)) {
   statuses_of c(status);
   request_list list(requests, *count);
@@ -296,31 +298,31 @@ TRIREME_FORTRAN(testany, (fint* count, fint* requests, fint* index, fint* flag, 
   if (done != 0) c.give_back();
 }
 
-#define TRIREME_FORTRAN_SOME(name, function)                                                                    \
-  TRIREME_FORTRAN(name, (fint* count, fint* requests, fint* done, fint* indices, fint* statuses, fint* error),  \
-                  (count, requests, done, indices, statuses, error)) {                                          \
-    statuses_of c(statuses, *count);                                                                            \
-    request_list list(requests, *count);                                                                        \
-    set(error, function(*count, list.get(), done, indices, c.all()));                                           \
-    if (*done != MPI_UNDEFINED)                                                                                 \
-      for (fint i = 0; i < *done; ++i) ++indices[i];                                                            \
-    list.give_back();                                                                                           \
-    c.give_back();                                                                                              \
+#define TRIREME_FORTRAN_SOME(name, function)                                                                         \
+  TRIREME_FORTRAN(name, (fint * count, fint * requests, fint * done, fint * indices, fint * statuses, fint * error), \
+                  (count, requests, done, indices, statuses, error)) {                                               \
+    statuses_of c(statuses, *count);                                                                                 \
+    request_list list(requests, *count);                                                                             \
+    set(error, function(*count, list.get(), done, indices, c.all()));                                                \
+    if (*done != MPI_UNDEFINED)                                                                                      \
+      for (fint i = 0; i < *done; ++i) ++indices[i];                                                                 \
+    list.give_back();                                                                                                \
+    c.give_back();                                                                                                   \
   }
 TRIREME_FORTRAN_SOME(waitsome, MPI_Waitsome)
 TRIREME_FORTRAN_SOME(testsome, MPI_Testsome)
 
-#define TRIREME_FORTRAN_REQUEST(name, function)                                 \
-  TRIREME_FORTRAN(name, (fint* request, fint* error), (request, error)) {       \
-    request_list list(request, 1);                                              \
-    set(error, function(list.get()));                                           \
-    list.give_back();                                                           \
+#define TRIREME_FORTRAN_REQUEST(name, function)                             \
+  TRIREME_FORTRAN(name, (fint * request, fint * error), (request, error)) { \
+    request_list list(request, 1);                                          \
+    set(error, function(list.get()));                                       \
+    list.give_back();                                                       \
   }
 TRIREME_FORTRAN_REQUEST(request_free, MPI_Request_free)
 TRIREME_FORTRAN_REQUEST(cancel, MPI_Cancel)
 TRIREME_FORTRAN_REQUEST(start, MPI_Start)
 
-TRIREME_FORTRAN(startall, (fint* count, fint* requests, fint* error), (count, requests, error)) {
+TRIREME_FORTRAN(startall, (fint * count, fint* requests, fint* error), (count, requests, error)) {
   request_list list(requests, *count);
   set(error, MPI_Startall(*count, list.get()));
   list.give_back();
@@ -335,42 +337,42 @@ void give(int result, MPI_Comm made, fint* number, fint* error) {
 }
 }  // namespace
 
-TRIREME_FORTRAN(comm_dup, (fint* comm, fint* made, fint* error), (comm, made, error)) {
+TRIREME_FORTRAN(comm_dup, (fint * comm, fint* made, fint* error), (comm, made, error)) {
   MPI_Comm c = MPI_COMM_NULL;
   give(MPI_Comm_dup(comm_of(comm), &c), c, made, error);
 }
-TRIREME_FORTRAN(comm_split, (fint* comm, fint* colour, fint* key, fint* made, fint* error),
+TRIREME_FORTRAN(comm_split, (fint * comm, fint* colour, fint* key, fint* made, fint* error),
                 (comm, colour, key, made, error)) {
   MPI_Comm c = MPI_COMM_NULL;
   give(MPI_Comm_split(comm_of(comm), *colour, *key, &c), c, made, error);
 }
-TRIREME_FORTRAN(comm_split_type, (fint* comm, fint* type, fint* key, fint* info, fint* made, fint* error),
+TRIREME_FORTRAN(comm_split_type, (fint * comm, fint* type, fint* key, fint* info, fint* made, fint* error),
                 (comm, type, key, info, made, error)) {
   MPI_Comm c = MPI_COMM_NULL;
   give(MPI_Comm_split_type(comm_of(comm), *type, *key, PMPI_Info_f2c(*info), &c), c, made, error);
 }
-TRIREME_FORTRAN(comm_create, (fint* comm, fint* group, fint* made, fint* error), (comm, group, made, error)) {
+TRIREME_FORTRAN(comm_create, (fint * comm, fint* group, fint* made, fint* error), (comm, group, made, error)) {
   MPI_Comm c = MPI_COMM_NULL;
   give(MPI_Comm_create(comm_of(comm), PMPI_Group_f2c(*group), &c), c, made, error);
 }
-TRIREME_FORTRAN(comm_create_group, (fint* comm, fint* group, fint* tag, fint* made, fint* error),
+TRIREME_FORTRAN(comm_create_group, (fint * comm, fint* group, fint* tag, fint* made, fint* error),
                 (comm, group, tag, made, error)) {
   MPI_Comm c = MPI_COMM_NULL;
   give(MPI_Comm_create_group(comm_of(comm), PMPI_Group_f2c(*group), *tag, &c), c, made, error);
 }
-TRIREME_FORTRAN(intercomm_merge, (fint* comm, fint* high, fint* made, fint* error), (comm, high, made, error)) {
+TRIREME_FORTRAN(intercomm_merge, (fint * comm, fint* high, fint* made, fint* error), (comm, high, made, error)) {
   MPI_Comm c = MPI_COMM_NULL;
   give(MPI_Intercomm_merge(comm_of(comm), *high != 0 ? 1 : 0, &c), c, made, error);
 }
 TRIREME_FORTRAN(cart_create,
-                (fint* comm, fint* dimensions, fint* sizes, fint* periodic, fint* reorder, fint* made, fint* error),
+                (fint * comm, fint* dimensions, fint* sizes, fint* periodic, fint* reorder, fint* made, fint* error),
                 (comm, dimensions, sizes, periodic, reorder, made, error)) {
   std::vector<int> wraps;
   for (fint i = 0; i < *dimensions; ++i) wraps.push_back(periodic[i] != 0 ? 1 : 0);
   MPI_Comm c = MPI_COMM_NULL;
   give(MPI_Cart_create(comm_of(comm), *dimensions, sizes, wraps.data(), *reorder != 0 ? 1 : 0, &c), c, made, error);
 }
-TRIREME_FORTRAN(cart_sub, (fint* comm, fint* remain, fint* made, fint* error), (comm, remain, made, error)) {
+TRIREME_FORTRAN(cart_sub, (fint * comm, fint* remain, fint* made, fint* error), (comm, remain, made, error)) {
   int dimensions = 0;
   PMPI_Cartdim_get(comm_of(comm), &dimensions);
   std::vector<int> stay;
@@ -378,17 +380,17 @@ TRIREME_FORTRAN(cart_sub, (fint* comm, fint* remain, fint* made, fint* error), (
   MPI_Comm c = MPI_COMM_NULL;
   give(MPI_Cart_sub(comm_of(comm), stay.data(), &c), c, made, error);
 }
-TRIREME_FORTRAN(comm_free, (fint* comm, fint* error), (comm, error)) {
+TRIREME_FORTRAN(comm_free, (fint * comm, fint* error), (comm, error)) {
   MPI_Comm c = comm_of(comm);
   set(error, MPI_Comm_free(&c));
   *comm = PMPI_Comm_c2f(c);
 }
-TRIREME_FORTRAN(comm_disconnect, (fint* comm, fint* error), (comm, error)) {
+TRIREME_FORTRAN(comm_disconnect, (fint * comm, fint* error), (comm, error)) {
   MPI_Comm c = comm_of(comm);
   set(error, MPI_Comm_disconnect(&c));
   *comm = PMPI_Comm_c2f(c);
 }
-TRIREME_FORTRAN(type_free, (fint* type, fint* error), (type, error)) {
+TRIREME_FORTRAN(type_free, (fint * type, fint* error), (type, error)) {
   MPI_Datatype c = type_of(type);
   set(error, MPI_Type_free(&c));
   *type = PMPI_Type_c2f(c);
@@ -396,21 +398,21 @@ TRIREME_FORTRAN(type_free, (fint* type, fint* error), (type, error)) {
 
 // ---- environment
 
-TRIREME_FORTRAN(init, (fint* error), (error)) {
+TRIREME_FORTRAN(init, (fint * error), (error)) {
   int count = 0;
   char** arguments = nullptr;
   set(error, MPI_Init(&count, &arguments));
 }
-TRIREME_FORTRAN(init_thread, (fint* required, fint* provided, fint* error), (required, provided, error)) {
+TRIREME_FORTRAN(init_thread, (fint * required, fint* provided, fint* error), (required, provided, error)) {
   int count = 0;
   char** arguments = nullptr;
   set(error, MPI_Init_thread(&count, &arguments, *required, provided));
 }
-TRIREME_FORTRAN(finalize, (fint* error), (error)) { set(error, MPI_Finalize()); }
+TRIREME_FORTRAN(finalize, (fint * error), (error)) { set(error, MPI_Finalize()); }
 
 // ---- collective operations
 
-TRIREME_FORTRAN(barrier, (fint* comm, fint* error), (comm, error)) { set(error, MPI_Barrier(comm_of(comm))); }
+TRIREME_FORTRAN(barrier, (fint * comm, fint* error), (comm, error)) { set(error, MPI_Barrier(comm_of(comm))); }
 TRIREME_FORTRAN(bcast, (void* buffer, fint* count, fint* type, fint* root, fint* comm, fint* error),
                 (buffer, count, type, root, comm, error)) {
   set(error, MPI_Bcast(buffer_of(buffer), *count, type_of(type), *root, comm_of(comm)));
@@ -418,21 +420,22 @@ TRIREME_FORTRAN(bcast, (void* buffer, fint* count, fint* type, fint* root, fint*
 TRIREME_FORTRAN(reduce,
                 (void* from, void* to, fint* count, fint* type, fint* operation, fint* root, fint* comm, fint* error),
                 (from, to, count, type, operation, root, comm, error)) {
-  set(error, MPI_Reduce(buffer_of(from), buffer_of(to), *count, type_of(type), PMPI_Op_f2c(*operation), *root,
-                        comm_of(comm)));
+  set(error,
+      MPI_Reduce(buffer_of(from), buffer_of(to), *count, type_of(type), PMPI_Op_f2c(*operation), *root, comm_of(comm)));
 }
 TRIREME_FORTRAN(allreduce, (void* from, void* to, fint* count, fint* type, fint* operation, fint* comm, fint* error),
                 (from, to, count, type, operation, comm, error)) {
-  set(error, MPI_Allreduce(buffer_of(from), buffer_of(to), *count, type_of(type), PMPI_Op_f2c(*operation), comm_of(comm)));
+  set(error,
+      MPI_Allreduce(buffer_of(from), buffer_of(to), *count, type_of(type), PMPI_Op_f2c(*operation), comm_of(comm)));
 }
 
-#define TRIREME_FORTRAN_ROOTED(name, function)                                                                        \
-  TRIREME_FORTRAN(name,                                                                                               \
+#define TRIREME_FORTRAN_ROOTED(name, function)                                                                         \
+  TRIREME_FORTRAN(name,                                                                                                \
                   (void* from, fint* from_count, fint* from_type, void* to, fint* to_count, fint* to_type, fint* root, \
-                   fint* comm, fint* error),                                                                          \
-                  (from, from_count, from_type, to, to_count, to_type, root, comm, error)) {                          \
-    set(error, function(buffer_of(from), *from_count, type_of(from_type), buffer_of(to), *to_count, type_of(to_type), \
-                        *root, comm_of(comm)));                                                                       \
+                   fint* comm, fint* error),                                                                           \
+                  (from, from_count, from_type, to, to_count, to_type, root, comm, error)) {                           \
+    set(error, function(buffer_of(from), *from_count, type_of(from_type), buffer_of(to), *to_count, type_of(to_type),  \
+                        *root, comm_of(comm)));                                                                        \
   }
 TRIREME_FORTRAN_ROOTED(gather, MPI_Gather)
 TRIREME_FORTRAN_ROOTED(scatter, MPI_Scatter)
@@ -452,13 +455,13 @@ TRIREME_FORTRAN(scatterv,
                           type_of(to_type), *root, comm_of(comm)));
 }
 
-#define TRIREME_FORTRAN_ALL(name, function)                                                                           \
-  TRIREME_FORTRAN(name,                                                                                               \
+#define TRIREME_FORTRAN_ALL(name, function)                                                                            \
+  TRIREME_FORTRAN(name,                                                                                                \
                   (void* from, fint* from_count, fint* from_type, void* to, fint* to_count, fint* to_type, fint* comm, \
-                   fint* error),                                                                                      \
-                  (from, from_count, from_type, to, to_count, to_type, comm, error)) {                                \
-    set(error, function(buffer_of(from), *from_count, type_of(from_type), buffer_of(to), *to_count, type_of(to_type), \
-                        comm_of(comm)));                                                                              \
+                   fint* error),                                                                                       \
+                  (from, from_count, from_type, to, to_count, to_type, comm, error)) {                                 \
+    set(error, function(buffer_of(from), *from_count, type_of(from_type), buffer_of(to), *to_count, type_of(to_type),  \
+                        comm_of(comm)));                                                                               \
   }
 TRIREME_FORTRAN_ALL(allgather, MPI_Allgather)
 TRIREME_FORTRAN_ALL(alltoall, MPI_Alltoall)

@@ -26,6 +26,9 @@
 #include "mpi/calls/abi.hpp"
 #include "mpi/calls/communicators.hpp"
 #include "mpi/calls/user_memory.hpp"
+#include "mpi/heap/heap_window.hpp"
+#include "mpi/heap/static_data.hpp"
+#include "mpi/heap/user_heap.hpp"
 
 namespace tri::mpi {
 
@@ -37,30 +40,37 @@ struct published_parts {
   std::byte sample{};  // for the test whether processes may copy from each other
 };
 
-struct session::shared_parts {
-  std::vector<host::unique_fd> files;
-  std::unique_ptr<arena::arena_space> arena;
-  std::vector<endpoint*> endpoints;
-  std::optional<board::board> work;
-  std::optional<board::board_pe> pe;
-  std::unique_ptr<arena::block_cache> blocks;
-  std::unique_ptr<engine> ranks;
-};
-
 namespace {
 
 // What one process tells the first one of the host, beside its descriptors.
 struct greeting {
   std::int32_t rank;
-  pid_t process;
+};
+
+// A process's user heap, told to all.
+struct heap_place {
+  std::int32_t slot = -1;  // -1: there is none
+  std::uint32_t unused = 0;
+  std::uint64_t bytes = 0;
+};
+
+heap_place own_heap() {
+  const user_heap_state& heap = user_heap();
+  if (heap.phase != heap_phase::shared || !heap_descriptors_are_ours()) return {};
+  return {heap.slot, 0, heap.window_bytes};
+}
+
+struct shared_files {
+  std::vector<host::unique_fd> arenas;  // of each rank
+  std::vector<host::unique_fd> heaps;   // likewise; those without one have none
 };
 
 struct another_rank_failed {};
 
 constexpr auto patience = std::chrono::seconds(20);
 
-// Gives everybody's arena file to everybody: all send theirs to the first rank, which sends all back.
-std::vector<host::unique_fd> exchange_files(int own_file, int rank, int ranks) {
+// Gives everybody's files to everybody: all send theirs to the first rank, which sends all back.
+shared_files exchange_files(int own_file, const std::vector<heap_place>& places, int rank, int ranks) {
   std::array<char, 64> name{};
   host::packet_socket listener;
   if (rank == 0) {
@@ -74,7 +84,11 @@ std::vector<host::unique_fd> exchange_files(int own_file, int rank, int ranks) {
   }
   PMPI_Bcast(name.data(), static_cast<int>(name.size()), MPI_CHAR, 0, MPI_COMM_WORLD);
   if (name[0] == '\0') throw std::runtime_error("the first rank could not open a socket for the others to meet at");
-  std::vector<host::unique_fd> files(static_cast<std::size_t>(ranks));
+  const auto has_heap = [&](std::size_t of) { return places[of].slot >= 0; };
+  std::vector<int> mine{own_file};
+  if (has_heap(static_cast<std::size_t>(rank))) mine.push_back(user_heap().file);
+  shared_files files{std::vector<host::unique_fd>(static_cast<std::size_t>(ranks)),
+                     std::vector<host::unique_fd>(static_cast<std::size_t>(ranks))};
   if (rank == 0) {
     std::vector<host::packet_socket> others;
     const auto until = std::chrono::steady_clock::now() + patience;
@@ -90,15 +104,20 @@ std::vector<host::unique_fd> exchange_files(int own_file, int rank, int ranks) {
       if (next.peer_user() != getuid()) continue;  // not one of us
       host::packet hello = next.receive();
       greeting from{};
-      if (hello.bytes.size() != sizeof from || hello.fds.size() != 1) continue;
+      if (hello.bytes.size() != sizeof from) continue;
       std::memcpy(&from, hello.bytes.data(), sizeof from);
-      if (from.rank < 1 || from.rank >= ranks) continue;
-      files[static_cast<std::size_t>(from.rank)] = std::move(hello.fds[0]);
+      const auto of = static_cast<std::size_t>(from.rank);
+      if (from.rank < 1 || from.rank >= ranks || hello.fds.size() != (has_heap(of) ? 2 : 1)) continue;
+      files.arenas[of] = std::move(hello.fds[0]);
+      if (has_heap(of)) files.heaps[of] = std::move(hello.fds[1]);
       others.push_back(std::move(next));
     }
-    files[0] = host::unique_fd(dup(own_file));
+    files.arenas[0] = host::unique_fd(dup(own_file));
+    if (has_heap(0)) files.heaps[0] = host::unique_fd(dup(user_heap().file));
     std::vector<int> numbers;
-    for (const host::unique_fd& file : files) numbers.push_back(file.get());
+    for (const host::unique_fd& file : files.arenas) numbers.push_back(file.get());
+    for (const host::unique_fd& file : files.heaps)
+      if (file) numbers.push_back(file.get());
     for (const host::packet_socket& other : others) {
       for (std::size_t at = 0; at < numbers.size(); at += host::most_packet_fds) {
         const std::byte nothing{};
@@ -109,15 +128,30 @@ std::vector<host::unique_fd> exchange_files(int own_file, int rank, int ranks) {
   }
   const host::packet_socket first = host::packet_socket::connect(name.data());
   if (first.peer_user() != getuid()) throw std::runtime_error("the first rank's socket belongs to another user");
-  const greeting hello{rank, getpid()};
-  first.send(std::as_bytes(std::span(&hello, 1)), std::span(&own_file, 1));
-  for (std::size_t have = 0; have < files.size();) {
+  const greeting hello{rank};
+  first.send(std::as_bytes(std::span(&hello, 1)), mine);
+  std::vector<host::unique_fd*> wanted;
+  for (host::unique_fd& file : files.arenas) wanted.push_back(&file);
+  for (std::size_t of = 0; of < places.size(); ++of)
+    if (has_heap(of)) wanted.push_back(&files.heaps[of]);
+  for (std::size_t have = 0; have < wanted.size();) {
     host::packet part = first.receive();
     if (part.what != host::packet::state::message) throw std::runtime_error("the first rank has closed the connection");
     for (host::unique_fd& file : part.fds)
-      if (have < files.size()) files[have++] = std::move(file);
+      if (have < wanted.size()) *wanted[have++] = std::move(file);
   }
   return files;
+}
+
+// Afterwards every rank reaches the heaps of all.
+void map_heaps(const shared_files& files, const std::vector<heap_place>& places, int rank) {
+  for (std::size_t of = 0; of < places.size(); ++of) {
+    if (static_cast<int>(of) == rank || places[of].slot < 0) continue;
+    if (const int error =
+            map_peer_heap(static_cast<unsigned>(places[of].slot), files.heaps[of].get(), places[of].bytes))
+      throw std::runtime_error(
+          fmt::format("cannot map the heap of rank {} ({} MiB): {}", of, places[of].bytes >> 20, std::strerror(error)));
+  }
 }
 
 bool everybody(bool fits) {
@@ -158,6 +192,16 @@ void say(int rank, const std::string& what) {
 }
 
 }  // namespace
+
+struct session::shared_parts {
+  shared_files files;
+  std::unique_ptr<arena::arena_space> arena;
+  std::vector<endpoint*> endpoints;
+  std::optional<board::board> work;
+  std::optional<board::board_pe> pe;
+  std::unique_ptr<arena::block_cache> blocks;
+  std::unique_ptr<engine> ranks;
+};
 
 void session::start(int thread_level) {
   if (active_ != nullptr) return;
@@ -203,11 +247,18 @@ void session::start(int thread_level) {
         own_file.emplace(arena::create_window_file(window_bytes));
       }))
     return;
+  if (user_heap().phase == heap_phase::shared && !check_static_data())
+    fmt::print(stderr, "trireme mpi: rank {}: static data has been mapped anew; messages in it are copied twice\n",
+               rank);
+  std::vector<heap_place> places(static_cast<std::size_t>(size));
+  const heap_place mine = own_heap();
+  PMPI_Allgather(&mine, sizeof mine, MPI_BYTE, places.data(), sizeof mine, MPI_BYTE, MPI_COMM_WORLD);
   // The name of the meeting place is broadcast, so nobody may be missing here.
-  if (!attempt([&] { parts->files = exchange_files(own_file->get(), rank, size); })) return;
+  if (!attempt([&] { parts->files = exchange_files(own_file->get(), places, rank, size); })) return;
+  if (!attempt([&] { map_heaps(parts->files, places, rank); })) return;
   if (!attempt([&] {
         std::vector<int> files;
-        for (const host::unique_fd& file : parts->files) files.push_back(file.get());
+        for (const host::unique_fd& file : parts->files.arenas) files.push_back(file.get());
         bool have_met = false;
         try {
           parts->arena = std::make_unique<arena::arena_space>(arena::arena_options{.window_bytes = window_bytes}, files,
@@ -248,7 +299,7 @@ void session::start(int thread_level) {
   options.oversubscribed = are_more_than_cores(size);
   parts->ranks =
       std::make_unique<engine>(parts->endpoints, static_cast<std::uint32_t>(rank), *parts->pe, *parts->blocks, options);
-  parts->ranks->set_shared_memory(&is_user_memory_shared);
+  parts->ranks->set_shared_memory(&shared_address_of_user_memory);
   if (made->threaded_) parts->ranks->take_turns(&made->lock_);
   made->engine_ = parts->ranks.get();
   made->parts_ = std::move(parts);

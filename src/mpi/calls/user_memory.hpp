@@ -1,10 +1,12 @@
-// Which of the program's memory every process of the host reaches at the same address.
+// Which of the program's memory every process of the host reaches, and where.
 #pragma once
 
 #include <cstddef>
 
 namespace tri::mpi {
 
-bool is_user_memory_shared(const void* address, std::size_t bytes);
+/// Where all ranks of the host find it: the same address for the heap and for our own memory, an alias for static data.
+/// Null for all other memory (the stack, libraries, files).
+void* shared_address_of_user_memory(const void* address, std::size_t bytes);
 
 }  // namespace tri::mpi

@@ -68,7 +68,8 @@ send_record* engine::send(std::uint32_t target, const message_key& key, const vo
     endpoint_counters::add(own_.counters.in_cell);
     return nullptr;
   }
-  const bool shared = is_shared(data, bytes);
+  std::byte* const shared_data = shared_address(data, bytes);
+  const bool shared = bytes == 0 || shared_data != nullptr;
   if (!held_back || (!shared && !options_.kernel_copies && mode == send_mode::standard)) {
     // The data travels with the message. Memory that nobody else can reach has no other way.
     auto* const message = new (blocks_.allocate(sizeof(kept_message) + bytes)) kept_message;
@@ -86,7 +87,7 @@ send_record* engine::send(std::uint32_t target, const message_key& key, const vo
   record->bytes = bytes;
   record->kind = message_kind::rendezvous;
   record->owner = &own_;
-  record->buffer = {static_cast<std::byte*>(const_cast<void*>(data)), bytes};
+  record->buffer = {shared ? shared_data : static_cast<std::byte*>(const_cast<void*>(data)), bytes};
   record->anybody_may_read = shared || copied;
   if (copied) {
     record->buffer.address = reinterpret_cast<std::byte*>(record + 1);
@@ -126,9 +127,10 @@ void engine::release(send_record* record) {
 receive_record* engine::make_receive(const message_key& key, void* buffer, std::size_t bytes) {
   auto* const record = new (blocks_.allocate(sizeof(receive_record))) receive_record;
   record->posting.key = key;
-  record->buffer = {static_cast<std::byte*>(buffer), bytes};
+  std::byte* const shared = shared_address(buffer, bytes);
+  record->anybody_may_fill = bytes == 0 || shared != nullptr;
+  record->buffer = {shared != nullptr ? shared : static_cast<std::byte*>(buffer), bytes};
   record->owner = &own_;
-  record->anybody_may_fill = is_shared(buffer, bytes);
   return record;
 }
 

@@ -47,9 +47,9 @@ class engine {
   engine(const engine&) = delete;
   engine& operator=(const engine&) = delete;
 
-  /// Whether everybody on the host reaches that memory at the same address.
-  using is_shared_function = bool (*)(const void* address, std::size_t bytes);
-  void set_shared_memory(is_shared_function answer) { is_shared_ = answer; }
+  /// Where everybody on the host finds that memory of this process; null when nobody else reaches it.
+  using shared_address_function = void* (*)(const void* address, std::size_t bytes);
+  void set_shared_memory(shared_address_function answer) { shared_address_ = answer; }
   /// Several threads call: each turn of a wait lets go of this lock, which the caller holds during every call.
   void take_turns(std::mutex* lock) { turns_ = lock; }
 
@@ -130,8 +130,9 @@ class engine {
     void add(send_record& from, receive_record& to) { list[count++] = {&from, &to}; }
   };
 
-  bool is_shared(const void* address, std::size_t bytes) const {
-    return bytes == 0 || (is_shared_ != nullptr && is_shared_(address, bytes));
+  std::byte* shared_address(const void* address, std::size_t bytes) const {
+    if (bytes == 0) return static_cast<std::byte*>(const_cast<void*>(address));
+    return static_cast<std::byte*>(shared_address_ != nullptr ? shared_address_(address, bytes) : nullptr);
   }
   void push(endpoint& target, const message_key& key, std::uint32_t bytes, message_kind kind, const void* data);
   void wait_for_room(endpoint& target);
@@ -164,7 +165,7 @@ class engine {
   arena::block_cache& blocks_;
   engine_options options_;
   pid_t process_;
-  is_shared_function is_shared_ = nullptr;
+  shared_address_function shared_address_ = nullptr;
   std::mutex* turns_ = nullptr;
   bool (*other_progress_)() = nullptr;
   wait_policy waiting_;

@@ -1,0 +1,47 @@
+#include "mpi/heap/job_name.hpp"
+
+#include <unistd.h>
+#include <cstdint>
+
+namespace tri::mpi {
+namespace {
+
+constexpr std::size_t longest_name = 48;  // leaves room for prefix, user and slot in the 107 bytes of a socket address
+
+std::uint64_t hash_of(std::string_view text) {  // FNV-1a
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char character : text) hash = (hash ^ static_cast<unsigned char>(character)) * 0x100000001b3;
+  return hash;
+}
+
+text_line named(std::string_view kind, std::string_view name) {
+  text_line line;
+  line << kind;
+  if (name.size() <= longest_name - kind.size())
+    line << name;
+  else
+    line.hexadecimal(hash_of(name));
+  return line;
+}
+
+}  // namespace
+
+text_line job_name(const start_environment& environment) {
+  if (const auto name = environment["TRIREME_MPI_JOB"]; !name.empty()) return named("", name);
+  if (const auto job = environment["PMIX_NAMESPACE"]; !job.empty()) return named("pmix-", job);
+  if (const auto job = environment["OMPI_MCA_ess_base_jobid"]; !job.empty()) return named("ompi-", job);
+  if (!environment["PMI_FD"].empty() || !environment["PMI_ID"].empty() || !environment["PMI_PORT"].empty()) {
+    text_line line;
+    line << "hydra-" << static_cast<std::uint64_t>(getppid());
+    return line;
+  }
+  const auto job = environment["SLURM_JOB_ID"];
+  if (const auto step = environment["SLURM_STEP_ID"]; !job.empty() && !step.empty()) {
+    text_line both;
+    both << job << "." << step;
+    return named("slurm-", both.view());
+  }
+  return {};
+}
+
+}  // namespace tri::mpi

@@ -1,0 +1,15 @@
+// The name of the MPI job this process was started in: equal in all its processes on the host, and different for jobs
+// that run side by side. It only has to keep slots apart; who is a peer is agreed in MPI_Init.
+#pragma once
+
+#include "mpi/heap/start_environment.hpp"
+#include "mpi/heap/text_line.hpp"
+
+namespace tri::mpi {
+
+/// TRIREME_MPI_JOB, else what the launcher set: Open MPI's and PMIx's job, hydra's (the process that started all ranks
+/// of the host), SLURM's step. Empty: not started as part of an MPI job. At most 48 characters: a longer name is
+/// replaced by its hash.
+text_line job_name(const start_environment& environment);
+
+}  // namespace tri::mpi

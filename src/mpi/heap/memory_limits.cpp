@@ -1,0 +1,122 @@
+#include "mpi/heap/memory_limits.hpp"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+#include <algorithm>
+#include <bit>
+#include <string_view>
+
+#include "mpi/heap/addresses.hpp"
+
+namespace tri::mpi {
+namespace {
+
+constexpr std::size_t unlimited = ~std::size_t{0};
+
+class small_file {
+ public:
+  explicit small_file(const char* path) {
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return;
+    const ssize_t count = read(file, text_, sizeof(text_));
+    if (count > 0) length_ = static_cast<std::size_t>(count);
+    close(file);
+  }
+  std::string_view text() const { return {text_, length_}; }
+
+ private:
+  char text_[4096];
+  std::size_t length_ = 0;
+};
+
+// A decimal number at the start of the text; anything else ("max", nothing) is no limit.
+std::size_t number_in(std::string_view text) {
+  std::size_t number = 0;
+  std::size_t digits = 0;
+  for (; digits < text.size() && text[digits] >= '0' && text[digits] <= '9'; ++digits)
+    number = number * 10 + static_cast<std::size_t>(text[digits] - '0');
+  return digits == 0 ? unlimited : number;
+}
+
+// The tightest limit from `group` up to the root of the hierarchy that is mounted at `root`.
+std::size_t tightest(std::string_view root, std::string_view group, std::string_view file) {
+  std::size_t limit = unlimited;
+  while (true) {
+    text_line path;
+    path << root << group << "/" << file;
+    limit = std::min(limit, number_in(small_file(path.c_str()).text()));
+    if (group.empty()) return limit;
+    group = group.substr(0, group.rfind('/'));
+  }
+}
+
+std::size_t cgroup_limit() {
+  const small_file groups("/proc/self/cgroup");
+  std::size_t limit = unlimited;
+  std::string_view rest = groups.text();
+  while (!rest.empty()) {
+    const std::size_t end = rest.find('\n');
+    const std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+    const std::size_t controllers = line.find(':') + 1;
+    const std::size_t path = line.find(':', controllers) + 1;
+    if (controllers == 0 || path == 0) continue;
+    std::string_view group = line.substr(path);
+    if (group == "/") group = {};
+    const std::string_view names = line.substr(controllers, path - 1 - controllers);
+    if (names.empty()) limit = std::min(limit, tightest("/sys/fs/cgroup", group, "memory.max"));
+    if (names == "memory") limit = std::min(limit, tightest("/sys/fs/cgroup/memory", group, "memory.limit_in_bytes"));
+  }
+  return limit;
+}
+
+std::size_t soft_limit(decltype(RLIMIT_AS) resource) {
+  rlimit limit{};
+  return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? limit.rlim_cur : unlimited;
+}
+
+}  // namespace
+
+bool within_resource_limits(std::size_t bytes) {
+  return bytes <= soft_limit(RLIMIT_DATA) && bytes <= soft_limit(RLIMIT_AS);
+}
+
+memory_limits read_memory_limits() {
+  memory_limits limits;
+  limits.heap_bytes = cgroup_limit();
+  struct sysinfo host {};
+  limits.block_bytes =
+      sysinfo(&host) == 0 ? (host.totalram + host.totalswap) * static_cast<std::size_t>(host.mem_unit) : unlimited;
+
+  if (number_in(small_file("/proc/sys/vm/overcommit_memory").text()) == 2) {
+    limits.reason << "vm.overcommit_memory is 2: the kernel would answer a full memory with SIGBUS, not with ENOMEM";
+    return limits;
+  }
+  struct demand {
+    const char* limit;
+    std::size_t now;
+    std::size_t needed;
+  };
+  // Peers' windows, stacks, libraries and the copy for a fork need address space as well, so a quarter is ours.
+  // Creating the file beyond the limit of file sizes would end the process by SIGXFSZ.
+  const demand demands[] = {
+      {"address space (ulimit -v)", soft_limit(RLIMIT_AS), 4 * smallest_window_bytes},
+      {"data (ulimit -d)", soft_limit(RLIMIT_DATA), smallest_window_bytes},
+      {"file sizes (ulimit -f)", soft_limit(RLIMIT_FSIZE), smallest_window_bytes},
+  };
+  std::size_t room = heap_stride_bytes;
+  for (const demand& each : demands) {
+    if (each.now < each.needed) {
+      limits.reason << "the limit of " << each.limit << " is " << (each.now >> 10)
+                    << " KiB; a shared heap needs at least " << (each.needed >> 10) << " KiB";
+      return limits;
+    }
+    room = std::min(room, each.now / (each.needed / smallest_window_bytes));
+  }
+  limits.window_bytes = std::bit_floor(room);
+  return limits;
+}
+
+}  // namespace tri::mpi

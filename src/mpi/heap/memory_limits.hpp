@@ -1,0 +1,30 @@
+// What this process may use, so that malloc can refuse instead of letting the process die at first touch: pages of a
+// shared memory file count neither to RLIMIT_DATA nor to the kernel's overcommit check, so we do that accounting
+// ourselves.
+#pragma once
+
+#include <cstddef>
+
+#include "mpi/heap/text_line.hpp"
+
+namespace tri::mpi {
+
+struct memory_limits {
+  std::size_t heap_bytes = 0;  ///< the heap may hold at most this: the tightest memory limit of the cgroups we are in
+  std::size_t block_bytes =
+      0;  ///< no single block beyond memory and swap of the host, as the kernel's default check has it
+  std::size_t window_bytes = 0;  ///< address space for the window; 0: no shared heap, `reason` says why
+  text_line reason;
+};
+
+/// Reads limits, cgroups and the overcommit mode. Allocates nothing.
+memory_limits read_memory_limits();
+
+/// Whether a heap that holds `bytes` is within RLIMIT_DATA and RLIMIT_AS as they are now: a program may lower them
+/// itself.
+bool within_resource_limits(std::size_t bytes);
+
+/// A window has at least this; less address space than four times this means no shared heap.
+inline constexpr std::size_t smallest_window_bytes = std::size_t{256} << 20;
+
+}  // namespace tri::mpi

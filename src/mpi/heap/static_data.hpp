@@ -1,0 +1,50 @@
+// The zero-initialised static data of the program (static arrays, Fortran COMMON blocks and module arrays) moved into
+// the window of the user heap, where peers reach it by an alias. The program sees it at its old place: both are
+// mappings of the same pages.
+//
+// Done inside the first allocation, when the dynamic linker has relocated everything and there is one thread. Left
+// where it is: what is initialised from the file (rarely a message buffer, and copying it would make it resident), what
+// is smaller than 64 KiB (small messages are copied anyway), pages that hold copies of libraries' variables (copy
+// relocations: the C library may write those in a forked child before any handler), data of libraries, the stack.
+#pragma once
+
+#include <cstddef>
+
+#include "mpi/heap/heap_window.hpp"
+#include "mpi/heap/text_line.hpp"
+
+namespace tri::mpi {
+
+/// Pages that lie at two places.
+struct static_piece {
+  std::byte* place = nullptr;  ///< where the program has them
+  std::size_t bytes = 0;
+  std::byte* alias = nullptr;  ///< in the window
+};
+inline constexpr std::size_t most_static_pieces = 8;
+inline constexpr std::size_t smallest_static_piece = 64 * 1024;
+
+/// Moves the pieces. Called once by the start of the heap. `reason` says why there are none although there is static
+/// data.
+void share_static_data(const heap_window& own, text_line& reason);
+
+struct static_pieces {
+  const static_piece* first = nullptr;
+  std::size_t count = 0;
+  const static_piece* begin() const { return first; }
+  const static_piece* end() const { return first + count; }
+};
+static_pieces shared_static_data();
+
+/// Whether the pieces still are what was put there: a program may have mapped something else over its own data. Reads
+/// /proc/self/maps; for MPI_Init. When they are not, they are forgotten: shared_address_of knows them no more.
+bool check_static_data();
+
+/// Where all processes of the job find `bytes` at `address`: the address itself in a mapped window, the alias of static
+/// data, or nullptr for everything else.
+void* shared_address_of(const void* address, std::size_t bytes);
+
+/// In a forked child, once the window is a private copy: the pieces get theirs. False: the kernel refused.
+bool make_static_data_private();
+
+}  // namespace tri::mpi

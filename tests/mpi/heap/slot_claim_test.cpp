@@ -1,0 +1,137 @@
+// Slots, job names, and windows of peers: what happens before the first block.
+#include "mpi/heap/slot_claim.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <string>
+
+#include "mpi/heap/addresses.hpp"
+#include "mpi/heap/heap_window.hpp"
+#include "mpi/heap/job_name.hpp"
+
+namespace {
+
+using tri::mpi::claim_slot;
+
+std::string unique_job() { return "test-" + std::to_string(getpid()); }
+
+TEST(SlotClaim, takes_the_lowest_free_slot) {
+  const std::string job = unique_job();
+  const auto first = claim_slot(job), second = claim_slot(job), third = claim_slot(job);
+  EXPECT_EQ(first.slot, 0);
+  EXPECT_EQ(second.slot, 1);
+  EXPECT_EQ(third.slot, 2);
+  close(second.socket);
+  const auto again = claim_slot(job);
+  EXPECT_EQ(again.slot, 1);
+  const auto other = claim_slot(job + "-other");
+  EXPECT_EQ(other.slot, 0);
+  for (int socket : {first.socket, third.socket, again.socket, other.socket}) close(socket);
+}
+
+TEST(SlotClaim, a_killed_process_leaves_its_slot) {
+  const std::string job = unique_job() + "-killed";
+  int ready[2];
+  ASSERT_EQ(pipe(ready), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    const char slot = static_cast<char>(claim_slot(job).slot);
+    if (write(ready[1], &slot, 1) != 1) _exit(1);
+    pause();
+  }
+  char slot = 9;
+  ASSERT_EQ(read(ready[0], &slot, 1), 1);
+  EXPECT_EQ(slot, 0);
+  const auto beside = claim_slot(job);
+  EXPECT_EQ(beside.slot, 1);
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  const auto after = claim_slot(job);
+  EXPECT_EQ(after.slot, 0);
+  for (int file : {ready[0], ready[1], beside.socket, after.socket}) close(file);
+}
+
+TEST(SlotClaim, low_descriptors_are_left_to_the_program) {
+  const auto claim = claim_slot(unique_job() + "-low");
+  EXPECT_GE(claim.socket, 32);
+  close(claim.socket);
+}
+
+TEST(SlotClaim, says_when_all_slots_are_taken) {
+  const std::string job = unique_job() + "-full";
+  int sockets[tri::mpi::most_slots];
+  for (int& socket : sockets) socket = claim_slot(job).socket;
+  const auto none = claim_slot(job);
+  EXPECT_EQ(none.slot, -1);
+  EXPECT_EQ(none.reason.view(), "all 256 slots of job " + job + " on this host are taken");
+  for (int socket : sockets) close(socket);
+}
+
+std::string name_in(std::string_view environment) {
+  return std::string(tri::mpi::job_name(tri::mpi::start_environment(environment)).view());
+}
+template <std::size_t size>
+std::string_view text(const char (&literal)[size]) {
+  return {literal, size};
+}
+
+TEST(JobName, comes_from_our_variable_or_the_launcher) {
+  EXPECT_EQ(name_in(text("A=1\0TRIREME_MPI_JOB=mine\0PMIX_NAMESPACE=x")), "mine");
+  EXPECT_EQ(name_in(text("PMIX_NAMESPACE=3213164545\0OMPI_MCA_ess_base_jobid=5")), "pmix-3213164545");
+  EXPECT_EQ(name_in(text("OMPI_MCA_ess_base_jobid=5\0B=2")), "ompi-5");
+  EXPECT_EQ(name_in(text("PMI_RANK=1\0PMI_FD=7")), "hydra-" + std::to_string(getppid()));
+  EXPECT_EQ(name_in(text("SLURM_JOB_ID=17\0SLURM_STEP_ID=3")), "slurm-17.3");
+  EXPECT_EQ(name_in(text("SLURM_JOB_ID=17\0HOME=/")), "") << "a batch script is not a job step";
+  EXPECT_EQ(name_in(text("XTRIREME_MPI_JOB=a\0TRIREME_MPI_JOBS=b\0TRIREME_MPI_JOB=")), "");
+  const std::string longer = "TRIREME_MPI_JOB=" + std::string(200, 'j');
+  EXPECT_THAT(name_in(longer), testing::AllOf(testing::StartsWith("0x"), testing::SizeIs(testing::Le(18))));
+  EXPECT_NE(name_in(longer), name_in(longer + "k"));
+}
+
+TEST(HeapWindow, says_what_a_peer_sent_that_is_no_window) {
+  const std::size_t bytes = std::size_t{1} << 30;
+  auto window = tri::mpi::create_heap_window(200, bytes);
+  ASSERT_EQ(static_cast<void*>(window.address), tri::mpi::heap_window_address(200)) << window.reason.c_str();
+  EXPECT_TRUE(tri::mpi::in_mapped_heap(window.address, bytes));
+  EXPECT_FALSE(tri::mpi::in_mapped_heap(window.address + 1, bytes));
+  EXPECT_FALSE(tri::mpi::in_mapped_heap(window.address - 1, 1));
+  EXPECT_FALSE(tri::mpi::in_mapped_heap(&bytes, 1));
+
+  EXPECT_EQ(tri::mpi::map_peer_heap(201, window.file, bytes / 2), EINVAL);
+  EXPECT_EQ(tri::mpi::map_peer_heap(tri::mpi::most_slots, window.file, bytes), EINVAL);
+  EXPECT_EQ(tri::mpi::map_peer_heap(200, window.file, bytes), EEXIST);
+  const int unsealed = memfd_create("unsealed", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  ASSERT_EQ(ftruncate(unsealed, static_cast<off_t>(bytes)), 0);
+  EXPECT_EQ(tri::mpi::map_peer_heap(201, unsealed, bytes), EINVAL) << "its owner could cut it off";
+  EXPECT_NE(ftruncate(window.file, 4096), 0);
+
+  ASSERT_EQ(tri::mpi::map_peer_heap(201, window.file, bytes), 0);
+  window.address[12345] = std::byte{77};
+  EXPECT_EQ(tri::mpi::heap_window_address(201)[12345], std::byte{77});
+  EXPECT_EQ(tri::mpi::heap_slot_of(tri::mpi::heap_window_address(201) + 5), 201U);
+  tri::mpi::unmap_peer_heap(201);
+  EXPECT_FALSE(tri::mpi::in_mapped_heap(tri::mpi::heap_window_address(201), 1));
+  tri::mpi::unmap_peer_heap(200);
+  close(window.file);
+  close(unsealed);
+}
+
+TEST(HeapWindow, names_the_place_that_is_taken) {
+  std::byte* const place = tri::mpi::heap_window_address(210);
+  ASSERT_EQ(mmap(place, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0),
+            static_cast<void*>(place));
+  const auto window = tri::mpi::create_heap_window(210, std::size_t{1} << 30);
+  EXPECT_EQ(window.address, nullptr);
+  EXPECT_EQ(window.file, -1);
+  EXPECT_EQ(window.reason.view(), "something else lies at 1024 MiB at 0x3d2000000000 (errno 17)");
+  munmap(place, 4096);
+}
+
+}  // namespace
