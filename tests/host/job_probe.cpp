@@ -125,10 +125,15 @@ int act(int argc, char** argv, configuration values) {
     own.leave(0);
     return 0;
   }
-  if (what == "flood") {  // the chosen one says where it is, the others never stop
+  // The chosen one says where it is, the others never stop. They say when they have written three times what a pipe
+  // holds, so that the launcher must have what does not fit into the pipe behind it.
+  if (what == "flood") {
     if (chosen) fmt::print(stderr, "pid {}\n", getpid());
     own.barrier();
-    while (!chosen) say("a line");
+    for (int lines = 0; !chosen; ++lines) {
+      say("a line");
+      if (lines == 3 * 65536 / 7) fmt::print(stderr, "flooded\n");
+    }
     wait_for_ever();
   }
   if (what == "lines") {
