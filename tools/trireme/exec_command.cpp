@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "command_line.hpp"
+#include "host/variable_names.hpp"
 #include "loops/loop_tuning.hpp"
 #include "loops/schedule.hpp"
 #include "omp/virtual_count.hpp"
@@ -172,6 +173,8 @@ int exec_command(int argc, char** argv) {
       if (!omp) throw CLI::RequiredError("--omp (what to replace)");
     };
     if (const std::optional<int> done = parse_program_options(app, argc, argv, command, needs)) return *done;
+    host::check_variable_names(
+        host::environment_of_this_process());  // the program would not notice that nobody reads a misspelt one
     if (!tune_file.empty()) {
       if (!schedule.empty())
         throw std::invalid_argument("--schedule and --tune-file both name a schedule; one is enough");

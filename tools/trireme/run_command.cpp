@@ -89,10 +89,12 @@ int run_command(int argc, char** argv) {
 
   host::launch_options launch;
   app.add_option("-n,--processes", launch.processes, "number of processes, 1 by default")
-      ->check(CLI::Range(1, host::most_launched_processes));
+      ->type_name("N")
+      ->check(whole_number_between(1, host::most_launched_processes));
   app.add_flag("--label", launch.label, "start each line of output with the number of its process");
   app.add_option("--timeout", launch.timeout_s, "end the job after this many seconds, with status 124")
-      ->check(CLI::PositiveNumber);
+      ->type_name("SECONDS")
+      ->check(number_above_zero());
   std::vector<tunable_option> tunables = add_tunables(app);
   const auto short_form = [&](const std::string& option, const std::string& help) {
     for (const host::tunable_description& row : host::tunables())

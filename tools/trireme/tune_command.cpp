@@ -329,16 +329,20 @@ int tune_command(int argc, char** argv) {
   request wanted;
   app.add_flag("--omp", wanted.omp, "an OpenMP program, under the drop-in");
   app.add_option("--kind", wanted.kind, "whose static fraction is tried: staggered (the default) or hybrid");
-  app.add_option("--step", wanted.step, "between static fractions, 0.1 by default");
-  app.add_option("--near", wanted.near, "only static fractions at most 0.05 from this one");
-  app.add_option("--trials", wanted.trials, "runs of each schedule, 5 by default")->check(CLI::Range(1u, 10'000u));
+  app.add_option("--step", wanted.step, "between static fractions, 0.1 by default")->type_name("X");
+  app.add_option("--near", wanted.near, "only static fractions at most 0.05 from this one")->type_name("X");
+  app.add_option("--trials", wanted.trials, "runs of each schedule, 5 by default")
+      ->type_name("N")
+      ->check(whole_number_between(1, 10'000));
   app.add_option("--tasklets", wanted.tasklets, "numbers of tasklets, 16,32,64,128 by default")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::Range(1u, loops::most_tasklets));
+      ->type_name("N")
+      ->check(whole_number_between(1, loops::most_tasklets));
   app.add_flag("--no-tasklets", wanted.no_tasklets, "only fractions");
   app.add_option("--gain", wanted.gain_percent, "per cent that a schedule must be faster than automatic, 1 by default")
-      ->check(CLI::Range(0.0, 100.0));
+      ->type_name("X")
+      ->check(number_between(0, 100));
   app.add_option("--measure", wanted.measure, "loops (from the program's report) or run (from start to end)")
       ->check(CLI::IsMember({"auto", "loops", "run"}));
   app.add_option("-o,--output", wanted.output, "the tune file, <program>.tune.json by default")->type_name("FILE");
