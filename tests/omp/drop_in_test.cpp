@@ -238,7 +238,8 @@ TEST(exec_command, explains_itself_and_its_mistakes) {
   EXPECT_THAT(help.output, HasSubstr("schedule(runtime)"));
   EXPECT_EQ(run(TRIREME_COMMAND " exec --omp no-such-program").status, 127);
   EXPECT_EQ(run(TRIREME_COMMAND " exec --omp no-such-program").errors,
-            "trireme exec: cannot start no-such-program: No such file or directory\n");
+            "trireme exec: there is no program 'no-such-program' in PATH\n");
+  EXPECT_EQ(run(TRIREME_COMMAND " exec --omp /").errors, "trireme exec: '/' is a folder, not a program\n");
   EXPECT_EQ(run(TRIREME_COMMAND " exec --omp --repotr true").errors,
             "trireme exec: unknown option --repotr; did you mean --report?; `trireme exec --help` shows the options\n");
   EXPECT_THAT(run(TRIREME_COMMAND " exec true").errors, HasSubstr("--omp (what to replace) is required"));

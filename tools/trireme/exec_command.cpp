@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "command_line.hpp"
+#include "host/process_tree.hpp"
 #include "host/variable_names.hpp"
 #include "loops/loop_tuning.hpp"
 #include "loops/schedule.hpp"
@@ -187,10 +188,11 @@ int exec_command(int argc, char** argv) {
     // The process keeps its number: the program's own report is always printed, those of its children when they have
     // something to say.
     if (report) setenv(report_variable, std::to_string(getpid()).c_str(), 1);
+    const std::string program = host::find_program(command[0]);
     std::vector<char*> arguments;
     for (std::string& word : command) arguments.push_back(word.data());
     arguments.push_back(nullptr);
-    execvp(arguments[0], arguments.data());
+    execvp(program.c_str(), arguments.data());  // starts what has no first line for an interpreter by the shell
     fmt::print(stderr, "trireme exec: cannot start {}: {}\n", command[0], std::strerror(errno));
     return cannot_start_status;
   } catch (const std::invalid_argument& problem) {

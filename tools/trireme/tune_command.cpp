@@ -8,14 +8,17 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <regex>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "command_line.hpp"
+#include "host/process_tree.hpp"
 #include "line_chart.hpp"
 #include "loops/fraction_search.hpp"
 #include "loops/loop_tuning.hpp"
@@ -80,7 +83,7 @@ struct usage_with_program : CLI::Formatter {
 
 std::string canonical(const std::string& text) { return loops::to_text(loops::parse_schedule(text)); }
 
-// Where a program writes what its loops took.
+// Where a program writes what its loops took, and the drop-in which loops it took.
 class report_file {
  public:
   report_file() {
@@ -109,6 +112,11 @@ class report_file {
     return loops;
   }
 
+  std::string text() const {
+    std::ifstream in(name_);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+
  private:
   std::string name_;
 };
@@ -131,6 +139,7 @@ class tuner {
     }
     const std::size_t later = wanted_.no_tasklets ? 0 : 2 * wanted_.tasklets.size();
     runs_left_ = (first.size() + later) * wanted_.trials;
+    if (wanted_.omp) expect_loops_of_omp();
     try_all(first);
     by_ = decide_measure();
     if (!wanted_.no_tasklets) try_all(tasklet_schedules());
@@ -166,6 +175,28 @@ class tuner {
     return all;
   }
 
+  std::vector<std::string> under_the_drop_in(const std::vector<std::string>& options) const {
+    std::vector<std::string> command{fs::read_symlink("/proc/self/exe").string(), "exec", "--omp"};
+    command.insert(command.end(), options.begin(), options.end());
+    command.emplace_back("--");
+    command.insert(command.end(), wanted_.command.begin(), wanted_.command.end());
+    return command;
+  }
+
+  // A run that does not count. Without loops that the drop-in takes, all times would be the same but for accidents.
+  void expect_loops_of_omp() const {
+    if (shows_progress_) fmt::print(stderr, "\rlooking for loops {:<50}", "");
+    run_program_once(under_the_drop_in({"--report"}), {}, !wanted_.show_output, report_.name());
+    const std::string report = report_.text();
+    if (wanted_.show_output) fmt::print(stderr, "{}", report);
+    if (std::regex_search(report, std::regex("loops taken [1-9]|static loops by weights [1-9]"))) return;
+    finish_progress();
+    throw std::runtime_error(fmt::format(
+        "{0} ran no loop whose schedule can be chosen: gcc compiles static loops, and loops without a "
+        "schedule, into the program; schedule(runtime) makes them reachable (trireme omp-rewrite writes it)",
+        wanted_.command[0]));
+  }
+
   // One trial of each, then the next one of each.
   void try_all(const std::vector<std::string>& schedules) {
     for (std::uint32_t round = 0; round < wanted_.trials; ++round)
@@ -177,10 +208,7 @@ class tuner {
     if (runs_left_ > 0) --runs_left_;
     trial told;
     if (wanted_.omp) {
-      std::vector<std::string> command{
-          fs::read_symlink("/proc/self/exe").string(), "exec", "--omp", "--schedule", schedule, "--"};
-      command.insert(command.end(), wanted_.command.begin(), wanted_.command.end());
-      told.run_seconds = run_program_once(command, {}, !wanted_.show_output);
+      told.run_seconds = run_program_once(under_the_drop_in({"--schedule", schedule}), {}, !wanted_.show_output);
     } else {
       told.run_seconds = run_program_once(
           wanted_.command, {{"TRIREME_LOOPS_SCHEDULE", schedule}, {"TRIREME_LOOPS_REPORT_FILE", report_.name()}},
@@ -355,7 +383,11 @@ int tune_command(int argc, char** argv) {
     if (wanted.omp && wanted.measure == "loops")
       throw std::invalid_argument("--measure loops needs a program that uses trireme/loops.hpp; with --omp it is run");
     check_kind(wanted);
+    host::find_program(wanted.command[0]);
     return tuner(wanted).run();
+  } catch (const host::start_error& problem) {
+    fmt::print(stderr, "trireme tune: {}\n", problem.what());
+    return cannot_start_status;
   } catch (const std::invalid_argument& problem) {
     fmt::print(stderr, "trireme tune: {}\n", problem.what());
     return usage_status;
