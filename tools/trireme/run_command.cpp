@@ -32,7 +32,6 @@ constexpr const char* footer =
     "Examples:\n"
     "  trireme run ./app                               one process, all cores\n"
     "  trireme run -n 2 --pes 2 ./app input.dat        two processes with two PEs each\n"
-    "  trireme run -n 4 --hosts 2 ./app                four processes on two pretend hosts\n"
     "  trireme run -n 2 --affinity 0,2 ./app           PE 0 on CPU 0, PE 1 on CPU 2\n"
     "  trireme run -n 2 --label --timeout 60 ./app     numbered lines of output; ended after a minute\n"
     "  trireme run -n 2 --tri-idle=sleep -- ./app -n 7 the second -n is the program's";
@@ -103,7 +102,7 @@ int run_command(int argc, char** argv) {
   };
   short_form("--pes", "PEs (scheduler threads) of each process; by default the cores, divided by the processes");
   short_form("--affinity", "CPU of each PE: auto, none, or a list such as 0,2-5:2");
-  short_form("--hosts", "pretend hosts that share no memory");
+  short_form("--hosts", "pretend hosts that share no memory; this version passes no messages between them");
 
   try {
     if (const std::optional<int> done = parse_program_options(app, argc, argv, launch.command)) return *done;

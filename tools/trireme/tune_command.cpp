@@ -23,6 +23,7 @@
 #include "loops/fraction_search.hpp"
 #include "loops/loop_tuning.hpp"
 #include "loops/schedule.hpp"
+#include "omp/virtual_count.hpp"
 #include "tune/program_run.hpp"
 #include "tune/trial_table.hpp"
 #include "verbs.hpp"
@@ -129,7 +130,8 @@ class tuner {
   int run() {
     const std::vector<loops::fraction_search::point> grid = points();
     std::vector<std::string> first{canonical("automatic"), canonical("static"), canonical("dynamic")};
-    if (wanted_.omp) first.push_back("host");
+    // Virtual threads need loops that are ours.
+    if (wanted_.omp && std::getenv(omp::virtual_variable) == nullptr) first.push_back("host");
     for (const auto& point : grid) {
       const double fraction =
           std::round(point.static_fraction * 1e6) / 1e6;  // three times 0.1 is a little more than 0.3
