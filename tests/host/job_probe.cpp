@@ -130,11 +130,11 @@ int act(int argc, char** argv, configuration values) {
   if (what == "flood") {
     if (chosen) fmt::print(stderr, "pid {}\n", getpid());
     own.barrier();
-    for (int lines = 0; !chosen; ++lines) {
+    if (chosen) wait_for_ever();
+    for (std::size_t lines = 0; true; ++lines) {
       say("a line");
       if (lines == 3 * 65536 / 7) fmt::print(stderr, "flooded\n");
     }
-    wait_for_ever();
   }
   if (what == "lines") {
     for (int i = 0; i < number; ++i) say(std::to_string(i));
