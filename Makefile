@@ -27,7 +27,7 @@ help:
 	@echo
 	@echo "  make build             build everything into build/release"
 	@echo "  make install PREFIX=   install library, headers and the trireme command (now: $(PREFIX))"
-	@echo "  make check             format, lint, headers that compile alone, links in the documents"
+	@echo "  make check             format, lint, headers that compile alone, what the documents name"
 	@echo "  make format            let clang-format rewrite the sources"
 	@echo "  make sanitize          the tests under the address and thread sanitizers"
 	@echo "  make clean             remove build/"
@@ -55,7 +55,7 @@ bench:
 
 check:
 	@scripts/deps.sh check
-	@test -f build/release/build.ninja || cmake --preset release --log-level=WARNING >/dev/null
+	$(call build,release,trireme_command)
 	@scripts/check.sh build/release
 
 format:

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The checks behind `make check`: format, headers that compile alone, links in the documents, lint. All run, then the
-# exit status says whether one failed. Takes the build folder, for its compile_commands.json.
+# The checks behind `make check`: format, headers that compile alone, documents (links, examples, the tests that features
+# name), lint. All run, then the exit status says whether one failed. Takes a build folder, for its
+# compile_commands.json, its list of tests and its command `trireme`.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 build=${1:?usage: scripts/check.sh BUILD_FOLDER}
@@ -22,7 +23,7 @@ format() { git ls-files -z '*.hpp' '*.cpp' | xargs -0 -r clang-format-16 --dry-r
 # A header must compile as the only thing in a file. The flags are those of any source of the library.
 headers_alone() {
   local flags
-  flags="-std=c++20 -Iinclude -Isrc -Ibench -Itools -Itools/trireme -Itests $(pkg-config --cflags hwloc fmt)"
+  flags="-std=c++20 -Iinclude -Isrc -Iapps -Ibench -Itools -Itools/trireme -Itests $(pkg-config --cflags hwloc fmt)"
   git ls-files -z '*.hpp' | xargs -0 -r -P "$(nproc)" -I{} \
     sh -c "g++ $flags -w -fsyntax-only -x c++ '{}' || { echo 'not self-contained: {}' >&2; exit 1; }"
 }
@@ -32,6 +33,8 @@ lint() { run-clang-tidy-16 -quiet -p "$build" -j "$(nproc)" "$PWD/src/.*\.cpp" 2
 check "format (clang-format-16)" format
 check "every header compiles alone" headers_alone
 check "links in the documents" python3 scripts/check_links.py
+check "examples in the documents" python3 scripts/check_examples.py
+check "tests that features name" python3 scripts/check_features.py "$build"
 check "lint of src/ (clang-tidy-16)" lint
 
 if [ ${#failed[@]} -gt 0 ]; then

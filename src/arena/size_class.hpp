@@ -9,8 +9,8 @@
 namespace tri::arena {
 
 inline constexpr std::size_t cache_line_bytes = 64;
-inline constexpr std::size_t span_bytes = 64 * 1024;           ///< unit of the heap's page table
-inline constexpr std::size_t largest_small_block = 32 * 1024;  ///< larger blocks are runs of whole spans
+inline constexpr std::size_t span_bytes = std::size_t{64} << 10;           ///< unit of the heap's page table
+inline constexpr std::size_t largest_small_block = std::size_t{32} << 10;  ///< larger blocks are runs of whole spans
 inline constexpr unsigned size_class_count = 35;
 
 /// Class of a request of 1..largest_small_block bytes; 0 counts as 1.
@@ -24,8 +24,8 @@ constexpr unsigned size_class_of(std::size_t bytes) {
 
 /// Block size of a class, in bytes.
 constexpr std::size_t size_of_class(unsigned size_class) {
-  if (size_class < 4) return 16 * (size_class + 1);
-  if (size_class < 7) return 64 * (size_class - 2);
+  if (size_class < 4) return std::size_t{16} * (size_class + 1);
+  if (size_class < 7) return std::size_t{64} * (size_class - 2);
   const unsigned step = size_class - 7;
   return (std::size_t{256} << (step / 4)) + (std::size_t{64} << (step / 4)) * (step % 4 + 1);
 }

@@ -77,6 +77,7 @@ constexpr std::uint64_t chunk_count(std::uint64_t total, std::uint64_t chunk) {
 
 // A fraction as parts of 2^32, and its share of `chunks` rounded to the nearest.
 constexpr std::uint64_t fraction_q32(double fraction) {
+  // NOLINTNEXTLINE(bugprone-incorrect-roundings): a fraction is never negative, and lround is not constexpr
   return static_cast<std::uint64_t>(fraction * 4294967296.0 + 0.5);
 }
 constexpr std::uint32_t share_of(std::uint32_t chunks, std::uint64_t q32) {

@@ -70,7 +70,7 @@ std::optional<Value> smallest_limit(const std::string& root, std::string_view co
     while (true) {
       if (!path.empty() && path.back() == '/') path.pop_back();
       for (const char* mount : mounts) {
-        const std::optional<Value> limit = limit_of(root + mount + path, version_2);
+        const std::optional<Value> limit = limit_of(std::string(root).append(mount).append(path), version_2);
         if (limit) smallest = std::min(smallest.value_or(*limit), *limit);
       }
       if (path.empty()) break;

@@ -1,14 +1,15 @@
 #include "host/configuration.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <functional>
 
 #include "host/option_value.hpp"
 #include "host/suggestion.hpp"
+#include "host/variable_names.hpp"
 
 namespace tri::host {
 namespace {
@@ -79,25 +80,17 @@ std::string nearest_spelling(std::string_view name, value_origin origin) {
   return spelling(find_row(nearest_name(name, names)), origin);
 }
 
-bool set_by_launcher(std::string_view variable) {
-  return variable == job_variable || variable == process_variable || variable == processes_variable;
-}
-
 void read_environment(configuration& values, const std::vector<std::string>& environment) {
+  check_variable_names(environment);
   for (const std::string& entry : environment) {
     if (!entry.starts_with(variable_prefix)) continue;
     const std::size_t equals = std::min(entry.find('='), entry.size());
     const std::string variable = entry.substr(0, equals);
-    if (set_by_launcher(variable)) continue;
-    const std::string name = in_case(std::string_view(variable).substr(variable_prefix.size()), std::tolower);
-    const std::size_t i = find_row(name);
-    if (i == not_found || rows()[i].description.environment_variable() != variable) {
-      throw configuration_error(
-          fmt::format("unknown environment variable {}; did you mean {}? `trireme info --config` lists all", variable,
-                      nearest_spelling(name, value_origin::environment)));
+    for (const row& each : rows()) {
+      if (each.description.environment_variable() == variable)
+        values.set(each.description.name, std::string_view(entry).substr(std::min(equals + 1, entry.size())),
+                   value_origin::environment);
     }
-    values.set(name, equals < entry.size() ? std::string_view(entry).substr(equals + 1) : std::string_view{},
-               value_origin::environment);
   }
 }
 
@@ -144,11 +137,7 @@ const char* to_string(value_origin origin) {
   return "?";
 }
 
-configuration configuration::from(int& argc, char** argv) {
-  std::vector<std::string> environment;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) environment.emplace_back(*entry);
-  return from(argc, argv, environment);
-}
+configuration configuration::from(int& argc, char** argv) { return from(argc, argv, environment_of_this_process()); }
 
 configuration configuration::from(int& argc, char** argv, const std::vector<std::string>& environment) {
   configuration values;
@@ -215,16 +204,26 @@ const std::vector<tunable_description>& tunables() {
 }
 
 std::string configuration_listing(const configuration& values) {
-  std::string listing = fmt::format("{:<22}{:<10}{:<9}{:<9}{:<9}{:<14}{}\n", "name", "kind", "default", "unit", "value",
-                                    "from", "what it does [allowed values]");
+  std::vector<std::array<std::string, 7>> table{
+      {"name", "kind", "default", "unit", "value", "from", "what it does [allowed values]"}};
   for (const tunable_description& row : tunables()) {
-    listing +=
-        fmt::format("{:<22}{:<10}{:<9}{:<9}{:<9}{:<14}{} [{}]\n", row.name, row.kind, row.default_value, row.unit,
-                    values.text_of(row.name), to_string(values.origin_of(row.name)), row.help, row.allowed);
+    table.push_back({row.name, row.kind, row.default_value, row.unit, values.text_of(row.name),
+                     to_string(values.origin_of(row.name)), fmt::format("{} [{}]", row.help, row.allowed)});
   }
-  return listing +
-         "\nSet one with the environment variable TRIREME_<NAME> or the option --tri-<name>, e.g. TRIREME_PES=4 or "
-         "--tri-pes 4.\n";
+  std::array<std::size_t, 7> widths{};
+  for (const auto& line : table)
+    for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
+  std::string listing;
+  for (const auto& line : table) {
+    for (std::size_t i = 0; i + 1 < line.size(); ++i) listing += fmt::format("{:<{}}  ", line[i], widths[i]);
+    listing += line.back() + "\n";
+  }
+  listing +=
+      "\nSet one with the environment variable TRIREME_<NAME> or the option --tri-<name>, e.g. TRIREME_PES=4 or "
+      "--tri-pes 4.\n\nOther variables, which have no option --tri-<name>:\n";
+  for (const other_variable& each : other_variables())
+    listing += fmt::format("{:<22}{} [{}]\n", each.name, each.help, each.allowed);
+  return listing;
 }
 
 }  // namespace tri::host

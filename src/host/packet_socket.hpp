@@ -14,7 +14,7 @@
 
 namespace tri::host {
 
-inline constexpr std::size_t most_packet_bytes = 64 * 1024;
+inline constexpr std::size_t most_packet_bytes = std::size_t{64} << 10;
 inline constexpr std::size_t most_packet_fds = 128;  // the kernel's own limit for one message is 253
 
 struct packet {

@@ -47,7 +47,7 @@ void check_cpus(const std::string& list, const std::vector<int>& cpus) {
   const std::vector<int> own = host::cpus_of_this_thread();
   const auto may_run_on = [](int cpu) {
     try {
-      host::pin_this_thread({cpu});
+      host::pin_this_thread(cpu);
       return true;
     } catch (const std::exception&) {
       return false;
@@ -194,7 +194,7 @@ void team::sleep(worker& self) {
 void team::work(std::uint32_t number) {
   worker& self = *workers_[number - 1];
   this_worker = &self;
-  if (!options_.cpus.empty()) host::pin_this_thread({options_.cpus[number % options_.cpus.size()]});
+  if (!options_.cpus.empty()) host::pin_this_thread(options_.cpus[number % options_.cpus.size()]);
   const bool oversubscribed = participants_ > host::cpus_of_this_thread().size() && options_.cpus.empty();
   sched::idle_policy idle(options_.idle, oversubscribed, host::ns_to_ticks(1000.0 * options_.idle_spin_us));
   // relaxed: only the end of waiting; a sleeper looks again, seq_cst

@@ -227,6 +227,7 @@ void drop_packed(sched::pe& here, const packed_arguments& packed) {
 
 /// Registers a handler whose messages carry `Tuple`.
 template <class Tuple>
+// NOLINTNEXTLINE(performance-unnecessary-value-param): it is moved, which the check does not see in a template
 std::uint32_t register_handler_of(sched::handler_function run, std::string name,
                                   sched::handler_function make_portable = nullptr,
                                   sched::refusal_function refuse = nullptr) {

@@ -118,7 +118,7 @@ class mailbox_awaiter {
  public:
   explicit mailbox_awaiter(element_base& self, std::unique_ptr<Waiter>... waiters)
       : self_(&self), waiters_(std::move(waiters)...) {}
-  mailbox_awaiter(mailbox_awaiter&& other) = default;
+  mailbox_awaiter(mailbox_awaiter&& other) noexcept = default;
   ~mailbox_awaiter() {
     if (suspended_ != nullptr) self_->mailbox().forget(suspended_);
   }

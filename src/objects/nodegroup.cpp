@@ -84,7 +84,7 @@ void report_escaped_node(sched::pe& here, const std::string& type, const std::st
                          std::exception_ptr error) {
   std::string text = "an exception that is not a std::exception";
   try {
-    std::rethrow_exception(error);
+    std::rethrow_exception(std::move(error));
   } catch (const std::exception& known) {
     text = known.what();
   } catch (...) {

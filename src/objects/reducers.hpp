@@ -28,11 +28,11 @@ struct folding {
   }
   template <class T>
   static void combine(T& into, T&& other) {
-    into = Function{}(std::move(into), std::move(other));
+    into = Function{}(std::move(into), std::forward<T>(other));
   }
   template <class T>
   static T finish(T&& partial) {
-    return std::move(partial);
+    return std::forward<T>(partial);
   }
   template <class T>
   static T fold(T&& a, T&& b) {
@@ -91,7 +91,7 @@ struct component_wise {
   }
   template <class T>
   static T finish(T&& partial) {
-    return std::move(partial);
+    return std::forward<T>(partial);
   }
 };
 
@@ -110,13 +110,13 @@ struct multiply {
 struct lesser {
   template <class T>
   T operator()(T&& a, T&& b) const {
-    return b < a ? std::move(b) : std::move(a);
+    return b < a ? std::forward<T>(b) : std::forward<T>(a);
   }
 };
 struct greater {
   template <class T>
   T operator()(T&& a, T&& b) const {
-    return a < b ? std::move(b) : std::move(a);
+    return a < b ? std::forward<T>(b) : std::forward<T>(a);
   }
 };
 struct both {

@@ -82,6 +82,7 @@ std::vector<std::string> names_in(const std::string& object, const std::vector<s
     std::string text = line;
     while (!text.empty() && text.back() == '\n') text.pop_back();
     if (text.starts_with("??")) continue;
+    if (text.ends_with(":?")) text.erase(text.size() - 2);  // a file without lines: no debugging information
     std::string& name = names[index / 2];
     name += (name.empty() ? "" : ", ") + text;
   }

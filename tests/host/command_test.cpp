@@ -38,6 +38,35 @@ TEST(command, unknown_words_get_a_suggestion) {
   EXPECT_EQ(option.output,
             "trireme run: unknown option --lable; did you mean --label?; `trireme run --help` shows the options\n");
   EXPECT_THAT(trireme("run --tri-inbox-cell 4 ls").output, HasSubstr("did you mean --tri-inbox-cells?"));
+  EXPECT_EQ(trireme("--verson").output,
+            "trireme: unknown option --verson; did you mean --version? `trireme --help` lists all\n");
+  const result bench = trireme("bench --filtre x");
+  EXPECT_EQ(bench.status, 2);
+  EXPECT_THAT(bench.output, StartsWith("trireme bench: unknown option --filtre; did you mean --filter?"));
+}
+
+TEST(command, values_out_of_range_are_named_with_what_would_be_right) {
+  EXPECT_EQ(
+      trireme("run -n 0 ls").output,
+      "trireme run: --processes: '0' is not a whole number from 1 to 4096; `trireme run --help` shows the options\n");
+  EXPECT_THAT(trireme("run --timeout 0 ls").output, HasSubstr("--timeout: '0' is not a number above 0; "));
+  EXPECT_THAT(trireme("run -n").output, HasSubstr("--processes needs a value; "));
+  EXPECT_THAT(trireme("noise --percent 101").output, HasSubstr("--percent: '101' is not a number from 0 to 100; "));
+  EXPECT_THAT(trireme("noise --samples 10zz").output, HasSubstr("--samples: '10zz' is not a whole number from 1 to "));
+  EXPECT_THAT(trireme("info --slack --work 5").output, HasSubstr("trireme info: --work: '5' is no length of time"));
+  const result bench = trireme("bench --min-time x");
+  EXPECT_EQ(bench.status, 2);
+  EXPECT_THAT(bench.output, StartsWith("trireme bench: --min-time: 'x' is not a number from 0 to 86400; "));
+  EXPECT_EQ(trireme("bench nosuch").output, "trireme bench: there is no suite 'nosuch'; did you mean 'loops'?\n");
+}
+
+TEST(command, exec_refuses_variables_that_nobody_reads) {
+  const result misspelt =
+      tri::testing::run_with_one_stream("TRIREME_OMP_VIRTUEL=8 " TRIREME_COMMAND " exec --omp true");
+  EXPECT_EQ(misspelt.status, 2);
+  EXPECT_EQ(misspelt.output,
+            "trireme exec: unknown environment variable TRIREME_OMP_VIRTUEL; did you mean TRIREME_OMP_VIRTUAL? "
+            "`trireme info --config` lists all\n");
 }
 
 TEST(command, run_checks_values_before_it_starts_anything) {

@@ -5,6 +5,8 @@
 
 #include <set>
 
+#include "host/variable_names.hpp"
+
 namespace tri::host {
 namespace {
 
@@ -129,6 +131,24 @@ TEST(configuration, variables_of_the_launcher_are_known) {
   EXPECT_EQ(message_of({"TRIREME_JOB=x", "TRIREME_PROCESS=0", "TRIREME_PROCESSES=2"}, {}), "no error");
 }
 
+// A job may run under the drop-in, and its user may have set what other programs read.
+TEST(configuration, variables_that_no_job_reads_are_known) {
+  for (const other_variable& each : other_variables()) {
+    EXPECT_EQ(message_of({std::string(each.name) + "=x"}, {}), "no error");
+    EXPECT_THAT(configuration_listing(configuration{}), HasSubstr(each.name));
+  }
+  EXPECT_EQ(message_of({"TRIREME_OMP_SHEDULE=static"}, {}),
+            "unknown environment variable TRIREME_OMP_SHEDULE; did you mean TRIREME_OMP_SCHEDULE? "
+            "`trireme info --config` lists all");
+  EXPECT_EQ(message_of({"TRIREME_SLAK=off"}, {}),
+            "unknown environment variable TRIREME_SLAK; did you mean TRIREME_SLACK? `trireme info --config` lists all");
+}
+
+TEST(configuration, names_are_checked_without_reading_values) {
+  check_variable_names({"TRIREME_PES=many", "TRIREME_OMP_VIRTUAL=x", "TRIREME_JOB=x", "PATH=/bin"});
+  EXPECT_THROW(check_variable_names({"TRIREME_OMP_VIRTUEL=8"}), configuration_error);
+}
+
 TEST(configuration, a_bad_value_changes_nothing) {
   configuration values;
   values.set("pes", "4");
@@ -157,6 +177,7 @@ TEST(configuration, listing_shows_value_and_origin) {
   EXPECT_THAT(listing, ::testing::ContainsRegex("pes +integer +0 +PEs +3 +command line "));
   EXPECT_THAT(listing, ::testing::ContainsRegex("idle +name +auto +spin +environment "));
   EXPECT_THAT(listing, ::testing::ContainsRegex("inbox_cells +integer +1024 +cells +1024 +default "));
+  EXPECT_THAT(listing, ::testing::ContainsRegex("loops_schedule +text +automatic +automatic +default "));
 }
 
 }  // namespace

@@ -171,6 +171,10 @@ struct stalled_reader {
   unique_fd read_end, write_end;
 };
 
+void wait_for_text(const launched_job& started, const std::string& text) {
+  while (started.output().find(text) == std::string::npos) usleep(1000);
+}
+
 pid_t wait_for_pid(const launched_job& started) {
   while (true) {
     const std::string text = started.output();
@@ -186,7 +190,7 @@ TEST(crash, a_reader_that_stopped_does_not_keep_the_job_alive) {
   options.label = true;
   launched_job started(options, reader.write_end.get());
   const pid_t chosen = wait_for_pid(started);
-  reader.wait_until_full();
+  wait_for_text(started, "flooded\n");
   kill(chosen, SIGKILL);
   EXPECT_EQ(started.wait(), 128 + SIGKILL);
   EXPECT_THAT(started.output(), HasSubstr("ended by signal 9 (Killed); the job is ended\n"));

@@ -125,11 +125,16 @@ int act(int argc, char** argv, configuration values) {
     own.leave(0);
     return 0;
   }
-  if (what == "flood") {  // the chosen one says where it is, the others never stop
+  // The chosen one says where it is, the others never stop. They say when they have written three times what a pipe
+  // holds, so that the launcher must have what does not fit into the pipe behind it.
+  if (what == "flood") {
     if (chosen) fmt::print(stderr, "pid {}\n", getpid());
     own.barrier();
-    while (!chosen) say("a line");
-    wait_for_ever();
+    if (chosen) wait_for_ever();
+    for (std::size_t lines = 0; true; ++lines) {
+      say("a line");
+      if (lines == 3 * 65536 / 7) fmt::print(stderr, "flooded\n");
+    }
   }
   if (what == "lines") {
     for (int i = 0; i < number; ++i) say(std::to_string(i));

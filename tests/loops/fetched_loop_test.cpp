@@ -103,7 +103,7 @@ TEST(fetched_loop, every_iteration_comes_once_whoever_asks_when) {
   std::mt19937 random(1);
   for (const shape& each : shapes()) {
     for (const std::uint32_t participants : {1u, 2u, 3u, 5u, 8u}) {
-      for (const std::uint64_t items : {0, 1, 2, 7, 100, 1001}) {
+      for (const std::uint64_t items : {0u, 1u, 2u, 7u, 100u, 1001u}) {
         fetched_loop loop;
         loop.arm(each.make(items, participants));
         for (int execution = 0; execution < 3; ++execution) {

@@ -238,7 +238,8 @@ TEST(exec_command, explains_itself_and_its_mistakes) {
   EXPECT_THAT(help.output, HasSubstr("schedule(runtime)"));
   EXPECT_EQ(run(TRIREME_COMMAND " exec --omp no-such-program").status, 127);
   EXPECT_EQ(run(TRIREME_COMMAND " exec --omp no-such-program").errors,
-            "trireme exec: cannot start no-such-program: No such file or directory\n");
+            "trireme exec: there is no program 'no-such-program' in PATH\n");
+  EXPECT_EQ(run(TRIREME_COMMAND " exec --omp /").errors, "trireme exec: '/' is a folder, not a program\n");
   EXPECT_EQ(run(TRIREME_COMMAND " exec --omp --repotr true").errors,
             "trireme exec: unknown option --repotr; did you mean --report?; `trireme exec --help` shows the options\n");
   EXPECT_THAT(run(TRIREME_COMMAND " exec true").errors,
@@ -247,6 +248,21 @@ TEST(exec_command, explains_itself_and_its_mistakes) {
   EXPECT_THAT(run(TRIREME_COMMAND " exec --omp").errors, HasSubstr("a program is required"));
   const result passed = run(exec("-- sh -c") + "'echo \"$@\"; echo $LD_PRELOAD' x --report -n 7");
   EXPECT_EQ(passed.output, "--report -n 7\n" OMP_LIBRARY "\n");
+}
+
+// A program under the drop-in may use Trireme itself, whose configuration knows our variables.
+TEST(exec_command, a_job_runs_under_the_drop_in) {
+  const result job = run(exec("--schedule static --report") + TRIREME_COMMAND " info --config");
+  EXPECT_EQ(job.status, 0) << job.errors;
+  EXPECT_THAT(job.output, HasSubstr("TRIREME_OMP_SCHEDULE  "));
+}
+
+TEST(exec_command, without_debugging_information_places_are_functions_and_files) {
+  if (!std::filesystem::exists(program("kernels_without_lines"))) GTEST_SKIP() << "its compiler is not installed";
+  const result told = run(exec("--report") + program("kernels_without_lines"));
+  EXPECT_EQ(told.status, 0) << told.errors;
+  EXPECT_THAT(told.errors, HasSubstr("_omp_fn.0, kernels.c\n"));
+  EXPECT_THAT(told.errors, ::testing::Not(HasSubstr(":?")));
 }
 
 }  // namespace

@@ -20,6 +20,7 @@ using nlohmann::json;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::StartsWith;
 
 const std::string tune = TRIREME_COMMAND " tune ";
 
@@ -120,7 +121,9 @@ TEST_F(tune_command, a_program_that_fails_ends_it_and_says_how_to_repeat) {
   EXPECT_THAT(failed.errors, HasSubstr("ended with status 3; to see why: "));
   EXPECT_THAT(failed.errors, HasSubstr("TRIREME_LOOPS_SCHEDULE='dynamic' ./app input"));
   EXPECT_FALSE(fs::exists(file("app.tune.json")));
-  EXPECT_THAT(run(tune + "./missing").errors, HasSubstr("cannot start ./missing: No such file"));
+  const command_result missing = run(tune + "./missing");
+  EXPECT_EQ(missing.status, 127);
+  EXPECT_EQ(missing.errors, "trireme tune: there is no program './missing' (No such file or directory)\n");
 }
 
 TEST_F(tune_command, a_program_without_loops_of_ours_is_told_what_to_do) {
@@ -129,6 +132,14 @@ TEST_F(tune_command, a_program_without_loops_of_ours_is_told_what_to_do) {
   EXPECT_THAT(done.errors, HasSubstr("an OpenMP program needs --omp"));
   EXPECT_EQ(run(tune + "-q --measure run --trials 1 --step 1 --no-tasklets -o t.json true").status, 0);
   EXPECT_THAT(read("t.json")["loops"], IsEmpty());
+}
+
+TEST_F(tune_command, an_openmp_program_without_loops_to_take_is_not_tuned) {
+  if (!fs::exists(OMP_LIBRARY)) GTEST_SKIP() << "the drop-in was not built";
+  const command_result done = run(tune + "--omp --trials 1 true");
+  EXPECT_EQ(done.status, 1);
+  EXPECT_THAT(done.errors, StartsWith("trireme tune: true ran no loop whose schedule can be chosen: gcc compiles "));
+  EXPECT_FALSE(fs::exists(file("true.tune.json")));
 }
 
 TEST_F(tune_command, wrong_values_are_explained) {
@@ -177,12 +188,19 @@ TEST_F(tune_command, what_was_found_is_used_by_later_runs) {
 
 TEST_F(tune_command, openmp_programs_run_under_the_drop_in) {
   if (!fs::exists(OMP_LIBRARY)) GTEST_SKIP() << "the drop-in was not built";
-  write_file(file("omp"), "#!/bin/sh\necho \"$TRIREME_OMP_SCHEDULE\" >>log\n");
+  // It tells what the drop-in would tell of it: the first run, which does not count, looks for that.
+  write_file(file("omp"),
+             "#!/bin/sh\necho \"$TRIREME_OMP_SCHEDULE\" >>log\n"
+             "test -z \"$TRIREME_OMP_REPORT\" || echo \"trireme omp: omp: loops taken 3, left 0\" >&2\n");
   fs::permissions(file("omp"), fs::perms(0755));
   const command_result done = run(tune + "-q --omp --trials 1 --step 0.5 --no-tasklets ./omp");
   ASSERT_EQ(done.status, 0) << done.errors;
   EXPECT_THAT(log(),
-              ElementsAre("automatic", "static", "dynamic", "host", "staggered,0", "staggered,0.5", "staggered,1"));
+              ElementsAre("", "automatic", "static", "dynamic", "host", "staggered,0", "staggered,0.5", "staggered,1"));
+  fs::remove(file("log"));
+  ASSERT_EQ(run("TRIREME_OMP_VIRTUAL=4 " + tune + "-q --omp --trials 1 --step 1 --no-tasklets ./omp").status, 0);
+  EXPECT_THAT(log(), ElementsAre("", "automatic", "static", "dynamic", "staggered,0", "staggered,1"))
+      << "`host` has no virtual threads";
   json tuned = read("omp.tune.json");
   EXPECT_EQ(tuned["omp"], true);
   tuned["schedule"] = "hybrid,0.125";

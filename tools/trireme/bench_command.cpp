@@ -1,7 +1,11 @@
 // `trireme bench`: measures what the documents claim and prints it beside the targets.
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
 
+#include "command_line.hpp"
 #include "framework/runner.hpp"
 #include "loops/contestant.hpp"
 #include "suites.hpp"
@@ -12,25 +16,37 @@ namespace tri::tools {
 int bench_command(int argc, char** argv) {
   CLI::App program("Measures messages, loops, ... and compares with the targets.", argv[0]);
   program.footer(
+      "A row is a median over many short batches, with its 10th and 90th percentile, the target if there is one, and\n"
+      "what other software takes for the same in this run. --list shows the suites (first column) and their rows.\n"
+      "\n"
       "Examples:\n"
       "  trireme bench                             every suite\n"
       "  trireme bench messages --json out.json    one suite, with the results as JSON\n"
-      "  trireme bench --filter one_way            rows whose name matches a regular expression");
+      "  trireme bench --filter one_way            rows whose name matches a regular expression\n"
+      "  trireme bench --quick --filter loop/      does it work, not how fast is it");
   bench::run_options options;
-  program.add_option("suites", options.suites, "suites to run (all when none is named)");
-  program.add_option("--filter", options.filter, "only rows whose name contains a match of this regular expression");
+  program.add_option("suites", options.suites, "suites to run (all when none is named)")->type_name("NAME");
+  program.add_option("--filter", options.filter, "only rows whose name contains a match of this regular expression")
+      ->type_name("REGEX");
   program.add_flag("--list", options.list, "print the rows instead of measuring them");
-  program.add_option("--json", options.json_file, "write context and rows into this file");
+  program.add_option("--json", options.json_file, "write context and rows into this file")->type_name("FILE");
   program.add_flag("--quick", options.quick, "few and short batches: does it work, not how fast is it");
-  program.add_option("--repetitions", options.repetitions, "batches per row, at least");
-  program.add_option("--min-time", options.min_time_s, "seconds per row, at least");
+  program.add_option("--repetitions", options.repetitions, "batches per row, at least")
+      ->type_name("N")
+      ->check(whole_number_between(1, 1'000'000));
+  program.add_option("--min-time", options.min_time_s, "seconds per row, at least")
+      ->type_name("SECONDS")
+      ->check(number_between(0, 86'400));
   std::vector<std::string> kneighbor;
-  program.add_option("--kneighbor", kneighbor,
-                     "a further row of this shape, such as k=1,bytes=4096,elements=8,acks=off,processes=on");
+  program
+      .add_option("--kneighbor", kneighbor,
+                  "a further row of this shape, such as k=1,bytes=4096,elements=8,acks=off,processes=on")
+      ->type_name("SHAPE")
+      ->allow_extra_args(false);
   program.add_option("--emit-row", options.emit_rows)->group("");  // what the programs that hold PEs are started with
   std::string loop_contestant;
   program.add_option("--loop-contestant", loop_contestant)->group("");  // what the runtimes of a contest run in
-  CLI11_PARSE(program, argc, argv);
+  if (const std::optional<int> done = parse_options(program, argc, argv)) return *done;
   if (!loop_contestant.empty()) return bench::serve_as_contestant(loop_contestant);
   bench::suite_options suites;
   for (const std::string& shape : kneighbor) {

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -25,9 +28,29 @@ namespace {
                          CLI::ExitCodes::ExtrasError);
 }
 
+// CLI11 names what is missing by its type: "--json: 1 required FILE missing".
+std::string text_of(const CLI::ParseError& problem) {
+  const std::string text = problem.what();
+  const std::size_t count = text.find(": 1 required ");
+  return count != std::string::npos && text.ends_with(" missing") ? text.substr(0, count) + " needs a value" : text;
+}
+
 int explain(const CLI::App& app, const CLI::ParseError& problem) {
-  fmt::print(stderr, "{0}: {1}; `{0} --help` shows the options\n", app.get_name(), problem.what());
+  fmt::print(stderr, "{0}: {1}; `{0} --help` shows the options\n", app.get_name(), text_of(problem));
   return usage_status;
+}
+
+template <class T>
+CLI::Validator number_where(const std::string& description, const std::string& right, bool (*allowed)(T, T, T), T least,
+                            T largest) {
+  return CLI::Validator(
+      [=](std::string& text) {
+        T value{};
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        const bool read = error == std::errc{} && end == text.data() + text.size();
+        return read && allowed(value, least, largest) ? std::string() : fmt::format("'{}' is not {}", text, right);
+      },
+      description);
 }
 
 }  // namespace
@@ -63,6 +86,37 @@ std::optional<int> parse_program_options(CLI::App& app, int argc, char** argv, s
   } catch (const CLI::ParseError& problem) {
     return explain(app, problem);
   }
+}
+
+CLI::Validator whole_number_between(std::int64_t least, std::int64_t largest) {
+  return number_where<std::int64_t>(
+      fmt::format("{} .. {}", least, largest), fmt::format("a whole number from {} to {}", least, largest),
+      [](std::int64_t value, std::int64_t from, std::int64_t to) { return value >= from && value <= to; }, least,
+      largest);
+}
+
+CLI::Validator number_between(double least, double largest) {
+  return number_where<double>(
+      fmt::format("{} .. {}", least, largest), fmt::format("a number from {} to {}", least, largest),
+      [](double value, double from, double to) { return value >= from && value <= to; }, least, largest);
+}
+
+CLI::Validator number_above_zero() {
+  return number_where<double>(
+      "above 0", "a number above 0", [](double value, double from, double to) { return value > from && value <= to; },
+      0.0, std::numeric_limits<double>::max());
+}
+
+CLI::Validator with_thousands() {
+  return CLI::Validator(
+      [](std::string& text) {
+        const std::size_t digits = text.size() - std::min<std::size_t>(text.size(), 1);
+        const bool whole = digits > 0 && text.find_first_not_of("0123456789") == digits;
+        if (whole && (text.back() == 'k' || text.back() == 'K')) text.replace(digits, 1, "000");
+        if (whole && text.back() == 'M') text.replace(digits, 1, "000000");
+        return std::string();
+      },
+      "");
 }
 
 bool wants_colour(const std::string& wish, int file_descriptor) {

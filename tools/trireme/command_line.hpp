@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +18,14 @@ std::optional<int> parse_options(CLI::App& app, int argc, char** argv);
 /// The same for verbs that run a program: the first word that is no option, and all behind it, become `command`. The
 /// app must have prefix_command().
 std::optional<int> parse_program_options(CLI::App& app, int argc, char** argv, std::vector<std::string>& command);
+
+/// Checks of values, with the allowed ones in the help and in the message. "N" or "X" of the help stand for the value.
+CLI::Validator whole_number_between(std::int64_t least, std::int64_t largest);
+CLI::Validator number_between(double least, double largest);
+CLI::Validator number_above_zero();
+
+/// Turns 100k into 100000 and 2M into 2000000, before another check sees the value.
+CLI::Validator with_thousands();
 
 /// Is the file descriptor a terminal that may get colours, by `wish`: auto, always or never? NO_COLOR is honoured.
 /// Throws std::invalid_argument for another wish.

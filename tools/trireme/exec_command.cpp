@@ -15,6 +15,8 @@
 #include "command_line.hpp"
 #include "exec/mpi_program.hpp"
 #include "exec/preload.hpp"
+#include "host/process_tree.hpp"
+#include "host/variable_names.hpp"
 #include "loops/loop_tuning.hpp"
 #include "loops/schedule.hpp"
 #include "omp/virtual_count.hpp"
@@ -177,8 +179,11 @@ int exec_command(int argc, char** argv) {
   try {
     std::vector<std::string> command;
     if (const std::optional<int> done = parse_program_options(app, argc, argv, command)) return *done;
+    host::check_variable_names(
+        host::environment_of_this_process());  // the program would not notice that nobody reads a misspelt one
+    const std::string program = host::find_program(command[0]);
     const bool leaves_mpi = mpi == "off" || value_of("TRIREME_MPI") == "off";
-    const mpi_finding found = leaves_mpi ? mpi_finding() : find_mpi(command[0]);
+    const mpi_finding found = leaves_mpi ? mpi_finding() : find_mpi(program);
     if (!found.obstacle.empty())
       fmt::print(stderr, "trireme exec: {} runs with its MPI library as it is: {}\n", command[0], found.obstacle);
     const bool is_mpi = found.library != mpi_library::none;
@@ -191,7 +196,7 @@ int exec_command(int argc, char** argv) {
     std::vector<char*> arguments;
     for (std::string& word : command) arguments.push_back(word.data());
     arguments.push_back(nullptr);
-    execvp(arguments[0], arguments.data());
+    execvp(program.c_str(), arguments.data());  // starts what has no first line for an interpreter by the shell
     fmt::print(stderr, "trireme exec: cannot start {}: {}\n", command[0], std::strerror(errno));
     return cannot_start_status;
   } catch (const std::invalid_argument& problem) {

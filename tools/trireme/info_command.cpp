@@ -166,6 +166,14 @@ int print_slack(std::vector<char*> arguments, int rounds, double work_ns, bool a
   });
 }
 
+double parse_work(const std::string& text) {
+  try {
+    return parse_duration(text);
+  } catch (const std::invalid_argument& problem) {
+    throw std::invalid_argument(fmt::format("--work: {}", problem.what()));
+  }
+}
+
 }  // namespace
 
 int info_command(int argc, char** argv) {
@@ -180,17 +188,21 @@ int info_command(int argc, char** argv) {
     app.add_flag("--config", config, "the table of tunables");
     app.add_flag("--json", as_json, "JSON instead of text");
     app.add_option("--migrations", migrations_s, "watch busy threads for so many seconds each with and without pinning")
-        ->check(CLI::PositiveNumber);
+        ->type_name("SECONDS")
+        ->check(number_above_zero());
     bool slack = false;
     int rounds = 1000;
     std::string work = "20us";
     CLI::Option* const slack_flag = app.add_flag("--slack", slack, "how long each PE waits in collective operations");
     app.add_option("--rounds", rounds, "of --slack, 1000 by default")
         ->needs(slack_flag)
-        ->check(CLI::Range(1, 100'000'000));
-    app.add_option("--work", work, "of each PE before the operation in --slack, 20us by default")->needs(slack_flag);
+        ->type_name("N")
+        ->check(whole_number_between(1, 100'000'000));
+    app.add_option("--work", work, "of each PE before the operation in --slack, 20us by default")
+        ->type_name("TIME")
+        ->needs(slack_flag);
     if (const std::optional<int> done = parse_options(app, argc, argv)) return *done;
-    if (slack) return print_slack(all_arguments, rounds, parse_duration(work), as_json);
+    if (slack) return print_slack(all_arguments, rounds, parse_work(work), as_json);
     if (migrations_s > 0) {
       print_migrations(migrations_s);
     } else if (config) {

@@ -38,10 +38,20 @@ int run_verb(const verb& chosen, int argc, char** argv) {
   std::vector<char*> arguments(argv + 1, argv + argc);
   arguments[0] = name.data();
   arguments.push_back(nullptr);
-  return chosen.run(argc - 1, arguments.data());
+  try {
+    return chosen.run(argc - 1, arguments.data());
+  } catch (const std::exception& problem) {
+    fmt::print(stderr, "{}: {}\n", name, problem.what());
+    return usage_status;
+  }
 }
 
 int unknown(std::string_view word) {
+  if (word.starts_with("-")) {
+    fmt::print(stderr, "trireme: unknown option {}; did you mean {}? `trireme --help` lists all\n", word,
+               tri::host::nearest_name(word, {"--help", "--version"}));
+    return usage_status;
+  }
   std::vector<std::string> names;
   for (const verb& each : verbs()) names.emplace_back(each.name);
   fmt::print(stderr, "trireme: there is no verb '{}'; did you mean '{}'? `trireme --help` lists all\n", word,

@@ -133,14 +133,17 @@ int noise_command(int argc, char** argv) {
   app.footer(footer);
   request wanted;
   app.add_option("--cores", wanted.cores, "all that this process may use (all), or a list such as 0,2-5");
-  app.add_option("--quantum", wanted.quantum, "length of a quantum, 100us by default");
-  app.add_option("--samples", wanted.samples, "quanta on each core, 10000 by default")
-      ->transform(CLI::AsSizeValue(true))
-      ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 28));
-  app.add_option("--bin", wanted.bin, "width of the bins of the histogram, 5us by default");
-  app.add_option("--loop", wanted.loop, "length of the loop that suggestions are for, 1ms by default");
+  app.add_option("--quantum", wanted.quantum, "length of a quantum, 100us by default")->type_name("TIME");
+  app.add_option("--samples", wanted.samples, "quanta on each core, 10000 by default; 100k is 100000")
+      ->type_name("N")
+      ->check(whole_number_between(1, 1 << 28))
+      ->transform(with_thousands());
+  app.add_option("--bin", wanted.bin, "width of the bins of the histogram, 5us by default")->type_name("TIME");
+  app.add_option("--loop", wanted.loop, "length of the loop that suggestions are for, 1ms by default")
+      ->type_name("TIME");
   app.add_option("--percent", wanted.percent, "the percentile that the delay is, 99.9 by default")
-      ->check(CLI::Range(0.0, 100.0));
+      ->type_name("X")
+      ->check(number_between(0, 100));
   app.add_flag("--one-by-one", wanted.one_by_one, "one core after the other, instead of all at the same time");
   app.add_option("--svg", wanted.svg, "write a picture")->type_name("FILE");
   app.add_option("--json", wanted.json, "write all figures and the histogram of each core")->type_name("FILE");

@@ -211,7 +211,8 @@ int omp_rewrite_command(int argc, char** argv) {
   app.add_option("--language", wanted.language, "c, c++, fortran (or free), fixed; else by the name of each file");
   app.add_option("--fixed-line-length", wanted.rewrite.fixed_line_length,
                  "columns of fixed-form Fortran that the compiler reads, 72 by default")
-      ->check(CLI::Range(40, 1'000'000));
+      ->type_name("N")
+      ->check(whole_number_between(40, 1'000'000));
   app.add_option("--color", wanted.colour, "auto (on a terminal), always or never");
   app.add_flag("-q,--quiet", wanted.quiet, "only the diff and errors");
   if (const std::optional<int> done = parse_options(app, argc, argv)) return *done;

@@ -32,7 +32,6 @@ constexpr const char* footer =
     "Examples:\n"
     "  trireme run ./app                               one process, all cores\n"
     "  trireme run -n 2 --pes 2 ./app input.dat        two processes with two PEs each\n"
-    "  trireme run -n 4 --hosts 2 ./app                four processes on two pretend hosts\n"
     "  trireme run -n 2 --affinity 0,2 ./app           PE 0 on CPU 0, PE 1 on CPU 2\n"
     "  trireme run -n 2 --label --timeout 60 ./app     numbered lines of output; ended after a minute\n"
     "  trireme run -n 2 --tri-idle=sleep -- ./app -n 7 the second -n is the program's";
@@ -89,10 +88,12 @@ int run_command(int argc, char** argv) {
 
   host::launch_options launch;
   app.add_option("-n,--processes", launch.processes, "number of processes, 1 by default")
-      ->check(CLI::Range(1, host::most_launched_processes));
+      ->type_name("N")
+      ->check(whole_number_between(1, host::most_launched_processes));
   app.add_flag("--label", launch.label, "start each line of output with the number of its process");
   app.add_option("--timeout", launch.timeout_s, "end the job after this many seconds, with status 124")
-      ->check(CLI::PositiveNumber);
+      ->type_name("SECONDS")
+      ->check(number_above_zero());
   std::vector<tunable_option> tunables = add_tunables(app);
   const auto short_form = [&](const std::string& option, const std::string& help) {
     for (const host::tunable_description& row : host::tunables())
@@ -101,7 +102,7 @@ int run_command(int argc, char** argv) {
   };
   short_form("--pes", "PEs (scheduler threads) of each process; by default the cores, divided by the processes");
   short_form("--affinity", "CPU of each PE: auto, none, or a list such as 0,2-5:2");
-  short_form("--hosts", "pretend hosts that share no memory");
+  short_form("--hosts", "pretend hosts that share no memory; this version passes no messages between them");
 
   try {
     if (const std::optional<int> done = parse_program_options(app, argc, argv, launch.command)) return *done;

@@ -8,18 +8,22 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <regex>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "command_line.hpp"
+#include "host/process_tree.hpp"
 #include "line_chart.hpp"
 #include "loops/fraction_search.hpp"
 #include "loops/loop_tuning.hpp"
 #include "loops/schedule.hpp"
+#include "omp/virtual_count.hpp"
 #include "tune/program_run.hpp"
 #include "tune/trial_table.hpp"
 #include "verbs.hpp"
@@ -80,7 +84,7 @@ struct usage_with_program : CLI::Formatter {
 
 std::string canonical(const std::string& text) { return loops::to_text(loops::parse_schedule(text)); }
 
-// Where a program writes what its loops took.
+// Where a program writes what its loops took, and the drop-in which loops it took.
 class report_file {
  public:
   report_file() {
@@ -109,6 +113,11 @@ class report_file {
     return loops;
   }
 
+  std::string text() const {
+    std::ifstream in(name_);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+
  private:
   std::string name_;
 };
@@ -121,7 +130,8 @@ class tuner {
   int run() {
     const std::vector<loops::fraction_search::point> grid = points();
     std::vector<std::string> first{canonical("automatic"), canonical("static"), canonical("dynamic")};
-    if (wanted_.omp) first.push_back("host");
+    // Virtual threads need loops that are ours.
+    if (wanted_.omp && std::getenv(omp::virtual_variable) == nullptr) first.push_back("host");
     for (const auto& point : grid) {
       const double fraction =
           std::round(point.static_fraction * 1e6) / 1e6;  // three times 0.1 is a little more than 0.3
@@ -131,6 +141,7 @@ class tuner {
     }
     const std::size_t later = wanted_.no_tasklets ? 0 : 2 * wanted_.tasklets.size();
     runs_left_ = (first.size() + later) * wanted_.trials;
+    if (wanted_.omp) expect_loops_of_omp();
     try_all(first);
     by_ = decide_measure();
     if (!wanted_.no_tasklets) try_all(tasklet_schedules());
@@ -166,6 +177,28 @@ class tuner {
     return all;
   }
 
+  std::vector<std::string> under_the_drop_in(const std::vector<std::string>& options) const {
+    std::vector<std::string> command{fs::read_symlink("/proc/self/exe").string(), "exec", "--omp"};
+    command.insert(command.end(), options.begin(), options.end());
+    command.emplace_back("--");
+    command.insert(command.end(), wanted_.command.begin(), wanted_.command.end());
+    return command;
+  }
+
+  // A run that does not count. Without loops that the drop-in takes, all times would be the same but for accidents.
+  void expect_loops_of_omp() const {
+    if (shows_progress_) fmt::print(stderr, "\rlooking for loops {:<50}", "");
+    run_program_once(under_the_drop_in({"--report"}), {}, !wanted_.show_output, report_.name());
+    const std::string report = report_.text();
+    if (wanted_.show_output) fmt::print(stderr, "{}", report);
+    if (std::regex_search(report, std::regex("loops taken [1-9]|static loops by weights [1-9]"))) return;
+    finish_progress();
+    throw std::runtime_error(fmt::format(
+        "{0} ran no loop whose schedule can be chosen: gcc compiles static loops, and loops without a "
+        "schedule, into the program; schedule(runtime) makes them reachable (trireme omp-rewrite writes it)",
+        wanted_.command[0]));
+  }
+
   // One trial of each, then the next one of each.
   void try_all(const std::vector<std::string>& schedules) {
     for (std::uint32_t round = 0; round < wanted_.trials; ++round)
@@ -177,10 +210,7 @@ class tuner {
     if (runs_left_ > 0) --runs_left_;
     trial told;
     if (wanted_.omp) {
-      std::vector<std::string> command{
-          fs::read_symlink("/proc/self/exe").string(), "exec", "--omp", "--schedule", schedule, "--"};
-      command.insert(command.end(), wanted_.command.begin(), wanted_.command.end());
-      told.run_seconds = run_program_once(command, {}, !wanted_.show_output);
+      told.run_seconds = run_program_once(under_the_drop_in({"--schedule", schedule}), {}, !wanted_.show_output);
     } else {
       told.run_seconds = run_program_once(
           wanted_.command, {{"TRIREME_LOOPS_SCHEDULE", schedule}, {"TRIREME_LOOPS_REPORT_FILE", report_.name()}},
@@ -329,16 +359,20 @@ int tune_command(int argc, char** argv) {
   request wanted;
   app.add_flag("--omp", wanted.omp, "an OpenMP program, under the drop-in");
   app.add_option("--kind", wanted.kind, "whose static fraction is tried: staggered (the default) or hybrid");
-  app.add_option("--step", wanted.step, "between static fractions, 0.1 by default");
-  app.add_option("--near", wanted.near, "only static fractions at most 0.05 from this one");
-  app.add_option("--trials", wanted.trials, "runs of each schedule, 5 by default")->check(CLI::Range(1u, 10'000u));
+  app.add_option("--step", wanted.step, "between static fractions, 0.1 by default")->type_name("X");
+  app.add_option("--near", wanted.near, "only static fractions at most 0.05 from this one")->type_name("X");
+  app.add_option("--trials", wanted.trials, "runs of each schedule, 5 by default")
+      ->type_name("N")
+      ->check(whole_number_between(1, 10'000));
   app.add_option("--tasklets", wanted.tasklets, "numbers of tasklets, 16,32,64,128 by default")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::Range(1u, loops::most_tasklets));
+      ->type_name("N")
+      ->check(whole_number_between(1, loops::most_tasklets));
   app.add_flag("--no-tasklets", wanted.no_tasklets, "only fractions");
   app.add_option("--gain", wanted.gain_percent, "per cent that a schedule must be faster than automatic, 1 by default")
-      ->check(CLI::Range(0.0, 100.0));
+      ->type_name("X")
+      ->check(number_between(0, 100));
   app.add_option("--measure", wanted.measure, "loops (from the program's report) or run (from start to end)")
       ->check(CLI::IsMember({"auto", "loops", "run"}));
   app.add_option("-o,--output", wanted.output, "the tune file, <program>.tune.json by default")->type_name("FILE");
@@ -351,7 +385,11 @@ int tune_command(int argc, char** argv) {
     if (wanted.omp && wanted.measure == "loops")
       throw std::invalid_argument("--measure loops needs a program that uses trireme/loops.hpp; with --omp it is run");
     check_kind(wanted);
+    host::find_program(wanted.command[0]);
     return tuner(wanted).run();
+  } catch (const host::start_error& problem) {
+    fmt::print(stderr, "trireme tune: {}\n", problem.what());
+    return cannot_start_status;
   } catch (const std::invalid_argument& problem) {
     fmt::print(stderr, "trireme tune: {}\n", problem.what());
     return usage_status;

@@ -8,14 +8,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <optional>
 #include <vector>
 
 #include "exec/preload.hpp"
@@ -29,19 +27,6 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view open_mpi_name = "libmpi.so.40";
 constexpr std::string_view mpich_name = "libmpich.so.12";
-
-// Where execvp would find it.
-std::optional<fs::path> find_program(const std::string& name) {
-  if (name.find('/') != std::string::npos) return fs::exists(name) ? std::optional<fs::path>(name) : std::nullopt;
-  std::string path = value_of("PATH");
-  for (std::size_t begin = 0; begin <= path.size();) {
-    const std::size_t end = std::min(path.find(':', begin), path.size());
-    const fs::path candidate = fs::path(path.substr(begin, end - begin)) / name;
-    if (access(candidate.c_str(), X_OK) == 0) return candidate;
-    begin = end + 1;
-  }
-  return std::nullopt;
-}
 
 enum class file_kind : std::uint8_t { dynamic, fixed, other };
 
@@ -125,12 +110,10 @@ mpi_finding mpi_in_loader_list(std::string_view list) {
 }
 
 mpi_finding find_mpi(const std::string& program) {
-  const std::optional<fs::path> file = find_program(program);
-  if (!file) return {};  // whoever starts it says so
-  const file_kind kind = kind_of(*file);
+  const file_kind kind = kind_of(program);
   struct stat about {};
-  const bool changes_user = stat(file->c_str(), &about) == 0 && (about.st_mode & (S_ISUID | S_ISGID)) != 0;
-  mpi_finding found = kind == file_kind::dynamic ? mpi_in_loader_list(loader_list(*file)) : mpi_finding();
+  const bool changes_user = stat(program.c_str(), &about) == 0 && (about.st_mode & (S_ISUID | S_ISGID)) != 0;
+  mpi_finding found = kind == file_kind::dynamic ? mpi_in_loader_list(loader_list(program)) : mpi_finding();
   if (found.library == mpi_library::none && found.obstacle.empty()) found = by_launcher();
   if (found.library == mpi_library::none) return found;
   if (kind == file_kind::fixed)

@@ -16,7 +16,7 @@ struct mpi_finding {
   std::string obstacle;    // why the program cannot be helped, although it is one of MPI; then `library` is none
 };
 
-/// Looks at the program's file, as the shell would find it, and at the libraries that the loader would give it; then at
+/// Looks at the program's file and at the libraries that the loader would give it; then at
 /// the variables that mpirun sets, for interpreters and scripts.
 mpi_finding find_mpi(const std::string& program);
 

@@ -35,7 +35,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
 }  // namespace
 
 double run_program_once(const std::vector<std::string>& command, const std::map<std::string, std::string>& variables,
-                        bool silent) {
+                        bool silent, const std::string& errors_into) {
   std::vector<std::string> words = command;
   std::vector<std::string> environment = environment_with(variables);
   const std::vector<char*> arguments = pointers_to(words);
@@ -46,6 +46,8 @@ double run_program_once(const std::vector<std::string>& command, const std::map<
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
   }
+  if (!errors_into.empty())
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, errors_into.c_str(), O_WRONLY | O_TRUNC, 0);
   pid_t child = 0;
   const std::int64_t began_ns = host::now_ns();
   const int error = posix_spawnp(&child, arguments[0], &actions, nullptr, arguments.data(), entries.data());

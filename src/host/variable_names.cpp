@@ -1,0 +1,74 @@
+#include "host/variable_names.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+
+#include "host/configuration.hpp"
+#include "host/suggestion.hpp"
+
+namespace tri::host {
+namespace {
+
+const std::vector<std::string>& names_to_suggest() {
+  static const std::vector<std::string> all = [] {
+    std::vector<std::string> names;
+    for (const tunable_description& row : tunables()) names.push_back(row.environment_variable());
+    for (const other_variable& each : other_variables()) names.emplace_back(each.name);
+    return names;
+  }();
+  return all;
+}
+
+bool known(std::string_view variable) {
+  if (variable == job_variable || variable == process_variable || variable == processes_variable) return true;
+  return std::find(names_to_suggest().begin(), names_to_suggest().end(), variable) != names_to_suggest().end();
+}
+
+std::string in_capitals(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return text;
+}
+
+}  // namespace
+
+const std::vector<other_variable>& other_variables() {
+  static const std::vector<other_variable> all{
+      {"TRIREME_OMP_SCHEDULE", "a loop schedule such as staggered,0.8, or host",
+       "schedule of the loops that the drop-in takes, as `trireme exec --omp --schedule`"},
+      {"TRIREME_OMP_VIRTUAL", "1 .. 1024", "virtual threads for each thread, as `trireme exec --omp --virtual`"},
+      {"TRIREME_OMP_REPORT", "any text", "list at the end which loops were taken, as `trireme exec --omp --report`"},
+      {"TRIREME_OMP_NOISE", "microseconds, 0 or more",
+       "how long a disturbance of a core lasts, for schedules with a model; else it is measured"},
+      {"TRIREME_SLACK", "call-path, operation, naive=MICROSECONDS or off, and perhaps window=N",
+       "how waits in MPI calls are remembered, for the schedules slack and combo"},
+      {"TRIREME_MPI", "off", "leaves an MPI program to its MPI library, as `trireme exec --mpi off`"},
+      {"TRIREME_MPI_JOB", "any text", "names the job where no launcher does: processes of one name share their heaps"},
+      {"TRIREME_MPI_HEAP", "off", "the heap of an MPI program stays private: large messages are copied by the kernel"},
+      {"TRIREME_MPI_STATIC_DATA", "off", "static data of an MPI program is left where it is"},
+      {"TRIREME_MPI_KERNEL_COPIES", "off", "no copies between processes by the kernel, as where containers forbid it"},
+      {"TRIREME_BENCH_LIBOMP", "the path of a libomp.so", "a libomp that `trireme bench loops` compares with as well"},
+  };
+  return all;
+}
+
+std::vector<std::string> environment_of_this_process() {
+  std::vector<std::string> environment;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) environment.emplace_back(*entry);
+  return environment;
+}
+
+void check_variable_names(const std::vector<std::string>& environment) {
+  for (const std::string& entry : environment) {
+    const std::string variable = entry.substr(0, entry.find('='));
+    if (!variable.starts_with("TRIREME_") || known(variable)) continue;
+    throw configuration_error(
+        fmt::format("unknown environment variable {}; did you mean {}? `trireme info --config` lists all", variable,
+                    nearest_name(in_capitals(variable), names_to_suggest())));
+  }
+}
+
+}  // namespace tri::host
