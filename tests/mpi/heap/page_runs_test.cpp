@@ -56,7 +56,7 @@ class PageRuns : public testing::Test {
 };
 
 TEST_F(PageRuns, random_requests_never_overlap_and_keep_their_contents) {
-  open(256 * mib);
+  open(64 * mib);
   struct block {
     page_runs::allocation where;
     std::size_t pages;
@@ -68,7 +68,7 @@ TEST_F(PageRuns, random_requests_never_overlap_and_keep_their_contents) {
   for (int step = 0; step < 6000; ++step) {
     const auto choice = random() % 100;
     if (choice < 50 || blocks.empty()) {
-      const std::size_t pages = random() % 8 == 0 ? 1 + random() % 4000 : 1 + random() % 40;
+      const std::size_t pages = random() % 8 == 0 ? 1 + random() % 1000 : 1 + random() % 40;
       const std::size_t alignment = std::size_t{1} << (random() % 4 == 0 ? random() % 8 : 0);
       const auto run = take(pages, alignment);
       if (run.address == nullptr) {
@@ -120,7 +120,7 @@ TEST_F(PageRuns, random_requests_never_overlap_and_keep_their_contents) {
 
 TEST_F(PageRuns, freed_memory_goes_back_but_a_little_is_kept) {
   open(1024 * mib);
-  for (int round = 0; round < 4; ++round) {
+  for (int round = 0; round < 3; ++round) {
     const auto large = take(64 * mib / page_bytes);
     ASSERT_NE(large.address, nullptr);
     EXPECT_TRUE(large.zero);
