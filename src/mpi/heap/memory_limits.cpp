@@ -1,6 +1,7 @@
 #include "mpi/heap/memory_limits.hpp"
 
 #include <fcntl.h>
+#include <sys/auxv.h>
 #include <sys/resource.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include <string_view>
 
 #include "mpi/heap/addresses.hpp"
+#include "mpi/heap/size_classes.hpp"
 
 namespace tri::mpi {
 namespace {
@@ -90,6 +92,11 @@ memory_limits read_memory_limits() {
   limits.block_bytes =
       sysinfo(&host) == 0 ? (host.totalram + host.totalswap) * static_cast<std::size_t>(host.mem_unit) : unlimited;
 
+  if (const auto host_page = getauxval(AT_PAGESZ); host_page != page_bytes) {
+    limits.reason << "memory pages of this host have " << host_page << " bytes; the shared heap is made for "
+                  << page_bytes;
+    return limits;
+  }
   if (number_in(small_file("/proc/sys/vm/overcommit_memory").text()) == 2) {
     limits.reason << "vm.overcommit_memory is 2: the kernel would answer a full memory with SIGBUS, not with ENOMEM";
     return limits;

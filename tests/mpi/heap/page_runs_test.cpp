@@ -167,6 +167,21 @@ TEST_F(PageRuns, dirty_and_clean_neighbours_serve_together_when_the_window_is_fu
   EXPECT_EQ(take(1).why, page_runs::refusal::window_full);
 }
 
+TEST_F(PageRuns, a_full_window_is_searched_to_the_end) {
+  open(16 * mib);
+  // Of one bin (32..35 pages), one run of 35 pages that was freed first, so it is behind 40 of 33.
+  std::vector<page_runs::allocation> runs;
+  for (int index = 0; index < 41; ++index) {
+    runs.push_back(take(index == 0 ? 35 : 33));
+    ASSERT_NE(take(1).address, nullptr);  // a fence
+  }
+  const std::size_t rest = 16 * mib / page_bytes - runs_.use().reach_bytes / page_bytes;
+  ASSERT_NE(take(rest).address, nullptr);
+  for (const auto& run : runs) runs_.release(run.run);
+  EXPECT_EQ(take(35).address, runs[0].address);
+  EXPECT_EQ(take(34).why, page_runs::refusal::window_full);
+}
+
 TEST_F(PageRuns, limits_are_kept) {
   open(64 * mib);
   runs_.set_limits(8 * mib, 4 * mib);
