@@ -41,7 +41,7 @@ struct thread_cache {
 constinit thread_local thread_cache cache [[gnu::tls_model("initial-exec")]] = {};
 
 constexpr std::uint32_t first_limit = 4;
-constexpr std::size_t most_cached_bytes = 64 * 1024;  // per thread and class
+constexpr std::size_t most_cached_bytes = std::size_t{64} * 1024;  // per thread and class
 
 constinit user_heap_state state;
 constinit std::atomic<heap_phase> phase{heap_phase::untouched};
