@@ -16,6 +16,17 @@ std::size_t mapped_heap_bytes[most_slots] = {};
 
 namespace {
 
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x0008U
+#endif
+
+// Systems may demand that memory files can never be executed (vm.memfd_noexec); kernels before 6.3 do not know how to
+// ask for it.
+int create_memory_file() {
+  const int file = memfd_create("trireme-heap", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+  return file >= 0 || errno != EINVAL ? file : memfd_create("trireme-heap", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+}
+
 // Maps exactly there or fails; errno says why.
 bool map_at(std::byte* place, std::size_t bytes, int file) {
   void* const address =
@@ -38,7 +49,7 @@ heap_window create_heap_window(unsigned slot, std::size_t bytes) {
     window.file = -1;
     return window;
   };
-  window.file = memfd_create("trireme-heap", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  window.file = create_memory_file();
   if (window.file < 0) return failed("memfd_create refused the memory file of the heap");
   if (ftruncate(window.file, static_cast<off_t>(bytes)) != 0) return failed("the memory file of the heap got no size");
   // Nobody can make a peer stumble (SIGBUS) over an end of the file that moved. Holes may still be made.

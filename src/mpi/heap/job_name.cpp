@@ -1,5 +1,6 @@
 #include "mpi/heap/job_name.hpp"
 
+#include <sys/socket.h>
 #include <unistd.h>
 #include <cstdint>
 
@@ -24,15 +25,29 @@ text_line named(std::string_view kind, std::string_view name) {
   return line;
 }
 
+// The process that made the connection of a rank to its launcher; hydra has one such process per host. Without it (the
+// descriptor is not in this process, or no socket) the parent, which is the same unless a wrapper forked.
+pid_t launcher_behind(std::string_view connection) {
+  int descriptor = connection.empty() ? -1 : 0;
+  for (const char digit : connection) {
+    if (digit < '0' || digit > '9' || descriptor > 1000000) return getppid();
+    descriptor = descriptor * 10 + (digit - '0');
+  }
+  ucred maker{};
+  socklen_t length = sizeof(maker);
+  return getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &maker, &length) == 0 && maker.pid > 0 ? maker.pid : getppid();
+}
+
 }  // namespace
 
 text_line job_name(const start_environment& environment) {
   if (const auto name = environment["TRIREME_MPI_JOB"]; !name.empty()) return named("", name);
   if (const auto job = environment["PMIX_NAMESPACE"]; !job.empty()) return named("pmix-", job);
   if (const auto job = environment["OMPI_MCA_ess_base_jobid"]; !job.empty()) return named("ompi-", job);
-  if (!environment["PMI_FD"].empty() || !environment["PMI_ID"].empty() || !environment["PMI_PORT"].empty()) {
+  const auto connection = environment["PMI_FD"];
+  if (!connection.empty() || !environment["PMI_ID"].empty() || !environment["PMI_PORT"].empty()) {
     text_line line;
-    line << "hydra-" << static_cast<std::uint64_t>(getppid());
+    line << "hydra-" << static_cast<std::uint64_t>(launcher_behind(connection));
     return line;
   }
   const auto job = environment["SLURM_JOB_ID"];

@@ -1,6 +1,7 @@
 #include "mpi/heap/memory_limits.hpp"
 
 #include <fcntl.h>
+#include <sys/auxv.h>
 #include <sys/resource.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
@@ -9,11 +10,13 @@
 #include <string_view>
 
 #include "mpi/heap/addresses.hpp"
+#include "mpi/heap/size_classes.hpp"
 
 namespace tri::mpi {
 namespace {
 
 constexpr std::size_t unlimited = ~std::size_t{0};
+constexpr std::size_t most_kept_from_group = std::size_t{64} << 20;
 
 class small_file {
  public:
@@ -40,22 +43,28 @@ std::size_t number_in(std::string_view text) {
   return digits == 0 ? unlimited : number;
 }
 
-// The tightest limit from `group` up to the root of the hierarchy that is mounted at `root`.
-std::size_t tightest(std::string_view root, std::string_view group, std::string_view file) {
+// The tightest limit from `group` up to the root of the hierarchy.
+std::size_t tightest(std::string_view root, std::string_view hierarchy, std::string_view group, std::string_view file) {
   std::size_t limit = unlimited;
   while (true) {
     text_line path;
-    path << root << group << "/" << file;
+    path << root << hierarchy << group << "/" << file;
     limit = std::min(limit, number_in(small_file(path.c_str()).text()));
     if (group.empty()) return limit;
     group = group.substr(0, group.rfind('/'));
   }
 }
 
-std::size_t cgroup_limit() {
-  const small_file groups("/proc/self/cgroup");
+std::size_t soft_limit(decltype(RLIMIT_AS) resource) {
+  rlimit limit{};
+  return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? limit.rlim_cur : unlimited;
+}
+
+}  // namespace
+
+std::size_t cgroup_memory_limit(std::string_view groups, std::string_view root) {
   std::size_t limit = unlimited;
-  std::string_view rest = groups.text();
+  std::string_view rest = groups;
   while (!rest.empty()) {
     const std::size_t end = rest.find('\n');
     const std::string_view line = rest.substr(0, end);
@@ -66,18 +75,11 @@ std::size_t cgroup_limit() {
     std::string_view group = line.substr(path);
     if (group == "/") group = {};
     const std::string_view names = line.substr(controllers, path - 1 - controllers);
-    if (names.empty()) limit = std::min(limit, tightest("/sys/fs/cgroup", group, "memory.max"));
-    if (names == "memory") limit = std::min(limit, tightest("/sys/fs/cgroup/memory", group, "memory.limit_in_bytes"));
+    if (names.empty()) limit = std::min(limit, tightest(root, "", group, "memory.max"));
+    if (names == "memory") limit = std::min(limit, tightest(root, "/memory", group, "memory.limit_in_bytes"));
   }
   return limit;
 }
-
-std::size_t soft_limit(decltype(RLIMIT_AS) resource) {
-  rlimit limit{};
-  return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? limit.rlim_cur : unlimited;
-}
-
-}  // namespace
 
 bool within_resource_limits(std::size_t bytes) {
   return bytes <= soft_limit(RLIMIT_DATA) && bytes <= soft_limit(RLIMIT_AS);
@@ -85,11 +87,19 @@ bool within_resource_limits(std::size_t bytes) {
 
 memory_limits read_memory_limits() {
   memory_limits limits;
-  limits.heap_bytes = cgroup_limit();
+  // Code, stacks and page tables are in the group as well: beyond its limit the kernel ends processes, and malloc must
+  // say no before.
+  const std::size_t group = cgroup_memory_limit(small_file("/proc/self/cgroup").text(), "/sys/fs/cgroup");
+  limits.heap_bytes = group == unlimited ? group : group - std::min(group / 32, most_kept_from_group);
   struct sysinfo host {};
   limits.block_bytes =
       sysinfo(&host) == 0 ? (host.totalram + host.totalswap) * static_cast<std::size_t>(host.mem_unit) : unlimited;
 
+  if (const auto host_page = getauxval(AT_PAGESZ); host_page != page_bytes) {
+    limits.reason << "memory pages of this host have " << host_page << " bytes; the shared heap is made for "
+                  << page_bytes;
+    return limits;
+  }
   if (number_in(small_file("/proc/sys/vm/overcommit_memory").text()) == 2) {
     limits.reason << "vm.overcommit_memory is 2: the kernel would answer a full memory with SIGBUS, not with ENOMEM";
     return limits;

@@ -4,13 +4,14 @@
 #pragma once
 
 #include <cstddef>
+#include <string_view>
 
 #include "mpi/heap/text_line.hpp"
 
 namespace tri::mpi {
 
 struct memory_limits {
-  std::size_t heap_bytes = 0;  ///< the heap may hold at most this: the tightest memory limit of the cgroups we are in
+  std::size_t heap_bytes = 0;  ///< the heap may hold at most this: the tightest memory limit of our cgroups, less a bit
   std::size_t block_bytes =
       0;  ///< no single block beyond memory and swap of the host, as the kernel's default check has it
   std::size_t window_bytes = 0;  ///< address space for the window; 0: no shared heap, `reason` says why
@@ -19,6 +20,10 @@ struct memory_limits {
 
 /// Reads limits, cgroups and the overcommit mode. Allocates nothing.
 memory_limits read_memory_limits();
+
+/// The tightest memory limit of the groups in `groups` (the text of /proc/self/cgroup) and those above them, of cgroup
+/// version 1 and 2 as they are mounted below `root`; all ones when there is none.
+std::size_t cgroup_memory_limit(std::string_view groups, std::string_view root);
 
 /// Whether a heap that holds `bytes` is within RLIMIT_DATA and RLIMIT_AS as they are now: a program may lower them
 /// itself.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
+#include <climits>
 
 #include "mpi/heap/kernel_memory.hpp"
 #include "mpi/heap/memory_limits.hpp"
@@ -14,6 +15,7 @@ namespace {
 constexpr std::size_t kept_at_least_pages = (std::size_t{32} << 20) / page_bytes;
 constexpr std::size_t dump_step_pages = (std::size_t{64} << 20) / page_bytes;
 constexpr std::size_t checked_limits_pages = (std::size_t{1} << 20) / page_bytes;
+constexpr int usual_looks = 16;           // at runs of one bin
 constexpr std::size_t runs_per_step = 8;  // purged between two holds of the lock
 
 // Bin that holds runs of exactly these pages: the doubling and its eighth.
@@ -142,11 +144,11 @@ bool page_runs::fits(std::uint32_t number, std::size_t pages, std::size_t alignm
   return round_up(run.first, alignment) + pages <= std::size_t{run.first} + run.pages;
 }
 
-std::uint32_t page_runs::find(bin_set& set, std::size_t pages, std::size_t alignment) const {
+std::uint32_t page_runs::find(bin_set& set, std::size_t pages, std::size_t alignment, int most_looks) const {
   // Runs in the request's own bin may be too small: look at a few. All runs of higher bins are large enough, except for
   // the alignment.
   unsigned bin = bin_of(pages);
-  int looks = 16;
+  int looks = most_looks;
   for (std::uint32_t number = set.head[bin]; number != 0 && looks > 0; number = runs_[number].next, --looks)
     if (fits(number, pages, alignment)) return number;
   for (++bin; bin < bins; ++bin) {
@@ -156,7 +158,7 @@ std::uint32_t page_runs::find(bin_set& set, std::size_t pages, std::size_t align
       continue;
     }
     bin += static_cast<unsigned>(std::countr_zero(here));
-    looks = 16;
+    looks = most_looks;
     for (std::uint32_t number = set.head[bin]; number != 0 && looks > 0; number = runs_[number].next, --looks)
       if (fits(number, pages, alignment)) return number;
   }
@@ -230,7 +232,7 @@ page_runs::allocation page_runs::allocate(std::size_t pages, std::size_t alignme
   for (bool last_try = false;; last_try = true) {
     if (runs_described_ + 4 <= most_runs_) {
       for (const state_kind state : {state_kind::dirty, state_kind::clean}) {
-        const std::uint32_t number = find(bins_of(state), pages, alignment_pages);
+        const std::uint32_t number = find(bins_of(state), pages, alignment_pages, last_try ? INT_MAX : usual_looks);
         if (number == 0) continue;
         remove_free(number);
         result.run = cut(number, pages, alignment_pages, state);
@@ -242,8 +244,8 @@ page_runs::allocation page_runs::allocate(std::size_t pages, std::size_t alignme
         result.zero = true;
       }
     }
-    if (result.run != 0 || last_try || dirty_pages_ == 0) break;
-    // Dirty and clean neighbours may together be large enough.
+    if (result.run != 0 || last_try) break;
+    // Dirty and clean neighbours may together be large enough; and all candidates are looked at.
     purge_down_to(0);
   }
   if (result.run != 0) {
@@ -278,6 +280,14 @@ void page_runs::release(std::uint32_t number) {
   in_use_ -= run.pages;
   insert_free(number, state_kind::dirty);
   if (dirty_pages_ > kept_pages()) purge_down_to(kept_pages() / 2);
+  lock_.unlock();
+}
+
+void page_runs::set_aside(std::uint32_t number) {
+  lock_.lock();
+  in_use_ -= runs_[number].pages;
+  set_aside_ += runs_[number].pages;
+  approved_pages_ = 0;
   lock_.unlock();
 }
 
@@ -403,7 +413,7 @@ bool page_runs::is_valid() {
       for (std::uint32_t number = set->head[bin]; number != 0 && valid; number = runs_[number].next) {
         valid = bin_of(runs_[number].pages) == bin && free_runs-- > 0;
       }
-  valid = valid && in_use == in_use_ && dirty == dirty_pages_ && free_runs == 0;
+  valid = valid && in_use == in_use_ + set_aside_ && dirty == dirty_pages_ && free_runs == 0;
   lock_.unlock();
   return valid;
 }

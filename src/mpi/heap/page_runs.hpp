@@ -65,6 +65,9 @@ class page_runs {
   allocation allocate(std::size_t pages, std::size_t alignment_pages, page_kind kind);
   void release(std::uint32_t run);
 
+  /// A run that is not the program's by malloc, and counts to no limit. Never released.
+  void set_aside(std::uint32_t run);
+
   /// Takes pages from behind the run, or gives its last ones up. False: there are not enough free ones behind it.
   bool resize(std::uint32_t run, std::size_t pages);
 
@@ -128,7 +131,7 @@ class page_runs {
   void describe(std::uint32_t number, std::size_t first, std::size_t pages, state_kind state);
   void insert_free(std::uint32_t number, state_kind state);
   void remove_free(std::uint32_t number);
-  std::uint32_t find(bin_set& set, std::size_t pages, std::size_t alignment) const;
+  std::uint32_t find(bin_set& set, std::size_t pages, std::size_t alignment, int most_looks) const;
   bool fits(std::uint32_t number, std::size_t pages, std::size_t alignment) const;
   std::uint32_t take_untouched(std::size_t pages, std::size_t alignment);
   std::uint32_t cut(std::uint32_t number, std::size_t pages, std::size_t alignment, state_kind state);
@@ -151,6 +154,7 @@ class page_runs {
   std::size_t reach_ = 0;           // pages from here on were never handed out
   std::size_t dumped_ = 0;          // pages up to here are part of core dumps
   std::size_t in_use_ = 0;          // pages
+  std::size_t set_aside_ = 0;       // pages in use that are not counted in in_use_
   std::size_t dirty_pages_ = 0;
   std::uint64_t purged_pages_ = 0;
   std::uint32_t oldest_dirty_ = 0;

@@ -11,11 +11,11 @@
 namespace tri::mpi {
 
 inline constexpr std::size_t page_bytes = 4096;
-inline constexpr std::size_t largest_small_bytes = 32 * 1024;
+inline constexpr std::size_t largest_small_bytes = std::size_t{32} * 1024;
 inline constexpr unsigned small_class_count = 40;
 
 constexpr std::size_t bytes_of_small_class(unsigned small_class) {
-  if (small_class < 8) return 16 * (small_class + 1);
+  if (small_class < 8) return std::size_t{16} * (small_class + 1);
   const unsigned step = small_class - 8;
   return (std::size_t{128} << (step / 4)) + (std::size_t{32} << (step / 4)) * (step % 4 + 1);
 }

@@ -144,6 +144,7 @@ bool move_piece(const heap_window& own, std::uintptr_t first, std::size_t bytes)
     return false;
   }
   kernel_madvise(run.address, bytes, MADV_DONTDUMP);  // a core dump has it at its own place
+  heap_pages.set_aside(run.run);                      // arrays of the program may be larger than memory, and sparse
   pieces[piece_count++] = {static_cast<std::byte*>(place), bytes, run.address};
   return true;
 }

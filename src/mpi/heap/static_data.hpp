@@ -22,7 +22,7 @@ struct static_piece {
   std::byte* alias = nullptr;  ///< in the window
 };
 inline constexpr std::size_t most_static_pieces = 8;
-inline constexpr std::size_t smallest_static_piece = 64 * 1024;
+inline constexpr std::size_t smallest_static_piece = std::size_t{64} * 1024;
 
 /// Moves the pieces. Called once by the start of the heap. `reason` says why there are none although there is static
 /// data.

@@ -41,7 +41,7 @@ struct thread_cache {
 constinit thread_local thread_cache cache [[gnu::tls_model("initial-exec")]] = {};
 
 constexpr std::uint32_t first_limit = 4;
-constexpr std::size_t most_cached_bytes = 64 * 1024;  // per thread and class
+constexpr std::size_t most_cached_bytes = std::size_t{64} * 1024;  // per thread and class
 
 constinit user_heap_state state;
 constinit std::atomic<heap_phase> phase{heap_phase::untouched};
@@ -226,7 +226,6 @@ void start() {
     reason << "no address space for the bookkeeping of a heap of " << (own.bytes >> 20) << " MiB";
     return;
   }
-  heap_pages.set_limits(limits.heap_bytes, limits.block_bytes);
   find_c_library();
   if (pthread_key_create(&thread_end, &close_thread_cache) != 0 || !guard_forks(own)) {
     heap_pages.close();
@@ -240,6 +239,7 @@ void start() {
     static_data_reason << "TRIREME_MPI_STATIC_DATA=off";
   else
     share_static_data(own, static_data_reason);
+  heap_pages.set_limits(limits.heap_bytes, limits.block_bytes);
 }
 
 }  // namespace

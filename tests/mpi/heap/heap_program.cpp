@@ -577,6 +577,24 @@ void closed_descriptors() {
   CHECK(in_window(opaque(std::malloc(100 * mib))) && ask<int>("heap_test_valid") == 1);
 }
 
+// Run with little address space, so that a failure fills no memory of the host.
+void locked_memory() {
+  void* const before = opaque(std::malloc(100 * mib));
+  if (mlockall(MCL_CURRENT | MCL_FUTURE) != 0) {
+    CHECK(errno == ENOMEM || errno == EPERM);  // the limit of locked memory
+    return;
+  }
+  CHECK(ask("heap_test_resident") < 20 * mib);
+  auto* const block = static_cast<char*>(opaque(std::malloc(100 * mib)));
+  touch(block, 100 * mib, 4096);
+  std::free(block);  // stays: locked pages cannot be given back
+  auto* const again = static_cast<char*>(opaque(std::calloc(1, 100 * mib)));
+  for (std::size_t index = 0; index < 100 * mib; index += 4096) CHECK(again[index] == 0);
+  std::free(again);
+  std::free(before);
+  CHECK(ask<int>("heap_test_valid") == 1);
+}
+
 void reason() { std::printf("%s\n", ask<const char*>("heap_test_reason")); }
 
 }  // namespace
@@ -600,6 +618,7 @@ int main(int count, char** arguments) {
       {"double_free", double_free},
       {"core_dumps", core_dumps},
       {"closed_descriptors", closed_descriptors},
+      {"locked_memory", locked_memory},
   };
   if (verb == "peers") {
     peers(arguments[0]);

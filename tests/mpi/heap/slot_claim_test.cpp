@@ -86,7 +86,21 @@ TEST(JobName, comes_from_our_variable_or_the_launcher) {
   EXPECT_EQ(name_in(text("A=1\0TRIREME_MPI_JOB=mine\0PMIX_NAMESPACE=x")), "mine");
   EXPECT_EQ(name_in(text("PMIX_NAMESPACE=3213164545\0OMPI_MCA_ess_base_jobid=5")), "pmix-3213164545");
   EXPECT_EQ(name_in(text("OMPI_MCA_ess_base_jobid=5\0B=2")), "ompi-5");
-  EXPECT_EQ(name_in(text("PMI_RANK=1\0PMI_FD=7")), "hydra-" + std::to_string(getppid()));
+  // hydra: who made the connection, in a rank and in what a wrapper forks; the parent when there is no connection.
+  int connection[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, connection), 0);
+  const std::string with_connection = "PMI_RANK=1" + std::string(1, '\0') + "PMI_FD=" + std::to_string(connection[0]);
+  const std::string us = "hydra-" + std::to_string(getpid());
+  EXPECT_EQ(name_in(with_connection), us);
+  const pid_t child = fork();
+  if (child == 0) _exit(name_in(with_connection) == us ? 0 : 1);
+  int status = 1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  close(connection[0]);
+  close(connection[1]);
+  for (const char* value : {"999999", "-1", "x", "99999999999999"})
+    EXPECT_EQ(name_in(std::string("PMI_FD=") + value), "hydra-" + std::to_string(getppid()));
   EXPECT_EQ(name_in(text("SLURM_JOB_ID=17\0SLURM_STEP_ID=3")), "slurm-17.3");
   EXPECT_EQ(name_in(text("SLURM_JOB_ID=17\0HOME=/")), "") << "a batch script is not a job step";
   EXPECT_EQ(name_in(text("XTRIREME_MPI_JOB=a\0TRIREME_MPI_JOBS=b\0TRIREME_MPI_JOB=")), "");

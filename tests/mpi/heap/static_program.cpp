@@ -64,7 +64,8 @@ std::size_t resident_kib() {
 }
 
 void look() {
-  CHECK(resident_kib() < 20 * 1024);  // 1 GiB of sparse array stay sparse
+  CHECK(resident_kib() < 20 * 1024);                             // 1 GiB of sparse array stay sparse
+  CHECK(ask("heap_test_in_use") < 20 * static_cast<long>(mib));  // and count to no limit
   CHECK(zeros[17] == 17 && zeros[18] == 0 && small_number == 5 && small_zero == 3 && initialised[0] == 1 &&
         constant[0] == 7);
   auto* const other = static_cast<char*>(alias(zeros + 100, sizeof(zeros) - 200));

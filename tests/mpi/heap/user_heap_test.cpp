@@ -41,6 +41,11 @@ TEST(UserHeapUnderLimits, the_c_library_serves_when_the_window_is_full) {
   EXPECT_EQ(ended.status, 0) << ended.errors;
 }
 
+TEST(UserHeapUnderLimits, locks_pages_when_they_are_touched) {
+  const auto ended = program("locked_memory", "ulimit -v 1500000;");
+  EXPECT_EQ(ended.status, 0) << ended.errors;
+}
+
 TEST(UserHeapUnderLimits, says_which_limit_leaves_no_room) {
   EXPECT_EQ(program("reason").output, "\n");
   EXPECT_EQ(program("reason", "ulimit -v 500000;").output,

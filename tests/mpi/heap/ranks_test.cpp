@@ -1,0 +1,46 @@
+// Every rank that a launcher starts has a window of its own, whatever the launcher is, and the MPI libraries work with
+// it: with what they keep in the heap, and with what they put before the functions that map memory.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "support/command_runner.hpp"
+
+namespace {
+
+struct mpi {
+  const char* name;
+  const char* launcher;
+  const char* program;
+};
+const mpi installed[] = {INSTALLED_MPIS};
+
+class Ranks : public testing::TestWithParam<mpi> {
+ protected:
+  static std::string run(const std::string& command) {
+    const mpi& with = GetParam();
+    const bool open_mpi = std::string(with.name) == "openmpi";
+    // Environment of an outer job must not decide; Open MPI wants to be told about root and about few cores.
+    const auto ended = tri::testing::run_command(
+        std::string("unset TRIREME_MPI_JOB TRIREME_MPI TRIREME_MPI_HEAP PMIX_NAMESPACE PMI_FD; "
+                    "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; ") +
+        with.launcher + (open_mpi ? " --oversubscribe" : "") + " -n 3 " + command);
+    EXPECT_EQ(ended.status, 0) << ended.errors;
+    return ended.output;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(mpi, Ranks, testing::ValuesIn(installed),
+                         [](const testing::TestParamInfo<mpi>& which) { return std::string(which.param.name); });
+
+TEST_P(Ranks, have_windows_of_their_own) {
+  const std::string program = GetParam().program;
+  EXPECT_EQ(run("env LD_PRELOAD=" PRELOAD_LIBRARY " " + program), "3 ranks, 3 windows, 0 wrong\n");
+  EXPECT_EQ(run(program), "3 ranks, 0 windows, 0 wrong\n");
+}
+
+TEST_P(Ranks, have_them_behind_a_wrapper_that_forks) {
+  EXPECT_EQ(run("sh -c 'LD_PRELOAD=" PRELOAD_LIBRARY " " + std::string(GetParam().program) + "; true'"),
+            "3 ranks, 3 windows, 0 wrong\n");
+}
+
+}  // namespace
