@@ -241,9 +241,9 @@ void session::start(int thread_level) {
     return false;
   };
   if (!attempt([&] {
-        if (size > arena::most_windows)
+        if (size > static_cast<int>(most_slots))
           throw std::runtime_error(
-              fmt::format("{} ranks on a host; at most {} are supported", size, arena::most_windows));
+              fmt::format("{} ranks on a host; at most {} are supported", size, most_slots));
         own_file.emplace(arena::create_window_file(window_bytes));
       }))
     return;
