@@ -79,8 +79,26 @@ std::string nearest_spelling(std::string_view name, value_origin origin) {
   return spelling(find_row(nearest_name(name, names)), origin);
 }
 
+// Read by the libraries that stand before an OpenMP or MPI runtime, and by the benchmarks: a program that uses ours as
+// well, or is started beside one of those, has them in its environment.
+constexpr std::string_view variables_of_others[] = {"TRIREME_OMP_SCHEDULE", "TRIREME_OMP_NOISE",
+                                                    "TRIREME_OMP_REPORT",   "TRIREME_OMP_VIRTUAL",
+                                                    "TRIREME_SLACK",        "TRIREME_BENCH_LIBOMP"};
+std::string nearest_variable(std::string_view name) {
+  std::vector<std::string> names;
+  for (const row& each : rows()) names.push_back(each.description.name);
+  for (const std::string_view each : variables_of_others)
+    names.push_back(in_case(each.substr(variable_prefix.size()), std::tolower));
+  return std::string(variable_prefix) + in_case(nearest_name(name, names), std::toupper);
+}
+
 bool set_by_launcher(std::string_view variable) {
   return variable == job_variable || variable == process_variable || variable == processes_variable;
+}
+
+bool is_of_others(std::string_view variable) {
+  return std::find(std::begin(variables_of_others), std::end(variables_of_others), variable) !=
+         std::end(variables_of_others);
 }
 
 void read_environment(configuration& values, const std::vector<std::string>& environment) {
@@ -88,13 +106,13 @@ void read_environment(configuration& values, const std::vector<std::string>& env
     if (!entry.starts_with(variable_prefix)) continue;
     const std::size_t equals = std::min(entry.find('='), entry.size());
     const std::string variable = entry.substr(0, equals);
-    if (set_by_launcher(variable)) continue;
+    if (set_by_launcher(variable) || is_of_others(variable)) continue;
     const std::string name = in_case(std::string_view(variable).substr(variable_prefix.size()), std::tolower);
     const std::size_t i = find_row(name);
     if (i == not_found || rows()[i].description.environment_variable() != variable) {
       throw configuration_error(
           fmt::format("unknown environment variable {}; did you mean {}? `trireme info --config` lists all", variable,
-                      nearest_spelling(name, value_origin::environment)));
+                      nearest_variable(name)));
     }
     values.set(name, equals < entry.size() ? std::string_view(entry).substr(equals + 1) : std::string_view{},
                value_origin::environment);

@@ -22,6 +22,7 @@ class loop_times {
     std::uint64_t first_started = 0;  // tick at which the first one did
     std::uint64_t busy = 0;           // ticks in bodies
     std::uint64_t claims = 0;
+    std::uint64_t iterations = 0;
     std::uint64_t last_end = 0;         // tick
     std::uint64_t first_iteration = 0;  // of the first claim: of an owner, its static part
     std::uint64_t first_iterations = 0;
@@ -87,6 +88,7 @@ class loop_times {
   // The time of a chunk is spread evenly over its iterations.
   void record(participant_times& own, std::uint64_t first, std::uint64_t last, std::uint64_t ticks) const {
     own.busy += ticks;
+    own.iterations += last - first;
     if (own.claims++ == 0) {
       own.first_iteration = first;
       own.first_iterations = last - first;

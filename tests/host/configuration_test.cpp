@@ -129,6 +129,13 @@ TEST(configuration, variables_of_the_launcher_are_known) {
   EXPECT_EQ(message_of({"TRIREME_JOB=x", "TRIREME_PROCESS=0", "TRIREME_PROCESSES=2"}, {}), "no error");
 }
 
+TEST(configuration, variables_of_the_drop_ins_are_no_faults) {
+  for (const char* variable : {"TRIREME_OMP_SCHEDULE=static", "TRIREME_OMP_NOISE=250", "TRIREME_OMP_REPORT=1",
+                               "TRIREME_OMP_VIRTUAL=8", "TRIREME_SLACK=off", "TRIREME_BENCH_LIBOMP=x"})
+    EXPECT_EQ(message_of({variable}, {}), "no error");
+  EXPECT_THAT(message_of({"TRIREME_OMP_SHEDULE=static"}, {}), HasSubstr("did you mean TRIREME_OMP_SCHEDULE?"));
+}
+
 TEST(configuration, a_bad_value_changes_nothing) {
   configuration values;
   values.set("pes", "4");
