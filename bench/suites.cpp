@@ -2,6 +2,7 @@
 
 #include <iterator>
 
+#include "loop_model/rows.hpp"
 #include "loops/rows.hpp"
 #include "messages/rows.hpp"
 
@@ -31,6 +32,9 @@ registry all_suites(const suite_options& options) {
   known.add({.name = "loops",
              .description = "parallel loops beside other runtimes, 2 threads",
              .rows = loop_rows(options.program)});
+  known.add({.name = "loop_model",
+             .description = "loops of jobs of many cores, in virtual time: the same on any machine",
+             .rows = loop_model_rows()});
   return known;
 }
 
