@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <functional>
 #include <stdexcept>
@@ -240,8 +241,8 @@ TEST_F(loop_report_of_loops, names_what_schedules_consist_of_and_who_ran_what) {
   EXPECT_EQ(from_pool, 5u * 18u);
   EXPECT_EQ(pieces, row.claims);
   EXPECT_EQ(iterations, 1500u);
-  EXPECT_EQ(row.dynamic_iterations, 5u * 180u);
-  EXPECT_LE(row.moved_iterations, 4u * 180u) << "the static part stays, and the first execution moves nothing";
+  EXPECT_GE(row.dynamic_iterations, 5u * 180u) << "and what the absent own, where somebody did not come in time";
+  EXPECT_LE(row.moved_iterations, 4u * 300u) << "the first execution moves nothing";
 }
 
 TEST_F(loop_report_of_loops, the_parts_add_up_whatever_the_schedule) {  // K30
