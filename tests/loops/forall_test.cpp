@@ -73,7 +73,7 @@ TEST(forall, automatic_learns_from_each_place_in_the_program) {
   };
   // Not inlined: the loop is one place in the program.
   const auto work = [&](int number) __attribute__((noinline)) {
-    for (int execution = 0; execution < 2000; ++execution) {
+    for (int execution = 0; execution < 500; ++execution) {
       ++came;
       wait_for(4 * execution + 2);
       const bool over = learned;
@@ -85,7 +85,7 @@ TEST(forall, automatic_learns_from_each_place_in_the_program) {
       if (number == 0 && start == 0) most = std::max(most, end);
       for (long i = start; i < end; ++i) {
         volatile double value = 1.0;
-        for (int turn = 0; turn < (i >= count * 7 / 8 ? 1000 : 0); ++turn) value = value * 0.999;
+        for (int turn = 0; turn < (i >= count * 7 / 8 ? 20000 : 0); ++turn) value = value * 0.999;
       }
       TRI_FORALL_END(crew, start, end, number)
       if (number == 0 && most > count * 3 / 8) learned = true;
