@@ -5,6 +5,7 @@
 #include "loop_model/rows.hpp"
 #include "loops/rows.hpp"
 #include "messages/rows.hpp"
+#include "mpi_slack/rows.hpp"
 
 namespace tri::bench {
 namespace {
@@ -35,6 +36,11 @@ registry all_suites(const suite_options& options) {
   known.add({.name = "loop_model",
              .description = "loops of jobs of many cores, in virtual time: the same on any machine",
              .rows = loop_model_rows()});
+  if (std::vector<row_definition> rows = interception_rows(options.program); !rows.empty()) {
+    known.add({.name = "mpi_slack",
+               .description = "what it costs that MPI calls are timed, for each MPI that was found",
+               .rows = std::move(rows)});
+  }
   return known;
 }
 

@@ -60,6 +60,7 @@ struct loop_site_report {
   std::uint64_t dynamic_in_sequence = 0;  ///< of these, beside the piece that the participant ran before
   std::uint64_t moved_iterations = 0;     ///< ran elsewhere than the time before: what caches lose between executions
   std::vector<loop_participant_report> by_participant;
+  std::vector<double> steps;  ///< seconds from the beginning of one execution to that of the next; the first 65,536
 };
 
 /// What was measured so far, the loop with the largest total first.

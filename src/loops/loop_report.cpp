@@ -98,7 +98,8 @@ void write_report(const std::vector<loop_site_report>& rows, const std::string& 
                      {"dynamic_iterations", each.dynamic_iterations},
                      {"dynamic_in_sequence", each.dynamic_in_sequence},
                      {"moved_iterations", each.moved_iterations},
-                     {"participants_detail", participants}});
+                     {"participants_detail", participants},
+                     {"steps_s", each.steps}});
   }
   std::ofstream file(name);
   file << nlohmann::json{{"program", program_name()}, {"loops", loops}}.dump(2) << '\n';
@@ -145,6 +146,9 @@ void site_times::add(const measured_execution& one, const schedule& which) {
   sums_.items += one.times->items();
   sums_.claims += claims;
   sums_.participants = one.participants;
+  if (sums_.last_begin != 0 && sums_.steps.size() < most_steps)
+    sums_.steps.push_back(static_cast<float>(ticks_between(sums_.last_begin, one.began)));
+  sums_.last_begin = one.began;
   sums_.which = which;
   sums_.pieces.add(*one.times, one.layout);
   sums_.elapsed += elapsed;
@@ -161,6 +165,7 @@ void site_times::add_one_core(const measured_execution& one) {
   if (items == 0) return;
   const std::lock_guard lock(mutex_);
   const double per_item = busy / static_cast<double>(items);
+  sums_.last_begin = 0;
   if (sums_.one_core_runs == 0) {
     sums_.one_core_length = items;
     sums_.one_core_least = per_item;
@@ -211,6 +216,7 @@ loop_site_report site_times::row(double seconds_per_tick) const {
   row.idle = sums_.idle * seconds_per_tick;
   row.synchronisation = sums_.between * seconds_per_tick;
   row.compute = sums_.busy * seconds_per_tick;
+  for (const float step : sums_.steps) row.steps.push_back(static_cast<double>(step) * seconds_per_tick);
   if (sums_.one_core_runs > 0 && sums_.executions > 0) {
     const double per_item =
         sums_.one_length ? sums_.one_core_least : sums_.one_core_ticks / static_cast<double>(sums_.one_core_items);

@@ -51,6 +51,7 @@ class site_times {
 
  private:
   static constexpr std::uint64_t one_core_every = 32;
+  static constexpr std::size_t most_steps = 65536;
 
   struct sums {
     std::uint64_t executions = 0;  // measured, shared out
@@ -63,6 +64,8 @@ class site_times {
     std::uint32_t fewest = 0, most = 0;
     schedule which;
     piece_statistics pieces;
+    std::vector<float> steps;      // ticks from the begin of one to that of the next, the first most_steps
+    std::uint64_t last_begin = 0;  // 0: what comes next is no step
     double elapsed = 0.0;
     // Of all participants, each divided by their number in the execution; with elapsed as their sum.
     double busy = 0.0;

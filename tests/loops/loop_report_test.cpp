@@ -75,6 +75,18 @@ TEST(site_times, the_four_parts_by_hand) {  // K30
   EXPECT_THAT(row.compute + row.idle + row.synchronisation + *row.data_movement, DoubleEq(row.total));
 }
 
+TEST(site_times, steps_are_from_begin_to_begin_but_for_those_with_a_run_on_one_core) {  // K23
+  site_times site(std::source_location::current());
+  const loop_times times = times_of(10, {{0, 10, 10, 1}});
+  const loops::schedule which;
+  for (const std::uint64_t began : {1000u, 1100u, 1350u})
+    site.add({.began = began, .ended = began + 10, .participants = 1, .times = &times}, which);
+  site.add_one_core({.began = 1400, .ended = 1500, .participants = 1, .times = &times});
+  for (const std::uint64_t began : {1600u, 1700u})
+    site.add({.began = began, .ended = began + 10, .participants = 1, .times = &times}, which);
+  EXPECT_THAT(site.row(1.0).steps, testing::ElementsAre(100.0, 250.0, 100.0));
+}
+
 TEST(site_times, who_never_came_was_idle_all_the_time) {  // K27
   site_times site(std::source_location::current());
   const loop_times times = times_of(10, {{0, 100, 100, 1}, {}});
