@@ -2,8 +2,10 @@
 
 #include <iterator>
 
+#include "loop_model/rows.hpp"
 #include "loops/rows.hpp"
 #include "messages/rows.hpp"
+#include "mpi_slack/rows.hpp"
 
 namespace tri::bench {
 namespace {
@@ -31,6 +33,14 @@ registry all_suites(const suite_options& options) {
   known.add({.name = "loops",
              .description = "parallel loops beside other runtimes, 2 threads",
              .rows = loop_rows(options.program)});
+  known.add({.name = "loop_model",
+             .description = "loops of jobs of many cores, in virtual time: the same on any machine",
+             .rows = loop_model_rows()});
+  if (std::vector<row_definition> rows = interception_rows(options.program); !rows.empty()) {
+    known.add({.name = "mpi_slack",
+               .description = "what it costs that MPI calls are timed, for each MPI that was found",
+               .rows = std::move(rows)});
+  }
   return known;
 }
 

@@ -3,33 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <stdexcept>
 
+#include "seven_points.hpp"
+
 namespace kernels {
-namespace {
-
-// What the grid and the source hold in the beginning, at point (plane, row, column), each counted from the boundary 0.
-double initial_value(int plane, int row, int column) { return std::sin(0.1 * plane) + 0.01 * row - 0.02 * column; }
-double source_value(int plane, int row, int column) { return 1e-3 * ((plane * 7 + row * 3 + column) % 11 - 5); }
-
-// One plane of the next step. Restrict: the grids are different ones, so the compiler may use vectors.
-void relax_plane(const double* __restrict now, const double* __restrict source, double* __restrict next, int side,
-                 std::size_t plane_points) {
-  const std::size_t row_points = static_cast<std::size_t>(side) + 2;
-  for (std::size_t row = 1; row + 1 < row_points; ++row) {
-    for (std::size_t column = 1; column + 1 < row_points; ++column) {
-      const std::size_t here = row * row_points + column;
-      const double* const at = now + here;
-      next[here] = (*(at - plane_points) + *(at + plane_points) + *(at - row_points) + *(at + row_points) + *(at - 1) +
-                    *(at + 1) + source[here]) /
-                   6.0;
-    }
-  }
-}
-
-}  // namespace
-
 jacobi::jacobi(const jacobi_size& size) : size_(size) {
   if (size.planes < 1 || size.side < 1 || size.steps < 0) {
     throw std::invalid_argument(
@@ -44,10 +22,7 @@ jacobi::jacobi(const jacobi_size& size) : size_(size) {
   first_touch({});
 }
 
-std::size_t jacobi::plane_points() const {
-  const std::size_t row_points = static_cast<std::size_t>(size_.side) + 2;
-  return row_points * row_points;
-}
+std::size_t jacobi::plane_points() const { return kernels::plane_points(size_.side); }
 
 double* jacobi::plane_of(std::unique_ptr<double[]>& grid, int plane) const {
   return grid.get() + static_cast<std::size_t>(plane) * plane_points();
@@ -93,8 +68,7 @@ void jacobi::run_steps(method& how, const Before& before) {
         tri::range(1, size_.planes + 1),
         [&](int plane, int participant) {
           before(plane, participant);
-          relax_plane(plane_of(now_, plane), plane_of(source_, plane), plane_of(next_, plane), size_.side,
-                      plane_points());
+          relax_plane(plane_of(now_, plane), plane_of(source_, plane), plane_of(next_, plane), size_.side);
         },
         how.loop(0));
     std::swap(now_, next_);

@@ -11,7 +11,8 @@
  *     tri_crew_destroy(crew);
  *
  * Every thread of the crew must come to every loop, in the same order and with the same arguments; nobody waits for
- * anybody, so a thread may be several loops ahead. The four steps (create, start, next, destroy) are those of V. Kale's
+ * anybody, so a thread may be several loops ahead. Schedules that learn ("automatic" and others) know a loop by the
+ * place in the program that calls tri_forall_start. The four steps (create, start, next, destroy) are those of V. Kale's
  * dissertation, Illinois 2015, chapter 5. */
 #ifndef TRIREME_FORALL_H
 #define TRIREME_FORALL_H
@@ -33,6 +34,19 @@ void tri_crew_destroy(tri_crew* crew);
 int tri_forall_start(tri_crew* crew, const char* schedule, long first, long last, long* start, long* end, int number);
 /* The next iterations of the loop that this thread is in: 1, or 0 when nothing is left for it. */
 int tri_forall_next(tri_crew* crew, long* start, long* end, int number);
+
+/* Schedules of your own, as trireme/schedule.hpp: the function says who gets which iterations, 0 to iterations - 1, each
+ * once, and may be called by several threads at once. `values`: the numbers after the name ("mine,0.5,8"). 0, or -1: see
+ * tri_forall_error(). A wrong plan is told by tri_forall_start, to all threads; the loop is empty then. */
+typedef struct tri_plan tri_plan;
+typedef void (*tri_plan_function)(void* context, long iterations, int participants, const double* values,
+                                  int value_count, tri_plan* plan);
+int tri_schedule_add(const char* name, tri_plan_function function, void* context);
+/* To be run first by this participant and nobody else; then by it, if others who are done have not taken it; by whoever
+ * is done with its own. */
+void tri_plan_keep(tri_plan* plan, int participant, long first, long last);
+void tri_plan_offer(tri_plan* plan, int participant, long first, long last);
+void tri_plan_share(tri_plan* plan, long first, long last);
 
 /* What was wrong in the last call of this thread that failed: with which value, and what would be right. */
 const char* tri_forall_error(void);

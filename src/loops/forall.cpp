@@ -1,20 +1,30 @@
-// The C interface (trireme/forall.h) over loop_sequence and fetched_loop.
+// The C interface (trireme/forall.h) over loop_sequence and fetched_loop, with a loop_memory for each place in the
+// program that runs a loop.
 #include "trireme/forall.h"
 
 #include <fmt/format.h>
 
+#include <atomic>
+#include <bit>
 #include <cstdint>
 #include <exception>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "host/clock.hpp"
 #include "loops/fetched_loop.hpp"
+#include "loops/loop_memory.hpp"
 #include "loops/loop_sequence.hpp"
 #include "loops/schedule.hpp"
-
-namespace {
+#include "trireme/schedule.hpp"
 
 using namespace tri::loops;
+
+namespace {
 
 // What one thread keeps between its calls.
 struct alignas(64) forall_thread {
@@ -42,10 +52,70 @@ std::uint64_t number_of(const schedule& which) {
 
 }  // namespace
 
+namespace {
+
+// Loops whose plan turned out to be wrong when they were armed: empty for all their threads, who get the reason.
+class faulty_loops {
+ public:
+  void set(const fetched_loop& loop, std::string why) {
+    const std::lock_guard lock(mutex_);
+    reasons_.insert_or_assign(&loop, std::move(why));
+    count_.store(reasons_.size(), std::memory_order_relaxed);  // relaxed: published with the loop (sequence.publish)
+  }
+  // True: it was one.
+  bool clear(const fetched_loop& loop) {
+    if (count_.load(std::memory_order_relaxed) == 0) return false;  // relaxed: whoever arms has seen what others armed
+    const std::lock_guard lock(mutex_);
+    const bool was = reasons_.erase(&loop) > 0;
+    count_.store(reasons_.size(), std::memory_order_relaxed);  // relaxed: as above
+    return was;
+  }
+  std::string reason(const fetched_loop& loop) {
+    if (count_.load(std::memory_order_relaxed) == 0) return {};  // relaxed: as above
+    const std::lock_guard lock(mutex_);
+    const auto found = reasons_.find(&loop);
+    return found != reasons_.end() ? found->second : std::string();
+  }
+
+ private:
+  std::atomic<std::size_t> count_{0};
+  std::mutex mutex_;
+  std::map<const fetched_loop*, std::string> reasons_;
+};
+
+}  // namespace
+
 struct tri_crew {
   explicit tri_crew(std::size_t count) : threads(count) {}
   loop_sequence loops;
   std::vector<forall_thread> threads;
+  faulty_loops faulty;
+  // Used by whoever arms a loop, and the sequence has these come one after the other. By place in the program,
+  // schedule, and number of iterations by power of two.
+  std::map<std::tuple<const void*, std::uint64_t, int>, std::unique_ptr<loop_memory>> memories;
+
+  void arm(fetched_loop& loop, const loop_key& key, const schedule& which, held_before held) noexcept {
+    if (faulty.clear(loop)) held = held_before::another_loop;
+    try {
+      if (!learns(which)) {
+        if (held == held_before::same_key)
+          loop.arm_again();
+        else
+          loop.arm(layout_of(which, key.items, key.participants));
+        return;
+      }
+      std::unique_ptr<loop_memory>& memory = memories[{key.site, key.variant, std::bit_width(key.items)}];
+      if (memory == nullptr) {
+        memory = std::make_unique<loop_memory>(memory_setup{
+            .which = which, .limits = automatic_limits::of_this_machine(), .machine = &costs_of_this_machine});
+      }
+      if (memory->arm(loop, key.items, key.participants, held)) loop.measure(tri::host::ticks());
+    } catch (const std::exception& problem) {
+      loop.arm(layout_of({.kind = schedule_kind::static_blocks}, 0, key.participants));
+      loop.link() = {};
+      faulty.set(loop, problem.what());
+    }
+  }
 };
 
 namespace {
@@ -61,6 +131,10 @@ forall_thread* thread_of(tri_crew* crew, int number) {
   }
   return &crew->threads[static_cast<std::size_t>(number)];
 }
+
+tri::loop_plan& plan_of(tri_plan* plan) { return *reinterpret_cast<tri::loop_plan*>(plan); }
+// A negative number is none of any loop, which the check of the plan says.
+std::uint64_t number_in_plan(long number) { return static_cast<std::uint64_t>(number); }
 
 int hand_out(forall_thread& thread, long* start, long* end) {
   const item_span found = thread.position.next();
@@ -92,8 +166,9 @@ tri_crew* tri_crew_create(int threads) {
 
 void tri_crew_destroy(tri_crew* crew) { delete crew; }
 
-int tri_forall_start(tri_crew* crew, const char* schedule_text, long first, long last, long* start, long* end,
-                     int number) {
+// Not inlined: where it is called from is what a loop is known by.
+__attribute__((noinline)) int tri_forall_start(tri_crew* crew, const char* schedule_text, long first, long last,
+                                               long* start, long* end, int number) {
   forall_thread* const thread = thread_of(crew, number);
   if (thread == nullptr) return -1;
   if (schedule_text == nullptr) return fail("forall: the schedule is null; \"automatic\" is the default one");
@@ -104,15 +179,17 @@ int tri_forall_start(tri_crew* crew, const char* schedule_text, long first, long
     }
     const auto participants = static_cast<std::uint32_t>(crew->threads.size());
     const std::uint64_t items = first < last ? static_cast<std::uint64_t>(last) - static_cast<std::uint64_t>(first) : 0;
+    const void* const site = __builtin_return_address(0);
     fetched_loop& loop = crew->loops.enter(
         thread->place,
-        [&] { return loop_key{.items = items, .variant = number_of(thread->parsed), .participants = participants}; },
-        [&](fetched_loop& found, const loop_key&, held_before held) {
-          if (held == held_before::same_key)
-            found.arm_again();
-          else
-            found.arm(layout_of(thread->parsed, items, participants));
+        [&] {
+          return loop_key{
+              .site = site, .items = items, .variant = number_of(thread->parsed), .participants = participants};
+        },
+        [&](fetched_loop& found, const loop_key& key, held_before held) {
+          crew->arm(found, key, thread->parsed, held);
         });
+    if (std::string why = crew->faulty.reason(loop); !why.empty()) return thread->inside = false, fail(std::move(why));
     thread->position = fetch_position(loop, static_cast<std::uint32_t>(number));
   } catch (const std::exception& error) {
     return fail(error.what());
@@ -126,6 +203,30 @@ int tri_forall_next(tri_crew* crew, long* start, long* end, int number) {
   forall_thread* const thread = thread_of(crew, number);
   if (thread == nullptr) return -1;
   return thread->inside ? hand_out(*thread, start, end) : 0;
+}
+
+int tri_schedule_add(const char* name, tri_plan_function function, void* context) {
+  if (name == nullptr) return fail("add_schedule: the name is null");
+  if (function == nullptr) return fail(fmt::format("add_schedule('{}'): there is no function", name));
+  try {
+    tri::add_schedule(name, [function, context](const tri::loop_shape& loop, tri::loop_plan& plan) {
+      function(context, static_cast<long>(loop.iterations), loop.participants, loop.values.data(),
+               static_cast<int>(loop.values.size()), reinterpret_cast<tri_plan*>(&plan));
+    });
+    return 0;
+  } catch (const std::exception& problem) {
+    return fail(problem.what());
+  }
+}
+
+void tri_plan_keep(tri_plan* plan, int participant, long first, long last) {
+  plan_of(plan).keep(participant, number_in_plan(first), number_in_plan(last));
+}
+void tri_plan_offer(tri_plan* plan, int participant, long first, long last) {
+  plan_of(plan).offer(participant, number_in_plan(first), number_in_plan(last));
+}
+void tri_plan_share(tri_plan* plan, long first, long last) {
+  plan_of(plan).share(number_in_plan(first), number_in_plan(last));
 }
 
 const char* tri_forall_error(void) { return last_error.c_str(); }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "host/clock.hpp"
+#include "loops/added_schedule.hpp"
 #include "loops/model.hpp"
 
 namespace tri::loops {
@@ -27,6 +28,7 @@ void learning_schedule::forget(const schedule& which, std::uint64_t items, std::
   items_ = items;
   participants_ = participants;
   tasklet_owners_.clear();
+  last_times_.clear();
   if (same_crew) return;  // another length: speeds and times of an iteration stay
   executions_ = 0;
   weights_.reset();
@@ -50,7 +52,8 @@ learning_schedule::decision learning_schedule::next(const schedule& which, std::
   if (changed) forget(which, items, participants);
   const std::uint64_t number = executions_++;
   const bool modelled = has_model(which.kind);
-  const bool learns = modelled || learns_weights() || search_.has_value();
+  const bool planned_anew = which.kind == schedule_kind::added && adds_every_time(which.added);
+  const bool learns = modelled || learns_weights() || search_.has_value() || planned_anew;
   const bool remembers_tasklets = layout_.tasklets > 0 && which.tags;
   if (!changed && !learns && !remembers_tasklets) return {&layout_, false, nullptr};
 
@@ -59,6 +62,7 @@ learning_schedule::decision learning_schedule::next(const schedule& which, std::
   known.claimers = claimers;
   if (weights_.has_value()) known.weights = weights_->weights();
   known.last_owners = tasklet_owners_;
+  if (planned_anew) known.last = last_times_;
   schedule laid_out = which;
   static_fraction_ = which.static_fraction;
   if (modelled) {
@@ -94,6 +98,14 @@ void learning_schedule::remember_owners(std::span<const std::uint32_t> owners) {
 }
 
 void learning_schedule::learn(const loop_times& times, std::uint64_t elapsed) {
+  if (wanted_.kind == schedule_kind::added) {
+    last_times_.assign(participants_, {});
+    for (std::uint32_t number = 0; number < participants_; ++number) {
+      const loop_times::participant_times& own = times.participants()[number];
+      last_times_[number] = {static_cast<double>(own.busy) * host::ns_per_tick() * 1e-9, own.iterations};
+    }
+    return;
+  }
   if (search_.has_value() && !search_->over()) search_->told(static_cast<double>(elapsed));
   if (plans_for_application(wanted_) && executions_ <= 2) {
     if (executions_ == 1) {

@@ -60,6 +60,7 @@ class learning_schedule {
   std::uint64_t revision_ = 0;
   loop_layout layout_;
   std::vector<std::uint32_t> tasklet_owners_;
+  std::vector<participant_time> last_times_;  // for plans that the program makes anew every time
   std::optional<weight_tracker> weights_;
   fraction_record fractions_;
   std::optional<fraction_search> search_;

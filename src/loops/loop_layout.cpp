@@ -8,6 +8,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "loops/added_schedule.hpp"
 #include "loops/weights.hpp"
 
 namespace tri::loops {
@@ -244,6 +245,10 @@ constexpr kind_layout kind_layouts[] = {
     {schedule_kind::static_hybrid, lay_out_hybrid},
     {schedule_kind::slack_conscious, lay_out_hybrid},
     {schedule_kind::combined, lay_out_bands},
+    {schedule_kind::added,
+     [](loop_layout& layout, const request& wanted) {
+       lay_out_added(layout, wanted.which.added, wanted.items, wanted.participants, wanted.known.last);
+     }},
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include "board/divisible_task.hpp"
 #include "loops/schedule.hpp"
+#include "trireme/schedule.hpp"
 
 namespace tri::loops {
 
@@ -81,6 +82,7 @@ struct layout_inputs {
   double dynamic_fraction = 0.10;                ///< of kinds with a model; the first execution takes a tenth
   std::span<const double> weights{};             ///< one per participant; empty: all equally fast
   std::span<const std::uint32_t> last_owners{};  ///< one per tasklet, or no_owner; another number: they mean nothing
+  std::span<const participant_time> last{};      ///< for schedules that the program added; one each, or empty
   std::uint32_t claimers = 0;                    ///< how many may claim from the pool; 0: the participants
 };
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "loops/added_schedule.hpp"
+
 namespace tri::loops {
 
 bool learns(const schedule& which) {
@@ -13,6 +15,8 @@ bool learns(const schedule& which) {
       return true;
     case schedule_kind::tasklets:
       return which.tags || which.weights || which.search;
+    case schedule_kind::added:
+      return adds_every_time(which.added);
     default:
       return has_model(which.kind) || which.weights || which.search;
   }

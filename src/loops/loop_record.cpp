@@ -106,7 +106,10 @@ void started_loop::start(std::uint64_t items, const schedule& which) {
   }
   if (reported_ != nullptr && learner_ == learner::nobody) measure(learner::nobody);
   posted_ = post_loop(*me_, call_, *layout, !automatic);
-  if (!posted_) run_in_place(items);
+  if (posted_)
+    layout_ = layout;
+  else
+    run_in_place(items);
 }
 
 void started_loop::run_in_place(std::uint64_t items) {
@@ -142,6 +145,7 @@ void started_loop::prepare_report(loop_record* record, const schedule& which) {
 void started_loop::start_measuring(std::uint64_t items, std::uint32_t participants) {
   loop_times& times = record_user::times(*record_);
   times.reset(items, participants);
+  if (reported_ != nullptr) times.keep_pieces();
   call_.times = &times;
   began_ = host::ticks();
 }
@@ -160,12 +164,15 @@ bool started_loop::run_on_one_core(std::uint64_t items) {
 void started_loop::report() {
   const loop_times& times = record_user::times(*record_);
   const bool alone = me_ == nullptr || me_->participants() == 1 || times.items() == 1;
-  const measured_execution one{
-      .began = began_, .ended = host::ticks(), .participants = alone ? 1 : me_->participants(), .times = &times};
+  const measured_execution one{.began = began_,
+                               .ended = host::ticks(),
+                               .participants = alone ? 1 : me_->participants(),
+                               .times = &times,
+                               .layout = layout_};
   if (on_one_core_)
     reported_->add_one_core(one);
   else
-    reported_->add(one, to_text(*which_));
+    reported_->add(one, *which_);
 }
 
 bool started_loop::is_of_parent() const { return place_ != nullptr && generation_ != process_generation(); }

@@ -80,7 +80,8 @@ class started_loop {
   enum class learner : std::uint8_t { nobody, automatic, named } learner_ = learner::nobody;
   site_times* reported_ = nullptr;  // gets the times of this execution
   bool on_one_core_ = false;
-  std::optional<schedule> which_;  // of a reported execution
+  std::optional<schedule> which_;        // of a reported execution
+  const loop_layout* layout_ = nullptr;  // that was posted
 };
 
 }  // namespace tri::loops

@@ -39,6 +39,7 @@ std::string short_name(const std::string& file) { return std::filesystem::path(f
 struct ending_report {
   pid_t owner = 0;  // a child that is forked later did not ask
   bool prints = false;
+  bool in_detail = false;
   std::string file;
 };
 ending_report& at_end() {
@@ -51,8 +52,9 @@ std::string program_name() {
   return std::filesystem::read_symlink("/proc/self/exe", none).string();
 }
 
-void print_report(const std::vector<loop_site_report>& rows) {
+void print_report(const std::vector<loop_site_report>& rows, bool in_detail) {
   std::string text = fmt::format("trireme loops: {} (process {})\n{}", program_name(), getpid(), to_text(rows));
+  if (in_detail) text += to_detailed_text(rows);
   const std::uint64_t others = all_sites().without_record.load(std::memory_order_relaxed);  // relaxed: a count
   if (others > 0) {
     text += fmt::format(
@@ -66,6 +68,16 @@ void print_report(const std::vector<loop_site_report>& rows) {
 void write_report(const std::vector<loop_site_report>& rows, const std::string& name) {
   nlohmann::json loops = nlohmann::json::array();
   for (const loop_site_report& each : rows) {
+    nlohmann::json participants = nlohmann::json::array();
+    for (const loop_participant_report& own : each.by_participant) {
+      participants.push_back({{"pieces", own.pieces},
+                              {"from_pool", own.from_pool},
+                              {"stolen", own.stolen},
+                              {"steal_distance", own.steal_distance},
+                              {"iterations", own.iterations},
+                              {"moved_iterations", own.moved_iterations},
+                              {"seconds", own.seconds}});
+    }
     loops.push_back({{"file", each.file},
                      {"line", each.line},
                      {"function", each.function},
@@ -81,7 +93,13 @@ void write_report(const std::vector<loop_site_report>& rows, const std::string& 
                      {"idle_s", each.idle},
                      {"synchronisation_s", each.synchronisation},
                      {"data_movement_s", each.data_movement ? nlohmann::json(*each.data_movement) : nullptr},
-                     {"imbalance", each.imbalance}});
+                     {"imbalance", each.imbalance},
+                     {"features", each.features},
+                     {"dynamic_iterations", each.dynamic_iterations},
+                     {"dynamic_in_sequence", each.dynamic_in_sequence},
+                     {"moved_iterations", each.moved_iterations},
+                     {"participants_detail", participants},
+                     {"steps_s", each.steps}});
   }
   std::ofstream file(name);
   file << nlohmann::json{{"program", program_name()}, {"loops", loops}}.dump(2) << '\n';
@@ -89,8 +107,9 @@ void write_report(const std::vector<loop_site_report>& rows, const std::string& 
   if (!file) fmt::print(stderr, "trireme loops: {}: the report cannot be written\n", name);
 }
 
-void report_at_end(bool prints, const std::string& file) {
+void report_at_end(bool prints, bool in_detail, const std::string& file) {
   at_end().prints |= prints;
+  at_end().in_detail |= in_detail;
   if (!file.empty()) at_end().file = file;
   if (at_end().owner != 0) return;
   at_end().owner = getpid();
@@ -98,14 +117,14 @@ void report_at_end(bool prints, const std::string& file) {
     const ending_report& wish = at_end();
     if (getpid() != wish.owner) return;
     const std::vector<loop_site_report> rows = loop_report();
-    if (wish.prints) print_report(rows);
+    if (wish.prints) print_report(rows, wish.in_detail);
     if (!wish.file.empty()) write_report(rows, wish.file);
   });
 }
 
 }  // namespace
 
-void site_times::add(const measured_execution& one, std::string_view schedule) {
+void site_times::add(const measured_execution& one, const schedule& which) {
   const double elapsed = ticks_between(one.began, one.ended);
   double busy = 0.0, idle = 0.0, between = 0.0, longest = 0.0;
   std::uint64_t claims = 0;
@@ -127,7 +146,11 @@ void site_times::add(const measured_execution& one, std::string_view schedule) {
   sums_.items += one.times->items();
   sums_.claims += claims;
   sums_.participants = one.participants;
-  sums_.schedule = schedule;
+  if (sums_.last_begin != 0 && sums_.steps.size() < most_steps)
+    sums_.steps.push_back(static_cast<float>(ticks_between(sums_.last_begin, one.began)));
+  sums_.last_begin = one.began;
+  sums_.which = which;
+  sums_.pieces.add(*one.times, one.layout);
   sums_.elapsed += elapsed;
   sums_.busy += busy / count;
   sums_.idle += idle / count;
@@ -142,6 +165,7 @@ void site_times::add_one_core(const measured_execution& one) {
   if (items == 0) return;
   const std::lock_guard lock(mutex_);
   const double per_item = busy / static_cast<double>(items);
+  sums_.last_begin = 0;
   if (sums_.one_core_runs == 0) {
     sums_.one_core_length = items;
     sums_.one_core_least = per_item;
@@ -165,7 +189,24 @@ loop_site_report site_times::row(double seconds_per_tick) const {
   row.function = place_.function_name();
   row.unmeasured = unmeasured_.load(std::memory_order_relaxed);  // relaxed: a count
   const std::lock_guard lock(mutex_);
-  row.schedule = sums_.schedule;
+  if (sums_.executions > 0) {
+    row.schedule = to_text(sums_.which);
+    for (const std::string_view each : features_of(sums_.which)) row.features.emplace_back(each);
+  }
+  for (const participant_pieces& each : sums_.pieces.participants()) {
+    row.by_participant.push_back(
+        {.pieces = each.pieces,
+         .from_pool = each.from_pool,
+         .stolen = each.stolen,
+         .steal_distance =
+             each.stolen > 0 ? static_cast<double>(each.steal_distance) / static_cast<double>(each.stolen) : 0.0,
+         .iterations = each.iterations,
+         .moved_iterations = each.moved,
+         .seconds = each.busy * seconds_per_tick});
+    row.dynamic_iterations += each.dynamic_iterations;
+    row.dynamic_in_sequence += each.in_sequence;
+    row.moved_iterations += each.moved;
+  }
   row.executions = sums_.executions;
   row.one_core_runs = sums_.one_core_runs;
   row.iterations = sums_.items;
@@ -175,6 +216,7 @@ loop_site_report site_times::row(double seconds_per_tick) const {
   row.idle = sums_.idle * seconds_per_tick;
   row.synchronisation = sums_.between * seconds_per_tick;
   row.compute = sums_.busy * seconds_per_tick;
+  for (const float step : sums_.steps) row.steps.push_back(static_cast<double>(step) * seconds_per_tick);
   if (sums_.one_core_runs > 0 && sums_.executions > 0) {
     const double per_item =
         sums_.one_length ? sums_.one_core_least : sums_.one_core_ticks / static_cast<double>(sums_.one_core_items);
@@ -209,7 +251,7 @@ void set_loop_report(std::string_view wish, const std::string& file) {
   }
   if (off && file.empty()) return;
   measure_loops(full ? loop_measuring::with_one_core_runs : loop_measuring::as_is);
-  report_at_end(!off, file);
+  report_at_end(!off, full, file);
 }
 
 }  // namespace tri::loops
@@ -262,6 +304,34 @@ std::string to_text(std::span<const loop_site_report> loops) {
   }
   if (incomplete)
     text += "data -: moving data is part of compute; TRIREME_LOOPS_REPORT=full tells it apart by runs on one core\n";
+  return text;
+}
+
+std::string to_detailed_text(std::span<const loop_site_report> loops) {
+  std::string text;
+  for (const loop_site_report& each : loops) {
+    if (each.executions == 0) continue;
+    const auto percent = [](double part, double whole) { return whole > 0.0 ? 100.0 * part / whole : 0.0; };
+    const auto number = [](std::uint64_t value) { return static_cast<double>(value); };
+    text += fmt::format("{}:{} {} consists of: {}\n", loops::short_name(each.file), each.line, each.schedule,
+                        fmt::join(each.features, ", "));
+    text += fmt::format(
+        "  idle {:.1f} %, synchronisation {:.1f} %; of the iterations {:.1f} % were run by whoever owns them; of the "
+        "others "
+        "{:.1f} % beside the piece before; {:.2f} % ran elsewhere than the time before\n",
+        percent(each.idle, each.total), percent(each.synchronisation, each.total),
+        percent(number(each.iterations - std::min(each.iterations, each.dynamic_iterations)), number(each.iterations)),
+        percent(number(each.dynamic_in_sequence), number(each.dynamic_iterations)),
+        percent(number(each.moved_iterations), number(each.iterations)));
+    text += fmt::format("  {:>11} {:>10} {:>10} {:>10} {:>9} {:>12} {:>12} {:>11}\n", "participant", "pieces",
+                        "from pool", "stolen", "distance", "iterations", "moved", "busy ms");
+    for (std::size_t index = 0; index < each.by_participant.size(); ++index) {
+      const loop_participant_report& own = each.by_participant[index];
+      text += fmt::format("  {:>11} {:>10} {:>10} {:>10} {:>9.2f} {:>12} {:>12} {:>11.3f}\n", index, own.pieces,
+                          own.from_pool, own.stolen, own.steal_distance, own.iterations, own.moved_iterations,
+                          own.seconds * 1e3);
+    }
+  }
   return text;
 }
 

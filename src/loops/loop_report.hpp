@@ -10,8 +10,12 @@
 #include <source_location>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "loops/loop_layout.hpp"
 #include "loops/loop_times.hpp"
+#include "loops/piece_statistics.hpp"
+#include "loops/schedule.hpp"
 #include "trireme/loop_report.hpp"
 
 namespace tri::loops {
@@ -25,6 +29,7 @@ struct measured_execution {
   std::uint64_t ended = 0;
   std::uint32_t participants = 1;
   const loop_times* times = nullptr;
+  const loop_layout* layout = nullptr;  ///< none: it was not shared out
 };
 
 /// Sums over the executions of one loop. Any thread.
@@ -33,7 +38,7 @@ class site_times {
   explicit site_times(const std::source_location& place) : place_(place) {}
 
   /// An execution that was shared out, or one on one core that tells what the work costs when no data moves.
-  void add(const measured_execution& one, std::string_view schedule);
+  void add(const measured_execution& one, const schedule& which);
   void add_one_core(const measured_execution& one);
   /// One that could not be measured: the record was in use.
   void add_unmeasured() { unmeasured_.fetch_add(1, std::memory_order_relaxed); }  // relaxed: a count
@@ -46,6 +51,7 @@ class site_times {
 
  private:
   static constexpr std::uint64_t one_core_every = 32;
+  static constexpr std::size_t most_steps = 65536;
 
   struct sums {
     std::uint64_t executions = 0;  // measured, shared out
@@ -56,7 +62,10 @@ class site_times {
     std::uint64_t last_items = 0;
     std::uint32_t participants = 0;  // of the last one
     std::uint32_t fewest = 0, most = 0;
-    std::string schedule;
+    schedule which;
+    piece_statistics pieces;
+    std::vector<float> steps;      // ticks from the begin of one to that of the next, the first most_steps
+    std::uint64_t last_begin = 0;  // 0: what comes next is no step
     double elapsed = 0.0;
     // Of all participants, each divided by their number in the execution; with elapsed as their sum.
     double busy = 0.0;

@@ -17,16 +17,21 @@ using cost_profile = std::array<double, cost_bins>;
 
 class loop_times {
  public:
+  struct piece {
+    std::uint64_t first = 0, last = 0;
+  };
   struct alignas(64) participant_times {
     std::uint64_t started = 0;        // tick at which the running chunk began
     std::uint64_t first_started = 0;  // tick at which the first one did
     std::uint64_t busy = 0;           // ticks in bodies
     std::uint64_t claims = 0;
+    std::uint64_t iterations = 0;
     std::uint64_t last_end = 0;         // tick
     std::uint64_t first_iteration = 0;  // of the first claim: of an owner, its static part
     std::uint64_t first_iterations = 0;
     std::uint64_t first_ticks = 0;
     cost_profile cost{};
+    std::vector<piece> pieces;  // in the order in which they were run, if they are kept
   };
 
   loop_times(std::uint64_t items, std::uint32_t participants) : items_(items), of_(participants) {}
@@ -51,11 +56,14 @@ class loop_times {
     record(own, first, last, ended - began);
   }
 
+  /// From now on, until the next reset.
+  void keep_pieces() { keeps_pieces_ = true; }
   std::uint64_t items() const { return items_; }
   const std::vector<participant_times>& participants() const { return of_; }
   void clear() { std::fill(of_.begin(), of_.end(), participant_times{}); }
   void reset(std::uint64_t items, std::uint32_t participants) {
     items_ = items;
+    keeps_pieces_ = false;
     of_.assign(participants, {});
   }
   /// As reset, but what each participant had stays until it clears that itself: its lines are where it runs.
@@ -87,6 +95,8 @@ class loop_times {
   // The time of a chunk is spread evenly over its iterations.
   void record(participant_times& own, std::uint64_t first, std::uint64_t last, std::uint64_t ticks) const {
     own.busy += ticks;
+    own.iterations += last - first;
+    if (keeps_pieces_) own.pieces.push_back({first, last});
     if (own.claims++ == 0) {
       own.first_iteration = first;
       own.first_iterations = last - first;
@@ -108,6 +118,7 @@ class loop_times {
   }
 
   std::uint64_t items_;
+  bool keeps_pieces_ = false;
   std::vector<participant_times> of_;
 };
 

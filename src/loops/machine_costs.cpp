@@ -7,30 +7,37 @@
 
 namespace tri::loops {
 
-const machine_costs& costs_of_this_machine() {
-  static const machine_costs measured = [] {
-    machine_costs costs;
+const calibrated_value& claim_time_of_this_machine() {
+  static const calibrated_value measured = [] {
     crew_member* const me = this_crew_member();
     const std::uint32_t participants = me != nullptr ? me->participants() : 1;
     // As a loop inside a loop: the others need not come, for they may be waiting for these numbers.
     if (me != nullptr) ++me->depth;
-    // Claims: an empty loop, chunk by chunk and in blocks.
+    constexpr std::uint64_t iterations = 5000;
     const auto time_of = [&](const schedule& which) {
-      constexpr std::uint64_t iterations = 5000;
       loop_call call([](const void*, std::uint64_t, std::uint64_t, int) {}, nullptr, 0);
       const std::uint64_t began = host::ticks();
       run_loop(call, iterations, which, nullptr);
-      return std::pair(static_cast<double>(host::ticks() - began), iterations);
+      return static_cast<double>(host::ticks() - began);
     };
     const schedule dynamic{.kind = schedule_kind::dynamic, .chunk = 1};
     const schedule blocks{.kind = schedule_kind::static_blocks};
-    costs.claim_time = calibrate(
-                           [&] {
-                             const auto [claimed, claims] = time_of(dynamic);
-                             return claim_time_of(claimed, time_of(blocks).first, participants, claims);
-                           },
-                           fewest_trials, 1.0)
-                           .value;
+    const calibrated_value value = calibrate(
+        [&] {
+          const double claimed = time_of(dynamic);
+          return claim_time_of(claimed, time_of(blocks), participants, iterations);
+        },
+        fewest_trials, 1.0);
+    if (me != nullptr) --me->depth;
+    return value;
+  }();
+  return measured;
+}
+
+const machine_costs& costs_of_this_machine() {
+  static const machine_costs measured = [] {
+    machine_costs costs;
+    costs.claim_time = claim_time_of_this_machine().value;
     // Noise: a quantum of some ten microseconds. The extremes are one accident; the 99.9th of a hundred is an event.
     volatile double value = 2.0;
     const core_samples samples = record_quanta(
@@ -42,7 +49,6 @@ const machine_costs& costs_of_this_machine() {
         },
         [] { return static_cast<double>(host::ticks()); });
     costs.noise_delay = delay_by_percentile(samples.times, 99.9);
-    if (me != nullptr) --me->depth;
     return costs;
   }();
   return measured;

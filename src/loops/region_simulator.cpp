@@ -74,6 +74,10 @@ class simulation {
     };
     fits(what_.slowness.size(), "slownesses");
     fits(what_.arrivals.size(), "arrivals");
+    if (!what_.last_owners.empty() && what_.last_owners.size() != layout_.items) {
+      throw std::invalid_argument(fmt::format("region simulator: {} last owners for {} iterations; it must be one each",
+                                              what_.last_owners.size(), layout_.items));
+    }
     for (const noise_event& event : what_.noise) {
       if (event.participant >= count_ || !(event.at >= 0.0) || !(event.length >= 0.0)) {
         throw std::invalid_argument(fmt::format(
@@ -93,8 +97,15 @@ class simulation {
 
   double work_of(std::uint32_t who, std::uint64_t first, std::uint64_t last) const {
     const double factor = what_.slowness.empty() ? 1.0 : what_.slowness[who];
-    if (what_.cost) return factor * (costs_before_[last] - costs_before_[first]);
-    return factor * what_.iteration_time * static_cast<double>(last - first);
+    double moving = 0.0;
+    if (what_.move_time > 0.0 && !what_.last_owners.empty()) {
+      for (std::uint64_t item = first; item < last; ++item) {
+        const std::uint32_t owner = what_.last_owners[item];
+        if (owner != who && owner != no_owner) moving += what_.move_time;
+      }
+    }
+    if (what_.cost) return moving + factor * (costs_before_[last] - costs_before_[first]);
+    return moving + factor * what_.iteration_time * static_cast<double>(last - first);
   }
 
   // When something that takes `length` and begins at `begin` ends.

@@ -26,6 +26,8 @@ struct region {
   bool claims_wait = true;                      ///< claims from the same range or pool come one after the other
   std::vector<double> slowness{};               ///< factor on the time of an iteration, per participant; empty: 1
   std::vector<noise_event> noise{};
+  std::span<const std::uint32_t> last_owners{};  ///< who ran each iteration before, or no_owner; empty: nobody
+  double move_time = 0.0;                        ///< of an iteration whose last owner was somebody else
   std::vector<double> arrivals{};  ///< when each participant comes; empty: 0. Then owners are not sure to come
 };
 

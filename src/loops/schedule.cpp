@@ -9,11 +9,13 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <stdexcept>
 #include <utility>
 
 #include "host/suggestion.hpp"
+#include "loops/added_schedule.hpp"
 
 namespace tri::loops {
 namespace {
@@ -59,6 +61,7 @@ constexpr kind_row kinds[] = {
     {schedule_kind::static_hybrid, "static-hybrid", of_pool | planned_delay, {chunk_size}},
     {schedule_kind::slack_conscious, "slack", of_pool | slack_rule | planned_delay, {chunk_size}},
     {schedule_kind::combined, "combined", of_bands | slack_rule | planned_delay, {chunk_size}},
+    {schedule_kind::added, "added", 0, {}},  // no name of its own
 };
 
 const kind_row& row_of(schedule_kind kind) {
@@ -284,13 +287,23 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   }
 }
 
+[[noreturn]] void cannot_be_joined(std::string_view name) {
+  throw std::invalid_argument(
+      fmt::format("'{}' is a complete schedule and cannot be joined with others; features are hybrid, tasklets, "
+                  "skewed, weighted, staggered, static-hybrid, slack and search",
+                  name));
+}
+
 const name_row& named(std::string_view name) {
   for (const name_row& row : names) {
     if (row.name == name) return row;
   }
   if (name.empty()) throw std::invalid_argument("a name is missing; 'automatic' is the default");
+  if (find_added(name, {}).has_value()) cannot_be_joined(name);
   std::vector<std::string> own;
-  for (const kind_row& row : kinds) own.emplace_back(row.name);
+  for (const kind_row& row : kinds)
+    if (row.kind != schedule_kind::added) own.emplace_back(row.name);
+  for (std::string& each : added_names()) own.push_back(std::move(each));
   throw std::invalid_argument(fmt::format("'{}' is no known name; the nearest is '{}'; there are {}", name,
                                           host::nearest_name(name, schedule_names()), fmt::join(own, ", ")));
 }
@@ -312,12 +325,7 @@ schedule joined(const std::vector<std::string_view>& parts) {
   schedule result;
   for (const std::string_view part : parts) {
     const name_row& row = named(part);
-    if (row.features & has_kind) {
-      throw std::invalid_argument(
-          fmt::format("'{}' is a complete schedule and cannot be joined with others; features are hybrid, tasklets, "
-                      "skewed, weighted, staggered, static-hybrid, slack and search",
-                      part));
-    }
+    if (row.features & has_kind) cannot_be_joined(part);
     all |= row.features;
     if (row.features & has_delay) result.delay = single(part).delay;
   }
@@ -406,18 +414,28 @@ void read_parameters(schedule& result, const std::vector<std::string_view>& part
   }
 }
 
+// A schedule that the program has added: its values are numbers without keys.
+std::optional<schedule> added_one(const std::vector<std::string_view>& parts) {
+  if (!find_added(parts[0], {}).has_value()) return std::nullopt;
+  std::vector<double> values;
+  for (std::size_t index = 1; index < parts.size(); ++index) {
+    constexpr double most = std::numeric_limits<double>::max();
+    values.push_back(read_number(fmt::format("value {} of '{}'", index, parts[0]), parts[index], -most, most,
+                                 "a number without a key"));
+  }
+  return schedule{.kind = schedule_kind::added, .added = find_added(parts[0], values).value()};
+}
+
 }  // namespace
 
 bool has_static_fraction(schedule_kind kind) { return (row_of(kind).parameters & fraction) != 0; }
 bool has_model(schedule_kind kind) { return (row_of(kind).parameters & planned_delay) != 0; }
 
-const std::vector<std::string>& schedule_names() {
-  static const std::vector<std::string> all = [] {
-    std::vector<std::string> result;
-    for (const name_row& row : names) result.emplace_back(row.name);
-    return result;
-  }();
-  return all;
+std::vector<std::string> schedule_names() {
+  std::vector<std::string> result;
+  for (const name_row& row : names) result.emplace_back(row.name);
+  for (std::string& each : added_names()) result.push_back(std::move(each));
+  return result;
 }
 
 schedule parse_schedule(std::string_view text) {
@@ -427,6 +445,7 @@ schedule parse_schedule(std::string_view text) {
     const std::vector<std::string_view> parts = split(wanted, ',');
     const bool whole =
         std::any_of(std::begin(names), std::end(names), [&](const name_row& row) { return row.name == parts[0]; });
+    if (const std::optional<schedule> own = added_one(parts)) return *own;
     const std::vector<std::string_view> features = split(parts[0], '+');
     schedule result = whole || features.size() == 1 ? single(parts[0]) : joined(features);
     read_parameters(result, parts);
@@ -459,6 +478,7 @@ schedule schedule_named(std::string_view text) {
 }
 
 std::string to_text(const schedule& which) {
+  if (which.kind == schedule_kind::added) return added_text(which.added);
   const kind_row& kind = row_of(which.kind);
   std::string text(kind.name);
   for (const std::uint32_t bit : kind.positional) {
@@ -491,6 +511,8 @@ void check_schedule(const schedule& which) {
   if (which.queues == 0 || which.queues > 65536) {
     refuse(fmt::format("queues is {}; it must be a number of queues, 1 to 65536", which.queues));
   }
+  if (which.kind == schedule_kind::added) added_text(which.added);  // throws when there is none
+  if (which.kind != schedule_kind::added && which.added != 0) refuse("added belongs to the kind 'added' alone");
   if (static_cast<std::size_t>(which.delay) >= std::size(delay_names)) refuse("delay is none of its four values");
   const bool weights_implied = which.kind == schedule_kind::weighted || which.kind == schedule_kind::weighted_tasklets;
   for (const parameter_row& row : parameters) {
@@ -529,8 +551,11 @@ std::vector<std::string_view> features_of(const schedule& which) {
   const bool bands = (kind.parameters & ends) != 0;
   const bool cut = (kind.parameters & tag_use) != 0;
   const bool automatic_kind = which.kind == automatic;
-  const bool pooled = !bands && !automatic_kind && which.kind != static_blocks && which.kind != weighted;
+  const bool own = which.kind == schedule_kind::added;
+  const bool pooled = !bands && !automatic_kind && !own && which.kind != static_blocks && which.kind != weighted;
   add(automatic_kind, "chosen at run time");
+  add(own, own && adds_every_time(which.added) ? "plan of the program, made anew from the last execution"
+                                               : "plan of the program");
   add(has_static_fraction(which.kind) || has_model(which.kind) || which.kind == static_blocks || which.kind == weighted,
       "static part");
   add(pooled, "shared dynamic part");

@@ -24,7 +24,8 @@ enum class schedule_kind : std::uint8_t {
   staggered,          ///< every participant's rest lies behind its block; neighbours steal (chapter 5)
   static_hybrid,      ///< hybrid with the least dynamic fraction that the model asks for (chapter 4)
   slack_conscious,    ///< static_hybrid, reduced by the predicted slack of this process (chapter 4)
-  combined            ///< slack_conscious fraction, staggered layout (chapter 6)
+  combined,           ///< slack_conscious fraction, staggered layout (chapter 6)
+  added               ///< by the program: trireme/schedule.hpp
 };
 
 /// Which delay the model plans for, where the kind has a model (chapter 6).
@@ -49,6 +50,7 @@ struct schedule {
   bool weights = false;                      ///< blocks in proportion to speed (weighted kinds: always)
   bool search = false;                       ///< the fraction is found by trying: all, or near what the model says
   delay_source delay = delay_source::noise;  ///< what the model plans for
+  std::uint32_t added = 0;                   ///< which one, with its values (added_schedule.hpp)
 
   friend bool operator==(const schedule&, const schedule&) = default;
 };
@@ -58,7 +60,8 @@ inline constexpr std::uint32_t most_tasklets = 1u << 20;
 /// Reads `name[,value...][,key=value...]`, such as `static`, `dynamic,4`, `hybrid,0.8`, `hybrid,static=0.8,chunk=8`,
 /// `tasklets,static=0.5,count=64,sizes=skewed,tags=off,queues=2`, `staggered,0.5,chunk=8,keep=0.25,ends=clip`, or
 /// features joined by `+` (`slack+staggered`, `weighted+staggered,0.7`). A prefix `tri:` is skipped; letters of either
-/// case and the names of the dissertation (sd, sds, besf, combo, ...) are understood.
+/// case and the names of the dissertation (sd, sds, besf, combo, ...) are understood, and names that the program has
+/// added (`mine`, `mine,0.5,8`: numbers).
 /// Throws std::invalid_argument: what is wrong, its value, what would be right, the nearest known name.
 schedule parse_schedule(std::string_view text);
 /// The same for loops that name their schedule in every execution: each thread remembers the last text it read.
@@ -78,7 +81,7 @@ bool has_static_fraction(schedule_kind kind);
 /// Does the fraction come from the model unless it is searched?
 bool has_model(schedule_kind kind);
 
-/// The names that parse_schedule knows, our own first.
-const std::vector<std::string>& schedule_names();
+/// The names that parse_schedule knows: our own, the dissertation's, those that the program has added.
+std::vector<std::string> schedule_names();
 
 }  // namespace tri::loops

@@ -35,7 +35,7 @@ double microseconds_of(const char* variable, const std::string& text) {
   const std::vector<std::string> words{"call-path", "operation", "naive=250", "off", "window=3"};
   throw std::invalid_argument(
       fmt::format("{}: '{}' means nothing; it must be one of call-path, operation, "
-                  "naive=MICROSECONDS, off, and perhaps window=N with N of 1 or more; did you "
+                  "naive, naive=MICROSECONDS, off, and perhaps window=N with N of 1 or more; did you "
                   "mean {}?",
                   slack_variable, word, host::nearest_name(word, words)));
 }
@@ -52,6 +52,9 @@ void read_slack(std::string_view text, settings& values) {
       values.slack.by = slack::history::operation;
     } else if (word == "off") {
       values.slack.by = slack::history::off;
+    } else if (word == "naive") {
+      values.slack.by = slack::history::naive;
+      values.measures_naive_slack = true;
     } else if (word.starts_with("naive=")) {
       values.slack.by = slack::history::naive;
       values.naive_slack_us = microseconds_of(slack_variable, value);

@@ -12,6 +12,10 @@ extern "C" {
 /* `operation`: its name, such as "MPI_Allreduce". `count`: elements, or 0. */
 void trireme_slack_waited(const char* operation, uint64_t count, double nanoseconds);
 
+/* Not 0: the mean wait of a trial, when message passing begins, is to be the prediction for everything (TRIREME_SLACK=naive). */
+int trireme_slack_wants_trial(void);
+void trireme_slack_of_trial(double nanoseconds);
+
 #ifdef __cplusplus
 }
 #endif

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <atomic>
 #include <random>
 #include <string>
 #include <thread>
@@ -56,6 +58,85 @@ TEST(forall, runs_every_iteration_once) {
       ASSERT_THAT(std::vector<int>(row.begin() + static_cast<std::ptrdiff_t>(count), row.end()), Each(0)) << loop;
     }
   }
+}
+
+// All of the work lies in the last eighth. Once that is known, thread 0 begins with much more than half of half of the
+// loop; how soon depends on what else the cores do.
+TEST(forall, automatic_learns_from_each_place_in_the_program) {
+  tri_crew* const crew = tri_crew_create(2);
+  constexpr long count = 2000;
+  long most = 0;  // end of the piece at 0 where thread 0 began with that
+  std::atomic<bool> learned{false};
+  std::atomic<int> came{0};
+  const auto wait_for = [&](int both) {
+    while (came < both) std::this_thread::yield();
+  };
+  // Not inlined: the loop is one place in the program.
+  const auto work = [&](int number) __attribute__((noinline)) {
+    for (int execution = 0; execution < 500; ++execution) {
+      ++came;
+      wait_for(4 * execution + 2);
+      const bool over = learned;
+      ++came;
+      wait_for(4 * execution + 4);  // both have looked
+      if (over) return;
+      long start = 0, end = 0;
+      TRI_FORALL_BEGIN(crew, "automatic", 0, count, start, end, number)
+      if (number == 0 && start == 0) most = std::max(most, end);
+      for (long i = start; i < end; ++i) {
+        volatile double value = 1.0;
+        for (int turn = 0; turn < (i >= count * 7 / 8 ? 20000 : 0); ++turn) value = value * 0.999;
+      }
+      TRI_FORALL_END(crew, start, end, number)
+      if (number == 0 && most > count * 3 / 8) learned = true;
+    }
+  };
+  std::thread other(work, 1);
+  work(0);
+  other.join();
+  EXPECT_TRUE(learned) << "thread 0 never began with more than " << most << " iterations";
+  tri_crew_destroy(crew);
+}
+
+TEST(forall, tells_all_threads_of_a_wrong_plan) {
+  ASSERT_EQ(
+      tri_schedule_add(
+          "c_halves",
+          [](void* context, long iterations, int participants, const double* values, int value_count, tri_plan* plan) {
+            ++*static_cast<int*>(context);
+            EXPECT_EQ(participants, 2);
+            const long border = value_count > 0 ? static_cast<long>(values[0]) : iterations / 2;
+            tri_plan_keep(plan, 1, 0, border);
+            tri_plan_offer(plan, 0, border, iterations - 1);
+            tri_plan_share(plan, iterations - 1, iterations);
+          },
+          [] {
+            static int asked = 0;
+            return &asked;
+          }()),
+      0);
+  EXPECT_EQ(tri_schedule_add(
+                "c_halves", [](void*, long, int, const double*, int, tri_plan*) {}, nullptr),
+            -1);
+  EXPECT_THAT(tri_forall_error(), HasSubstr("already"));
+  EXPECT_EQ(tri_schedule_add("none", nullptr, nullptr), -1);
+  EXPECT_EQ(tri_schedule_add(nullptr, nullptr, nullptr), -1);
+  tri_crew* const crew = tri_crew_create(2);
+  long start = 0, end = 0;
+  for (int round = 0; round < 3; ++round) {
+    EXPECT_EQ(tri_forall_start(crew, "c_halves,200", 0, 100, &start, &end, 0), -1);
+    EXPECT_THAT(tri_forall_error(), HasSubstr("'c_halves,200': the piece from 0 up to 200 is none of a loop of 100"));
+    EXPECT_EQ(tri_forall_next(crew, &start, &end, 0), 0);
+    EXPECT_EQ(tri_forall_start(crew, "c_halves,40", 0, 100, &start, &end, 0), 1) << "the next loop is a good one";
+    EXPECT_EQ(std::pair(start, end), std::pair(40L, 99L));
+    EXPECT_EQ(tri_forall_start(crew, "c_halves,200", 0, 100, &start, &end, 1), -1);
+    EXPECT_EQ(tri_forall_start(crew, "c_halves,40", 0, 100, &start, &end, 1), 1);
+    EXPECT_EQ(std::pair(start, end), std::pair(0L, 40L));
+    EXPECT_EQ(tri_forall_next(crew, &start, &end, 1), 1);
+    EXPECT_EQ(std::pair(start, end), std::pair(99L, 100L));
+    EXPECT_EQ(tri_forall_next(crew, &start, &end, 0) + tri_forall_next(crew, &start, &end, 1), 0);
+  }
+  tri_crew_destroy(crew);
 }
 
 TEST(forall, says_what_is_wrong) {

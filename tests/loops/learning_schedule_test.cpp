@@ -134,6 +134,26 @@ TEST(search, finds_the_best_fraction_and_keeps_it) {
   EXPECT_LT(best, 1.0);
 }
 
+// Two processes have a memory each; what one finds says nothing to the other (K13).
+TEST(search, each_process_keeps_the_fraction_of_its_own_imbalance) {
+  learning_schedule even, uneven;
+  region same;
+  same.claim_time = 2;
+  region rising = same;
+  rising.cost = [](std::uint64_t i) { return static_cast<double>(i) / 100.0; };
+  for (std::uint64_t executions = 0; !uneven.search().has_value() || !uneven.search()->over(); ++executions) {
+    ASSERT_LT(executions, 5000u);
+    execute(even, "besf,chunk=1", same, 200, 2);
+    execute(uneven, "besf,chunk=1", rising, 200, 2);
+  }
+  for (int later = 0; later < 3; ++later) {
+    execute(even, "besf,chunk=1", same, 200, 2);
+    execute(uneven, "besf,chunk=1", rising, 200, 2);
+    EXPECT_EQ(even.static_fraction(), 1.0);
+    EXPECT_LT(uneven.static_fraction(), 0.95);
+  }
+}
+
 TEST(search, near_the_model) {
   learning_schedule chosen;
   region what;

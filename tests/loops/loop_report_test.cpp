@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <functional>
 #include <stdexcept>
@@ -50,7 +51,7 @@ TEST(site_times, the_four_parts_by_hand) {  // K30
   site_times site(std::source_location::current());
   // From 1000 to 1100. One begins at 1010, ends at 1090, 70 of them busy; the other 1020 to 1060, 40 busy.
   const loop_times times = times_of(50, {{1010, 1090, 70, 3}, {1020, 1060, 40, 1}});
-  site.add({.began = 1000, .ended = 1100, .participants = 2, .times = &times}, "dynamic");
+  site.add({.began = 1000, .ended = 1100, .participants = 2, .times = &times}, loops::parse_schedule("dynamic"));
   loop_site_report row = site.row(1.0);
   EXPECT_EQ(row.executions, 1u);
   EXPECT_EQ(row.iterations, 50u);
@@ -74,10 +75,22 @@ TEST(site_times, the_four_parts_by_hand) {  // K30
   EXPECT_THAT(row.compute + row.idle + row.synchronisation + *row.data_movement, DoubleEq(row.total));
 }
 
+TEST(site_times, steps_are_from_begin_to_begin_but_for_those_with_a_run_on_one_core) {  // K23
+  site_times site(std::source_location::current());
+  const loop_times times = times_of(10, {{0, 10, 10, 1}});
+  const loops::schedule which;
+  for (const std::uint64_t began : {1000u, 1100u, 1350u})
+    site.add({.began = began, .ended = began + 10, .participants = 1, .times = &times}, which);
+  site.add_one_core({.began = 1400, .ended = 1500, .participants = 1, .times = &times});
+  for (const std::uint64_t began : {1600u, 1700u})
+    site.add({.began = began, .ended = began + 10, .participants = 1, .times = &times}, which);
+  EXPECT_THAT(site.row(1.0).steps, testing::ElementsAre(100.0, 250.0, 100.0));
+}
+
 TEST(site_times, who_never_came_was_idle_all_the_time) {  // K27
   site_times site(std::source_location::current());
   const loop_times times = times_of(10, {{0, 100, 100, 1}, {}});
-  site.add({.began = 0, .ended = 100, .participants = 2, .times = &times}, "static");
+  site.add({.began = 0, .ended = 100, .participants = 2, .times = &times}, loops::parse_schedule("static"));
   EXPECT_THAT(site.row(1.0).idle, DoubleEq(50.0));
   EXPECT_THAT(site.row(1.0).compute, DoubleEq(50.0));
   EXPECT_THAT(site.row(1.0).synchronisation, DoubleEq(0.0)) << "a static schedule has none";
@@ -86,7 +99,7 @@ TEST(site_times, who_never_came_was_idle_all_the_time) {  // K27
 TEST(site_times, the_least_of_equal_one_core_runs_counts_and_the_mean_of_unequal_ones) {
   site_times site(std::source_location::current());
   const loop_times shared = times_of(100, {{0, 60, 60, 1}, {0, 60, 60, 1}});
-  site.add({.began = 0, .ended = 60, .participants = 2, .times = &shared}, "static");
+  site.add({.began = 0, .ended = 60, .participants = 2, .times = &shared}, loops::parse_schedule("static"));
   const loop_times disturbed = times_of(100, {{0, 300, 300, 1}, {}});
   const loop_times quiet = times_of(100, {{0, 100, 100, 1}, {}});
   site.add_one_core({.participants = 2, .times = &disturbed});
@@ -103,6 +116,73 @@ TEST(site_times, the_second_execution_runs_on_one_core_and_then_one_of_32) {
   for (int turn = 0; turn < 100; ++turn)
     if (site.wants_one_core()) turns.push_back(turn);
   EXPECT_THAT(turns, testing::ElementsAre(1, 33, 65, 97));
+}
+
+// Four participants, staggered with pieces of five behind blocks of ten, by hand.
+TEST(piece_statistics, steals_distances_and_moves_by_hand) {  // K78
+  const loops::loop_layout layout = loops::layout_of(loops::parse_schedule("staggered,0.5,5"), 80, 4);
+  loop_times times(80, 4);
+  times.keep_pieces();
+  const auto run = [&](int number, std::uint64_t first, std::uint64_t last) { times.record(number, first, last, 7); };
+  run(0, 0, 10), run(0, 10, 15);
+  run(1, 20, 30), run(1, 30, 35), run(1, 35, 40);
+  run(2, 40, 50), run(2, 50, 55), run(2, 55, 60), run(2, 15, 20);  // from 0, two away
+  run(3, 60, 70), run(3, 70, 75), run(3, 75, 80);
+  loops::piece_statistics all;
+  all.add(times, &layout);
+  EXPECT_EQ(all.compared(), 0u);
+  times.reset(80, 4);
+  times.keep_pieces();
+  run(0, 0, 10), run(0, 10, 15), run(0, 15, 20);
+  run(1, 20, 30);
+  run(2, 40, 50), run(2, 50, 55), run(2, 55, 60), run(2, 35, 40);  // from 1
+  run(3, 60, 70), run(3, 70, 75), run(3, 75, 80), run(3, 30, 35);  // from 1, two away
+  all.add(times, &layout);
+  EXPECT_EQ(all.compared(), 1u);
+  const std::vector<loops::participant_pieces>& of = all.participants();
+  ASSERT_THAT(of, SizeIs(4));
+  EXPECT_EQ(of[0].stolen + of[1].stolen, 0u);
+  EXPECT_EQ(of[2].stolen, 2u);
+  EXPECT_EQ(of[2].steal_distance, 3u);
+  EXPECT_EQ(of[3].stolen, 1u);
+  EXPECT_EQ(of[3].steal_distance, 2u);
+  EXPECT_EQ(of[0].pieces, 5u);
+  EXPECT_EQ(of[1].iterations, 30u);
+  EXPECT_EQ(of[2].dynamic_iterations, 10u);
+  EXPECT_EQ(of[2].in_sequence, 0u);
+  EXPECT_EQ(of[0].moved, 5u);
+  EXPECT_EQ(of[1].moved, 0u);
+  EXPECT_EQ(of[2].moved, 5u);
+  EXPECT_EQ(of[3].moved, 5u);
+  EXPECT_EQ(of[3].busy, 49.0);
+}
+
+TEST(piece_statistics, knows_whose_iterations_are_in_every_layout) {
+  for (const char* text : {"static", "static,3", "dynamic,7", "guided", "hybrid,0.4,6", "tasklets,0.3,tags=off",
+                           "tasklets,0.2,tags=off,queues=2", "staggered,0.5,4"}) {
+    const loops::loop_layout layout = loops::layout_of(loops::parse_schedule(text), 120, 3);
+    loop_times times(120, 3);
+    times.keep_pieces();
+    std::uint64_t of_pool = 0;
+    for (std::uint32_t number = 0; number < 3; ++number) {
+      const board::participant_range& range = layout.ranges[number];
+      for (std::uint32_t claim = range.first; claim < range.last; ++claim) {
+        const std::uint32_t chunk = layout.chunk_of(claim);
+        times.record(static_cast<int>(number), layout.first_item(chunk), layout.last_item(chunk), 1);
+      }
+    }
+    for (std::uint32_t claim = layout.pool.first; claim < layout.pool.last; ++claim, ++of_pool) {
+      const std::uint32_t chunk = layout.chunk_of(claim);
+      times.record(1, layout.first_item(chunk), layout.last_item(chunk), 1);
+    }
+    loops::piece_statistics all;
+    all.add(times, &layout);
+    EXPECT_EQ(all.participants()[0].iterations + all.participants()[1].iterations + all.participants()[2].iterations,
+              120u)
+        << text;
+    for (const loops::participant_pieces& each : all.participants()) EXPECT_EQ(each.stolen, 0u) << text;
+    EXPECT_EQ(all.participants()[1].from_pool, of_pool) << text;
+  }
 }
 
 class loop_report_of_loops : public testing::Test {
@@ -141,6 +221,40 @@ TEST_F(loop_report_of_loops, executions_iterations_and_place_are_exact) {
   EXPECT_EQ(row.claims, 4'000u);
   EXPECT_EQ(row.data_movement, std::nullopt);
   EXPECT_THAT(to_text(loop_report()), HasSubstr("TRIREME_LOOPS_REPORT=full"));
+}
+
+TEST_F(loop_report_of_loops, names_what_schedules_consist_of_and_who_ran_what) {  // K78, K91
+  measure_loops(loop_measuring::as_is);
+  for (int round = 0; round < 5; ++round)
+    parallel_for(
+        300, [](int) {}, "static");
+  loop_site_report row = only_row();
+  EXPECT_THAT(row.features, testing::ElementsAre("static part"));
+  ASSERT_THAT(row.by_participant, SizeIs(static_cast<std::size_t>(loop_participants())));
+  for (const loop_participant_report& each : row.by_participant) {
+    EXPECT_EQ(each.pieces, 5u);
+    EXPECT_EQ(each.iterations, 5u * 300u / row.participants);
+    EXPECT_EQ(each.stolen + each.from_pool + each.moved_iterations, 0u);
+  }
+  EXPECT_EQ(row.dynamic_iterations, 0u);
+  EXPECT_THAT(to_detailed_text(loop_report()), HasSubstr("static consists of: static part\n"));
+  clear_loop_report();
+  for (int round = 0; round < 5; ++round)
+    parallel_for(
+        300, [](int) {}, "hybrid,0.4,10");
+  row = only_row();
+  EXPECT_THAT(row.features, testing::ElementsAre("static part", "shared dynamic part"));
+  std::uint64_t from_pool = 0, pieces = 0, iterations = 0;
+  for (const loop_participant_report& each : row.by_participant) {
+    from_pool += each.from_pool;
+    pieces += each.pieces;
+    iterations += each.iterations;
+  }
+  EXPECT_EQ(from_pool, 5u * 18u);
+  EXPECT_EQ(pieces, row.claims);
+  EXPECT_EQ(iterations, 1500u);
+  EXPECT_GE(row.dynamic_iterations, 5u * 180u) << "and what the absent own, where somebody did not come in time";
+  EXPECT_LE(row.moved_iterations, 4u * 300u) << "the first execution moves nothing";
 }
 
 TEST_F(loop_report_of_loops, the_parts_add_up_whatever_the_schedule) {  // K30

@@ -43,6 +43,13 @@ double fraction_of(const std::string& report, int rank) {
   return std::regex_search(report, found, pattern) ? std::stod(found[1].str()) : -1.0;
 }
 
+// Microseconds of slack that the report of this rank names; negative when it has no such line.
+double slack_of(const std::string& report, int rank) {
+  const std::regex pattern(fmt::format("rank {}\\)[^\n]*\n[^\n]*\n[^\n]*slack ([0-9.]+) us", rank));
+  std::smatch found;
+  return std::regex_search(report, found, pattern) ? std::stod(found[1].str()) : -1.0;
+}
+
 class with_mpi : public testing::TestWithParam<mpi> {};
 INSTANTIATE_TEST_SUITE_P(mpi, with_mpi, testing::ValuesIn(installed),
                          [](const testing::TestParamInfo<mpi>& which) { return std::string(which.param.name); });
@@ -78,11 +85,20 @@ TEST_P(with_mpi, waits_may_be_kept_by_operation_or_be_one_number) {
   const result naive = run(GetParam(), "TRIREME_OMP_NOISE=10000 TRIREME_SLACK=naive=1e6", under("slack"));
   EXPECT_EQ(fraction_of(naive.output, 0), 0.0) << naive.output;
   EXPECT_EQ(fraction_of(naive.output, 1), 0.0) << naive.output;
+  // Measured when MPI begins: microseconds that do not change from loop to loop, and nothing is remembered (K52).
+  const result measured = run(GetParam(), "TRIREME_OMP_NOISE=10000 TRIREME_SLACK=naive", under("slack"));
+  ASSERT_EQ(measured.status, 0) << measured.output;
+  for (const int rank : {0, 1}) {
+    const double slack = slack_of(measured.output, rank);
+    EXPECT_GT(slack, 0.0) << measured.output;
+    EXPECT_GE(fraction_of(measured.output, rank), 0.0) << measured.output;
+  }
+  EXPECT_EQ(slack_of(run(GetParam(), "TRIREME_OMP_NOISE=10000 TRIREME_SLACK=off", under("slack")).output, 0), -1.0);
   const result wrong = run(GetParam(), "TRIREME_SLACK=windw=3", under("slack"));
   EXPECT_NE(wrong.status, 0);
   EXPECT_THAT(wrong.output,
               HasSubstr("trireme omp: TRIREME_SLACK: 'windw=3' means nothing; it must be one of call-path, "
-                        "operation, naive=MICROSECONDS, off, and perhaps window=N with N of 1 or more; "
+                        "operation, naive, naive=MICROSECONDS, off, and perhaps window=N with N of 1 or more; "
                         "did you mean window=3?\n"));
 }
 

@@ -36,6 +36,15 @@ TEST(text_edit, lines_that_an_edit_joins_and_files_without_a_last_line_end) {
             "\\ No newline at end of file\n");
 }
 
+TEST(text_edit, changed_lines_are_those_that_the_original_has_not) {  // K93
+  const std::string_view text = "a\nb\nc\nd\n";
+  EXPECT_EQ(lines_changed_by(text, {}), 0u);
+  EXPECT_EQ(lines_changed_by(text, {{2, 3, "B"}}), 1u);
+  EXPECT_EQ(lines_changed_by(text, {{0, 1, "A"}, {6, 7, "D"}}), 2u);
+  EXPECT_EQ(lines_changed_by(text, {{2, 3, "B\n+more\n++"}}), 3u) << "lines that begin with a plus";
+  EXPECT_EQ(lines_changed_by(text, {{1, 2, ""}}), 1u) << "two lines become one";
+}
+
 TEST(text_edit, colours) {
   EXPECT_EQ(unified_diff("1\n", {{0, 1, "2"}}, "x", true),
             "\033[1m--- a/x\033[m\n\033[1m+++ b/x\033[m\n\033[36m@@ -1,1 +1,1 "

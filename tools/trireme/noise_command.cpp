@@ -14,10 +14,13 @@
 
 #include "command_line.hpp"
 #include "duration.hpp"
+#include "host/clock.hpp"
 #include "host/cpu_list.hpp"
 #include "host/pinning.hpp"
+#include "loops/calibration.hpp"
 #include "noise/core_sampler.hpp"
 #include "noise/noise_report.hpp"
+#include "trireme/loops.hpp"
 #include "verbs.hpp"
 
 namespace tri::tools {
@@ -108,12 +111,21 @@ int measure(const request& wanted) {
   });
   if (shows_progress) fmt::print(stderr, "\r{:60}\r", "");
   const noise_report report = report_of(samples, settings);
+  // The other number of the models (K42): what dynamic work costs. With one core there is nobody to claim beside.
+  const double ns = host::ns_per_tick();
+  const loops::calibrated_value* const claim = loop_participants() > 1 ? &loops::claim_time_of_this_machine() : nullptr;
   if (!wanted.svg.empty()) write(wanted.svg, to_svg(report));
   if (!wanted.json.empty()) {
     nlohmann::json all = to_json(report);
     all["quantum_us"] = length / 1e3;
     all["roots"] = quantum.roots();
     all["together"] = plan.together;
+    if (claim != nullptr) {
+      all["claim_ns"] = {{"median", claim->value * ns},
+                         {"least", claim->least * ns},
+                         {"largest", claim->largest * ns},
+                         {"trials", claim->trials}};
+    }
     write(wanted.json, all.dump(2) + "\n");
   }
   if (!wanted.csv.empty()) write(wanted.csv, loops::samples_csv(samples));
@@ -122,6 +134,11 @@ int measure(const request& wanted) {
              format_duration(length), plan.samples, plan.cores.size(),
              plan.together ? "all at the same time" : "one core after the other");
   fmt::print("{}\n{}\n{}", table_of(report), picture_of(report), suggestions_of(report));
+  if (claim != nullptr) {
+    fmt::print("claim of a chunk by one of {} threads: {} (median of {} trials, {} to {})\n", loop_participants(),
+               format_duration(claim->value * ns), claim->trials, format_duration(claim->least * ns),
+               format_duration(claim->largest * ns));
+  }
   return 0;
 }
 

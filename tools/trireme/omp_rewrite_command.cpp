@@ -111,13 +111,20 @@ fs::path place_below(const fs::path& folder, const fs::path& file) {
 
 std::string with_plural(std::size_t count) { return fmt::format("{} loop{}", count, count == 1 ? "" : "s"); }
 
-void print_summary(const request& wanted, const fs::path& path, const rewritten_source& result) {
+void print_summary(const request& wanted, const fs::path& path, const std::string& source,
+                   const rewritten_source& result) {
   if (wanted.quiet) return;
   std::fflush(stdout);  // the diff of the file comes before
   const std::size_t reachable = result.count(loop_outcome::reachable);
   std::string text =
       fmt::format("{}: {} of {}", path.string(), result.count(loop_outcome::changed), with_plural(result.loops.size()));
   if (reachable > 0) text += fmt::format("; {} can be reached already", reachable);
+  // What a user would have to change by hand (K93).
+  if (const std::size_t lines = lines_changed_by(source, result.edits); lines > 0) {
+    const auto all = static_cast<std::size_t>(std::count(source.begin(), source.end(), '\n'));
+    text += fmt::format("; {} of {} lines, {:.1f} %", lines, std::max(all, lines),
+                        100.0 * static_cast<double>(lines) / static_cast<double>(std::max(all, lines)));
+  }
   text += '\n';
   for (const loop_verdict& each : result.loops)
     if (each.outcome == loop_outcome::left)
@@ -174,7 +181,7 @@ int rewrite(const request& wanted) {
         fmt::print("{}", unified_diff(source, result.edits, each.path.relative_path().string(), colour));
       changed += result.count(loop_outcome::changed);
       const bool of_interest = !result.loops.empty() || !result.doubts.empty();
-      if (of_interest || sources.size() == wanted.files.size()) print_summary(wanted, each.path, result);
+      if (of_interest || sources.size() == wanted.files.size()) print_summary(wanted, each.path, source, result);
     } catch (const source_file_error& problem) {
       fmt::print(stderr, "trireme omp-rewrite: {}\n", problem.what());
       status = usage_status;

@@ -24,6 +24,7 @@
 #include "loops/loop_tuning.hpp"
 #include "loops/schedule.hpp"
 #include "omp/virtual_count.hpp"
+#include "tune/loop_report_file.hpp"
 #include "tune/program_run.hpp"
 #include "tune/trial_table.hpp"
 #include "verbs.hpp"
@@ -83,44 +84,6 @@ struct usage_with_program : CLI::Formatter {
 };
 
 std::string canonical(const std::string& text) { return loops::to_text(loops::parse_schedule(text)); }
-
-// Where a program writes what its loops took, and the drop-in which loops it took.
-class report_file {
- public:
-  report_file() {
-    std::string name = (fs::temp_directory_path() / "trireme_tune.XXXXXX").string();
-    const int descriptor = mkstemp(name.data());
-    if (descriptor < 0) throw std::runtime_error(fmt::format("{}: cannot be made", name));
-    close(descriptor);
-    name_ = name;
-  }
-  ~report_file() { unlink(name_.c_str()); }
-  report_file(const report_file&) = delete;
-  report_file& operator=(const report_file&) = delete;
-  const std::string& name() const { return name_; }
-
-  // Of the run that was just made; empty when the program has no loops of ours.
-  std::map<loop_place, trial::loop_time> take() const {
-    std::map<loop_place, trial::loop_time> loops;
-    std::ifstream in(name_);
-    const json all = json::parse(in, nullptr, false);
-    if (all.is_discarded()) return loops;
-    for (const json& each : all.at("loops")) {
-      loops[{each.at("file").get<std::string>(), each.at("line").get<std::uint32_t>()}] = {
-          each.at("total_s").get<double>(), each.at("schedule").get<std::string>()};
-    }
-    std::ofstream(name_, std::ios::trunc).close();
-    return loops;
-  }
-
-  std::string text() const {
-    std::ifstream in(name_);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
-
- private:
-  std::string name_;
-};
 
 class tuner {
  public:
@@ -215,7 +178,7 @@ class tuner {
       told.run_seconds = run_program_once(
           wanted_.command, {{"TRIREME_LOOPS_SCHEDULE", schedule}, {"TRIREME_LOOPS_REPORT_FILE", report_.name()}},
           !wanted_.show_output);
-      told.loops = report_.take();
+      told.loops = report_.take().loops;
     }
     table_.add(schedule, told);
   }
@@ -334,7 +297,7 @@ class tuner {
 
   const request& wanted_;
   trial_table table_;
-  report_file report_;
+  loop_report_file report_;
   measure by_ = measure::run;
   std::vector<std::pair<double, std::string>> curve_;
   std::size_t runs_left_ = 0;

@@ -10,6 +10,7 @@ const std::vector<verb>& verbs() {
       {"info", "show the machine, its shared memory, its counters and the tunables", info_command},
       {"noise", "show what disturbs the cores, and which schedule makes up for it", noise_command},
       {"tune", "find the best loop schedules of a program by running it under many", tune_command},
+      {"repeat", "run a program again and again and say how much the times differ", repeat_command},
       {"bench", "measure messages, loops, ... and compare with the targets", bench_command},
   };
   return all;

@@ -23,5 +23,6 @@ int bench_command(int argc, char** argv);
 int noise_command(int argc, char** argv);
 int omp_rewrite_command(int argc, char** argv);
 int tune_command(int argc, char** argv);
+int repeat_command(int argc, char** argv);
 
 }  // namespace tri::tools

@@ -140,4 +140,16 @@ std::string unified_diff(std::string_view original, std::vector<text_edit> edits
   return out.take();
 }
 
+std::size_t lines_changed_by(std::string_view original, std::vector<text_edit> edits) {
+  const std::string diff = unified_diff(original, std::move(edits), "file", false);
+  std::size_t count = 0;
+  std::size_t line = 0;  // the first two name the files
+  for (std::size_t at = 0; at < diff.size(); ++line) {
+    if (line >= 2 && diff[at] == '+') ++count;
+    const std::size_t end = diff.find('\n', at);
+    at = end == std::string::npos ? diff.size() : end + 1;
+  }
+  return count;
+}
+
 }  // namespace tri::tools

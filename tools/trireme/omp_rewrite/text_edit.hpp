@@ -18,6 +18,9 @@ struct text_edit {
 /// The edits must not overlap. Throws std::logic_error if they do or reach beyond the text.
 std::string apply_edits(std::string_view original, std::vector<text_edit> edits);
 
+/// Lines of the result that the original has not, as a diff counts them.
+std::size_t lines_changed_by(std::string_view original, std::vector<text_edit> edits);
+
 /// What `diff -u` prints, with three lines around each change; empty without edits. `colour`: as terminals understand
 /// it.
 std::string unified_diff(std::string_view original, std::vector<text_edit> edits, const std::string& name, bool colour);

@@ -1,0 +1,14 @@
+// The rows of the suite `mpi_slack`: what it costs that MPI calls are timed (src/mpi_slack).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "framework/suite.hpp"
+
+namespace tri::bench {
+
+// `program`: the trireme command, which starts the MPI programs. A row for each MPI that was there at configure time.
+std::vector<row_definition> interception_rows(const std::string& program);
+
+}  // namespace tri::bench

@@ -1,0 +1,95 @@
+// Loop schedules of your own, by name, beside those of trireme/loops.hpp.
+//
+//   tri::add_schedule("mirrored", [](const tri::loop_shape& loop, tri::loop_plan& plan) {
+//     const std::uint64_t half = loop.iterations / 2;
+//     plan.keep(0, half, loop.iterations);        // participant 0 runs the upper half
+//     for (std::uint64_t i = 0; i < half; i += 8) plan.share(i, std::min(i + 8, half));  // the rest: whoever is free
+//   });
+//   tri::parallel_for(n, body, "mirrored");
+//
+// A schedule is a plan: who begins with which iterations, and which are for anybody. Who asks when, and that each
+// iteration runs once, is the business of the library, so the function needs no thread safety of its own beyond this:
+// it may be called by several threads at once for different loops. A name can be used wherever a schedule is named once
+// it was added: in the program, in TRIREME_LOOPS_SCHEDULE, in tune files (add it before main, as the initialiser of a
+// global variable, if those are to know it), and in trireme/forall.h. After V. Kale, PhD dissertation, Illinois 2015,
+// chapter 5, where a strategy is a pair of functions.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tri {
+
+/// What the last measured execution of the loop took, for schedules that adapt.
+struct participant_time {
+  double seconds = 0.0;          ///< in bodies
+  std::uint64_t iterations = 0;  ///< that it ran
+};
+
+/// The loop that a plan is asked for.
+struct loop_shape {
+  std::uint64_t iterations = 0;  ///< numbered 0 to iterations - 1, whatever the range of the loop
+  int participants = 1;
+  std::span<const double> values{};          ///< what the text names after commas: "mirrored,0.5,8" has 0.5 and 8
+  std::span<const participant_time> last{};  ///< one per participant, or empty: nothing known, or it does not adapt
+};
+
+/// Filled in by the function of a schedule. Every iteration must be given exactly once, in pieces of any length; to
+/// whom is free. Pieces are what is claimed: many small ones balance better and cost more (some 20 ns each).
+/// Empty pieces are ignored. Faults are reported by the loop that wanted the plan: std::invalid_argument.
+class loop_plan {
+ public:
+  /// Iterations first .. last - 1 run first on this participant, together with all others it keeps, as one claim. In a
+  /// plain program nobody else runs them; on PEs, where nobody is sure to come, others may until the owner has come.
+  void keep(int participant, std::uint64_t first, std::uint64_t last) { add({participant, true, first, last}); }
+  /// Then these, in the order in which they were offered; whoever is done takes from the end of what others have left.
+  void offer(int participant, std::uint64_t first, std::uint64_t last) { add({participant, false, first, last}); }
+  /// Belongs to nobody: taken by whoever is done with its own, in the order in which it was shared, before anybody
+  /// takes from others.
+  void share(std::uint64_t first, std::uint64_t last) { add({nobody, false, first, last}); }
+  /// Those who are done look at their neighbours first (participants n - 1 and n + 1, the one with more left before the
+  /// other, then n - 2 and n + 2 ...), not at those who are nearest on the machine.
+  void neighbours_first() { neighbours_ = true; }
+
+  struct piece {
+    int participant;
+    bool kept;
+    std::uint64_t first;
+    std::uint64_t last;
+  };
+  static constexpr int nobody = -1;
+  const std::vector<piece>& pieces() const { return pieces_; }
+  bool looks_at_neighbours_first() const { return neighbours_; }
+
+ private:
+  void add(const piece& one) {
+    if (one.first != one.last) pieces_.push_back(one);
+  }
+  std::vector<piece> pieces_;
+  bool neighbours_ = false;
+};
+
+using plan_function = std::function<void(const loop_shape& loop, loop_plan& plan)>;
+
+enum class plan_again : std::uint8_t {
+  when_the_loop_changes,  ///< another number of iterations or participants
+  every_time              ///< executions are measured, and the plan is asked for anew with what the last one took
+};
+
+/// From now on the name (lower case letters, digits, `-` and `_`, beginning with a letter) is a schedule. Any thread.
+/// Throws std::invalid_argument when there is such a schedule already, the name cannot be one, or there is no function.
+void add_schedule(const std::string& name, plan_function plan, plan_again again = plan_again::when_the_loop_changes);
+
+/// The same as the initialiser of a global variable, so that a file with a schedule in it needs no call from anywhere:
+///   static const tri::added_schedule mirrored("mirrored", [](...) {...});
+struct added_schedule {
+  added_schedule(const std::string& name, plan_function plan, plan_again again = plan_again::when_the_loop_changes) {
+    add_schedule(name, std::move(plan), again);
+  }
+};
+
+}  // namespace tri
