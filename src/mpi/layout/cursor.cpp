@@ -247,7 +247,7 @@ void cursor::next_of_list(std::uint64_t instance, std::uint64_t position, std::u
     found.lengths = prefix + entry;
     found.length = 0;
     found.bytes = prefix[end] - position;
-    entry_ = end < leaf.entries ? end : 0;
+    entry_ = end;
   }
   found.what = portion::form::list;
   found.place = place;

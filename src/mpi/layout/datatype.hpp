@@ -57,6 +57,8 @@ class datatype {
   std::int64_t true_lower_bound() const;  ///< of the bytes alone; 0 without bytes
   std::int64_t true_extent() const;
   std::uint32_t alignment() const { return alignment_; }  ///< the largest of its basic elements
+  /// LB or UB by itself.
+  bool is_marker() const { return !bounds_.any && (bounds_.lower_marked || bounds_.upper_marked); }
   const placed_shape& shape() const { return shape_; }
   const shared_signature& elements() const { return signature_; }
 
