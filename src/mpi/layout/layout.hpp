@@ -2,7 +2,7 @@
 // one piece of plain bytes with offsets inside it and nothing else, so it may be copied anywhere (8-byte aligned),
 // also into memory that other processes map, and be read by all of them at once; nobody writes it again.
 //
-//   [ layout | layout_node ... | signature_node ... | tables of 64-bit words ]
+//   [ layout | layout_node and tables of 64-bit words ... | signature_node and tables ... ]
 //
 // `layout_encoder.hpp` writes layouts, `transfer.hpp` moves data by them, `element_count.hpp` answers questions about
 // their elements. Numbers are of one instance of the type; every function takes a count besides.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <type_traits>
 
 namespace tri::mpi {
 namespace {
@@ -81,9 +82,34 @@ void with_copier(std::uint64_t length, Action&& action) {
   action(any_length{length});
 }
 
+// Two blocks of 8 bytes make one store: packing is bound by stores.
+std::uint64_t gather_pairs(std::uintptr_t to, std::uintptr_t from, std::int64_t from_stride, std::uint64_t count) {
+  using two_words = std::uint64_t __attribute__((vector_size(16)));
+  const std::uint64_t pairs = count / 2;
+  for (std::uint64_t pair = 0; pair < pairs; ++pair) {
+    std::uint64_t first = 0, second = 0;
+    const std::uintptr_t next = moved(from, from_stride);
+    __builtin_memcpy(&first, readable(from), 8);
+    __builtin_memcpy(&second, readable(next), 8);
+    const two_words both = {first, second};
+    __builtin_memcpy(writable(to), &both, 16);
+    from = moved(next, from_stride);
+    to += 16;
+  }
+  return pairs * 2;
+}
+
 template <class Copier>
 void strided(const Copier& copier, std::uintptr_t to, std::int64_t to_stride, std::uintptr_t from,
              std::int64_t from_stride, std::uint64_t count) {
+  if constexpr (std::is_same_v<Copier, exactly<8>>) {
+    if (to_stride == 8) {
+      const std::uint64_t done = gather_pairs(to, from, from_stride, count);
+      to += done * 8;
+      from += static_cast<std::uintptr_t>(from_stride) * done;
+      count -= done;
+    }
+  }
   for (; count >= 4; count -= 4) {
     const std::uintptr_t to1 = moved(to, to_stride), to2 = moved(to1, to_stride), to3 = moved(to2, to_stride);
     const std::uintptr_t from1 = moved(from, from_stride), from2 = moved(from1, from_stride),
@@ -119,18 +145,31 @@ void copy_block(byte_pointer to, const_byte_pointer from, std::uint64_t length) 
   }
 }
 
-// Both directions are the same loops: one side is the memory of the program, the other the packed stream.
-enum class direction { pack, unpack };
+// All directions are the same loops. One side is the memory of the program; the other the packed stream, or memory of
+// the same geometry elsewhere.
+enum class direction { pack, unpack, copy };
 
+// The other side of a block: `stream` bytes behind where the packed stream begins, or as far away as everything else.
 template <direction Way>
-void strided_and_packed(std::uint64_t count, std::uint64_t length, std::uintptr_t memory, std::int64_t stride,
-                        std::uintptr_t packed, std::int64_t packed_stride) {
-  with_copier(length, [&](const auto& copier) {
-    if constexpr (Way == direction::pack)
-      strided(copier, packed, packed_stride, memory, stride, count);
-    else
-      strided(copier, memory, stride, packed, packed_stride, count);
-  });
+std::uintptr_t other_side(std::uintptr_t other, std::uintptr_t memory, std::uint64_t stream) {
+  return Way == direction::copy ? memory + other : other + stream;
+}
+
+template <direction Way, class Copier>
+void move_block(const Copier& copier, std::uintptr_t memory, std::uintptr_t other) {
+  if constexpr (Way == direction::unpack)
+    copier.copy(writable(memory), readable(other));
+  else
+    copier.copy(writable(other), readable(memory));
+}
+
+template <direction Way, class Copier>
+void move_row(const Copier& copier, std::uintptr_t memory, std::int64_t stride, std::uintptr_t other,
+              std::int64_t stream_stride, std::uint64_t count) {
+  if constexpr (Way == direction::unpack)
+    strided(copier, memory, stride, other, stream_stride, count);
+  else
+    strided(copier, other, Way == direction::copy ? stride : stream_stride, memory, stride, count);
 }
 
 // Entry by entry of a row, each through as many rows as stay in the first-level cache.
@@ -139,7 +178,7 @@ constexpr std::uint64_t packed_bytes_at_a_time = 8192;
 
 // A grid of many short rows, column by column.
 template <direction Way>
-void narrow_grid(const portion& what, std::uintptr_t packed) {
+void narrow_grid(const portion& what, std::uintptr_t other) {
   const std::uint64_t row_bytes = what.columns * what.length;
   with_copier(what.length, [&](const auto& copier) {
     std::uintptr_t place = what.place;
@@ -147,16 +186,12 @@ void narrow_grid(const portion& what, std::uintptr_t packed) {
       const std::uint64_t rows = std::min(rows_at_a_time, what.rows - row);
       for (std::uint64_t column = 0; column < what.columns; ++column) {
         const std::uintptr_t memory = moved(place, static_cast<std::int64_t>(column) * what.column_stride);
-        const std::uintptr_t stream = packed + column * what.length;
-        const auto stream_stride = static_cast<std::int64_t>(row_bytes);
-        if constexpr (Way == direction::pack)
-          strided(copier, stream, stream_stride, memory, what.row_stride, rows);
-        else
-          strided(copier, memory, what.row_stride, stream, stream_stride, rows);
+        move_row<Way>(copier, memory, what.row_stride,
+                      other_side<Way>(other, memory, row * row_bytes + column * what.length),
+                      static_cast<std::int64_t>(row_bytes), rows);
       }
       row += rows;
       place = moved(place, static_cast<std::int64_t>(rows) * what.row_stride);
-      packed += rows * row_bytes;
     }
   });
 }
@@ -172,45 +207,41 @@ bool is_narrow(const portion& grid) {
 }
 
 template <direction Way>
-void grid(const portion& what, std::uintptr_t packed) {
-  if (is_narrow(what)) return narrow_grid<Way>(what, packed);
+void grid(const portion& what, std::uintptr_t other) {
+  if (is_narrow(what)) return narrow_grid<Way>(what, other);
   with_copier(what.length, [&](const auto& copier) {
     std::uintptr_t memory = what.place;
-    const auto length = static_cast<std::int64_t>(what.length);
     for (std::uint64_t row = 0; row < what.rows; ++row) {
-      if constexpr (Way == direction::pack)
-        strided(copier, packed, length, memory, what.column_stride, what.columns);
-      else
-        strided(copier, memory, what.column_stride, packed, length, what.columns);
+      move_row<Way>(copier, memory, what.column_stride,
+                    other_side<Way>(other, memory, row * what.columns * what.length),
+                    static_cast<std::int64_t>(what.length), what.columns);
       memory = moved(memory, what.row_stride);
-      packed += what.columns * what.length;
     }
   });
 }
 
+// `stream`: where the list begins in the packed stream of the portion.
 template <direction Way>
-void list_of_lengths(const portion& what, std::uintptr_t place, std::uintptr_t packed) {
+void list_of_lengths(const portion& what, std::uintptr_t place, std::uintptr_t other, std::uint64_t stream) {
   for (std::uint64_t i = 0; i < what.entries; ++i) {
     const std::uint64_t length = what.lengths[i + 1] - what.lengths[i];
     const std::uintptr_t memory = moved(place, what.displacements[i]);
-    if constexpr (Way == direction::pack)
-      copy_block(writable(packed), readable(memory), length);
+    const std::uintptr_t there = other_side<Way>(other, memory, stream);
+    if constexpr (Way == direction::unpack)
+      copy_block(writable(memory), readable(there), length);
     else
-      copy_block(writable(memory), readable(packed), length);
-    packed += length;
+      copy_block(writable(there), readable(memory), length);
+    stream += length;
   }
 }
 
 template <direction Way>
-void list(const portion& what, std::uintptr_t place, std::uintptr_t packed) {
-  if (what.length == 0) return list_of_lengths<Way>(what, place, packed);
+void list(const portion& what, std::uintptr_t place, std::uintptr_t other, std::uint64_t stream) {
+  if (what.length == 0) return list_of_lengths<Way>(what, place, other, stream);
   with_copier(what.length, [&](const auto& copier) {
-    for (std::uint64_t i = 0; i < what.entries; ++i, packed += what.length) {
+    for (std::uint64_t i = 0; i < what.entries; ++i) {
       const std::uintptr_t memory = moved(place, what.displacements[i]);
-      if constexpr (Way == direction::pack)
-        copier.copy(writable(packed), readable(memory));
-      else
-        copier.copy(writable(memory), readable(packed));
+      move_block<Way>(copier, memory, other_side<Way>(other, memory, stream + i * what.length));
     }
   });
 }
@@ -218,7 +249,7 @@ void list(const portion& what, std::uintptr_t place, std::uintptr_t packed) {
 // Entry by entry through several rows: then the loops are as tight as for a grid. Where rows reach into each other this
 // would not be stream order, so they are done one by one.
 template <direction Way>
-void comb(const portion& what, std::uintptr_t packed) {
+void comb(const portion& what, std::uintptr_t other) {
   const std::uint64_t row_bytes = what.bytes / what.rows;
   const std::uint64_t most = std::clamp<std::uint64_t>(packed_bytes_at_a_time / row_bytes, 1, rows_at_a_time);
   std::uintptr_t place = what.place;
@@ -226,31 +257,33 @@ void comb(const portion& what, std::uintptr_t packed) {
     const std::uint64_t rows = what.interleaved ? 1 : std::min(most, what.rows - row);
     if (rows < 4) {
       for (std::uint64_t k = 0; k < rows; ++k)
-        list<Way>(what, moved(place, static_cast<std::int64_t>(k) * what.row_stride), packed + k * row_bytes);
+        list<Way>(what, moved(place, static_cast<std::int64_t>(k) * what.row_stride), other, (row + k) * row_bytes);
     } else {
-      std::uintptr_t column = packed;
+      std::uint64_t stream = row * row_bytes;
       for (std::uint64_t i = 0; i < what.entries; ++i) {
         const std::uint64_t length = what.length != 0 ? what.length : what.lengths[i + 1] - what.lengths[i];
-        strided_and_packed<Way>(rows, length, moved(place, what.displacements[i]), what.row_stride, column,
-                                static_cast<std::int64_t>(row_bytes));
-        column += length;
+        const std::uintptr_t memory = moved(place, what.displacements[i]);
+        with_copier(length, [&](const auto& copier) {
+          move_row<Way>(copier, memory, what.row_stride, other_side<Way>(other, memory, stream),
+                        static_cast<std::int64_t>(row_bytes), rows);
+        });
+        stream += length;
       }
     }
     row += rows;
     place = moved(place, static_cast<std::int64_t>(rows) * what.row_stride);
-    packed += rows * row_bytes;
   }
 }
 
 template <direction Way>
-void move_portion(const portion& what, std::uintptr_t packed) {
+void move_portion(const portion& what, std::uintptr_t other) {
   switch (what.what) {
     case portion::form::grid:
-      return grid<Way>(what, packed);
+      return grid<Way>(what, other);
     case portion::form::list:
-      return list<Way>(what, what.place, packed);
+      return list<Way>(what, what.place, other, 0);
     case portion::form::comb:
-      return comb<Way>(what, packed);
+      return comb<Way>(what, other);
   }
 }
 
@@ -263,6 +296,8 @@ void pack_portion(const portion& from, std::byte* packed) {
 void unpack_portion(const portion& to, const std::byte* packed) {
   move_portion<direction::unpack>(to, reinterpret_cast<std::uintptr_t>(packed));
 }
+
+void copy_portion(const portion& from, std::uintptr_t distance) { move_portion<direction::copy>(from, distance); }
 
 void move_blocks(std::uintptr_t to, std::int64_t to_stride, std::uintptr_t from, std::int64_t from_stride,
                  std::uint64_t count, std::uint64_t length) {

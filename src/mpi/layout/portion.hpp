@@ -32,6 +32,9 @@ struct portion {
 void pack_portion(const portion& from, std::byte* packed);
 void unpack_portion(const portion& to, const std::byte* packed);
 
+/// Moves a portion to memory of the same geometry, everything `distance` bytes (modulo 2^64) from where it was.
+void copy_portion(const portion& from, std::uintptr_t distance);
+
 /// `count` blocks of `length` bytes from one place to another, each side with a distance of its own.
 void move_blocks(std::uintptr_t to, std::int64_t to_stride, std::uintptr_t from, std::int64_t from_stride,
                  std::uint64_t count, std::uint64_t length);

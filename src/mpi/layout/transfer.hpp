@@ -21,7 +21,8 @@ struct typed_buffer {
 void pack(const typed_buffer& from, std::uint64_t offset, std::uint64_t bytes, void* packed);
 void unpack(const typed_buffer& to, std::uint64_t offset, std::uint64_t bytes, const void* packed);
 
-/// From one layout to the other, block by block, or in bundles through a scratch that stays in the first-level cache.
+/// From one layout to the other: block by block where both sides have the same geometry or long enough rows, else in
+/// bundles through a scratch that stays in the first-level cache.
 void copy(const typed_buffer& from, const typed_buffer& to, std::uint64_t offset, std::uint64_t bytes);
 
 }  // namespace tri::mpi

@@ -329,7 +329,7 @@ TEST(library, predefined_types_are_read) {
     const bool single = one.elements == 1;
     const bool unpack = open_mpi || flat->kind != element_kind::float80;
     const expectations asked{.unpack = unpack && flat->kind != element_kind::complex_float80, .elements = single};
-    for (const std::uint64_t count : {1, 3}) expect_same(one.handle, count, random, asked);
+    for (const std::uint64_t count : {1UL, 3UL}) expect_same(one.handle, count, random, asked);
     mpi_type vector = [&] {
       MPI_Datatype made = MPI_DATATYPE_NULL;
       succeed(MPI_Type_vector(3, 2, 4, one.handle, &made), "MPI_Type_vector");
@@ -432,7 +432,7 @@ TEST(library, distributed_arrays_of_all_kinds) {
           SCOPED_TRACE(to_text(array));
           mpi_type type = make(array);
           type.commit();
-          for (const std::uint64_t count : {1, 2})
+          for (const std::uint64_t count : {1UL, 2UL})
             expect_same(type.get(), count, random, {.elements = open_mpi, .loose_bounds = true});
           for (const type_map::entry& one : map_of(array).entries) owned.insert(one.displacement / 8);
           if (HasFatalFailure()) return;

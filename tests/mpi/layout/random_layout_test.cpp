@@ -35,6 +35,16 @@ subject random_subject(random_types& random, const random_types::limits& within 
   return {std::move(what), static_cast<std::uint64_t>(random.once_in(3) ? 1 : random.between(0, 9))};
 }
 
+subject moved_subject(const subject& what, random_types& random) {
+  type_description elsewhere;
+  elsewhere.made_by = constructor::hindexed_block;
+  elsewhere.block_length = 1;
+  elsewhere.displacements = {random.between(-300, 300)};
+  elsewhere.old = {what.description};
+  if (random.once_in(2)) return {what.description, what.count};
+  return {elsewhere, random.once_in(4) ? what.count + 1 : what.count};
+}
+
 // Ranges that together are the stream, in order.
 std::vector<std::uint64_t> random_cuts(random_types& random, std::uint64_t bytes) {
   std::vector<std::uint64_t> cuts = {0};
@@ -139,7 +149,9 @@ TEST_P(random_layouts, unpack_any_range_and_touch_nothing_else) {
 TEST_P(random_layouts, copy_from_any_type_to_any_other) {
   random_types random(static_cast<std::uint64_t>(GetParam()) + 3000);
   for (int i = 0; i < types_per_seed; ++i) {
-    const subject from = random_subject(random), to = random_subject(random);
+    const subject from = random_subject(random);
+    // Often the same type, or the same somewhere else.
+    const subject to = random.once_in(2) ? random_subject(random) : moved_subject(from, random);
     SCOPED_TRACE(from.text() + "\n  to " + to.text());
     const std::uint64_t contents = random.next(), bytes = std::min(from.bytes(), to.bytes());
     instance_memory source(from.map, from.count, random.next());
