@@ -1,6 +1,6 @@
 # The MPI libraries that parts are built for, one ABI each: TRIREME_MPI_ABIS lists those that are installed. For each
-# there is trireme_mpi_abi_<name>, which has its mpi.h, its library, and the name as TRIREME_MPI_ABI. Nothing links two.
-# TRIREME_MPIRUN_<name> is its launcher.
+# there is trireme_mpi_abi_<name>, which has its mpi.h and the name as TRIREME_MPI_ABI; programs of its own link
+# PkgConfig::mpi_<name> as well, and a drop-in gets the library from the program. TRIREME_MPIRUN_<name> is its launcher.
 set(TRIREME_MPI_ABIS "")
 foreach(abi_and_package openmpi=ompi-c mpich=mpich)
   string(REPLACE "=" ";" abi_and_package ${abi_and_package})
@@ -13,7 +13,7 @@ foreach(abi_and_package openmpi=ompi-c mpich=mpich)
     continue()
   endif()
   add_library(trireme_mpi_abi_${abi} INTERFACE)
-  target_link_libraries(trireme_mpi_abi_${abi} INTERFACE PkgConfig::mpi_${abi})
+  target_include_directories(trireme_mpi_abi_${abi} SYSTEM INTERFACE ${mpi_${abi}_INCLUDE_DIRS})
   # Without their C++ bindings, which MPI-3 removed and whose library nobody links.
   target_compile_definitions(trireme_mpi_abi_${abi} INTERFACE
     "TRIREME_MPI_ABI=\"${abi}\"" OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)

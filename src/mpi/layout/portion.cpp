@@ -82,7 +82,8 @@ void with_copier(std::uint64_t length, Action&& action) {
   action(any_length{length});
 }
 
-// Two blocks of 8 bytes make one store: packing is bound by stores.
+// Two blocks of 8 bytes make one store: packing is bound by stores as long as several blocks share a cache line.
+constexpr std::int64_t cache_line = 64;
 std::uint64_t gather_pairs(std::uintptr_t to, std::uintptr_t from, std::int64_t from_stride, std::uint64_t count) {
   using two_words = std::uint64_t __attribute__((vector_size(16)));
   const std::uint64_t pairs = count / 2;
@@ -103,12 +104,23 @@ template <class Copier>
 void strided(const Copier& copier, std::uintptr_t to, std::int64_t to_stride, std::uintptr_t from,
              std::int64_t from_stride, std::uint64_t count) {
   if constexpr (std::is_same_v<Copier, exactly<8>>) {
-    if (to_stride == 8) {
+    if (to_stride == 8 && std::abs(from_stride) < cache_line) {
       const std::uint64_t done = gather_pairs(to, from, from_stride, count);
       to += done * 8;
       from += static_cast<std::uintptr_t>(from_stride) * done;
       count -= done;
     }
+  }
+  // Far apart, every block waits for memory, and the shortest loop has the most of them under way (5 to 10 % more).
+  constexpr std::int64_t far_apart = 1024;
+  if (std::max(std::abs(to_stride), std::abs(from_stride)) >= far_apart) {
+#pragma GCC unroll 1
+    for (; count > 0; --count) {
+      copier.copy(writable(to), readable(from));
+      to = moved(to, to_stride);
+      from = moved(from, from_stride);
+    }
+    return;
   }
   for (; count >= 4; count -= 4) {
     const std::uintptr_t to1 = moved(to, to_stride), to2 = moved(to1, to_stride), to3 = moved(to2, to_stride);
