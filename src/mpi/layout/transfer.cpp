@@ -10,7 +10,7 @@ namespace {
 
 // A bundle: what is packed before it is unpacked. Half of a first-level cache of 32 KiB, so that the lines of both
 // sides that it touches have room beside it. Measured with 4 to 64 KiB (README).
-constexpr std::uint64_t bundle_bytes = 16 * 1024;
+constexpr std::uint64_t bundle_bytes = 16384;
 
 // Block by block when a step moves at least so much on the average, else in bundles (README).
 constexpr std::uint64_t direct_step = 256;

@@ -227,6 +227,7 @@ placed_shape in_sequence(std::vector<placed_shape> parts) {
   const auto same_body = [&](const placed_shape& part) { return part.body == parts[0].body; };
   if (!parts[0].body->is_block() && std::all_of(parts.begin(), parts.end(), same_body)) {
     std::vector<std::int64_t> displacements;
+    displacements.reserve(parts.size());
     for (const placed_shape& part : parts) displacements.push_back(part.displacement);
     return at_places(std::move(displacements), {0, parts[0].body});
   }
