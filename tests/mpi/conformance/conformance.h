@@ -81,3 +81,7 @@ extern const struct conformance_case probe_cases[];
 extern const struct conformance_case datatype_cases[];
 extern const struct conformance_case communicator_cases[];
 extern const struct conformance_case error_cases[];
+extern const struct conformance_case buffer_cases[];
+extern const struct conformance_case thread_cases[];
+extern const struct conformance_case collective_cases[];
+extern const struct conformance_case one_sided_cases[];

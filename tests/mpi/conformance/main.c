@@ -21,9 +21,18 @@ static const int all_sizes[] = {0,     1,     2,     3,      7,      8,      31,
 static const int few_sizes[] = {0, 8, 64, 65, 4096, 8193, 65537, 1048577};
 
 static const struct conformance_group groups[] = {
-    {"point_to_point", point_to_point_cases}, {"matching", matching_cases}, {"requests", request_cases},
-    {"persistent", persistent_cases},         {"probes", probe_cases},      {"datatypes", datatype_cases},
-    {"communicators", communicator_cases},    {"errors", error_cases},
+    {"point_to_point", point_to_point_cases},
+    {"matching", matching_cases},
+    {"requests", request_cases},
+    {"persistent", persistent_cases},
+    {"probes", probe_cases},
+    {"datatypes", datatype_cases},
+    {"communicators", communicator_cases},
+    {"errors", error_cases},
+    {"buffers", buffer_cases},
+    {"threads", thread_cases},
+    {"collectives", collective_cases},
+    {"one_sided", one_sided_cases},
 };
 enum { group_total = sizeof groups / sizeof groups[0] };
 
