@@ -4,6 +4,7 @@
 
 #include "loops/rows.hpp"
 #include "messages/rows.hpp"
+#include "mpi/rows.hpp"
 
 namespace tri::bench {
 namespace {
@@ -31,6 +32,9 @@ registry all_suites(const suite_options& options) {
   known.add({.name = "loops",
              .description = "parallel loops beside other runtimes, 2 threads",
              .rows = loop_rows(options.program)});
+  known.add({.name = "mpi",
+             .description = "MPI programs under the drop-in beside MPI libraries, ranks bound to 2 cores",
+             .rows = mpi_rows(options.program)});
   return known;
 }
 
