@@ -740,7 +740,7 @@ static struct layout random_layout(struct random_numbers* numbers, const struct 
     }
     default: {
       struct layout flat = vector_of(&inner, count, length, length + 1);
-      MPI_Type_get_true_extent(flat.type, &true_lower, &true_extent);
+      if (flat.size > 0) MPI_Type_get_true_extent(flat.type, &true_lower, &true_extent); /* nothing has no bounds */
       made = resized(flat, 0, true_lower + true_extent + align * (MPI_Aint)number_below(numbers, 4));
       break;
     }
