@@ -6,6 +6,7 @@
 #include "loops/rows.hpp"
 #include "messages/rows.hpp"
 #include "mpi_slack/rows.hpp"
+#include "mpi/rows.hpp"
 
 namespace tri::bench {
 namespace {
@@ -41,6 +42,9 @@ registry all_suites(const suite_options& options) {
                .description = "what it costs that MPI calls are timed, for each MPI that was found",
                .rows = std::move(rows)});
   }
+  known.add({.name = "mpi",
+             .description = "MPI programs under the drop-in beside MPI libraries, ranks bound to 2 cores",
+             .rows = mpi_rows(options.program)});
   return known;
 }
 

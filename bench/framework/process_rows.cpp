@@ -108,23 +108,29 @@ row row_in(const std::string& line) {
 
 }  // namespace
 
-void process_rows(const std::vector<std::string>& command, const std::function<void(row)>& on_row, double silence_s) {
-  if (command.empty()) throw std::invalid_argument("process_rows needs a command");
+void process_lines(const std::vector<std::string>& command, const std::function<void(const std::string&)>& on_line,
+                   double silence_s) {
+  if (command.empty()) throw std::invalid_argument("process_lines needs a command");
   try {
     child_process child(command);
-    child.read_lines(
-        [&](const std::string& line) {
-          if (line.starts_with('{')) {
-            on_row(row_in(line));
-          } else if (!line.empty()) {
-            fmt::print(stderr, "{}\n", line);
-          }
-        },
-        silence_s);
+    child.read_lines(on_line, silence_s);
     child.expect_success();
   } catch (const std::exception& failure) {
     throw std::runtime_error(fmt::format("'{}': {}", fmt::join(command, " "), failure.what()));
   }
+}
+
+void process_rows(const std::vector<std::string>& command, const std::function<void(row)>& on_row, double silence_s) {
+  process_lines(
+      command,
+      [&](const std::string& line) {
+        if (line.starts_with('{')) {
+          on_row(row_in(line));
+        } else if (!line.empty()) {
+          fmt::print(stderr, "{}\n", line);
+        }
+      },
+      silence_s);
 }
 
 }  // namespace tri::bench

@@ -10,10 +10,15 @@
 
 namespace tri::bench {
 
+// Starts the command (argv, looked up in PATH), waits for it, and calls on_line for each line of its standard output as
+// it appears. Throws std::runtime_error that names the command when it cannot start, fails, or prints nothing for
+// silence_s seconds (it is then ended).
+void process_lines(const std::vector<std::string>& command, const std::function<void(const std::string&)>& on_line,
+                   double silence_s);
+
 // Starts the command (argv, looked up in PATH), waits for it, and calls on_row for each line of its standard output
 // that begins with '{', as it appears; other lines go to standard error, as does what the command writes there. Throws
-// std::runtime_error that names the command when it cannot start, fails, prints nothing for silence_s seconds (it is
-// then ended) or prints a line that is no row.
+// as process_lines does, and for a line that is no row.
 void process_rows(const std::vector<std::string>& command, const std::function<void(row)>& on_row,
                   double silence_s = 60);
 

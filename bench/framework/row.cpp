@@ -33,7 +33,10 @@ nlohmann::json json_of(const summary& of) {
 
 }  // namespace
 
-verdict verdict_of(const row& measured) { return compare(measured.figure.median, measured.target, measured.direction); }
+verdict verdict_of(const row& measured) {
+  if (!measured.not_available.empty()) return verdict::no_target;
+  return compare(measured.figure.median, measured.target, measured.direction);
+}
 
 verdict ratio_verdict_of(const row& measured) {
   if (!measured.ratio) return verdict::no_target;
@@ -66,6 +69,12 @@ void to_json(nlohmann::json& json, const row& measured) {
           {"peers", measured.peers},
           {"batches", measured.figure.batches},
           {"disturbed", measured.disturbed}};
+  if (!measured.not_available.empty()) {
+    json["not_available"] = measured.not_available;
+    json["median"] = json["p10"] = json["p90"] = nullptr;
+    json["target_ratio"] = number_or_null(measured.target_ratio);
+    json.erase("batches");
+  }
   if (measured.ratio) {
     json["ratio"] = json_of(*measured.ratio);
     json["target_ratio"] = number_or_null(measured.target_ratio);
@@ -86,7 +95,8 @@ void from_json(const nlohmann::json& json, row& measured) {
   measured.unit = json.at("unit").get<std::string>();
   measured.error = json.value("error", std::string());
   if (!measured.error.empty()) return;
-  measured.figure = summary_of(json);
+  measured.not_available = json.value("not_available", std::string());
+  if (measured.not_available.empty()) measured.figure = summary_of(json);
   const auto direction = json.at("better").get<std::string>();
   if (direction != "lower" && direction != "higher") {
     throw std::invalid_argument(

@@ -3,7 +3,8 @@
 // with null where a row has no target or limit. Rows measured beside the hand-off of a cache line add "handoff_ns",
 // "ratio" (the median over batches of figure / hand-off of the same batch) and "target_ratio"; rows judged by something
 // else that was measured in the same batches have its name as "reference", and "ratio" is to that; "best_peer" is the
-// fastest of the peers with the ratio to it; rows that count something add "counts"; all add "batches" and "disturbed".
+// fastest of the peers with the ratio to it; a row whose subject is not there says why in "not_available", has null for
+// median, p10 and p90, and its peers; rows that count something add "counts"; all add "batches" and "disturbed".
 #pragma once
 
 #include <cstddef>
@@ -40,7 +41,8 @@ struct row {
   std::map<std::string, double> counts;  // per operation: messages, allocations, bytes
   std::size_t disturbed = 0;             // batches set aside because the measuring thread lost its core in them
   std::string note;
-  std::string error;  // not empty: the row could not be measured, and why; its figures mean nothing
+  std::string not_available;  // not empty: the thing to be measured is not there, and why; peers may be
+  std::string error;          // not empty: the row could not be measured, and why; its figures mean nothing
 };
 
 enum class verdict { no_target, met, missed };

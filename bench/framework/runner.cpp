@@ -161,16 +161,19 @@ int run_benchmarks(const registry& known, const run_options& options, const prog
   std::size_t met = 0;
   std::size_t missed = 0;
   std::size_t failed = 0;
+  std::size_t absent = 0;
   for (const row& measured : rows) {
     if (!measured.error.empty()) {
       ++failed;
       continue;
     }
+    absent += measured.not_available.empty() ? 0U : 1U;
     const verdict judged = verdict_of(measured);
     met += judged == verdict::met ? 1U : 0U;
     missed += judged == verdict::missed ? 1U : 0U;
   }
-  fmt::print("rows: {}, targets: {} met, {} missed, rows that failed: {}\n", rows.size(), met, missed, failed);
+  fmt::print("rows: {}, targets: {} met, {} missed, {}rows that failed: {}\n", rows.size(), met, missed,
+             absent == 0 ? "" : fmt::format("not available: {}, ", absent), failed);
   return failed == 0 ? 0 : 1;
 }
 

@@ -77,6 +77,8 @@ row make_row(const row_definition& definition, const measurement& measured) {
   made.note = measured.note;
   made.disturbed = measured.samples.disturbed;
   made.limit = measured.limit;
+  made.not_available = measured.not_available;
+  if (!made.not_available.empty()) return made;
   if (measured.best_peer)
     made.best_peer = compared_row{measured.best_peer->name, summarize(measured.best_peer->ratios)};
   if (!measured.values.empty()) {

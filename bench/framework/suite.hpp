@@ -43,6 +43,7 @@ struct measurement {
   std::optional<comparison> reference = {};  // takes the place of the hand-off: `target_ratio` is for its ratios
   std::optional<comparison> best_peer = {};
   std::optional<double> limit = {};  // in the unit of the row; takes the place of the one by hand-offs
+  std::string not_available = {};    // why there is no figure of our own; the peers are there all the same
 };
 
 // A row that needs PEs is measured in a Trireme program of its own: `trireme run -n <processes> --pes <pes> <options>`.

@@ -66,6 +66,9 @@ std::string counts_text(const row& measured) {
 }
 
 std::string first_columns(const row& measured) {
+  if (!measured.not_available.empty())
+    return fmt::format("{:<{}} {:>27}{:<9} {:>10}", measured.name, name_width, "not available", "",
+                       target_text(measured));
   return fmt::format("{:<{}} {:>9} {:<4} {:>9} .. {:<9} {:>10}", measured.name, name_width,
                      short_number(measured.figure.median), measured.unit, short_number(measured.figure.p10),
                      short_number(measured.figure.p90), target_text(measured));
@@ -73,8 +76,8 @@ std::string first_columns(const row& measured) {
 
 std::string last_columns(const row& measured) {
   std::string text;
-  for (const std::string& part :
-       {handoff_text(measured), best_peer_text(measured), peers_text(measured), counts_text(measured), measured.note}) {
+  for (const std::string& part : {measured.not_available, handoff_text(measured), best_peer_text(measured),
+                                  peers_text(measured), counts_text(measured), measured.note}) {
     if (part.empty()) continue;
     text += text.empty() ? "  " : "; ";
     text += part;

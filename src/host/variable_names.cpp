@@ -45,7 +45,7 @@ const std::vector<other_variable>& other_variables() {
        "how long a disturbance of a core lasts, for schedules with a model; else it is measured"},
       {"TRIREME_SLACK", "call-path, operation, naive=MICROSECONDS or off, and perhaps window=N",
        "how waits in MPI calls are remembered, for the schedules slack and combo"},
-      {"TRIREME_MPI", "off", "leaves an MPI program to its MPI library, as `trireme exec --mpi off`"},
+      {"TRIREME_MPI", "off", "leaves an MPI program to its MPI library, as `trireme exec --no-mpi`"},
       {"TRIREME_MPI_JOB", "any text", "names the job where no launcher does: processes of one name share their heaps"},
       {"TRIREME_MPI_HEAP", "off", "the heap of an MPI program stays private: large messages are copied by the kernel"},
       {"TRIREME_MPI_STATIC_DATA", "off", "static data of an MPI program is left where it is"},

@@ -54,6 +54,21 @@ TEST(RowJson, ReadsWhatItWrote) {
   EXPECT_EQ(nlohmann::json(json.get<row>()), json);
 }
 
+TEST(RowJson, SaysWhatIsNotAvailableInsteadOfFigures) {
+  row absent = sample_row();
+  absent.ratio = std::nullopt;
+  absent.not_available = "there is no drop-in";
+  const nlohmann::json json = absent;
+  EXPECT_TRUE(json.at("median").is_null());
+  EXPECT_TRUE(json.at("p90").is_null());
+  EXPECT_EQ(json.at("not_available"), "there is no drop-in");
+  EXPECT_EQ(json.at("peers").at("charm"), 900.0);
+  EXPECT_EQ(nlohmann::json(json.get<row>()), json);
+  EXPECT_EQ(verdict_of(absent), verdict::no_target);
+  EXPECT_THAT(table_line(absent),
+              ::testing::ContainsRegex("one_way +not available +<= 400 +there is no drop-in; charm 900"));
+}
+
 TEST(RowJson, CarriesAFailureInsteadOfFigures) {
   row failed;
   failed.name = "x";

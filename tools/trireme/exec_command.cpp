@@ -34,7 +34,7 @@ constexpr const char* report_variable = "TRIREME_OMP_REPORT";
 constexpr const char* footer =
     "An MPI program needs no option: its messages inside the host are ours then, whether it uses Open MPI or MPICH, "
     "and\n"
-    "everything else stays with its MPI library. TRIREME_MPI=off, or --mpi off, leaves that alone.\n"
+    "everything else stays with its MPI library. TRIREME_MPI=off, or --no-mpi, leaves that alone.\n"
     "\n"
     "With --omp, loops of an OpenMP program with a dynamic, guided or runtime schedule (with clang also auto) get "
     "their\n"
@@ -158,15 +158,14 @@ int exec_command(int argc, char** argv) {
   app.footer(footer);
   app.prefix_command();  // from the first word that is no option on, everything belongs to the program
 
-  std::string mpi = "auto";
+  bool mpi = true;
   bool omp = false;
   bool report = false;
   std::string schedule;
   std::string virtual_threads;
   std::string tune_file;
-  app.add_option("--mpi", mpi, "auto: if the program uses MPI (default); off")
-      ->type_name("WHEN")
-      ->check(CLI::IsMember({"auto", "off"}));
+  const CLI::Option* const asks_for_mpi =
+      app.add_flag("--mpi,!--no-mpi", mpi, "take the messages of an MPI program, or not; by default if it is one");
   app.add_flag("--omp", omp, "take the loops of an OpenMP program");
   app.add_option("--schedule", schedule, "how loops are shared out; automatic by default");
   app.add_option("--tune-file", tune_file, "the schedule that `trireme tune --omp` found")->type_name("FILE");
@@ -182,12 +181,13 @@ int exec_command(int argc, char** argv) {
     host::check_variable_names(
         host::environment_of_this_process());  // the program would not notice that nobody reads a misspelt one
     const std::string program = host::find_program(command[0]);
-    const bool leaves_mpi = mpi == "off" || value_of("TRIREME_MPI") == "off";
+    const bool leaves_mpi = !mpi || value_of("TRIREME_MPI") == "off";
     const mpi_finding found = leaves_mpi ? mpi_finding() : find_mpi(program);
     if (!found.obstacle.empty())
       fmt::print(stderr, "trireme exec: {} runs with its MPI library as it is: {}\n", command[0], found.obstacle);
     const bool is_mpi = found.library != mpi_library::none;
-    if (!omp && !is_mpi && found.obstacle.empty() && !leaves_mpi) throw_nothing_to_replace(command[0]);
+    if (!is_mpi && found.obstacle.empty() && !leaves_mpi && (!omp || asks_for_mpi->count() > 0))
+      throw_nothing_to_replace(command[0]);
     if (omp) set_up_openmp(schedule, tune_file, asks_for_virtual->count() > 0, virtual_threads);
     if (is_mpi) set_up_mpi(found);
     // The process keeps its number: the program's own report is always printed, those of its children when they have

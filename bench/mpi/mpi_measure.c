@@ -1,0 +1,281 @@
+/* What the rows of `trireme bench mpi` are measured with: an ordinary MPI program, built by the compiler of each MPI.
+   bench/mpi/contest.cpp starts it and reads its lines.
+
+     mpi_measure WHAT --cpus 0,1 --seconds S [--bytes B] [--compute-ms C]
+
+   Rank i binds itself to the i-th of the CPUs, from the front again when there are fewer. Rank 0 prints lines that
+   begin with the name of a series and go on with its samples, nanoseconds each (percent for `overlap`, bytes for
+   `memory`). A sample is the mean of a batch of a fraction of a millisecond, or one operation when that takes longer.
+   Buffers are used again and again: this flatters everybody alike. */
+#define _GNU_SOURCE
+#include <mpi.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static int my_rank, rank_count;
+static double seconds = 0.3, compute_ms = 200;
+static long bytes = 8;
+
+static double now_ns(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
+}
+static void compute_until(double end_ns) {
+  volatile double value = 1;
+  while (now_ns() < end_ns) {
+    for (int i = 0; i < 200; ++i) value = value * 0.999999 + 1e-6;
+  }
+}
+static void* allocate(size_t size) {
+  void* const memory = aligned_alloc(4096, (size + 8191) / 4096 * 4096);
+  if (memory == NULL) MPI_Abort(MPI_COMM_WORLD, 3);
+  memset(memory, 1, size);
+  return memory;
+}
+
+static struct {
+  double* values;
+  size_t count, room;
+} series;
+static void add_sample(double value) {
+  if (series.count == series.room) {
+    series.room = series.room == 0 ? 256 : 2 * series.room;
+    series.values = realloc(series.values, series.room * sizeof *series.values);
+    if (series.values == NULL) MPI_Abort(MPI_COMM_WORLD, 3);
+  }
+  series.values[series.count++] = value;
+}
+static void print_series(const char* name) {
+  if (my_rank == 0) {
+    printf("%s", name);
+    for (size_t i = 0; i < series.count; ++i) printf(" %.1f", series.values[i]);
+    printf("\n");
+  }
+  series.count = 0;
+}
+
+/* Calls operation(n) on the ranks that take part until rank 0 finds that the time is over; samples are of rank 0, per
+   operation and divided by `parts`. `partner`: who is told by rank 0 how many operations come next. */
+typedef void operation(long count);
+static void measure(operation* run, int partners, double parts) {
+  const double batch_ns = 3e5;
+  double elapsed = 0, per_operation = 0, least = 1e18;
+  long count = 1;
+  double end = now_ns() + 1e8; /* warm-up, and how many operations make a batch */
+  int warm = 0;
+  for (;;) {
+    if (my_rank == 0) {
+      if (!warm && (now_ns() > end || elapsed > 1e8)) {
+        warm = 1;
+        series.count = 0;
+        end = now_ns() + seconds * 1e9;
+      }
+      if (per_operation > 0) count = (long)(batch_ns / least) > 1 ? (long)(batch_ns / least) : 1;
+      if (warm && now_ns() > end && series.count >= 3) count = 0;
+    }
+    for (int rank = 1; rank < partners && my_rank == 0; ++rank) MPI_Send(&count, 1, MPI_LONG, rank, 99, MPI_COMM_WORLD);
+    if (my_rank > 0) MPI_Recv(&count, 1, MPI_LONG, 0, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (count == 0) return;
+    run(1); /* everybody is there */
+    const double start = now_ns();
+    run(count);
+    elapsed = now_ns() - start;
+    per_operation = elapsed / (double)count;
+    if (per_operation < least) least = per_operation;
+    if (my_rank == 0) add_sample(per_operation / parts);
+  }
+}
+
+static char *buffer_out, *buffer_in;
+static MPI_Datatype sent_type;
+static int sent_count;
+
+static void ping_pong(long count) {
+  for (long i = 0; i < count; ++i) {
+    if (my_rank == 0) {
+      MPI_Send(buffer_out, sent_count, sent_type, 1, 1, MPI_COMM_WORLD);
+      MPI_Recv(buffer_in, sent_count, sent_type, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else {
+      MPI_Recv(buffer_in, sent_count, sent_type, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Send(buffer_out, sent_count, sent_type, 0, 1, MPI_COMM_WORLD);
+    }
+  }
+}
+
+/* 64 messages in flight, then an answer. */
+enum { in_flight = 64 };
+static void stream(long count) {
+  MPI_Request requests[in_flight];
+  for (long i = 0; i < count; ++i) {
+    for (int k = 0; k < in_flight; ++k) {
+      if (my_rank == 0) MPI_Isend(buffer_out, sent_count, sent_type, 1, 1, MPI_COMM_WORLD, &requests[k]);
+      if (my_rank == 1) MPI_Irecv(buffer_in, sent_count, sent_type, 0, 1, MPI_COMM_WORLD, &requests[k]);
+    }
+    MPI_Waitall(in_flight, requests, MPI_STATUSES_IGNORE);
+    if (my_rank == 0) MPI_Recv(buffer_in, 0, MPI_BYTE, 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (my_rank == 1) MPI_Send(buffer_out, 0, MPI_BYTE, 0, 2, MPI_COMM_WORLD);
+  }
+}
+
+static void sum_up(long count) {
+  for (long i = 0; i < count; ++i)
+    MPI_Allreduce(buffer_out, buffer_in, sent_count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
+/* Two ranks measure, all others wait in a barrier. */
+static void between_two(operation* run, double parts, const char* name) {
+  if (my_rank < 2) measure(run, 2, parts);
+  MPI_Barrier(MPI_COMM_WORLD);
+  print_series(name);
+}
+
+/* How much of the time of a transfer disappears behind the receiver's computation: 1 - (what the receiver spends in MPI
+   with computation) / (the same without). `bytes` of chars with a step of `step`, twice, as a halo would be sent. */
+static double transfer(double computation_ms, int step) {
+  MPI_Datatype type;
+  MPI_Request requests[2];
+  double in_mpi = 0;
+  const long apart = step == 1 ? bytes : 1; /* the second one behind the first, or between its pieces */
+  MPI_Type_vector((int)bytes, 1, step, MPI_CHAR, &type);
+  MPI_Type_commit(&type);
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double start = now_ns();
+  for (int i = 0; i < 2; ++i) {
+    if (my_rank == 0) MPI_Irecv(buffer_in + i * apart, 1, type, 1, i, MPI_COMM_WORLD, &requests[i]);
+    if (my_rank == 1) MPI_Isend(buffer_out + i * apart, 1, type, 0, i, MPI_COMM_WORLD, &requests[i]);
+  }
+  in_mpi = now_ns() - start;
+  if (my_rank == 0 && computation_ms > 0) compute_until(now_ns() + computation_ms * 1e6);
+  const double later = now_ns();
+  MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+  in_mpi += now_ns() - later;
+  MPI_Type_free(&type);
+  return in_mpi;
+}
+static void overlap(int step) {
+  const double end = now_ns() + seconds * 1e9;
+  transfer(0, step);
+  for (int more = 1; more;) {
+    double alone = 1e18;
+    for (int i = 0; i < 3; ++i) {
+      const double once = transfer(0, step);
+      if (once < alone) alone = once;
+    }
+    const double left = transfer(compute_ms, step);
+    if (my_rank == 0) add_sample(100 * (left < alone ? 1 - left / alone : 0));
+    more = now_ns() < end || series.count < 3;
+    MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  }
+  print_series("overlap");
+}
+
+/* Lock, get and unlock, while the target waits in MPI or computes without a call. */
+static void passive_get(void) {
+  MPI_Win window;
+  MPI_Win_create(buffer_out, bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+  static const char* const names[] = {"idle", "busy"};
+  for (int busy = 0; busy < 2; ++busy) {
+    for (int round = 0; round < 3; ++round) {
+      MPI_Barrier(MPI_COMM_WORLD);
+      const double end = now_ns() + seconds / 3 * 1e9;
+      if (my_rank == 0) {
+        while (now_ns() < end) {
+          const double start = now_ns();
+          long count = 0;
+          for (; count == 0 || (count < 100 && now_ns() - start < 3e5); ++count) {
+            MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, window);
+            MPI_Get(buffer_in, (int)bytes, MPI_BYTE, 1, 0, (int)bytes, MPI_BYTE, window);
+            MPI_Win_unlock(1, window);
+          }
+          add_sample((now_ns() - start) / (double)count);
+        }
+      } else if (my_rank == 1 && busy) {
+        compute_until(end + compute_ms * 1e6); /* longer than the other side measures */
+      }
+      MPI_Barrier(MPI_COMM_WORLD);
+    }
+    print_series(names[busy]);
+  }
+  MPI_Win_free(&window);
+}
+
+/* Resident bytes of this process. */
+static double resident(void) {
+  long all = 0, pages = 0;
+  FILE* const file = fopen("/proc/self/statm", "r");
+  if (file == NULL || fscanf(file, "%ld %ld", &all, &pages) != 2) MPI_Abort(MPI_COMM_WORLD, 3);
+  fclose(file);
+  return (double)pages * 4096;
+}
+
+static void bind_to(const char* cpus) {
+  int numbers[256], count = 0;
+  for (const char* at = cpus; *at != '\0' && count < 256;) {
+    char* end = NULL;
+    numbers[count++] = (int)strtol(at, &end, 10);
+    at = *end == ',' ? end + 1 : end;
+  }
+  if (count == 0) return;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(numbers[my_rank % count], &set);
+  if (sched_setaffinity(0, sizeof set, &set) != 0) perror("mpi_measure: sched_setaffinity");
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &my_rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &rank_count);
+  const char* const what = argc > 1 ? argv[1] : "";
+  if (strcmp(what, "memory") == 0) add_sample(resident());
+  for (int i = 2; i + 1 < argc; i += 2) {
+    if (strcmp(argv[i], "--cpus") == 0) bind_to(argv[i + 1]);
+    if (strcmp(argv[i], "--seconds") == 0) seconds = atof(argv[i + 1]);
+    if (strcmp(argv[i], "--bytes") == 0) bytes = atol(argv[i + 1]);
+    if (strcmp(argv[i], "--compute-ms") == 0) compute_ms = atof(argv[i + 1]);
+  }
+  enum { step = 64 }; /* of the vectors of `overlap_vector` */
+  const size_t room = strcmp(what, "overlap_vector") == 0 ? (size_t)bytes * step : 2 * (size_t)bytes;
+  buffer_out = allocate(room + 64);
+  buffer_in = allocate(room + 64);
+  sent_type = MPI_BYTE;
+  sent_count = (int)bytes;
+  if (strcmp(what, "latency") == 0) {
+    between_two(ping_pong, 2, "latency");
+  } else if (strcmp(what, "vector") == 0) {
+    MPI_Type_vector((int)(bytes / 8), 1, 2, MPI_DOUBLE, &sent_type); /* every second double, on both sides */
+    MPI_Type_commit(&sent_type);
+    sent_count = 1;
+    between_two(ping_pong, 2, "vector");
+    MPI_Type_free(&sent_type);
+  } else if (strcmp(what, "rate") == 0) {
+    between_two(stream, in_flight, "rate");
+  } else if (strcmp(what, "allreduce") == 0) {
+    sent_count = (int)(bytes / 8);
+    measure(sum_up, rank_count, 1);
+    print_series("allreduce");
+  } else if (strcmp(what, "overlap") == 0) {
+    overlap(1);
+  } else if (strcmp(what, "overlap_vector") == 0) {
+    overlap(step);
+  } else if (strcmp(what, "memory") == 0) {
+    print_series("memory"); /* was taken at the beginning */
+  } else if (strcmp(what, "get") == 0) {
+    passive_get();
+  } else {
+    if (my_rank == 0)
+      fprintf(stderr,
+              "mpi_measure: '%s' is none of latency, vector, rate, allreduce, overlap, overlap_vector, get, memory\n",
+              what);
+    MPI_Abort(MPI_COMM_WORLD, 2);
+  }
+  free(buffer_in);
+  free(buffer_out);
+  free(series.values);
+  MPI_Finalize();
+  return 0;
+}

@@ -1,0 +1,207 @@
+// What messages cost in MPI programs under the drop-in, beside every MPI library that is there. A row is a contest
+// (contest.hpp); the rows of both ABIs are of the same contests.
+#include "mpi/rows.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <utility>
+
+#include "framework/statistics.hpp"
+#include "mpi/contest.hpp"
+
+namespace tri::bench {
+namespace {
+
+struct mpi_row {
+  std::string name;  // behind mpi/{abi}/
+  mpi_task task;
+  std::string series;
+  std::string unit;
+  std::string description;
+  std::optional<double> target = {};
+  std::optional<double> target_ratio = {};  // to the best peer
+};
+
+std::vector<double> all_rounds(const std::vector<std::vector<double>>& rounds) {
+  std::vector<double> all;
+  for (const std::vector<double>& round : rounds) all.insert(all.end(), round.begin(), round.end());
+  return all;
+}
+
+double in_unit(double sample, const std::string& unit) {
+  return unit == "%" ? sample : nanoseconds_in_unit(sample, unit);
+}
+
+bool higher_is_better(const std::string& unit) { return unit == "%" || unit == "M/s"; }
+
+// Of the medians of each round.
+std::vector<double> ratios(const std::vector<std::vector<double>>& of, const std::vector<std::vector<double>>& to) {
+  std::vector<double> made;
+  for (std::size_t round = 0; round < std::min(of.size(), to.size()); ++round) {
+    const double base = summarize(to[round]).median;
+    if (base > 0) made.push_back(summarize(of[round]).median / base);
+  }
+  return made;
+}
+
+// A measurement with the peers, and who of them is the best; the caller adds what is ours.
+struct field {
+  measurement made;
+  std::string best;
+};
+field peers_of(const mpi_result& result, const std::string& own, const std::string& series, const std::string& unit,
+               bool higher) {
+  field found;
+  double best = 0;
+  for (const auto& [name, all] : result.of) {
+    const auto samples = all.find(series);
+    if (name == own || samples == all.end()) continue;
+    const double median = in_unit(summarize(all_rounds(samples->second)).median, unit);
+    found.made.peers[name] = median;
+    if (name.starts_with("trireme/")) continue;
+    if (found.best.empty() || (higher ? median > best : median < best)) {
+      found.best = name;
+      best = median;
+    }
+  }
+  for (const auto& [name, fault] : result.faults) {
+    if (name != own)
+      found.made.note += fmt::format("{}without {}: {}", found.made.note.empty() ? "" : "; ", name, fault);
+  }
+  return found;
+}
+
+// Fails when our own program failed; without one, says why.
+bool have(mpi_contest& contest, const mpi_result& result, const std::string& own, measurement& made) {
+  if (const auto fault = result.faults.find(own); fault != result.faults.end()) throw std::runtime_error(fault->second);
+  made.not_available = contest.why_not(own);
+  return made.not_available.empty();
+}
+
+measurement measure_row(mpi_contest& contest, const std::string& abi, const mpi_row& about) {
+  const std::string own = "trireme/" + abi;
+  const mpi_result& result = contest.hold(about.task);
+  auto [made, best] = peers_of(result, own, about.series, about.unit, higher_is_better(about.unit));
+  if (!have(contest, result, own, made)) return std::move(made);
+  const auto& rounds = result.of.at(own).at(about.series);
+  for (const double sample : all_rounds(rounds)) {
+    if (about.unit == "%")
+      made.values.push_back(sample);
+    else
+      made.samples.operation_ns.push_back(sample);
+  }
+  if (about.unit != "%" && !best.empty()) {
+    made.reference =
+        comparison{fmt::format("the best peer, {}", best), ratios(rounds, result.of.at(best).at(about.series))};
+  }
+  return std::move(made);
+}
+
+// Passive-target gets while the target computes; judged by what they cost while it waits in MPI.
+measurement measure_busy_target(mpi_contest& contest, const std::string& abi, const mpi_task& task) {
+  const std::string own = "trireme/" + abi;
+  const mpi_result& result = contest.hold(task);
+  measurement made = peers_of(result, own, "busy", "us", false).made;
+  if (!have(contest, result, own, made)) return made;
+  const auto& of = result.of.at(own);
+  made.samples.operation_ns = all_rounds(of.at("busy"));
+  made.reference = comparison{"the same with a waiting target", ratios(of.at("busy"), of.at("idle"))};
+  return made;
+}
+
+// What is resident beyond the host library alone.
+measurement measure_memory(mpi_contest& contest, const std::string& abi, const mpi_task& task) {
+  const std::string own = "trireme/" + abi;
+  const mpi_result& result = contest.hold(task);
+  measurement made;
+  constexpr double mebi = 1024.0 * 1024.0;
+  for (const auto& [name, all] : result.of) {
+    if (name != own) made.peers[name + " in all"] = summarize(all_rounds(all.at("memory"))).median / mebi;
+  }
+  if (!have(contest, result, own, made)) return made;
+  const double alone = summarize(all_rounds(result.of.at(abi).at("memory"))).median;
+  for (const double sample : all_rounds(result.of.at(own).at("memory"))) made.values.push_back((sample - alone) / mebi);
+  return made;
+}
+
+std::vector<mpi_row> described() {
+  const auto bytes = [](long count) { return std::vector<std::string>{"--bytes", std::to_string(count)}; };
+  const std::vector<std::string> halo = {"--bytes", "2097152", "--compute-ms", "200"};
+  return {
+      {"latency/8", {"latency", 2, bytes(8)}, "latency", "us", "8 B, half of a round trip", {}, 1.1},
+      {"latency/1024", {"latency", 2, bytes(1024)}, "latency", "us", "1 KiB, half of a round trip"},
+      {"latency/8192", {"latency", 2, bytes(8192)}, "latency", "us", "8 KiB, half of a round trip"},
+      {"latency/65536", {"latency", 2, bytes(65536)}, "latency", "us", "64 KiB, half of a round trip", {}, 0.5},
+      {"latency/524288", {"latency", 2, bytes(524288)}, "latency", "us", "512 KiB, half of a round trip", {}, 0.5},
+      {"latency/4194304", {"latency", 2, bytes(4194304)}, "latency", "us", "4 MiB, half of a round trip", {}, 0.5},
+      {"vector/1MiB",
+       {"vector", 2, bytes(1048576)},
+       "vector",
+       "us",
+       "1 MiB of every second double, on both sides",
+       {},
+       0.5},
+      {"rate/8", {"rate", 2, bytes(8)}, "rate", "M/s", "8 B messages, 64 in flight"},
+      {"overlap/2MiB", {"overlap", 2, halo}, "overlap", "%", "two receives of 2 MiB behind 200 ms of computation", 80},
+      {"overlap/2MiB_vector", {"overlap_vector", 2, halo}, "overlap", "%", "the same, every 64th byte", 80},
+      {"latency8/one_core", {"latency", 2, bytes(8), true}, "latency", "us", "8 B between ranks that share a core"},
+      {"latency8/4ranks",
+       {"latency", 4, bytes(8)},
+       "latency",
+       "us",
+       "8 B, 4 ranks on 2 cores, 2 of them in a barrier",
+       40},
+      {"latency8/8ranks",
+       {"latency", 8, bytes(8)},
+       "latency",
+       "us",
+       "8 B, 8 ranks on 2 cores, 6 of them in a barrier",
+       40},
+      {"allreduce8/2ranks", {"allreduce", 2, bytes(8)}, "allreduce", "us", "sum of 8 B"},
+      {"allreduce8/4ranks", {"allreduce", 4, bytes(8)}, "allreduce", "us", "sum of 8 B, 4 ranks on 2 cores", 40},
+      {"allreduce8/8ranks", {"allreduce", 8, bytes(8)}, "allreduce", "us", "sum of 8 B, 8 ranks on 2 cores", 40},
+  };
+}
+
+}  // namespace
+
+std::vector<row_definition> mpi_rows(const std::string& program) {
+  // Made with the first row, so that listing the rows starts nothing.
+  const auto shared = std::make_shared<std::unique_ptr<mpi_contest>>();
+  const auto contest_of = [shared, program](context& tools) -> mpi_contest& {
+    if (!*shared) *shared = std::make_unique<mpi_contest>(program, tools.runner().options());
+    return **shared;
+  };
+  std::vector<row_definition> rows;
+  for (const std::string abi : {"openmpi", "mpich"}) {
+    const std::string prefix = "mpi/" + abi + "/";
+    for (const mpi_row& about : described()) {
+      rows.push_back({.name = prefix + about.name,
+                      .unit = about.unit,
+                      .direction = higher_is_better(about.unit) ? better::higher : better::lower,
+                      .target = about.target,
+                      .target_ratio = about.target_ratio,
+                      .description = about.description,
+                      .measure = [=](context& tools) { return measure_row(contest_of(tools), abi, about); }});
+    }
+    rows.push_back(
+        {.name = prefix + "get8_busy_target",
+         .unit = "us",
+         .target_ratio = 1.5,
+         .description = "lock, get of 8 B and unlock while the target computes without a call",
+         .measure = [=](context& tools) {
+           return measure_busy_target(contest_of(tools), abi, {"get", 2, {"--bytes", "8", "--compute-ms", "50"}});
+         }});
+    rows.push_back({.name = prefix + "memory_at_start",
+                    .unit = "MiB",
+                    .target = 1,
+                    .description = "resident memory of rank 0 after MPI_Init beyond the library alone",
+                    .measure = [=](context& tools) {
+                      return measure_memory(contest_of(tools), abi, {"memory", 2});
+                    }});
+  }
+  return rows;
+}
+
+}  // namespace tri::bench

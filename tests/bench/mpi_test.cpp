@@ -1,0 +1,83 @@
+// The suite `mpi` as a user runs it: its rows, its peers, what it says while there is no drop-in, and a library that
+// the user names.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+
+#include "support/command_runner.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using testing::HasSubstr;
+
+const tri::testing::temporary_folder folder;
+
+tri::testing::command_result bench(const std::string& environment, const std::string& arguments) {
+  return tri::testing::run_command(environment + " " + TRIREME_COMMAND + " bench mpi " + arguments);
+}
+json rows(const std::string& environment, const std::string& arguments) {
+  const std::string file = (folder.path() / "rows.json").string();
+  const auto ended = bench(environment, arguments + " --json " + file);
+  EXPECT_EQ(ended.status, 0) << ended.output << ended.errors;
+  return json::parse(tri::testing::contents_of(file)).at("rows");
+}
+
+TEST(MpiSuite, HasTheRowsOfBothAbis) {
+  const std::string list = bench("", "--list").output;
+  for (const char* abi : {"openmpi", "mpich"}) {
+    for (const char* name : {"latency/8 ", "latency/65536 ", "latency/524288 ", "latency/4194304 ", "vector/1MiB ",
+                             "overlap/2MiB ", "allreduce8/2ranks ", "allreduce8/4ranks ", "allreduce8/8ranks ",
+                             "get8_busy_target ", "rate/8 ", "latency8/one_core ", "memory_at_start "})
+      EXPECT_THAT(list, HasSubstr(std::string("mpi/") + abi + "/" + name));
+  }
+}
+
+// Every kind of measurement, with two ranks.
+TEST(MpiSuite, MeasuresEveryLibraryAndSaysWhatIsNotAvailable) {
+  const json all = rows("",
+                        "--quick --filter '(latency/8|latency/65536|vector/1MiB|rate/8|overlap/2MiB|"
+                        "overlap/2MiB_vector|allreduce8/2ranks|get8_busy_target|memory_at_start)$'");
+  ASSERT_EQ(all.size(), 18u);
+  for (const json& row : all) {
+    SCOPED_TRACE(row.dump());
+    ASSERT_FALSE(row.contains("error"));
+    for (const std::string library : {INSTALLED_MPIS}) {
+      const bool memory = row.at("name").get<std::string>().ends_with("memory_at_start");
+      ASSERT_TRUE(row.at("peers").contains(memory ? library + " in all" : library));
+      EXPECT_GE(row.at("peers").at(memory ? library + " in all" : library).get<double>(), 0);
+    }
+    // Without a drop-in there is a reason in the place of a figure, never a figure.
+    EXPECT_EQ(row.at("median").is_null(), row.contains("not_available"));
+    EXPECT_NE(row.value("not_available", "a drop-in"), "");
+  }
+}
+
+TEST(MpiSuite, TakesLibrariesThatTheUserNames) {
+  const fs::path bin = folder.path() / "bin";
+  fs::create_directory(bin);
+  // Launchers look for their helpers beside themselves: no links.
+  for (const auto& [name, tool] : {std::pair{"mpicc", SOME_MPICC}, std::pair{"mpirun", SOME_MPIRUN}}) {
+    tri::testing::write_file(bin / name, std::string("#!/bin/sh\nexec ") + tool + " \"$@\"\n");
+    fs::permissions(bin / name, fs::perms::owner_all);
+  }
+  const json all = rows("TRIREME_BENCH_MPI=other=" + bin.string(), "--quick --filter 'openmpi/latency/8$'");
+  ASSERT_TRUE(all.at(0).at("peers").contains("other")) << all;
+  EXPECT_GT(all.at(0).at("peers").at("other").get<double>(), 0);
+}
+
+TEST(MpiSuite, ExplainsLibrariesThatItCannotUse) {
+  const auto nameless = bench("TRIREME_BENCH_MPI=/usr/bin", "--quick --filter 'openmpi/latency/8$'");
+  EXPECT_EQ(nameless.status, 1);
+  EXPECT_THAT(nameless.output, HasSubstr("TRIREME_BENCH_MPI: '/usr/bin' is not NAME=FOLDER, such as openmpi5="));
+  const auto empty = bench("TRIREME_BENCH_MPI=x=/nowhere", "--quick --filter 'openmpi/latency/8$'");
+  EXPECT_EQ(empty.status, 1);
+  EXPECT_THAT(empty.output, HasSubstr("TRIREME_BENCH_MPI: '/nowhere' has no mpicc; a folder with mpicc and mpirun"));
+}
+
+}  // namespace

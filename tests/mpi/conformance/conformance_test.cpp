@@ -1,0 +1,228 @@
+// The conformance programs under every MPI that is installed: as they are, with delays that shuffle what happens when,
+// and under the drop-in in each of its modes. What they print does not depend on any of that.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <sstream>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "support/command_runner.hpp"
+
+namespace {
+
+using testing::ContainsRegex;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+struct mpi {
+  std::string name;
+  std::string launcher;
+  std::string programs;      // the folder with what its compilers built of this folder
+  std::string applications;  // and of apps/mpi
+};
+const mpi installed[] = {INSTALLED_MPIS};
+
+// How the programs are started. A mode of the drop-in is one line: its name, variables of the environment, and the
+// options of `trireme exec`. Nothing else has to be changed; "plain" stays first, the others are compared with it.
+struct mode {
+  std::string name;
+  std::string environment;
+  std::string exec;  // options of `trireme exec`; empty: the program alone
+};
+const mode modes[] = {
+    {"plain", "", ""},
+    {"drop_in", "", "--mpi"},
+    {"private_heap", "TRIREME_MPI_HEAP=off", "--mpi"},
+    {"no_kernel_copies", "TRIREME_MPI_HEAP=off TRIREME_MPI_KERNEL_COPIES=off", "--mpi"},
+};
+
+// Faults of the host libraries, met with the programs as they are. `host_carries` tells that the drop-in leaves the
+// matter to the host library: then the case is left out in every mode, else in the plain one only.
+struct host_fault {
+  std::string mpi;
+  std::string name;
+  bool host_carries;
+};
+const host_fault host_faults[] = {
+    // Open MPI 4.1.4: from the second start on, a persistent buffered send of more than an eager message sends what its
+    // buffer holds when the receiver comes.
+    {"openmpi", "persistent/buffered_mode", false},
+    // Open MPI 4.1.4: a message of more than an eager one is written as long as it is, however short its receive.
+    {"openmpi", "errors/nothing_is_written_behind_truncated_receives", false},
+    // Open MPI 4.1.4: a buffered send that finds no space counts as pending all the same; MPI_Buffer_detach hangs.
+    {"openmpi", "errors/buffered_sends_without_space", false},
+    // MPICH 4.0.2: MPI_Irecv from MPI_PROC_NULL ends with a status of rank 0 and tag 0, or of any source.
+    {"mpich", "point_to_point/status_of_irecv_from_nobody", false},
+    // MPICH 4.0.2: a persistent receive from MPI_PROC_NULL ends with the empty status, which says "any source".
+    {"mpich", "persistent/status_of_receives_from_nobody", false},
+    // MPICH 4.0.2: MPI_Testany leaves the status as it is when all requests are inactive.
+    {"mpich", "persistent/testany_of_inactive_requests_has_an_empty_status", false},
+    // MPICH 4.0.2: an error found by MPI_Wait goes to the handler of MPI_COMM_WORLD, not to that of the communicator.
+    {"mpich", "errors/handlers_hear_of_truncation_in_waits", false},
+};
+
+void PrintTo(const mpi& value, std::ostream* out) { *out << value.name; }
+void PrintTo(const mode& value, std::ostream* out) { *out << value.name; }
+
+std::string left_out(const mpi& with, const mode& how) {
+  std::string names = ",";
+  for (const host_fault& each : host_faults) {
+    if (each.mpi == with.name && (each.host_carries || how.exec.empty())) names += each.name + ",";
+  }
+  return names;
+}
+
+// An MPI that is careful lets root run it, and more processes than cores.
+tri::testing::command_result run(const mpi& with, const mode& how, int ranks, const std::string& program,
+                                 const std::string& arguments, const std::string& environment = {}) {
+  const std::string exec = how.exec.empty() ? "" : fmt::format("{} exec {} -- ", TRIREME_COMMAND, how.exec);
+  return tri::testing::run_command(
+      fmt::format("export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 {} {}; {} {} -n {} {}{} {}",
+                  how.environment, environment, with.launcher, with.name == "openmpi" ? "--oversubscribe" : "", ranks,
+                  exec, program[0] == '/' ? program : with.programs + "/" + program, arguments));
+}
+
+// "group/case" and what stands behind it.
+std::map<std::string, std::string> results_of(const std::string& output) {
+  std::map<std::string, std::string> results;
+  std::istringstream lines(output);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t space = line.find(' ');
+    if (line.find('/') < space)
+      results[line.substr(0, space)] = space == std::string::npos ? "" : line.substr(space + 1);
+  }
+  return results;
+}
+
+std::vector<std::string> names_of(const std::map<std::string, std::string>& results) {
+  std::vector<std::string> names;
+  for (const auto& [name, result] : results) names.push_back(name);
+  return names;
+}
+
+using parameters = std::tuple<mpi, mode, int>;
+class conformance : public testing::TestWithParam<parameters> {
+ protected:
+  const mpi& with() const { return std::get<0>(GetParam()); }
+  const mode& how() const { return std::get<1>(GetParam()); }
+  int ranks() const { return std::get<2>(GetParam()); }
+
+  // A spinning MPI hands over a message in milliseconds where ranks share cores: fewer sizes then, and with delays.
+  std::string options(const mpi& of, const mode& in, bool delays) const {
+    return fmt::format("--sizes {} --skip {}", ranks() == 2 && !delays ? "all" : "few", left_out(of, in));
+  }
+
+  void expect_all_cases(bool delays) const {
+    const std::string program = delays ? "conformance_delayed" : "conformance";
+    const std::string seed = delays ? fmt::format("TRIREME_TEST_DELAYS={}", 1000 + ranks()) : "";
+    const auto ended = run(with(), how(), ranks(), program, options(with(), how(), delays), seed);
+    const auto planned = run(with(), modes[0], ranks(), "conformance", "--list " + options(with(), how(), delays));
+    const auto results = results_of(ended.output);
+    EXPECT_EQ(ended.status, 0) << ended.errors;
+    EXPECT_EQ(names_of(results), names_of(results_of(planned.output))) << ended.errors;
+    EXPECT_GT(results.size(), 140u);
+    for (const auto& [name, result] : results) EXPECT_THAT(result, StartsWith("ok (")) << name << ended.errors;
+    if (how().name == modes[0].name) return;
+    // The number of checks is the same under every MPI: the first one installed tells it.
+    const auto plain = run(installed[0], modes[0], ranks(), "conformance", options(installed[0], modes[0], delays));
+    for (const auto& [name, result] : results_of(plain.output)) {
+      if (!results.contains(name)) continue;
+      EXPECT_EQ(results.at(name), result) << name;
+    }
+  }
+};
+// Everything with 2, 3, 4 and 8 ranks; but eight ranks of an MPI that spins take the cores from everybody for minutes.
+std::vector<parameters> all_parameters() {
+  std::vector<parameters> made;
+  for (const mpi& with : installed) {
+    for (const mode& how : modes) {
+      for (const int ranks : {2, 3, 4, 8}) {
+        if (ranks < 8 || with.name != "mpich" || !how.exec.empty()) made.emplace_back(with, how, ranks);
+      }
+    }
+  }
+  return made;
+}
+INSTANTIATE_TEST_SUITE_P(mpi, conformance, testing::ValuesIn(all_parameters()),
+                         [](const testing::TestParamInfo<parameters>& which) {
+                           return fmt::format("{}_{}_{}_ranks", std::get<0>(which.param).name,
+                                              std::get<1>(which.param).name, std::get<2>(which.param));
+                         });
+
+TEST_P(conformance, every_case_holds) { expect_all_cases(false); }
+TEST_P(conformance, every_case_holds_with_delays) { expect_all_cases(true); }
+
+// The line of the program depends on its arguments only: the same for all MPIs and modes.
+TEST_P(conformance, random_traffic_arrives) {
+  // Many small messages, and fewer large ones; TRIREME_TEST_MESSAGES per rank makes it a soak.
+  const char* const asked = std::getenv("TRIREME_TEST_MESSAGES");
+  const long many = asked != nullptr ? std::atol(asked) : ranks() == 2 ? 50000 : 3000;
+  for (const bool delays : {false, true}) {
+    for (const long largest : {2000, 400000}) {
+      const long messages = (largest > 2000 ? many / 10 : many) / (delays ? 5 : 1);
+      const std::string arguments = fmt::format("--messages {} --largest {} --seed {}", messages, largest, ranks());
+      const auto ended = run(with(), how(), ranks(), delays ? "traffic_delayed" : "traffic", arguments,
+                             delays ? fmt::format("TRIREME_TEST_DELAYS={}", largest) : "");
+      EXPECT_EQ(ended.status, 0) << arguments << ended.errors;
+      EXPECT_THAT(ended.output, StartsWith(fmt::format("traffic/{}_ranks ok (", ranks()))) << arguments;
+      const auto other = run(installed[0], modes[0], ranks(), "traffic", arguments);
+      EXPECT_EQ(ended.output, other.output) << arguments;
+    }
+  }
+}
+
+TEST_P(conformance, fortran_programs_hold) {
+  for (const char* program : {"fortran_common", "fortran_legacy", "fortran_f08"}) {
+    if (!std::filesystem::exists(with().programs + "/" + program)) GTEST_SKIP() << "gfortran is not installed";
+    const auto ended = run(with(), how(), ranks(), program, "");
+    EXPECT_EQ(ended.status, 0) << program << ended.output << ended.errors;
+    EXPECT_THAT(ended.output, ContainsRegex("^fortran/[a-z0-9]+ ok")) << program;
+  }
+}
+
+TEST_P(conformance, applications_compute_what_one_rank_computes) {
+  for (const auto& [program, arguments, result] :
+       {std::tuple{"halo_exchange", "--extent 16 --steps 6 --variables 3", "as computed by one\n"},
+        std::tuple{"five_point", "--rows 70 --columns 90", "as computed by one\n"},
+        std::tuple{"get_compute_update", "--blocks 6 --edge 20", "all sums are right\n"}}) {
+    const auto ended = run(with(), how(), ranks(), with().applications + "/" + program, arguments);
+    EXPECT_EQ(ended.status, 0) << program << ended.output << ended.errors;
+    EXPECT_THAT(ended.output, HasSubstr("idle share ")) << program;
+    EXPECT_THAT(ended.output, EndsWith(result)) << program;
+  }
+  const auto mistaken = run(with(), how(), 2, with().applications + "/five_point", "--row 3");
+  EXPECT_EQ(mistaken.status, 2);
+  EXPECT_THAT(mistaken.errors, HasSubstr("cannot use '--row 3'. Options, each with a number:\n  --rows "));
+}
+
+// Beginnings and ends. With two ranks; what launchers say of them is theirs.
+TEST_P(conformance, programs_end_as_they_should) {
+  if (ranks() != 2) GTEST_SKIP() << "a matter of two ranks";
+  const auto ended = [&](const char* way) { return run(with(), how(), 2, "endings", way); };
+  EXPECT_EQ(ended("before_and_after").output, "before 1 between 1 same 1 after 1\n");
+  EXPECT_EQ(ended("farewell").output, "farewell: ended 0, from 1\n");
+  EXPECT_THAT(ended("unmatched").output, StartsWith("to the end\n"));
+  EXPECT_EQ(ended("unmatched").status, 0);
+  EXPECT_EQ(ended("status").status, 5);
+  for (const char* name : {"single", "funneled", "serialized", "multiple"}) {
+    const auto asked = ended(name);
+    EXPECT_EQ(asked.status, 0) << name << asked.errors;
+    EXPECT_THAT(asked.output, ContainsRegex("^level [0-9] ok\n$")) << name;
+  }
+  EXPECT_EQ(ended("aborted").status, 7);
+  for (const char* way : {"aborted", "killed", "fatal_error"}) {
+    const auto bad = ended(way);
+    EXPECT_NE(bad.status, 0) << way;
+    EXPECT_THAT(bad.output, Not(HasSubstr("never reached"))) << way;
+  }
+}
+
+}  // namespace

@@ -1,0 +1,173 @@
+/* How programs begin and end. The first argument says how; the runner knows what each must print and with what it must
+   end. */
+#define _GNU_SOURCE
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int my_rank, rank_count;
+
+static void begin(void) {
+  MPI_Init(NULL, NULL);
+  MPI_Comm_rank(MPI_COMM_WORLD, &my_rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &rank_count);
+}
+
+/* What may be called at any time. */
+static int before_and_after(void) {
+  int begun = 9, ended = 9, version = 0, minor = 0, length = 0;
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  MPI_Initialized(&begun);
+  MPI_Finalized(&ended);
+  MPI_Get_version(&version, &minor);
+  MPI_Get_library_version(text, &length);
+  const int before = begun == 0 && ended == 0 && version >= 3 && length > 0;
+  char* const early = malloc(100000); /* memory from before MPI as a buffer */
+  memset(early, 7, 100000);
+  begin();
+  MPI_Initialized(&begun);
+  MPI_Finalized(&ended);
+  const int between = begun == 1 && ended == 0;
+  char* const in = malloc(100000);
+  const int next = (my_rank + 1) % rank_count, previous = (my_rank + rank_count - 1) % rank_count;
+  MPI_Sendrecv(early, 100000, MPI_BYTE, next, 1, in, 100000, MPI_BYTE, previous, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  const int same = memcmp(early, in, 100000) == 0;
+  MPI_Finalize();
+  MPI_Initialized(&begun);
+  MPI_Finalized(&ended);
+  MPI_Get_version(&version, &minor);
+  const int after = begun == 1 && ended == 1;
+  free(early); /* and memory of that time is still good */
+  in[99999] = 1;
+  char* const late = malloc(5000000);
+  memset(late, 1, 5000000);
+  free(late);
+  free(in);
+  if (my_rank == 0) printf("before %d between %d same %d after %d\n", before, between, same, after);
+  return 0;
+}
+
+static int level(int wanted) {
+  int given = -1, asked = -1, main_thread = 0;
+  MPI_Init_thread(NULL, NULL, wanted, &given);
+  MPI_Query_thread(&asked);
+  MPI_Is_thread_main(&main_thread);
+  MPI_Comm_rank(MPI_COMM_WORLD, &my_rank);
+  const int good = given >= wanted && asked == given && main_thread == 1;
+  int all = 0;
+  MPI_Reduce(&good, &all, 1, MPI_INT, MPI_MIN, 0, MPI_COMM_WORLD);
+  if (my_rank == 0) printf("level %d %s\n", wanted, all ? "ok" : "not given");
+  MPI_Finalize();
+  return 0;
+}
+
+/* Attributes of MPI_COMM_SELF are deleted first thing in MPI_Finalize, when messages still work. */
+static int farewell(MPI_Comm of, int key, void* value, void* extra) {
+  (void)of, (void)key, (void)value, (void)extra;
+  int in = -1, ended = 9;
+  MPI_Finalized(&ended);
+  MPI_Sendrecv(&my_rank, 1, MPI_INT, my_rank ^ 1, 1, &in, 1, MPI_INT, my_rank ^ 1, 1, MPI_COMM_WORLD,
+               MPI_STATUS_IGNORE);
+  if (my_rank == 0) printf("farewell: ended %d, from %d\n", ended, in);
+  fflush(stdout);
+  return MPI_SUCCESS;
+}
+static int with_farewell(void) {
+  begin();
+  int key;
+  MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, farewell, &key, NULL);
+  MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL);
+  MPI_Finalize();
+  return 0;
+}
+
+/* Small messages that nobody receives, and receives that get nothing; requests of both are given up. */
+static int unmatched(void) {
+  begin();
+  for (int i = 0; i < 50; ++i) MPI_Send(&i, 1, MPI_INT, (my_rank + 1) % rank_count, 77, MPI_COMM_WORLD);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (my_rank == 0) printf("to the end\n");
+  fflush(stdout);
+  MPI_Finalize();
+  return 0;
+}
+
+static int aborted(void) {
+  begin();
+  if (my_rank == 0) printf("one aborts\n");
+  fflush(stdout);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (my_rank == 1) MPI_Abort(MPI_COMM_WORLD, 7);
+  int never = 0;
+  MPI_Recv(&never, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  printf("never reached\n");
+  return 0;
+}
+
+static int killed(void) {
+  begin();
+  if (my_rank == 0) printf("one is killed\n");
+  fflush(stdout);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (my_rank == 1) kill(getpid(), SIGKILL);
+  int never = 0;
+  MPI_Recv(&never, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  printf("never reached\n");
+  return 0;
+}
+
+static int with_status(void) {
+  begin();
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return my_rank == 1 ? 5 : 0;
+}
+
+/* Without handlers errors end the job. */
+static int fatal_error(void) {
+  begin();
+  if (my_rank == 0) printf("an error\n");
+  fflush(stdout);
+  MPI_Barrier(MPI_COMM_WORLD);
+  int in[2] = {0, 0};
+  if (my_rank == 0) MPI_Send(in, 2, MPI_INT, 1, 1, MPI_COMM_WORLD);
+  if (my_rank == 1) MPI_Recv(in, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Recv(in, 1, MPI_INT, MPI_ANY_SOURCE, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  printf("never reached\n");
+  return 0;
+}
+
+int main(int argc, char** argv) {
+  static const struct {
+    const char* name;
+    int (*run)(void);
+  } ways[] = {{"before_and_after", before_and_after},
+              {"farewell", with_farewell},
+              {"unmatched", unmatched},
+              {"aborted", aborted},
+              {"killed", killed},
+              {"status", with_status},
+              {"fatal_error", fatal_error}};
+  const char* const chosen = argc > 1 ? argv[1] : "";
+  for (size_t i = 0; i < sizeof ways / sizeof ways[0]; ++i) {
+    if (strcmp(chosen, ways[i].name) == 0) return ways[i].run();
+  }
+  static const struct {
+    const char* name;
+    int level;
+  } levels[] = {{"single", MPI_THREAD_SINGLE},
+                {"funneled", MPI_THREAD_FUNNELED},
+                {"serialized", MPI_THREAD_SERIALIZED},
+                {"multiple", MPI_THREAD_MULTIPLE}};
+  for (int i = 0; i < 4; ++i) {
+    if (strcmp(chosen, levels[i].name) == 0) return level(levels[i].level);
+  }
+  fprintf(stderr,
+          "endings: '%s' is none of before_and_after, farewell, unmatched, aborted, killed, status, fatal_error, "
+          "single, funneled, serialized, multiple\n",
+          chosen);
+  return 2;
+}

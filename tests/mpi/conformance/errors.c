@@ -1,0 +1,341 @@
+/* Errors with MPI_ERRORS_RETURN: messages that are too long, arguments that are wrong, and that all goes on afterwards.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "conformance.h"
+
+static uint64_t seed_of(int from, int what) { return ((uint64_t)from << 40) ^ (uint64_t)what; }
+
+#define CHECK_CLASS(call, class) CHECK_EQUAL(error_class(call), class)
+
+static void return_errors(void) { MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN); }
+static void errors_are_fatal(void) { MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL); }
+
+/* Ways to receive 60 % of a message. The next message comes as always, and what lies behind the buffer stays;
+   the latter is a case of its own. */
+enum { by_recv, by_irecv, by_sendrecv, by_mrecv, by_persistent, truncating_ways };
+
+static int receive_part(int way, char* in, int bytes, int peer) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Status status = marked_status();
+  int code = MPI_SUCCESS;
+  if (way == by_recv) {
+    code = MPI_Recv(in, bytes, MPI_BYTE, peer, 1, MPI_COMM_WORLD, &status);
+  } else if (way == by_irecv) {
+    MPI_Irecv(in, bytes, MPI_BYTE, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &request);
+    code = MPI_Wait(&request, &status);
+    CHECK(request == MPI_REQUEST_NULL);
+  } else if (way == by_sendrecv) {
+    code = MPI_Sendrecv(NULL, 0, MPI_BYTE, MPI_PROC_NULL, 1, in, bytes, MPI_BYTE, peer, 1, MPI_COMM_WORLD, &status);
+  } else if (way == by_mrecv) {
+    MPI_Message message;
+    MPI_Mprobe(peer, 1, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE);
+    code = MPI_Mrecv(in, bytes, MPI_BYTE, &message, &status);
+  } else {
+    MPI_Recv_init(in, bytes, MPI_BYTE, peer, 1, MPI_COMM_WORLD, &request);
+    MPI_Start(&request);
+    code = MPI_Wait(&request, &status);
+    MPI_Request_free(&request);
+  }
+  return code;
+}
+
+static void truncated(int first_way, int last_way, int look_behind) {
+  const int peer = pair_peer();
+  if (peer == MPI_PROC_NULL) return;
+  static const int lengths[] = {10, 100, 5000, 20000, 70000, 1000000};
+  return_errors();
+  char* const buffer = allocate(1000000);
+  for (int i = 0; i < 6; ++i) {
+    const int bytes = lengths[i], room = bytes * 6 / 10;
+    for (int way = first_way; way <= last_way; ++way) {
+      for (int early = 0; early < 2; ++early) { /* the message first, or the receive */
+        if (my_rank & 1) {
+          memset(buffer, 0x44, (size_t)bytes);
+          if (!early) wait_for_signal_of(peer);
+          if (early) signal_to(peer);
+          CHECK_CLASS(receive_part(way, buffer, room, peer), MPI_ERR_TRUNCATE);
+          if (look_behind) VERIFY_ALL(buffer + room, (size_t)(bytes - room), 0x44);
+          CHECK_CLASS(MPI_Recv(buffer, bytes, MPI_BYTE, peer, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE), MPI_SUCCESS);
+          VERIFY(buffer, (size_t)bytes, seed_of(peer, i));
+        } else {
+          MPI_Request requests[2];
+          fill(buffer, (size_t)bytes, seed_of(my_rank, i));
+          if (early) wait_for_signal_of(peer);
+          CHECK_CLASS(MPI_Isend(buffer, bytes, MPI_BYTE, peer, 1, MPI_COMM_WORLD, &requests[0]), MPI_SUCCESS);
+          CHECK_CLASS(MPI_Isend(buffer, bytes, MPI_BYTE, peer, 1, MPI_COMM_WORLD, &requests[1]), MPI_SUCCESS);
+          if (!early) signal_to(peer);
+          CHECK_CLASS(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE), MPI_SUCCESS);
+        }
+      }
+    }
+  }
+  free(buffer);
+  errors_are_fatal();
+}
+static void truncated_receives(void) { truncated(by_recv, by_irecv, 0); }
+static void truncated_sendrecv(void) { truncated(by_sendrecv, by_sendrecv, 0); }
+static void truncated_mrecv(void) { truncated(by_mrecv, by_mrecv, 0); }
+static void truncated_persistent(void) { truncated(by_persistent, by_persistent, 0); }
+
+static void nothing_is_written_behind_truncated_receives(void) { truncated(by_recv, by_persistent, 1); }
+
+/* The statuses say which requests failed and which did not. */
+static void truncated_among_others(void) {
+  const int peer = pair_peer();
+  if (peer == MPI_PROC_NULL) return;
+  static const int lengths[] = {40, 100000};
+  return_errors();
+  for (int kind = 0; kind < 2; ++kind) {
+    const int bytes = lengths[kind];
+    char* buffers[4];
+    for (int i = 0; i < 4; ++i) buffers[i] = allocate((size_t)bytes);
+    MPI_Request requests[4];
+    MPI_Status statuses[4];
+    if (my_rank & 1) {
+      for (int i = 0; i < 4; ++i)
+        MPI_Irecv(buffers[i], i == 2 ? bytes / 2 : bytes, MPI_BYTE, peer, i, MPI_COMM_WORLD, &requests[i]);
+      for (int i = 0; i < 4; ++i) {
+        statuses[i] = marked_status();
+        statuses[i].MPI_ERROR = 12345;
+      }
+      signal_to(peer);
+      int code = MPI_Waitall(4, requests, statuses);
+      CHECK_CLASS(code, MPI_ERR_IN_STATUS);
+      /* What was not finished when the error was found is marked as pending, and can be waited for. */
+      for (int i = 0; i < 4; ++i) {
+        const int class = error_class(statuses[i].MPI_ERROR);
+        CHECK(class == (i == 2 ? MPI_ERR_TRUNCATE : MPI_SUCCESS) || (i != 2 && class == MPI_ERR_PENDING));
+        if (i != 2 && class == MPI_ERR_PENDING) MPI_Wait(&requests[i], &statuses[i]);
+        if (i == 2) continue;
+        CHECK_STATUS(&statuses[i], peer, i, bytes);
+        VERIFY(buffers[i], (size_t)bytes, seed_of(peer, i));
+      }
+    } else {
+      wait_for_signal_of(peer);
+      for (int i = 0; i < 4; ++i) {
+        fill(buffers[i], (size_t)bytes, seed_of(my_rank, i));
+        MPI_Isend(buffers[i], bytes, MPI_BYTE, peer, i, MPI_COMM_WORLD, &requests[i]);
+      }
+      CHECK_CLASS(MPI_Waitall(4, requests, MPI_STATUSES_IGNORE), MPI_SUCCESS);
+    }
+    for (int i = 0; i < 4; ++i) free(buffers[i]);
+  }
+  errors_are_fatal();
+}
+
+/* A receive with room for fewer elements of a derived type than were sent. */
+static void truncated_in_derived_types(void) {
+  const int peer = pair_peer();
+  if (peer == MPI_PROC_NULL) return;
+  return_errors();
+  MPI_Datatype gaps;
+  MPI_Type_vector(100, 1, 2, MPI_INT, &gaps);
+  MPI_Type_commit(&gaps);
+  int* const numbers = allocate(200 * 200 * sizeof(int));
+  for (int count = 1; count <= 100; count *= 10) {
+    for (int i = 0; i < 200 * 200; ++i) numbers[i] = -1;
+    if (my_rank & 1) {
+      MPI_Status status;
+      CHECK_CLASS(MPI_Recv(numbers, count, gaps, peer, 1, MPI_COMM_WORLD, &status), MPI_ERR_TRUNCATE);
+      int wrong = 0;
+      for (int i = 1; i < 200 * 200; i += 2) wrong += numbers[i] != -1;
+      CHECK_EQUAL(wrong, 0);
+    } else {
+      CHECK_CLASS(MPI_Send(numbers, count * 100 + 1, MPI_INT, peer, 1, MPI_COMM_WORLD), MPI_SUCCESS);
+    }
+  }
+  MPI_Type_free(&gaps);
+  free(numbers);
+  errors_are_fatal();
+}
+
+static void wrong_arguments(void) {
+  return_errors();
+  int number = 0;
+  MPI_Request request;
+  MPI_Status status;
+  int flag = 0;
+  CHECK_CLASS(MPI_Send(&number, 1, MPI_INT, rank_count, 1, MPI_COMM_WORLD), MPI_ERR_RANK);
+  CHECK_CLASS(MPI_Send(&number, 1, MPI_INT, -77, 1, MPI_COMM_WORLD), MPI_ERR_RANK);
+  CHECK_CLASS(MPI_Send(&number, 1, MPI_INT, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD), MPI_ERR_RANK);
+  CHECK_CLASS(MPI_Isend(&number, 1, MPI_INT, rank_count + 5, 1, MPI_COMM_WORLD, &request), MPI_ERR_RANK);
+  CHECK_CLASS(MPI_Ssend(&number, 1, MPI_INT, rank_count, 1, MPI_COMM_WORLD), MPI_ERR_RANK);
+  CHECK_CLASS(MPI_Recv(&number, 1, MPI_INT, rank_count, 1, MPI_COMM_WORLD, &status), MPI_ERR_RANK);
+  CHECK_CLASS(MPI_Irecv(&number, 1, MPI_INT, -99, 1, MPI_COMM_WORLD, &request), MPI_ERR_RANK);
+  CHECK_CLASS(MPI_Probe(rank_count, 1, MPI_COMM_WORLD, &status), MPI_ERR_RANK);
+  CHECK_CLASS(MPI_Iprobe(rank_count, 1, MPI_COMM_WORLD, &flag, &status), MPI_ERR_RANK);
+  CHECK_CLASS(MPI_Send(&number, 1, MPI_INT, my_rank, -3, MPI_COMM_WORLD), MPI_ERR_TAG);
+  CHECK_CLASS(MPI_Send(&number, 1, MPI_INT, my_rank, MPI_ANY_TAG, MPI_COMM_WORLD), MPI_ERR_TAG);
+  CHECK_CLASS(MPI_Isend(&number, 1, MPI_INT, my_rank, -3, MPI_COMM_WORLD, &request), MPI_ERR_TAG);
+  CHECK_CLASS(MPI_Recv(&number, 1, MPI_INT, my_rank, -3, MPI_COMM_WORLD, &status), MPI_ERR_TAG);
+  CHECK_CLASS(MPI_Irecv(&number, 1, MPI_INT, my_rank, -3, MPI_COMM_WORLD, &request), MPI_ERR_TAG);
+  CHECK_CLASS(MPI_Send(&number, -1, MPI_INT, my_rank, 1, MPI_COMM_WORLD), MPI_ERR_COUNT);
+  CHECK_CLASS(MPI_Irecv(&number, -1, MPI_INT, my_rank, 1, MPI_COMM_WORLD, &request), MPI_ERR_COUNT);
+  CHECK_CLASS(MPI_Recv(&number, -1, MPI_INT, my_rank, 1, MPI_COMM_WORLD, &status), MPI_ERR_COUNT);
+  CHECK_CLASS(MPI_Send(&number, 1, MPI_DATATYPE_NULL, my_rank, 1, MPI_COMM_WORLD), MPI_ERR_TYPE);
+  CHECK_CLASS(MPI_Irecv(&number, 1, MPI_DATATYPE_NULL, my_rank, 1, MPI_COMM_WORLD, &request), MPI_ERR_TYPE);
+  CHECK_CLASS(MPI_Sendrecv(&number, 1, MPI_INT, rank_count, 1, &number, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, &status),
+              MPI_ERR_RANK);
+  CHECK_CLASS(MPI_Send_init(&number, 1, MPI_INT, rank_count, 1, MPI_COMM_WORLD, &request), MPI_ERR_RANK);
+  CHECK_CLASS(MPI_Recv_init(&number, 1, MPI_INT, rank_count, 1, MPI_COMM_WORLD, &request), MPI_ERR_RANK);
+  const int* largest = NULL;
+  MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, (void*)&largest, &flag);
+  if (*largest < 0x7fffffff)
+    CHECK_CLASS(MPI_Send(&number, 1, MPI_INT, my_rank, *largest + 1, MPI_COMM_WORLD), MPI_ERR_TAG);
+  else
+    CHECK(1);
+  /* All is well afterwards. */
+  int in = -1;
+  MPI_Sendrecv(&my_rank, 1, MPI_INT, my_rank, 1, &in, 1, MPI_INT, my_rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  CHECK_EQUAL(in, my_rank);
+  errors_are_fatal();
+}
+
+static void no_communicator(void) {
+  return_errors(); /* without a communicator the handler of MPI_COMM_WORLD is asked */
+  int number = 0;
+  MPI_Request request;
+  CHECK_CLASS(MPI_Send(&number, 1, MPI_INT, 0, 1, MPI_COMM_NULL), MPI_ERR_COMM);
+  CHECK_CLASS(MPI_Irecv(&number, 1, MPI_INT, 0, 1, MPI_COMM_NULL, &request), MPI_ERR_COMM);
+  errors_are_fatal();
+}
+
+static void uncommitted_types(void) {
+  return_errors();
+  int numbers[4] = {0};
+  MPI_Datatype raw;
+  MPI_Type_contiguous(2, MPI_INT, &raw);
+  CHECK_CLASS(MPI_Send(numbers, 1, raw, my_rank, 1, MPI_COMM_WORLD), MPI_ERR_TYPE);
+  MPI_Type_free(&raw);
+  errors_are_fatal();
+}
+
+static void buffered_sends_without_space(void) {
+  return_errors();
+  char bytes[2000] = {0};
+  CHECK_CLASS(MPI_Bsend(bytes, 2000, MPI_BYTE, my_rank, 1, MPI_COMM_WORLD), MPI_ERR_BUFFER);
+  void* space = allocate(1500 + MPI_BSEND_OVERHEAD);
+  int size = 0;
+  MPI_Buffer_attach(space, 1500 + MPI_BSEND_OVERHEAD);
+  CHECK_CLASS(MPI_Bsend(bytes, 2000, MPI_BYTE, my_rank, 1, MPI_COMM_WORLD), MPI_ERR_BUFFER);
+  CHECK_CLASS(MPI_Bsend(bytes, 1400, MPI_BYTE, my_rank, 1, MPI_COMM_WORLD), MPI_SUCCESS);
+  MPI_Recv(bytes, 2000, MPI_BYTE, my_rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Buffer_detach(&space, &size);
+  CHECK_EQUAL(size, 1500 + MPI_BSEND_OVERHEAD);
+  free(space);
+  errors_are_fatal();
+}
+
+/* A handler of our own is called with the communicator and the code; copies of the communicator have it too. */
+static int handled;
+static MPI_Comm handled_on;
+static void note_error(MPI_Comm* communicator, int* code, ...) {
+  handled_on = *communicator;
+  handled = error_class(*code);
+}
+static void own_error_handlers(void) {
+  MPI_Errhandler handler, found;
+  MPI_Comm mine, copy;
+  int number = 0;
+  MPI_Comm_create_errhandler(note_error, &handler);
+  MPI_Comm_dup(MPI_COMM_WORLD, &mine);
+  MPI_Comm_set_errhandler(mine, handler);
+  handled = 0;
+  MPI_Send(&number, 1, MPI_INT, rank_count + 3, 1, mine);
+  CHECK_EQUAL(handled, MPI_ERR_RANK);
+  CHECK(handled_on == mine);
+  MPI_Comm_dup(mine, &copy);
+  handled = 0;
+  MPI_Recv(&number, 1, MPI_INT, 0, -44, copy, MPI_STATUS_IGNORE);
+  CHECK_EQUAL(handled, MPI_ERR_TAG);
+  CHECK(handled_on == copy);
+  MPI_Comm_get_errhandler(copy, &found);
+  CHECK(found == handler);
+  MPI_Errhandler_free(&found);
+  MPI_Errhandler_free(&handler);
+  handled = 0;
+  MPI_Comm_call_errhandler(copy, MPI_ERR_OTHER);
+  CHECK_EQUAL(handled, MPI_ERR_OTHER);
+  MPI_Comm_free(&copy);
+  MPI_Comm_free(&mine);
+}
+
+/* The handler of the communicator also hears of errors found while waiting. */
+static void hear_of_truncation(int waiting) {
+  const int peer = pair_peer();
+  MPI_Errhandler handler;
+  MPI_Comm mine;
+  MPI_Comm_create_errhandler(note_error, &handler);
+  MPI_Comm_dup(MPI_COMM_WORLD, &mine);
+  MPI_Comm_set_errhandler(mine, handler);
+  if (peer != MPI_PROC_NULL) {
+    static const int lengths[] = {100, 100000};
+    char* const buffer = allocate(100000);
+    for (int kind = 0; kind < 2; ++kind) {
+      {
+        MPI_Request requests[2];
+        memset(buffer, 0, 100000);
+        if (my_rank & 1) {
+          handled = 0;
+          if (waiting) {
+            MPI_Irecv(buffer, lengths[kind] / 2, MPI_BYTE, peer, 1, mine, &requests[0]);
+            signal_to(peer);
+            MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+          } else {
+            signal_to(peer);
+            MPI_Recv(buffer, lengths[kind] / 2, MPI_BYTE, peer, 1, mine, MPI_STATUS_IGNORE);
+          }
+          CHECK_EQUAL(handled, MPI_ERR_TRUNCATE);
+        } else {
+          wait_for_signal_of(peer);
+          MPI_Send(buffer, lengths[kind], MPI_BYTE, peer, 1, mine);
+        }
+      }
+    }
+    free(buffer);
+  }
+  MPI_Errhandler_free(&handler);
+  MPI_Comm_free(&mine);
+}
+static void handlers_hear_of_truncation(void) { hear_of_truncation(0); }
+static void handlers_hear_of_truncation_in_waits(void) { hear_of_truncation(1); }
+
+static void codes_and_texts(void) {
+  static const int classes[] = {MPI_ERR_TRUNCATE, MPI_ERR_RANK, MPI_ERR_TAG, MPI_ERR_COUNT, MPI_ERR_TYPE, MPI_ERR_COMM};
+  for (int i = 0; i < 6; ++i) {
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length = 0;
+    CHECK_EQUAL(error_class(classes[i]), classes[i]);
+    MPI_Error_string(classes[i], text, &length);
+    CHECK(length > 0 && (int)strlen(text) == length);
+  }
+  int class = 0, code = 0, length = 0;
+  char text[MPI_MAX_ERROR_STRING] = "";
+  MPI_Add_error_class(&class);
+  MPI_Add_error_code(class, &code);
+  MPI_Add_error_string(code, "the rudder is gone");
+  MPI_Error_string(code, text, &length);
+  CHECK(strcmp(text, "the rudder is gone") == 0);
+  CHECK_EQUAL(error_class(code), class);
+}
+
+const struct conformance_case error_cases[] = {
+    {"truncated_receives", 2, truncated_receives},
+    {"truncated_sendrecv", 2, truncated_sendrecv},
+    {"truncated_mrecv", 2, truncated_mrecv},
+    {"truncated_persistent", 2, truncated_persistent},
+    {"nothing_is_written_behind_truncated_receives", 2, nothing_is_written_behind_truncated_receives},
+    {"truncated_among_others", 2, truncated_among_others},
+    {"truncated_in_derived_types", 2, truncated_in_derived_types},
+    {"wrong_arguments", 1, wrong_arguments},
+    {"no_communicator", 1, no_communicator},
+    {"uncommitted_types", 1, uncommitted_types},
+    {"buffered_sends_without_space", 1, buffered_sends_without_space},
+    {"own_error_handlers", 1, own_error_handlers},
+    {"handlers_hear_of_truncation", 1, handlers_hear_of_truncation},
+    {"handlers_hear_of_truncation_in_waits", 2, handlers_hear_of_truncation_in_waits},
+    {"codes_and_texts", 1, codes_and_texts},
+    {NULL, 0, NULL},
+};
