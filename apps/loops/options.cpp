@@ -10,17 +10,21 @@
 #include "barnes_hut.hpp"
 #include "conjugate_gradients.hpp"
 #include "dense_lu.hpp"
+#include "finite_elements.hpp"
 #include "host/suggestion.hpp"
 #include "jacobi.hpp"
+#include "spectral.hpp"
+#include "transport_sweep.hpp"
 
 namespace kernels {
 namespace {
 
 constexpr const char* description =
-    R"(Four kernels whose parallel loops are run by any schedule of Trireme, checked and timed.
+    R"(Seven kernels whose parallel loops are run by any schedule of Trireme, checked and timed.
 
 Each kernel is a kind of loop: jacobi is even and lives on what is still in the caches; barnes_hut is uneven; cg is
-uneven and short; lu is a graph of tasks. Every run gives the same bits, whatever the schedule and the number of
+uneven and short; lu is a graph of tasks; sweep has many loops of all
+lengths; elements jumps about in memory; spectral needs what all others have. Every run gives the same bits, whatever the schedule and the number of
 threads, and they are compared with other code for the same problem. Schedules are run in turn, round by round.
 
   loop_kernels jacobi                                        a few schedules side by side
@@ -183,6 +187,21 @@ request read_command_line(int argc, const char* const* argv) {
   add_number(*cg_app, "--shortest", network.shortest_row, "entries of the shortest rows, about");
   add_number(*cg_app, "--steps", network.steps, "steps of a run");
 
+  transport_sweep_size box;
+  CLI::App* const sweep_app = add_kernel(app, common, "sweep", "transport through a box, diagonal by diagonal");
+  add_number(*sweep_app, "--size", box.side, "cells along each side; the longest loop has about 3/4 of its square");
+  add_number(*sweep_app, "--steps", box.steps, "sweeps of a run");
+
+  finite_elements_size mesh;
+  CLI::App* const mesh_app = add_kernel(app, common, "elements", "diffusion on an unstructured mesh of triangles");
+  add_number(*mesh_app, "--size", mesh.side, "squares along both sides, of two triangles each");
+  add_number(*mesh_app, "--steps", mesh.steps, "steps of a run");
+
+  spectral_size field;
+  CLI::App* const field_app = add_kernel(app, common, "spectral", "Fourier transform in two dimensions, and back");
+  add_number(*field_app, "--size", field.side, "points along both sides, a power of two");
+  add_number(*field_app, "--steps", field.steps, "steps of a run");
+
   try {
     app.parse(argc, argv);
     request made;
@@ -199,6 +218,9 @@ request read_command_line(int argc, const char* const* argv) {
     if (cluster_app->parsed()) made.make = [cluster] { return std::make_unique<barnes_hut>(cluster); };
     if (lu_app->parsed()) made.make = [matrix] { return std::make_unique<dense_lu>(matrix); };
     if (cg_app->parsed()) made.make = [network] { return std::make_unique<conjugate_gradients>(network); };
+    if (sweep_app->parsed()) made.make = [box] { return std::make_unique<transport_sweep>(box); };
+    if (mesh_app->parsed()) made.make = [mesh] { return std::make_unique<finite_elements>(mesh); };
+    if (field_app->parsed()) made.make = [field] { return std::make_unique<spectral>(field); };
     return made;
   } catch (const CLI::CallForHelp&) {
     const auto chosen = app.get_subcommands();

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "loops/weights.hpp"
-
 namespace tri::loops {
 
 calibrated_value calibrate(const std::function<double()>& trial, std::uint32_t trials, double floor) {
@@ -26,19 +24,6 @@ calibrated_value calibrate(const std::function<double()>& trial, std::uint32_t t
 
 double claim_time_of(double dynamic_time, double static_time, std::uint32_t participants, std::uint64_t claims) {
   return claims == 0 ? 0.0 : (dynamic_time - static_time) * participants / static_cast<double>(claims);
-}
-
-std::vector<double> probe_weights(std::uint32_t cores, std::uint32_t trials,
-                                  const std::function<double(std::uint32_t core)>& quantum) {
-  if (trials == 0) throw std::invalid_argument("speed probe: 0 trials; at least 1 is needed");
-  std::vector<double> times(cores);
-  for (std::uint32_t trial = 0; trial < trials; ++trial) {
-    for (std::uint32_t core = 0; core < cores; ++core) {
-      const double time = quantum(core);
-      times[core] = trial == 0 ? time : std::min(times[core], time);
-    }
-  }
-  return weights_of(times);
 }
 
 }  // namespace tri::loops

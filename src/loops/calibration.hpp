@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <vector>
 
 namespace tri::loops {
 
@@ -27,10 +26,5 @@ double claim_time_of(double dynamic_time, double static_time, std::uint32_t part
 /// The time of a claim on this machine, in ticks: an empty loop chunk by chunk and in blocks, with the crew of the
 /// calling thread. Measured once, at the first call, in some milliseconds; what costs_of_this_machine() plans with.
 const calibrated_value& claim_time_of_this_machine();
-
-/// Weights of cores, before the first execution: `quantum(core)` runs the same work on that core and returns how long
-/// it took. The least of `trials` counts, since disturbances only add. Throws std::invalid_argument for 0 trials.
-std::vector<double> probe_weights(std::uint32_t cores, std::uint32_t trials,
-                                  const std::function<double(std::uint32_t core)>& quantum);
 
 }  // namespace tri::loops

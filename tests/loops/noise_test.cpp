@@ -121,15 +121,6 @@ TEST(calibration, the_median_counts_and_is_positive) {  // K42
   EXPECT_EQ(claim_time_of(1000.0, 800.0, 2, 0), 0.0);
 }
 
-TEST(probe, a_core_of_half_the_speed_weighs_half) {  // K35
-  int calls = 0;
-  const auto quantum = [&](std::uint32_t core) { return (core == 1 ? 2.0 : 1.0) + (++calls == 2 ? 50.0 : 0.0); };
-  const std::vector<double> weights = probe_weights(4, 3, quantum);
-  EXPECT_THAT(weights[1] / weights[0], DoubleEq(0.5)) << "although it was disturbed once";
-  EXPECT_EQ(calls, 12);
-  EXPECT_THROW(probe_weights(4, 0, quantum), std::invalid_argument);
-}
-
 constexpr noise_plan plan{.participants = 8, .chance = 0.25, .shortest = 100, .longest = 300, .seed = 34};
 
 bool same(const std::vector<noise_event>& a, const std::vector<noise_event>& b) {

@@ -40,7 +40,9 @@ TEST_P(every_kernel, gives_the_same_result_on_any_number_of_threads) {
 
 INSTANTIATE_TEST_SUITE_P(small, every_kernel,
                          testing::Values("jacobi --size 20 --plane 8 --steps 3", "barnes_hut --size 300 --steps 2",
-                                         "lu --size 130 --tile 16", "cg --size 700 --steps 4"),
+                                         "lu --size 130 --tile 16", "cg --size 700 --steps 4",
+                                         "sweep --size 9 --steps 2", "elements --size 14 --steps 3",
+                                         "spectral --size 32 --steps 2"),
                          [](const auto& chosen) {
                            const std::string text = chosen.param;
                            return text.substr(0, text.find(' '));
