@@ -1,7 +1,7 @@
 /* What the rows of `trireme bench mpi` are measured with: an ordinary MPI program, built by the compiler of each MPI.
    bench/mpi/contest.cpp starts it and reads its lines.
 
-     mpi_measure WHAT --cpus 0,1 --seconds S [--bytes B] [--compute-ms C]
+     mpi_measure WHAT --cpus 0,1 --seconds S [--bytes B] [--compute-ms C] [--batch-ms M]
 
    Rank i binds itself to the i-th of the CPUs, from the front again when there are fewer. Rank 0 prints lines that
    begin with the name of a series and go on with its samples, nanoseconds each (percent for `overlap`, bytes for
@@ -16,7 +16,7 @@
 #include <time.h>
 
 static int my_rank, rank_count;
-static double seconds = 0.3, compute_ms = 200;
+static double seconds = 0.3, compute_ms = 200, batch_ms = 0.3;
 static long bytes = 8;
 
 static double now_ns(void) {
@@ -62,8 +62,8 @@ static void print_series(const char* name) {
    operation and divided by `parts`. `partner`: who is told by rank 0 how many operations come next. */
 typedef void operation(long count);
 static void measure(operation* run, int partners, double parts) {
-  const double batch_ns = 3e5;
-  double elapsed = 0, per_operation = 0, least = 1e18;
+  const double batch_ns = batch_ms * 1e6;
+  double elapsed = 0, per_operation = 0, least = 1e18, total_ns = 0, total = 0;
   long count = 1;
   double end = now_ns() + 1e8; /* warm-up, and how many operations make a batch */
   int warm = 0;
@@ -74,7 +74,13 @@ static void measure(operation* run, int partners, double parts) {
         series.count = 0;
         end = now_ns() + seconds * 1e9;
       }
-      if (per_operation > 0) count = (long)(batch_ns / least) > 1 ? (long)(batch_ns / least) : 1;
+      if (per_operation > 0) {
+        /* Long batches are for what comes in bursts: by the mean, and not much longer than the last one. */
+        const double typical = batch_ms < 5 ? least : total_ns / total;
+        const long most = batch_ms < 5 ? 1L << 40 : 4 * count;
+        count = (long)(batch_ns / typical) > 1 ? (long)(batch_ns / typical) : 1;
+        if (count > most) count = most;
+      }
       if (warm && now_ns() > end && series.count >= 3) count = 0;
     }
     for (int rank = 1; rank < partners && my_rank == 0; ++rank) MPI_Send(&count, 1, MPI_LONG, rank, 99, MPI_COMM_WORLD);
@@ -86,6 +92,8 @@ static void measure(operation* run, int partners, double parts) {
     elapsed = now_ns() - start;
     per_operation = elapsed / (double)count;
     if (per_operation < least) least = per_operation;
+    total_ns += elapsed;
+    total += (double)count;
     if (my_rank == 0) add_sample(per_operation / parts);
   }
 }
@@ -236,6 +244,7 @@ int main(int argc, char** argv) {
     if (strcmp(argv[i], "--cpus") == 0) bind_to(argv[i + 1]);
     if (strcmp(argv[i], "--seconds") == 0) seconds = atof(argv[i + 1]);
     if (strcmp(argv[i], "--bytes") == 0) bytes = atol(argv[i + 1]);
+    if (strcmp(argv[i], "--batch-ms") == 0) batch_ms = atof(argv[i + 1]);
     if (strcmp(argv[i], "--compute-ms") == 0) compute_ms = atof(argv[i + 1]);
   }
   enum { step = 64 }; /* of the vectors of `overlap_vector` */
