@@ -84,8 +84,8 @@ class room {
 
 // Between buffers of this process, of one type signature.
 void copy(const elements& from, const elements& to) {
-  const datatype from_type = datatypes::find(from.type);
-  const datatype to_type = datatypes::find(to.type);
+  const buffer_type from_type = datatypes::find(from.type);
+  const buffer_type to_type = datatypes::find(to.type);
   const std::size_t bytes = std::min(static_cast<std::size_t>(from.count) * from_type.bytes,
                                      static_cast<std::size_t>(to.count) * to_type.bytes);
   if (bytes == 0 || from.address == to.address) return;

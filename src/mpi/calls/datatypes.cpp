@@ -6,34 +6,53 @@
 #include <vector>
 
 #include "mpi/calls/abi.hpp"
+#include "mpi/layout/read_datatype.hpp"
+#include "mpi/layout/transfer.hpp"
 
 namespace tri::mpi {
 namespace {
 
-std::unordered_map<std::uint64_t, datatype> known;
-const datatype* last = nullptr;
+std::unordered_map<std::uint64_t, buffer_type> known;
+const buffer_type* last = nullptr;
 
-bool is_plain(MPI_Datatype handle, std::size_t bytes) {
-  int integers = 0, addresses = 0, types = 0, combiner = 0;
-  PMPI_Type_get_envelope(handle, &integers, &addresses, &types, &combiner);
-  MPI_Aint lower = 0, extent = 0;
-  PMPI_Type_get_extent(handle, &lower, &extent);
-  return combiner == MPI_COMBINER_NAMED && lower == 0 && static_cast<std::size_t>(extent) == bytes;
+// A message to nobody, where errors are returned: the library says whether it takes the type (it must be committed).
+bool may_be_sent(MPI_Datatype type) {
+  static const MPI_Comm silent = [] {
+    MPI_Comm made = MPI_COMM_NULL;
+    PMPI_Comm_dup(MPI_COMM_SELF, &made);
+    PMPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN);
+    return made;
+  }();
+  const char nothing = 0;
+  return PMPI_Send(&nothing, 0, type, MPI_PROC_NULL, 0, silent) == MPI_SUCCESS;
+}
+
+void describe(buffer_type& type) {
+  try {
+    owned_layout shape = encode(read_datatype(type.handle));
+    // Several elements are one piece, too, when the extent is the size.
+    type.is_plain = shape->contiguous(2) && (type.bytes == 0 || shape->true_lower_bound == 0);
+    if (!type.is_plain) type.shape = std::make_shared<const owned_layout>(std::move(shape));
+  } catch (const unsupported_datatype&) {
+    type.is_plain = false;  // the MPI library packs it
+  }
 }
 
 }  // namespace
 
-const datatype& datatypes::find(MPI_Datatype handle) {
+const buffer_type& datatypes::find(MPI_Datatype handle) {
   if (last != nullptr && last->handle == handle) return *last;
   const auto found = known.find(abi::word(handle));
   if (found != known.end()) return *(last = &found->second);
-  datatype made;
+  static const buffer_type invalid;
+  if (handle == MPI_DATATYPE_NULL || !may_be_sent(handle)) return invalid;  // it may be committed later
+  buffer_type made;
   made.handle = handle;
-  int bytes = 0;
-  if (handle != MPI_DATATYPE_NULL && PMPI_Type_size(handle, &bytes) == MPI_SUCCESS && bytes != MPI_UNDEFINED) {
+  MPI_Count bytes = 0;
+  if (PMPI_Type_size_x(handle, &bytes) == MPI_SUCCESS && bytes != MPI_UNDEFINED) {
     made.bytes = static_cast<std::size_t>(bytes);
-    made.is_plain = is_plain(handle, made.bytes);
     made.is_valid = true;
+    describe(made);
   }
   return *(last = &known.emplace(abi::word(handle), made).first->second);
 }
@@ -43,16 +62,24 @@ void datatypes::forget(MPI_Datatype handle) {
   last = nullptr;
 }
 
-void pack(const void* from, int count, const datatype& type, std::byte* to) {
+void pack(const void* from, int count, const buffer_type& type, std::byte* to) {
   const std::size_t bytes = static_cast<std::size_t>(count) * type.bytes;
+  if (bytes == 0) return;
+  if (type.shape != nullptr) {
+    pack({type.shape->get(), static_cast<std::uint64_t>(count), const_cast<void*>(from)}, 0, bytes, to);
+    return;
+  }
   int place = 0;
   PMPI_Pack(from, count, type.handle, to, static_cast<int>(std::min<std::size_t>(bytes, INT_MAX)), &place,
             MPI_COMM_SELF);
 }
 
-// A message may end in the middle of the elements that were asked for, and even of one of them.
-void unpack(const std::byte* from, std::size_t bytes, void* to, int count, const datatype& type) {
-  if (type.bytes == 0) return;
+void unpack(const std::byte* from, std::size_t bytes, void* to, int count, const buffer_type& type) {
+  if (type.bytes == 0 || bytes == 0) return;
+  if (type.shape != nullptr) {
+    unpack({type.shape->get(), static_cast<std::uint64_t>(count), to}, 0, bytes, from);
+    return;
+  }
   const int whole = static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(count), bytes / type.bytes));
   int place = 0;
   PMPI_Unpack(from, static_cast<int>(std::min<std::size_t>(bytes, INT_MAX)), &place, to, whole, type.handle,

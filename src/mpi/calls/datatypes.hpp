@@ -5,24 +5,30 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+
+#include "mpi/layout/layout_encoder.hpp"
 
 namespace tri::mpi {
 
-struct datatype {
+struct buffer_type {
   MPI_Datatype handle = MPI_DATATYPE_NULL;
   std::size_t bytes = 0;  // packed, of one element
   bool is_plain = false;  // elements lie one behind the other, without holes, from the address of the buffer on
   bool is_valid = false;
+  // Outlives the handle for as long as messages need it. Null for plain types, and where the MPI library alone knows
+  // how to pack.
+  std::shared_ptr<const owned_layout> shape;
 };
 
 class datatypes {
  public:
-  static const datatype& find(MPI_Datatype handle);
+  static const buffer_type& find(MPI_Datatype handle);
   static void forget(MPI_Datatype handle);
 };
 
-/// Packed bytes of that many elements to and from a user's buffer, by the MPI library. Of this process only.
-void pack(const void* from, int count, const datatype& type, std::byte* to);
-void unpack(const std::byte* from, std::size_t bytes, void* to, int count, const datatype& type);
+/// Packed bytes of that many elements to and from a user's buffer. A message may end anywhere, also inside an element.
+void pack(const void* from, int count, const buffer_type& type, std::byte* to);
+void unpack(const std::byte* from, std::size_t bytes, void* to, int count, const buffer_type& type);
 
 }  // namespace tri::mpi

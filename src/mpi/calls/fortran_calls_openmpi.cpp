@@ -173,6 +173,10 @@ TRIREME_FORTRAN(sendrecv_replace,
   c.give_back();
 }
 
+TRIREME_FORTRAN(buffer_attach, (void* buffer, fint* bytes, fint* error), (buffer, bytes, error)) {
+  set(error, MPI_Buffer_attach(buffer, *bytes));
+}
+
 TRIREME_FORTRAN(probe, (fint * source, fint* tag, fint* comm, fint* status, fint* error),
                 (source, tag, comm, status, error)) {
   statuses_of c(status);

@@ -18,8 +18,7 @@
 namespace tri::mpi {
 namespace {
 
-// The largest tag that the libraries promise to everybody.
-bool is_tag(int tag) { return tag >= 0; }
+bool is_tag(int tag) { return tag >= 0 && tag <= session::active()->largest_tag(); }
 
 struct ours {
   communicator* comm = nullptr;
@@ -29,24 +28,30 @@ struct ours {
 
 ours send_of(const void* buffer, int count, MPI_Datatype type, int target, int tag, MPI_Comm comm, send_mode mode) {
   communicator* const known = communicators::find(comm);
-  if (known == nullptr || target < 0 || target >= known->size() || !is_tag(tag) || count < 0) return {};
-  const datatype& of_type = datatypes::find(type);
+  const bool to_nobody = target == MPI_PROC_NULL;
+  if (known == nullptr || !(to_nobody || (target >= 0 && target < known->size())) || !is_tag(tag) || count < 0)
+    return {};
+  const buffer_type& of_type = datatypes::find(type);
   if (!of_type.is_valid) return {};
-  return {known, {true, mode, const_cast<void*>(buffer), count, of_type, target, tag, comm}};
+  return {known, {true, mode, const_cast<void*>(buffer), count, of_type, to_nobody ? nobody : target, tag, comm}};
 }
 
 ours receive_of(void* buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm) {
   communicator* const known = communicators::find(comm);
   const bool from_any = source == MPI_ANY_SOURCE;
+  const bool from_nobody = source == MPI_PROC_NULL;
   const bool with_any = tag == MPI_ANY_TAG;
-  if (known == nullptr || count < 0 || !(from_any || (source >= 0 && source < known->size())) ||
+  if (known == nullptr || count < 0 || !(from_any || from_nobody || (source >= 0 && source < known->size())) ||
       !(with_any || is_tag(tag)))
     return {};
-  const datatype& of_type = datatypes::find(type);
+  const buffer_type& of_type = datatypes::find(type);
   if (!of_type.is_valid) return {};
   return {known,
-          {false, send_mode::standard, buffer, count, of_type, from_any ? any_source : source, with_any ? any_tag : tag,
-           comm}};
+          {false, send_mode::standard, buffer, count, of_type,
+           from_any      ? any_source
+           : from_nobody ? nobody
+                         : source,
+           with_any ? any_tag : tag, comm}};
 }
 
 int finish_here(session& in, transfer& begun, const transfer_arguments& arguments, MPI_Status* status) {
@@ -57,6 +62,7 @@ int finish_here(session& in, transfer& begun, const transfer_arguments& argument
 }
 
 int send_here(session& in, const ours& mine) {
+  if (!buffered_send_space::is_enough(mine.arguments)) return report(mine.arguments.comm, MPI_ERR_BUFFER);
   transfer begun;
   begun.begin(in, mine.arguments, *mine.comm);
   return finish_here(in, begun, mine.arguments, MPI_STATUS_IGNORE);
@@ -65,11 +71,20 @@ int send_here(session& in, const ours& mine) {
 MPI_Request begin_here(session& in, const ours& mine) {
   transfer begun;
   begun.begin(in, mine.arguments, *mine.comm);
-  if (mine.arguments.is_send && begun.is_done(in)) {
+  if (mine.arguments.is_send && mine.arguments.peer != nobody && begun.is_done(in)) {
     begun.finish(in, mine.arguments);
     return requests::done_send();
   }
   return requests::add(mine.arguments, begun);
+}
+
+bool is_exchange_ours(int send_count, MPI_Datatype send_type, int target, int send_tag, int receive_count,
+                      MPI_Datatype receive_type, int source, int receive_tag, MPI_Comm comm) {
+  session* const in = session::active();
+  if (in == nullptr) return false;
+  const call_guard guard(*in);
+  return send_of(nullptr, send_count, send_type, target, send_tag, comm, send_mode::standard) &&
+         receive_of(nullptr, receive_count, receive_type, source, receive_tag, comm);
 }
 
 // Messages that were taken and wait for their receive; a handle names the place.
@@ -112,7 +127,7 @@ void set_probed(MPI_Status* status, const arrived_message& message) {
 std::optional<message_key> probe_of(int source, int tag, MPI_Comm comm, communicator*& known) {
   const ours mine = receive_of(nullptr, 0, MPI_BYTE, source, tag, comm);
   known = mine.comm;
-  if (!mine) return {};
+  if (!mine || mine.arguments.peer == nobody) return {};  // the library knows the answer
   return message_key{mine.comm->context, mine.arguments.peer, mine.arguments.tag};
 }
 
@@ -142,6 +157,7 @@ TRIREME_SEND(Rsend, send_mode::standard)
     if (session* const in = session::active()) {                                                         \
       const call_guard guard(*in);                                                                       \
       if (const ours mine = send_of(buffer, count, type, target, tag, comm, mode)) {                     \
+        if (!buffered_send_space::is_enough(mine.arguments)) return report(comm, MPI_ERR_BUFFER);        \
         *request = begin_here(*in, mine);                                                                \
         return MPI_SUCCESS;                                                                              \
       }                                                                                                  \
@@ -171,6 +187,17 @@ TRIREME_SEND_INIT(Bsend_init, send_mode::buffered)
 TRIREME_SEND_INIT(Ssend_init, send_mode::synchronous)
 TRIREME_SEND_INIT(Rsend_init, send_mode::standard)
 #undef TRIREME_SEND_INIT
+
+TRIREME_EXPORTED int MPI_Buffer_attach(void* buffer, int bytes) {
+  const int error = PMPI_Buffer_attach(buffer, bytes);
+  if (error == MPI_SUCCESS) buffered_send_space::set(bytes);
+  return error;
+}
+
+TRIREME_EXPORTED int MPI_Buffer_detach(void* buffer, int* bytes) {
+  buffered_send_space::set(0);
+  return PMPI_Buffer_detach(buffer, bytes);
+}
 
 TRIREME_EXPORTED int MPI_Recv(void* buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
                               MPI_Status* status) {
@@ -213,8 +240,9 @@ TRIREME_EXPORTED int MPI_Recv_init(void* buffer, int count, MPI_Datatype type, i
 TRIREME_EXPORTED int MPI_Sendrecv(const void* send_buffer, int send_count, MPI_Datatype send_type, int target,
                                   int send_tag, void* receive_buffer, int receive_count, MPI_Datatype receive_type,
                                   int source, int receive_tag, MPI_Comm comm, MPI_Status* status) {
-  session* const in = session::active();
-  if (in == nullptr || communicators::find(comm) == nullptr)
+  // Both halves are looked at before one begins: what is wrong must leave nothing behind.
+  if (!is_exchange_ours(send_count, send_type, target, send_tag, receive_count, receive_type, source, receive_tag,
+                        comm))
     return PMPI_Sendrecv(send_buffer, send_count, send_type, target, send_tag, receive_buffer, receive_count,
                          receive_type, source, receive_tag, comm, status);
   MPI_Request both[2];
@@ -224,7 +252,11 @@ TRIREME_EXPORTED int MPI_Sendrecv(const void* send_buffer, int send_count, MPI_D
   error = MPI_Isend(send_buffer, send_count, send_type, target, send_tag, comm, &both[1]);
   if (error != MPI_SUCCESS) return error;
   error = MPI_Waitall(2, both, of_both);
-  if (status != MPI_STATUS_IGNORE) *status = of_both[0];
+  if (status != MPI_STATUS_IGNORE) {
+    const int error_before = status->MPI_ERROR;  // left alone by calls on one message
+    *status = of_both[0];
+    status->MPI_ERROR = error_before;
+  }
   if (error != MPI_ERR_IN_STATUS) return error;
   return of_both[0].MPI_ERROR != MPI_SUCCESS ? of_both[0].MPI_ERROR : of_both[1].MPI_ERROR;
 }
@@ -236,7 +268,7 @@ TRIREME_EXPORTED int MPI_Sendrecv_replace(void* buffer, int count, MPI_Datatype 
   if (!is_ours) return PMPI_Sendrecv_replace(buffer, count, type, target, send_tag, source, receive_tag, comm, status);
   // The message that leaves is copied first.
   std::vector<std::byte> leaving;
-  datatype of_type;
+  buffer_type of_type;
   {
     const call_guard guard(*in);
     of_type = datatypes::find(type);

@@ -98,6 +98,11 @@ int first_done(session& in, int count, const MPI_Request* list) {
   return -1;
 }
 
+bool has_library_requests(int count, const MPI_Request* list) {
+  return std::any_of(list, list + count,
+                     [](MPI_Request each) { return each != MPI_REQUEST_NULL && !abi::is_own(each); });
+}
+
 bool all_inactive(int count, const MPI_Request* list) { return std::all_of(list, list + count, is_inactive); }
 
 std::vector<int> all_done(session& in, int count, const MPI_Request* list) {
@@ -161,10 +166,12 @@ TRIREME_EXPORTED int MPI_Waitall(int count, MPI_Request* list, MPI_Status* statu
   if (in == nullptr || !has_ours(count, list)) return PMPI_Waitall(count, list, statuses);
   const call_guard guard(*in);
   int next = 0;  // those before are done
-  in->ranks().wait([&] {
-    while (next < count && is_done(*in, list[next])) ++next;
-    return next == count;
-  });
+  in->ranks().wait(
+      [&] {
+        while (next < count && is_done(*in, list[next])) ++next;
+        return next == count;
+      },
+      has_library_requests(count, list));
   return end_several(*in, all_places(count), list, statuses, true);
 }
 
@@ -187,7 +194,7 @@ TRIREME_EXPORTED int MPI_Waitany(int count, MPI_Request* list, int* index, MPI_S
     return MPI_SUCCESS;
   }
   int found = -1;
-  in->ranks().wait([&] { return (found = first_done(*in, count, list)) >= 0; });
+  in->ranks().wait([&] { return (found = first_done(*in, count, list)) >= 0; }, has_library_requests(count, list));
   *index = found;
   return end_and_report(*in, list[found], status);
 }
@@ -218,7 +225,7 @@ TRIREME_EXPORTED int MPI_Waitsome(int count, MPI_Request* list, int* done_count,
     *done_count = MPI_UNDEFINED;
     return MPI_SUCCESS;
   }
-  in->ranks().wait([&] { return first_done(*in, count, list) >= 0; });
+  in->ranks().wait([&] { return first_done(*in, count, list) >= 0; }, has_library_requests(count, list));
   const std::vector<int> places = all_done(*in, count, list);
   *done_count = static_cast<int>(places.size());
   std::copy(places.begin(), places.end(), indices);

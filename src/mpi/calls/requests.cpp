@@ -14,6 +14,8 @@ std::deque<request> table(1);
 std::vector<std::uint32_t> free_places;
 std::vector<std::uint32_t> given_up;
 
+int attached_bytes = 0;
+
 std::uint32_t new_place() {
   if (!free_places.empty()) {
     const std::uint32_t place = free_places.back();
@@ -38,6 +40,7 @@ message_key key_of(const transfer_arguments& arguments, const communicator& comm
 
 void transfer::begin(session& in, const transfer_arguments& a, communicator& comm) {
   *this = transfer();
+  if (a.peer == nobody) return;
   engine& ranks = in.ranks();
   if (!a.is_send) {
     stage_receive(in, a);
@@ -84,6 +87,7 @@ int transfer::result(const transfer_arguments& a, MPI_Status* status) const {
   if (receive_ == nullptr || cancelled_) {
     if (status != MPI_STATUS_IGNORE) {
       set_empty(status);
+      if (!a.is_send && a.peer == nobody) status->MPI_SOURCE = MPI_PROC_NULL;
       abi::set_count(*status, 0, cancelled_);
     }
     return MPI_SUCCESS;
@@ -160,11 +164,16 @@ void requests::collect(session& in) {
   }
 }
 
+void buffered_send_space::set(int bytes) { attached_bytes = bytes; }
+bool buffered_send_space::is_enough(const transfer_arguments& a) {
+  return !a.is_send || a.mode != send_mode::buffered || a.peer == nobody ||
+         a.bytes() + MPI_BSEND_OVERHEAD <= static_cast<std::size_t>(attached_bytes);
+}
+
 void set_empty(MPI_Status* status) {
   if (status == MPI_STATUS_IGNORE) return;
   status->MPI_SOURCE = MPI_ANY_SOURCE;
   status->MPI_TAG = MPI_ANY_TAG;
-  status->MPI_ERROR = MPI_SUCCESS;
   abi::set_count(*status, 0, false);
 }
 

@@ -13,14 +13,17 @@
 
 namespace tri::mpi {
 
+/// In place of a rank: the operation is complete at once (MPI_PROC_NULL).
+inline constexpr int nobody = -2;
+
 /// The arguments of a send or a receive, as far as it is ours: everything was checked.
 struct transfer_arguments {
   bool is_send = false;
   send_mode mode = send_mode::standard;
   void* buffer = nullptr;
   int count = 0;
-  datatype type;
-  int peer = 0;  // rank in the communicator, or any_source
+  buffer_type type;
+  int peer = 0;  // rank in the communicator, any_source, or nobody
   int tag = 0;   // or any_tag
   MPI_Comm comm = MPI_COMM_NULL;
   bool is_of_collective = false;  // travels in the communicator's second context
@@ -74,6 +77,13 @@ class requests {
   /// Ends what was given up and is done.
   static void collect(session& in);
   static MPI_Request done_send();
+};
+
+/// The program's buffer for buffered sends. We need none; but a message that does not fit is the program's error.
+class buffered_send_space {
+ public:
+  static void set(int bytes);
+  static bool is_enough(const transfer_arguments& arguments);
 };
 
 /// MPI's empty status, and that of an operation with nobody.

@@ -242,8 +242,7 @@ void session::start(int thread_level) {
   };
   if (!attempt([&] {
         if (size > static_cast<int>(most_slots))
-          throw std::runtime_error(
-              fmt::format("{} ranks on a host; at most {} are supported", size, most_slots));
+          throw std::runtime_error(fmt::format("{} ranks on a host; at most {} are supported", size, most_slots));
         own_file.emplace(arena::create_window_file(window_bytes));
       }))
     return;
@@ -305,6 +304,10 @@ void session::start(int thread_level) {
   made->parts_ = std::move(parts);
   for (int i = 0; i < size; ++i) made->number_of_world_rank_.push_back(static_cast<std::uint32_t>(i));
   PMPI_Comm_group(MPI_COMM_WORLD, &made->world_group_);
+  int* largest = nullptr;
+  int is_known = 0;
+  PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &largest, &is_known);
+  if (is_known != 0) made->largest_tag_ = *largest;
   communicators::add_predefined(*made);
   PMPI_Barrier(MPI_COMM_WORLD);  // everybody's engine is there
   active_ = made.release();

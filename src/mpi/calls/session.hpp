@@ -29,6 +29,8 @@ class session {
   int world_rank() const { return world_rank_; }
   int world_size() const { return static_cast<int>(number_of_world_rank_.size()); }
   std::uint32_t number_of(int world_rank) const { return number_of_world_rank_[static_cast<std::size_t>(world_rank)]; }
+  /// The library's own limit, so that programs meet the same errors.
+  int largest_tag() const { return largest_tag_; }
   MPI_Group world_group() const { return world_group_; }
   ~session();
 
@@ -41,6 +43,7 @@ class session {
   bool threaded_ = false;
   std::mutex lock_;
   int world_rank_ = 0;
+  int largest_tag_ = 32767;  // what MPI promises
   std::vector<std::uint32_t> number_of_world_rank_;
   MPI_Group world_group_ = MPI_GROUP_NULL;
   std::unique_ptr<shared_parts> parts_;

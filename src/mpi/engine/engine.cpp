@@ -417,7 +417,6 @@ bool engine::turn_of_wait() {
   if (!worked) worked = board_.help([this] { return !own_.inbox.has_message(); }) > 0;
   if (!worked && ++turns_without_work_ % turns_between_looks == 0) {
     worked = board_.progress().help();
-    if (other_progress_ != nullptr) worked = other_progress_() || worked;
   }
   if (worked) {
     waiting_.busy();
@@ -446,10 +445,10 @@ void engine::give_way() {
   if (turns_ != nullptr) turns_->lock();
 }
 
-void engine::sleep(std::uint32_t heard) {
+void engine::sleep(std::uint32_t heard, bool asks_others) {
   endpoint_counters::add(own_.counters.sleeps);
   own_.inbox.publish_read();
-  const bool others = other_progress_ != nullptr || board_.progress().any_exposed();
+  const bool others = asks_others || board_.progress().any_exposed();
   if (turns_ != nullptr) turns_->unlock();
   own_.inbox.bell.sleep(heard, others ? longest_sleep_beside_others_ns : -1);
   if (turns_ != nullptr) turns_->lock();

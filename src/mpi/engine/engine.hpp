@@ -87,8 +87,9 @@ class engine {
   /// One look at what has come for us; true if something was done.
   bool progress();
   /// Returns when `done()`; meanwhile helps whoever needs it, gives the core away, or sleeps.
+  /// `done` may ask somebody who does not ring (the MPI library): then `asks_others`, and sleeps are short.
   template <class Done>
-  void wait(Done&& done) {
+  void wait(Done&& done, bool asks_others = false) {
     if (done()) return;
     begin_wait();
     while (!done()) {
@@ -96,7 +97,7 @@ class engine {
       const std::uint32_t heard = own_.inbox.bell.listen();
       if (!own_.inbox.prepare_sleep()) continue;
       // Whoever gives us something from here on rings; what was given before, this look sees. pairs: mailbox.sleep
-      if (!done()) sleep(heard);
+      if (!done()) sleep(heard, asks_others);
       own_.inbox.woken();
     }
     end_wait();
@@ -105,9 +106,6 @@ class engine {
   void leave() {
     if (awaited_ > 0 && !exposed_ && waits_ == 0) expose();
   }
-  /// Called in waits now and then; true if it did something. While it is set, waits do not sleep for long.
-  void set_other_progress(bool (*poll)()) { other_progress_ = poll; }
-
   endpoint& own() { return own_; }
   std::uint32_t number() const { return number_; }
   const engine_options& options() const { return options_; }
@@ -153,7 +151,7 @@ class engine {
   void begin_wait();
   bool turn_of_wait();  // true: nothing to do for long, so sleep
   void end_wait();
-  void sleep(std::uint32_t heard);
+  void sleep(std::uint32_t heard, bool asks_others);
   void give_way();
   void expose();
   void hide();
@@ -167,7 +165,6 @@ class engine {
   pid_t process_;
   shared_address_function shared_address_ = nullptr;
   std::mutex* turns_ = nullptr;
-  bool (*other_progress_)() = nullptr;
   wait_policy waiting_;
   std::uint32_t turns_without_work_ = 0;
   int waits_ = 0;              // nested
