@@ -15,7 +15,8 @@ namespace {
 std::unordered_map<std::uint64_t, buffer_type> known;
 const buffer_type* last = nullptr;
 
-// A message to nobody, where errors are returned: the library says whether it takes the type (it must be committed).
+// A message to nobody, where errors are returned: the library says whether it takes the type (it must be committed),
+// and reads no data.
 bool may_be_sent(MPI_Datatype type) {
   static const MPI_Comm silent = [] {
     MPI_Comm made = MPI_COMM_NULL;
@@ -24,7 +25,7 @@ bool may_be_sent(MPI_Datatype type) {
     return made;
   }();
   const char nothing = 0;
-  return PMPI_Send(&nothing, 0, type, MPI_PROC_NULL, 0, silent) == MPI_SUCCESS;
+  return PMPI_Send(&nothing, 1, type, MPI_PROC_NULL, 0, silent) == MPI_SUCCESS;
 }
 
 void describe(buffer_type& type) {

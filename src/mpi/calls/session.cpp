@@ -187,6 +187,12 @@ bool kernel_copies_between(const arena::arena_space& arena, int rank, int ranks,
                    may_copy_between_processes(endpoints[static_cast<std::size_t>(next)]->process, &parts.sample));
 }
 
+// Any call that looks for a message lets the library progress.
+void poll_library() {
+  int found = 0;
+  PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &found, MPI_STATUS_IGNORE);
+}
+
 void say(int rank, const std::string& what) {
   if (rank == 0) fmt::print(stderr, "trireme mpi: {}; all messages are left to {}\n", what, abi::library_name);
 }
@@ -299,6 +305,7 @@ void session::start(int thread_level) {
   parts->ranks =
       std::make_unique<engine>(parts->endpoints, static_cast<std::uint32_t>(rank), *parts->pe, *parts->blocks, options);
   parts->ranks->set_shared_memory(&shared_address_of_user_memory);
+  parts->ranks->set_library_progress(&poll_library);
   if (made->threaded_) parts->ranks->take_turns(&made->lock_);
   made->engine_ = parts->ranks.get();
   made->parts_ = std::move(parts);

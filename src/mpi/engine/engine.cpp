@@ -21,8 +21,11 @@ const board::operation_id progress_operation =
 
 // How often a waiting rank looks at what costs more than its own mailbox and the board.
 constexpr std::uint32_t turns_between_looks = 8;
+constexpr std::uint32_t turns_between_polls = 64;
 constexpr int looks_before_giving_way = 1000;
 constexpr std::int64_t longest_sleep_beside_others_ns = 100'000;
+// Passive targets, for example, are served by the MPI library alone, and it does not ring.
+constexpr std::int64_t longest_sleep_beside_library_ns = 1'000'000;
 
 wait_policy::limits waiting_limits(bool oversubscribed) {
   // Sleeping at once: a rank that only yields is scheduled again and again before the one that has the message.
@@ -417,6 +420,7 @@ bool engine::turn_of_wait() {
   if (!worked) worked = board_.help([this] { return !own_.inbox.has_message(); }) > 0;
   if (!worked && ++turns_without_work_ % turns_between_looks == 0) {
     worked = board_.progress().help();
+    if (library_progress_ != nullptr && turns_without_work_ % turns_between_polls == 0) library_progress_();
   }
   if (worked) {
     waiting_.busy();
@@ -448,9 +452,12 @@ void engine::give_way() {
 void engine::sleep(std::uint32_t heard, bool asks_others) {
   endpoint_counters::add(own_.counters.sleeps);
   own_.inbox.publish_read();
+  if (library_progress_ != nullptr) library_progress_();
   const bool others = asks_others || board_.progress().any_exposed();
   if (turns_ != nullptr) turns_->unlock();
-  own_.inbox.bell.sleep(heard, others ? longest_sleep_beside_others_ns : -1);
+  own_.inbox.bell.sleep(heard, others                         ? longest_sleep_beside_others_ns
+                               : library_progress_ != nullptr ? longest_sleep_beside_library_ns
+                                                              : -1);
   if (turns_ != nullptr) turns_->lock();
 }
 

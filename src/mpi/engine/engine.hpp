@@ -95,7 +95,10 @@ class engine {
     while (!done()) {
       if (!turn_of_wait()) continue;
       const std::uint32_t heard = own_.inbox.bell.listen();
-      if (!own_.inbox.prepare_sleep()) continue;
+      if (!own_.inbox.prepare_sleep()) {  // something has come, or another thread of ours sleeps already
+        give_way();
+        continue;
+      }
       // Whoever gives us something from here on rings; what was given before, this look sees. pairs: mailbox.sleep
       if (!done()) sleep(heard, asks_others);
       own_.inbox.woken();
@@ -106,6 +109,9 @@ class engine {
   void leave() {
     if (awaited_ > 0 && !exposed_ && waits_ == 0) expose();
   }
+  /// Called in waits now and then: what the MPI library carries may need this rank.
+  void set_library_progress(void (*poll)()) { library_progress_ = poll; }
+
   endpoint& own() { return own_; }
   std::uint32_t number() const { return number_; }
   const engine_options& options() const { return options_; }
@@ -165,6 +171,7 @@ class engine {
   pid_t process_;
   shared_address_function shared_address_ = nullptr;
   std::mutex* turns_ = nullptr;
+  void (*library_progress_)() = nullptr;
   wait_policy waiting_;
   std::uint32_t turns_without_work_ = 0;
   int waits_ = 0;              // nested
