@@ -13,6 +13,7 @@
 
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -234,7 +235,8 @@ TEST(drop_in_settings, a_bad_schedule_ends_the_program_before_it_begins) {
 TEST(exec_command, explains_itself_and_its_mistakes) {
   const result help = run(TRIREME_COMMAND " exec --help");
   EXPECT_EQ(help.status, 0);
-  EXPECT_THAT(help.output, HasSubstr("Examples:\n  trireme exec --omp ./app"));
+  EXPECT_THAT(help.output, AllOf(HasSubstr("Examples:\n  mpirun -n 8 trireme exec ./app"),
+                                 HasSubstr("\n  trireme exec --omp ./app")));
   EXPECT_THAT(help.output, HasSubstr("schedule(runtime)"));
   EXPECT_EQ(run(TRIREME_COMMAND " exec --omp no-such-program").status, 127);
   EXPECT_EQ(run(TRIREME_COMMAND " exec --omp no-such-program").errors,

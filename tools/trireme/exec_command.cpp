@@ -180,6 +180,7 @@ int exec_command(int argc, char** argv) {
     if (const std::optional<int> done = parse_program_options(app, argc, argv, command)) return *done;
     host::check_variable_names(
         host::environment_of_this_process());  // the program would not notice that nobody reads a misspelt one
+    if (omp) set_up_openmp(schedule, tune_file, asks_for_virtual->count() > 0, virtual_threads);
     const std::string program = host::find_program(command[0]);
     const bool leaves_mpi = !mpi || value_of("TRIREME_MPI") == "off";
     const mpi_finding found = leaves_mpi ? mpi_finding() : find_mpi(program);
@@ -188,7 +189,6 @@ int exec_command(int argc, char** argv) {
     const bool is_mpi = found.library != mpi_library::none;
     if (!is_mpi && found.obstacle.empty() && !leaves_mpi && (!omp || asks_for_mpi->count() > 0))
       throw_nothing_to_replace(command[0]);
-    if (omp) set_up_openmp(schedule, tune_file, asks_for_virtual->count() > 0, virtual_threads);
     if (is_mpi) set_up_mpi(found);
     // The process keeps its number: the program's own report is always printed, those of its children when they have
     // something to say.
