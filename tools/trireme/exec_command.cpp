@@ -129,7 +129,8 @@ std::string schedule_of(const std::string& tune_file) {
   return found.schedule;
 }
 
-void set_up_openmp(std::string schedule, const std::string& tune_file, bool asks_for_virtual,
+// True: the schedule wants to know of waits in MPI.
+bool set_up_openmp(std::string schedule, const std::string& tune_file, bool asks_for_virtual,
                    const std::string& virtual_threads) {
   if (!tune_file.empty()) {
     if (!schedule.empty())
@@ -140,6 +141,7 @@ void set_up_openmp(std::string schedule, const std::string& tune_file, bool asks
   set_virtual(asks_for_virtual, virtual_threads);
   if (uses_slack) preload(library_path(slack_library));
   preload(library_path(value_of(omp::virtual_variable).empty() ? omp_library : virtual_library));
+  return uses_slack;
 }
 
 [[noreturn]] void throw_nothing_to_replace(const std::string& program) {
@@ -180,9 +182,12 @@ int exec_command(int argc, char** argv) {
     if (const std::optional<int> done = parse_program_options(app, argc, argv, command)) return *done;
     host::check_variable_names(
         host::environment_of_this_process());  // the program would not notice that nobody reads a misspelt one
-    if (omp) set_up_openmp(schedule, tune_file, asks_for_virtual->count() > 0, virtual_threads);
+    // The layer that times MPI calls passes them on by the library's inner names, past what we would put before it.
+    const bool times_mpi = omp && set_up_openmp(schedule, tune_file, asks_for_virtual->count() > 0, virtual_threads);
+    if (times_mpi && mpi && asks_for_mpi->count() > 0)
+      throw std::invalid_argument("--mpi and a schedule that uses slack do not go together yet");
     const std::string program = host::find_program(command[0]);
-    const bool leaves_mpi = !mpi || value_of("TRIREME_MPI") == "off";
+    const bool leaves_mpi = !mpi || times_mpi || value_of("TRIREME_MPI") == "off";
     const mpi_finding found = leaves_mpi ? mpi_finding() : find_mpi(program);
     if (!found.obstacle.empty())
       fmt::print(stderr, "trireme exec: {} runs with its MPI library as it is: {}\n", command[0], found.obstacle);

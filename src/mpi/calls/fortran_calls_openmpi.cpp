@@ -343,30 +343,36 @@ void give(int result, MPI_Comm made, fint* number, fint* error) {
 
 TRIREME_FORTRAN(comm_dup, (fint * comm, fint* made, fint* error), (comm, made, error)) {
   MPI_Comm c = MPI_COMM_NULL;
-  give(MPI_Comm_dup(comm_of(comm), &c), c, made, error);
+  const int result = MPI_Comm_dup(comm_of(comm), &c);
+  give(result, c, made, error);
 }
 TRIREME_FORTRAN(comm_split, (fint * comm, fint* colour, fint* key, fint* made, fint* error),
                 (comm, colour, key, made, error)) {
   MPI_Comm c = MPI_COMM_NULL;
-  give(MPI_Comm_split(comm_of(comm), *colour, *key, &c), c, made, error);
+  const int result = MPI_Comm_split(comm_of(comm), *colour, *key, &c);
+  give(result, c, made, error);
 }
 TRIREME_FORTRAN(comm_split_type, (fint * comm, fint* type, fint* key, fint* info, fint* made, fint* error),
                 (comm, type, key, info, made, error)) {
   MPI_Comm c = MPI_COMM_NULL;
-  give(MPI_Comm_split_type(comm_of(comm), *type, *key, PMPI_Info_f2c(*info), &c), c, made, error);
+  const int result = MPI_Comm_split_type(comm_of(comm), *type, *key, PMPI_Info_f2c(*info), &c);
+  give(result, c, made, error);
 }
 TRIREME_FORTRAN(comm_create, (fint * comm, fint* group, fint* made, fint* error), (comm, group, made, error)) {
   MPI_Comm c = MPI_COMM_NULL;
-  give(MPI_Comm_create(comm_of(comm), PMPI_Group_f2c(*group), &c), c, made, error);
+  const int result = MPI_Comm_create(comm_of(comm), PMPI_Group_f2c(*group), &c);
+  give(result, c, made, error);
 }
 TRIREME_FORTRAN(comm_create_group, (fint * comm, fint* group, fint* tag, fint* made, fint* error),
                 (comm, group, tag, made, error)) {
   MPI_Comm c = MPI_COMM_NULL;
-  give(MPI_Comm_create_group(comm_of(comm), PMPI_Group_f2c(*group), *tag, &c), c, made, error);
+  const int result = MPI_Comm_create_group(comm_of(comm), PMPI_Group_f2c(*group), *tag, &c);
+  give(result, c, made, error);
 }
 TRIREME_FORTRAN(intercomm_merge, (fint * comm, fint* high, fint* made, fint* error), (comm, high, made, error)) {
   MPI_Comm c = MPI_COMM_NULL;
-  give(MPI_Intercomm_merge(comm_of(comm), *high != 0 ? 1 : 0, &c), c, made, error);
+  const int result = MPI_Intercomm_merge(comm_of(comm), *high != 0 ? 1 : 0, &c);
+  give(result, c, made, error);
 }
 TRIREME_FORTRAN(cart_create,
                 (fint * comm, fint* dimensions, fint* sizes, fint* periodic, fint* reorder, fint* made, fint* error),
@@ -374,7 +380,8 @@ TRIREME_FORTRAN(cart_create,
   std::vector<int> wraps;
   for (fint i = 0; i < *dimensions; ++i) wraps.push_back(periodic[i] != 0 ? 1 : 0);
   MPI_Comm c = MPI_COMM_NULL;
-  give(MPI_Cart_create(comm_of(comm), *dimensions, sizes, wraps.data(), *reorder != 0 ? 1 : 0, &c), c, made, error);
+  const int result = MPI_Cart_create(comm_of(comm), *dimensions, sizes, wraps.data(), *reorder != 0 ? 1 : 0, &c);
+  give(result, c, made, error);
 }
 TRIREME_FORTRAN(cart_sub, (fint * comm, fint* remain, fint* made, fint* error), (comm, remain, made, error)) {
   int dimensions = 0;
@@ -382,7 +389,8 @@ TRIREME_FORTRAN(cart_sub, (fint * comm, fint* remain, fint* made, fint* error), 
   std::vector<int> stay;
   for (int i = 0; i < dimensions; ++i) stay.push_back(remain[i] != 0 ? 1 : 0);
   MPI_Comm c = MPI_COMM_NULL;
-  give(MPI_Cart_sub(comm_of(comm), stay.data(), &c), c, made, error);
+  const int result = MPI_Cart_sub(comm_of(comm), stay.data(), &c);
+  give(result, c, made, error);
 }
 TRIREME_FORTRAN(comm_free, (fint * comm, fint* error), (comm, error)) {
   MPI_Comm c = comm_of(comm);

@@ -19,6 +19,11 @@ bool progress_entry(const std::uint64_t* arguments, int, int by) noexcept {
 const board::operation_id progress_operation =
     board::operation_table::of_process().progress.add("mpi: progress of a rank that computes", &progress_entry);
 
+// Buffers of nothing may be null.
+void copy_bytes(void* to, const void* from, std::size_t bytes) {
+  if (bytes > 0) std::memcpy(to, from, bytes);
+}
+
 // How often a waiting rank looks at what costs more than its own mailbox and the board.
 constexpr std::uint32_t turns_between_looks = 8;
 constexpr std::uint32_t turns_between_polls = 64;
@@ -78,7 +83,7 @@ send_record* engine::send(std::uint32_t target, const message_key& key, const vo
     auto* const message = new (blocks_.allocate(sizeof(kept_message) + bytes)) kept_message;
     message->key = key;
     message->bytes = bytes;
-    std::memcpy(message->data(), data, bytes);
+    copy_bytes(message->data(), data, bytes);
     arena::handed_over(message);
     push(to, key, 0, message_kind::in_block, message);
     endpoint_counters::add(own_.counters.in_block);
@@ -94,7 +99,7 @@ send_record* engine::send(std::uint32_t target, const message_key& key, const vo
   record->anybody_may_read = shared || copied;
   if (copied) {
     record->buffer.address = reinterpret_cast<std::byte*>(record + 1);
-    std::memcpy(record->buffer.address, data, bytes);
+    copy_bytes(record->buffer.address, data, bytes);
   }
   arena::handed_over(record);
   push(to, key, 0, message_kind::rendezvous, record);
@@ -108,7 +113,7 @@ void engine::push(endpoint& target, const message_key& key, std::uint32_t bytes,
     cell.bytes = bytes;
     cell.kind = kind;
     if (kind == message_kind::in_cell)
-      std::memcpy(cell.data, data, bytes);
+      copy_bytes(cell.data, data, bytes);
     else
       cell.node = const_cast<void*>(data);
   }))
@@ -217,7 +222,7 @@ kept_message* engine::node_of(const mailbox_cell& cell) {
   auto* const message = new (blocks_.allocate(sizeof(kept_message) + cell.bytes)) kept_message;
   message->key = cell.key;
   message->bytes = cell.bytes;
-  std::memcpy(message->data(), cell.data, cell.bytes);
+  copy_bytes(message->data(), cell.data, cell.bytes);
   return message;
 }
 
@@ -254,7 +259,7 @@ void engine::deliver(receive_record& to, const mailbox_cell& cell, moves& later)
       else
         set_aside(to, copy_of(record));
     } else if (&own_ == to.owner || to.anybody_may_fill) {
-      std::memcpy(to.buffer.address, message.data(), std::min(message.bytes, to.buffer.bytes));
+      copy_bytes(to.buffer.address, message.data(), std::min(message.bytes, to.buffer.bytes));
       blocks_.release(&message);
       complete(to);
     } else {
@@ -265,7 +270,7 @@ void engine::deliver(receive_record& to, const mailbox_cell& cell, moves& later)
   to.taken = cell.key;
   to.bytes = cell.bytes;
   if (&own_ == to.owner || to.anybody_may_fill) {
-    std::memcpy(to.buffer.address, cell.data, std::min<std::size_t>(cell.bytes, to.buffer.bytes));
+    copy_bytes(to.buffer.address, cell.data, std::min<std::size_t>(cell.bytes, to.buffer.bytes));
     complete(to);
   } else {
     set_aside(to, *node_of(cell));
@@ -281,7 +286,7 @@ void engine::deliver(receive_record& to, kept_message& message, moves& later) {
     return;
   }
   account(own_, -static_cast<std::int64_t>(sizeof(kept_message) + message.bytes));
-  std::memcpy(to.buffer.address, message.data(), std::min(message.bytes, to.buffer.bytes));
+  copy_bytes(to.buffer.address, message.data(), std::min(message.bytes, to.buffer.bytes));
   blocks_.release(&message);
   complete(to);
 }
@@ -292,7 +297,7 @@ kept_message& engine::copy_of(send_record& record) {
   auto* const message = new (blocks_.allocate(sizeof(kept_message) + record.bytes)) kept_message;
   message->key = record.key;
   message->bytes = record.bytes;
-  std::memcpy(message->data(), record.buffer.address, record.bytes);
+  copy_bytes(message->data(), record.buffer.address, record.bytes);
   complete(record);
   return *message;
 }
@@ -319,7 +324,7 @@ void engine::complete(Record& record) {
 void engine::take_set_aside(receive_record& record) {
   arena::taken_over();
   auto& message = static_cast<kept_message&>(*record.set_aside);
-  std::memcpy(record.buffer.address, message.data(), std::min(message.bytes, record.buffer.bytes));
+  copy_bytes(record.buffer.address, message.data(), std::min(message.bytes, record.buffer.bytes));
   blocks_.release(&message);
   complete(record);
 }
