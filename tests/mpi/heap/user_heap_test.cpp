@@ -135,7 +135,9 @@ TEST(UnmodifiedPrograms, compiler) {
 
 #ifdef PYTHON
 TEST(UnmodifiedPrograms, python_with_threads_and_forks) {
-  tri::testing::write_file("heap_python.py", R"(
+  const tri::testing::temporary_folder folder;
+  const std::string script = (folder.path() / "heap_python.py").string();
+  tri::testing::write_file(script, R"(
 import json, os, re, subprocess, sys, threading, multiprocessing
 words = {str(i): list(range(i % 50)) for i in range(20000)}
 text = json.dumps(words)
@@ -157,14 +159,15 @@ if __name__ == '__main__':
         os._exit(len(words))
     print(os.waitpid(pid, 0)[1], len(words), len(text), len(words['7']))
 )");
-  const std::string script = (std::filesystem::current_path() / "heap_python.py").string();
   expect_same(PYTHON " " + script, "hello");
 }
 #endif
 
 #ifdef LAMMPS
 TEST(UnmodifiedPrograms, lammps_in_one_process) {
-  tri::testing::write_file("heap_melt.lmp", R"(
+  const tri::testing::temporary_folder folder;
+  const std::string input = (folder.path() / "heap_melt.lmp").string();
+  tri::testing::write_file(input, R"(
 units lj
 atom_style atomic
 lattice fcc 0.8442
@@ -180,7 +183,6 @@ fix 1 all nve
 thermo 10
 run 50
 )");
-  const std::string input = (std::filesystem::current_path() / "heap_melt.lmp").string();
   // Of the log, the lines of the thermodynamic output: six columns of numbers.
   expect_same("OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 " LAMMPS " -log none -in " + input +
                   " | grep -E \"^ +[0-9]+( +[-0-9.e+]+){5} *$\"",
