@@ -36,6 +36,12 @@ inline void handed_over(const void* place) {
     if (belongs_to_another_process(place)) __tsan_release(&detail::other_processes);
 }
 
+/// The calling thread has published what another process draws conclusions from and acts upon towards us, such as a
+/// count that tells it that we are done. Not for what our own process alone reads.
+inline void published_to_another_process() {
+  if constexpr (host::under_thread_sanitizer) __tsan_release(&detail::other_processes);
+}
+
 /// The calling thread goes on with something that another process may have given.
 inline void taken_over() {
   if constexpr (host::under_thread_sanitizer) __tsan_acquire(&detail::other_processes);

@@ -341,7 +341,7 @@ void branch::control_arrived(std::uint64_t number, int from, const location_cont
 void branch::run_now(sched::envelope& message) {
   const auto& row = sched::handler_table()[message.handler];
   row.run(here_, message);
-  here_.counters().processed.add();
+  here_.count_processed();
 }
 
 void branch::send_control(int to, std::uint64_t number, const location_control& control) {
@@ -376,7 +376,7 @@ void branch::carry_out(std::uint64_t number, location_actions& actions) {
           place.source = hop;
         });
         here_.counters().forwarded.add();
-        here_.counters().processed.add();
+        here_.count_processed();
         arena::release_on_pe(block);
         break;
       }
@@ -402,7 +402,7 @@ void branch::carry_out(std::uint64_t number, location_actions& actions) {
             fmt::format("a message '{}' from PE {} reached {}, which was deleted",
                         sched::handler_table()[block->handler].name, block->source, describe(number));
         if (!sched::refuse_message(here_, *block, text)) here_.job().fail(text);
-        here_.counters().processed.add();
+        here_.count_processed();
         arena::release_on_pe(block);
         break;
       }
@@ -419,7 +419,7 @@ void branch::carry_out(std::uint64_t number, location_actions& actions) {
   for (sched::envelope* const message : delivered) {
     if (objects_.method_depth > 0) {  // asked for by a running method: that must end first
       here_.send(here_.number(), [&](sched::envelope& place) { place.assign_message(*message); });
-      here_.counters().processed.add();
+      here_.count_processed();
     } else {
       run_delivered(*message);
     }

@@ -36,7 +36,7 @@ void install_node_object(sched::pe& here, std::uint32_t group, std::unique_ptr<n
   for (const sched::envelope& message : waiting) {
     here.send_to_node(here.job().process(), message);
     here.counters().released.add();
-    here.counters().processed.add();  // its first delivery, which held it back
+    here.count_processed();  // its first delivery, which held it back
   }
 }
 

@@ -135,7 +135,7 @@ void pe_objects::release_held(std::uint32_t collection) {
   for (sched::envelope& message : held.mapped()) {
     here.counters().released.add();
     sched::handler_table()[message.handler].run(here, message);
-    here.counters().processed.add();
+    here.count_processed();
   }
 }
 

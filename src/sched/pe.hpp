@@ -44,6 +44,12 @@ class pe {
   bool is_in_this_process(int destination) const {
     return peers_[static_cast<std::size_t>(destination)].process == process_;
   }
+  /// A message has had its effect. PE 0 finds quiescence by this count, and what it then sends to our process, to
+  /// whichever PE, comes after the message.
+  void count_processed() {
+    if (!is_in_this_process(0)) arena::published_to_another_process();
+    counters().processed.add();
+  }
 
   /// Sends a message: `fill` writes every field of the envelope but stamp and source, and must not throw or send.
   /// Messages without a priority from one PE to another arrive in the order in which they were sent.
@@ -131,7 +137,7 @@ class pe {
     arena::taken_over();
     handlers_[message.handler](*this, message);
     --handler_depth_;
-    counters().processed.add();
+    count_processed();
   }
   void run_block(envelope* message);
   void drop_block(envelope* message);
