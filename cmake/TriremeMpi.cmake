@@ -1,13 +1,29 @@
 # The MPI libraries that parts are built for, one ABI each: TRIREME_MPI_ABIS lists those that are installed. For each
 # there is trireme_mpi_abi_<name>, which has its mpi.h and the name as TRIREME_MPI_ABI; programs of its own link
-# PkgConfig::mpi_<name> as well, and a drop-in gets the library from the program. TRIREME_MPIRUN_<name> is its launcher.
+# PkgConfig::mpi_<name> as well, and a drop-in gets the library from the program.
+#
+# TRIREME_MPIS lists those whose programs can be built and started: TRIREME_MPICC_<name> and TRIREME_MPIRUN_<name>.
+#
+# trireme_mpi_programs(<name> SOURCE x.c [OUTPUT <file>] [FLAGS ...])
+#   One C program for each of TRIREME_MPIS, in <file>_<mpi>, by default <name>_<mpi> in the binary folder. Sets
+#   <name>_programs to the files, for a target of the caller's, and <name>_installed to the initialisers in C++ of the MPIs:
+#   name, launcher, program.
+# trireme_without_mpi(<test> LABELS ...)
+#   A test in place of one that needs an MPI: skipped, saying what to install.
 set(TRIREME_MPI_ABIS "")
+set(TRIREME_MPIS "")
 foreach(abi_and_package openmpi=ompi-c mpich=mpich)
   string(REPLACE "=" ";" abi_and_package ${abi_and_package})
   list(GET abi_and_package 0 abi)
   list(GET abi_and_package 1 package)
   pkg_check_modules(mpi_${abi} QUIET IMPORTED_TARGET ${package})
+  find_program(TRIREME_MPICC_${abi} NAMES mpicc.${abi})
   find_program(TRIREME_MPIRUN_${abi} NAMES mpirun.${abi})
+  if(TRIREME_MPICC_${abi} AND TRIREME_MPIRUN_${abi})
+    list(APPEND TRIREME_MPIS ${abi})
+  else()
+    message(STATUS "tests and benchmarks run without ${abi}: mpicc.${abi} or mpirun.${abi} is missing (scripts/deps.sh test)")
+  endif()
   if(NOT mpi_${abi}_FOUND)
     message(STATUS "what needs the headers of ${abi} is not built: pkg-config knows no ${package} (scripts/deps.sh test)")
     continue()
@@ -19,3 +35,31 @@ foreach(abi_and_package openmpi=ompi-c mpich=mpich)
     "TRIREME_MPI_ABI=\"${abi}\"" OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
   list(APPEND TRIREME_MPI_ABIS ${abi})
 endforeach()
+
+function(trireme_mpi_programs name)
+  cmake_parse_arguments(ARG "" "SOURCE;OUTPUT" "FLAGS" ${ARGN})
+  if(NOT ARG_OUTPUT)
+    set(ARG_OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/${name}")
+  endif()
+  get_filename_component(folder "${ARG_OUTPUT}" DIRECTORY)
+  set(programs)
+  set(installed)
+  foreach(mpi IN LISTS TRIREME_MPIS)
+    set(program "${ARG_OUTPUT}_${mpi}")
+    add_custom_command(OUTPUT "${program}" DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${ARG_SOURCE}"
+      COMMAND ${CMAKE_COMMAND} -E make_directory "${folder}"
+      COMMAND ${TRIREME_MPICC_${mpi}} ${ARG_FLAGS} "${CMAKE_CURRENT_SOURCE_DIR}/${ARG_SOURCE}" -o "${program}"
+      COMMENT "Building MPI program ${name} for ${mpi}" VERBATIM)
+    list(APPEND programs "${program}")
+    string(APPEND installed "{\"${mpi}\", \"${TRIREME_MPIRUN_${mpi}}\", \"${program}\"},")
+  endforeach()
+  set(${name}_programs "${programs}" PARENT_SCOPE)
+  set(${name}_installed "${installed}" PARENT_SCOPE)
+endfunction()
+
+function(trireme_without_mpi test)
+  cmake_parse_arguments(ARG "" "" "LABELS" ${ARGN})
+  add_test(NAME ${test} COMMAND sh -c
+    "echo 'SKIPPED: neither mpicc.openmpi nor mpicc.mpich is installed; `scripts/deps.sh test` installs both'; exit 77")
+  set_tests_properties(${test} PROPERTIES SKIP_RETURN_CODE 77 LABELS "${ARG_LABELS}")
+endfunction()

@@ -39,6 +39,7 @@ mpi_library built_for(const std::string& name, const fs::path& folder) {
 
 std::vector<mpi_library> mpi_libraries() {
   std::vector<mpi_library> found = {TRIREME_BENCH_MPI_LIBRARIES};
+  for (mpi_library& each : found) each.open_mpi = each.name == "openmpi";
   const char* const more = std::getenv("TRIREME_BENCH_MPI");
   if (more == nullptr) return found;
   std::istringstream entries(more);
