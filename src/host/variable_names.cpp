@@ -24,7 +24,6 @@ const std::vector<std::string>& names_to_suggest() {
 }
 
 bool known(std::string_view variable) {
-  if (variable.starts_with("TRIREME_TEST_")) return true;  // read by test programs
   if (variable == job_variable || variable == process_variable || variable == processes_variable) return true;
   return std::find(names_to_suggest().begin(), names_to_suggest().end(), variable) != names_to_suggest().end();
 }

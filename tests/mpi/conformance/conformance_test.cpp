@@ -124,7 +124,7 @@ class conformance : public testing::TestWithParam<parameters> {
 
   void expect_all_cases(bool delays) const {
     const std::string program = delays ? "conformance_delayed" : "conformance";
-    const std::string seed = delays ? fmt::format("TRIREME_TEST_DELAYS={}", 1000 + ranks()) : "";
+    const std::string seed = delays ? fmt::format("CONFORMANCE_DELAYS={}", 1000 + ranks()) : "";
     const auto ended = run(with(), how(), ranks(), program, options(with(), how(), delays), seed);
     const auto planned = run(with(), modes[0], ranks(), "conformance", "--list " + options(with(), how(), delays));
     const auto results = results_of(ended.output);
@@ -142,10 +142,10 @@ class conformance : public testing::TestWithParam<parameters> {
   }
 };
 // Everything with 2, 3, 4 and 8 ranks; but eight ranks of an MPI that spins take the cores from everybody for minutes.
-// TRIREME_TEST_ALL_RANKS runs every mode with every number of ranks. Plain MPICH with 8 ranks spins everybody's cores
+// CONFORMANCE_ALL_RANKS runs every mode with every number of ranks. Plain MPICH with 8 ranks spins everybody's cores
 // for minutes, and is left out even then.
 std::vector<parameters> all_parameters() {
-  const bool all = std::getenv("TRIREME_TEST_ALL_RANKS") != nullptr;
+  const bool all = std::getenv("CONFORMANCE_ALL_RANKS") != nullptr;
   std::vector<parameters> made;
   for (const mpi& with : installed) {
     for (const mode& how : modes) {
@@ -169,15 +169,15 @@ TEST_P(conformance, every_case_holds_with_delays) { expect_all_cases(true); }
 
 // The line of the program depends on its arguments only: the same for all MPIs and modes.
 TEST_P(conformance, random_traffic_arrives) {
-  // Many small messages, and fewer large ones; TRIREME_TEST_MESSAGES per rank makes it a soak.
-  const char* const asked = std::getenv("TRIREME_TEST_MESSAGES");
+  // Many small messages, and fewer large ones; CONFORMANCE_MESSAGES per rank makes it a soak.
+  const char* const asked = std::getenv("CONFORMANCE_MESSAGES");
   const long many = asked != nullptr ? std::atol(asked) : ranks() == 2 ? 50000 : 3000;
   for (const bool delays : {false, true}) {
     for (const long largest : {2000, 400000}) {
       const long messages = (largest > 2000 ? many / 10 : many) / (delays ? 5 : 1);
       const std::string arguments = fmt::format("--messages {} --largest {} --seed {}", messages, largest, ranks());
       const auto ended = run(with(), how(), ranks(), delays ? "traffic_delayed" : "traffic", arguments,
-                             delays ? fmt::format("TRIREME_TEST_DELAYS={}", largest) : "");
+                             delays ? fmt::format("CONFORMANCE_DELAYS={}", largest) : "");
       EXPECT_EQ(ended.status, 0) << arguments << ended.errors;
       EXPECT_THAT(ended.output, StartsWith(fmt::format("traffic/{}_ranks ok (", ranks()))) << arguments;
       const auto other = run(installed[0], modes[0], ranks(), "traffic", arguments);

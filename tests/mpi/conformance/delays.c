@@ -1,5 +1,5 @@
 /* Shuffles interleavings: linked into a program, this stands before the MPI library, and now and then gives up the
-   core, spins or sleeps before and after a call. TRIREME_TEST_DELAYS is the seed; each rank and thread draws numbers of
+   core, spins or sleeps before and after a call. CONFORMANCE_DELAYS is the seed; each rank and thread draws numbers of
    its own from it. It is part of the program, not preloaded, so that it comes before whatever is preloaded. It knows
    nothing of the types of an MPI: all arguments are words. */
 #define _GNU_SOURCE
@@ -21,12 +21,12 @@ static word number_in(const char* variable) {
 
 static word seed_of_thread(void) {
   static _Atomic word threads;
-  if (getenv("TRIREME_TEST_DELAYS") == NULL) {
-    fprintf(stderr, "this program is built with delays; TRIREME_TEST_DELAYS must be a number to begin with\n");
+  if (getenv("CONFORMANCE_DELAYS") == NULL) {
+    fprintf(stderr, "this program is built with delays; CONFORMANCE_DELAYS must be a number to begin with\n");
     _exit(2);
   }
   const word rank = number_in("OMPI_COMM_WORLD_RANK") + number_in("PMI_RANK"); /* one of them is set */
-  return number_in("TRIREME_TEST_DELAYS") * 1000003 + rank * 1009 + atomic_fetch_add(&threads, 1) + 1;
+  return number_in("CONFORMANCE_DELAYS") * 1000003 + rank * 1009 + atomic_fetch_add(&threads, 1) + 1;
 }
 
 static word next_number(void) {

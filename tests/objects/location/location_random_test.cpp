@@ -1,6 +1,6 @@
 // Seeded random programs on 5 PEs and 4 elements with 10 or more migrations, insertions and deletions each, under the
 // three orders of delivery; and what the protocol costs: hops, control messages, entries.
-// TRIREME_TEST_SCALE (default 1) multiplies the number of programs.
+// LOCATION_TEST_SCALE (default 1) multiplies the number of programs.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -16,7 +16,7 @@ namespace {
 constexpr int pes = 5, elements = 4;
 
 std::uint64_t scaled(std::uint64_t count) {
-  const char* scale = std::getenv("TRIREME_TEST_SCALE");
+  const char* scale = std::getenv("LOCATION_TEST_SCALE");
   return scale == nullptr ? count : count * std::strtoull(scale, nullptr, 10);
 }
 
