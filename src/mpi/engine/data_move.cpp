@@ -44,26 +44,7 @@ bool through_own_memory(const reachable_memory& to, const reachable_memory& from
   return true;
 }
 
-std::array<moved_bytes, 512> moved;
-
-void move_chunk(const board::task_view& task, std::uint64_t first, std::uint64_t last, int pe) noexcept {
-  const std::uint64_t* const a = task.arguments;
-  const reachable_memory to{reinterpret_cast<std::byte*>(a[0]) + first, static_cast<pid_t>(a[1])};
-  const reachable_memory from{reinterpret_cast<std::byte*>(a[2]) + first, static_cast<pid_t>(a[3])};
-  if (!move_bytes(to, from, last - first, getpid())) {
-    // relaxed: read by the poster after the task has finished
-    std::atomic_ref(*reinterpret_cast<std::uint32_t*>(a[4])).store(1, std::memory_order_relaxed);
-  }
-  moved_bytes& count = moved_bytes_of(pe);
-  (static_cast<int>(task.poster) == pe ? count.own : count.others) += last - first;
-}
-
-const board::operation_id move_operation =
-    board::operation_table::of_process().chunks.add("mpi: move the bytes of a message", &move_chunk);
-
 }  // namespace
-
-moved_bytes& moved_bytes_of(int pe) { return moved[static_cast<std::size_t>(pe) % moved.size()]; }
 
 bool move_bytes(const reachable_memory& to, const reachable_memory& from, std::size_t bytes, pid_t own) {
   const bool writable = to.process == 0 || to.process == own;
@@ -83,10 +64,10 @@ bool may_copy_between_processes(pid_t other, std::byte* sample) {
          kernel_copies(direction::write, other, sample, &here, 1);
 }
 
-board::task_spec shared_move(const reachable_memory& to, const reachable_memory& from, std::size_t bytes,
-                             std::uint32_t poster, std::uint32_t* failed) {
+board::task_spec shared_move(board::operation_id operation, const reachable_memory& to, const reachable_memory& from,
+                             std::size_t bytes, std::uint32_t poster, std::uint32_t* failed) {
   board::task_spec spec;
-  spec.operation = move_operation;
+  spec.operation = operation;
   spec.arguments = {reinterpret_cast<std::uint64_t>(to.address), static_cast<std::uint64_t>(to.process),
                     reinterpret_cast<std::uint64_t>(from.address), static_cast<std::uint64_t>(from.process),
                     reinterpret_cast<std::uint64_t>(failed)};
@@ -94,6 +75,16 @@ board::task_spec shared_move(const reachable_memory& to, const reachable_memory&
   spec.chunk = sharing_sizes::chunk_of(bytes);
   spec.first_participant = poster;
   return spec;
+}
+
+void move_part(const board::task_view& task, std::uint64_t first, std::uint64_t last) noexcept {
+  const std::uint64_t* const a = task.arguments;
+  const reachable_memory to{reinterpret_cast<std::byte*>(a[0]) + first, static_cast<pid_t>(a[1])};
+  const reachable_memory from{reinterpret_cast<std::byte*>(a[2]) + first, static_cast<pid_t>(a[3])};
+  if (!move_bytes(to, from, last - first, getpid())) {
+    // relaxed: read by the poster after the task has finished
+    std::atomic_ref(*reinterpret_cast<std::uint32_t*>(a[4])).store(1, std::memory_order_relaxed);
+  }
 }
 
 }  // namespace tri::mpi

@@ -37,15 +37,11 @@ struct sharing_sizes {
   }
 };
 
-/// The task for the board; the caller posts and finishes it. `failed` is in shared memory and set when a copy failed.
-board::task_spec shared_move(const reachable_memory& to, const reachable_memory& from, std::size_t bytes,
-                             std::uint32_t poster, std::uint32_t* failed);
-
-/// Where a process counts the bytes that it moved, by who had begun the move. Of the calling thread's PE.
-struct moved_bytes {
-  std::uint64_t own = 0;
-  std::uint64_t others = 0;
-};
-moved_bytes& moved_bytes_of(int pe);
+/// The task for the board; the caller posts and finishes it. `operation` has to call `move_part`. `failed` is in shared
+/// memory and set when a copy failed.
+board::task_spec shared_move(board::operation_id operation, const reachable_memory& to, const reachable_memory& from,
+                             std::size_t bytes, std::uint32_t poster, std::uint32_t* failed);
+/// The bytes [first, last) of such a task, by whatever process.
+void move_part(const board::task_view& task, std::uint64_t first, std::uint64_t last) noexcept;
 
 }  // namespace tri::mpi

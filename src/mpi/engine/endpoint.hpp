@@ -20,8 +20,8 @@ struct endpoint_counters {
   std::atomic<std::uint64_t> in_block{0};
   std::atomic<std::uint64_t> rendezvous{0};
   std::atomic<std::uint64_t> kept{0};          // messages that came before their receive
-  std::atomic<std::uint64_t> bytes_moved{0};   // of rendezvous, by this process, from user buffer to user buffer
-  std::atomic<std::uint64_t> bytes_helped{0};  // of those, in moves that others had begun
+  std::atomic<std::uint64_t> bytes_moved{0};   // of rendezvous that this process had matched, by itself
+  std::atomic<std::uint64_t> bytes_helped{0};  // of those that others had matched
   std::atomic<std::uint64_t> helped_ranks{0};  // messages taken on behalf of ranks that were computing
   std::atomic<std::uint64_t> set_aside{0};     // left to the rank itself
   std::atomic<std::uint64_t> sleeps{0};

@@ -19,6 +19,13 @@ bool progress_entry(const std::uint64_t* arguments, int, int by) noexcept {
 const board::operation_id progress_operation =
     board::operation_table::of_process().progress.add("mpi: progress of a rank that computes", &progress_entry);
 
+void move_entry(const board::task_view& task, std::uint64_t first, std::uint64_t last, int by) noexcept {
+  move_part(task, first, last);
+  if (engine* const mine = engine::of_pe(by)) mine->count_moved(task.poster, last - first);
+}
+const board::operation_id move_operation =
+    board::operation_table::of_process().chunks.add("mpi: move the bytes of a message", &move_entry);
+
 // Buffers of nothing may be null.
 void copy_bytes(void* to, const void* from, std::size_t bytes) {
   if (bytes > 0) std::memcpy(to, from, bytes);
@@ -80,12 +87,9 @@ send_record* engine::send(std::uint32_t target, const message_key& key, const vo
   const bool shared = bytes == 0 || shared_data != nullptr;
   if (!held_back || (!shared && !options_.kernel_copies && mode == send_mode::standard)) {
     // The data travels with the message. Memory that nobody else can reach has no other way.
-    auto* const message = new (blocks_.allocate(sizeof(kept_message) + bytes)) kept_message;
-    message->key = key;
-    message->bytes = bytes;
-    copy_bytes(message->data(), data, bytes);
-    arena::handed_over(message);
-    push(to, key, 0, message_kind::in_block, message);
+    kept_message& message = new_message(key, data, bytes);
+    arena::handed_over(&message);
+    push(to, key, 0, message_kind::in_block, &message);
     endpoint_counters::add(own_.counters.in_block);
     return nullptr;
   }
@@ -217,13 +221,17 @@ arrived_message* engine::take(const message_key& key) {
 
 // ---- with the lock of the receiver's endpoint
 
-kept_message* engine::node_of(const mailbox_cell& cell) {
-  if (cell.kind != message_kind::in_cell) return static_cast<kept_message*>(cell.node);
-  auto* const message = new (blocks_.allocate(sizeof(kept_message) + cell.bytes)) kept_message;
-  message->key = cell.key;
-  message->bytes = cell.bytes;
-  copy_bytes(message->data(), cell.data, cell.bytes);
-  return message;
+kept_message& engine::new_message(const message_key& key, const void* data, std::size_t bytes) {
+  auto* const message = new (blocks_.allocate(sizeof(kept_message) + bytes)) kept_message;
+  message->key = key;
+  message->bytes = bytes;
+  copy_bytes(message->data(), data, bytes);
+  return *message;
+}
+
+kept_message& engine::node_of(const mailbox_cell& cell) {
+  if (cell.kind == message_kind::in_cell) return new_message(cell.key, cell.data, cell.bytes);
+  return *static_cast<kept_message*>(cell.node);
 }
 
 void engine::account(endpoint& owner, std::int64_t bytes) {
@@ -240,40 +248,35 @@ void engine::take_cell(endpoint& owner, const mailbox_cell& cell, moves& later) 
 }
 
 void engine::keep(endpoint& owner, const mailbox_cell& cell) {
-  kept_message* const message = node_of(cell);
+  kept_message& message = node_of(cell);
   endpoint_counters::add(own_.counters.kept);
-  owner.matching.keep(*message);
-  if (message->kind != message_kind::rendezvous)
-    account(owner, static_cast<std::int64_t>(sizeof(kept_message) + message->bytes));
+  owner.matching.keep(message);
+  if (message.kind != message_kind::rendezvous)
+    account(owner, static_cast<std::int64_t>(sizeof(kept_message) + message.bytes));
 }
 
 void engine::deliver(receive_record& to, const mailbox_cell& cell, moves& later) {
-  if (cell.kind != message_kind::in_cell) {
-    auto& message = *static_cast<kept_message*>(cell.node);
-    to.taken = cell.key;
-    to.bytes = message.bytes;
-    if (message.kind == message_kind::rendezvous) {
-      auto& record = static_cast<send_record&>(message);
-      if (&own_ == to.owner || to.anybody_may_fill || options_.kernel_copies)
-        later.add(record, to);
-      else
-        set_aside(to, copy_of(record));
-    } else if (&own_ == to.owner || to.anybody_may_fill) {
-      copy_bytes(to.buffer.address, message.data(), std::min(message.bytes, to.buffer.bytes));
-      blocks_.release(&message);
-      complete(to);
-    } else {
-      set_aside(to, message);
-    }
+  to.taken = cell.key;
+  if (cell.kind == message_kind::in_cell) {
+    to.bytes = cell.bytes;
+    if (reaches(to))
+      fill(to, cell.data, cell.bytes);
+    else
+      set_aside(to, node_of(cell));
     return;
   }
-  to.taken = cell.key;
-  to.bytes = cell.bytes;
-  if (&own_ == to.owner || to.anybody_may_fill) {
-    copy_bytes(to.buffer.address, cell.data, std::min<std::size_t>(cell.bytes, to.buffer.bytes));
-    complete(to);
+  kept_message& message = node_of(cell);
+  to.bytes = message.bytes;
+  if (message.kind == message_kind::rendezvous) {
+    auto& record = static_cast<send_record&>(message);
+    if (reaches(to) || options_.kernel_copies)
+      later.add(record, to);
+    else
+      set_aside(to, copy_of(record));
+  } else if (reaches(to)) {
+    fill(to, message);
   } else {
-    set_aside(to, *node_of(cell));
+    set_aside(to, message);
   }
 }
 
@@ -286,20 +289,15 @@ void engine::deliver(receive_record& to, kept_message& message, moves& later) {
     return;
   }
   account(own_, -static_cast<std::int64_t>(sizeof(kept_message) + message.bytes));
-  copy_bytes(to.buffer.address, message.data(), std::min(message.bytes, to.buffer.bytes));
-  blocks_.release(&message);
-  complete(to);
+  fill(to, message);
 }
 
 // The sender is done with it, whenever the receiver looks: it may be in a call that depends on the sender (MPI 4.0,
 // section 3.5, progress). Where the kernel does not copy, every record's data can be read by all.
 kept_message& engine::copy_of(send_record& record) {
-  auto* const message = new (blocks_.allocate(sizeof(kept_message) + record.bytes)) kept_message;
-  message->key = record.key;
-  message->bytes = record.bytes;
-  copy_bytes(message->data(), record.buffer.address, record.bytes);
+  kept_message& message = new_message(record.key, record.buffer.address, record.bytes);
   complete(record);
-  return *message;
+  return message;
 }
 
 void engine::set_aside(receive_record& to, kept_message& message) {
@@ -321,12 +319,21 @@ void engine::complete(Record& record) {
   if (&owner != &own_ || turns_ != nullptr) owner.inbox.wake();
 }
 
+// What does not fit stays behind; its receiver finds by `bytes` that it is cut short.
+void engine::fill(receive_record& to, const void* data, std::size_t bytes) {
+  copy_bytes(to.buffer.address, data, std::min(bytes, static_cast<std::size_t>(to.buffer.bytes)));
+  complete(to);
+}
+
+void engine::fill(receive_record& to, kept_message& message) {
+  copy_bytes(to.buffer.address, message.data(), std::min(message.bytes, to.buffer.bytes));
+  blocks_.release(&message);
+  complete(to);
+}
+
 void engine::take_set_aside(receive_record& record) {
   arena::taken_over();
-  auto& message = static_cast<kept_message&>(*record.set_aside);
-  copy_bytes(record.buffer.address, message.data(), std::min(message.bytes, record.buffer.bytes));
-  blocks_.release(&message);
-  complete(record);
+  fill(record, static_cast<kept_message&>(*record.set_aside));
 }
 
 void engine::run(moves& list) {
@@ -342,30 +349,28 @@ void engine::run(const move& one) {
   const reachable_memory target{to.buffer.address, to.anybody_may_fill ? 0 : to.owner->process};
   // Only its own process can fill some memory: then nobody is asked to help.
   const bool everybody = options_.kernel_copies || (from.anybody_may_read && to.anybody_may_fill);
-  bool sound = true;
-  if (bytes >= options_.sharing.from && everybody && endpoints_.size() > 1) {
-    std::uint32_t* const failed = &to.failed;
-    const board::post_result posted = board_.post(shared_move(target, source, bytes, number_, failed));
-    if (posted.handle) {
-      board_.finish(posted.handle, [this, looks = 0]() mutable {
-        if (options_.oversubscribed || ++looks > looks_before_giving_way)
-          give_way();
-        else
-          host::cpu_relax();
-      });
-      // relaxed: the task has finished
-      sound = std::atomic_ref(*failed).load(std::memory_order_relaxed) == 0;
-    } else {
-      sound = move_bytes(target, source, bytes, process_);
-      moved_bytes_of(static_cast<int>(number_)).own += bytes;
-    }
-  } else {
-    sound = move_bytes(target, source, bytes, process_);
-    moved_bytes_of(static_cast<int>(number_)).own += bytes;
+  const bool together = bytes >= options_.sharing.from && everybody && endpoints_.size() > 1 &&
+                        move_together(target, source, bytes, &to.failed);
+  if (!together) {
+    if (!move_bytes(target, source, bytes, process_)) to.failed = 1;
+    count_moved(number_, bytes);
   }
-  if (!sound) to.failed = 1;
   complete(from);
   complete(to);
+}
+
+// False, with nothing done, when the board has no room.
+bool engine::move_together(const reachable_memory& to, const reachable_memory& from, std::size_t bytes,
+                           std::uint32_t* failed) {
+  const board::post_result posted = board_.post(shared_move(move_operation, to, from, bytes, number_, failed));
+  if (!posted.handle) return false;
+  board_.finish(posted.handle, [this, looks = 0]() mutable {
+    if (options_.oversubscribed || ++looks > looks_before_giving_way)
+      give_way();
+    else
+      host::cpu_relax();
+  });
+  return true;
 }
 
 // ---- progress

@@ -117,6 +117,10 @@ class engine {
   const engine_options& options() const { return options_; }
   arena::block_cache& blocks() { return blocks_; }
   static engine* of_pe(int pe);
+  /// This process has moved a part of what a rank, `by`, had matched.
+  void count_moved(std::uint32_t by, std::uint64_t bytes) {
+    endpoint_counters::add(by == number_ ? own_.counters.bytes_moved : own_.counters.bytes_helped, bytes);
+  }
 
   /// On behalf of the rank `owner`, which is computing; called by the board. True if a message was taken.
   bool progress_for(endpoint& owner);
@@ -142,8 +146,12 @@ class engine {
   void wait_for_room(endpoint& target);
   template <class Record>
   void complete(Record& record);
-  kept_message* node_of(const mailbox_cell& cell);
+  kept_message& new_message(const message_key& key, const void* data, std::size_t bytes);
+  kept_message& node_of(const mailbox_cell& cell);
   kept_message& copy_of(send_record& record);
+  bool reaches(const receive_record& to) const { return &own_ == to.owner || to.anybody_may_fill; }
+  void fill(receive_record& to, const void* data, std::size_t bytes);
+  void fill(receive_record& to, kept_message& message);
   void keep(endpoint& owner, const mailbox_cell& cell);
   void deliver(receive_record& to, const mailbox_cell& cell, moves& later);
   void deliver(receive_record& to, kept_message& message, moves& later);
@@ -152,6 +160,8 @@ class engine {
   void take_cell(endpoint& owner, const mailbox_cell& cell, moves& later);
   void run(moves& list);
   void run(const move& one);
+  bool move_together(const reachable_memory& to, const reachable_memory& from, std::size_t bytes,
+                     std::uint32_t* failed);
   void account(endpoint& owner, std::int64_t bytes);
   bool drain(endpoint& owner);
   void begin_wait();

@@ -71,6 +71,23 @@ TEST(engine, sizes_of_all_ways_arrive_whole_and_in_order) {
   }
 }
 
+// Every byte of a rendezvous is counted once, by who moved it.
+TEST(engine, bytes_are_counted_by_who_moved_them) {
+  std::atomic<std::uint64_t> counted{0};
+  constexpr int messages = 20;
+  constexpr std::size_t size = 1'000'000;
+  run_on_ranks(2, {}, [&](engine& mine) {
+    for (int i = 0; i < messages; ++i) {
+      if (mine.number() == 0)
+        send(mine, 1, {1, 0, i}, pattern(size, 1));
+      else
+        receive(mine, {1, 0, i}, size);
+    }
+    counted += mine.own().counters.bytes_moved + mine.own().counters.bytes_helped;
+  });
+  EXPECT_EQ(counted, messages * size);
+}
+
 TEST(engine, a_message_that_is_too_long_fills_the_buffer_and_says_so) {
   run_on_ranks(2, {}, [](engine& mine) {
     for (const std::size_t size : {std::size_t{30}, std::size_t{5000}, std::size_t{100'000}}) {
