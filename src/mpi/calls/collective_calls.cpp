@@ -78,17 +78,16 @@ bool is_valid(int count, MPI_Datatype type) {
 
 // Runs `body(session, communicator)` when the communicator is ours.
 template <class Body, class Library>
-int ours_or_library(MPI_Comm comm, Body&& body, Library&& library) {
-  if (session* const in = session::active()) {
-    const call_guard guard(*in);
-    if (communicator* const known = communicators::find(comm)) {
-      const int error = body(*in, *known);
-      if (error >= 0) return report(comm, error);
-    }
-  }
-  return library();
+int collective(MPI_Comm comm, Body&& body, Library&& library) {
+  return ours_or_library(
+      [&](session& in) {
+        communicator* const known = communicators::find(comm);
+        if (known == nullptr) return not_ours;
+        const int error = body(in, *known);
+        return error == not_ours ? not_ours : report(comm, error);
+      },
+      library);
 }
-constexpr int not_ours = -1;
 
 }  // namespace
 }  // namespace tri::mpi
@@ -96,13 +95,13 @@ constexpr int not_ours = -1;
 using namespace tri::mpi;
 
 TRIREME_EXPORTED int MPI_Barrier(MPI_Comm comm) {
-  return ours_or_library(
+  return collective(
       comm, [](session& in, communicator& known) { return collectives::barrier(in, known); },
       [&] { return PMPI_Barrier(comm); });
 }
 
 TRIREME_EXPORTED int MPI_Bcast(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
-  return ours_or_library(
+  return collective(
       comm,
       [&](session& in, communicator& known) {
         if (!is_valid(count, type) || !is_root(known, root)) return not_ours;
@@ -113,7 +112,7 @@ TRIREME_EXPORTED int MPI_Bcast(void* buffer, int count, MPI_Datatype type, int r
 
 TRIREME_EXPORTED int MPI_Reduce(const void* from, void* to, int count, MPI_Datatype type, MPI_Op operation, int root,
                                 MPI_Comm comm) {
-  return ours_or_library(
+  return collective(
       comm,
       [&](session& in, communicator& known) {
         if (!is_valid(count, type) || !is_root(known, root) || !is_commutative(operation)) return not_ours;
@@ -124,7 +123,7 @@ TRIREME_EXPORTED int MPI_Reduce(const void* from, void* to, int count, MPI_Datat
 
 TRIREME_EXPORTED int MPI_Allreduce(const void* from, void* to, int count, MPI_Datatype type, MPI_Op operation,
                                    MPI_Comm comm) {
-  return ours_or_library(
+  return collective(
       comm,
       [&](session& in, communicator& known) {
         if (!is_valid(count, type) || !is_commutative(operation)) return not_ours;
@@ -135,7 +134,7 @@ TRIREME_EXPORTED int MPI_Allreduce(const void* from, void* to, int count, MPI_Da
 
 TRIREME_EXPORTED int MPI_Gather(const void* from, int from_count, MPI_Datatype from_type, void* to, int to_count,
                                 MPI_Datatype to_type, int root, MPI_Comm comm) {
-  return ours_or_library(
+  return collective(
       comm,
       [&](session& in, communicator& known) {
         if (!is_root(known, root)) return not_ours;
@@ -148,7 +147,7 @@ TRIREME_EXPORTED int MPI_Gather(const void* from, int from_count, MPI_Datatype f
 
 TRIREME_EXPORTED int MPI_Gatherv(const void* from, int from_count, MPI_Datatype from_type, void* to, const int counts[],
                                  const int places[], MPI_Datatype to_type, int root, MPI_Comm comm) {
-  return ours_or_library(
+  return collective(
       comm,
       [&](session& in, communicator& known) {
         if (!is_root(known, root)) return not_ours;
@@ -160,7 +159,7 @@ TRIREME_EXPORTED int MPI_Gatherv(const void* from, int from_count, MPI_Datatype 
 
 TRIREME_EXPORTED int MPI_Scatter(const void* from, int from_count, MPI_Datatype from_type, void* to, int to_count,
                                  MPI_Datatype to_type, int root, MPI_Comm comm) {
-  return ours_or_library(
+  return collective(
       comm,
       [&](session& in, communicator& known) {
         if (!is_root(known, root)) return not_ours;
@@ -173,7 +172,7 @@ TRIREME_EXPORTED int MPI_Scatter(const void* from, int from_count, MPI_Datatype 
 
 TRIREME_EXPORTED int MPI_Scatterv(const void* from, const int counts[], const int places[], MPI_Datatype from_type,
                                   void* to, int to_count, MPI_Datatype to_type, int root, MPI_Comm comm) {
-  return ours_or_library(
+  return collective(
       comm,
       [&](session& in, communicator& known) {
         if (!is_root(known, root)) return not_ours;
@@ -185,7 +184,7 @@ TRIREME_EXPORTED int MPI_Scatterv(const void* from, const int counts[], const in
 
 TRIREME_EXPORTED int MPI_Allgather(const void* from, int from_count, MPI_Datatype from_type, void* to, int to_count,
                                    MPI_Datatype to_type, MPI_Comm comm) {
-  return ours_or_library(
+  return collective(
       comm,
       [&](session& in, communicator& known) {
         if (!is_valid(to_count, to_type)) return not_ours;
@@ -197,7 +196,7 @@ TRIREME_EXPORTED int MPI_Allgather(const void* from, int from_count, MPI_Datatyp
 
 TRIREME_EXPORTED int MPI_Allgatherv(const void* from, int from_count, MPI_Datatype from_type, void* to,
                                     const int counts[], const int places[], MPI_Datatype to_type, MPI_Comm comm) {
-  return ours_or_library(
+  return collective(
       comm,
       [&](session& in, communicator& known) {
         if (!is_valid(0, to_type)) return not_ours;
@@ -210,7 +209,7 @@ TRIREME_EXPORTED int MPI_Allgatherv(const void* from, int from_count, MPI_Dataty
 // In place the library's own algorithm keeps what it needs.
 TRIREME_EXPORTED int MPI_Alltoall(const void* from, int from_count, MPI_Datatype from_type, void* to, int to_count,
                                   MPI_Datatype to_type, MPI_Comm comm) {
-  return ours_or_library(
+  return collective(
       comm,
       [&](session& in, communicator& known) {
         if (from == MPI_IN_PLACE || !is_valid(to_count, to_type) || !is_valid(from_count, from_type)) return not_ours;
@@ -224,7 +223,7 @@ TRIREME_EXPORTED int MPI_Alltoall(const void* from, int from_count, MPI_Datatype
 TRIREME_EXPORTED int MPI_Alltoallv(const void* from, const int from_counts[], const int from_places[],
                                    MPI_Datatype from_type, void* to, const int to_counts[], const int to_places[],
                                    MPI_Datatype to_type, MPI_Comm comm) {
-  return ours_or_library(
+  return collective(
       comm,
       [&](session& in, communicator& known) {
         if (from == MPI_IN_PLACE || !is_valid(0, to_type) || !is_valid(0, from_type)) return not_ours;

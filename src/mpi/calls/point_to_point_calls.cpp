@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "mpi/calls/abi.hpp"
 #include "mpi/calls/communicators.hpp"
 #include "mpi/calls/datatypes.hpp"
 #include "mpi/calls/exported.hpp"
+#include "mpi/calls/place_table.hpp"
 #include "mpi/calls/requests.hpp"
 #include "mpi/calls/session.hpp"
 
@@ -61,30 +61,45 @@ int finish_here(session& in, transfer& begun, const transfer_arguments& argument
   return report(arguments.comm, error);
 }
 
-int send_here(session& in, const ours& mine) {
+// The operations, of arguments that are ours.
+
+int complete(session& in, const ours& mine, MPI_Status* status) {
+  if (!mine) return not_ours;
   if (!buffered_send_space::is_enough(mine.arguments)) return report(mine.arguments.comm, MPI_ERR_BUFFER);
   transfer begun;
   begun.begin(in, mine.arguments, *mine.comm);
-  return finish_here(in, begun, mine.arguments, MPI_STATUS_IGNORE);
+  return finish_here(in, begun, mine.arguments, status);
 }
 
-MPI_Request begin_here(session& in, const ours& mine) {
+int begin(session& in, const ours& mine, MPI_Request* request) {
+  if (!mine) return not_ours;
+  if (!buffered_send_space::is_enough(mine.arguments)) return report(mine.arguments.comm, MPI_ERR_BUFFER);
   transfer begun;
   begun.begin(in, mine.arguments, *mine.comm);
   if (mine.arguments.is_send && mine.arguments.peer != nobody && begun.is_done(in)) {
     begun.finish(in, mine.arguments);
-    return requests::done_send();
+    *request = requests::done_send();
+  } else {
+    *request = requests::add(mine.arguments, begun);
   }
-  return requests::add(mine.arguments, begun);
+  return MPI_SUCCESS;
 }
 
-bool is_exchange_ours(int send_count, MPI_Datatype send_type, int target, int send_tag, int receive_count,
-                      MPI_Datatype receive_type, int source, int receive_tag, MPI_Comm comm) {
-  session* const in = session::active();
-  if (in == nullptr) return false;
-  const call_guard guard(*in);
-  return send_of(nullptr, send_count, send_type, target, send_tag, comm, send_mode::standard) &&
-         receive_of(nullptr, receive_count, receive_type, source, receive_tag, comm);
+int make_persistent(const ours& mine, MPI_Request* request) {
+  if (!mine) return not_ours;
+  *request = requests::add_persistent(mine.arguments);
+  return MPI_SUCCESS;
+}
+
+// Either half may be with nobody. What is wrong with one leaves nothing behind of the other.
+int exchange(session& in, const ours& sent, const ours& received, MPI_Status* status) {
+  if (!sent || !received) return not_ours;
+  transfer receiving, sending;
+  receiving.begin(in, received.arguments, *received.comm);
+  sending.begin(in, sent.arguments, *sent.comm);
+  in.ranks().wait([&] { return receiving.is_done(in) && sending.is_done(in); });
+  sending.finish(in, sent.arguments);
+  return finish_here(in, receiving, received.arguments, status);
 }
 
 // Messages that were taken and wait for their receive; a handle names the place.
@@ -93,28 +108,23 @@ struct taken_message {
   communicator* comm = nullptr;
   MPI_Comm handle = MPI_COMM_NULL;
 };
-std::vector<taken_message> taken;
-std::vector<std::uint32_t> free_taken;
+place_table<taken_message> taken;
 
-MPI_Message keep(const taken_message& message) {
-  std::uint32_t place = static_cast<std::uint32_t>(taken.size());
-  if (free_taken.empty()) {
-    taken.push_back(message);
-  } else {
-    place = free_taken.back();
-    free_taken.pop_back();
-    taken[place] = message;
-  }
-  return abi::own_message(place);
+bool is_taken(MPI_Message handle) {
+  return handle != MPI_MESSAGE_NULL && handle != MPI_MESSAGE_NO_PROC && abi::is_own_message(handle);
 }
 
-taken_message give(MPI_Message& handle) {
-  const std::uint32_t place = abi::place_of_message(handle);
-  const taken_message message = taken[place];
-  taken[place] = {};
-  free_taken.push_back(place);
+// The receive of one; it ends by itself.
+struct taken_receive {
+  transfer_arguments arguments;
+  transfer begun;
+};
+taken_receive begin_taken(session& in, void* buffer, int count, MPI_Datatype type, MPI_Message& handle) {
+  const taken_message from = taken.remove(abi::place_of_message(handle));
   handle = MPI_MESSAGE_NULL;
-  return message;
+  taken_receive receive{{false, send_mode::standard, buffer, count, datatypes::find(type), 0, 0, from.handle}, {}};
+  receive.begun.begin(in, receive.arguments, *from.comm, *from.message);
+  return receive;
 }
 
 void set_probed(MPI_Status* status, const arrived_message& message) {
@@ -124,68 +134,55 @@ void set_probed(MPI_Status* status, const arrived_message& message) {
   abi::set_count(*status, message.bytes, false);
 }
 
-std::optional<message_key> probe_of(int source, int tag, MPI_Comm comm, communicator*& known) {
-  const ours mine = receive_of(nullptr, 0, MPI_BYTE, source, tag, comm);
-  known = mine.comm;
-  if (!mine || mine.arguments.peer == nobody) return {};  // the library knows the answer
-  return message_key{mine.comm->context, mine.arguments.peer, mine.arguments.tag};
-}
+// What a probe looks for. Not ours with nobody: the library knows the answer.
+struct probe {
+  communicator* comm = nullptr;
+  message_key key;
+  probe(int source, int tag, MPI_Comm handle) {
+    const ours mine = receive_of(nullptr, 0, MPI_BYTE, source, tag, handle);
+    if (!mine || mine.arguments.peer == nobody) return;
+    comm = mine.comm;
+    key = {mine.comm->context, mine.arguments.peer, mine.arguments.tag};
+  }
+  explicit operator bool() const { return comm != nullptr; }
+};
 
 }  // namespace
 }  // namespace tri::mpi
 
 using namespace tri::mpi;
 
-#define TRIREME_SEND(name, mode)                                                                                \
-  TRIREME_EXPORTED int MPI_##name(const void* buffer, int count, MPI_Datatype type, int target, int tag,        \
-                                  MPI_Comm comm) {                                                              \
-    if (session* const in = session::active()) {                                                                \
-      const call_guard guard(*in);                                                                              \
-      if (const ours mine = send_of(buffer, count, type, target, tag, comm, mode)) return send_here(*in, mine); \
-    }                                                                                                           \
-    return PMPI_##name(buffer, count, type, target, tag, comm);                                                 \
+#define TRIREME_SEND(name, in_lower_case, mode)                                                                    \
+  TRIREME_EXPORTED int MPI_##name(const void* buffer, int count, MPI_Datatype type, int target, int tag,           \
+                                  MPI_Comm comm) {                                                                 \
+    return ours_or_library(                                                                                        \
+        [&](session& in) {                                                                                         \
+          return complete(in, send_of(buffer, count, type, target, tag, comm, mode), MPI_STATUS_IGNORE);           \
+        },                                                                                                         \
+        [&] { return PMPI_##name(buffer, count, type, target, tag, comm); });                                      \
+  }                                                                                                                \
+  TRIREME_EXPORTED int MPI_I##in_lower_case(const void* buffer, int count, MPI_Datatype type, int target, int tag, \
+                                            MPI_Comm comm, MPI_Request* request) {                                 \
+    return ours_or_library(                                                                                        \
+        [&](session& in) { return begin(in, send_of(buffer, count, type, target, tag, comm, mode), request); },    \
+        [&] { return PMPI_I##in_lower_case(buffer, count, type, target, tag, comm, request); });                   \
   }
-TRIREME_SEND(Send, send_mode::standard)
-TRIREME_SEND(Bsend, send_mode::buffered)
-TRIREME_SEND(Ssend, send_mode::synchronous)
-TRIREME_SEND(Rsend, send_mode::standard)
-#undef TRIREME_SEND
-
-#define TRIREME_ISEND(name, mode)                                                                        \
-  TRIREME_EXPORTED int MPI_##name(const void* buffer, int count, MPI_Datatype type, int target, int tag, \
-                                  MPI_Comm comm, MPI_Request* request) {                                 \
-    if (session* const in = session::active()) {                                                         \
-      const call_guard guard(*in);                                                                       \
-      if (const ours mine = send_of(buffer, count, type, target, tag, comm, mode)) {                     \
-        if (!buffered_send_space::is_enough(mine.arguments)) return report(comm, MPI_ERR_BUFFER);        \
-        *request = begin_here(*in, mine);                                                                \
-        return MPI_SUCCESS;                                                                              \
-      }                                                                                                  \
-    }                                                                                                    \
-    return PMPI_##name(buffer, count, type, target, tag, comm, request);                                 \
+#define TRIREME_SEND_INIT(name, mode)                                                                              \
+  TRIREME_EXPORTED int MPI_##name(const void* buffer, int count, MPI_Datatype type, int target, int tag,           \
+                                  MPI_Comm comm, MPI_Request* request) {                                           \
+    return ours_or_library(                                                                                        \
+        [&](session&) { return make_persistent(send_of(buffer, count, type, target, tag, comm, mode), request); }, \
+        [&] { return PMPI_##name(buffer, count, type, target, tag, comm, request); });                             \
   }
-TRIREME_ISEND(Isend, send_mode::standard)
-TRIREME_ISEND(Ibsend, send_mode::buffered)
-TRIREME_ISEND(Issend, send_mode::synchronous)
-TRIREME_ISEND(Irsend, send_mode::standard)
-#undef TRIREME_ISEND
-
-#define TRIREME_SEND_INIT(name, mode)                                                                    \
-  TRIREME_EXPORTED int MPI_##name(const void* buffer, int count, MPI_Datatype type, int target, int tag, \
-                                  MPI_Comm comm, MPI_Request* request) {                                 \
-    if (session* const in = session::active()) {                                                         \
-      const call_guard guard(*in);                                                                       \
-      if (const ours mine = send_of(buffer, count, type, target, tag, comm, mode)) {                     \
-        *request = requests::add_persistent(mine.arguments);                                             \
-        return MPI_SUCCESS;                                                                              \
-      }                                                                                                  \
-    }                                                                                                    \
-    return PMPI_##name(buffer, count, type, target, tag, comm, request);                                 \
-  }
+TRIREME_SEND(Send, send, send_mode::standard)
+TRIREME_SEND(Bsend, bsend, send_mode::buffered)
+TRIREME_SEND(Ssend, ssend, send_mode::synchronous)
+TRIREME_SEND(Rsend, rsend, send_mode::standard)
 TRIREME_SEND_INIT(Send_init, send_mode::standard)
 TRIREME_SEND_INIT(Bsend_init, send_mode::buffered)
 TRIREME_SEND_INIT(Ssend_init, send_mode::synchronous)
 TRIREME_SEND_INIT(Rsend_init, send_mode::standard)
+#undef TRIREME_SEND
 #undef TRIREME_SEND_INIT
 
 TRIREME_EXPORTED int MPI_Buffer_attach(void* buffer, int bytes) {
@@ -201,175 +198,135 @@ TRIREME_EXPORTED int MPI_Buffer_detach(void* buffer, int* bytes) {
 
 TRIREME_EXPORTED int MPI_Recv(void* buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
                               MPI_Status* status) {
-  if (session* const in = session::active()) {
-    const call_guard guard(*in);
-    if (const ours mine = receive_of(buffer, count, type, source, tag, comm)) {
-      transfer begun;
-      begun.begin(*in, mine.arguments, *mine.comm);
-      return finish_here(*in, begun, mine.arguments, status);
-    }
-  }
-  return PMPI_Recv(buffer, count, type, source, tag, comm, status);
+  return ours_or_library(
+      [&](session& in) { return complete(in, receive_of(buffer, count, type, source, tag, comm), status); },
+      [&] { return PMPI_Recv(buffer, count, type, source, tag, comm, status); });
 }
 
 TRIREME_EXPORTED int MPI_Irecv(void* buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
                                MPI_Request* request) {
-  if (session* const in = session::active()) {
-    const call_guard guard(*in);
-    if (const ours mine = receive_of(buffer, count, type, source, tag, comm)) {
-      *request = begin_here(*in, mine);
-      return MPI_SUCCESS;
-    }
-  }
-  return PMPI_Irecv(buffer, count, type, source, tag, comm, request);
+  return ours_or_library(
+      [&](session& in) { return begin(in, receive_of(buffer, count, type, source, tag, comm), request); },
+      [&] { return PMPI_Irecv(buffer, count, type, source, tag, comm, request); });
 }
 
 TRIREME_EXPORTED int MPI_Recv_init(void* buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
                                    MPI_Request* request) {
-  if (session* const in = session::active()) {
-    const call_guard guard(*in);
-    if (const ours mine = receive_of(buffer, count, type, source, tag, comm)) {
-      *request = requests::add_persistent(mine.arguments);
-      return MPI_SUCCESS;
-    }
-  }
-  return PMPI_Recv_init(buffer, count, type, source, tag, comm, request);
+  return ours_or_library(
+      [&](session&) { return make_persistent(receive_of(buffer, count, type, source, tag, comm), request); },
+      [&] { return PMPI_Recv_init(buffer, count, type, source, tag, comm, request); });
 }
 
-// Either half may be with nobody.
 TRIREME_EXPORTED int MPI_Sendrecv(const void* send_buffer, int send_count, MPI_Datatype send_type, int target,
                                   int send_tag, void* receive_buffer, int receive_count, MPI_Datatype receive_type,
                                   int source, int receive_tag, MPI_Comm comm, MPI_Status* status) {
-  // Both halves are looked at before one begins: what is wrong must leave nothing behind.
-  if (!is_exchange_ours(send_count, send_type, target, send_tag, receive_count, receive_type, source, receive_tag,
-                        comm))
-    return PMPI_Sendrecv(send_buffer, send_count, send_type, target, send_tag, receive_buffer, receive_count,
-                         receive_type, source, receive_tag, comm, status);
-  MPI_Request both[2];
-  MPI_Status of_both[2];
-  int error = MPI_Irecv(receive_buffer, receive_count, receive_type, source, receive_tag, comm, &both[0]);
-  if (error != MPI_SUCCESS) return error;
-  error = MPI_Isend(send_buffer, send_count, send_type, target, send_tag, comm, &both[1]);
-  if (error != MPI_SUCCESS) return error;
-  error = MPI_Waitall(2, both, of_both);
-  if (status != MPI_STATUS_IGNORE) {
-    const int error_before = status->MPI_ERROR;  // left alone by calls on one message
-    *status = of_both[0];
-    status->MPI_ERROR = error_before;
-  }
-  if (error != MPI_ERR_IN_STATUS) return error;
-  return of_both[0].MPI_ERROR != MPI_SUCCESS ? of_both[0].MPI_ERROR : of_both[1].MPI_ERROR;
+  return ours_or_library(
+      [&](session& in) {
+        return exchange(in, send_of(send_buffer, send_count, send_type, target, send_tag, comm, send_mode::standard),
+                        receive_of(receive_buffer, receive_count, receive_type, source, receive_tag, comm), status);
+      },
+      [&] {
+        return PMPI_Sendrecv(send_buffer, send_count, send_type, target, send_tag, receive_buffer, receive_count,
+                             receive_type, source, receive_tag, comm, status);
+      });
 }
 
 TRIREME_EXPORTED int MPI_Sendrecv_replace(void* buffer, int count, MPI_Datatype type, int target, int send_tag,
                                           int source, int receive_tag, MPI_Comm comm, MPI_Status* status) {
-  session* const in = session::active();
-  const bool is_ours = in != nullptr && communicators::find(comm) != nullptr && count >= 0;
-  if (!is_ours) return PMPI_Sendrecv_replace(buffer, count, type, target, send_tag, source, receive_tag, comm, status);
-  // The message that leaves is copied first.
-  std::vector<std::byte> leaving;
-  buffer_type of_type;
-  {
-    const call_guard guard(*in);
-    of_type = datatypes::find(type);
-    leaving.resize(static_cast<std::size_t>(count) * of_type.bytes + 1);
-    if (of_type.is_plain)
-      std::copy_n(static_cast<const std::byte*>(buffer), leaving.size() - 1, leaving.begin());
-    else
-      pack(buffer, count, of_type, leaving.data());
-  }
-  return MPI_Sendrecv(leaving.data(), static_cast<int>(leaving.size() - 1), MPI_BYTE, target, send_tag, buffer, count,
-                      type, source, receive_tag, comm, status);
+  return ours_or_library(
+      [&](session& in) {
+        ours sent = send_of(buffer, count, type, target, send_tag, comm, send_mode::standard);
+        const ours received = receive_of(buffer, count, type, source, receive_tag, comm);
+        if (!sent || !received) return not_ours;
+        // The message that leaves is copied first: one element of so many bytes.
+        std::vector<std::byte> leaving(sent.arguments.bytes());
+        if (sent.arguments.type.is_plain)
+          std::copy_n(static_cast<const std::byte*>(buffer), leaving.size(), leaving.begin());
+        else
+          pack(buffer, count, sent.arguments.type, leaving.data());
+        sent.arguments.buffer = leaving.data();
+        sent.arguments.count = 1;
+        sent.arguments.type = {MPI_BYTE, leaving.size(), true, true, nullptr};
+        return exchange(in, sent, received, status);
+      },
+      [&] { return PMPI_Sendrecv_replace(buffer, count, type, target, send_tag, source, receive_tag, comm, status); });
 }
 
 TRIREME_EXPORTED int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status* status) {
-  if (session* const in = session::active()) {
-    const call_guard guard(*in);
-    communicator* known = nullptr;
-    if (const auto key = probe_of(source, tag, comm, known)) {
-      const arrived_message* found = nullptr;
-      in->ranks().wait([&] { return (found = in->ranks().find(*key)) != nullptr; });
-      set_probed(status, *found);
-      return MPI_SUCCESS;
-    }
-  }
-  return PMPI_Probe(source, tag, comm, status);
+  return ours_or_library(
+      [&](session& in) {
+        const probe wanted(source, tag, comm);
+        if (!wanted) return not_ours;
+        const arrived_message* found = nullptr;
+        in.ranks().wait([&] { return (found = in.ranks().find(wanted.key)) != nullptr; });
+        set_probed(status, *found);
+        return MPI_SUCCESS;
+      },
+      [&] { return PMPI_Probe(source, tag, comm, status); });
 }
 
 TRIREME_EXPORTED int MPI_Iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
-  if (session* const in = session::active()) {
-    const call_guard guard(*in);
-    communicator* known = nullptr;
-    if (const auto key = probe_of(source, tag, comm, known)) {
-      const arrived_message* const found = in->ranks().find(*key);
-      *flag = found != nullptr ? 1 : 0;
-      if (found != nullptr) set_probed(status, *found);
-      return MPI_SUCCESS;
-    }
-  }
-  return PMPI_Iprobe(source, tag, comm, flag, status);
+  return ours_or_library(
+      [&](session& in) {
+        const probe wanted(source, tag, comm);
+        if (!wanted) return not_ours;
+        const arrived_message* const found = in.ranks().find(wanted.key);
+        *flag = found != nullptr ? 1 : 0;
+        if (found != nullptr) set_probed(status, *found);
+        return MPI_SUCCESS;
+      },
+      [&] { return PMPI_Iprobe(source, tag, comm, flag, status); });
 }
 
 TRIREME_EXPORTED int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) {
-  if (session* const in = session::active()) {
-    const call_guard guard(*in);
-    communicator* known = nullptr;
-    if (const auto key = probe_of(source, tag, comm, known)) {
-      arrived_message* found = nullptr;
-      in->ranks().wait([&] { return (found = in->ranks().take(*key)) != nullptr; });
-      set_probed(status, *found);
-      *message = keep({found, known, comm});
-      return MPI_SUCCESS;
-    }
-  }
-  return PMPI_Mprobe(source, tag, comm, message, status);
+  return ours_or_library(
+      [&](session& in) {
+        const probe wanted(source, tag, comm);
+        if (!wanted) return not_ours;
+        arrived_message* found = nullptr;
+        in.ranks().wait([&] { return (found = in.ranks().take(wanted.key)) != nullptr; });
+        set_probed(status, *found);
+        *message = abi::own_message(taken.add({found, wanted.comm, comm}));
+        return MPI_SUCCESS;
+      },
+      [&] { return PMPI_Mprobe(source, tag, comm, message, status); });
 }
 
 TRIREME_EXPORTED int MPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message,
                                  MPI_Status* status) {
-  if (session* const in = session::active()) {
-    const call_guard guard(*in);
-    communicator* known = nullptr;
-    if (const auto key = probe_of(source, tag, comm, known)) {
-      arrived_message* const found = in->ranks().take(*key);
-      *flag = found != nullptr ? 1 : 0;
-      *message = MPI_MESSAGE_NULL;
-      if (found != nullptr) {
+  return ours_or_library(
+      [&](session& in) {
+        const probe wanted(source, tag, comm);
+        if (!wanted) return not_ours;
+        arrived_message* const found = in.ranks().take(wanted.key);
+        *flag = found != nullptr ? 1 : 0;
+        *message = MPI_MESSAGE_NULL;
+        if (found == nullptr) return MPI_SUCCESS;
         set_probed(status, *found);
-        *message = keep({found, known, comm});
-      }
-      return MPI_SUCCESS;
-    }
-  }
-  return PMPI_Improbe(source, tag, comm, flag, message, status);
+        *message = abi::own_message(taken.add({found, wanted.comm, comm}));
+        return MPI_SUCCESS;
+      },
+      [&] { return PMPI_Improbe(source, tag, comm, flag, message, status); });
 }
 
 TRIREME_EXPORTED int MPI_Mrecv(void* buffer, int count, MPI_Datatype type, MPI_Message* message, MPI_Status* status) {
-  if (session* const in = session::active(); in != nullptr && *message != MPI_MESSAGE_NULL &&
-                                             *message != MPI_MESSAGE_NO_PROC && abi::is_own_message(*message)) {
-    const call_guard guard(*in);
-    const taken_message from = give(*message);
-    const transfer_arguments arguments{false, send_mode::standard, buffer, count, datatypes::find(type), 0,
-                                       0,     from.handle};
-    transfer begun;
-    begun.begin(*in, arguments, *from.comm, *from.message);
-    return finish_here(*in, begun, arguments, status);
-  }
-  return PMPI_Mrecv(buffer, count, type, message, status);
+  return ours_or_library(
+      [&](session& in) {
+        if (!is_taken(*message)) return not_ours;
+        taken_receive receive = begin_taken(in, buffer, count, type, *message);
+        return finish_here(in, receive.begun, receive.arguments, status);
+      },
+      [&] { return PMPI_Mrecv(buffer, count, type, message, status); });
 }
 
 TRIREME_EXPORTED int MPI_Imrecv(void* buffer, int count, MPI_Datatype type, MPI_Message* message,
                                 MPI_Request* request) {
-  if (session* const in = session::active(); in != nullptr && *message != MPI_MESSAGE_NULL &&
-                                             *message != MPI_MESSAGE_NO_PROC && abi::is_own_message(*message)) {
-    const call_guard guard(*in);
-    const taken_message from = give(*message);
-    const transfer_arguments arguments{false, send_mode::standard, buffer, count, datatypes::find(type), 0,
-                                       0,     from.handle};
-    transfer begun;
-    begun.begin(*in, arguments, *from.comm, *from.message);
-    *request = requests::add(arguments, begun);
-    return MPI_SUCCESS;
-  }
-  return PMPI_Imrecv(buffer, count, type, message, request);
+  return ours_or_library(
+      [&](session& in) {
+        if (!is_taken(*message)) return not_ours;
+        const taken_receive receive = begin_taken(in, buffer, count, type, *message);
+        *request = requests::add(receive.arguments, receive.begun);
+        return MPI_SUCCESS;
+      },
+      [&] { return PMPI_Imrecv(buffer, count, type, message, request); });
 }

@@ -1,35 +1,25 @@
 #include "mpi/calls/requests.hpp"
 
 #include <algorithm>
-#include <deque>
 #include <vector>
 
 #include "mpi/calls/abi.hpp"
+#include "mpi/calls/place_table.hpp"
 
 namespace tri::mpi {
 namespace {
 
-// Place 0 is the send that is complete.
-std::deque<request> table(1);
-std::vector<std::uint32_t> free_places;
+place_table<request>& table() {
+  static place_table<request> all = [] {
+    place_table<request> made;
+    made.add({});  // place 0: the send that is complete
+    return made;
+  }();
+  return all;
+}
 std::vector<std::uint32_t> given_up;
 
 int attached_bytes = 0;
-
-std::uint32_t new_place() {
-  if (!free_places.empty()) {
-    const std::uint32_t place = free_places.back();
-    free_places.pop_back();
-    return place;
-  }
-  table.emplace_back();
-  return static_cast<std::uint32_t>(table.size() - 1);
-}
-
-void free_place(std::uint32_t place) {
-  table[place] = request();
-  free_places.push_back(place);
-}
 
 message_key key_of(const transfer_arguments& arguments, const communicator& comm) {
   return {comm.context | (arguments.is_of_collective ? 1 : 0), arguments.is_send ? comm.rank : arguments.peer,
@@ -116,26 +106,22 @@ void transfer::finish(session& in, const transfer_arguments& a) {
 MPI_Request requests::done_send() { return abi::own_request(0); }
 
 MPI_Request requests::add(const transfer_arguments& arguments, const transfer& begun) {
-  const std::uint32_t place = new_place();
-  table[place] = {arguments, begun, false, true};
-  return abi::own_request(place);
+  return abi::own_request(table().add({arguments, begun, false, true}));
 }
 
 MPI_Request requests::add_persistent(const transfer_arguments& arguments) {
-  const std::uint32_t place = new_place();
-  table[place] = {arguments, {}, true, false};
-  return abi::own_request(place);
+  return abi::own_request(table().add({arguments, {}, true, false}));
 }
 
-request& requests::of(MPI_Request handle) { return table[abi::place_of(handle)]; }
+request& requests::of(MPI_Request handle) { return table()[abi::place_of(handle)]; }
 
 void requests::end(MPI_Request& handle) {
   const std::uint32_t place = abi::place_of(handle);
-  if (table[place].is_persistent) {
-    table[place].is_active = false;
+  if (table()[place].is_persistent) {
+    table()[place].is_active = false;
     return;
   }
-  if (place != 0) free_place(place);
+  if (place != 0) table().remove(place);
   handle = MPI_REQUEST_NULL;
 }
 
@@ -143,22 +129,22 @@ void requests::give_up(session& in, MPI_Request& handle) {
   const std::uint32_t place = abi::place_of(handle);
   handle = MPI_REQUEST_NULL;
   if (place == 0) return;
-  if (table[place].is_active)
+  if (table()[place].is_active)
     given_up.push_back(place);
   else
-    free_place(place);
+    table().remove(place);
   collect(in);
 }
 
 void requests::collect(session& in) {
   for (std::size_t i = 0; i < given_up.size();) {
-    request& each = table[given_up[i]];
+    request& each = table()[given_up[i]];
     if (!each.under_way.is_done(in)) {
       ++i;
       continue;
     }
     each.under_way.finish(in, each.arguments);
-    free_place(given_up[i]);
+    table().remove(given_up[i]);
     given_up[i] = given_up.back();
     given_up.pop_back();
   }

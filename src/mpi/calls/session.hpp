@@ -67,4 +67,18 @@ class call_guard {
   session& session_;
 };
 
+/// What a call returns that we do not take after all: no error of MPI's.
+inline constexpr int not_ours = -1;
+
+/// A call of the program: `body(session)` with the call guard, and `library()` without it when there is no session or
+/// the body says `not_ours`.
+template <class Body, class Library>
+int ours_or_library(Body&& body, Library&& library) {
+  if (session* const in = session::active()) {
+    const call_guard guard(*in);
+    if (const int error = body(*in); error != not_ours) return error;
+  }
+  return library();
+}
+
 }  // namespace tri::mpi

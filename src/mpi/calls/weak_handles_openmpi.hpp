@@ -1,6 +1,6 @@
-// Open MPI's predefined handles are addresses of its objects. Our library is also loaded into programs without MPI that an
-// MPI program starts (a shell); there they are null, instead of a reason not to start. Included before everything else
-// in what the drop-in for Open MPI is made of.
+// Open MPI's predefined handles are addresses of its objects. Our library is also loaded into programs without MPI that
+// an MPI program starts (a shell); there they are null, instead of a reason not to start. Included before everything
+// else in what the drop-in for Open MPI is made of.
 #pragma once
 
 #pragma weak ompi_message_no_proc
