@@ -60,6 +60,15 @@ TEST(command, values_out_of_range_are_named_with_what_would_be_right) {
   EXPECT_EQ(trireme("bench nosuch").output, "trireme bench: there is no suite 'nosuch'; did you mean 'loops'?\n");
 }
 
+TEST(command, exec_refuses_values_that_switches_do_not_have) {
+  for (const char* variable :
+       {"TRIREME_MPI", "TRIREME_MPI_HEAP", "TRIREME_MPI_STATIC_DATA", "TRIREME_MPI_KERNEL_COPIES"}) {
+    const auto run = tri::testing::run_with_one_stream(std::string(variable) + "=of " TRIREME_COMMAND " exec true");
+    EXPECT_EQ(run.output, std::string("trireme exec: ") + variable + " is 'of'; it must be on (the default) or off\n");
+    EXPECT_EQ(run.status, 2);
+  }
+}
+
 TEST(command, exec_refuses_variables_that_nobody_reads) {
   const result misspelt =
       tri::testing::run_with_one_stream("TRIREME_OMP_VIRTUEL=8 " TRIREME_COMMAND " exec --omp true");

@@ -182,12 +182,13 @@ int exec_command(int argc, char** argv) {
     if (const std::optional<int> done = parse_program_options(app, argc, argv, command)) return *done;
     host::check_variable_names(
         host::environment_of_this_process());  // the program would not notice that nobody reads a misspelt one
+    const bool mpi_is_on = check_mpi_switches();
     // The layer that times MPI calls passes them on by the library's inner names, past what we would put before it.
     const bool times_mpi = omp && set_up_openmp(schedule, tune_file, asks_for_virtual->count() > 0, virtual_threads);
     if (times_mpi && mpi && asks_for_mpi->count() > 0)
       throw std::invalid_argument("--mpi and a schedule that uses slack do not go together yet");
     const std::string program = host::find_program(command[0]);
-    const bool leaves_mpi = !mpi || times_mpi || value_of("TRIREME_MPI") == "off";
+    const bool leaves_mpi = !mpi || times_mpi || !mpi_is_on;
     const mpi_finding found = leaves_mpi ? mpi_finding() : find_mpi(program);
     if (!found.obstacle.empty())
       fmt::print(stderr, "trireme exec: {} runs with its MPI library as it is: {}\n", command[0], found.obstacle);

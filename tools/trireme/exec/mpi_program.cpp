@@ -14,6 +14,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 #include <vector>
 
 #include "exec/preload.hpp"
@@ -91,6 +92,13 @@ bool has(std::string_view list, std::string_view name) {
   return false;
 }
 
+bool is_switched_on(const char* variable) {
+  const std::string value = value_of(variable);
+  if (!value.empty() && value != "on" && value != "off")
+    throw std::invalid_argument(fmt::format("{} is '{}'; it must be on (the default) or off", variable, value));
+  return value != "off";
+}
+
 }  // namespace
 
 mpi_finding mpi_in_loader_list(std::string_view list) {
@@ -122,6 +130,12 @@ mpi_finding find_mpi(const std::string& program) {
     return {mpi_library::none, false,
             "it runs as another user or group (setuid), so the loader takes no other libraries"};
   return found;
+}
+
+bool check_mpi_switches() {
+  for (const char* const variable : {"TRIREME_MPI_HEAP", "TRIREME_MPI_STATIC_DATA", "TRIREME_MPI_KERNEL_COPIES"})
+    is_switched_on(variable);
+  return is_switched_on("TRIREME_MPI");
 }
 
 void set_up_mpi(const mpi_finding& found) {

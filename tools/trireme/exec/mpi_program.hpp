@@ -16,12 +16,16 @@ struct mpi_finding {
   std::string obstacle;    // why the program cannot be helped, although it is one of MPI; then `library` is none
 };
 
-/// Looks at the program's file and at the libraries that the loader would give it; then at
-/// the variables that mpirun sets, for interpreters and scripts.
+/// Looks at the program's file and at the libraries that the loader would give it; then at the variables that mpirun
+/// sets, for interpreters and scripts.
 mpi_finding find_mpi(const std::string& program);
 
 /// From what the loader lists ("libmpi.so.40 => ..."): for find_mpi and its tests.
 mpi_finding mpi_in_loader_list(std::string_view list);
+
+/// The drop-in's variables are `on`, `off` or not set; throws std::invalid_argument for other values. False when
+/// TRIREME_MPI leaves the program to its MPI library.
+bool check_mpi_switches();
 
 /// Prepares the environment: our library for that MPI, and the MPI's own where the program will load it later.
 void set_up_mpi(const mpi_finding& found);
