@@ -56,7 +56,6 @@ class mpi_contest {
 
   batch_options method_;
   std::vector<mpi_contestant> contestants_;
-  std::map<std::string, std::string> missing_;
   std::deque<std::pair<mpi_task, mpi_result>> held_;  // references to results stay good
 };
 

@@ -45,12 +45,16 @@ const std::vector<other_variable>& other_variables() {
        "how long a disturbance of a core lasts, for schedules with a model; else it is measured"},
       {"TRIREME_SLACK", "call-path, operation, naive=MICROSECONDS or off, and perhaps window=N",
        "how waits in MPI calls are remembered, for the schedules slack and combo"},
-      {"TRIREME_MPI", "off", "leaves an MPI program to its MPI library, as `trireme exec --no-mpi`"},
+      {"TRIREME_MPI", "on, off", "off leaves an MPI program to its MPI library, as `trireme exec --no-mpi`"},
       {"TRIREME_MPI_JOB", "any text", "names the job where no launcher does: processes of one name share their heaps"},
-      {"TRIREME_MPI_HEAP", "off", "the heap of an MPI program stays private: large messages are copied by the kernel"},
-      {"TRIREME_MPI_STATIC_DATA", "off", "static data of an MPI program is left where it is"},
-      {"TRIREME_MPI_KERNEL_COPIES", "off", "no copies between processes by the kernel, as where containers forbid it"},
+      {"TRIREME_MPI_HEAP", "on, off",
+       "off: the heap of an MPI program stays private, large messages are copied by the kernel"},
+      {"TRIREME_MPI_STATIC_DATA", "on, off", "off: static data of an MPI program is left where it is"},
+      {"TRIREME_MPI_KERNEL_COPIES", "on, off",
+       "off: no copies between processes by the kernel, as where containers forbid it"},
       {"TRIREME_BENCH_LIBOMP", "the path of a libomp.so", "a libomp that `trireme bench loops` compares with as well"},
+      {"TRIREME_BENCH_MPI", "NAME=FOLDER,...",
+       "MPI libraries, by the folder of their mpicc and mpirun, for `trireme bench mpi`"},
   };
   return all;
 }

@@ -67,6 +67,8 @@ TEST(command, exec_refuses_values_that_switches_do_not_have) {
     EXPECT_EQ(run.output, std::string("trireme exec: ") + variable + " is 'of'; it must be on (the default) or off\n");
     EXPECT_EQ(run.status, 2);
   }
+  EXPECT_EQ(tri::testing::run_with_one_stream("TRIREME_MPI=off " TRIREME_COMMAND " exec --mpi true").output,
+            "trireme exec: --mpi was given, but TRIREME_MPI=off in the environment forbids it\n");
 }
 
 TEST(command, exec_refuses_variables_that_nobody_reads) {

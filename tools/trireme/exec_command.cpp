@@ -183,6 +183,8 @@ int exec_command(int argc, char** argv) {
     host::check_variable_names(
         host::environment_of_this_process());  // the program would not notice that nobody reads a misspelt one
     const bool mpi_is_on = check_mpi_switches();
+    if (mpi && asks_for_mpi->count() > 0 && !mpi_is_on)
+      throw std::invalid_argument("--mpi was given, but TRIREME_MPI=off in the environment forbids it");
     // The layer that times MPI calls passes them on by the library's inner names, past what we would put before it.
     const bool times_mpi = omp && set_up_openmp(schedule, tune_file, asks_for_virtual->count() > 0, virtual_threads);
     if (times_mpi && mpi && asks_for_mpi->count() > 0)
