@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 
@@ -65,26 +64,23 @@ bool may_copy_between_processes(pid_t other, std::byte* sample) {
 }
 
 board::task_spec shared_move(board::operation_id operation, const reachable_memory& to, const reachable_memory& from,
-                             std::size_t bytes, std::uint32_t poster, std::uint32_t* failed) {
+                             std::size_t bytes, std::uint32_t poster, void* purpose) {
   board::task_spec spec;
   spec.operation = operation;
   spec.arguments = {reinterpret_cast<std::uint64_t>(to.address), static_cast<std::uint64_t>(to.process),
                     reinterpret_cast<std::uint64_t>(from.address), static_cast<std::uint64_t>(from.process),
-                    reinterpret_cast<std::uint64_t>(failed)};
+                    reinterpret_cast<std::uint64_t>(purpose)};
   spec.total = bytes;
   spec.chunk = sharing_sizes::chunk_of(bytes);
   spec.first_participant = poster;
   return spec;
 }
 
-void move_part(const board::task_view& task, std::uint64_t first, std::uint64_t last) noexcept {
+bool move_part(const board::task_view& task, std::uint64_t first, std::uint64_t last) noexcept {
   const std::uint64_t* const a = task.arguments;
   const reachable_memory to{reinterpret_cast<std::byte*>(a[0]) + first, static_cast<pid_t>(a[1])};
   const reachable_memory from{reinterpret_cast<std::byte*>(a[2]) + first, static_cast<pid_t>(a[3])};
-  if (!move_bytes(to, from, last - first, getpid())) {
-    // relaxed: read by the poster after the task has finished
-    std::atomic_ref(*reinterpret_cast<std::uint32_t*>(a[4])).store(1, std::memory_order_relaxed);
-  }
+  return move_bytes(to, from, last - first, getpid());
 }
 
 }  // namespace tri::mpi

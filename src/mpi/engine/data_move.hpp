@@ -37,11 +37,12 @@ struct sharing_sizes {
   }
 };
 
-/// The task for the board; the caller posts and finishes it. `operation` has to call `move_part`. `failed` is in shared
-/// memory and set when a copy failed.
+/// The task for the board; the caller posts and finishes it. `operation` has to call `move_part`. `purpose` is in
+/// shared memory; `purpose_of` gives it back.
 board::task_spec shared_move(board::operation_id operation, const reachable_memory& to, const reachable_memory& from,
-                             std::size_t bytes, std::uint32_t poster, std::uint32_t* failed);
-/// The bytes [first, last) of such a task, by whatever process.
-void move_part(const board::task_view& task, std::uint64_t first, std::uint64_t last) noexcept;
+                             std::size_t bytes, std::uint32_t poster, void* purpose);
+/// The bytes [first, last) of such a task, by whatever process. False when the kernel refused.
+[[nodiscard]] bool move_part(const board::task_view& task, std::uint64_t first, std::uint64_t last) noexcept;
+inline void* purpose_of(const board::task_view& task) { return reinterpret_cast<void*>(task.arguments[4]); }
 
 }  // namespace tri::mpi

@@ -20,8 +20,7 @@ const board::operation_id progress_operation =
     board::operation_table::of_process().progress.add("mpi: progress of a rank that computes", &progress_entry);
 
 void move_entry(const board::task_view& task, std::uint64_t first, std::uint64_t last, int by) noexcept {
-  move_part(task, first, last);
-  if (engine* const mine = engine::of_pe(by)) mine->count_moved(task.poster, last - first);
+  engine::of_pe(by)->run_part(task, first, last);  // who takes part in the board has an engine
 }
 const board::operation_id move_operation =
     board::operation_table::of_process().chunks.add("mpi: move the bytes of a message", &move_entry);
@@ -64,6 +63,7 @@ engine::engine(std::span<endpoint* const> endpoints, std::uint32_t number, board
 }
 
 engine::~engine() {
+  finish_moves();
   hide();
   board_.progress().withdraw();
   engines[number_] = nullptr;
@@ -344,33 +344,71 @@ void engine::run(moves& list) {
 void engine::run(const move& one) {
   send_record& from = *one.from;
   receive_record& to = *one.to;
+  to.moved_from = &from;
   const std::size_t bytes = std::min(from.buffer.bytes, to.buffer.bytes);
   const reachable_memory source{from.buffer.address, from.anybody_may_read ? 0 : from.owner->process};
   const reachable_memory target{to.buffer.address, to.anybody_may_fill ? 0 : to.owner->process};
   // Only its own process can fill some memory: then nobody is asked to help.
   const bool everybody = options_.kernel_copies || (from.anybody_may_read && to.anybody_may_fill);
-  const bool together = bytes >= options_.sharing.from && everybody && endpoints_.size() > 1 &&
-                        move_together(target, source, bytes, &to.failed);
-  if (!together) {
-    if (!move_bytes(target, source, bytes, process_)) to.failed = 1;
-    count_moved(number_, bytes);
-  }
+  if (bytes >= options_.sharing.from && everybody && endpoints_.size() > 1 && post_move(to, target, source, bytes))
+    return;
+  if (!move_bytes(target, source, bytes, process_)) to.failed = 1;
+  count_moved(number_, bytes);
   complete(from);
   complete(to);
 }
 
-// False, with nothing done, when the board has no room.
-bool engine::move_together(const reachable_memory& to, const reachable_memory& from, std::size_t bytes,
-                           std::uint32_t* failed) {
-  const board::post_result posted = board_.post(shared_move(move_operation, to, from, bytes, number_, failed));
+// False, with nothing done, when there is no room on the board.
+bool engine::post_move(receive_record& to, const reachable_memory& target, const reachable_memory& source,
+                       std::size_t bytes) {
+  if (open_moves_ == moves_on_board_.size()) return false;
+  to.bytes_left.store(bytes, std::memory_order_relaxed);  // relaxed: published with the task
+  endpoint* const sender = to.moved_from->owner;
+  const board::post_result posted = board_.post(shared_move(move_operation, target, source, bytes, number_, &to));
   if (!posted.handle) return false;
-  board_.finish(posted.handle, [this, looks = 0]() mutable {
-    if (options_.oversubscribed || ++looks > looks_before_giving_way)
-      give_way();
-    else
-      host::cpu_relax();
-  });
+  moves_on_board_[open_moves_++] = {posted.handle, sender};  // the records may be gone already
   return true;
+}
+
+void engine::run_part(const board::task_view& task, std::uint64_t first, std::uint64_t last) {
+  auto& to = *static_cast<receive_record*>(purpose_of(task));
+  const std::uint64_t bytes = last - first;
+  if (!move_part(task, first, last)) {
+    // relaxed: read after `bytes_left` has come to nothing
+    std::atomic_ref(to.failed).store(1, std::memory_order_relaxed);
+  }
+  count_moved(task.poster, bytes);
+  // acq_rel: who comes last has everybody's part behind it when it completes the records. pairs: record.bytes_left
+  if (to.bytes_left.fetch_sub(bytes, std::memory_order_acq_rel) != bytes) return;
+  complete(*to.moved_from);
+  complete(to);
+}
+
+// What is left of our moves is ours to do. True if there was something.
+bool engine::finish_moves() {
+  const bool any = open_moves_ > 0;
+  while (open_moves_ > 0) {
+    const board::task_handle task = moves_on_board_[--open_moves_].task;  // another thread of ours takes the next
+    board_.finish(task, [this, looks = 0]() mutable {
+      if (options_.oversubscribed || ++looks > looks_before_giving_way)
+        give_way();
+      else
+        host::cpu_relax();
+    });
+  }
+  return any;
+}
+
+// We go on to compute: who waits for its message to leave moves it. It may sleep, and nobody rings for the board.
+void engine::leave_moves_to_senders() {
+  for (std::size_t i = 0; i < open_moves_;) {
+    if (board_.finished(moves_on_board_[i].task)) {
+      board_.finish(moves_on_board_[i].task);
+      moves_on_board_[i] = moves_on_board_[--open_moves_];
+    } else {
+      moves_on_board_[i++].sender->inbox.wake();
+    }
+  }
 }
 
 // ---- progress
@@ -396,11 +434,15 @@ bool engine::drain(endpoint& owner) {
   return any;
 }
 
-bool engine::progress() { return drain(own_); }
+bool engine::progress() {
+  const bool worked = drain(own_);
+  return finish_moves() || worked;
+}
 
 bool engine::progress_for(endpoint& owner) {
   if (&owner == &own_ || !drain(owner)) return false;
   endpoint_counters::add(own_.counters.helped_ranks);
+  finish_moves();
   return true;
 }
 
@@ -426,6 +468,7 @@ void engine::hide() {
 
 bool engine::turn_of_wait() {
   bool worked = drain(own_);
+  if (open_moves_ > 0) worked = finish_moves();
   // Leaves a task as soon as something has come for us (Ouyang 2022, 2.4.1).
   if (!worked) worked = board_.help([this] { return !own_.inbox.has_message(); }) > 0;
   if (!worked && ++turns_without_work_ % turns_between_looks == 0) {

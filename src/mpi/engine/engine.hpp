@@ -3,8 +3,9 @@
 // `take_turns`). What other processes do on this rank's behalf goes through its endpoint.
 //
 // Who moves what: a message is matched by whoever finds it first - the receiver, or, while it computes, a rank that
-// waits. Small messages carry their data. A rendezvous is moved, once and directly, by who matched it, and the ranks
-// that wait take parts of it from the board.
+// waits. Small messages carry their data. A rendezvous is moved once and directly: a large one lies on the board from
+// the moment it is matched, ranks that wait take parts of it, and who moves the last part completes it. So a receive
+// that finds its message does not wait for the data, and the data comes while its rank computes.
 #pragma once
 
 #include <array>
@@ -99,15 +100,19 @@ class engine {
         give_way();
         continue;
       }
-      // Whoever gives us something from here on rings; what was given before, this look sees. pairs: mailbox.sleep
-      if (!done()) sleep(heard, asks_others);
+      // Whoever gives us something from here on rings; what was given before, this look sees. That goes for moves that
+      // are left to us, too: they are on the board before we are rung. pairs: mailbox.sleep
+      if (!done() && !board_.has_work_before_sleep()) sleep(heard, asks_others);
       own_.inbox.woken();
     }
     end_wait();
   }
   /// The rank goes back to computing: from now on the others look after the receives that it has begun.
   void leave() {
-    if (awaited_ > 0 && !exposed_ && waits_ == 0) expose();
+    if (waits_ > 0) return;
+    if (awaited_ > 0 && !exposed_) expose();
+    if (open_moves_ > 0) [[unlikely]]
+      leave_moves_to_senders();
   }
   /// Called in waits now and then: what the MPI library carries may need this rank.
   void set_library_progress(void (*poll)()) { library_progress_ = poll; }
@@ -117,10 +122,8 @@ class engine {
   const engine_options& options() const { return options_; }
   arena::block_cache& blocks() { return blocks_; }
   static engine* of_pe(int pe);
-  /// This process has moved a part of what a rank, `by`, had matched.
-  void count_moved(std::uint32_t by, std::uint64_t bytes) {
-    endpoint_counters::add(by == number_ ? own_.counters.bytes_moved : own_.counters.bytes_helped, bytes);
-  }
+  /// A part of a move on the board; called by it.
+  void run_part(const board::task_view& task, std::uint64_t first, std::uint64_t last);
 
   /// On behalf of the rank `owner`, which is computing; called by the board. True if a message was taken.
   bool progress_for(endpoint& owner);
@@ -160,8 +163,12 @@ class engine {
   void take_cell(endpoint& owner, const mailbox_cell& cell, moves& later);
   void run(moves& list);
   void run(const move& one);
-  bool move_together(const reachable_memory& to, const reachable_memory& from, std::size_t bytes,
-                     std::uint32_t* failed);
+  bool post_move(receive_record& to, const reachable_memory& target, const reachable_memory& source, std::size_t bytes);
+  bool finish_moves();
+  void leave_moves_to_senders();
+  void count_moved(std::uint32_t matched_by, std::uint64_t bytes) {
+    endpoint_counters::add(matched_by == number_ ? own_.counters.bytes_moved : own_.counters.bytes_helped, bytes);
+  }
   void account(endpoint& owner, std::int64_t bytes);
   bool drain(endpoint& owner);
   void begin_wait();
@@ -187,6 +194,13 @@ class engine {
   int waits_ = 0;              // nested
   std::uint64_t awaited_ = 0;  // receives under way that others may complete while we compute
   bool exposed_ = false;
+  // Moves that we have posted and not given back to the board. A slot stays free for what else this PE posts.
+  struct open_move {
+    board::task_handle task;
+    endpoint* sender;
+  };
+  std::array<open_move, board::slots_per_pe - 1> moves_on_board_;
+  std::size_t open_moves_ = 0;
 };
 
 }  // namespace tri::mpi

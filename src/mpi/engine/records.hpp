@@ -12,6 +12,7 @@
 namespace tri::mpi {
 
 struct endpoint;
+struct send_record;
 
 /// The completion of an operation, polled by its rank.
 enum class progress_state : std::uint32_t {
@@ -40,6 +41,9 @@ struct receive_record {
   std::uint64_t bytes = 0;               // of the message, which may be more than the buffer has
   std::uint32_t failed = 0;              // the kernel refused to copy
   arrived_message* set_aside = nullptr;  // the message, as a node, in state set_aside
+  // While the data is moved by several: how much is missing. Who moves the last of it completes both records.
+  send_record* moved_from = nullptr;
+  std::atomic<std::uint64_t> bytes_left{0};
   std::atomic<progress_state> state{progress_state::under_way};
 
   bool is_complete() const {

@@ -234,6 +234,64 @@ TEST(engine, who_waits_receives_for_who_computes) {
   }
 }
 
+// A receive that finds its message returns at once; the sender, even asleep, moves all of it while the receiver
+// computes.
+TEST(engine, what_a_receive_has_found_is_moved_by_the_sender_that_waits) {
+  for (const bool oversubscribed : {false, true}) {
+    engine_options options;
+    options.oversubscribed = oversubscribed;
+    run_on_ranks(2, options, [&](engine& mine) {
+      constexpr std::size_t size = 1'000'000;
+      if (mine.number() == 0) {
+        send(mine, 1, {1, 0, 0}, pattern(size, 3));
+        EXPECT_EQ(mine.own().counters.bytes_helped, size);
+      } else {
+        std::vector<std::byte> room(size);
+        mine.wait([&] { return mine.find({1, 0, 0}) != nullptr; });
+        receive_record* const record = mine.make_receive({1, 0, 0}, room.data(), size);
+        mine.post(*record);
+        mine.leave();
+        while (record->state.load(std::memory_order_acquire) == progress_state::under_way) std::this_thread::yield();
+        EXPECT_EQ(room, pattern(size, 3));
+        EXPECT_EQ(mine.own().counters.bytes_moved, 0u);
+        mine.release(record);
+      }
+    });
+  }
+}
+
+// More of them than the board takes from one rank, and more than one list of moves: none waits for another.
+TEST(engine, many_receives_find_their_messages_at_once) {
+  run_on_ranks(2, {}, [](engine& mine) {
+    constexpr std::size_t size = 100'000;
+    constexpr int messages = 50;
+    const auto data = pattern(size, 5);
+    if (mine.number() == 0) {
+      std::vector<send_record*> sends;
+      for (int i = 0; i < messages; ++i) sends.push_back(mine.send(1, {1, 0, i}, data.data(), size));
+      send(mine, 1, {2, 0, 0}, {});
+      for (send_record* const record : sends) {
+        mine.wait([&] { return engine::is_done(*record); });
+        mine.release(record);
+      }
+    } else {
+      receive(mine, {2, 0, 0}, 0);  // all have come
+      std::vector<std::vector<std::byte>> rooms(messages, std::vector<std::byte>(size));
+      std::vector<receive_record*> receives;
+      for (int i = messages; i-- > 0;) {
+        receives.push_back(mine.make_receive({1, 0, i}, rooms[static_cast<std::size_t>(i)].data(), size));
+        mine.post(*receives.back());
+        mine.leave();
+      }
+      for (receive_record* const record : receives) {
+        mine.wait([&] { return mine.is_done(*record); });
+        mine.release(record);
+      }
+      for (const auto& room : rooms) EXPECT_EQ(room, data);
+    }
+  });
+}
+
 // Every pair, random sizes and tags, receives with and without wildcards, in random order of posting.
 TEST(engine, random_traffic_between_all) {
   for (unsigned seed = 1; seed <= 4; ++seed) {
