@@ -6,15 +6,16 @@
 #include <unistd.h>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
+
+#include "host/text_file.hpp"
 
 namespace tri::arena {
 namespace {
 
 // What the kernel says lies at an address range; for the message of a failed mapping.
 std::string what_lies_at(std::uintptr_t first, std::uintptr_t last) {
-  std::ifstream maps("/proc/self/maps");
-  for (std::string line; std::getline(maps, line);) {
+  host::text_file maps("/proc/self/maps");
+  for (std::string line; maps.next_line(line);) {
     const auto begin = std::stoull(line, nullptr, 16);
     const auto end = std::stoull(line.substr(line.find('-') + 1), nullptr, 16);
     if (begin < last && first < end) return line;

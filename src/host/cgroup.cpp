@@ -1,28 +1,29 @@
 #include "host/cgroup.hpp"
 
 #include <algorithm>
-#include <fstream>
+#include <charconv>
+#include <cstdlib>
 #include <initializer_list>
-#include <sstream>
 #include <string_view>
+
+#include "host/text_file.hpp"
 
 namespace tri::host {
 namespace {
 
 std::optional<std::string> first_line(const std::string& path) {
-  std::ifstream file(path);
   std::string line;
-  if (!std::getline(file, line)) return std::nullopt;
+  if (!text_file(path).next_line(line)) return std::nullopt;
   return line;
 }
 
 // "<quota> <period>" in microseconds; "max" or -1 for no limit.
 std::optional<double> ratio(const std::optional<std::string>& quota_and_period) {
   if (!quota_and_period) return std::nullopt;
-  std::istringstream words(*quota_and_period);
-  double quota = 0;
-  double period = 0;
-  if (!(words >> quota >> period) || quota <= 0 || period <= 0) return std::nullopt;
+  char* behind_quota = nullptr;
+  const double quota = std::strtod(quota_and_period->c_str(), &behind_quota);
+  const double period = std::strtod(behind_quota, nullptr);  // 0 when there is none
+  if (quota <= 0 || period <= 0) return std::nullopt;
   return quota / period;
 }
 
@@ -38,15 +39,19 @@ std::optional<double> group_quota(const std::string& folder, bool version_2) {
 std::optional<std::size_t> group_memory(const std::string& folder, bool version_2) {
   const auto line = first_line(folder + (version_2 ? "/memory.max" : "/memory.limit_in_bytes"));
   std::size_t bytes = 0;
-  if (!line || !(std::istringstream(*line) >> bytes) || bytes >= std::size_t{1} << 62) return std::nullopt;
+  if (!line || std::from_chars(line->data(), line->data() + line->size(), bytes).ec != std::errc() ||
+      bytes >= std::size_t{1} << 62)
+    return std::nullopt;
   return bytes;
 }
 
 bool lists(std::string_view controllers, std::string_view controller) {
-  std::istringstream words{std::string(controllers)};
-  for (std::string word; std::getline(words, word, ',');)
-    if (word == controller) return true;
-  return false;
+  while (true) {
+    const std::size_t comma = controllers.find(',');
+    if (controllers.substr(0, comma) == controller) return true;
+    if (comma == std::string_view::npos) return false;
+    controllers.remove_prefix(comma + 1);
+  }
 }
 
 // The smallest of what `limit_of(folder, version_2)` says of the groups of this process that `controller` belongs to,
@@ -55,9 +60,8 @@ template <class Value, class LimitOf>
 std::optional<Value> smallest_limit(const std::string& root, std::string_view controller,
                                     std::initializer_list<const char*> mounts, LimitOf&& limit_of) {
   std::optional<Value> smallest;
-  std::ifstream groups(root + "/proc/self/cgroup");
-  for (std::string line;
-       std::getline(groups, line);) {  // "<hierarchy>:<controllers>:<path>"; no controllers = version 2
+  text_file groups(root + "/proc/self/cgroup");
+  for (std::string line; groups.next_line(line);) {  // "<hierarchy>:<controllers>:<path>"; no controllers = version 2
     const std::size_t first = line.find(':');
     const std::size_t second = first == std::string::npos ? first : line.find(':', first + 1);
     if (second == std::string::npos) continue;

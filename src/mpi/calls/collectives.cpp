@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "mpi/calls/requests.hpp"
+#include "mpi/engine/meeting_place.hpp"
 
 namespace tri::mpi::collectives {
 namespace {
@@ -98,12 +99,37 @@ void copy(const elements& from, const elements& to) {
   unpack(packed.data(), bytes, to.address, to.count, to_type);
 }
 
+// With more ranks than cores, and a few bytes each. Everybody decides alike.
+bool meets(session& in, std::size_t bytes) {
+  return in.ranks().options().oversubscribed && bytes <= meeting_place::most_bytes;
+}
+
+// `combine` makes the outcome of everybody's part, on one of the ranks.
+template <class Combine>
+const std::byte* meet(session& in, communicator& comm, const void* own, std::size_t bytes, Combine&& combine) {
+  meeting_place& place = *comm.meeting;
+  const std::uint64_t count = ++comm.meetings;
+  if (place.arrive(static_cast<std::uint32_t>(comm.rank), own, bytes)) {
+    combine(place);
+    place.end();
+    for (int rank = 0; rank < comm.size(); ++rank)
+      if (rank != comm.rank) in.ranks().wake(comm.number_of[static_cast<std::size_t>(rank)]);
+  } else {
+    in.ranks().wait([&] { return place.has_ended(count); });
+  }
+  return place.outcome();
+}
+
 const void* own_part(const void* from, const void* to) { return from == MPI_IN_PLACE ? to : from; }
 
 }  // namespace
 
-// Dissemination: in round k everybody hears from the rank 2^k before it (Hensgen, Finkel, Manber 1988).
+// Otherwise dissemination: in round k everybody hears from the rank 2^k before it (Hensgen, Finkel, Manber 1988).
 int barrier(session& in, communicator& comm) {
+  if (meets(in, 0)) {
+    meet(in, comm, nullptr, 0, [](meeting_place&) {});
+    return MPI_SUCCESS;
+  }
   operation all(in, comm);
   for (int distance = 1; distance < all.size(); distance *= 2) {
     all.begin_receive({}, (all.rank() - distance % all.size() + all.size()) % all.size());
@@ -154,8 +180,19 @@ int reduce(session& in, communicator& comm, const void* from, const elements& to
   return all.wait();
 }
 
-// Recursive doubling; of the ranks beyond the largest power of two each leaves its part to a neighbour first.
+// Otherwise recursive doubling; of the ranks beyond the largest power of two each leaves its part to a neighbour first.
 int allreduce(session& in, communicator& comm, const void* from, const elements& to, MPI_Op operation_) {
+  const buffer_type& type = datatypes::find(to.type);
+  if (const std::size_t bytes = static_cast<std::size_t>(to.count) * type.bytes; type.is_plain && meets(in, bytes)) {
+    const void* const own = own_part(from, to.address);
+    const std::byte* const sum = meet(in, comm, own, bytes, [&](meeting_place& place) {
+      std::copy_n(place.data_of(0), bytes, place.outcome());
+      for (std::uint32_t rank = 1; rank < static_cast<std::uint32_t>(comm.size()); ++rank)
+        PMPI_Reduce_local(place.data_of(rank), place.outcome(), to.count, to.type, operation_);
+    });
+    std::copy_n(sum, bytes, static_cast<std::byte*>(to.address));
+    return MPI_SUCCESS;
+  }
   operation all(in, comm);
   const int size = all.size();
   const int rank = all.rank();

@@ -7,6 +7,7 @@
 
 #include "mpi/calls/abi.hpp"
 #include "mpi/calls/session.hpp"
+#include "mpi/engine/meeting_place.hpp"
 
 namespace tri::mpi {
 namespace {
@@ -20,18 +21,35 @@ std::uint64_t next_context(const session& in) {
   return (static_cast<std::uint64_t>(in.world_rank()) + 1) << 32 | (++contexts_given << 1);
 }
 
-constexpr std::uint64_t world_context = 2;
-constexpr std::uint64_t self_context = 4;  // nobody else sees it
+// What the first member tells the others.
+struct agreement {
+  std::uint64_t context = 0;
+  std::uint64_t meeting = 0;  // an address
+};
 
-communicator& remember(MPI_Comm handle, std::uint64_t context) {
+// Collective over the members.
+void agree_and_remember(session& in, MPI_Comm handle, std::vector<std::uint32_t> number_of) {
   auto made = std::make_unique<communicator>();
   made->handle = handle;
-  made->context = context;
+  made->number_of = std::move(number_of);
   PMPI_Comm_rank(handle, &made->rank);
-  communicator& result = *made;
+  agreement agreed;
+  if (made->rank == 0) {
+    const call_guard guard(in);
+    const auto members = static_cast<std::uint32_t>(made->size());
+    try {
+      void* const memory = in.ranks().blocks().allocate(meeting_place::size_for(members));
+      agreed = {next_context(in), reinterpret_cast<std::uint64_t>(meeting_place::create(memory, members))};
+    } catch (const arena::arena_exhausted&) {  // then the communicator is the library's, for all of them
+    }
+  }
+  PMPI_Bcast(&agreed, sizeof agreed, MPI_BYTE, 0, handle);
+  if (agreed.meeting == 0) return;
+  made->context = agreed.context;
+  made->meeting = reinterpret_cast<meeting_place*>(agreed.meeting);
+  const call_guard guard(in);
   known[abi::word(handle)] = std::move(made);
   last = nullptr;
-  return result;
 }
 
 }  // namespace
@@ -44,10 +62,10 @@ communicator* communicators::find(MPI_Comm handle) {
 }
 
 void communicators::add_predefined(session& in) {
-  communicator& world = remember(MPI_COMM_WORLD, world_context);
-  for (int rank = 0; rank < in.world_size(); ++rank) world.number_of.push_back(in.number_of(rank));
-  communicator& self = remember(MPI_COMM_SELF, self_context);
-  self.number_of.push_back(in.number_of(in.world_rank()));
+  std::vector<std::uint32_t> everybody;
+  for (int rank = 0; rank < in.world_size(); ++rank) everybody.push_back(in.number_of(rank));
+  agree_and_remember(in, MPI_COMM_WORLD, everybody);
+  agree_and_remember(in, MPI_COMM_SELF, {in.number_of(in.world_rank())});
 }
 
 void communicators::add(MPI_Comm made) {
@@ -67,14 +85,17 @@ void communicators::add(MPI_Comm made) {
   PMPI_Group_free(&group);
   // Processes that were started later are in no group of ours. All members see the same.
   if (std::find(in_world.begin(), in_world.end(), MPI_UNDEFINED) != in_world.end()) return;
-  std::uint64_t context = next_context(*in);
-  PMPI_Bcast(&context, 1, MPI_UINT64_T, 0, made);
-  communicator& added = remember(made, context);
-  for (const int rank : in_world) added.number_of.push_back(in->number_of(rank));
+  std::vector<std::uint32_t> number_of;
+  for (const int rank : in_world) number_of.push_back(in->number_of(rank));
+  agree_and_remember(*in, made, std::move(number_of));
 }
 
 void communicators::forget(MPI_Comm handle) {
-  known.erase(abi::word(handle));
+  const auto found = known.find(abi::word(handle));
+  if (found == known.end()) return;
+  meeting_place* const meeting = found->second->meeting;
+  if (meeting->leave_for_good()) session::active()->ranks().blocks().release(meeting);
+  known.erase(found);
   last = nullptr;
 }
 

@@ -9,6 +9,7 @@
 
 namespace tri::mpi {
 
+class meeting_place;
 class session;
 
 struct communicator {
@@ -18,6 +19,8 @@ struct communicator {
   int rank = 0;
   std::vector<std::uint32_t> number_of;  // of the rank on the host
   std::uint64_t collectives = 0;         // begun so far
+  meeting_place* meeting = nullptr;      // of the members
+  std::uint64_t meetings = 0;            // begun so far
 
   int size() const { return static_cast<int>(number_of.size()); }
 };

@@ -107,6 +107,8 @@ class engine {
     }
     end_wait();
   }
+  /// Something that a rank waits for outside of its messages has happened.
+  void wake(std::uint32_t rank) { endpoints_[rank]->inbox.wake(); }
   /// The rank goes back to computing: from now on the others look after the receives that it has begun.
   void leave() {
     if (waits_ > 0) return;

@@ -1,0 +1,67 @@
+// Where the members of a communicator come together, each with a few bytes: everybody puts its own down, and who comes
+// last combines them and sends all on their way. One step for everybody, whatever their number: with more ranks than
+// cores each of them is woken once, while in a tree of messages it would be woken once per level.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+
+#include "arena/other_process_order.hpp"
+
+namespace tri::mpi {
+
+/// In shared memory. Meetings follow each other; a member comes to the next one when it has left the last.
+class meeting_place {
+ public:
+  static constexpr std::size_t most_bytes = 64;
+  static std::size_t size_for(std::uint32_t members) { return sizeof(meeting_place) + members * sizeof(part); }
+  static meeting_place* create(void* memory, std::uint32_t members) { return new (memory) meeting_place(members); }
+
+  /// True: everybody is here. Then the caller reads all parts, writes the outcome and calls `end`.
+  bool arrive(std::uint32_t member, const void* data, std::size_t bytes) {
+    if (bytes > 0) std::memcpy(data_of(member), data, bytes);
+    arena::handed_over(this);
+    // acq_rel: the last one has everybody's part before it. pairs: meeting.arrive, with itself
+    const bool is_last = arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == members_;
+    if (is_last) arena::taken_over();
+    return is_last;
+  }
+  std::byte* data_of(std::uint32_t member) { return reinterpret_cast<part*>(this + 1)[member].data; }
+  std::byte* outcome() { return outcome_.data; }
+  /// By the last one; afterwards it wakes the others.
+  void end() {
+    arrived_.store(0, std::memory_order_relaxed);  // relaxed: whoever arrives next has seen the end
+    arena::handed_over(this);
+    // relaxed: only last ones write, and each has seen the end before. release pairs: meeting.end
+    ended_.store(ended_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
+  /// The member's `count`-th meeting, from 1, has ended; its outcome stays until all have come to the next.
+  bool has_ended(std::uint64_t count) const {
+    const bool ended = ended_.load(std::memory_order_acquire) >= count;  // pairs: meeting.end
+    if (ended) arena::taken_over();
+    return ended;
+  }
+  /// True for the last member, which gives the memory back.
+  bool leave_for_good() {
+    // acq_rel: what the others have read, they have read before. pairs: meeting.leave, with itself
+    return left_.fetch_add(1, std::memory_order_acq_rel) + 1 == members_;
+  }
+
+ private:
+  struct alignas(64) part {
+    std::byte data[most_bytes];
+  };
+  explicit meeting_place(std::uint32_t members) : members_(members) {}
+
+  alignas(64) std::atomic<std::uint32_t> arrived_{0};
+  const std::uint32_t members_;
+  std::atomic<std::uint32_t> left_{0};
+  // Apart: those who wait look at it.
+  alignas(64) std::atomic<std::uint64_t> ended_{0};
+  part outcome_;
+};
+
+}  // namespace tri::mpi
