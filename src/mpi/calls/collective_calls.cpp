@@ -43,8 +43,8 @@ struct equal_parts {
   parts all() const {
     return {[](const void* description, int rank) {
               const auto& self = *static_cast<const equal_parts*>(description);
-              return elements{static_cast<std::byte*>(self.address) + rank * self.count * self.extent, self.count,
-                              self.type};
+              return elements{static_cast<std::byte*>(self.address) + MPI_Aint{rank} * self.count * self.extent,
+                              self.count, self.type};
             },
             this};
   }

@@ -13,6 +13,7 @@ namespace tri::mpi {
 namespace {
 
 std::unordered_map<std::uint64_t, std::unique_ptr<communicator>> known;
+std::vector<std::unique_ptr<communicator>> freed;  // whose requests are still in use
 communicator* last = nullptr;
 std::uint32_t contexts_given = 0;
 
@@ -95,8 +96,17 @@ void communicators::forget(MPI_Comm handle) {
   if (found == known.end()) return;
   meeting_place* const meeting = found->second->meeting;
   if (meeting->leave_for_good()) session::active()->ranks().blocks().release(meeting);
+  if (found->second->users > 0) {
+    found->second->is_freed = true;
+    freed.push_back(std::move(found->second));
+  }
   known.erase(found);
   last = nullptr;
+}
+
+void communicators::let_go(communicator& comm) {
+  if (--comm.users == 0 && comm.is_freed)
+    std::erase_if(freed, [&](const std::unique_ptr<communicator>& each) { return each.get() == &comm; });
 }
 
 }  // namespace tri::mpi

@@ -21,6 +21,8 @@ struct communicator {
   std::uint64_t collectives = 0;         // begun so far
   meeting_place* meeting = nullptr;      // of the members
   std::uint64_t meetings = 0;            // begun so far
+  std::uint64_t users = 0;               // requests and messages that were taken
+  bool is_freed = false;                 // by the program; `handle` means nothing any more
 
   int size() const { return static_cast<int>(number_of.size()); }
 };
@@ -33,8 +35,11 @@ class communicators {
   /// After the library made it; collective over its members. Null communicators and others than intracommunicators are
   /// left alone.
   static void add(MPI_Comm made);
-  /// Before the library frees it.
+  /// Before the library frees it. What is under way goes on.
   static void forget(MPI_Comm handle);
+  /// For what outlives the call that begins it: until `let_go` the communicator stays, also when it is freed.
+  static void hold(communicator& comm) { ++comm.users; }
+  static void let_go(communicator& comm);
 };
 
 }  // namespace tri::mpi

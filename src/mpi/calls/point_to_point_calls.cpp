@@ -80,14 +80,14 @@ int begin(session& in, const ours& mine, MPI_Request* request) {
     begun.finish(in, mine.arguments);
     *request = requests::done_send();
   } else {
-    *request = requests::add(mine.arguments, begun);
+    *request = requests::add(in, *mine.comm, mine.arguments, begun);
   }
   return MPI_SUCCESS;
 }
 
 int make_persistent(const ours& mine, MPI_Request* request) {
   if (!mine) return not_ours;
-  *request = requests::add_persistent(mine.arguments);
+  *request = requests::add_persistent(*mine.comm, mine.arguments);
   return MPI_SUCCESS;
 }
 
@@ -105,10 +105,14 @@ int exchange(session& in, const ours& sent, const ours& received, MPI_Status* st
 // Messages that were taken and wait for their receive; a handle names the place.
 struct taken_message {
   arrived_message* message = nullptr;
-  communicator* comm = nullptr;
-  MPI_Comm handle = MPI_COMM_NULL;
+  communicator* comm = nullptr;  // held
 };
 place_table<taken_message> taken;
+
+MPI_Message keep(arrived_message& message, communicator& comm) {
+  communicators::hold(comm);
+  return abi::own_message(taken.add({&message, &comm}));
+}
 
 bool is_taken(MPI_Message handle) {
   return handle != MPI_MESSAGE_NULL && handle != MPI_MESSAGE_NO_PROC && abi::is_own_message(handle);
@@ -116,13 +120,15 @@ bool is_taken(MPI_Message handle) {
 
 // The receive of one; it ends by itself.
 struct taken_receive {
+  communicator* comm = nullptr;  // held
   transfer_arguments arguments;
   transfer begun;
 };
 taken_receive begin_taken(session& in, void* buffer, int count, MPI_Datatype type, MPI_Message& handle) {
   const taken_message from = taken.remove(abi::place_of_message(handle));
   handle = MPI_MESSAGE_NULL;
-  taken_receive receive{{false, send_mode::standard, buffer, count, datatypes::find(type), 0, 0, from.handle}, {}};
+  const MPI_Comm comm = from.comm->is_freed ? MPI_COMM_WORLD : from.comm->handle;
+  taken_receive receive{from.comm, {false, send_mode::standard, buffer, count, datatypes::find(type), 0, 0, comm}, {}};
   receive.begun.begin(in, receive.arguments, *from.comm, *from.message);
   return receive;
 }
@@ -271,6 +277,7 @@ TRIREME_EXPORTED int MPI_Iprobe(int source, int tag, MPI_Comm comm, int* flag, M
         const probe wanted(source, tag, comm);
         if (!wanted) return not_ours;
         const arrived_message* const found = in.ranks().find(wanted.key);
+        if (found == nullptr) in.ranks().progress();
         *flag = found != nullptr ? 1 : 0;
         if (found != nullptr) set_probed(status, *found);
         return MPI_SUCCESS;
@@ -286,7 +293,7 @@ TRIREME_EXPORTED int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message*
         arrived_message* found = nullptr;
         in.ranks().wait([&] { return (found = in.ranks().take(wanted.key)) != nullptr; });
         set_probed(status, *found);
-        *message = abi::own_message(taken.add({found, wanted.comm, comm}));
+        *message = keep(*found, *wanted.comm);
         return MPI_SUCCESS;
       },
       [&] { return PMPI_Mprobe(source, tag, comm, message, status); });
@@ -299,11 +306,12 @@ TRIREME_EXPORTED int MPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, 
         const probe wanted(source, tag, comm);
         if (!wanted) return not_ours;
         arrived_message* const found = in.ranks().take(wanted.key);
+        if (found == nullptr) in.ranks().progress();
         *flag = found != nullptr ? 1 : 0;
         *message = MPI_MESSAGE_NULL;
         if (found == nullptr) return MPI_SUCCESS;
         set_probed(status, *found);
-        *message = abi::own_message(taken.add({found, wanted.comm, comm}));
+        *message = keep(*found, *wanted.comm);
         return MPI_SUCCESS;
       },
       [&] { return PMPI_Improbe(source, tag, comm, flag, message, status); });
@@ -314,7 +322,9 @@ TRIREME_EXPORTED int MPI_Mrecv(void* buffer, int count, MPI_Datatype type, MPI_M
       [&](session& in) {
         if (!is_taken(*message)) return not_ours;
         taken_receive receive = begin_taken(in, buffer, count, type, *message);
-        return finish_here(in, receive.begun, receive.arguments, status);
+        const int error = finish_here(in, receive.begun, receive.arguments, status);
+        communicators::let_go(*receive.comm);
+        return error;
       },
       [&] { return PMPI_Mrecv(buffer, count, type, message, status); });
 }
@@ -325,7 +335,8 @@ TRIREME_EXPORTED int MPI_Imrecv(void* buffer, int count, MPI_Datatype type, MPI_
       [&](session& in) {
         if (!is_taken(*message)) return not_ours;
         const taken_receive receive = begin_taken(in, buffer, count, type, *message);
-        *request = requests::add(receive.arguments, receive.begun);
+        *request = requests::add(in, *receive.comm, receive.arguments, receive.begun);
+        communicators::let_go(*receive.comm);
         return MPI_SUCCESS;
       },
       [&] { return PMPI_Imrecv(buffer, count, type, message, request); });

@@ -51,7 +51,8 @@ int end(session& in, MPI_Request& handle, MPI_Status* status, MPI_Comm& comm) {
     set_empty(status);
     return MPI_SUCCESS;
   }
-  comm = each.arguments.comm == MPI_COMM_NULL ? MPI_COMM_WORLD : each.arguments.comm;
+  // Without one: the send that was complete.
+  if (each.comm != nullptr && !each.comm->is_freed) comm = each.comm->handle;
   const int error = each.under_way.result(each.arguments, status);
   each.under_way.finish(in, each.arguments);
   requests::end(handle);
@@ -114,12 +115,7 @@ std::vector<int> all_done(session& in, int count, const MPI_Request* list) {
 
 void start(session& in, MPI_Request handle) {
   request& each = requests::of(handle);
-  communicator* const comm = communicators::find(each.arguments.comm);
-  if (comm == nullptr) {
-    report(MPI_COMM_WORLD, MPI_ERR_COMM);
-    return;
-  }
-  each.under_way.begin(in, each.arguments, *comm);
+  each.under_way.begin(in, each.arguments, *each.comm);
   each.is_active = true;
 }
 
@@ -249,7 +245,11 @@ TRIREME_EXPORTED int MPI_Testsome(int count, MPI_Request* list, int* done_count,
 
 TRIREME_EXPORTED int MPI_Request_free(MPI_Request* handle) {
   session* const in = session::active();
-  if (in == nullptr || !is_ours(*handle)) return PMPI_Request_free(handle);
+  if (!is_ours(*handle)) return PMPI_Request_free(handle);
+  if (in == nullptr) {  // in MPI_Finalize: what was ours has ended
+    *handle = MPI_REQUEST_NULL;
+    return MPI_SUCCESS;
+  }
   const call_guard guard(*in);
   requests::give_up(*in, *handle);
   return MPI_SUCCESS;

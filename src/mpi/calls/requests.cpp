@@ -19,6 +19,8 @@ place_table<request>& table() {
 }
 std::vector<std::uint32_t> given_up;
 
+void remove(std::uint32_t place) { communicators::let_go(*table().remove(place).comm); }
+
 int attached_bytes = 0;
 
 message_key key_of(const transfer_arguments& arguments, const communicator& comm) {
@@ -105,12 +107,15 @@ void transfer::finish(session& in, const transfer_arguments& a) {
 
 MPI_Request requests::done_send() { return abi::own_request(0); }
 
-MPI_Request requests::add(const transfer_arguments& arguments, const transfer& begun) {
-  return abi::own_request(table().add({arguments, begun, false, true}));
+MPI_Request requests::add(session& in, communicator& comm, const transfer_arguments& arguments, const transfer& begun) {
+  if (!given_up.empty()) collect(in);
+  communicators::hold(comm);
+  return abi::own_request(table().add({&comm, arguments, begun, false, true}));
 }
 
-MPI_Request requests::add_persistent(const transfer_arguments& arguments) {
-  return abi::own_request(table().add({arguments, {}, true, false}));
+MPI_Request requests::add_persistent(communicator& comm, const transfer_arguments& arguments) {
+  communicators::hold(comm);
+  return abi::own_request(table().add({&comm, arguments, {}, true, false}));
 }
 
 request& requests::of(MPI_Request handle) { return table()[abi::place_of(handle)]; }
@@ -121,7 +126,7 @@ void requests::end(MPI_Request& handle) {
     table()[place].is_active = false;
     return;
   }
-  if (place != 0) table().remove(place);
+  if (place != 0) remove(place);
   handle = MPI_REQUEST_NULL;
 }
 
@@ -132,7 +137,7 @@ void requests::give_up(session& in, MPI_Request& handle) {
   if (table()[place].is_active)
     given_up.push_back(place);
   else
-    table().remove(place);
+    remove(place);
   collect(in);
 }
 
@@ -144,7 +149,7 @@ void requests::collect(session& in) {
       continue;
     }
     each.under_way.finish(in, each.arguments);
-    table().remove(given_up[i]);
+    remove(given_up[i]);
     given_up[i] = given_up.back();
     given_up.pop_back();
   }
@@ -164,7 +169,12 @@ void set_empty(MPI_Status* status) {
 }
 
 int report(MPI_Comm comm, int error) {
-  if (error != MPI_SUCCESS) PMPI_Comm_call_errhandler(comm, error);
+  if (error == MPI_SUCCESS) return error;
+  session* const in = session::active();
+  const bool has_turn = in != nullptr && in->is_threaded();
+  if (has_turn) in->lock().unlock();
+  PMPI_Comm_call_errhandler(comm, error);
+  if (has_turn) in->lock().lock();
   return error;
 }
 

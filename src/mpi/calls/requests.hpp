@@ -58,6 +58,7 @@ class transfer {
 
 /// Behind a handle of ours.
 struct request {
+  communicator* comm = nullptr;  // held
   transfer_arguments arguments;
   transfer under_way;
   bool is_persistent = false;
@@ -67,8 +68,8 @@ struct request {
 class requests {
  public:
   /// A handle for an operation that has been begun. Sends that are complete share one.
-  static MPI_Request add(const transfer_arguments& arguments, const transfer& begun);
-  static MPI_Request add_persistent(const transfer_arguments& arguments);
+  static MPI_Request add(session& in, communicator& comm, const transfer_arguments& arguments, const transfer& begun);
+  static MPI_Request add_persistent(communicator& comm, const transfer_arguments& arguments);
   static request& of(MPI_Request handle);
   /// The operation has ended: the handle becomes null, or its persistent request inactive.
   static void end(MPI_Request& handle);
@@ -88,7 +89,8 @@ class buffered_send_space {
 
 /// MPI's empty status, and that of an operation with nobody.
 void set_empty(MPI_Status* status);
-/// Calls the communicator's error handler, and returns the code.
+/// Calls the communicator's error handler, and returns the code. At the end of a call that has the call guard, which is
+/// let go of meanwhile: the handler may call MPI.
 int report(MPI_Comm comm, int error);
 
 }  // namespace tri::mpi

@@ -132,6 +132,9 @@ void session::start(int thread_level) {
   if (!attempt([&] {
         if (size > static_cast<int>(most_slots))
           throw std::runtime_error(fmt::format("{} ranks on a host; at most {} are supported", size, most_slots));
+        if (user_heap().phase == heap_phase::shared && !heap_descriptors_are_ours())
+          throw std::runtime_error(
+              "the program has closed or replaced the descriptors of its shared heap before MPI_Init");
         own_file.emplace(arena::create_window_file(window_bytes));
       }))
     return;

@@ -126,7 +126,13 @@ void engine::push(endpoint& target, const message_key& key, std::uint32_t bytes,
 
 // A sender must not depend on the receiver calling us: it empties the mailbox on the receiver's behalf.
 void engine::wait_for_room(endpoint& target) {
-  if (!drain(target)) give_way();
+  if (drain(target)) return;
+  // It may be empty without the producers knowing.
+  if (target.lock.try_lock()) {
+    target.inbox.publish_read();
+    target.lock.unlock();
+  }
+  give_way();
 }
 
 void engine::release(send_record* record) {
@@ -177,10 +183,9 @@ void engine::post(receive_record& record) {
     }
     if (!delivered) {
       own_.matching.post(record.posting);
-      if (record.buffer.bytes >= options_.rendezvous_from) {
-        record.is_awaited = true;
-        ++awaited_;
-      }
+      // However small: its sender may wait for it (a synchronous send), and we for the sender in another library.
+      record.is_awaited = true;
+      ++awaited_;
     }
   }
   own_.lock.unlock();
@@ -435,8 +440,27 @@ bool engine::drain(endpoint& owner) {
 }
 
 bool engine::progress() {
-  const bool worked = drain(own_);
-  return finish_moves() || worked;
+  bool worked = drain(own_);
+  if (finish_moves()) worked = true;
+  // One piece at a time: the program has other things to do.
+  if (!worked) worked = board_.help([] { return false; }) > 0;
+  return worked || help_others();
+}
+
+// What costs more than a look at our own mailbox and the board.
+bool engine::help_others() {
+  if (++turns_without_work_ % turns_between_looks != 0) return false;
+  const bool worked = board_.progress().help();
+  if (turns_without_work_ % turns_between_polls == 0) poll_library();
+  return worked;
+}
+
+// Without the turn: the library may make us wait for another thread of ours that is in it.
+void engine::poll_library() {
+  if (library_progress_ == nullptr) return;
+  if (turns_ != nullptr) turns_->unlock();
+  library_progress_();
+  if (turns_ != nullptr) turns_->lock();
 }
 
 bool engine::progress_for(endpoint& owner) {
@@ -471,10 +495,7 @@ bool engine::turn_of_wait() {
   if (open_moves_ > 0) worked = finish_moves();
   // Leaves a task as soon as something has come for us (Ouyang 2022, 2.4.1).
   if (!worked) worked = board_.help([this] { return !own_.inbox.has_message(); }) > 0;
-  if (!worked && ++turns_without_work_ % turns_between_looks == 0) {
-    worked = board_.progress().help();
-    if (library_progress_ != nullptr && turns_without_work_ % turns_between_polls == 0) library_progress_();
-  }
+  if (!worked) worked = help_others();
   if (worked) {
     waiting_.busy();
     return false;
@@ -504,14 +525,18 @@ void engine::give_way() {
 
 void engine::sleep(std::uint32_t heard, bool asks_others) {
   endpoint_counters::add(own_.counters.sleeps);
+  own_.lock.lock();
   own_.inbox.publish_read();
-  if (library_progress_ != nullptr) library_progress_();
+  own_.lock.unlock();
+  ++sleepers_;
   const bool others = asks_others || board_.progress().any_exposed();
   if (turns_ != nullptr) turns_->unlock();
+  if (library_progress_ != nullptr) library_progress_();
   own_.inbox.bell.sleep(heard, others                         ? longest_sleep_beside_others_ns
                                : library_progress_ != nullptr ? longest_sleep_beside_library_ns
                                                               : -1);
   if (turns_ != nullptr) turns_->lock();
+  --sleepers_;
 }
 
 }  // namespace tri::mpi

@@ -85,7 +85,8 @@ class engine {
   }
   static bool is_done(const send_record& record) { return record.is_complete(); }
 
-  /// One look at what has come for us; true if something was done.
+  /// One look at what has come for us, and now and then at what others need from us (a program may look again and again
+  /// instead of waiting); true if something was done. Takes no longer than a piece of a shared move.
   bool progress();
   /// Returns when `done()`; meanwhile helps whoever needs it, gives the core away, or sleeps.
   /// `done` may ask somebody who does not ring (the MPI library): then `asks_others`, and sleeps are short.
@@ -93,17 +94,23 @@ class engine {
   void wait(Done&& done, bool asks_others = false) {
     if (done()) return;
     begin_wait();
-    while (!done()) {
-      if (!turn_of_wait()) continue;
-      const std::uint32_t heard = own_.inbox.bell.listen();
-      if (!own_.inbox.prepare_sleep()) {  // something has come, or another thread of ours sleeps already
-        give_way();
-        continue;
+    bool ended = false;  // asked no more once it was true: it may have taken what it found
+    while (!ended) {
+      if (turn_of_wait()) {
+        const std::uint32_t heard = own_.inbox.bell.listen();
+        if (own_.inbox.prepare_sleep()) {
+          // Whoever gives us something from here on rings; what was given before, this look sees. That goes for moves
+          // that are left to us, too: they are on the board before we are rung. pairs: mailbox.sleep
+          ended = done();
+          if (!ended && !board_.has_work_before_sleep()) sleep(heard, asks_others);
+          own_.inbox.woken();
+          // The mark is one for all threads of the process: who else sleeps has to set it anew.
+          if (sleepers_ > 0) own_.inbox.bell.ring();
+        } else {  // something has come, or another thread of ours sleeps already
+          give_way();
+        }
       }
-      // Whoever gives us something from here on rings; what was given before, this look sees. That goes for moves that
-      // are left to us, too: they are on the board before we are rung. pairs: mailbox.sleep
-      if (!done() && !board_.has_work_before_sleep()) sleep(heard, asks_others);
-      own_.inbox.woken();
+      if (!ended) ended = done();
     }
     end_wait();
   }
@@ -173,6 +180,8 @@ class engine {
   }
   void account(endpoint& owner, std::int64_t bytes);
   bool drain(endpoint& owner);
+  bool help_others();
+  void poll_library();
   void begin_wait();
   bool turn_of_wait();  // true: nothing to do for long, so sleep
   void end_wait();
@@ -193,7 +202,8 @@ class engine {
   void (*library_progress_)() = nullptr;
   wait_policy waiting_;
   std::uint32_t turns_without_work_ = 0;
-  int waits_ = 0;              // nested
+  int waits_ = 0;              // nested, or of several threads
+  int sleepers_ = 0;           // threads of this process
   std::uint64_t awaited_ = 0;  // receives under way that others may complete while we compute
   bool exposed_ = false;
   // Moves that we have posted and not given back to the board. A slot stays free for what else this PE posts.

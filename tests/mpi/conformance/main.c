@@ -33,6 +33,7 @@ static const struct conformance_group groups[] = {
     {"threads", thread_cases},
     {"collectives", collective_cases},
     {"one_sided", one_sided_cases},
+    {"progress", progress_cases},
 };
 enum { group_total = sizeof groups / sizeof groups[0] };
 

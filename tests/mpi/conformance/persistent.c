@@ -313,7 +313,36 @@ static void mixed_with_plain_calls(void) {
   MPI_Request_free(&send);
 }
 
+/* The communicator is freed while requests of it are still to be started. */
+static void communicators_that_were_freed(void) {
+  MPI_Comm twin;
+  MPI_Comm_dup(MPI_COMM_WORLD, &twin);
+  const int peer = pair_peer();
+  int value = my_rank % 2 == 0 ? 7 + my_rank : -1;
+  MPI_Request request = MPI_REQUEST_NULL;
+  if (peer != MPI_PROC_NULL) {
+    if (my_rank % 2 == 0)
+      MPI_Send_init(&value, 1, MPI_INT, peer, 0, twin, &request);
+    else
+      MPI_Recv_init(&value, 1, MPI_INT, peer, 0, twin, &request);
+  }
+  MPI_Comm_free(&twin);
+  MPI_Comm another; /* perhaps of the same handle */
+  MPI_Comm_dup(MPI_COMM_WORLD, &another);
+  if (peer != MPI_PROC_NULL) {
+    for (int round = 0; round < 3; ++round) {
+      MPI_Start(&request);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+      CHECK_EQUAL(value, 7 + (my_rank & ~1));
+      if (my_rank % 2 != 0) value = -1;
+    }
+    MPI_Request_free(&request);
+  }
+  MPI_Comm_free(&another);
+}
+
 const struct conformance_case persistent_cases[] = {
+    {"communicators_that_were_freed", 2, communicators_that_were_freed},
     {"standard_mode", 2, standard_mode},
     {"synchronous_mode", 2, synchronous_mode},
     {"buffered_mode", 2, buffered_mode},
