@@ -63,7 +63,7 @@ void datatypes::forget(MPI_Datatype handle) {
   last = nullptr;
 }
 
-void pack(const void* from, int count, const buffer_type& type, std::byte* to) {
+void pack(const void* from, MPI_Count count, const buffer_type& type, std::byte* to) {
   const std::size_t bytes = static_cast<std::size_t>(count) * type.bytes;
   if (bytes == 0) return;
   if (type.shape != nullptr) {
@@ -71,11 +71,11 @@ void pack(const void* from, int count, const buffer_type& type, std::byte* to) {
     return;
   }
   int place = 0;
-  PMPI_Pack(from, count, type.handle, to, static_cast<int>(std::min<std::size_t>(bytes, INT_MAX)), &place,
-            MPI_COMM_SELF);
+  PMPI_Pack(from, static_cast<int>(count), type.handle, to, static_cast<int>(std::min<std::size_t>(bytes, INT_MAX)),
+            &place, MPI_COMM_SELF);
 }
 
-void unpack(const std::byte* from, std::size_t bytes, void* to, int count, const buffer_type& type) {
+void unpack(const std::byte* from, std::size_t bytes, void* to, MPI_Count count, const buffer_type& type) {
   if (type.bytes == 0 || bytes == 0) return;
   if (type.shape != nullptr) {
     unpack({type.shape->get(), static_cast<std::uint64_t>(count), to}, 0, bytes, from);

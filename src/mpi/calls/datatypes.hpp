@@ -28,7 +28,7 @@ class datatypes {
 };
 
 /// Packed bytes of that many elements to and from a user's buffer. A message may end anywhere, also inside an element.
-void pack(const void* from, int count, const buffer_type& type, std::byte* to);
-void unpack(const std::byte* from, std::size_t bytes, void* to, int count, const buffer_type& type);
+void pack(const void* from, MPI_Count count, const buffer_type& type, std::byte* to);
+void unpack(const std::byte* from, std::size_t bytes, void* to, MPI_Count count, const buffer_type& type);
 
 }  // namespace tri::mpi

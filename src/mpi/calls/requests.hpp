@@ -21,7 +21,7 @@ struct transfer_arguments {
   bool is_send = false;
   send_mode mode = send_mode::standard;
   void* buffer = nullptr;
-  int count = 0;
+  MPI_Count count = 0;
   buffer_type type;
   int peer = 0;  // rank in the communicator, any_source, or nobody
   int tag = 0;   // or any_tag

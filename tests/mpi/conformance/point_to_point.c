@@ -471,7 +471,86 @@ static void neighbouring_pieces_of_one_buffer(void) {
   free(out);
 }
 
+#if MPI_VERSION >= 4
+/* Begun exchanges meet plain sends and receives. */
+static void exchanges_that_are_begun(void) {
+  const int peer = pair_peer();
+  if (peer == MPI_PROC_NULL) return;
+  char* const out = allocate(largest_size);
+  char* const in = allocate(largest_size);
+  for (int i = 0; i < size_total; ++i) {
+    const size_t bytes = (size_t)sizes[i];
+    MPI_Request request;
+    MPI_Status status;
+    for (int in_place = 0; in_place < 2; ++in_place) {
+      fill(out, bytes, (uint64_t)(my_rank * 1000 + i));
+      fill(in, bytes, (uint64_t)(my_rank * 1000 + i));
+      if (my_rank % 2 == 0) {
+        if (in_place)
+          MPI_Isendrecv_replace(in, sizes[i], MPI_BYTE, peer, i, peer, i, MPI_COMM_WORLD, &request);
+        else
+          MPI_Isendrecv(out, sizes[i], MPI_BYTE, peer, i, in, sizes[i], MPI_BYTE, peer, i, MPI_COMM_WORLD, &request);
+        MPI_Wait(&request, &status);
+      } else {
+        MPI_Recv(in, sizes[i], MPI_BYTE, peer, i, MPI_COMM_WORLD, &status);
+        MPI_Send(out, sizes[i], MPI_BYTE, peer, i, MPI_COMM_WORLD);
+      }
+      CHECK_STATUS(&status, peer, i, sizes[i]);
+      VERIFY(in, bytes, (uint64_t)(peer * 1000 + i));
+    }
+  }
+  free(in);
+  free(out);
+}
+
+/* Functions with large counts meet those without. */
+static void functions_with_large_counts(void) {
+  typedef int large_send(const void*, MPI_Count, MPI_Datatype, int, int, MPI_Comm);
+  static large_send* const sends[] = {MPI_Send_c, MPI_Ssend_c, MPI_Bsend_c};
+  const int peer = pair_peer();
+  if (peer == MPI_PROC_NULL) return;
+  int value = -1;
+  int space[1024], bytes = 0;
+  void* back = NULL;
+  MPI_Request request;
+  MPI_Message message;
+  MPI_Buffer_attach(space, sizeof space);
+  for (int i = 0; i < 3; ++i) {
+    if (my_rank % 2 == 0) {
+      value = 40 + i;
+      sends[i](&value, 1, MPI_INT, peer, i, MPI_COMM_WORLD);
+      MPI_Recv_c(&value, 1, MPI_INT, peer, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else {
+      MPI_Recv(&value, 1, MPI_INT, peer, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      ++value;
+      MPI_Isend_c(&value, 1, MPI_INT, peer, i, MPI_COMM_WORLD, &request);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    CHECK_EQUAL(value, 41 + i);
+  }
+  if (my_rank % 2 == 0) {
+    MPI_Send(&value, 1, MPI_INT, peer, 9, MPI_COMM_WORLD);
+    MPI_Sendrecv_replace_c(&value, 1, MPI_INT, peer, 10, peer, 10, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  } else {
+    MPI_Mprobe(peer, 9, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE);
+    value = -1;
+    MPI_Mrecv_c(&value, 1, MPI_INT, &message, MPI_STATUS_IGNORE);
+    CHECK_EQUAL(value, 43);
+    value = 50;
+    int got = -1;
+    MPI_Sendrecv_c(&value, 1, MPI_INT, peer, 10, &got, 1, MPI_INT, peer, 10, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    CHECK_EQUAL(got, 43);
+  }
+  CHECK_EQUAL(value, 50);
+  MPI_Buffer_detach(&back, &bytes);
+}
+#endif
+
 const struct conformance_case point_to_point_cases[] = {
+#if MPI_VERSION >= 4
+    {"exchanges_that_are_begun", 2, exchanges_that_are_begun},
+    {"functions_with_large_counts", 2, functions_with_large_counts},
+#endif
     {"every_size_blocking", 2, every_size_blocking},
     {"expected_in_every_mode", 2, expected_in_every_mode},
     {"unexpected_in_every_mode", 2, unexpected_in_every_mode},
