@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include <barrier>
 #include <cstring>
 #include <mutex>
 #include <numeric>
@@ -260,32 +261,29 @@ TEST(engine, who_waits_receives_small_synchronous_messages_for_who_computes) {
   });
 }
 
-// A condition that takes what it finds is true once.
+// A condition that takes what it finds is true once, and any look may be the one, also that before sleep.
 TEST(engine, a_wait_asks_no_more_once_it_was_told) {
   engine_options options;
-  options.oversubscribed = true;  // sleeps soon: the look before sleep is one more place where it is told
-  run_on_ranks(2, options, [](engine& mine) {
-    constexpr int messages = 20'000;
-    for (int i = 0; i < messages; ++i) {
-      if (mine.number() == 0) {
-        arrived_message* found = nullptr;
-        mine.wait([&] { return (found = mine.take({1, 1, any_tag})) != nullptr; });
-        ASSERT_EQ(found->key.tag, i);
-        receive_record* const record = mine.make_receive({1, 1, i}, nullptr, 0);
-        mine.post(*record, *found);
-        mine.wait([&] { return mine.is_done(*record); });
-        mine.release(record);
-        if (i % 7 == 0) send(mine, 1, {2, 0, i}, {});
-      } else {
-        for (int spin = 0; spin < i % 400; ++spin) host::cpu_relax();
-        send(mine, 0, {1, 1, i}, {});
-        if (i % 7 == 0) receive(mine, {2, 0, i}, 0);
+  options.oversubscribed = true;  // sleeps soon
+  std::atomic<bool> finished{false};
+  run_on_ranks(2, options, [&](engine& mine) {
+    if (mine.number() == 0) {
+      for (int told_at = 1; told_at <= 60; ++told_at) {
+        int looks = 0;
+        mine.wait([&] { return ++looks == told_at; });
+        EXPECT_EQ(looks, told_at);
+      }
+      finished = true;
+    } else {
+      while (!finished) {
+        mine.wake(0);
+        std::this_thread::yield();
       }
     }
   });
 }
 
-// Two threads of each rank, in turns, one of which often sleeps while the other goes on.
+// Several threads of each rank, in turns, some of which often sleep while another goes on.
 TEST(engine, threads_take_turns_and_wake_each_other) {
   engine_options options;
   options.oversubscribed = true;
@@ -296,15 +294,57 @@ TEST(engine, threads_take_turns_and_wake_each_other) {
     const auto ping_pong = [&](std::uint64_t context) {
       const std::lock_guard guard(turns);
       const auto me = static_cast<std::int32_t>(mine.number());
-      for (int i = 0; i < 3000; ++i) {
+      for (int i = 0; i < 1000; ++i) {
         const auto data = pattern(8, static_cast<unsigned>(i));
         if (me == 0) send(mine, other, {context, me, i}, data);
         ASSERT_EQ(receive(mine, {context, 1 - me, i}, 8).data, data);
         if (me == 1) send(mine, other, {context, me, i}, data);
       }
     };
-    std::thread second([&] { ping_pong(4); });
+    std::vector<std::thread> others;
+    for (const std::uint64_t context : {4, 6, 8}) others.emplace_back([&, context] { ping_pong(context); });
     ping_pong(2);
+    for (std::thread& each : others) each.join();
+    mine.take_turns(nullptr);
+  });
+}
+
+// One thread leaves while the other sleeps, which has to hear of the next message all the same.
+TEST(engine, a_thread_that_leaves_does_not_take_the_bell_along) {
+  engine_options options;
+  options.oversubscribed = true;
+  run_on_ranks(2, options, [](engine& mine) {
+    constexpr int rounds = 3000;
+    if (mine.number() == 1) {
+      for (int i = 0; i < rounds; ++i) {
+        for (int spin = 0; spin < i % 50 * 40; ++spin) host::cpu_relax();
+        send(mine, 0, {2, 1, i}, {});
+        for (int spin = 0; spin < i % 31 * 40; ++spin) host::cpu_relax();
+        send(mine, 0, {4, 1, i}, {});
+        receive(mine, {6, 0, i}, 0);
+      }
+      return;
+    }
+    std::mutex turns;
+    mine.take_turns(&turns);
+    std::barrier round_begins(2);
+    const auto receive_in = [&](std::uint64_t context, int i) {
+      round_begins.arrive_and_wait();
+      const std::lock_guard guard(turns);
+      receive(mine, {context, 1, i}, 0);
+    };
+    std::thread second([&] {
+      for (int i = 0; i < rounds; ++i) {
+        receive_in(4, i);
+        round_begins.arrive_and_wait();
+      }
+    });
+    for (int i = 0; i < rounds; ++i) {
+      receive_in(2, i);
+      round_begins.arrive_and_wait();
+      const std::lock_guard guard(turns);
+      send(mine, 1, {6, 0, i}, {});
+    }
     second.join();
     mine.take_turns(nullptr);
   });
