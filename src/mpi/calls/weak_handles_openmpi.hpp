@@ -63,9 +63,21 @@
 #pragma weak ompi_mpi_long_long_int
 #pragma weak ompi_mpi_longdbl_int
 #pragma weak ompi_mpi_offset
+#pragma weak ompi_mpi_op_band
 #pragma weak ompi_mpi_op_bor
+#pragma weak ompi_mpi_op_bxor
+#pragma weak ompi_mpi_op_land
+#pragma weak ompi_mpi_op_lor
+#pragma weak ompi_mpi_op_lxor
+#pragma weak ompi_mpi_op_max
+#pragma weak ompi_mpi_op_maxloc
 #pragma weak ompi_mpi_op_min
+#pragma weak ompi_mpi_op_minloc
+#pragma weak ompi_mpi_op_no_op
 #pragma weak ompi_mpi_op_null
+#pragma weak ompi_mpi_op_prod
+#pragma weak ompi_mpi_op_replace
+#pragma weak ompi_mpi_op_sum
 #pragma weak ompi_mpi_packed
 #pragma weak ompi_mpi_real
 #pragma weak ompi_mpi_real16
@@ -85,4 +97,5 @@
 #pragma weak ompi_mpi_unsigned_long_long
 #pragma weak ompi_mpi_unsigned_short
 #pragma weak ompi_mpi_wchar
+#pragma weak ompi_mpi_win_null
 #pragma weak ompi_request_null

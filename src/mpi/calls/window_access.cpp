@@ -1,0 +1,35 @@
+#include "mpi/calls/window_access.hpp"
+
+namespace tri::mpi {
+
+int describe(const void* address, MPI_Count count, MPI_Datatype type, typed_memory& described) {
+  if (count < 0) return MPI_ERR_COUNT;
+  described = {const_cast<void*>(address), static_cast<std::uint64_t>(count), &datatypes::find(type)};
+  return described.type->is_valid ? MPI_SUCCESS : MPI_ERR_TYPE;
+}
+
+window_access::window_access(window& on, int rank, MPI_Aint displacement, MPI_Count count, MPI_Datatype type) {
+  if (rank == MPI_PROC_NULL) return;
+  if (!on.has(rank)) {
+    error_ = MPI_ERR_RANK;
+    return;
+  }
+  const auto target = static_cast<std::uint32_t>(rank);
+  error_ = describe(nullptr, count, type, memory_);
+  if (error_ == MPI_SUCCESS && !on.epochs.may_access(target)) error_ = MPI_ERR_RMA_SYNC;
+  if (error_ != MPI_SUCCESS) return;
+  const window_memory& of = on.memory[target];
+  const touched_bytes touched = bytes_touched(memory_.count, *memory_.type);
+  std::int64_t at = 0, first = 0, end = 0;
+  const bool fits = !__builtin_mul_overflow(std::int64_t{displacement}, of.unit, &at) &&
+                    !__builtin_add_overflow(at, touched.first, &first) &&
+                    !__builtin_add_overflow(at, touched.end, &end) && first >= 0 && end <= of.bytes;
+  if (!fits && touched.end > touched.first) {
+    error_ = displacement < 0 && touched.first >= 0 ? MPI_ERR_DISP : MPI_ERR_RMA_RANGE;
+    return;
+  }
+  memory_.address = of.base + at;
+  part_ = &on.ranks.part(target);
+}
+
+}  // namespace tri::mpi
