@@ -36,6 +36,7 @@
 #pragma weak ompi_mpi_dblprec
 #pragma weak ompi_mpi_double
 #pragma weak ompi_mpi_double_int
+#pragma weak ompi_mpi_errhandler_null
 #pragma weak ompi_mpi_errors_return
 #pragma weak ompi_mpi_float
 #pragma weak ompi_mpi_float_int

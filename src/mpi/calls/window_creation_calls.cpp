@@ -28,7 +28,7 @@ class making {
   making(session& in, MPI_Comm comm) : in_(in), comm_(comm) {
     const call_guard guard(in_);
     const communicator* const known = communicators::find(comm);
-    if (known == nullptr) return;
+    if (known == nullptr || known->size() == 1) return;  // nobody else: nothing to gain
     rank_ = static_cast<std::uint32_t>(known->rank);
     all_.resize(static_cast<std::size_t>(known->size()));
   }
@@ -77,6 +77,12 @@ class making {
     PMPI_Allgather(&mine_, sizeof mine_, MPI_BYTE, all_.data(), sizeof mine_, MPI_BYTE, comm_);
     return std::all_of(all_.begin(), all_.end(), [](const contribution& each) { return each.part != nullptr; });
   }
+  /// Collective, too.
+  bool everybody(bool fits) const {
+    int mine = fits ? 1 : 0, all = 0;
+    PMPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, comm_);
+    return all == 1;
+  }
   void set_memory(int rank, const window_memory& memory) { all_[static_cast<std::size_t>(rank)].memory = memory; }
   std::byte* block() const { return block_; }
 
@@ -122,11 +128,17 @@ int allocate(MPI_Aint bytes, MPI_Aint unit, MPI_Comm comm, void* base, MPI_Win* 
   if (!begun.is_on_ours()) return library();
   begun.offer_new(bytes, unit);
   if (!begun.everybody_can()) return library();
-  const int error = create_on(begun.block());
-  if (error != MPI_SUCCESS) return error;
+  // Open MPI has no windows on given memory in some configurations in which it allocates.
+  MPI_Errhandler usual = MPI_ERRHANDLER_NULL;
+  PMPI_Comm_get_errhandler(comm, &usual);
+  PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  const bool is_made = create_on(begun.block()) == MPI_SUCCESS;
+  PMPI_Comm_set_errhandler(comm, usual);
+  PMPI_Errhandler_free(&usual);
+  if (!begun.everybody(is_made)) return library();
   *static_cast<void**>(base) = begun.block();
   begun.finish(*made, MPI_WIN_FLAVOR_ALLOCATE);
-  return error;
+  return MPI_SUCCESS;
 }
 
 // The memory is the library's, which maps it where it likes in each process.

@@ -63,10 +63,11 @@ class window_ranks {
     return static_cast<std::int32_t>(counter.load(std::memory_order_acquire) - value) >= 0;
   }
   static void announce(std::atomic<std::uint32_t>& counter, window_part& of) {
+    endpoint& rank = *of.rank;  // the part may be gone when it has heard of us
     // acq_rel: hands over what we did, and what others did before us to a counter of several. wake() comes after it in
     // the order of the inbox's word, and a sleeper looks again after it. pairs: window_ranks.count, mailbox.sleep
     counter.fetch_add(1, std::memory_order_acq_rel);
-    of.rank->inbox.wake();
+    rank.inbox.wake();
   }
   template <class Wait>
   static void await(const std::atomic<std::uint32_t>& counter, std::uint32_t value, Wait&& wait) {
