@@ -1,10 +1,12 @@
 // The accumulate family on windows that are ours: done by the calling rank, when the call returns.
 #include <mpi.h>
 
+#include <mutex>
 #include <vector>
 
 #include "mpi/calls/accumulation.hpp"
 #include "mpi/calls/exported.hpp"
+#include "mpi/calls/remote_elements.hpp"
 #include "mpi/calls/requests.hpp"
 #include "mpi/calls/session.hpp"
 #include "mpi/calls/window_access.hpp"
@@ -47,6 +49,22 @@ class packed_elements {
   std::vector<std::byte> packed_;
 };
 
+// Elements that are not mapped here: a copy of them, changed under the lock of the target by `change(copy)`, which gets
+// them as its own elements of the predefined type. Nobody takes another way to such elements, not even their owner.
+template <class Change>
+int change_remotely(const window_access& there, const element_type& element, Change&& change) {
+  const typed_memory& memory = there.memory();
+  const pid_t process = there.part().rank->process;
+  std::vector<std::byte> packed(memory.bytes()), elements(memory.bytes() / element.bytes * element.extent);
+  const typed_memory copy{elements.data(), memory.bytes() / element.bytes, &datatypes::find(element.handle)};
+  const std::lock_guard guard(there.part().accumulating);
+  if (!read_remote(memory, process, packed.data())) return MPI_ERR_OTHER;
+  unpack(packed.data(), copy);
+  change(copy);
+  pack(copy, packed.data());
+  return write_remote(packed.data(), memory, process) ? MPI_SUCCESS : MPI_ERR_OTHER;
+}
+
 // `result` without a type: nobody wants to know what was there.
 int accumulate(window& on, const own_elements& origin, const own_elements* result, const target_elements& target,
                MPI_Op handle) {
@@ -70,8 +88,17 @@ int accumulate(window& on, const own_elements& origin, const own_elements* resul
     if (found.bytes() != memory.bytes()) return MPI_ERR_TRUNCATE;
   }
   packed_elements values(operands), before(found);
-  accumulate(memory, element, *operation, handle, values.read(), result != nullptr ? before.address() : nullptr,
-             there.part().accumulating);
+  const std::byte* const read = values.read();
+  std::byte* const was = result != nullptr ? before.address() : nullptr;
+  if (there.is_reached()) {
+    accumulate(memory, element, *operation, handle, read, was, there.part().accumulating);
+  } else {
+    arena::host_lock of_copy;
+    if (const int error = change_remotely(there, element, [&](const typed_memory& copy) {
+          accumulate(copy, element, *operation, handle, read, was, of_copy);
+        }))
+      return error;
+  }
   if (result == nullptr) return MPI_SUCCESS;
   on.reads.read(memory.address, before.address(), memory.bytes());
   before.write();
@@ -84,7 +111,15 @@ int swap(window& on, const void* desired, const void* expected, void* before, MP
   if (there.is_over()) return there.error();
   const element_type& element = element_type_of(type);
   if (element.handle != type || element.is_pair || element.bytes != there.memory().bytes()) return MPI_ERR_TYPE;
-  compare_and_swap(there.memory().address, element, expected, desired, before, there.part().accumulating);
+  if (there.is_reached()) {
+    compare_and_swap(there.memory().address, element, expected, desired, before, there.part().accumulating);
+  } else {
+    arena::host_lock of_copy;
+    if (const int error = change_remotely(there, element, [&](const typed_memory& copy) {
+          compare_and_swap(copy.address, element, expected, desired, before, of_copy);
+        }))
+      return error;
+  }
   on.reads.read(there.memory().address, before, element.bytes);
   return MPI_SUCCESS;
 }

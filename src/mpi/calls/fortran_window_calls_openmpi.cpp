@@ -43,6 +43,18 @@ TRIREME_FORTRAN_ALLOCATE(win_allocate_cptr, MPI_Win_allocate)
 TRIREME_FORTRAN_ALLOCATE(win_allocate_shared, MPI_Win_allocate_shared)
 TRIREME_FORTRAN_ALLOCATE(win_allocate_shared_cptr, MPI_Win_allocate_shared)
 
+TRIREME_FORTRAN(win_create_dynamic, (fint * info, fint* comm, fint* window, fint* error), (info, comm, window, error)) {
+  MPI_Win made = MPI_WIN_NULL;
+  const int result = MPI_Win_create_dynamic(PMPI_Info_f2c(*info), comm_of(comm), &made);
+  give(result, made, window, error);
+}
+TRIREME_FORTRAN(win_attach, (fint * window, void* base, MPI_Aint* bytes, fint* error), (window, base, bytes, error)) {
+  set(error, MPI_Win_attach(window_of(window), base, *bytes));
+}
+TRIREME_FORTRAN(win_detach, (fint * window, void* base, fint* error), (window, base, error)) {
+  set(error, MPI_Win_detach(window_of(window), base));
+}
+
 TRIREME_FORTRAN(win_free, (fint * window, fint* error), (window, error)) {
   MPI_Win freed = window_of(window);
   const int result = MPI_Win_free(&freed);

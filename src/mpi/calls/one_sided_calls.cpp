@@ -1,7 +1,10 @@
 // Put and get on windows that are ours: copies by the calling rank, done when the call returns.
 #include <mpi.h>
 
+#include <vector>
+
 #include "mpi/calls/exported.hpp"
+#include "mpi/calls/remote_elements.hpp"
 #include "mpi/calls/requests.hpp"
 #include "mpi/calls/session.hpp"
 #include "mpi/calls/typed_memory.hpp"
@@ -24,11 +27,27 @@ struct target_side {
   MPI_Datatype type;
 };
 
+// The target's memory is not mapped here.
+int transfer_remotely(const window_access& there, const typed_memory& here, bool is_put) {
+  const pid_t process = there.part().rank->process;
+  if (!can_be_copied_by_kernel(there.memory())) return MPI_ERR_TYPE;
+  if (here.bytes() != there.memory().bytes()) return MPI_ERR_TRUNCATE;
+  std::vector<std::byte> packed(here.bytes());
+  if (is_put) {
+    pack(here, packed.data());
+    return write_remote(packed.data(), there.memory(), process) ? MPI_SUCCESS : MPI_ERR_OTHER;
+  }
+  if (!read_remote(there.memory(), process, packed.data())) return MPI_ERR_OTHER;
+  unpack(packed.data(), here);
+  return MPI_SUCCESS;
+}
+
 int transfer_data(window& on, const origin_side& origin, const target_side& target, bool is_put) {
   window_access there(on, target.rank, target.displacement, target.count, target.type);
   if (there.is_over()) return there.error();
   typed_memory here;
   if (const int error = describe(origin.address, origin.count, origin.type, here)) return error;
+  if (!there.is_reached()) return transfer_remotely(there, here, is_put);
   if (is_put) {
     if (there.memory().bytes() < here.bytes()) return MPI_ERR_TRUNCATE;
     copy_elements(here, there.memory());

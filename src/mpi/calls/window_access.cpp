@@ -18,8 +18,12 @@ window_access::window_access(window& on, int rank, MPI_Aint displacement, MPI_Co
   error_ = describe(nullptr, count, type, memory_);
   if (error_ == MPI_SUCCESS && !on.epochs.may_access(target)) error_ = MPI_ERR_RMA_SYNC;
   if (error_ != MPI_SUCCESS) return;
-  const window_memory& of = on.memory[target];
   const touched_bytes touched = bytes_touched(memory_.count, *memory_.type);
+  if (on.flavor == MPI_WIN_FLAVOR_DYNAMIC) {
+    find_attached(on.ranks.part(target), displacement, touched);
+    return;
+  }
+  const window_memory& of = on.memory[target];
   std::int64_t at = 0, first = 0, end = 0;
   const bool fits = !__builtin_mul_overflow(std::int64_t{displacement}, of.unit, &at) &&
                     !__builtin_add_overflow(at, touched.first, &first) &&
@@ -30,6 +34,21 @@ window_access::window_access(window& on, int rank, MPI_Aint displacement, MPI_Co
   }
   memory_.address = of.base + at;
   part_ = &on.ranks.part(target);
+}
+
+// A displacement is an address of the target.
+void window_access::find_attached(window_part& part, MPI_Aint displacement, const touched_bytes& touched) {
+  memory_.address = reinterpret_cast<void*>(displacement);
+  part_ = &part;
+  if (touched.end <= touched.first) return;
+  const std::uintptr_t first = static_cast<std::uintptr_t>(displacement + touched.first);
+  const auto region = part.attached.find(first, static_cast<std::size_t>(touched.end - touched.first));
+  if (!region) {
+    error_ = MPI_ERR_RMA_RANGE;
+    return;
+  }
+  is_reached_ = region->shared != nullptr;
+  if (is_reached_) memory_.address = region->shared + (first - region->place) - touched.first;
 }
 
 }  // namespace tri::mpi

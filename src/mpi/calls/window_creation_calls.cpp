@@ -162,6 +162,19 @@ int allocate_shared(MPI_Comm comm, MPI_Win* made, Library&& library) {
   return error;
 }
 
+// What will be attached is not known yet: some of it may lie where only the kernel reaches it.
+template <class Library>
+int create_dynamic(MPI_Comm comm, MPI_Win* made, Library&& library) {
+  const int error = library();
+  session* const in = session::active();
+  if (error != MPI_SUCCESS || in == nullptr || !in->ranks().options().kernel_copies) return error;
+  making begun(*in, comm);
+  if (!begun.is_on_ours()) return error;
+  begun.offer_part({});
+  if (begun.everybody_can()) begun.finish(*made, MPI_WIN_FLAVOR_DYNAMIC);
+  return error;
+}
+
 }  // namespace
 }  // namespace tri::mpi
 
@@ -179,6 +192,39 @@ TRIREME_EXPORTED int MPI_Win_allocate(MPI_Aint bytes, int unit, MPI_Info info, M
 TRIREME_EXPORTED int MPI_Win_allocate_shared(MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm comm, void* base,
                                              MPI_Win* made) {
   return allocate_shared(comm, made, [&] { return PMPI_Win_allocate_shared(bytes, unit, info, comm, base, made); });
+}
+
+TRIREME_EXPORTED int MPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win* made) {
+  return create_dynamic(comm, made, [&] { return PMPI_Win_create_dynamic(info, comm, made); });
+}
+
+TRIREME_EXPORTED int MPI_Win_attach(MPI_Win handle, void* base, MPI_Aint bytes) {
+  return on_window(
+      handle,
+      [&](session& in, window& on) {
+        if (on.flavor != MPI_WIN_FLAVOR_DYNAMIC) return MPI_ERR_RMA_FLAVOR;
+        if (bytes < 0) return MPI_ERR_SIZE;
+        void* const shared = shared_address_of_user_memory(base, static_cast<std::size_t>(bytes));
+        try {
+          on.ranks.own().attached.attach(in.ranks().blocks(),
+                                         {reinterpret_cast<std::uintptr_t>(base), static_cast<std::size_t>(bytes),
+                                          static_cast<std::byte*>(shared)});
+        } catch (const tri::arena::arena_exhausted&) {
+          return MPI_ERR_RMA_ATTACH;
+        }
+        return MPI_SUCCESS;
+      },
+      [&] { return PMPI_Win_attach(handle, base, bytes); });
+}
+
+TRIREME_EXPORTED int MPI_Win_detach(MPI_Win handle, const void* base) {
+  return on_window(
+      handle,
+      [&](session&, window& on) {
+        if (on.flavor != MPI_WIN_FLAVOR_DYNAMIC) return MPI_ERR_RMA_FLAVOR;
+        return on.ranks.own().attached.detach(reinterpret_cast<std::uintptr_t>(base)) ? MPI_SUCCESS : MPI_ERR_BASE;
+      },
+      [&] { return PMPI_Win_detach(handle, base); });
 }
 
 #if MPI_VERSION >= 4

@@ -22,6 +22,7 @@ window_part* make_window_part(arena::block_cache& from, endpoint& rank, std::uin
 }
 
 void release_window_part(arena::block_cache& to, window_part* part) {
+  part->attached.release(to);
   part->~window_part();
   to.release(part);
 }

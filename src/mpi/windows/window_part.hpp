@@ -9,6 +9,7 @@
 #include "arena/block_cache.hpp"
 #include "arena/host_lock.hpp"
 #include "mpi/engine/endpoint.hpp"
+#include "mpi/windows/attached_regions.hpp"
 #include "mpi/windows/window_lock.hpp"
 
 namespace tri::mpi {
@@ -24,6 +25,8 @@ struct window_part {
   alignas(64) std::array<std::atomic<std::uint32_t>, most_barrier_rounds> arrivals{};
   /// How many accesses to this rank were completed since the window was made.
   alignas(64) std::atomic<std::uint32_t> completed{0};
+  /// Of dynamic windows.
+  alignas(64) attached_regions attached;
   /// [rank]: how often that rank has posted to this one.
   std::atomic<std::uint32_t>* posts = nullptr;
 };

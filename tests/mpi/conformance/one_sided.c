@@ -677,6 +677,83 @@ static void windows_on_any_memory(void) {
   }
 }
 
+/* Heap, static data and stack attached to one window, and detached; all kinds of accesses to each. */
+static void pieces_of_dynamic_windows(void) {
+  enum { pieces = 12, bytes = 4000, columns = 20 };
+  static char is_static[100000];
+  char on_stack[2 * bytes];
+  char* memory[pieces];
+  MPI_Aint mine[pieces];
+  MPI_Aint* const all = allocate(sizeof mine * (size_t)rank_count);
+  const int next = (my_rank + 1) % rank_count, previous = (my_rank + rank_count - 1) % rank_count;
+  MPI_Win window;
+  MPI_Datatype column;
+  MPI_Type_vector(columns, 1, 3, MPI_INT, &column);
+  MPI_Type_commit(&column);
+  MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+  for (int round = 0; round < 2; ++round) {
+    for (int i = 0; i < pieces; ++i) {
+      memory[i] = i < 2 ? on_stack + i * bytes : i < 4 ? is_static + i * 10000 : allocate(bytes);
+      memset(memory[i], 0, bytes);
+      MPI_Win_attach(window, memory[i], bytes);
+      MPI_Get_address(memory[i], &mine[i]);
+    }
+    MPI_Allgather(mine, pieces, MPI_AINT, all, pieces, MPI_AINT, MPI_COMM_WORLD);
+    MPI_Win_lock_all(0, window);
+    char out[1000], in[1000];
+    for (int i = 0; i < pieces; ++i) {
+      const MPI_Aint there = all[next * pieces + i];
+      fill(out, sizeof out, seed_of(my_rank, i));
+      MPI_Put(out, sizeof out, MPI_BYTE, next, MPI_Aint_add(there, 2000), sizeof out, MPI_BYTE, window);
+      MPI_Win_flush(next, window);
+      MPI_Get(in, sizeof in, MPI_BYTE, next, MPI_Aint_add(there, 2000), sizeof in, MPI_BYTE, window);
+      MPI_Win_flush(next, window);
+      VERIFY(in, sizeof in, seed_of(my_rank, i));
+      int values[columns], before[columns];
+      for (int k = 0; k < columns; ++k) values[k] = my_rank + k;
+      MPI_Accumulate(values, columns, MPI_INT, next, there, 1, column, MPI_SUM, window);
+      MPI_Win_flush(next, window);
+      /* Open MPI 4.1.4 gives nonsense back from MPI_Get_accumulate here. */
+      MPI_Get(before, columns, MPI_INT, next, there, 1, column, window);
+      MPI_Win_flush(next, window);
+      CHECK(memcmp(values, before, sizeof values) == 0);
+      MPI_Accumulate(values, columns, MPI_INT, next, there, 1, column, MPI_SUM, window);
+      MPI_Put(values, columns, MPI_INT, next, MPI_Aint_add(there, 4), 1, column, window);
+      /* All ranks add to the same element, and hand one through swaps. */
+      const double half = 0.5;
+      MPI_Accumulate(&half, 1, MPI_DOUBLE, 0, MPI_Aint_add(all[i], 3800), 1, MPI_DOUBLE, MPI_SUM, window);
+      for (int expected = 0, found = -1; found != expected;) {
+        const int wanted = expected + 1;
+        MPI_Compare_and_swap(&wanted, &expected, &found, MPI_INT, 0, MPI_Aint_add(all[i], 3900), window);
+        MPI_Win_flush(0, window);
+        if (found != expected) {
+          expected = found;
+          found = -1;
+        }
+      }
+    }
+    MPI_Win_unlock_all(window);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < pieces; ++i) {
+      const int* const found = (const int*)memory[i];
+      int wrong = 0;
+      for (int k = 0; k < columns; ++k)
+        wrong += found[3 * k] != 2 * (previous + k) || found[3 * k + 1] != previous + k || found[3 * k + 2] != 0;
+      CHECK_EQUAL(wrong, 0);
+      VERIFY(memory[i] + 2000, sizeof out, seed_of(previous, i));
+      if (my_rank == 0) {
+        CHECK(*(double*)(memory[i] + 3800) == rank_count * 0.5);
+        CHECK_EQUAL(*(int*)(memory[i] + 3900), rank_count);
+      }
+      MPI_Win_detach(window, memory[i]);
+      if (i >= 4) free(memory[i]);
+    }
+  }
+  MPI_Type_free(&column);
+  MPI_Win_free(&window);
+  free(all);
+}
+
 /* A communicator may go before its window; other windows and communicators do not mind. */
 static void windows_outlive_their_communicators(void) {
   MPI_Comm halves;
@@ -798,6 +875,7 @@ const struct conformance_case one_sided_cases[] = {
     {"posts_to_all", 1, posts_to_all},
     {"uneven_windows", 1, uneven_windows},
     {"windows_on_any_memory", 1, windows_on_any_memory},
+    {"pieces_of_dynamic_windows", 1, pieces_of_dynamic_windows},
     {"windows_outlive_their_communicators", 1, windows_outlive_their_communicators},
     {"attributes_of_windows", 1, attributes_of_windows},
     {"wrong_arguments_of_windows", 1, wrong_arguments_of_windows},

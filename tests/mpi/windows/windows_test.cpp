@@ -203,6 +203,47 @@ TEST(window_ranks, a_start_waits_for_the_post_and_a_wait_for_all_completions) {
   });
 }
 
+// One rank attaches and detaches while the others look up what always is there.
+TEST(attached_regions, are_found_while_others_come_and_go) {
+  std::atomic<int> wrong{0}, done{0};
+  std::byte sample{};
+  on_window_of(3, {}, [&](engine& mine, window_ranks& view, const auto& wait) {
+    attached_regions& regions = view.part(0).attached;
+    if (mine.number() == 0) regions.attach(mine.blocks(), {5000, 100, &sample});
+    view.barrier(wait);
+    if (mine.number() == 0) {
+      for (std::uintptr_t i = 0; i < 300; ++i)
+        regions.attach(mine.blocks(), {(i * 37 % 300 + 100) * 1000, 10, nullptr});
+      for (std::uintptr_t i = 0; i < 300; ++i) wrong += regions.detach((i * 41 % 300 + 100) * 1000) ? 0 : 1;
+      wrong += regions.detach(100'000) ? 1 : 0;
+      done.store(1);
+    } else {
+      do {
+        const auto found = regions.find(5010, 90);
+        wrong += found && found->place == 5000 && found->shared == &sample ? 0 : 1;
+        wrong += regions.find(5010, 91) || regions.find(4999, 2) ? 1 : 0;
+      } while (done.load() == 0);
+    }
+  });
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(attached_regions, may_overlap) {
+  on_window_of(1, {}, [&](engine& mine, window_ranks& view, const auto&) {
+    attached_regions& regions = view.own().attached;
+    EXPECT_FALSE(regions.find(1, 1));
+    regions.attach(mine.blocks(), {1000, 1000, nullptr});
+    regions.attach(mine.blocks(), {1100, 100, nullptr});
+    EXPECT_EQ(regions.find(1150, 10)->place, 1100u);
+    EXPECT_EQ(regions.find(1150, 100)->place, 1000u);
+    EXPECT_EQ(regions.find(1500, 500)->place, 1000u);
+    EXPECT_FALSE(regions.find(1500, 501));
+    EXPECT_TRUE(regions.detach(1000));
+    EXPECT_FALSE(regions.find(1500, 1));
+    EXPECT_FALSE(regions.detach(1000));
+  });
+}
+
 TEST(access_epochs, allow_what_is_open) {
   access_epochs epochs(3);
   using held = access_epochs::held;
