@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 #include "mpi/engine/ranks_as_threads.hpp"
@@ -128,6 +129,42 @@ TEST(window_lock, comes_in_the_order_of_asking) {
     }
   });
   EXPECT_EQ(order, (std::vector<char>{'a', 'w', 'r'}));
+}
+
+// Each unlock wakes the rank whose turn it is. That one sleeps for ever otherwise, and so does the test.
+TEST(window_lock, wakes_who_sleeps) {
+  for (int round = 0; round < 50; ++round) {
+    const bool writer_holds = round % 2 == 0, writer_waits = round % 3 == 0 || !writer_holds;
+    std::atomic<int> holds{0}, has_it{0};
+    on_window_of(2, waiting(true), [&](engine& mine, window_ranks& view, const auto& wait) {
+      window_lock& lock = view.part(0).lock;
+      if (mine.number() == 0) {
+        if (writer_holds)
+          lock.lock_exclusive(mine.own(), wait);
+        else
+          lock.lock_shared(mine.own(), wait);
+        holds.store(1);
+        while (!view.part(1).rank->inbox.is_asleep()) std::this_thread::yield();
+        if (writer_holds)
+          lock.unlock_exclusive();
+        else
+          lock.unlock_shared();
+        while (has_it.load() == 0) std::this_thread::yield();  // nobody rings meanwhile
+      } else {
+        while (holds.load() == 0) std::this_thread::yield();
+        if (writer_waits)
+          lock.lock_exclusive(mine.own(), wait);
+        else
+          lock.lock_shared(mine.own(), wait);
+        has_it.store(1);
+        if (writer_waits)
+          lock.unlock_exclusive();
+        else
+          lock.unlock_shared();
+      }
+    });
+    EXPECT_EQ(has_it, 1);
+  }
 }
 
 // What is written before is seen behind, by plain loads; and nobody is a round ahead.
