@@ -5,7 +5,11 @@ namespace tri::mpi {
 int describe(const void* address, MPI_Count count, MPI_Datatype type, typed_memory& described) {
   if (count < 0) return MPI_ERR_COUNT;
   described = {const_cast<void*>(address), static_cast<std::uint64_t>(count), &datatypes::find(type)};
-  return described.type->is_valid ? MPI_SUCCESS : MPI_ERR_TYPE;
+  if (!described.type->is_valid) return MPI_ERR_TYPE;
+  // More than there is memory for. Large counts (MPI 4.0) could make sizes go round.
+  constexpr MPI_Count most_bytes = MPI_Count{1} << 62;
+  const auto bytes = static_cast<MPI_Count>(described.type->bytes);
+  return bytes > 0 && count > most_bytes / bytes ? MPI_ERR_COUNT : MPI_SUCCESS;
 }
 
 window_access::window_access(window& on, int rank, MPI_Aint displacement, MPI_Count count, MPI_Datatype type) {
