@@ -5,8 +5,8 @@
 #include "loop_model/rows.hpp"
 #include "loops/rows.hpp"
 #include "messages/rows.hpp"
-#include "mpi_slack/rows.hpp"
 #include "mpi/rows.hpp"
+#include "mpi_slack/rows.hpp"
 
 namespace tri::bench {
 namespace {

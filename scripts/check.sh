@@ -23,7 +23,7 @@ format() { git ls-files -z '*.hpp' '*.cpp' | xargs -0 -r clang-format-16 --dry-r
 # A header must compile as the only thing in a file. The flags are those of any source of the library.
 headers_alone() {
   local flags
-  flags="-std=c++20 -Iinclude -Isrc -Iapps -Ibench -Itools -Itools/trireme -Itests $(pkg-config --cflags hwloc fmt)"
+  flags="-std=c++20 -Iinclude -Isrc -Iapps -Iapps/loops -Ibench -Itools -Itools/trireme -Itests $(pkg-config --cflags hwloc fmt)"
   flags+=" -DOMPI_SKIP_MPICXX $(pkg-config --cflags ompi-c)"  # for those that belong to an ABI, any MPI will do
   git ls-files -z '*.hpp' | xargs -0 -r -P "$(nproc)" -I{} \
     sh -c "g++ $flags -w -fsyntax-only -x c++ '{}' || { echo 'not self-contained: {}' >&2; exit 1; }"

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include "host/text_file.hpp"
@@ -32,8 +33,10 @@ void make_windows_private() {
   for (std::size_t number = 0; number < guarded_files.size(); ++number) {
     if (guarded_files[number] < 0) continue;
     void* const place = reinterpret_cast<void*>(base_address + number * guarded_window_bytes);
-    mmap(place, guarded_window_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED,
-         guarded_files[number], 0);
+    // A child that cannot have a copy of its own must not go on with the parent's.
+    if (mmap(place, guarded_window_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED,
+             guarded_files[number], 0) == MAP_FAILED)
+      std::abort();
   }
 }
 

@@ -183,6 +183,7 @@ const pu& topology::at(int number) const {
   for (const pu& each : pus_)
     if (each.number == number) return each;
   std::vector<int> usable;
+  usable.reserve(pus_.size());
   for (const pu& each : pus_) usable.push_back(each.number);
   std::sort(usable.begin(), usable.end());
   throw topology_error(fmt::format("CPU {} is none of the usable ones, {}", number, format_cpu_list(usable)));

@@ -287,7 +287,7 @@ std::vector<std::uint64_t> guided_sizes(std::uint64_t items, std::uint32_t parti
 
 std::vector<std::uint64_t> trapezoid_sizes(std::uint64_t items, std::uint32_t participants, std::uint64_t least) {
   std::vector<std::uint64_t> sizes;
-  const std::uint64_t first = std::max(least, divided_up(items, 2 * std::uint64_t{participants}));
+  const std::uint64_t first = std::max(least, divided_up(items, wide{2} * participants));
   const std::uint64_t steps = divided_up(wide{2} * items, wide{first} + least);  // claims in all
   std::uint64_t left = items;
   for (std::uint64_t step = 0; left > 0; ++step) {
@@ -301,7 +301,7 @@ std::vector<std::uint64_t> trapezoid_sizes(std::uint64_t items, std::uint32_t pa
 std::vector<std::uint64_t> factoring_sizes(std::uint64_t items, std::uint32_t participants, std::uint64_t least) {
   std::vector<std::uint64_t> sizes;
   for (std::uint64_t left = items; left > 0;) {
-    const std::uint64_t size = std::max(least, divided_up(left, 2 * std::uint64_t{participants}));
+    const std::uint64_t size = std::max(least, divided_up(left, wide{2} * participants));
     for (std::uint32_t claim = 0; claim < participants && left > 0; ++claim) {
       sizes.push_back(std::min(left, size));
       left -= sizes.back();

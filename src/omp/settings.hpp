@@ -4,8 +4,8 @@
 //   TRIREME_OMP_NOISE     microseconds that a disturbance of a core lasts, for schedules with a model; else measured
 //   TRIREME_SLACK         how waits in MPI calls are remembered, for schedules that use slack: `call-path`,
 //   `operation`,
-//                         `naive=MICROSECONDS`, `naive` (measured when MPI begins), `off`; with `,window=N` the median of the last N waits. Otherwise
-//                         `call-path,window=3`
+//                         `naive=MICROSECONDS`, `naive` (measured when MPI begins), `off`; with `,window=N` the median
+//                         of the last N waits. Otherwise `call-path,window=3`
 //   TRIREME_OMP_REPORT    number of the process that reports even if it saw no loop; others report what they saw
 #pragma once
 
@@ -30,7 +30,7 @@ struct settings {
   tri::slack::settings slack{.by = tri::slack::history::call_path, .window = 3};
   double naive_slack_us = 0;
   bool measures_naive_slack = false;  // by a trial when MPI begins
-  double noise_us = -1;  // negative: to be measured
+  double noise_us = -1;               // negative: to be measured
   bool report = false;
   bool report_always = false;
 

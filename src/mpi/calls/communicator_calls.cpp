@@ -1,6 +1,7 @@
 // The calls that make and free communicators, and datatypes that are freed: the MPI library does it, we take note.
 #include <mpi.h>
 
+#include "mpi/calls/accumulated_elements.hpp"
 #include "mpi/calls/communicators.hpp"
 #include "mpi/calls/datatypes.hpp"
 #include "mpi/calls/exported.hpp"
@@ -84,6 +85,7 @@ TRIREME_EXPORTED int MPI_Type_free(MPI_Datatype* type) {
   if (session* const in = session::active()) {
     const call_guard guard(*in);
     datatypes::forget(*type);
+    forget_element_type(*type);
   }
   return PMPI_Type_free(type);
 }

@@ -64,6 +64,7 @@ communicator* communicators::find(MPI_Comm handle) {
 
 void communicators::add_predefined(session& in) {
   std::vector<std::uint32_t> everybody;
+  everybody.reserve(static_cast<std::size_t>(in.world_size()));
   for (int rank = 0; rank < in.world_size(); ++rank) everybody.push_back(in.number_of(rank));
   agree_and_remember(in, MPI_COMM_WORLD, everybody);
   agree_and_remember(in, MPI_COMM_SELF, {in.number_of(in.world_rank())});
@@ -87,6 +88,7 @@ void communicators::add(MPI_Comm made) {
   // Processes that were started later are in no group of ours. All members see the same.
   if (std::find(in_world.begin(), in_world.end(), MPI_UNDEFINED) != in_world.end()) return;
   std::vector<std::uint32_t> number_of;
+  number_of.reserve(in_world.size());
   for (const int rank : in_world) number_of.push_back(in->number_of(rank));
   agree_and_remember(*in, made, std::move(number_of));
 }

@@ -36,6 +36,7 @@
 #pragma weak ompi_mpi_dblprec
 #pragma weak ompi_mpi_double
 #pragma weak ompi_mpi_double_int
+#pragma weak ompi_mpi_errhandler_null
 #pragma weak ompi_mpi_errors_return
 #pragma weak ompi_mpi_float
 #pragma weak ompi_mpi_float_int
@@ -51,7 +52,6 @@
 #pragma weak ompi_mpi_integer2
 #pragma weak ompi_mpi_integer4
 #pragma weak ompi_mpi_integer8
-#pragma weak ompi_mpi_lb
 #pragma weak ompi_mpi_logical
 #pragma weak ompi_mpi_logical1
 #pragma weak ompi_mpi_logical2
@@ -63,9 +63,21 @@
 #pragma weak ompi_mpi_long_long_int
 #pragma weak ompi_mpi_longdbl_int
 #pragma weak ompi_mpi_offset
+#pragma weak ompi_mpi_op_band
 #pragma weak ompi_mpi_op_bor
+#pragma weak ompi_mpi_op_bxor
+#pragma weak ompi_mpi_op_land
+#pragma weak ompi_mpi_op_lor
+#pragma weak ompi_mpi_op_lxor
+#pragma weak ompi_mpi_op_max
+#pragma weak ompi_mpi_op_maxloc
 #pragma weak ompi_mpi_op_min
+#pragma weak ompi_mpi_op_minloc
+#pragma weak ompi_mpi_op_no_op
 #pragma weak ompi_mpi_op_null
+#pragma weak ompi_mpi_op_prod
+#pragma weak ompi_mpi_op_replace
+#pragma weak ompi_mpi_op_sum
 #pragma weak ompi_mpi_packed
 #pragma weak ompi_mpi_real
 #pragma weak ompi_mpi_real16
@@ -74,7 +86,6 @@
 #pragma weak ompi_mpi_short
 #pragma weak ompi_mpi_short_int
 #pragma weak ompi_mpi_signed_char
-#pragma weak ompi_mpi_ub
 #pragma weak ompi_mpi_uint16_t
 #pragma weak ompi_mpi_uint32_t
 #pragma weak ompi_mpi_uint64_t
@@ -85,4 +96,5 @@
 #pragma weak ompi_mpi_unsigned_long_long
 #pragma weak ompi_mpi_unsigned_short
 #pragma weak ompi_mpi_wchar
+#pragma weak ompi_mpi_win_null
 #pragma weak ompi_request_null

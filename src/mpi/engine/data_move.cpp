@@ -33,7 +33,7 @@ bool kernel_copies(direction way, pid_t other, std::byte* there, std::byte* here
 
 // Both ends belong to other processes and neither is shared: through a piece of our own memory that stays in the cache.
 bool through_own_memory(const reachable_memory& to, const reachable_memory& from, std::size_t bytes) {
-  std::array<std::byte, 16 * 1024> piece;
+  std::array<std::byte, std::size_t{16} * 1024> piece;
   for (std::size_t at = 0; at < bytes; at += piece.size()) {
     const std::size_t length = std::min(piece.size(), bytes - at);
     if (!kernel_copies(direction::read, from.process, from.address + at, piece.data(), length) ||

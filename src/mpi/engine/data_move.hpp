@@ -29,11 +29,12 @@ bool may_copy_between_processes(pid_t other, std::byte* sample);
 /// From which size on a move is worth to be shared, and in which pieces (Ouyang 2022, 2.4.3: smaller pieces for smaller
 /// messages).
 struct sharing_sizes {
-  std::size_t from = 32 * 1024;
+  static constexpr std::size_t KiB = 1024;
+  std::size_t from = 32 * KiB;
   static std::size_t chunk_of(std::size_t bytes) {
-    if (bytes < 96 * 1024) return 16 * 1024;
-    if (bytes < 512 * 1024) return 32 * 1024;
-    return 64 * 1024;
+    if (bytes < 96 * KiB) return 16 * KiB;
+    if (bytes < 512 * KiB) return 32 * KiB;
+    return 64 * KiB;
   }
 };
 

@@ -26,8 +26,9 @@
 namespace tri::mpi {
 
 struct engine_options {
-  std::size_t rendezvous_from = 8 * 1024;  // bytes of a message
-  std::size_t kept_at_most = 16 << 20;     // bytes that unreceived messages of one rank take up before senders wait
+  std::size_t rendezvous_from = std::size_t{8} << 10;  // bytes of a message
+  std::size_t kept_at_most = std::size_t{16}
+                             << 20;  // bytes that unreceived messages of one rank take up before senders wait
   sharing_sizes sharing;
   bool kernel_copies = false;   // process_vm_readv and _writev work between the ranks
   bool oversubscribed = false;  // more ranks than cores

@@ -1,4 +1,5 @@
 /* One-sided communication: windows of every kind, every way to synchronize, and the accumulate family. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -126,7 +127,7 @@ static void exclusive_locks_exclude(void) {
 /* Post, start, complete, wait between neighbours. */
 static void posts_and_starts(void) {
   const int next = (my_rank + 1) % rank_count, previous = (my_rank + rank_count - 1) % rank_count;
-  struct window window = open_window(created);
+  struct window window = open_window(allocated);
   MPI_Group all, to, from;
   MPI_Comm_group(MPI_COMM_WORLD, &all);
   MPI_Group_incl(all, 1, &next, &to);
@@ -297,6 +298,537 @@ static void derived_types_at_the_target(void) {
   close_window(&window);
 }
 
+/* What an accumulate makes of elements, by the library's own reduction: operands of all ranks, in any order. */
+struct element {
+  const char* name;
+  MPI_Datatype type;
+  int bytes;
+  void (*write)(void* at, int value);
+};
+#define WRITER(name, c_type) \
+  static void write_##name(void* at, int value) { *(c_type*)at = (c_type)value; }
+WRITER(int, int)
+WRITER(unsigned, unsigned)
+WRITER(long, long)
+WRITER(unsigned_long, unsigned long)
+WRITER(short, short)
+WRITER(signed_char, signed char)
+WRITER(unsigned_char, unsigned char)
+WRITER(float, float)
+WRITER(double, double)
+WRITER(long_double, long double)
+struct double_int {
+  double value;
+  int place;
+};
+struct two_int {
+  int value, place;
+};
+static void write_double_int(void* at, int value) { *(struct double_int*)at = (struct double_int){value, -value}; }
+static void write_two_int(void* at, int value) { *(struct two_int*)at = (struct two_int){value, -value}; }
+static void write_complex(void* at, int value) { *(double*)at = value, *((double*)at + 1) = 0; }
+
+enum { whole_numbers = 7, numbers = 10, kinds_of_elements = 14 };
+static struct element element_of(int kind) {
+  const struct element all[kinds_of_elements] = {
+      {"int", MPI_INT, sizeof(int), write_int},
+      {"unsigned", MPI_UNSIGNED, sizeof(unsigned), write_unsigned},
+      {"long", MPI_LONG, sizeof(long), write_long},
+      {"unsigned long", MPI_UNSIGNED_LONG, sizeof(unsigned long), write_unsigned_long},
+      {"short", MPI_SHORT, sizeof(short), write_short},
+      {"signed char", MPI_SIGNED_CHAR, sizeof(signed char), write_signed_char},
+      {"unsigned char", MPI_UNSIGNED_CHAR, sizeof(unsigned char), write_unsigned_char},
+      {"float", MPI_FLOAT, sizeof(float), write_float},
+      {"double", MPI_DOUBLE, sizeof(double), write_double},
+      {"long double", MPI_LONG_DOUBLE, sizeof(long double), write_long_double},
+      {"complex", MPI_C_DOUBLE_COMPLEX, 2 * sizeof(double), write_complex},
+      {"double and int", MPI_DOUBLE_INT, sizeof(struct double_int), write_double_int},
+      {"two ints", MPI_2INT, sizeof(struct two_int), write_two_int},
+      {"byte", MPI_BYTE, 1, write_unsigned_char},
+  };
+  return all[kind];
+}
+enum { kinds_of_operations = 12 };
+static MPI_Op operation_of(int which) {
+  const MPI_Op all[kinds_of_operations] = {MPI_SUM,  MPI_PROD, MPI_MIN, MPI_MAX,  MPI_LAND,   MPI_LOR,
+                                           MPI_LXOR, MPI_BAND, MPI_BOR, MPI_BXOR, MPI_MINLOC, MPI_MAXLOC};
+  return all[which];
+}
+static int is_defined(int kind, int operation) {
+  if (operation >= 10) return kind == 11 || kind == 12;
+  if (kind == 11 || kind == 12) return 0;
+  if (kind == 13) return operation >= 7;
+  if (kind == 10) return operation < 2;
+  return operation < 4 || kind < whole_numbers;
+}
+/* Small numbers: their products are exact in every type, but for characters, which go round. */
+static int operand_of(int rank, int k) { return (rank * 5 + k * 3) % 4 + (rank + k) % 2; }
+static int initial_value(int k) { return k % 3 + 1; }
+
+static int same_elements(const struct element* of, const void* one, const void* other, int count) {
+  if (of->type == MPI_DOUBLE_INT) {
+    const struct double_int *a = one, *b = other;
+    for (int k = 0; k < count; ++k) {
+      if (a[k].value != b[k].value || a[k].place != b[k].place) return 0;
+    }
+    return 1;
+  }
+  if (of->type == MPI_LONG_DOUBLE) {
+    const long double *a = one, *b = other;
+    for (int k = 0; k < count; ++k) {
+      if (a[k] != b[k]) return 0;
+    }
+    return 1;
+  }
+  return memcmp(one, other, (size_t)count * (size_t)of->bytes) == 0;
+}
+
+/* Every operation on every type, by all ranks at once, as one of four calls. */
+static void accumulates_of_all_kinds(void) {
+  enum { count = 20, room = count * 16 };
+  struct window window = open_window(allocated);
+  char* const operands = allocate(room);
+  char* const expected = calloc(kinds_of_operations, room);
+  char* const found = allocate(room);
+  for (int kind = 0; kind < kinds_of_elements; ++kind) {
+    const struct element of = element_of(kind);
+    const size_t bytes = (size_t)of.bytes;
+    memset(window.base, 0, kinds_of_operations * room);
+    memset(expected, 0, kinds_of_operations * room);
+    memset(operands, 0, room);
+    for (int operation = 0; operation < kinds_of_operations; ++operation) {
+      if (!is_defined(kind, operation)) continue;
+      char* const wanted = expected + operation * room;
+      for (int k = 0; k < count; ++k) {
+        of.write(window.base + operation * room + (size_t)k * bytes, initial_value(k));
+        of.write(wanted + (size_t)k * bytes, initial_value(k));
+      }
+      for (int rank = 0; rank < rank_count; ++rank) {
+        for (int k = 0; k < count; ++k) of.write(operands + (size_t)k * bytes, operand_of(rank, k));
+        MPI_Reduce_local(operands, wanted, count, of.type, operation_of(operation));
+      }
+    }
+    for (int k = 0; k < count; ++k) of.write(operands + (size_t)k * bytes, operand_of(my_rank, k));
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_lock_all(0, window.handle);
+    for (int target = 0; target < rank_count; ++target) {
+      for (int operation = 0; operation < kinds_of_operations; ++operation) {
+        if (!is_defined(kind, operation)) continue;
+        const MPI_Op op = operation_of(operation);
+        const MPI_Aint place = operation * room;
+        MPI_Request request = MPI_REQUEST_NULL;
+        switch ((kind + operation + my_rank) % 4) {
+          case 0:
+            MPI_Accumulate(operands, count, of.type, target, place, count, of.type, op, window.handle);
+            break;
+          case 1:
+            MPI_Get_accumulate(operands, count, of.type, found, count, of.type, target, place, count, of.type, op,
+                               window.handle);
+            MPI_Win_flush_local(target, window.handle);
+            break;
+          case 2:
+            MPI_Raccumulate(operands, count, of.type, target, place, count, of.type, op, window.handle, &request);
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+            break;
+          default:
+            for (size_t k = 0; k < count; ++k)
+              MPI_Fetch_and_op(operands + k * bytes, found + k * bytes, of.type, target, place + (MPI_Aint)(k * bytes),
+                               op, window.handle);
+            MPI_Win_flush_local(target, window.handle);
+        }
+      }
+    }
+    MPI_Win_unlock_all(window.handle);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_lock(MPI_LOCK_SHARED, my_rank, 0, window.handle);
+    for (int operation = 0; operation < kinds_of_operations; ++operation) {
+      if (!is_defined(kind, operation)) continue;
+      const int is_right = same_elements(&of, window.base + operation * room, expected + operation * room, count);
+      if (!is_right) fprintf(stderr, "operation %d on elements of type %s:\n", operation, of.name);
+      CHECK(is_right);
+    }
+    MPI_Win_unlock(my_rank, window.handle);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  free(found);
+  free(expected);
+  free(operands);
+  close_window(&window);
+}
+
+/* What was there before, of an operation that changes it and of one that does not. */
+static void fetched_values(void) {
+  struct window window = open_window(allocated);
+  const int next = (my_rank + 1) % rank_count;
+  for (int kind = 0; kind < kinds_of_elements; ++kind) {
+    const struct element of = element_of(kind);
+    char value[16], before[16], wanted[16];
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, next, 0, window.handle);
+    memset(wanted, 0, sizeof wanted);
+    for (int i = 1; i <= 3; ++i) {
+      memset(value, 0, sizeof value);
+      memset(before, 0, sizeof before);
+      of.write(value, i);
+      MPI_Fetch_and_op(value, before, of.type, next, kind * 16, MPI_REPLACE, window.handle);
+      MPI_Win_flush(next, window.handle);
+      CHECK(same_elements(&of, before, wanted, 1));
+      memset(before, 0, sizeof before);
+      MPI_Fetch_and_op(NULL, before, of.type, next, kind * 16, MPI_NO_OP, window.handle);
+      MPI_Win_flush(next, window.handle);
+      CHECK(same_elements(&of, before, value, 1));
+      memcpy(wanted, value, sizeof value);
+    }
+    MPI_Win_unlock(next, window.handle);
+  }
+  close_window(&window);
+}
+
+/* One element, from what it is to something else, by every type of integers of 8 bytes, or of less. */
+static void swaps(int of_8_bytes) {
+  struct window window = open_window(allocated);
+  const int next = (my_rank + 1) % rank_count;
+  for (int kind = 0; kind < whole_numbers; ++kind) {
+    const struct element of = element_of(kind);
+    if ((of.bytes == 8) != of_8_bytes) continue;
+    char three[16] = {0}, five[16] = {0}, zero[16] = {0}, before[16] = {0};
+    of.write(three, 3);
+    of.write(five, 5);
+    MPI_Win_lock(MPI_LOCK_SHARED, next, 0, window.handle);
+    MPI_Compare_and_swap(five, three, before, of.type, next, kind * 16, window.handle);
+    MPI_Win_flush(next, window.handle);
+    CHECK(memcmp(before, zero, (size_t)of.bytes) == 0); /* it was not three */
+    MPI_Compare_and_swap(five, zero, before, of.type, next, kind * 16, window.handle);
+    MPI_Win_flush(next, window.handle);
+    CHECK(memcmp(before, zero, (size_t)of.bytes) == 0);
+    MPI_Compare_and_swap(three, five, before, of.type, next, kind * 16, window.handle);
+    MPI_Win_unlock(next, window.handle);
+    CHECK(memcmp(before, five, (size_t)of.bytes) == 0);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int kind = 0; kind < whole_numbers; ++kind) {
+    char three[16] = {0};
+    if ((element_of(kind).bytes == 8) != of_8_bytes) continue;
+    element_of(kind).write(three, 3);
+    CHECK(memcmp(window.base + kind * 16, three, (size_t)element_of(kind).bytes) == 0);
+  }
+  close_window(&window);
+}
+static void swaps_of_8_bytes(void) { swaps(1); }
+static void swaps_of_less_than_8_bytes(void) { swaps(0); }
+
+/* Every second element here, blocks of three with gaps there, between all kinds of accesses. */
+static void derived_types_on_both_sides(void) {
+  enum { count = 600 };
+  const int next = (my_rank + 1) % rank_count, previous = (my_rank + rank_count - 1) % rank_count;
+  for (int kind = 0; kind < 2; ++kind) {
+    const MPI_Datatype basic = kind ? MPI_DOUBLE : MPI_INT;
+    const struct element of = element_of(kind ? 8 : 0);
+    const size_t bytes = (size_t)of.bytes;
+    struct window window = open_window(kind ? created : allocated);
+    MPI_Datatype second, blocks;
+    MPI_Type_vector(count, 1, 2, basic, &second);
+    MPI_Type_vector(count / 3, 3, 5, basic, &blocks);
+    MPI_Type_commit(&second);
+    MPI_Type_commit(&blocks);
+    char* const out = calloc(2 * count, bytes);
+    char* const in = calloc(2 * count, bytes);
+    char* const wanted = calloc(1, window_bytes);
+    for (int k = 0; k < count; ++k) of.write(out + 2 * (size_t)k * bytes, my_rank * 10000 + k);
+    /* Put, then twice added: three times what the previous rank has. */
+    MPI_Win_fence(0, window.handle);
+    MPI_Put(out, 1, second, next, (MPI_Aint)(10 * bytes), 1, blocks, window.handle);
+    MPI_Win_fence(0, window.handle);
+    MPI_Accumulate(out, 1, second, next, (MPI_Aint)(10 * bytes), 1, blocks, MPI_SUM, window.handle);
+    MPI_Win_fence(0, window.handle);
+    MPI_Get_accumulate(out, 1, second, in, 1, second, next, (MPI_Aint)(10 * bytes), 1, blocks, MPI_SUM, window.handle);
+    MPI_Win_fence(0, window.handle);
+    int wrong = 0;
+    char number[16];
+    for (int k = 0; k < count; ++k) {
+      of.write(wanted + (size_t)(10 + k / 3 * 5 + k % 3) * bytes, 3 * (previous * 10000 + k));
+      of.write(number, 2 * (my_rank * 10000 + k));
+      wrong += memcmp(number, in + 2 * (size_t)k * bytes, bytes) != 0;
+    }
+    CHECK_EQUAL(wrong, 0);
+    CHECK(memcmp(window.base, wanted, window_bytes) == 0);
+    memset(in, 0, 2 * count * bytes);
+    MPI_Win_fence(0, window.handle);
+    MPI_Get(in, 1, second, next, (MPI_Aint)(10 * bytes), 1, blocks, window.handle);
+    MPI_Win_fence(0, window.handle);
+    wrong = 0;
+    for (int k = 0; k < count; ++k) {
+      of.write(number, 3 * (my_rank * 10000 + k));
+      wrong += memcmp(number, in + 2 * (size_t)k * bytes, bytes) != 0;
+    }
+    CHECK_EQUAL(wrong, 0);
+    MPI_Type_free(&blocks);
+    MPI_Type_free(&second);
+    free(wanted);
+    free(in);
+    free(out);
+    close_window(&window);
+  }
+}
+
+/* Readers and writers of one target; two halves that differ would tell that a lock let both in. */
+static void locks_of_both_kinds_and_of_all(void) {
+  enum { words = 64 };
+  struct window window = open_window(created);
+  const int rounds = rank_count <= 2 ? 100 : 15;
+  long mine[words];
+  int torn = 0;
+  for (int i = 0; i < rounds; ++i) {
+    if ((i + my_rank) % 3 == 0) {
+      for (int k = 0; k < words; ++k) mine[k] = my_rank * 1000 + i;
+      MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, window.handle);
+      MPI_Put(mine, words, MPI_LONG, 0, 0, words, MPI_LONG, window.handle);
+      MPI_Win_unlock(0, window.handle);
+    } else {
+      if (i % 2) {
+        MPI_Win_lock_all(0, window.handle);
+      } else {
+        MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, window.handle);
+      }
+      MPI_Get(mine, words, MPI_LONG, 0, 0, words, MPI_LONG, window.handle);
+      if (i % 2) {
+        MPI_Win_unlock_all(window.handle);
+      } else {
+        MPI_Win_unlock(0, window.handle);
+      }
+      for (int k = 1; k < words; ++k) torn += mine[k] != mine[0];
+    }
+  }
+  CHECK_EQUAL(torn, 0);
+  close_window(&window);
+}
+
+/* Everybody exposes to all others at once; empty groups are groups. */
+static void posts_to_all(void) {
+  struct window window = open_window(allocated);
+  MPI_Group all, others;
+  MPI_Comm_group(MPI_COMM_WORLD, &all);
+  MPI_Group_excl(all, 1, &my_rank, &others);
+  for (int i = 0; i < 20; ++i) {
+    const int value = my_rank * 100 + i;
+    MPI_Win_post(others, 0, window.handle);
+    MPI_Win_start(others, 0, window.handle);
+    for (int target = 0; target < rank_count; ++target) {
+      if (target != my_rank)
+        MPI_Put(&value, 1, MPI_INT, target, my_rank * (MPI_Aint)sizeof(int), 1, MPI_INT, window.handle);
+    }
+    MPI_Win_complete(window.handle);
+    MPI_Win_wait(window.handle);
+    int wrong = 0;
+    for (int rank = 0; rank < rank_count; ++rank)
+      wrong += rank != my_rank && ((int*)window.base)[rank] != rank * 100 + i;
+    CHECK_EQUAL(wrong, 0);
+  }
+  MPI_Group_free(&others);
+  MPI_Group_free(&all);
+  close_window(&window);
+}
+
+/* Units, sizes and memory that differ from rank to rank; nobody; oneself. */
+static void uneven_windows(void) {
+  enum { elements = 1000 };
+  const int unit = 1 << (my_rank % 4);
+  const int next = (my_rank + 1) % rank_count, previous = (my_rank + rank_count - 1) % rank_count;
+  for (int last_is_empty = 0; last_is_empty < 2; ++last_is_empty) {
+    const int is_empty = last_is_empty && my_rank == rank_count - 1;
+    char* const memory = calloc(elements, 8);
+    MPI_Win window;
+    MPI_Win_create(is_empty ? NULL : memory, is_empty ? 0 : elements * 8, unit, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+    long value = my_rank + 1, back = -1;
+    MPI_Win_fence(0, window);
+    if (!last_is_empty || next != rank_count - 1)
+      MPI_Put(&value, 1, MPI_LONG, next, 80 / (1 << (next % 4)), 1, MPI_LONG, window);
+    MPI_Put(&value, 1, MPI_LONG, MPI_PROC_NULL, 123456789, 1, MPI_LONG, window);
+    MPI_Put(NULL, 0, MPI_LONG, next, 0, 0, MPI_LONG, window);
+    MPI_Win_fence(0, window);
+    CHECK_EQUAL(*(long*)(memory + 80), is_empty ? 0 : previous + 1);
+    if (!is_empty) MPI_Get(&back, 1, MPI_LONG, my_rank, 80 / unit, 1, MPI_LONG, window);
+    MPI_Win_fence(0, window);
+    CHECK_EQUAL(back, is_empty ? -1 : previous + 1);
+    MPI_Win_free(&window);
+    free(memory);
+  }
+}
+
+/* Memory of every kind in one window. */
+static void windows_on_any_memory(void) {
+  static char is_static[100000];
+  char on_stack[1000];
+  for (int way = 0; way < 3; ++way) {
+    char* const memory = way == 0 ? is_static : way == 1 ? on_stack : my_rank == 0 ? on_stack : is_static;
+    const int next = (my_rank + 1) % rank_count, previous = (my_rank + rank_count - 1) % rank_count;
+    memset(memory, 0, sizeof on_stack);
+    char out[500], in[500];
+    fill(out, sizeof out, seed_of(my_rank, way));
+    MPI_Win window;
+    MPI_Win_create(memory, sizeof on_stack, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+    MPI_Win_fence(0, window);
+    MPI_Put(out, sizeof out, MPI_BYTE, next, 300, sizeof out, MPI_BYTE, window);
+    MPI_Win_fence(0, window);
+    VERIFY(memory + 300, sizeof out, seed_of(previous, way));
+    MPI_Get(in, sizeof in, MPI_BYTE, next, 300, sizeof in, MPI_BYTE, window);
+    MPI_Win_fence(0, window);
+    VERIFY(in, sizeof in, seed_of(my_rank, way));
+    MPI_Win_free(&window);
+  }
+}
+
+/* Heap, static data and stack attached to one window, and detached; all kinds of accesses to each. */
+static void pieces_of_dynamic_windows(void) {
+  enum { pieces = 12, bytes = 4000, columns = 20 };
+  static char is_static[100000];
+  char on_stack[2 * bytes];
+  char* memory[pieces];
+  MPI_Aint mine[pieces];
+  MPI_Aint* const all = allocate(sizeof mine * (size_t)rank_count);
+  const int next = (my_rank + 1) % rank_count, previous = (my_rank + rank_count - 1) % rank_count;
+  MPI_Win window;
+  MPI_Datatype column;
+  MPI_Type_vector(columns, 1, 3, MPI_INT, &column);
+  MPI_Type_commit(&column);
+  MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+  for (int round = 0; round < 2; ++round) {
+    for (int i = 0; i < pieces; ++i) {
+      memory[i] = i < 2 ? on_stack + i * bytes : i < 4 ? is_static + i * 10000 : allocate(bytes);
+      memset(memory[i], 0, bytes);
+      MPI_Win_attach(window, memory[i], bytes);
+      MPI_Get_address(memory[i], &mine[i]);
+    }
+    MPI_Allgather(mine, pieces, MPI_AINT, all, pieces, MPI_AINT, MPI_COMM_WORLD);
+    MPI_Win_lock_all(0, window);
+    char out[1000], in[1000];
+    for (int i = 0; i < pieces; ++i) {
+      const MPI_Aint there = all[next * pieces + i];
+      fill(out, sizeof out, seed_of(my_rank, i));
+      MPI_Put(out, sizeof out, MPI_BYTE, next, MPI_Aint_add(there, 2000), sizeof out, MPI_BYTE, window);
+      MPI_Win_flush(next, window);
+      MPI_Get(in, sizeof in, MPI_BYTE, next, MPI_Aint_add(there, 2000), sizeof in, MPI_BYTE, window);
+      MPI_Win_flush(next, window);
+      VERIFY(in, sizeof in, seed_of(my_rank, i));
+      int values[columns], before[columns];
+      for (int k = 0; k < columns; ++k) values[k] = my_rank + k;
+      MPI_Accumulate(values, columns, MPI_INT, next, there, 1, column, MPI_SUM, window);
+      MPI_Win_flush(next, window);
+      /* Open MPI 4.1.4 gives nonsense back from MPI_Get_accumulate here. */
+      MPI_Get(before, columns, MPI_INT, next, there, 1, column, window);
+      MPI_Win_flush(next, window);
+      CHECK(memcmp(values, before, sizeof values) == 0);
+      MPI_Accumulate(values, columns, MPI_INT, next, there, 1, column, MPI_SUM, window);
+      MPI_Put(values, columns, MPI_INT, next, MPI_Aint_add(there, 4), 1, column, window);
+      /* All ranks add to the same element, and hand one through swaps. */
+      const double half = 0.5;
+      MPI_Accumulate(&half, 1, MPI_DOUBLE, 0, MPI_Aint_add(all[i], 3800), 1, MPI_DOUBLE, MPI_SUM, window);
+      for (int expected = 0, found = -1; found != expected;) {
+        const int wanted = expected + 1;
+        MPI_Compare_and_swap(&wanted, &expected, &found, MPI_INT, 0, MPI_Aint_add(all[i], 3900), window);
+        MPI_Win_flush(0, window);
+        if (found != expected) {
+          expected = found;
+          found = -1;
+        }
+      }
+    }
+    MPI_Win_unlock_all(window);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < pieces; ++i) {
+      const int* const found = (const int*)memory[i];
+      int wrong = 0;
+      for (int k = 0; k < columns; ++k)
+        wrong += found[3 * k] != 2 * (previous + k) || found[3 * k + 1] != previous + k || found[3 * k + 2] != 0;
+      CHECK_EQUAL(wrong, 0);
+      VERIFY(memory[i] + 2000, sizeof out, seed_of(previous, i));
+      if (my_rank == 0) {
+        CHECK(*(double*)(memory[i] + 3800) == rank_count * 0.5);
+        CHECK_EQUAL(*(int*)(memory[i] + 3900), rank_count);
+      }
+      MPI_Win_detach(window, memory[i]);
+      if (i >= 4) free(memory[i]);
+    }
+  }
+  MPI_Type_free(&column);
+  MPI_Win_free(&window);
+  free(all);
+}
+
+/* A communicator may go before its window; other windows and communicators do not mind. */
+static void windows_outlive_their_communicators(void) {
+  MPI_Comm halves;
+  MPI_Comm_split(MPI_COMM_WORLD, my_rank % 2, -my_rank, &halves);
+  int rank, size;
+  MPI_Comm_rank(halves, &rank);
+  MPI_Comm_size(halves, &size);
+  int* base[2];
+  MPI_Win windows[2];
+  for (int i = 0; i < 2; ++i)
+    MPI_Win_allocate(64 * sizeof(int), sizeof(int), MPI_INFO_NULL, halves, &base[i], &windows[i]);
+  MPI_Comm_free(&halves);
+  for (int i = 0; i < 2; ++i) {
+    base[i][0] = -1;
+    const int value = my_rank * 2 + i;
+    MPI_Win_fence(0, windows[i]);
+    MPI_Put(&value, 1, MPI_INT, (rank + 1) % size, 0, 1, MPI_INT, windows[i]);
+    MPI_Win_fence(0, windows[i]);
+  }
+  /* The keys turn the order round: the neighbour before is the one with the next higher rank, cyclically. */
+  MPI_Group group, world;
+  MPI_Comm_group(MPI_COMM_WORLD, &world);
+  for (int i = 0; i < 2; ++i) {
+    MPI_Win_get_group(windows[i], &group);
+    const int before = (rank + size - 1) % size;
+    int in_world = -1;
+    MPI_Group_translate_ranks(group, 1, &before, world, &in_world);
+    CHECK_EQUAL(base[i][0], in_world * 2 + i);
+    MPI_Group_free(&group);
+    MPI_Win_free(&windows[i]);
+  }
+  MPI_Group_free(&world);
+}
+
+static void attributes_of_windows(void) {
+  static const int flavors[] = {MPI_WIN_FLAVOR_CREATE, MPI_WIN_FLAVOR_ALLOCATE, MPI_WIN_FLAVOR_SHARED,
+                                MPI_WIN_FLAVOR_DYNAMIC};
+  for (int kind = 0; kind < window_kinds; ++kind) {
+    struct window window = open_window(kind);
+    void* value = NULL;
+    int is_known = 0;
+    MPI_Win_get_attr(window.handle, MPI_WIN_CREATE_FLAVOR, &value, &is_known);
+    CHECK(is_known && *(int*)value == flavors[kind]);
+    if (kind != dynamic) {
+      MPI_Win_get_attr(window.handle, MPI_WIN_BASE, &value, &is_known);
+      CHECK(is_known && value == window.base);
+      MPI_Win_get_attr(window.handle, MPI_WIN_SIZE, &value, &is_known);
+      CHECK(is_known && *(MPI_Aint*)value == window_bytes);
+      MPI_Win_get_attr(window.handle, MPI_WIN_DISP_UNIT, &value, &is_known);
+      CHECK(is_known && *(int*)value == 1);
+    }
+    close_window(&window);
+  }
+}
+
+static void wrong_arguments_of_windows(void) {
+  struct window window = open_window(allocated);
+  MPI_Win_set_errhandler(window.handle, MPI_ERRORS_RETURN);
+  int value = 0;
+  const MPI_Win handle = window.handle;
+  CHECK_EQUAL(error_class(MPI_Put(&value, 1, MPI_INT, 0, 0, 1, MPI_INT, handle)), MPI_ERR_RMA_SYNC);
+  CHECK_EQUAL(error_class(MPI_Win_unlock(0, handle)), MPI_ERR_RMA_SYNC);
+  CHECK_EQUAL(error_class(MPI_Win_lock(MPI_LOCK_SHARED, rank_count, 0, handle)), MPI_ERR_RANK);
+  MPI_Win_lock(MPI_LOCK_SHARED, my_rank, 0, handle);
+  CHECK_EQUAL(error_class(MPI_Put(&value, 1, MPI_INT, rank_count, 0, 1, MPI_INT, handle)), MPI_ERR_RANK);
+  CHECK_EQUAL(error_class(MPI_Put(&value, -1, MPI_INT, my_rank, 0, 1, MPI_INT, handle)), MPI_ERR_COUNT);
+  CHECK_EQUAL(error_class(MPI_Get(&value, 1, MPI_DATATYPE_NULL, my_rank, 0, 1, MPI_INT, handle)), MPI_ERR_TYPE);
+  CHECK_EQUAL(error_class(MPI_Accumulate(&value, 1, MPI_INT, my_rank, 0, 1, MPI_INT, MPI_OP_NULL, handle)), MPI_ERR_OP);
+  value = 7;
+  CHECK_EQUAL(MPI_Put(&value, 1, MPI_INT, my_rank, 0, 1, MPI_INT, handle), MPI_SUCCESS);
+  MPI_Win_unlock(my_rank, handle);
+  CHECK_EQUAL(*(int*)window.base, 7);
+  close_window(&window);
+}
+
 /* Memory that all ranks see: written by one, read by the others with plain loads. */
 static void loads_and_stores_in_shared_windows(void) {
   struct window window = open_window(shared_);
@@ -334,6 +866,19 @@ const struct conformance_case one_sided_cases[] = {
     {"compare_and_swap", 1, compare_and_swap},
     {"operations_with_requests", 1, operations_with_requests},
     {"derived_types_at_the_target", 1, derived_types_at_the_target},
+    {"accumulates_of_all_kinds", 1, accumulates_of_all_kinds},
+    {"fetched_values", 1, fetched_values},
+    {"swaps_of_8_bytes", 1, swaps_of_8_bytes},
+    {"swaps_of_less_than_8_bytes", 1, swaps_of_less_than_8_bytes},
+    {"derived_types_on_both_sides", 1, derived_types_on_both_sides},
+    {"locks_of_both_kinds_and_of_all", 1, locks_of_both_kinds_and_of_all},
+    {"posts_to_all", 1, posts_to_all},
+    {"uneven_windows", 1, uneven_windows},
+    {"windows_on_any_memory", 1, windows_on_any_memory},
+    {"pieces_of_dynamic_windows", 1, pieces_of_dynamic_windows},
+    {"windows_outlive_their_communicators", 1, windows_outlive_their_communicators},
+    {"attributes_of_windows", 1, attributes_of_windows},
+    {"wrong_arguments_of_windows", 1, wrong_arguments_of_windows},
     {"loads_and_stores_in_shared_windows", 1, loads_and_stores_in_shared_windows},
     {NULL, 0, NULL},
 };

@@ -1,0 +1,38 @@
+// What the ranks of a window share of one of them: its lock, its side of the barrier, and who has posted to it and
+// completed towards it. In the arena, one block per rank and window, at the same address in all processes.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+#include "arena/block_cache.hpp"
+#include "arena/host_lock.hpp"
+#include "mpi/engine/endpoint.hpp"
+#include "mpi/windows/attached_regions.hpp"
+#include "mpi/windows/window_lock.hpp"
+
+namespace tri::mpi {
+
+inline constexpr std::uint32_t most_barrier_rounds = 9;  // 2^9 ranks
+
+struct window_part {
+  endpoint* rank = nullptr;
+  window_lock lock;
+  /// Over accumulates that are no single instruction. A leaf: nothing waits while it is held.
+  alignas(64) arena::host_lock accumulating;
+  /// Of each round of the barrier: how often the rank before us has come to it.
+  alignas(64) std::array<std::atomic<std::uint32_t>, most_barrier_rounds> arrivals{};
+  /// How many accesses to this rank were completed since the window was made.
+  alignas(64) std::atomic<std::uint32_t> completed{0};
+  /// Of dynamic windows.
+  alignas(64) attached_regions attached;
+  /// [rank]: how often that rank has posted to this one.
+  std::atomic<std::uint32_t>* posts = nullptr;
+};
+
+/// A block of the caller's cache, for a window of so many ranks.
+window_part* make_window_part(arena::block_cache& from, endpoint& rank, std::uint32_t ranks);
+void release_window_part(arena::block_cache& to, window_part* part);
+
+}  // namespace tri::mpi
