@@ -3,6 +3,8 @@
 // else in what the drop-in for Open MPI is made of.
 #pragma once
 
+#include <mpi.h>
+
 #pragma weak ompi_message_no_proc
 #pragma weak ompi_message_null
 #pragma weak ompi_mpi_2cplex

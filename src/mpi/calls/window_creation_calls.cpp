@@ -88,6 +88,7 @@ class making {
 
   void finish(MPI_Win library, int flavor) {
     std::vector<window_part*> parts;
+    parts.reserve(all_.size());
     for (const contribution& each : all_) parts.push_back(each.part);
     auto made = std::make_unique<window>(library, flavor, std::move(parts), rank_);
     for (const contribution& each : all_) made->memory.push_back(each.memory);
