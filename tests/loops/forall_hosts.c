@@ -1,6 +1,7 @@
 /* One loop body for threads of two kinds (K75): those of OpenMP and those of pthreads, in C, under every sort of
- * schedule. Sums of products, element by element, so every order of iterations gives the same bits; a body that runs
- * twice or never does not. Exits with 1 and a line when they differ. */
+ * schedule. Products are added element by element, so every order of iterations gives the same bits; a body that runs
+ * twice or never does not. Nobody waits for anybody between loops, and the same iteration of two loops may run in two
+ * threads at once: so each loop has a row of its own. Exits with 1 and a line when they differ. */
 #include <omp.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -15,7 +16,7 @@ struct problem {
   tri_crew* crew;
   const char* schedule;
   long count;
-  double a[longest], b[longest], c[longest];
+  double a[longest], b[longest], c[steps][longest];
 };
 
 /* What every thread does, whoever started it. Lengths change, and empty loops are among them. */
@@ -24,7 +25,7 @@ static int steps_of(struct problem* all, int number) {
     const long count = all->count * step / (steps - 1);
     long start, end;
     TRI_FORALL_BEGIN(all->crew, all->schedule, 0, count, start, end, number)
-    for (long i = start; i < end; ++i) all->c[i] += all->a[i] * all->b[i];
+    for (long i = start; i < end; ++i) all->c[step][i] += all->a[i] * all->b[i];
     TRI_FORALL_END(all->crew, start, end, number)
     if (tri_forall_next(all->crew, &start, &end, number) != 0) return 1; /* it is in no loop any more */
   }
@@ -37,9 +38,9 @@ static void prepare(struct problem* all, const char* schedule, long count) {
   all->count = count;
   for (long i = 0; i < longest; ++i) {
     all->a[i] = 1.0 / (double)(i + 1);
-    all->b[i] = (double)(i % 17) - 8.0;
-    all->c[i] = 0.0;
+    all->b[i] = (double)(i % 17) - 8.5;
   }
+  memset(all->c, 0, sizeof all->c);
 }
 
 struct start {
@@ -62,7 +63,7 @@ int main(void) {
     for (long count = 0; count <= longest; count = count * 31 + 1) {
       prepare(&expected, schedules[which], count);
       for (int step = 0; step < steps; ++step)
-        for (long i = 0; i < count * step / (steps - 1); ++i) expected.c[i] += expected.a[i] * expected.b[i];
+        for (long i = 0; i < count * step / (steps - 1); ++i) expected.c[step][i] += expected.a[i] * expected.b[i];
 
       prepare(&by_pthreads, schedules[which], count);
       pthread_t handles[threads];
