@@ -46,7 +46,7 @@ void reduce_piece(std::byte* target, const element_type& element, reduction oper
 // Elements in many pieces: packed, reduced and unpacked in steps that stay in the cache.
 void reduce_packed(const typed_memory& target, const element_type& element, reduction operation, MPI_Op handle,
                    const std::byte* operands, std::byte* before) {
-  const typed_buffer memory{target.type->shape->get(), target.count, target.address};
+  const typed_buffer memory{target.type->shape.get(), target.count, target.address};
   alignas(64) std::array<std::byte, 16 * 1024> step;
   const std::size_t at_once = step.size() / element.bytes * element.bytes;
   for (std::size_t at = 0; at < target.bytes(); at += at_once) {
@@ -101,7 +101,7 @@ void accumulate(const typed_memory& target, const element_type& element, reducti
     reduce_packed(target, element, operation, handle, operands, before);
     return;
   }
-  memory_pieces pieces({target.type->shape->get(), target.count, target.address}, 0, target.bytes());
+  memory_pieces pieces({target.type->shape.get(), target.count, target.address}, 0, target.bytes());
   std::array<iovec, 64> found;
   std::size_t at = 0;
   while (const std::size_t count = pieces.next(found, target.bytes())) {

@@ -2,17 +2,21 @@
 
 #include <algorithm>
 #include <climits>
+#include <cstring>
 #include <unordered_map>
 #include <vector>
 
 #include "mpi/calls/abi.hpp"
+#include "mpi/calls/session.hpp"
+#include "mpi/layout/layout_encoder.hpp"
 #include "mpi/layout/read_datatype.hpp"
 #include "mpi/layout/transfer.hpp"
 
 namespace tri::mpi {
 namespace {
 
-std::unordered_map<std::uint64_t, buffer_type> known;
+// Never destroyed, as the requests (requests.cpp).
+std::unordered_map<std::uint64_t, buffer_type>& known = *new std::unordered_map<std::uint64_t, buffer_type>;
 const buffer_type* last = nullptr;
 
 // A message to nobody, where errors are returned: the library says whether it takes the type (it must be committed),
@@ -28,12 +32,20 @@ bool may_be_sent(MPI_Datatype type) {
   return PMPI_Send(&nothing, 1, type, MPI_PROC_NULL, 0, silent) == MPI_SUCCESS;
 }
 
+std::shared_ptr<const layout> in_arena(const owned_layout& made) {
+  arena::block_cache& blocks = session::active()->ranks().blocks();
+  void* const place = blocks.allocate(made.bytes());
+  std::memcpy(place, made.get(), made.bytes());
+  return {static_cast<const layout*>(place),
+          [&blocks](const layout* done) { blocks.release(const_cast<layout*>(done)); }};
+}
+
 void describe(buffer_type& type) {
   try {
-    owned_layout shape = encode(read_datatype(type.handle));
+    const owned_layout shape = encode(read_datatype(type.handle));
     // Several elements are one piece, too, when the extent is the size.
     type.is_plain = shape->contiguous(2) && (type.bytes == 0 || shape->true_lower_bound == 0);
-    if (!type.is_plain) type.shape = std::make_shared<const owned_layout>(std::move(shape));
+    if (!type.is_plain) type.shape = in_arena(shape);
   } catch (const unsupported_datatype&) {
     type.is_plain = false;  // the MPI library packs it
   }
@@ -67,7 +79,7 @@ void pack(const void* from, MPI_Count count, const buffer_type& type, std::byte*
   const std::size_t bytes = static_cast<std::size_t>(count) * type.bytes;
   if (bytes == 0) return;
   if (type.shape != nullptr) {
-    pack({type.shape->get(), static_cast<std::uint64_t>(count), const_cast<void*>(from)}, 0, bytes, to);
+    pack({type.shape.get(), static_cast<std::uint64_t>(count), const_cast<void*>(from)}, 0, bytes, to);
     return;
   }
   int place = 0;
@@ -78,7 +90,7 @@ void pack(const void* from, MPI_Count count, const buffer_type& type, std::byte*
 void unpack(const std::byte* from, std::size_t bytes, void* to, MPI_Count count, const buffer_type& type) {
   if (type.bytes == 0 || bytes == 0) return;
   if (type.shape != nullptr) {
-    unpack({type.shape->get(), static_cast<std::uint64_t>(count), to}, 0, bytes, from);
+    unpack({type.shape.get(), static_cast<std::uint64_t>(count), to}, 0, bytes, from);
     return;
   }
   const int whole = static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(count), bytes / type.bytes));

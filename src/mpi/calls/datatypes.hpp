@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "mpi/layout/layout_encoder.hpp"
+#include "mpi/layout/layout.hpp"
 
 namespace tri::mpi {
 
@@ -16,9 +16,9 @@ struct buffer_type {
   std::size_t bytes = 0;  // packed, of one element
   bool is_plain = false;  // elements lie one behind the other, without holes, from the address of the buffer on
   bool is_valid = false;
-  // Outlives the handle for as long as messages need it. Null for plain types, and where the MPI library alone knows
-  // how to pack.
-  std::shared_ptr<const owned_layout> shape;
+  // In the arena: whoever moves a message reads it. Outlives the handle for as long as messages need it. Null for
+  // plain types, and where the MPI library alone knows how to pack.
+  std::shared_ptr<const layout> shape;
 };
 
 class datatypes {

@@ -15,7 +15,7 @@ template <class Body>
 bool for_pieces(const typed_memory& there, Body&& body) {
   if (there.bytes() == 0) return true;
   if (there.type->is_plain) return body(there.start(), std::size_t{0}, there.bytes());
-  memory_pieces pieces({there.type->shape->get(), there.count, there.address}, 0, there.bytes());
+  memory_pieces pieces({there.type->shape.get(), there.count, there.address}, 0, there.bytes());
   std::array<iovec, 64> found;
   std::size_t at = 0;
   while (const std::size_t count = pieces.next(found, there.bytes())) {

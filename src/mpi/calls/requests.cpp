@@ -10,9 +10,10 @@ namespace tri::mpi {
 namespace {
 
 place_table<request>& table() {
-  static place_table<request> all = [] {
-    place_table<request> made;
-    made.add({});  // place 0: the send that is complete
+  // Never destroyed: at the end of a process its datatypes' layouts would go back to an arena that others use still.
+  static place_table<request>& all = *[] {
+    auto* const made = new place_table<request>;
+    made->add({});  // place 0: the send that is complete
     return made;
   }();
   return all;
@@ -30,42 +31,42 @@ message_key key_of(const transfer_arguments& arguments, const communicator& comm
 
 }  // namespace
 
+// Where the engine finds or puts the data.
+user_buffer transfer::buffer_of(session& in, const transfer_arguments& a) {
+  auto* const address = static_cast<std::byte*>(a.buffer);
+  const std::size_t bytes = a.bytes();
+  if (a.is_packed_by_library()) {
+    staging_ = static_cast<std::byte*>(in.ranks().blocks().allocate(bytes));
+    return {staging_, bytes};
+  }
+  if (a.type.shape == nullptr) return {address, bytes};
+  const auto count = static_cast<std::uint64_t>(a.count);
+  user_buffer buffer{address, bytes, a.type.shape.get(), count};
+  if (a.type.shape->contiguous(count)) return {buffer.first_touched(), bytes};
+  return buffer;
+}
+
 void transfer::begin(session& in, const transfer_arguments& a, communicator& comm) {
   *this = transfer();
   if (a.peer == nobody) return;
   engine& ranks = in.ranks();
+  const user_buffer buffer = buffer_of(in, a);
   if (!a.is_send) {
-    stage_receive(in, a);
-    receive_->posting.key = key_of(a, comm);
+    receive_ = ranks.make_receive(key_of(a, comm), buffer);
     ranks.post(*receive_);
     return;
   }
-  const void* data = a.buffer;
-  if (!a.type.is_plain && a.bytes() > 0) {
-    staging_ = static_cast<std::byte*>(ranks.blocks().allocate(a.bytes()));
-    pack(a.buffer, a.count, a.type, staging_);
-    data = staging_;
-  }
-  send_ = ranks.send(comm.number_of[static_cast<std::size_t>(a.peer)], key_of(a, comm), data, a.bytes(), a.mode);
+  if (staging_ != nullptr) pack(a.buffer, a.count, a.type, staging_);
+  send_ = ranks.send(comm.number_of[static_cast<std::size_t>(a.peer)], key_of(a, comm), buffer, a.mode);
   if (send_ == nullptr && staging_ != nullptr) {
     ranks.blocks().release(staging_);
     staging_ = nullptr;
   }
 }
 
-void transfer::stage_receive(session& in, const transfer_arguments& a) {
-  void* buffer = a.buffer;
-  if (!a.type.is_plain && a.bytes() > 0) {
-    staging_ = static_cast<std::byte*>(in.ranks().blocks().allocate(a.bytes()));
-    buffer = staging_;
-  }
-  receive_ = in.ranks().make_receive({}, buffer, a.bytes());
-}
-
 void transfer::begin(session& in, const transfer_arguments& a, communicator& comm, arrived_message& message) {
   *this = transfer();
-  stage_receive(in, a);
-  receive_->posting.key = key_of(a, comm);
+  receive_ = in.ranks().make_receive(key_of(a, comm), buffer_of(in, a));
   in.ranks().post(*receive_, message);
 }
 

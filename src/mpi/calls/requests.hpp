@@ -29,6 +29,8 @@ struct transfer_arguments {
   bool is_of_collective = false;  // travels in the communicator's second context
 
   std::size_t bytes() const { return static_cast<std::size_t>(count) * type.bytes; }
+  /// Only the MPI library knows where the data lies.
+  bool is_packed_by_library() const { return !type.is_plain && type.shape == nullptr && bytes() > 0; }
 };
 
 /// One operation under way. Ends in `finish`, exactly once for each `begin`.
@@ -49,10 +51,10 @@ class transfer {
   void finish(session& in, const transfer_arguments& arguments);
 
  private:
-  void stage_receive(session& in, const transfer_arguments& arguments);
+  user_buffer buffer_of(session& in, const transfer_arguments& arguments);
   send_record* send_ = nullptr;
   receive_record* receive_ = nullptr;
-  std::byte* staging_ = nullptr;  // packed data in the arena, between the message and the user's buffer
+  std::byte* staging_ = nullptr;  // packed data in the arena, between the message and what only the library can pack
   bool cancelled_ = false;
 };
 

@@ -10,7 +10,7 @@
 namespace tri::mpi {
 namespace {
 
-typed_buffer described(const typed_memory& memory) { return {memory.type->shape->get(), memory.count, memory.address}; }
+typed_buffer described(const typed_memory& memory) { return {memory.type->shape.get(), memory.count, memory.address}; }
 
 // What the library alone knows how to pack has counts of type int.
 int int_count(const typed_memory& memory) {
@@ -24,9 +24,9 @@ touched_bytes bytes_touched(std::uint64_t count, const buffer_type& type) {
   if (type.is_plain) return {0, static_cast<std::int64_t>(count * type.bytes)};
   MPI_Count first = 0, length = 0, lower = 0, extent = 0;
   if (type.shape != nullptr) {
-    first = (*type.shape)->true_lower_bound;
-    length = (*type.shape)->true_extent;
-    extent = (*type.shape)->extent;
+    first = type.shape->true_lower_bound;
+    length = type.shape->true_extent;
+    extent = type.shape->extent;
   } else {
     PMPI_Type_get_true_extent_x(type.handle, &first, &length);
     PMPI_Type_get_extent_x(type.handle, &lower, &extent);

@@ -7,7 +7,10 @@
 namespace tri::mpi {
 
 void* shared_address_of_user_memory(const void* address, std::size_t bytes) {
-  if (arena::in_arena(address, host::default_arena_window_bytes)) return const_cast<void*>(address);
+  const auto in_arena = [](const void* place) { return arena::in_arena(place, host::default_arena_window_bytes); };
+  // From its first byte to its last: a datatype may have parts in several kinds of memory.
+  const void* const last = static_cast<const std::byte*>(address) + (bytes > 0 ? bytes - 1 : 0);
+  if (in_arena(address) && in_arena(last)) return const_cast<void*>(address);
   return shared_address_of(address, bytes);
 }
 

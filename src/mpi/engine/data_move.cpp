@@ -1,7 +1,6 @@
 #include "mpi/engine/data_move.hpp"
 
 #include <sys/uio.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -31,14 +30,17 @@ bool kernel_copies(direction way, pid_t other, std::byte* there, std::byte* here
   return true;
 }
 
-// Both ends belong to other processes and neither is shared: through a piece of our own memory that stays in the cache.
-bool through_own_memory(const reachable_memory& to, const reachable_memory& from, std::size_t bytes) {
-  std::array<std::byte, std::size_t{16} * 1024> piece;
+bool is_at_hand(const reachable_memory& memory, pid_t own) { return memory.process == 0 || memory.process == own; }
+
+constexpr std::size_t piece_bytes = std::size_t{16} * 1024;  // half of a first-level cache (layout/transfer.cpp)
+
+// Through a piece of our own memory that stays in the cache. `read` and `write` (offset, bytes, piece) may fail.
+template <class Read, class Write>
+bool in_pieces(std::size_t bytes, Read&& read, Write&& write) {
+  std::array<std::byte, piece_bytes> piece;
   for (std::size_t at = 0; at < bytes; at += piece.size()) {
     const std::size_t length = std::min(piece.size(), bytes - at);
-    if (!kernel_copies(direction::read, from.process, from.address + at, piece.data(), length) ||
-        !kernel_copies(direction::write, to.process, to.address + at, piece.data(), length))
-      return false;
+    if (!read(at, length, piece.data()) || !write(at, length, piece.data())) return false;
   }
   return true;
 }
@@ -46,41 +48,67 @@ bool through_own_memory(const reachable_memory& to, const reachable_memory& from
 }  // namespace
 
 bool move_bytes(const reachable_memory& to, const reachable_memory& from, std::size_t bytes, pid_t own) {
-  const bool writable = to.process == 0 || to.process == own;
-  const bool readable = from.process == 0 || from.process == own;
+  const bool writable = is_at_hand(to, own);
+  const bool readable = is_at_hand(from, own);
   if (writable && readable) {
     if (bytes > 0) std::memmove(to.address, from.address, bytes);
     return true;
   }
   if (writable) return kernel_copies(direction::read, from.process, from.address, to.address, bytes);
   if (readable) return kernel_copies(direction::write, to.process, to.address, from.address, bytes);
-  return through_own_memory(to, from, bytes);
+  // Both ends belong to other processes and neither is shared.
+  return in_pieces(
+      bytes,
+      [&](std::size_t at, std::size_t length, std::byte* piece) {
+        return kernel_copies(direction::read, from.process, from.address + at, piece, length);
+      },
+      [&](std::size_t at, std::size_t length, std::byte* piece) {
+        return kernel_copies(direction::write, to.process, to.address + at, piece, length);
+      });
+}
+
+bool move_data(const user_buffer& to, const user_buffer& from, std::size_t offset, std::size_t bytes, pid_t own) {
+  const auto contiguous = [&](const user_buffer& side, std::size_t at) {
+    return reachable_memory{side.address + offset + at, side.process};
+  };
+  if (bytes == 0) return true;
+  if (to.type == nullptr && from.type == nullptr) return move_bytes(contiguous(to, 0), contiguous(from, 0), bytes, own);
+  if (to.type != nullptr && from.type != nullptr) {
+    copy(from.described(), to.described(), offset, bytes);
+  } else if (to.type != nullptr) {
+    if (is_at_hand(contiguous(from, 0), own)) {
+      to.write(offset, bytes, from.address + offset);
+    } else {
+      return in_pieces(
+          bytes,
+          [&](std::size_t at, std::size_t length, std::byte* piece) {
+            return move_bytes({piece, 0}, contiguous(from, at), length, own);
+          },
+          [&](std::size_t at, std::size_t length, std::byte* piece) {
+            to.write(offset + at, length, piece);
+            return true;
+          });
+    }
+  } else if (is_at_hand(contiguous(to, 0), own)) {
+    from.read(offset, bytes, to.address + offset);
+  } else {
+    return in_pieces(
+        bytes,
+        [&](std::size_t at, std::size_t length, std::byte* piece) {
+          from.read(offset + at, length, piece);
+          return true;
+        },
+        [&](std::size_t at, std::size_t length, std::byte* piece) {
+          return move_bytes(contiguous(to, at), {piece, 0}, length, own);
+        });
+  }
+  return true;
 }
 
 bool may_copy_between_processes(pid_t other, std::byte* sample) {
   std::byte here{};
   return kernel_copies(direction::read, other, sample, &here, 1) &&
          kernel_copies(direction::write, other, sample, &here, 1);
-}
-
-board::task_spec shared_move(board::operation_id operation, const reachable_memory& to, const reachable_memory& from,
-                             std::size_t bytes, std::uint32_t poster, void* purpose) {
-  board::task_spec spec;
-  spec.operation = operation;
-  spec.arguments = {reinterpret_cast<std::uint64_t>(to.address), static_cast<std::uint64_t>(to.process),
-                    reinterpret_cast<std::uint64_t>(from.address), static_cast<std::uint64_t>(from.process),
-                    reinterpret_cast<std::uint64_t>(purpose)};
-  spec.total = bytes;
-  spec.chunk = sharing_sizes::chunk_of(bytes);
-  spec.first_participant = poster;
-  return spec;
-}
-
-bool move_part(const board::task_view& task, std::uint64_t first, std::uint64_t last) noexcept {
-  const std::uint64_t* const a = task.arguments;
-  const reachable_memory to{reinterpret_cast<std::byte*>(a[0]) + first, static_cast<pid_t>(a[1])};
-  const reachable_memory from{reinterpret_cast<std::byte*>(a[2]) + first, static_cast<pid_t>(a[3])};
-  return move_bytes(to, from, last - first, getpid());
 }
 
 }  // namespace tri::mpi

@@ -1,14 +1,13 @@
 // Moving the bytes of a message from the sender's buffer to the receiver's, by any process of the host: plain copies
-// where memory is shared, and the system calls that copy between processes where it is not. Large moves lie on the
-// board while they run, so that idle ranks take parts of them (CAB-MPI, Ouyang 2022, chapter 2).
+// where memory is shared, and the system calls that copy between processes where it is not. Any range may be moved by
+// itself, so that idle ranks take parts of large messages (CAB-MPI, Ouyang 2022, chapter 2).
 #pragma once
 
 #include <sys/types.h>
 
 #include <cstddef>
-#include <cstdint>
 
-#include "board/board_pe.hpp"
+#include "mpi/engine/user_buffer.hpp"
 
 namespace tri::mpi {
 
@@ -21,6 +20,12 @@ struct reachable_memory {
 
 /// Copies; `own` is the calling process. False when the kernel refused; then what arrived is not defined.
 [[nodiscard]] bool move_bytes(const reachable_memory& to, const reachable_memory& from, std::size_t bytes, pid_t own);
+
+/// The bytes [offset, offset + bytes) of the packed data of a message, in pieces where the two sides lie differently;
+/// several processes may move several ranges at once. A side that only its own process reaches and that has a layout
+/// can be moved by that process alone. False as above.
+[[nodiscard]] bool move_data(const user_buffer& to, const user_buffer& from, std::size_t offset, std::size_t bytes,
+                             pid_t own);
 
 /// Can this process copy from and to memory of that one without sharing it? Tries it on `sample`, a readable and
 /// writable byte there.
@@ -37,13 +42,5 @@ struct sharing_sizes {
     return 64 * KiB;
   }
 };
-
-/// The task for the board; the caller posts and finishes it. `operation` has to call `move_part`. `purpose` is in
-/// shared memory; `purpose_of` gives it back.
-board::task_spec shared_move(board::operation_id operation, const reachable_memory& to, const reachable_memory& from,
-                             std::size_t bytes, std::uint32_t poster, void* purpose);
-/// The bytes [first, last) of such a task, by whatever process. False when the kernel refused.
-[[nodiscard]] bool move_part(const board::task_view& task, std::uint64_t first, std::uint64_t last) noexcept;
-inline void* purpose_of(const board::task_view& task) { return reinterpret_cast<void*>(task.arguments[4]); }
 
 }  // namespace tri::mpi

@@ -25,11 +25,6 @@ void move_entry(const board::task_view& task, std::uint64_t first, std::uint64_t
 const board::operation_id move_operation =
     board::operation_table::of_process().chunks.add("mpi: move the bytes of a message", &move_entry);
 
-// Buffers of nothing may be null.
-void copy_bytes(void* to, const void* from, std::size_t bytes) {
-  if (bytes > 0) std::memcpy(to, from, bytes);
-}
-
 // How often a waiting rank looks at what costs more than its own mailbox and the board.
 constexpr std::uint32_t turns_between_looks = 8;
 constexpr std::uint32_t turns_between_polls = 64;
@@ -71,57 +66,72 @@ engine::~engine() {
 
 // ---- sending
 
-send_record* engine::send(std::uint32_t target, const message_key& key, const void* data, std::size_t bytes,
-                          send_mode mode) {
+send_record* engine::send(std::uint32_t target, const message_key& key, const user_buffer& data, send_mode mode) {
   endpoint& to = *endpoints_[target];
+  const std::size_t bytes = data.bytes;
   const bool held_back = mode == send_mode::synchronous ||
                          (mode == send_mode::standard &&
                           // relaxed: a hint
                           (bytes >= options_.rendezvous_from || to.is_full.load(std::memory_order_relaxed)));
   if (!held_back && bytes <= most_inline_bytes) {
-    push(to, key, static_cast<std::uint32_t>(bytes), message_kind::in_cell, data);
+    push(to, key, message_kind::in_cell, [&](mailbox_cell& cell) {
+      cell.bytes = static_cast<std::uint32_t>(bytes);
+      data.read(0, bytes, cell.data);
+    });
     endpoint_counters::add(own_.counters.in_cell);
     return nullptr;
   }
-  std::byte* const shared_data = shared_address(data, bytes);
-  const bool shared = bytes == 0 || shared_data != nullptr;
-  if (!held_back || (!shared && !options_.kernel_copies && mode == send_mode::standard)) {
+  const user_buffer reached = as_reached_by_all(data);
+  if (!held_back || (!reached.is_shared() && !options_.kernel_copies && mode == send_mode::standard)) {
     // The data travels with the message. Memory that nobody else can reach has no other way.
-    kept_message& message = new_message(key, data, bytes);
-    arena::handed_over(&message);
-    push(to, key, 0, message_kind::in_block, &message);
+    kept_message& message = new_message(key, bytes);
+    data.read(0, bytes, message.data());
+    push_node(to, message_kind::in_block, message);
     endpoint_counters::add(own_.counters.in_block);
     return nullptr;
   }
-  const bool copied = bytes > 0 && !shared && !options_.kernel_copies;
+  const bool copied = !reached.is_for_everybody(options_.kernel_copies);
   auto* const record = new (blocks_.allocate(sizeof(send_record) + (copied ? bytes : 0))) send_record;
   record->key = key;
   record->bytes = bytes;
   record->kind = message_kind::rendezvous;
   record->owner = &own_;
-  record->buffer = {shared ? shared_data : static_cast<std::byte*>(const_cast<void*>(data)), bytes};
-  record->anybody_may_read = shared || copied;
+  record->buffer = reached;
   if (copied) {
-    record->buffer.address = reinterpret_cast<std::byte*>(record + 1);
-    copy_bytes(record->buffer.address, data, bytes);
+    record->buffer = {reinterpret_cast<std::byte*>(record + 1), bytes};
+    data.read(0, bytes, record->buffer.address);
   }
-  arena::handed_over(record);
-  push(to, key, 0, message_kind::rendezvous, record);
+  push_node(to, message_kind::rendezvous, *record);
   endpoint_counters::add(own_.counters.rendezvous);
   return record;
 }
 
-void engine::push(endpoint& target, const message_key& key, std::uint32_t bytes, message_kind kind, const void* data) {
+// The data where all processes of the host reach it, or as memory of ours alone.
+user_buffer engine::as_reached_by_all(user_buffer data) const {
+  if (data.bytes == 0) return data;
+  data.process = process_;
+  if (shared_address_ == nullptr) return data;
+  std::byte* const first = data.first_touched();
+  if (void* const shared = shared_address_(first, data.bytes_touched())) {
+    data.move_by(static_cast<std::byte*>(shared) - first);
+    data.process = 0;
+  }
+  return data;
+}
+
+template <class Fill>
+void engine::push(endpoint& target, const message_key& key, message_kind kind, Fill&& fill) {
   while (!target.inbox.push([&](mailbox_cell& cell) {
     cell.key = key;
-    cell.bytes = bytes;
     cell.kind = kind;
-    if (kind == message_kind::in_cell)
-      copy_bytes(cell.data, data, bytes);
-    else
-      cell.node = const_cast<void*>(data);
+    fill(cell);
   }))
     wait_for_room(target);
+}
+
+void engine::push_node(endpoint& target, message_kind kind, kept_message& node) {
+  arena::handed_over(&node);
+  push(target, node.key, kind, [&](mailbox_cell& cell) { cell.node = &node; });
 }
 
 // A sender must not depend on the receiver calling us: it empties the mailbox on the receiver's behalf.
@@ -142,12 +152,10 @@ void engine::release(send_record* record) {
 
 // ---- receiving
 
-receive_record* engine::make_receive(const message_key& key, void* buffer, std::size_t bytes) {
+receive_record* engine::make_receive(const message_key& key, const user_buffer& buffer) {
   auto* const record = new (blocks_.allocate(sizeof(receive_record))) receive_record;
   record->posting.key = key;
-  std::byte* const shared = shared_address(buffer, bytes);
-  record->anybody_may_fill = bytes == 0 || shared != nullptr;
-  record->buffer = {shared != nullptr ? shared : static_cast<std::byte*>(buffer), bytes};
+  record->buffer = as_reached_by_all(buffer);
   record->owner = &own_;
   return record;
 }
@@ -226,17 +234,18 @@ arrived_message* engine::take(const message_key& key) {
 
 // ---- with the lock of the receiver's endpoint
 
-kept_message& engine::new_message(const message_key& key, const void* data, std::size_t bytes) {
+kept_message& engine::new_message(const message_key& key, std::size_t bytes) {
   auto* const message = new (blocks_.allocate(sizeof(kept_message) + bytes)) kept_message;
   message->key = key;
   message->bytes = bytes;
-  copy_bytes(message->data(), data, bytes);
   return *message;
 }
 
 kept_message& engine::node_of(const mailbox_cell& cell) {
-  if (cell.kind == message_kind::in_cell) return new_message(cell.key, cell.data, cell.bytes);
-  return *static_cast<kept_message*>(cell.node);
+  if (cell.kind != message_kind::in_cell) return *static_cast<kept_message*>(cell.node);
+  kept_message& message = new_message(cell.key, cell.bytes);
+  std::memcpy(message.data(), cell.data, cell.bytes);
+  return message;
 }
 
 void engine::account(endpoint& owner, std::int64_t bytes) {
@@ -274,10 +283,10 @@ void engine::deliver(receive_record& to, const mailbox_cell& cell, moves& later)
   to.bytes = message.bytes;
   if (message.kind == message_kind::rendezvous) {
     auto& record = static_cast<send_record&>(message);
-    if (reaches(to) || options_.kernel_copies)
+    if (&own_ == to.owner || to.buffer.is_for_everybody(options_.kernel_copies))
       later.add(record, to);
     else
-      set_aside(to, copy_of(record));
+      set_aside_copy(to, record);
   } else if (reaches(to)) {
     fill(to, message);
   } else {
@@ -298,11 +307,12 @@ void engine::deliver(receive_record& to, kept_message& message, moves& later) {
 }
 
 // The sender is done with it, whenever the receiver looks: it may be in a call that depends on the sender (MPI 4.0,
-// section 3.5, progress). Where the kernel does not copy, every record's data can be read by all.
-kept_message& engine::copy_of(send_record& record) {
-  kept_message& message = new_message(record.key, record.buffer.address, record.bytes);
-  complete(record);
-  return message;
+// section 3.5, progress).
+void engine::set_aside_copy(receive_record& to, send_record& from) {
+  kept_message& message = new_message(from.key, from.bytes);
+  if (!move_data({message.data(), from.bytes}, from.buffer, 0, from.bytes, process_)) to.failed = 1;
+  complete(from);
+  set_aside(to, message);
 }
 
 void engine::set_aside(receive_record& to, kept_message& message) {
@@ -326,12 +336,12 @@ void engine::complete(Record& record) {
 
 // What does not fit stays behind; its receiver finds by `bytes` that it is cut short.
 void engine::fill(receive_record& to, const void* data, std::size_t bytes) {
-  copy_bytes(to.buffer.address, data, std::min(bytes, static_cast<std::size_t>(to.buffer.bytes)));
+  to.buffer.write(0, std::min(bytes, static_cast<std::size_t>(to.buffer.bytes)), data);
   complete(to);
 }
 
 void engine::fill(receive_record& to, kept_message& message) {
-  copy_bytes(to.buffer.address, message.data(), std::min(message.bytes, to.buffer.bytes));
+  to.buffer.write(0, std::min(message.bytes, to.buffer.bytes), message.data());
   blocks_.release(&message);
   complete(to);
 }
@@ -351,34 +361,38 @@ void engine::run(const move& one) {
   receive_record& to = *one.to;
   to.moved_from = &from;
   const std::size_t bytes = std::min(from.buffer.bytes, to.buffer.bytes);
-  const reachable_memory source{from.buffer.address, from.anybody_may_read ? 0 : from.owner->process};
-  const reachable_memory target{to.buffer.address, to.anybody_may_fill ? 0 : to.owner->process};
   // Only its own process can fill some memory: then nobody is asked to help.
-  const bool everybody = options_.kernel_copies || (from.anybody_may_read && to.anybody_may_fill);
-  if (bytes >= options_.sharing.from && everybody && endpoints_.size() > 1 && post_move(to, target, source, bytes))
-    return;
-  if (!move_bytes(target, source, bytes, process_)) to.failed = 1;
+  const bool everybody =
+      from.buffer.is_for_everybody(options_.kernel_copies) && to.buffer.is_for_everybody(options_.kernel_copies);
+  if (bytes >= options_.sharing.from && everybody && endpoints_.size() > 1 && post_move(to, bytes)) return;
+  if (!move_data(to.buffer, from.buffer, 0, bytes, process_)) to.failed = 1;
   count_moved(number_, bytes);
   complete(from);
   complete(to);
 }
 
 // False, with nothing done, when there is no room on the board.
-bool engine::post_move(receive_record& to, const reachable_memory& target, const reachable_memory& source,
-                       std::size_t bytes) {
+bool engine::post_move(receive_record& to, std::size_t bytes) {
   if (open_moves_ == moves_on_board_.size()) return false;
   to.bytes_left.store(bytes, std::memory_order_relaxed);  // relaxed: published with the task
   endpoint* const sender = to.moved_from->owner;
-  const board::post_result posted = board_.post(shared_move(move_operation, target, source, bytes, number_, &to));
+  board::task_spec task;
+  task.operation = move_operation;
+  task.arguments = {reinterpret_cast<std::uint64_t>(&to)};
+  task.total = bytes;
+  task.chunk = sharing_sizes::chunk_of(bytes);
+  task.first_participant = number_;
+  const board::post_result posted = board_.post(task);
   if (!posted.handle) return false;
   moves_on_board_[open_moves_++] = {posted.handle, sender};  // the records may be gone already
   return true;
 }
 
+// The records stay until the last of their bytes is moved, and these are ours.
 void engine::run_part(const board::task_view& task, std::uint64_t first, std::uint64_t last) {
-  auto& to = *static_cast<receive_record*>(purpose_of(task));
+  auto& to = *reinterpret_cast<receive_record*>(task.arguments[0]);
   const std::uint64_t bytes = last - first;
-  if (!move_part(task, first, last)) {
+  if (!move_data(to.buffer, to.moved_from->buffer, first, bytes, process_)) {
     // relaxed: read after `bytes_left` has come to nothing
     std::atomic_ref(to.failed).store(1, std::memory_order_relaxed);
   }

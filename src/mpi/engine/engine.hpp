@@ -1,5 +1,5 @@
-// Point-to-point communication of one rank with the ranks of its host, without MPI's handles and datatypes: contiguous
-// buffers, keys, records. One object per rank; one thread at a time calls it (MPI_THREAD_MULTIPLE takes turns, see
+// Point-to-point communication of one rank with the ranks of its host, without MPI's handles: buffers with layouts,
+// keys, records. One object per rank; one thread at a time calls it (MPI_THREAD_MULTIPLE takes turns, see
 // `take_turns`). What other processes do on this rank's behalf goes through its endpoint.
 //
 // Who moves what: a message is matched by whoever finds it first - the receiver, or, while it computes, a rank that
@@ -57,13 +57,13 @@ class engine {
 
   /// Sends to the rank with that number. Null: the buffer is free again. Otherwise it is in use until the record is
   /// complete; then give it to `release`. `synchronous`: complete only when the receive has begun.
-  send_record* send(std::uint32_t target, const message_key& key, const void* data, std::size_t bytes,
+  send_record* send(std::uint32_t target, const message_key& key, const user_buffer& data,
                     send_mode mode = send_mode::standard);
   void release(send_record* record);
 
   /// Begins a receive. The record is the caller's, in shared memory (`make_receive`), until it is complete or
   /// cancelled.
-  receive_record* make_receive(const message_key& key, void* buffer, std::size_t bytes);
+  receive_record* make_receive(const message_key& key, const user_buffer& buffer);
   void post(receive_record& record);
   /// Receives a message that `take` gave.
   void post(receive_record& record, arrived_message& message);
@@ -151,18 +151,17 @@ class engine {
     void add(send_record& from, receive_record& to) { list[count++] = {&from, &to}; }
   };
 
-  std::byte* shared_address(const void* address, std::size_t bytes) const {
-    if (bytes == 0) return static_cast<std::byte*>(const_cast<void*>(address));
-    return static_cast<std::byte*>(shared_address_ != nullptr ? shared_address_(address, bytes) : nullptr);
-  }
-  void push(endpoint& target, const message_key& key, std::uint32_t bytes, message_kind kind, const void* data);
+  user_buffer as_reached_by_all(user_buffer data) const;
+  template <class Fill>
+  void push(endpoint& target, const message_key& key, message_kind kind, Fill&& fill);
+  void push_node(endpoint& target, message_kind kind, kept_message& node);
   void wait_for_room(endpoint& target);
   template <class Record>
   void complete(Record& record);
-  kept_message& new_message(const message_key& key, const void* data, std::size_t bytes);
+  kept_message& new_message(const message_key& key, std::size_t bytes);
   kept_message& node_of(const mailbox_cell& cell);
-  kept_message& copy_of(send_record& record);
-  bool reaches(const receive_record& to) const { return &own_ == to.owner || to.anybody_may_fill; }
+  void set_aside_copy(receive_record& to, send_record& from);
+  bool reaches(const receive_record& to) const { return &own_ == to.owner || to.buffer.is_shared(); }
   void fill(receive_record& to, const void* data, std::size_t bytes);
   void fill(receive_record& to, kept_message& message);
   void keep(endpoint& owner, const mailbox_cell& cell);
@@ -173,7 +172,7 @@ class engine {
   void take_cell(endpoint& owner, const mailbox_cell& cell, moves& later);
   void run(moves& list);
   void run(const move& one);
-  bool post_move(receive_record& to, const reachable_memory& target, const reachable_memory& source, std::size_t bytes);
+  bool post_move(receive_record& to, std::size_t bytes);
   bool finish_moves();
   void leave_moves_to_senders();
   void count_moved(std::uint32_t matched_by, std::uint64_t bytes) {

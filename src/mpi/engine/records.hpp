@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "mpi/engine/mailbox.hpp"
+#include "mpi/engine/user_buffer.hpp"
 #include "mpi/matching/match_table.hpp"
 
 namespace tri::mpi {
@@ -21,19 +22,10 @@ enum class progress_state : std::uint32_t {
   complete
 };
 
-/// Where the data of a message comes from or goes to.
-struct user_buffer {
-  std::byte* address = nullptr;
-  std::uint64_t bytes = 0;  // packed
-};
-
 struct receive_record {
   posted_receive posting;
   user_buffer buffer;
   endpoint* owner = nullptr;
-  // False when only the owner's process can write the buffer: the data is packed and has to be unpacked by it, or the
-  // memory cannot be reached from outside.
-  bool anybody_may_fill = false;
   bool is_awaited = false;  // counted as one that others may complete while its rank computes
 
   // The result; written before `state`.
@@ -64,7 +56,6 @@ struct kept_message : arrived_message {
 struct send_record : kept_message {
   user_buffer buffer;
   endpoint* owner = nullptr;
-  bool anybody_may_read = false;
   std::atomic<progress_state> state{progress_state::under_way};
 
   bool is_complete() const {

@@ -10,6 +10,7 @@
 #include <numeric>
 #include <random>
 
+#include "mpi/layout/layout_encoder.hpp"
 #include "ranks_as_threads.hpp"
 
 namespace tri::mpi {
@@ -23,9 +24,12 @@ std::vector<std::byte> pattern(std::size_t bytes, unsigned seed) {
   return data;
 }
 
+user_buffer buffer(const std::vector<std::byte>& data) { return {const_cast<std::byte*>(data.data()), data.size()}; }
+user_buffer buffer(const int& value) { return {reinterpret_cast<std::byte*>(const_cast<int*>(&value)), sizeof value}; }
+
 void send(engine& mine, std::uint32_t target, const message_key& key, const std::vector<std::byte>& data,
           send_mode mode = send_mode::standard) {
-  send_record* const record = mine.send(target, key, data.data(), data.size(), mode);
+  send_record* const record = mine.send(target, key, buffer(data), mode);
   if (record == nullptr) return;
   mine.wait([&] { return engine::is_done(*record); });
   mine.release(record);
@@ -38,7 +42,7 @@ struct received {
 };
 received receive(engine& mine, const message_key& key, std::size_t room) {
   received result{std::vector<std::byte>(room), {}, 0};
-  receive_record* const record = mine.make_receive(key, result.data.data(), room);
+  receive_record* const record = mine.make_receive(key, buffer(result.data));
   mine.post(*record);
   mine.wait([&] { return mine.is_done(*record); });
   result.key = record->taken;
@@ -97,7 +101,7 @@ TEST(engine, a_message_that_is_too_long_fills_the_buffer_and_says_so) {
         send(mine, 1, {1, 0, 3}, pattern(size, 5));
       } else {
         std::vector<std::byte> room(size, std::byte{0});
-        receive_record* const record = mine.make_receive({1, 0, 3}, room.data(), size / 2);
+        receive_record* const record = mine.make_receive({1, 0, 3}, {room.data(), size / 2});
         mine.post(*record);
         mine.wait([&] { return mine.is_done(*record); });
         EXPECT_EQ(record->bytes, size);
@@ -114,7 +118,7 @@ TEST(engine, a_synchronous_send_ends_with_the_receive) {
   std::atomic<bool> received_it{false};
   run_on_ranks(2, {}, [&](engine& mine) {
     if (mine.number() == 0) {
-      send_record* const record = mine.send(1, {1, 0, 0}, nullptr, 0, send_mode::synchronous);
+      send_record* const record = mine.send(1, {1, 0, 0}, {}, send_mode::synchronous);
       ASSERT_NE(record, nullptr);
       for (int i = 0; i < 100; ++i) mine.progress();
       EXPECT_FALSE(engine::is_done(*record));
@@ -146,7 +150,7 @@ TEST(engine, probing_and_taking_single_messages) {
     EXPECT_EQ(receive(mine, {1, any_source, any_tag}, 0).key.tag, 0);
     EXPECT_EQ(receive(mine, {1, any_source, any_tag}, 200).key.tag, 2);
     std::vector<std::byte> room(100);
-    receive_record* const record = mine.make_receive({}, room.data(), 100);
+    receive_record* const record = mine.make_receive({}, {room.data(), 100});
     mine.post(*record, *second);
     EXPECT_TRUE(mine.is_done(*record));
     EXPECT_EQ(room, pattern(100, 1));
@@ -160,14 +164,14 @@ TEST(engine, probing_and_taking_single_messages) {
 TEST(engine, a_cancelled_receive_gets_nothing) {
   run_on_ranks(1, {}, [](engine& mine) {
     int value = 0;
-    receive_record* const record = mine.make_receive({1, 0, 0}, &value, sizeof value);
+    receive_record* const record = mine.make_receive({1, 0, 0}, buffer(value));
     mine.post(*record);
     EXPECT_TRUE(mine.cancel(*record));
     EXPECT_FALSE(mine.cancel(*record));
     mine.release(record);
     const int sent = 5;
-    EXPECT_EQ(mine.send(0, {1, 0, 0}, &sent, sizeof sent), nullptr);  // to itself
-    receive_record* const second = mine.make_receive({1, 0, 0}, &value, sizeof value);
+    EXPECT_EQ(mine.send(0, {1, 0, 0}, buffer(sent)), nullptr);  // to itself
+    receive_record* const second = mine.make_receive({1, 0, 0}, buffer(value));
     mine.post(*second);
     EXPECT_TRUE(mine.is_done(*second));
     EXPECT_FALSE(mine.cancel(*second));
@@ -187,7 +191,7 @@ TEST(engine, a_flood_that_nobody_receives_stays_in_bounds) {
       std::vector<int> values(messages);
       for (int i = 0; i < messages; ++i) {
         values[static_cast<std::size_t>(i)] = i;
-        if (send_record* const record = mine.send(1, {1, 0, 0}, &values[static_cast<std::size_t>(i)], sizeof(int)))
+        if (send_record* const record = mine.send(1, {1, 0, 0}, buffer(values[static_cast<std::size_t>(i)])))
           records.push_back(record);
       }
       EXPECT_GT(records.size(), messages / 2u);  // most are held back
@@ -202,7 +206,7 @@ TEST(engine, a_flood_that_nobody_receives_stays_in_bounds) {
     EXPECT_LT(mine.own().kept_bytes, 64u * 1024 + 1000 * sizeof(kept_message));
     for (int i = 0; i < messages; ++i) {
       int value = -1;
-      receive_record* const record = mine.make_receive({1, 0, 0}, &value, sizeof value);
+      receive_record* const record = mine.make_receive({1, 0, 0}, buffer(value));
       mine.post(*record);
       mine.wait([&] { return mine.is_done(*record); });
       ASSERT_EQ(value, i);
@@ -224,7 +228,7 @@ TEST(engine, who_waits_receives_for_who_computes) {
         send(mine, 1, {1, 0, 0}, pattern(size, 3));
       } else if (mine.number() == 1) {
         std::vector<std::byte> room(size);
-        receive_record* const record = mine.make_receive({1, 0, 0}, room.data(), size);
+        receive_record* const record = mine.make_receive({1, 0, 0}, {room.data(), size});
         mine.post(*record);
         send(mine, 0, {1, 1, 5}, {});
         mine.leave();
@@ -250,7 +254,7 @@ TEST(engine, who_waits_receives_small_synchronous_messages_for_who_computes) {
       send(mine, 1, {1, 0, 0}, pattern(4, 3), send_mode::synchronous);
     } else {
       std::vector<std::byte> room(4);
-      receive_record* const record = mine.make_receive({1, 0, 0}, room.data(), 4);
+      receive_record* const record = mine.make_receive({1, 0, 0}, {room.data(), 4});
       mine.post(*record);
       send(mine, 0, {1, 1, 5}, {});
       mine.leave();
@@ -364,12 +368,147 @@ TEST(engine, what_a_receive_has_found_is_moved_by_the_sender_that_waits) {
       } else {
         std::vector<std::byte> room(size);
         mine.wait([&] { return mine.find({1, 0, 0}) != nullptr; });
-        receive_record* const record = mine.make_receive({1, 0, 0}, room.data(), size);
+        receive_record* const record = mine.make_receive({1, 0, 0}, {room.data(), size});
         mine.post(*record);
         mine.leave();
         while (record->state.load(std::memory_order_acquire) == progress_state::under_way) std::this_thread::yield();
         EXPECT_EQ(room, pattern(size, 3));
         EXPECT_EQ(mine.own().counters.bytes_moved, 0u);
+        mine.release(record);
+      }
+    });
+  }
+}
+
+// Doubles with gaps, as a rank of the engine's host describes them: where they are, and what they are worth.
+class spread_doubles {
+ public:
+  spread_doubles(engine& mine, std::size_t count, std::int64_t stride)
+      : blocks_(mine.blocks()), count_(count), stride_(static_cast<std::size_t>(stride)) {
+    const owned_layout made = encode(datatype::resized(datatype::basic(element_kind::float64), 0, stride * 8));
+    void* const place = blocks_.allocate(made.bytes());
+    std::memcpy(place, made.get(), made.bytes());
+    type_ = static_cast<const layout*>(place);
+    values_.assign(count * stride_, -1.0);
+  }
+  ~spread_doubles() { blocks_.release(const_cast<layout*>(type_)); }
+  spread_doubles(const spread_doubles&) = delete;
+  spread_doubles& operator=(const spread_doubles&) = delete;
+
+  void fill(double from) {
+    for (std::size_t i = 0; i < count_; ++i) values_[i * stride_] = from + static_cast<double>(i);
+  }
+  /// The first `filled` are those of fill(from), the others and the gaps untouched.
+  bool holds(double from, std::size_t filled) const {
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      const bool is_there = i % stride_ == 0 && i / stride_ < filled;
+      if (values_[i] != (is_there ? from + static_cast<double>(i / stride_) : -1.0)) return false;
+    }
+    return true;
+  }
+  user_buffer described() {
+    return {reinterpret_cast<std::byte*>(values_.data()), count_ * sizeof(double), type_, count_};
+  }
+
+ private:
+  arena::block_cache& blocks_;
+  std::size_t count_;
+  std::size_t stride_;
+  const layout* type_ = nullptr;
+  std::vector<double> values_;
+};
+
+void* nothing_is_shared(const void*, std::size_t) { return nullptr; }
+
+// Small ones in cells, middling ones in blocks, large ones moved once by whoever is there; with and without shared
+// memory and the kernel's help.
+TEST(engine, spread_data_arrives_whole_on_either_side) {
+  for (const bool shared : {true, false}) {
+    for (const bool kernel_copies : {true, false}) {
+      engine_options options;
+      options.kernel_copies = kernel_copies;
+      run_on_ranks(2, options, [&](engine& mine) {
+        if (!shared) mine.set_shared_memory(&nothing_is_shared);
+        for (const std::size_t count : {0u, 1u, 4u, 5u, 1000u, 1024u, 30'000u, 200'000u}) {
+          for (const auto& [from_stride, to_stride] :
+               {std::pair{1, 2}, std::pair{3, 1}, std::pair{2, 2}, std::pair{2, 5}}) {
+            const double first = static_cast<double>(count) + from_stride;
+            if (mine.number() == 0) {
+              spread_doubles data(mine, count, from_stride);
+              data.fill(first);
+              if (send_record* const record = mine.send(1, {1, 0, 0}, data.described())) {
+                mine.wait([&] { return engine::is_done(*record); });
+                mine.release(record);
+              }
+              receive(mine, {2, 1, 0}, 0);
+            } else {
+              spread_doubles room(mine, count + 3, to_stride);  // room for more than comes
+              receive_record* const record = mine.make_receive({1, 0, 0}, room.described());
+              mine.post(*record);
+              mine.wait([&] { return mine.is_done(*record); });
+              EXPECT_EQ(record->bytes, count * sizeof(double));
+              EXPECT_TRUE(room.holds(first, count)) << shared << kernel_copies << ' ' << count << ' ' << to_stride;
+              mine.release(record);
+              send(mine, 0, {2, 1, 0}, {});
+            }
+          }
+        }
+      });
+    }
+  }
+}
+
+// Both sides spread and in shared memory: moved once, and by the sender alone while the receiver computes.
+TEST(engine, spread_data_is_moved_for_who_computes) {
+  run_on_ranks(2, {}, [](engine& mine) {
+    constexpr std::size_t count = 200'000;
+    if (mine.number() == 0) {
+      spread_doubles data(mine, count, 2);
+      data.fill(7);
+      receive(mine, {1, 1, 5}, 0);
+      send_record* const record = mine.send(1, {1, 0, 0}, data.described());
+      mine.wait([&] { return engine::is_done(*record); });
+      mine.release(record);
+      EXPECT_EQ(mine.own().counters.bytes_moved + mine.own().counters.bytes_helped, count * sizeof(double));
+      EXPECT_EQ(mine.own().counters.in_block, 0u);
+    } else {
+      spread_doubles room(mine, count, 3);
+      receive_record* const record = mine.make_receive({1, 0, 0}, room.described());
+      mine.post(*record);
+      send(mine, 0, {1, 1, 5}, {});
+      mine.leave();
+      while (record->state.load(std::memory_order_acquire) == progress_state::under_way) std::this_thread::yield();
+      EXPECT_TRUE(room.holds(7, count));
+      mine.release(record);
+    }
+  });
+}
+
+// Memory with gaps that only the receiver's process can write: others leave the message to it.
+TEST(engine, spread_data_is_set_aside_for_who_alone_can_write_it) {
+  for (const std::size_t count : {3u, 500u, 20'000u}) {
+    engine_options options;
+    options.kernel_copies = true;
+    run_on_ranks(2, options, [&](engine& mine) {
+      if (mine.number() == 0) {
+        spread_doubles data(mine, count, 2);
+        data.fill(7);
+        receive(mine, {1, 1, 5}, 0);
+        send_record* const record = mine.send(1, {1, 0, 0}, data.described(), send_mode::synchronous);
+        mine.wait([&] { return engine::is_done(*record); });
+        mine.release(record);
+        EXPECT_EQ(mine.own().counters.set_aside, 1u);
+      } else {
+        mine.set_shared_memory(&nothing_is_shared);
+        spread_doubles room(mine, count, 3);
+        receive_record* const record = mine.make_receive({1, 0, 0}, room.described());
+        mine.post(*record);
+        send(mine, 0, {1, 1, 5}, {});
+        mine.leave();
+        while (record->state.load(std::memory_order_acquire) == progress_state::under_way) std::this_thread::yield();
+        EXPECT_TRUE(room.holds(0, 0));
+        EXPECT_TRUE(mine.is_done(*record));
+        EXPECT_TRUE(room.holds(7, count));
         mine.release(record);
       }
     });
@@ -384,7 +523,7 @@ TEST(engine, many_receives_find_their_messages_at_once) {
     const auto data = pattern(size, 5);
     if (mine.number() == 0) {
       std::vector<send_record*> sends;
-      for (int i = 0; i < messages; ++i) sends.push_back(mine.send(1, {1, 0, i}, data.data(), size));
+      for (int i = 0; i < messages; ++i) sends.push_back(mine.send(1, {1, 0, i}, buffer(data)));
       send(mine, 1, {2, 0, 0}, {});
       for (send_record* const record : sends) {
         mine.wait([&] { return engine::is_done(*record); });
@@ -395,7 +534,7 @@ TEST(engine, many_receives_find_their_messages_at_once) {
       std::vector<std::vector<std::byte>> rooms(messages, std::vector<std::byte>(size));
       std::vector<receive_record*> receives;
       for (int i = messages; i-- > 0;) {
-        receives.push_back(mine.make_receive({1, 0, i}, rooms[static_cast<std::size_t>(i)].data(), size));
+        receives.push_back(mine.make_receive({1, 0, i}, buffer(rooms[static_cast<std::size_t>(i)])));
         mine.post(*receives.back());
         mine.leave();
       }
@@ -439,7 +578,7 @@ TEST(engine, random_traffic_between_all) {
           if (i == messages) continue;
           auto data = pattern(size_of(mine.number(), other, i), static_cast<unsigned>(i));
           const message_key key{5, static_cast<std::int32_t>(mine.number()), i % 3};
-          if (send_record* const record = mine.send(other, key, data.data(), data.size(),
+          if (send_record* const record = mine.send(other, key, buffer(data),
                                                     random() % 10 == 0 ? send_mode::synchronous : send_mode::standard))
             sends.emplace_back(record, std::move(data));
           ++i;
@@ -451,7 +590,7 @@ TEST(engine, random_traffic_between_all) {
           open_receive& open = receives.back();
           // Messages of a sender come in order, so any tag gets the same one as its own tag.
           const std::int32_t tag = random() % 3 == 0 ? any_tag : i % 3;
-          open.record = mine.make_receive({5, static_cast<std::int32_t>(other), tag}, open.room.data(), size);
+          open.record = mine.make_receive({5, static_cast<std::int32_t>(other), tag}, {open.room.data(), size});
           mine.post(*open.record);
           ++i;
         }
