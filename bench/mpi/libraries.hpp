@@ -9,10 +9,10 @@
 namespace tri::bench {
 
 struct mpi_library {
-  std::string name;      // "openmpi", "mpich": of our ABIs; others have the names the user gave them
-  std::string launcher;  // mpirun
-  std::string program;   // the measuring program
-  bool open_mpi;         // what options its launcher understands
+  std::string name;       // "openmpi", "mpich": of our ABIs; others have the names the user gave them
+  std::string launcher;   // mpirun
+  std::string program;    // the measuring program
+  bool open_mpi = false;  // what options its launcher understands
 };
 
 // Throws std::invalid_argument for a TRIREME_BENCH_MPI that cannot be understood or built for.

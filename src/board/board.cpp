@@ -75,7 +75,8 @@ bool board::is_valid() const {
     task_slot& slot = view_.slots()[index];
     // Enters like a helper, so that the fields stand still. Inside can not exceed the PEs and the visits of this
     // function.
-    if (slot_inside(slot.state.load(std::memory_order_relaxed)) > 2 * most_pes) return false;  // relaxed: one word
+    if (slot_inside(slot.state.load(std::memory_order_relaxed)) > std::uint64_t{2} * most_pes)
+      return false;  // relaxed: one word
     bool sound = true;
     if (announce_in_slot(slot.state)) {
       const std::uint32_t finished = slot_finished(slot.state.load(std::memory_order_relaxed));  // relaxed: one word

@@ -173,7 +173,7 @@ std::vector<std::string> launcher::environment_of(int process) const {
   variables[process_variable] = std::to_string(process);
   variables[processes_variable] = std::to_string(options_.processes);
   std::vector<std::string> list;
-  for (const auto& [name, value] : variables) list.push_back(name + "=" + value);
+  for (const auto& [name, value] : variables) list.push_back(fmt::format("{}={}", name, value));
   return list;
 }
 

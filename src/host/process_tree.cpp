@@ -114,7 +114,7 @@ std::string find_program(const std::string& name) {
   for (std::size_t begin = 0; begin <= folders.size();) {
     const std::size_t end = std::min(folders.find(':', begin), folders.size());
     const std::string folder = folders.substr(begin, end - begin);
-    const std::string candidate = is_path ? name : (folder.empty() ? "." : folder) + "/" + name;
+    std::string candidate = is_path ? name : (folder.empty() ? "." : folder) + "/" + name;
     if (is_folder(candidate)) {
       unusable = fmt::format("'{}' is a folder, not a program", candidate);
     } else if (access(candidate.c_str(), X_OK) == 0) {

@@ -40,7 +40,7 @@ double fraction_search::point::deviation() const {
   return std::sqrt(squares / static_cast<double>(times.size() - 1));
 }
 
-fraction_search::fraction_search(std::vector<double> fractions, const options& how) : how_(how) {
+fraction_search::fraction_search(const std::vector<double>& fractions, const options& how) : how_(how) {
   for (const double fraction : fractions) points_.push_back({fraction, {}});
 }
 

@@ -50,7 +50,7 @@ class fraction_search {
   std::string to_csv() const;
 
  private:
-  fraction_search(std::vector<double> fractions, const options& how);
+  fraction_search(const std::vector<double>& fractions, const options& how);
   double estimate_of(const point& tried) const;
 
   options how_;

@@ -356,12 +356,10 @@ schedule joined(const std::vector<std::string_view>& parts) {
     result.kind = schedule_kind::static_hybrid;
   } else if (with(has_bands)) {
     result.kind = schedule_kind::staggered;
-  } else if (with(has_tasklets)) {
+  } else if (with(has_tasklets) || (with(has_skew) && !with(has_pool))) {
     result.kind = weighted ? schedule_kind::weighted_tasklets : schedule_kind::tasklets;
   } else if (with(has_pool)) {
     result.kind = schedule_kind::hybrid;
-  } else if (with(has_skew)) {
-    result.kind = weighted ? schedule_kind::weighted_tasklets : schedule_kind::tasklets;
   } else if (with(has_search) && weighted) {
     throw std::invalid_argument("weighted deals out everything in advance, so there is no fraction to search for");
   } else {

@@ -51,10 +51,13 @@ inline constexpr bool is_local_only = false;
 template <class T>
 inline constexpr bool is_local_only<local_only<T>> = true;
 
+// clang-tidy takes the two archives for one.
+// NOLINTBEGIN(misc-redundant-expression)
 template <class T>
 inline constexpr bool is_serializable = cereal::traits::is_output_serializable<T, cereal::BinaryOutputArchive>::value &&
                                         cereal::traits::is_input_serializable<T, cereal::BinaryInputArchive>::value &&
                                         std::is_default_constructible_v<T> && !std::is_pointer_v<T>;
+// NOLINTEND(misc-redundant-expression)
 
 /// Whether a value can be copied. std::is_copy_constructible says so of a std::vector of what cannot be.
 template <class T>

@@ -536,7 +536,7 @@ void branch::broadcast_arrived(sched::envelope& message, broadcast_function run)
   }
   deliver_broadcast(message, run);
   while (!early_.empty() && early_.begin()->first == delivered_) {
-    auto next = std::move(early_.extract(early_.begin()).mapped());
+    kept_broadcast next = early_.extract(early_.begin()).mapped();
     deliver_broadcast(next.message, next.run);
   }
 }

@@ -105,7 +105,7 @@ int wait_for_main(task<int> running) {
   coroutine_owner nobody;
   std::exception_ptr thrown;
   running.detach(nobody, [&](std::exception_ptr error, int* value) {
-    thrown = error;
+    thrown = std::move(error);
     if (value != nullptr) status = *value;
   });
   if (thrown != nullptr) std::rethrow_exception(thrown);

@@ -37,7 +37,7 @@ inbox_shared* inbox_shared::initialise(void* memory, queue_kind kind, std::uint3
                                        bool asymmetric) {
   if (!std::has_single_bit(cells))
     throw std::invalid_argument("inbox: " + std::to_string(cells) + " cells asked for; it must be a power of two");
-  if (kind == queue_kind::mpsc && producers * 2 > cells)
+  if (kind == queue_kind::mpsc && std::uint64_t{producers} * 2 > cells)
     throw std::invalid_argument("inbox: " + std::to_string(cells) + " cells are too few for " +
                                 std::to_string(producers) +
                                 " PEs on this host; use at least twice as many (--tri-inbox-cells)");

@@ -1,7 +1,8 @@
 // The differences between the MPI libraries, all of them: what handles look like, which handle values are ours, where a
-// status keeps its count. Compiled once per library, with its mpi.h.
+// status keeps its count, what its progress does. Compiled once per library, with its mpi.h.
 #pragma once
 
+#include <dlfcn.h>
 #include <mpi.h>
 
 #include <bit>
@@ -30,6 +31,10 @@ inline std::uint32_t place_of_message(MPI_Message message) { return place_of(mes
 inline MPI_Message own_message(std::uint32_t place) { return own_request(place); }
 
 inline std::uint64_t word(int handle) { return static_cast<std::uint32_t>(handle); }
+
+/// While one lives, the library does not give the core away when it has nothing to do. MPICH does not do that when it
+/// is asked for progress.
+struct without_yields {};
 
 inline void set_count(MPI_Status& status, std::uint64_t bytes, bool cancelled) {
   status.count_lo = static_cast<int>(static_cast<std::uint32_t>(bytes));
@@ -63,6 +68,24 @@ template <class Handle>
 std::uint64_t word(Handle* handle) {
   return std::bit_cast<std::uint64_t>(handle);
 }
+
+/// While one lives, the library does not give the core away when it has nothing to do. Open MPI does so with more ranks
+/// than cores, and where others compute a yield costs a slice of the scheduler's, some milliseconds.
+class without_yields {
+ public:
+  without_yields() : before_(set(false)) {}
+  ~without_yields() { set(before_); }
+  without_yields(const without_yields&) = delete;
+  without_yields& operator=(const without_yields&) = delete;
+
+ private:
+  static bool set(bool yields) {
+    using setter = bool (*)(bool);
+    static const auto found = reinterpret_cast<setter>(dlsym(RTLD_DEFAULT, "opal_progress_set_yield_when_idle"));
+    return found != nullptr && found(yields);
+  }
+  bool before_;
+};
 
 inline void set_count(MPI_Status& status, std::uint64_t bytes, bool cancelled) {
   status._ucount = bytes;

@@ -47,7 +47,7 @@ void reduce_piece(std::byte* target, const element_type& element, reduction oper
 void reduce_packed(const typed_memory& target, const element_type& element, reduction operation, MPI_Op handle,
                    const std::byte* operands, std::byte* before) {
   const typed_buffer memory{target.type->shape.get(), target.count, target.address};
-  alignas(64) std::array<std::byte, 16 * 1024> step;
+  alignas(64) std::array<std::byte, std::size_t{16} * 1024> step;
   const std::size_t at_once = step.size() / element.bytes * element.bytes;
   for (std::size_t at = 0; at < target.bytes(); at += at_once) {
     const std::size_t bytes = std::min(at_once, target.bytes() - at);

@@ -282,11 +282,7 @@ void engine::deliver(receive_record& to, const mailbox_cell& cell, moves& later)
   kept_message& message = node_of(cell);
   to.bytes = message.bytes;
   if (message.kind == message_kind::rendezvous) {
-    auto& record = static_cast<send_record&>(message);
-    if (&own_ == to.owner || to.buffer.is_for_everybody(options_.kernel_copies))
-      later.add(record, to);
-    else
-      set_aside_copy(to, record);
+    later.add(static_cast<send_record&>(message), to);
   } else if (reaches(to)) {
     fill(to, message);
   } else {
@@ -359,6 +355,7 @@ void engine::run(moves& list) {
 void engine::run(const move& one) {
   send_record& from = *one.from;
   receive_record& to = *one.to;
+  if (&own_ != to.owner && !to.buffer.is_for_everybody(options_.kernel_copies)) return set_aside_copy(to, from);
   to.moved_from = &from;
   const std::size_t bytes = std::min(from.buffer.bytes, to.buffer.bytes);
   // Only its own process can fill some memory: then nobody is asked to help.

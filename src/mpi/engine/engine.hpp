@@ -107,7 +107,7 @@ class engine {
           own_.inbox.woken();
           // The mark is one for all threads of the process: who else sleeps has to set it anew.
           if (sleepers_ > 0) own_.inbox.bell.ring();
-        } else {  // something has come, or another thread of ours sleeps already
+        } else if (!own_.inbox.has_message()) {  // one is on its way, or another thread of ours sleeps already
           give_way();
         }
       }

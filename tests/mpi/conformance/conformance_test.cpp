@@ -235,6 +235,14 @@ TEST_P(conformance, owners_of_windows_need_not_call) {
   EXPECT_THAT(run(with(), how(), 2, "busy_target", "creatd").errors, HasSubstr("'creatd' is none of these"));
 }
 
+// Eight ranks are more than the cores that most machines have; then Open MPI alone yields in every meeting.
+TEST_P(conformance, waits_give_no_core_away_in_the_library) {
+  if (how().name != "drop_in" || ranks() != 8) GTEST_SKIP() << "a matter of many ranks under the drop-in";
+  const auto ended = run(with(), how(), ranks(), "yields", "");
+  EXPECT_EQ(ended.status, 0) << ended.errors;
+  EXPECT_EQ(ended.output, "yields of the library: 0\n") << ended.errors;
+}
+
 // Beginnings and ends. With two ranks; what launchers say of them is theirs.
 TEST_P(conformance, programs_end_as_they_should) {
   if (ranks() != 2) GTEST_SKIP() << "a matter of two ranks";
