@@ -255,13 +255,13 @@ TRIREME_EXPORTED int MPI_Request_free(MPI_Request* handle) {
   return MPI_SUCCESS;
 }
 
-// Sends go on: MPI allows it, and says so to whoever asks MPI_Test_cancelled.
+// Sends whose data has left go on: MPI allows it, and says so to whoever asks MPI_Test_cancelled.
 TRIREME_EXPORTED int MPI_Cancel(MPI_Request* handle) {
   session* const in = session::active();
   if (in == nullptr || !is_ours(*handle)) return PMPI_Cancel(handle);
   const call_guard guard(*in);
   request& each = requests::of(*handle);
-  if (!is_inactive(*handle)) each.under_way.cancel(*in);
+  if (each.comm != nullptr && !is_inactive(*handle)) each.under_way.cancel(*in, each.arguments, *each.comm);
   return MPI_SUCCESS;
 }
 

@@ -70,9 +70,10 @@ void transfer::begin(session& in, const transfer_arguments& a, communicator& com
   in.ranks().post(*receive_, message);
 }
 
-bool transfer::cancel(session& in) {
-  if (receive_ == nullptr || cancelled_) return cancelled_;
-  cancelled_ = in.ranks().cancel(*receive_);
+bool transfer::cancel(session& in, const transfer_arguments& a, const communicator& comm) {
+  if (cancelled_) return true;
+  if (receive_ != nullptr) cancelled_ = in.ranks().cancel(*receive_);
+  if (send_ != nullptr) cancelled_ = in.ranks().cancel(*send_, comm.number_of[static_cast<std::size_t>(a.peer)]);
   return cancelled_;
 }
 

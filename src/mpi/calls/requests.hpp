@@ -40,12 +40,12 @@ class transfer {
   /// A receive of a message that was taken before (MPI_Mrecv).
   void begin(session& in, const transfer_arguments& arguments, communicator& comm, arrived_message& message);
   bool is_done(session& in) const {
-    if (send_ != nullptr) return engine::is_done(*send_);
+    if (send_ != nullptr) return cancelled_ || engine::is_done(*send_);
     if (receive_ != nullptr) return cancelled_ || in.ranks().is_done(*receive_);
     return true;
   }
   /// True if it will end without a message.
-  bool cancel(session& in);
+  bool cancel(session& in, const transfer_arguments& arguments, const communicator& comm);
   /// What became of it, without ending it. MPI_SUCCESS or the class of an error.
   int result(const transfer_arguments& arguments, MPI_Status* status) const;
   void finish(session& in, const transfer_arguments& arguments);

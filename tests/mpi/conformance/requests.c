@@ -461,6 +461,95 @@ static void cancelling_in_the_race(void) {
   CHECK_EQUAL(bad, 0);
 }
 
+/* Sends that no receive has got can be taken back, and then end at once: the receiver gets what is sent afterwards. */
+static void cancelled_sends(void) {
+  const int peer = pair_peer();
+  if (peer == MPI_PROC_NULL) return;
+  enum { large = 300000 };
+  char* const out = allocate(2 * large);
+  char* const in = allocate(large);
+  memset(out, 1, 2 * large);
+  MPI_Datatype every_other;
+  MPI_Type_vector(large, 1, 2, MPI_BYTE, &every_other);
+  MPI_Type_commit(&every_other);
+  enum { kinds = 5 };
+  for (int kind = 0; kind < kinds; ++kind) {
+    MPI_Request request;
+    MPI_Status status = marked_status();
+    int cancelled = 0;
+    if (kind == 0) MPI_Issend(out, 8, MPI_BYTE, peer, 4, MPI_COMM_WORLD, &request);
+    if (kind == 1) MPI_Isend(out, large, MPI_BYTE, peer, 4, MPI_COMM_WORLD, &request);
+    if (kind == 2) MPI_Isend(out, 1, every_other, peer, 4, MPI_COMM_WORLD, &request);
+    if (kind == 3) MPI_Ssend_init(out, 5000, MPI_BYTE, peer, 4, MPI_COMM_WORLD, &request);
+    if (kind == 4) MPI_Issend(out, 0, MPI_BYTE, my_rank, 4, MPI_COMM_WORLD, &request); /* to itself */
+    for (int start = 0; start < (kind == 3 ? 3 : 1); ++start) {
+      if (kind == 3) MPI_Start(&request);
+      MPI_Cancel(&request);
+      MPI_Wait(&request, &status);
+      MPI_Test_cancelled(&status, &cancelled);
+      CHECK_EQUAL(cancelled, 1);
+    }
+    if (kind == 3) MPI_Request_free(&request);
+    CHECK(request == MPI_REQUEST_NULL);
+    if (kind == 1) { /* and one that is given up */
+      MPI_Issend(out, large, MPI_BYTE, peer, 4, MPI_COMM_WORLD, &request);
+      MPI_Cancel(&request);
+      MPI_Request_free(&request);
+    }
+  }
+  signal_to(peer);
+  wait_for_signal_of(peer);
+  int found = 9;
+  MPI_Iprobe(peer, 4, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE);
+  CHECK_EQUAL(found, 0);
+  signal_to(peer);
+  wait_for_signal_of(peer);
+  MPI_Request request;
+  MPI_Irecv(in, large, MPI_BYTE, peer, 4, MPI_COMM_WORLD, &request);
+  fill(out, large, (uint64_t)my_rank);
+  MPI_Send(out, large, MPI_BYTE, peer, 4, MPI_COMM_WORLD);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  VERIFY(in, large, (uint64_t)peer);
+  MPI_Type_free(&every_other);
+  free(in);
+  free(out);
+}
+
+/* Sends are cancelled while they are received: either side says the same. */
+static void cancelling_sends_in_the_race(void) {
+  const int peer = pair_peer();
+  if (peer == MPI_PROC_NULL) return;
+  enum { rounds = 200, large = 20000 };
+  int bad = 0;
+  char* const data = allocate(large);
+  for (int round = 0; round < rounds; ++round) {
+    const int bytes = round % 3 ? large : 8;
+    if (my_rank & 1) {
+      int flag = 0, cancelled = 9;
+      MPI_Request request;
+      MPI_Status status;
+      memset(data, round, large);
+      MPI_Issend(data, bytes, MPI_BYTE, peer, 4, MPI_COMM_WORLD, &request);
+      for (int i = 0; i < round % 7; ++i) MPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE);
+      MPI_Cancel(&request);
+      MPI_Wait(&request, &status);
+      MPI_Test_cancelled(&status, &cancelled);
+      memset(data, round + 1, large); /* whoever took the message has it by now */
+      MPI_Send(&cancelled, 1, MPI_INT, peer, 5, MPI_COMM_WORLD);
+      if (cancelled) MPI_Send(data, bytes, MPI_BYTE, peer, 4, MPI_COMM_WORLD);
+    } else {
+      int cancelled = 9;
+      MPI_Request request;
+      MPI_Irecv(data, bytes, MPI_BYTE, peer, 4, MPI_COMM_WORLD, &request);
+      MPI_Recv(&cancelled, 1, MPI_INT, peer, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+      for (int i = 0; i < bytes; ++i) bad += data[i] != (char)(round + cancelled);
+    }
+  }
+  CHECK_EQUAL(bad, 0);
+  free(data);
+}
+
 /* A send whose request was given up is delivered all the same. */
 static void freed_sends_arrive(void) {
   const int peer = pair_peer();
@@ -651,6 +740,8 @@ const struct conformance_case request_cases[] = {
     {"cancelled_receives", 1, cancelled_receives},
     {"cancelling_too_late", 2, cancelling_too_late},
     {"cancelling_in_the_race", 2, cancelling_in_the_race},
+    {"cancelled_sends", 2, cancelled_sends},
+    {"cancelling_sends_in_the_race", 2, cancelling_sends_in_the_race},
     {"freed_sends_arrive", 2, freed_sends_arrive},
     {"generalized_among_others", 2, generalized_among_others},
     {"collective_requests_among_others", 1, collective_requests_among_others},
