@@ -246,7 +246,7 @@ TRIREME_EXPORTED int MPI_Testsome(int count, MPI_Request* list, int* done_count,
 TRIREME_EXPORTED int MPI_Request_free(MPI_Request* handle) {
   session* const in = session::active();
   if (!is_ours(*handle)) return PMPI_Request_free(handle);
-  if (in == nullptr) {  // in MPI_Finalize: what was ours has ended
+  if (in == nullptr) {  // late in MPI_Finalize: what was ours has ended
     *handle = MPI_REQUEST_NULL;
     return MPI_SUCCESS;
   }

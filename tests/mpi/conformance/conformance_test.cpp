@@ -244,6 +244,8 @@ TEST_P(conformance, programs_end_as_they_should) {
   const auto ended = [&](const char* way) { return run(with(), how(), 2, "endings", way); };
   EXPECT_EQ(ended("before_and_after").output, "before 1 between 1 same 1 after 1\n");
   EXPECT_EQ(ended("farewell").output, "farewell: ended 0, from 1\n");
+  EXPECT_EQ(ended("last_requests").output, "last requests ok\n");
+  EXPECT_EQ(ended("last_requests").status, 0);
   EXPECT_THAT(ended("unmatched").output, StartsWith("to the end\n"));
   EXPECT_EQ(ended("unmatched").status, 0);
   EXPECT_EQ(ended("status").status, 5);
