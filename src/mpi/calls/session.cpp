@@ -86,11 +86,15 @@ void say(int rank, const std::string& what) {
 // requests of ours for example, it still does with us.
 void stop_in_finalize() {
   int key = MPI_KEYVAL_INVALID;
+  const auto copies_nothing = [](MPI_Comm, int, void*, void*, void*, int* copied) {
+    *copied = 0;
+    return MPI_SUCCESS;
+  };
   const auto stop = [](MPI_Comm, int, void*, void*) {
     session::stop();
     return MPI_SUCCESS;
   };
-  PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, stop, &key, nullptr);
+  PMPI_Comm_create_keyval(copies_nothing, stop, &key, nullptr);
   PMPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr);
   PMPI_Comm_free_keyval(&key);  // it goes with its attribute
 }

@@ -461,6 +461,77 @@ static void cancelling_in_the_race(void) {
   CHECK_EQUAL(bad, 0);
 }
 
+/* Persistent requests of a communicator between two groups, in lists with others: those that are not started count for
+   nothing. */
+static void inactive_requests_between_groups(void) {
+  const int peer = pair_peer();
+  MPI_Comm half, between;
+  MPI_Comm_split(MPI_COMM_WORLD, my_rank % 2, 0, &half);
+  MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - my_rank % 2, 3, &between);
+  if (peer != MPI_PROC_NULL) {
+    int in = -1, out = my_rank, far = -1, at = -1, flag = 9, done = -1, indices[4];
+    MPI_Status statuses[4];
+    MPI_Request requests[4] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    MPI_Recv_init(&far, 1, MPI_INT, my_rank / 2, 1, between, &requests[0]);
+    MPI_Send_init(&out, 1, MPI_INT, my_rank / 2, 1, between, &requests[1]);
+    MPI_Irecv(&in, 1, MPI_INT, peer, 4, MPI_COMM_WORLD, &requests[3]);
+    MPI_Testany(4, requests, &at, &flag, &statuses[0]);
+    CHECK_EQUAL(flag, 0);
+    MPI_Testsome(4, requests, &done, indices, statuses);
+    CHECK_EQUAL(done, 0);
+    MPI_Testall(4, requests, &flag, statuses);
+    CHECK_EQUAL(flag, 0);
+    signal_to(peer);
+    wait_for_signal_of(peer);
+    MPI_Send(&out, 1, MPI_INT, peer, 4, MPI_COMM_WORLD);
+    MPI_Waitany(4, requests, &at, &statuses[0]);
+    CHECK_EQUAL(at, 3);
+    CHECK_EQUAL(in, peer);
+    for (int round = 0; round < 2; ++round) { /* all of them at once */
+      far = in = -1;
+      MPI_Irecv(&in, 1, MPI_INT, peer, 4, MPI_COMM_WORLD, &requests[3]);
+      MPI_Send(&out, 1, MPI_INT, peer, 4, MPI_COMM_WORLD);
+      MPI_Start(&requests[0]);
+      MPI_Start(&requests[1]);
+      int seen[4] = {0, 0, 0, 0};
+      for (int left = 3; left > 0;) {
+        if (round == 0) {
+          MPI_Waitsome(4, requests, &done, indices, statuses);
+        } else {
+          MPI_Waitany(4, requests, &indices[0], statuses);
+          done = 1;
+        }
+        if (done < 1 || done > left) break;
+        for (int i = 0; i < done; ++i) {
+          ++seen[indices[i]];
+          if (indices[i] == 0) CHECK_STATUS(&statuses[i], my_rank / 2, 1, 4);
+          if (indices[i] == 3) CHECK_STATUS(&statuses[i], peer, 4, 4);
+        }
+        left -= done;
+      }
+      CHECK(seen[0] == 1 && seen[1] == 1 && seen[2] == 0 && seen[3] == 1);
+      CHECK_EQUAL(in, peer);
+      CHECK_EQUAL(far, peer);
+      CHECK(requests[0] != MPI_REQUEST_NULL && requests[3] == MPI_REQUEST_NULL);
+    }
+    /* None is active any more, one of each kind is there. */
+    MPI_Recv_init(&in, 1, MPI_INT, peer, 4, MPI_COMM_WORLD, &requests[3]);
+    MPI_Waitany(4, requests, &at, &statuses[0]);
+    CHECK_EQUAL(at, MPI_UNDEFINED);
+    MPI_Testany(4, requests, &at, &flag, MPI_STATUS_IGNORE);
+    CHECK(flag == 1 && at == MPI_UNDEFINED);
+    MPI_Waitsome(4, requests, &done, indices, MPI_STATUSES_IGNORE);
+    CHECK_EQUAL(done, MPI_UNDEFINED);
+    MPI_Testsome(4, requests, &done, indices, MPI_STATUSES_IGNORE);
+    CHECK_EQUAL(done, MPI_UNDEFINED);
+    MPI_Request_free(&requests[0]);
+    MPI_Request_free(&requests[1]);
+    MPI_Request_free(&requests[3]);
+  }
+  MPI_Comm_free(&between);
+  MPI_Comm_free(&half);
+}
+
 /* Sends that no receive has got can be taken back, and then end at once: the receiver gets what is sent afterwards. */
 static void cancelled_sends(void) {
   const int peer = pair_peer();
@@ -740,6 +811,7 @@ const struct conformance_case request_cases[] = {
     {"cancelled_receives", 1, cancelled_receives},
     {"cancelling_too_late", 2, cancelling_too_late},
     {"cancelling_in_the_race", 2, cancelling_in_the_race},
+    {"inactive_requests_between_groups", 2, inactive_requests_between_groups},
     {"cancelled_sends", 2, cancelled_sends},
     {"cancelling_sends_in_the_race", 2, cancelling_sends_in_the_race},
     {"freed_sends_arrive", 2, freed_sends_arrive},
