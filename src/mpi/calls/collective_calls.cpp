@@ -1,22 +1,15 @@
-// MPI's blocking collective calls. Ours are those on communicators of ours with arguments that look right; the rest,
-// and operations that are not commutative, go to the MPI library. All ranks of a communicator decide alike: only by
-// what MPI wants to be equal on all of them.
+// MPI's collective calls without parts for each rank: barriers, broadcasts, reductions. Operations that are not
+// commutative go to the MPI library; begun reductions, too, unless they are short and of predefined elements and
+// operations (others may be freed meanwhile).
 #include <mpi.h>
 
-#include "mpi/calls/collectives.hpp"
-#include "mpi/calls/communicators.hpp"
-#include "mpi/calls/datatypes.hpp"
+#include "mpi/calls/accumulated_elements.hpp"
+#include "mpi/calls/accumulation.hpp"
+#include "mpi/calls/collective_arguments.hpp"
 #include "mpi/calls/exported.hpp"
-#include "mpi/calls/requests.hpp"
-#include "mpi/calls/session.hpp"
 
 namespace tri::mpi {
 namespace {
-
-using collectives::elements;
-using collectives::parts;
-
-bool is_root(const communicator& comm, int root) { return root >= 0 && root < comm.size(); }
 
 bool is_commutative(MPI_Op operation) {
   int commutative = 0;
@@ -25,68 +18,17 @@ bool is_commutative(MPI_Op operation) {
   return commutative != 0;
 }
 
-MPI_Aint extent_of(MPI_Datatype type) {
-  MPI_Aint lower = 0, extent = 0;
-  PMPI_Type_get_extent(type, &lower, &extent);
-  return extent;
-}
+// Of all ranks together, as each is sent to each.
+constexpr std::size_t most_bytes_of_begun_sums = std::size_t{64} << 10;
 
-// As many elements for each rank, one part behind the other.
-struct equal_parts {
-  void* address;
-  int count;
-  MPI_Datatype type;
-  MPI_Aint extent;
-
-  equal_parts(const void* start, int each, MPI_Datatype of_type)
-      : address(const_cast<void*>(start)), count(each), type(of_type), extent(extent_of(of_type)) {}
-  parts all() const {
-    return {[](const void* description, int rank) {
-              const auto& self = *static_cast<const equal_parts*>(description);
-              return elements{static_cast<std::byte*>(self.address) + MPI_Aint{rank} * self.count * self.extent,
-                              self.count, self.type};
-            },
-            this};
-  }
-};
-
-struct unequal_parts {
-  void* address;
-  const int* counts;
-  const int* places;
-  MPI_Datatype type;
-  MPI_Aint extent;
-
-  unequal_parts(const void* start, const int* of_rank, const int* at, MPI_Datatype of_type)
-      : address(const_cast<void*>(start)), counts(of_rank), places(at), type(of_type), extent(extent_of(of_type)) {}
-  parts all() const {
-    return {[](const void* description, int rank) {
-              const auto& self = *static_cast<const unequal_parts*>(description);
-              return elements{static_cast<std::byte*>(self.address) + self.places[rank] * self.extent,
-                              self.counts[rank], self.type};
-            },
-            this};
-  }
-};
-
-elements whole(const void* address, int count, MPI_Datatype type) { return {const_cast<void*>(address), count, type}; }
-
-// The arguments that MPI says are an error are left to the library, which says so.
-bool is_valid(int count, MPI_Datatype type) {
-  return count >= 0 && type != MPI_DATATYPE_NULL && datatypes::find(type).is_valid;
-}
-
-// Runs `body(session, communicator)` when the communicator is ours.
-template <class Body, class Library>
-int collective(MPI_Comm comm, Body&& body, Library&& library) {
-  return ours_or_library(
-      [&](session& in) {
-        communicator* const known = communicators::find(comm);
-        if (known == nullptr) return not_ours;
-        const int error = body(in, *known);
-        return error == not_ours ? not_ours : report(comm, error);
-      },
-      library);
+bool can_be_begun(const communicator& comm, MPI_Count count, MPI_Datatype type, MPI_Op operation) {
+  if (!is_valid(count, type) || element_type_of(type).handle != type) return false;
+  const std::optional<reduction> known = reduction_of(operation);
+  if (!known || *known == reduction::replace || *known == reduction::nothing ||
+      !is_defined(*known, element_type_of(type).kind, element_type_of(type).is_pair))
+    return false;
+  const std::size_t bytes = datatypes::find(type).bytes * static_cast<std::size_t>(comm.size());
+  return static_cast<std::size_t>(count) <= most_bytes_of_begun_sums / bytes;
 }
 
 }  // namespace
@@ -100,138 +42,84 @@ TRIREME_EXPORTED int MPI_Barrier(MPI_Comm comm) {
       [&] { return PMPI_Barrier(comm); });
 }
 
-TRIREME_EXPORTED int MPI_Bcast(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
+TRIREME_EXPORTED int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
   return collective(
       comm,
       [&](session& in, communicator& known) {
-        if (!is_valid(count, type) || !is_root(known, root)) return not_ours;
-        return collectives::broadcast(in, known, {buffer, count, type}, root);
+        *request = requests::add(in, known, collectives::begin_barrier(in, known));
+        return MPI_SUCCESS;
       },
-      [&] { return PMPI_Bcast(buffer, count, type, root, comm); });
+      [&] { return PMPI_Ibarrier(comm, request); });
 }
 
-TRIREME_EXPORTED int MPI_Reduce(const void* from, void* to, int count, MPI_Datatype type, MPI_Op operation, int root,
-                                MPI_Comm comm) {
-  return collective(
-      comm,
-      [&](session& in, communicator& known) {
-        if (!is_valid(count, type) || !is_root(known, root) || !is_commutative(operation)) return not_ours;
-        return collectives::reduce(in, known, from, {to, count, type}, operation, root);
-      },
-      [&] { return PMPI_Reduce(from, to, count, type, operation, root, comm); });
-}
-
-TRIREME_EXPORTED int MPI_Allreduce(const void* from, void* to, int count, MPI_Datatype type, MPI_Op operation,
-                                   MPI_Comm comm) {
-  return collective(
-      comm,
-      [&](session& in, communicator& known) {
-        if (!is_valid(count, type) || !is_commutative(operation)) return not_ours;
-        return collectives::allreduce(in, known, from, {to, count, type}, operation);
-      },
-      [&] { return PMPI_Allreduce(from, to, count, type, operation, comm); });
-}
-
-TRIREME_EXPORTED int MPI_Gather(const void* from, int from_count, MPI_Datatype from_type, void* to, int to_count,
-                                MPI_Datatype to_type, int root, MPI_Comm comm) {
-  return collective(
-      comm,
-      [&](session& in, communicator& known) {
-        if (!is_root(known, root)) return not_ours;
-        const bool at_root = known.rank == root;
-        const equal_parts all(to, at_root ? to_count : 0, at_root ? to_type : MPI_BYTE);
-        return collectives::gather(in, known, whole(from, from_count, from_type), all.all(), root);
-      },
-      [&] { return PMPI_Gather(from, from_count, from_type, to, to_count, to_type, root, comm); });
-}
-
-TRIREME_EXPORTED int MPI_Gatherv(const void* from, int from_count, MPI_Datatype from_type, void* to, const int counts[],
-                                 const int places[], MPI_Datatype to_type, int root, MPI_Comm comm) {
-  return collective(
-      comm,
-      [&](session& in, communicator& known) {
-        if (!is_root(known, root)) return not_ours;
-        const unequal_parts all(to, counts, places, known.rank == root ? to_type : MPI_BYTE);
-        return collectives::gather(in, known, whole(from, from_count, from_type), all.all(), root);
-      },
-      [&] { return PMPI_Gatherv(from, from_count, from_type, to, counts, places, to_type, root, comm); });
-}
-
-TRIREME_EXPORTED int MPI_Scatter(const void* from, int from_count, MPI_Datatype from_type, void* to, int to_count,
-                                 MPI_Datatype to_type, int root, MPI_Comm comm) {
-  return collective(
-      comm,
-      [&](session& in, communicator& known) {
-        if (!is_root(known, root)) return not_ours;
-        const bool at_root = known.rank == root;
-        const equal_parts all(from, at_root ? from_count : 0, at_root ? from_type : MPI_BYTE);
-        return collectives::scatter(in, known, all.all(), whole(to, to_count, to_type), root);
-      },
-      [&] { return PMPI_Scatter(from, from_count, from_type, to, to_count, to_type, root, comm); });
-}
-
-TRIREME_EXPORTED int MPI_Scatterv(const void* from, const int counts[], const int places[], MPI_Datatype from_type,
-                                  void* to, int to_count, MPI_Datatype to_type, int root, MPI_Comm comm) {
-  return collective(
-      comm,
-      [&](session& in, communicator& known) {
-        if (!is_root(known, root)) return not_ours;
-        const unequal_parts all(from, counts, places, known.rank == root ? from_type : MPI_BYTE);
-        return collectives::scatter(in, known, all.all(), whole(to, to_count, to_type), root);
-      },
-      [&] { return PMPI_Scatterv(from, counts, places, from_type, to, to_count, to_type, root, comm); });
-}
-
-TRIREME_EXPORTED int MPI_Allgather(const void* from, int from_count, MPI_Datatype from_type, void* to, int to_count,
-                                   MPI_Datatype to_type, MPI_Comm comm) {
-  return collective(
-      comm,
-      [&](session& in, communicator& known) {
-        if (!is_valid(to_count, to_type)) return not_ours;
-        const equal_parts all(to, to_count, to_type);
-        return collectives::allgather(in, known, whole(from, from_count, from_type), all.all());
-      },
-      [&] { return PMPI_Allgather(from, from_count, from_type, to, to_count, to_type, comm); });
-}
-
-TRIREME_EXPORTED int MPI_Allgatherv(const void* from, int from_count, MPI_Datatype from_type, void* to,
-                                    const int counts[], const int places[], MPI_Datatype to_type, MPI_Comm comm) {
-  return collective(
-      comm,
-      [&](session& in, communicator& known) {
-        if (!is_valid(0, to_type)) return not_ours;
-        const unequal_parts all(to, counts, places, to_type);
-        return collectives::allgather(in, known, whole(from, from_count, from_type), all.all());
-      },
-      [&] { return PMPI_Allgatherv(from, from_count, from_type, to, counts, places, to_type, comm); });
-}
-
-// In place the library's own algorithm keeps what it needs.
-TRIREME_EXPORTED int MPI_Alltoall(const void* from, int from_count, MPI_Datatype from_type, void* to, int to_count,
-                                  MPI_Datatype to_type, MPI_Comm comm) {
-  return collective(
-      comm,
-      [&](session& in, communicator& known) {
-        if (from == MPI_IN_PLACE || !is_valid(to_count, to_type) || !is_valid(from_count, from_type)) return not_ours;
-        const equal_parts sent(from, from_count, from_type);
-        const equal_parts received(to, to_count, to_type);
-        return collectives::alltoall(in, known, sent.all(), received.all());
-      },
-      [&] { return PMPI_Alltoall(from, from_count, from_type, to, to_count, to_type, comm); });
-}
-
-TRIREME_EXPORTED int MPI_Alltoallv(const void* from, const int from_counts[], const int from_places[],
-                                   MPI_Datatype from_type, void* to, const int to_counts[], const int to_places[],
-                                   MPI_Datatype to_type, MPI_Comm comm) {
-  return collective(
-      comm,
-      [&](session& in, communicator& known) {
-        if (from == MPI_IN_PLACE || !is_valid(0, to_type) || !is_valid(0, from_type)) return not_ours;
-        const unequal_parts sent(from, from_counts, from_places, from_type);
-        const unequal_parts received(to, to_counts, to_places, to_type);
-        return collectives::alltoall(in, known, sent.all(), received.all());
-      },
-      [&] {
-        return PMPI_Alltoallv(from, from_counts, from_places, from_type, to, to_counts, to_places, to_type, comm);
-      });
-}
+#define TRIREME_COLLECTIVES(suffix, count_type)                                                                        \
+  TRIREME_EXPORTED int MPI_Bcast##suffix(void* buffer, count_type count, MPI_Datatype type, int root, MPI_Comm comm) { \
+    return collective(                                                                                                 \
+        comm,                                                                                                          \
+        [&](session& in, communicator& known) {                                                                        \
+          if (!is_valid(count, type) || !is_root(known, root)) return not_ours;                                        \
+          return collectives::broadcast(in, known, {buffer, count, type}, root);                                       \
+        },                                                                                                             \
+        [&] { return PMPI_Bcast##suffix(buffer, count, type, root, comm); });                                          \
+  }                                                                                                                    \
+  TRIREME_EXPORTED int MPI_Ibcast##suffix(void* buffer, count_type count, MPI_Datatype type, int root, MPI_Comm comm,  \
+                                          MPI_Request* request) {                                                      \
+    return collective(                                                                                                 \
+        comm,                                                                                                          \
+        [&](session& in, communicator& known) {                                                                        \
+          if (!is_valid(count, type) || !is_root(known, root)) return not_ours;                                        \
+          return run(in, known, request, [&](collectives::operation& all) {                                            \
+            collectives::begin_broadcast(all, {buffer, count, type}, root);                                            \
+          });                                                                                                          \
+        },                                                                                                             \
+        [&] { return PMPI_Ibcast##suffix(buffer, count, type, root, comm, request); });                                \
+  }                                                                                                                    \
+  TRIREME_EXPORTED int MPI_Reduce##suffix(const void* from, void* to, count_type count, MPI_Datatype type,             \
+                                          MPI_Op operation, int root, MPI_Comm comm) {                                 \
+    return collective(                                                                                                 \
+        comm,                                                                                                          \
+        [&](session& in, communicator& known) {                                                                        \
+          if (!is_valid(count, type) || !is_root(known, root) || !is_commutative(operation)) return not_ours;          \
+          return collectives::reduce(in, known, from, {to, count, type}, operation, root);                             \
+        },                                                                                                             \
+        [&] { return PMPI_Reduce##suffix(from, to, count, type, operation, root, comm); });                            \
+  }                                                                                                                    \
+  TRIREME_EXPORTED int MPI_Ireduce##suffix(const void* from, void* to, count_type count, MPI_Datatype type,            \
+                                           MPI_Op operation, int root, MPI_Comm comm, MPI_Request* request) {          \
+    return collective(                                                                                                 \
+        comm,                                                                                                          \
+        [&](session& in, communicator& known) {                                                                        \
+          if (!can_be_begun(known, count, type, operation) || !is_root(known, root)) return not_ours;                  \
+          return run(in, known, request, [&](collectives::operation& all) {                                            \
+            collectives::begin_reduce(all, from, {to, count, type}, operation, root);                                  \
+          });                                                                                                          \
+        },                                                                                                             \
+        [&] { return PMPI_Ireduce##suffix(from, to, count, type, operation, root, comm, request); });                  \
+  }                                                                                                                    \
+  TRIREME_EXPORTED int MPI_Allreduce##suffix(const void* from, void* to, count_type count, MPI_Datatype type,          \
+                                             MPI_Op operation, MPI_Comm comm) {                                        \
+    return collective(                                                                                                 \
+        comm,                                                                                                          \
+        [&](session& in, communicator& known) {                                                                        \
+          if (!is_valid(count, type) || !is_commutative(operation)) return not_ours;                                   \
+          return collectives::allreduce(in, known, from, {to, count, type}, operation);                                \
+        },                                                                                                             \
+        [&] { return PMPI_Allreduce##suffix(from, to, count, type, operation, comm); });                               \
+  }                                                                                                                    \
+  TRIREME_EXPORTED int MPI_Iallreduce##suffix(const void* from, void* to, count_type count, MPI_Datatype type,         \
+                                              MPI_Op operation, MPI_Comm comm, MPI_Request* request) {                 \
+    return collective(                                                                                                 \
+        comm,                                                                                                          \
+        [&](session& in, communicator& known) {                                                                        \
+          if (!can_be_begun(known, count, type, operation)) return not_ours;                                           \
+          return run(in, known, request, [&](collectives::operation& all) {                                            \
+            collectives::begin_allreduce(all, from, {to, count, type}, operation);                                     \
+          });                                                                                                          \
+        },                                                                                                             \
+        [&] { return PMPI_Iallreduce##suffix(from, to, count, type, operation, comm, request); });                     \
+  }
+TRIREME_COLLECTIVES(, int)
+#if MPI_VERSION >= 4
+TRIREME_COLLECTIVES(_c, MPI_Count)
+#endif
+#undef TRIREME_COLLECTIVES

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <climits>
 #include <vector>
 
 #include "mpi/calls/requests.hpp"
@@ -10,78 +9,6 @@
 
 namespace tri::mpi::collectives {
 namespace {
-
-// The messages of one operation. Operations of a communicator follow each other in the same order everywhere, and so do
-// the messages of one sender: the tag only keeps what belongs to different operations apart.
-class operation {
- public:
-  operation(session& in, communicator& comm)
-      : in_(in), comm_(comm), tag_(static_cast<int>(comm.collectives++ & INT_MAX)) {}
-  ~operation() { wait(); }
-  operation(const operation&) = delete;
-  operation& operator=(const operation&) = delete;
-
-  void begin_send(const elements& data, int to) { begin(true, data, to); }
-  void begin_receive(const elements& data, int from) { begin(false, data, from); }
-  /// Returns the first error of the operation so far.
-  int wait() {
-    std::size_t next = 0;
-    in_.ranks().wait([&] {
-      while (next < open_.size() && open_[next].under_way.is_done(in_)) ++next;
-      return next == open_.size();
-    });
-    for (message& each : open_) {
-      const int error = each.under_way.result(each.arguments, MPI_STATUS_IGNORE);
-      if (error_ == MPI_SUCCESS) error_ = error;
-      each.under_way.finish(in_, each.arguments);
-    }
-    open_.clear();
-    return error_;
-  }
-  int rank() const { return comm_.rank; }
-  int size() const { return comm_.size(); }
-
- private:
-  struct message {
-    transfer_arguments arguments;
-    transfer under_way;
-  };
-  void begin(bool is_send, const elements& data, int peer) {
-    message& made = open_.emplace_back();
-    made.arguments = {is_send, send_mode::standard, data.address, data.count, datatypes::find(data.type), peer,
-                      tag_,    comm_.handle};
-    made.arguments.is_of_collective = true;
-    made.under_way.begin(in_, made.arguments, comm_);
-  }
-
-  session& in_;
-  communicator& comm_;
-  int tag_;
-  int error_ = MPI_SUCCESS;
-  std::vector<message> open_;
-};
-
-// Room for elements of any type, in memory that everybody on the host reaches.
-class room {
- public:
-  room(session& in, int count, MPI_Datatype type) : in_(in) {
-    MPI_Aint lower = 0, extent = 0, true_lower = 0, true_extent = 0;
-    PMPI_Type_get_extent(type, &lower, &extent);
-    PMPI_Type_get_true_extent(type, &true_lower, &true_extent);
-    const MPI_Aint span = count > 0 ? true_extent + (count - 1) * std::max<MPI_Aint>(extent, -extent) : 0;
-    block_ = static_cast<std::byte*>(in.ranks().blocks().allocate(static_cast<std::size_t>(span) + 1));
-    start_ = block_ - true_lower + (extent < 0 ? (count - 1) * -extent : 0);
-  }
-  ~room() { in_.ranks().blocks().release(block_); }
-  room(const room&) = delete;
-  room& operator=(const room&) = delete;
-  void* address() const { return start_; }
-
- private:
-  session& in_;
-  std::byte* block_ = nullptr;
-  std::byte* start_ = nullptr;
-};
 
 // Between buffers of this process, of one type signature.
 void copy(const elements& from, const elements& to) {
@@ -118,6 +45,21 @@ const std::byte* meet(session& in, communicator& comm, const void* own, std::siz
     in.ranks().wait([&] { return place.has_ended(count); });
   }
   return place.outcome();
+}
+
+MPI_Aint extent_of(MPI_Datatype type) {
+  MPI_Aint lower = 0, extent = 0;
+  PMPI_Type_get_extent(type, &lower, &extent);
+  return extent;
+}
+
+// `sum` becomes `left` op `sum`.
+void reduce_local(const void* left, void* sum, const elements& of, MPI_Op operation_) {
+#if MPI_VERSION >= 4
+  PMPI_Reduce_local_c(left, sum, of.count, of.type, operation_);
+#else
+  PMPI_Reduce_local(left, sum, static_cast<int>(of.count), of.type, operation_);
+#endif
 }
 
 const void* own_part(const void* from, const void* to) { return from == MPI_IN_PLACE ? to : from; }
@@ -175,7 +117,7 @@ int reduce(session& in, communicator& comm, const void* from, const elements& to
     if (place + distance >= size) continue;
     all.begin_receive({arriving.address(), to.count, to.type}, (place + distance + root) % size);
     all.wait();
-    PMPI_Reduce_local(arriving.address(), sum, to.count, to.type, operation_);
+    reduce_local(arriving.address(), sum, to, operation_);
   }
   return all.wait();
 }
@@ -188,7 +130,7 @@ int allreduce(session& in, communicator& comm, const void* from, const elements&
     const std::byte* const sum = meet(in, comm, own, bytes, [&](meeting_place& place) {
       std::copy_n(place.data_of(0), bytes, place.outcome());
       for (std::uint32_t rank = 1; rank < static_cast<std::uint32_t>(comm.size()); ++rank)
-        PMPI_Reduce_local(place.data_of(rank), place.outcome(), to.count, to.type, operation_);
+        reduce_local(place.data_of(rank), place.outcome(), to, operation_);
     });
     std::copy_n(sum, bytes, static_cast<std::byte*>(to.address));
     return MPI_SUCCESS;
@@ -201,7 +143,7 @@ int allreduce(session& in, communicator& comm, const void* from, const elements&
   if (from != MPI_IN_PLACE) copy({const_cast<void*>(from), to.count, to.type}, to);
   const room arriving(in, to.count, to.type);
   const elements theirs{arriving.address(), to.count, to.type};
-  const auto add = [&] { PMPI_Reduce_local(arriving.address(), to.address, to.count, to.type, operation_); };
+  const auto add = [&] { reduce_local(arriving.address(), to.address, to, operation_); };
   int place = rank - beyond;  // among those who double
   if (rank < 2 * beyond) {
     if (rank % 2 == 0) {
@@ -234,34 +176,29 @@ int allreduce(session& in, communicator& comm, const void* from, const elements&
   return all.wait();
 }
 
-int gather(session& in, communicator& comm, const elements& mine, const parts& everybodys, int root) {
-  operation all(in, comm);
+void begin_gather(operation& all, const elements& mine, const parts& everybodys, int root) {
   if (all.rank() != root) {
     all.begin_send(mine, root);
-    return all.wait();
+    return;
   }
   for (int rank = 0; rank < all.size(); ++rank)
     if (rank != root) all.begin_receive(everybodys.of(rank), rank);
   if (mine.address != MPI_IN_PLACE) copy(mine, everybodys.of(root));
-  return all.wait();
 }
 
-int scatter(session& in, communicator& comm, const parts& everybodys, const elements& mine, int root) {
-  operation all(in, comm);
+void begin_scatter(operation& all, const parts& everybodys, const elements& mine, int root) {
   if (all.rank() != root) {
     all.begin_receive(mine, root);
-    return all.wait();
+    return;
   }
   for (int step = 1; step < all.size(); ++step) {
     const int rank = (root + step) % all.size();
     all.begin_send(everybodys.of(rank), rank);
   }
   if (mine.address != MPI_IN_PLACE) copy(everybodys.of(root), mine);
-  return all.wait();
 }
 
-int allgather(session& in, communicator& comm, const elements& mine, const parts& everybodys) {
-  operation all(in, comm);
+void begin_allgather(operation& all, const elements& mine, const parts& everybodys) {
   const elements own = mine.address == MPI_IN_PLACE ? everybodys.of(all.rank()) : mine;
   for (int step = 1; step < all.size(); ++step) {
     const int rank = (all.rank() - step + all.size()) % all.size();
@@ -269,11 +206,9 @@ int allgather(session& in, communicator& comm, const elements& mine, const parts
   }
   for (int step = 1; step < all.size(); ++step) all.begin_send(own, (all.rank() + step) % all.size());
   copy(own, everybodys.of(all.rank()));
-  return all.wait();
 }
 
-int alltoall(session& in, communicator& comm, const parts& to_each, const parts& from_each) {
-  operation all(in, comm);
+void begin_alltoall(operation& all, const parts& to_each, const parts& from_each) {
   for (int step = 1; step < all.size(); ++step) {
     const int rank = (all.rank() - step + all.size()) % all.size();
     all.begin_receive(from_each.of(rank), rank);
@@ -283,7 +218,78 @@ int alltoall(session& in, communicator& comm, const parts& to_each, const parts&
     all.begin_send(to_each.of(rank), rank);
   }
   copy(to_each.of(all.rank()), from_each.of(all.rank()));
-  return all.wait();
+}
+
+// ---- begun, and waited for later
+
+namespace {
+
+class begun_barrier final : public compound {
+ public:
+  begun_barrier(session& in, const communicator& comm) : place_(*comm.meeting) {
+    const auto member = static_cast<std::uint32_t>(comm.rank);
+    if (place_.enter(member)) {
+      for (int rank = 0; rank < comm.size(); ++rank)
+        if (rank != comm.rank) in.ranks().wake(comm.number_of[static_cast<std::size_t>(rank)]);
+    }
+    count_ = place_.entered(member);
+  }
+  bool is_done(session&) override { return place_.have_all_entered(count_); }
+  int finish(session&) override { return MPI_SUCCESS; }
+
+ private:
+  meeting_place& place_;
+  std::uint64_t count_ = 0;
+};
+
+// The parts of all ranks, in a row; where the calling rank's own is, `own` says.
+void reduce_in_order(const operation& all, const room& parts, const void* own, const elements& to, MPI_Op operation_) {
+  const auto part = [&, extent = extent_of(to.type)](int rank) {
+    return static_cast<std::byte*>(parts.address()) + rank * to.count * extent;
+  };
+  const int last = all.size() - 1;
+  std::byte* const sum = part(last);
+  if (all.rank() == last) copy({const_cast<void*>(own), to.count, to.type}, {sum, to.count, to.type});
+  // From the right: the operation may not be commutative.
+  for (int rank = last - 1; rank >= 0; --rank) reduce_local(rank == all.rank() ? own : part(rank), sum, to, operation_);
+  copy({sum, to.count, to.type}, to);
+}
+
+void begin_sum(operation& all, const void* own, const elements& to, MPI_Op operation_) {
+  const room& parts = all.make_room(to.count * all.size(), to.type);
+  const MPI_Count length = to.count * extent_of(to.type);
+  for (int rank = 0; rank < all.size(); ++rank)
+    if (rank != all.rank())
+      all.begin_receive({static_cast<std::byte*>(parts.address()) + rank * length, to.count, to.type}, rank);
+  all.at_end([&all, &parts, own, to, operation_] { reduce_in_order(all, parts, own, to, operation_); });
+}
+
+}  // namespace
+
+std::unique_ptr<compound> begin_barrier(session& in, communicator& comm) {
+  return std::make_unique<begun_barrier>(in, comm);
+}
+
+void begin_broadcast(operation& all, const elements& data, int root) {
+  if (all.rank() != root) {
+    all.begin_receive(data, root);
+    return;
+  }
+  for (int step = 1; step < all.size(); ++step) all.begin_send(data, (root + step) % all.size());
+}
+
+void begin_reduce(operation& all, const void* from, const elements& to, MPI_Op operation_, int root) {
+  if (all.rank() == root)
+    begin_sum(all, own_part(from, to.address), to, operation_);
+  else
+    all.begin_send({const_cast<void*>(from), to.count, to.type}, root);
+}
+
+void begin_allreduce(operation& all, const void* from, const elements& to, MPI_Op operation_) {
+  const void* const own = own_part(from, to.address);
+  begin_sum(all, own, to, operation_);
+  for (int step = 1; step < all.size(); ++step)
+    all.begin_send({const_cast<void*>(own), to.count, to.type}, (all.rank() + step) % all.size());
 }
 
 }  // namespace tri::mpi::collectives

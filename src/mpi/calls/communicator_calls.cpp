@@ -5,6 +5,7 @@
 #include "mpi/calls/communicators.hpp"
 #include "mpi/calls/datatypes.hpp"
 #include "mpi/calls/exported.hpp"
+#include "mpi/calls/requests.hpp"
 #include "mpi/calls/session.hpp"
 
 namespace tri::mpi {
@@ -23,6 +24,16 @@ int before_free(MPI_Comm handle) {
   return MPI_SUCCESS;
 }
 
+// The library gives the handle at once. If it does not, the duplicate is its own on all ranks.
+int note_begun(int error, MPI_Comm of, const MPI_Comm* made, MPI_Request* handle) {
+  session* const in = session::active();
+  if (error != MPI_SUCCESS || in == nullptr || *made == MPI_COMM_NULL) return error;
+  const call_guard guard(*in);
+  if (communicator* const known = communicators::find(of))
+    *handle = requests::add(*in, *known, communicators::begin_duplicate(*in, *known, *made, *handle));
+  return error;
+}
+
 }  // namespace
 }  // namespace tri::mpi
 
@@ -32,6 +43,14 @@ TRIREME_EXPORTED int MPI_Comm_dup(MPI_Comm comm, MPI_Comm* made) { return note(P
 TRIREME_EXPORTED int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* made) {
   return note(PMPI_Comm_dup_with_info(comm, info, made), made);
 }
+TRIREME_EXPORTED int MPI_Comm_idup(MPI_Comm comm, MPI_Comm* made, MPI_Request* handle) {
+  return note_begun(PMPI_Comm_idup(comm, made, handle), comm, made, handle);
+}
+#if MPI_VERSION >= 4
+TRIREME_EXPORTED int MPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* made, MPI_Request* handle) {
+  return note_begun(PMPI_Comm_idup_with_info(comm, info, made, handle), comm, made, handle);
+}
+#endif
 TRIREME_EXPORTED int MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* made) {
   return note(PMPI_Comm_create(comm, group, made), made);
 }

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "mpi/calls/abi.hpp"
+#include "mpi/calls/collective_operation.hpp"
 #include "mpi/calls/session.hpp"
 #include "mpi/engine/meeting_place.hpp"
 
@@ -28,30 +29,85 @@ struct agreement {
   std::uint64_t meeting = 0;  // an address
 };
 
-// Collective over the members.
-void agree_and_remember(session& in, MPI_Comm handle, std::vector<std::uint32_t> number_of) {
+// Nothing of ours is under way on it any more; others may still be there.
+void leave(const communicator& comm) {
+  if (comm.meeting->leave_for_good()) session::active()->ranks().blocks().release(comm.meeting);
+}
+
+// Without a meeting place the communicator is the library's, for all of them.
+agreement new_agreement(session& in, std::size_t members) {
+  const auto count = static_cast<std::uint32_t>(members);
+  try {
+    void* const memory = in.ranks().blocks().allocate(meeting_place::size_for(count));
+    return {next_context(in), reinterpret_cast<std::uint64_t>(meeting_place::create(memory, count))};
+  } catch (const arena::arena_exhausted&) {
+    return {};
+  }
+}
+
+// With the call guard.
+void remember(MPI_Comm handle, int rank, std::vector<std::uint32_t> number_of, const agreement& agreed) {
+  if (agreed.meeting == 0) return;
   auto made = std::make_unique<communicator>();
   made->handle = handle;
+  made->rank = rank;
   made->number_of = std::move(number_of);
-  PMPI_Comm_rank(handle, &made->rank);
-  agreement agreed;
-  if (made->rank == 0) {
-    const call_guard guard(in);
-    const auto members = static_cast<std::uint32_t>(made->size());
-    try {
-      void* const memory = in.ranks().blocks().allocate(meeting_place::size_for(members));
-      agreed = {next_context(in), reinterpret_cast<std::uint64_t>(meeting_place::create(memory, members))};
-    } catch (const arena::arena_exhausted&) {  // then the communicator is the library's, for all of them
-    }
-  }
-  PMPI_Bcast(&agreed, sizeof agreed, MPI_BYTE, 0, handle);
-  if (agreed.meeting == 0) return;
   made->context = agreed.context;
   made->meeting = reinterpret_cast<meeting_place*>(agreed.meeting);
-  const call_guard guard(in);
   known[abi::word(handle)] = std::move(made);
   last = nullptr;
 }
+
+// Collective over the members.
+void agree_and_remember(session& in, MPI_Comm handle, std::vector<std::uint32_t> number_of) {
+  int rank = 0;
+  PMPI_Comm_rank(handle, &rank);
+  agreement agreed;
+  if (rank == 0) {
+    const call_guard guard(in);
+    agreed = new_agreement(in, number_of.size());
+  }
+  PMPI_Bcast(&agreed, sizeof agreed, MPI_BYTE, 0, handle);
+  const call_guard guard(in);
+  remember(handle, rank, std::move(number_of), agreed);
+}
+
+// A duplicate that is being made: the library's part, and the agreement of the members of what is duplicated, by
+// messages there. Nobody has to call for the others to get theirs.
+class duplication final : public compound {
+ public:
+  duplication(session& in, communicator& of, MPI_Comm made, MPI_Request library)
+      : agreeing_(in, of), made_(made), library_(library), rank_(of.rank), number_of_(of.number_of) {
+    const collectives::elements message{&agreed_, sizeof agreed_, MPI_BYTE};
+    if (rank_ == 0) {
+      agreed_ = new_agreement(in, number_of_.size());
+      for (int rank = 1; rank < of.size(); ++rank) agreeing_.begin_send(message, rank);
+    } else {
+      agreeing_.begin_receive(message, 0);
+    }
+  }
+  bool is_done(session& in) override {
+    if (!agreeing_.is_done(in)) return false;
+    int flag = 0;
+    PMPI_Request_get_status(library_, &flag, MPI_STATUS_IGNORE);
+    return flag != 0;
+  }
+  int finish(session& in) override {
+    agreeing_.finish(in);
+    const int error = PMPI_Wait(&library_, MPI_STATUS_IGNORE);
+    if (error == MPI_SUCCESS) remember(made_, rank_, std::move(number_of_), agreed_);
+    return error;
+  }
+  bool asks_library() const override { return true; }
+
+ private:
+  agreement agreed_;
+  collectives::operation agreeing_;  // ends before what it writes to
+  MPI_Comm made_;
+  MPI_Request library_;
+  int rank_;
+  std::vector<std::uint32_t> number_of_;
+};
 
 }  // namespace
 
@@ -93,22 +149,28 @@ void communicators::add(MPI_Comm made) {
   agree_and_remember(*in, made, std::move(number_of));
 }
 
+std::unique_ptr<compound> communicators::begin_duplicate(session& in, communicator& of, MPI_Comm made,
+                                                         MPI_Request library) {
+  return std::make_unique<duplication>(in, of, made, library);
+}
+
 void communicators::forget(MPI_Comm handle) {
   const auto found = known.find(abi::word(handle));
   if (found == known.end()) return;
-  meeting_place* const meeting = found->second->meeting;
-  if (meeting->leave_for_good()) session::active()->ranks().blocks().release(meeting);
-  if (found->second->users > 0) {
-    found->second->is_freed = true;
-    freed.push_back(std::move(found->second));
-  }
+  std::unique_ptr<communicator> comm = std::move(found->second);
   known.erase(found);
   last = nullptr;
+  comm->is_freed = true;
+  if (comm->users > 0)
+    freed.push_back(std::move(comm));
+  else
+    leave(*comm);
 }
 
 void communicators::let_go(communicator& comm) {
-  if (--comm.users == 0 && comm.is_freed)
-    std::erase_if(freed, [&](const std::unique_ptr<communicator>& each) { return each.get() == &comm; });
+  if (--comm.users > 0 || !comm.is_freed) return;
+  leave(comm);
+  std::erase_if(freed, [&](const std::unique_ptr<communicator>& each) { return each.get() == &comm; });
 }
 
 }  // namespace tri::mpi

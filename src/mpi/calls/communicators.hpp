@@ -5,10 +5,12 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace tri::mpi {
 
+class compound;
 class meeting_place;
 class session;
 
@@ -35,6 +37,8 @@ class communicators {
   /// After the library made it; collective over its members. Null communicators and others than intracommunicators are
   /// left alone.
   static void add(MPI_Comm made);
+  /// The library has begun to make a duplicate and gave `made` and its request. The compound ends when all is done.
+  static std::unique_ptr<compound> begin_duplicate(session& in, communicator& of, MPI_Comm made, MPI_Request library);
   /// Before the library frees it. What is under way goes on.
   static void forget(MPI_Comm handle);
   /// For what outlives the call that begins it: until `let_go` the communicator stays, also when it is freed.

@@ -1,14 +1,12 @@
 #include "mpi/calls/datatypes.hpp"
 
-#include <algorithm>
-#include <climits>
 #include <cstring>
 #include <unordered_map>
-#include <vector>
 
 #include "mpi/calls/abi.hpp"
 #include "mpi/calls/session.hpp"
 #include "mpi/layout/layout_encoder.hpp"
+#include "mpi/layout/library_packing.hpp"
 #include "mpi/layout/read_datatype.hpp"
 #include "mpi/layout/transfer.hpp"
 
@@ -82,9 +80,7 @@ void pack(const void* from, MPI_Count count, const buffer_type& type, std::byte*
     pack({type.shape.get(), static_cast<std::uint64_t>(count), const_cast<void*>(from)}, 0, bytes, to);
     return;
   }
-  int place = 0;
-  PMPI_Pack(from, static_cast<int>(count), type.handle, to, static_cast<int>(std::min<std::size_t>(bytes, INT_MAX)),
-            &place, MPI_COMM_SELF);
+  pack_by_library(from, count, type.handle, to);
 }
 
 void unpack(const std::byte* from, std::size_t bytes, void* to, MPI_Count count, const buffer_type& type) {
@@ -93,21 +89,7 @@ void unpack(const std::byte* from, std::size_t bytes, void* to, MPI_Count count,
     unpack({type.shape.get(), static_cast<std::uint64_t>(count), to}, 0, bytes, from);
     return;
   }
-  const int whole = static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(count), bytes / type.bytes));
-  int place = 0;
-  PMPI_Unpack(from, static_cast<int>(std::min<std::size_t>(bytes, INT_MAX)), &place, to, whole, type.handle,
-              MPI_COMM_SELF);
-  const std::size_t rest = bytes - static_cast<std::size_t>(whole) * type.bytes;
-  if (rest == 0 || whole == count) return;
-  // The part of an element: unpack a whole one made of the part and of what is there already.
-  MPI_Aint lower = 0, extent = 0;
-  PMPI_Type_get_extent(type.handle, &lower, &extent);
-  std::byte* const element = static_cast<std::byte*>(to) + extent * whole;
-  std::vector<std::byte> one(type.bytes);
-  pack(element, 1, type, one.data());
-  std::copy_n(from + static_cast<std::size_t>(whole) * type.bytes, rest, one.begin());
-  place = 0;
-  PMPI_Unpack(one.data(), static_cast<int>(one.size()), &place, element, 1, type.handle, MPI_COMM_SELF);
+  unpack_by_library(from, bytes, to, count, type.handle);
 }
 
 }  // namespace tri::mpi

@@ -1,8 +1,7 @@
-// The beginning and the end of MPI.
+// The beginning of MPI. Its end: session.cpp.
 #include <mpi.h>
 
 #include "mpi/calls/exported.hpp"
-#include "mpi/calls/requests.hpp"
 #include "mpi/calls/session.hpp"
 
 using namespace tri::mpi;
@@ -17,15 +16,4 @@ TRIREME_EXPORTED int MPI_Init_thread(int* argc, char*** argv, int required, int*
   const int error = PMPI_Init_thread(argc, argv, required, provided);
   if (error == MPI_SUCCESS) session::start(*provided);
   return error;
-}
-
-TRIREME_EXPORTED int MPI_Finalize() {
-  if (session* const in = session::active()) {
-    {
-      const call_guard guard(*in);
-      requests::collect(*in);
-    }
-    session::stop();
-  }
-  return PMPI_Finalize();
 }

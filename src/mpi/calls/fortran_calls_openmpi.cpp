@@ -315,7 +315,6 @@ TRIREME_FORTRAN(init_thread, (fint * required, fint* provided, fint* error), (re
   char** arguments = nullptr;
   set(error, MPI_Init_thread(&count, &arguments, *required, provided));
 }
-TRIREME_FORTRAN(finalize, (fint * error), (error)) { set(error, MPI_Finalize()); }
 
 // ---- collective operations
 

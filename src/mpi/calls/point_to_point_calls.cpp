@@ -2,6 +2,8 @@
 // goes to the MPI library unchanged, which also says what is wrong. Those that came with MPI 4: mpi4_calls.cpp.
 #include <mpi.h>
 
+#include <optional>
+
 #include "mpi/calls/abi.hpp"
 #include "mpi/calls/exported.hpp"
 #include "mpi/calls/point_to_point.hpp"
@@ -10,7 +12,8 @@
 namespace tri::mpi {
 namespace {
 
-void set_probed(MPI_Status* status, const arrived_message& message) {
+template <class Message>
+void set_probed(MPI_Status* status, const Message& message) {
   if (status == MPI_STATUS_IGNORE) return;
   status->MPI_SOURCE = message.key.source;
   status->MPI_TAG = message.key.tag;
@@ -129,8 +132,8 @@ TRIREME_EXPORTED int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status* s
       [&](session& in) {
         const probe wanted(source, tag, comm);
         if (!wanted) return not_ours;
-        const arrived_message* found = nullptr;
-        in.ranks().wait([&] { return (found = in.ranks().find(wanted.key)) != nullptr; });
+        std::optional<found_message> found;
+        in.ranks().wait([&] { return (found = in.ranks().find(wanted.key)).has_value(); });
         set_probed(status, *found);
         return MPI_SUCCESS;
       },
@@ -142,10 +145,10 @@ TRIREME_EXPORTED int MPI_Iprobe(int source, int tag, MPI_Comm comm, int* flag, M
       [&](session& in) {
         const probe wanted(source, tag, comm);
         if (!wanted) return not_ours;
-        const arrived_message* const found = in.ranks().find(wanted.key);
-        if (found == nullptr) in.ranks().progress();
-        *flag = found != nullptr ? 1 : 0;
-        if (found != nullptr) set_probed(status, *found);
+        const std::optional<found_message> found = in.ranks().find(wanted.key);
+        if (!found) in.ranks().progress();
+        *flag = found ? 1 : 0;
+        if (found) set_probed(status, *found);
         return MPI_SUCCESS;
       },
       [&] { return PMPI_Iprobe(source, tag, comm, flag, status); });

@@ -21,9 +21,7 @@ bool has_ours(int count, const MPI_Request* list) {
 
 bool is_inactive(MPI_Request handle) {
   if (handle == MPI_REQUEST_NULL) return true;
-  if (!abi::is_own(handle)) return false;  // the library knows
-  const request& each = requests::of(handle);
-  return each.is_persistent && !each.is_active;
+  return abi::is_own(handle) && requests::of(handle).is_inactive();  // of its own the library knows
 }
 
 // Of the library's requests, by asking it; it makes progress meanwhile.
@@ -31,11 +29,18 @@ bool is_done(session& in, MPI_Request handle) {
   if (handle == MPI_REQUEST_NULL) return true;
   if (abi::is_own(handle)) {
     const request& each = requests::of(handle);
-    return (each.is_persistent && !each.is_active) || each.under_way.is_done(in);
+    return each.is_inactive() || each.is_done(in);
   }
   int flag = 0;
   PMPI_Request_get_status(handle, &flag, MPI_STATUS_IGNORE);
   return flag != 0;
+}
+
+bool asks_library(MPI_Request handle) {
+  if (handle == MPI_REQUEST_NULL) return false;
+  if (!abi::is_own(handle)) return true;
+  const request& each = requests::of(handle);
+  return each.several && each.several->asks_library();
 }
 
 // Ends a request that is done. Returns the class of its error; handlers are the caller's business.
@@ -47,14 +52,13 @@ int end(session& in, MPI_Request& handle, MPI_Status* status, MPI_Comm& comm) {
   }
   if (!abi::is_own(handle)) return PMPI_Wait(&handle, status);
   request& each = requests::of(handle);
-  if (each.is_persistent && !each.is_active) {
+  if (each.is_inactive()) {
     set_empty(status);
     return MPI_SUCCESS;
   }
   // Without one: the send that was complete.
   if (each.comm != nullptr && !each.comm->is_freed) comm = each.comm->handle;
-  const int error = each.under_way.result(each.arguments, status);
-  each.under_way.finish(in, each.arguments);
+  const int error = each.finish(in, status);
   requests::end(handle);
   return error;
 }
@@ -70,48 +74,148 @@ MPI_Status* status_of(MPI_Status* statuses, int i) {
   return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : statuses + i;
 }
 
-// Ends those at the places; the statuses stand in a row.
-int end_several(session& in, const std::vector<int>& places, MPI_Request* list, MPI_Status* statuses, bool at_place) {
-  std::vector<int> errors(places.size(), MPI_SUCCESS);
-  MPI_Comm failed = MPI_COMM_NULL;
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    MPI_Comm comm = MPI_COMM_WORLD;
-    const bool own = is_ours(list[places[i]]);
-    errors[i] = end(in, list[places[i]], status_of(statuses, at_place ? places[i] : static_cast<int>(i)), comm);
-    if (errors[i] != MPI_SUCCESS && (own || failed == MPI_COMM_NULL)) failed = comm;
+// How the requests of a list have ended, and which error handler hears of it.
+class endings {
+ public:
+  void add(bool own, MPI_Comm comm, MPI_Status* status, int error) {
+    each_.push_back({status, error});
+    if (error != MPI_SUCCESS && (own || failed_ == MPI_COMM_NULL)) failed_ = comm;
   }
-  if (failed == MPI_COMM_NULL) return MPI_SUCCESS;
-  if (statuses != MPI_STATUSES_IGNORE)
-    for (std::size_t i = 0; i < places.size(); ++i)
-      statuses[at_place ? places[i] : static_cast<int>(i)].MPI_ERROR = errors[i];
-  return report(failed, MPI_ERR_IN_STATUS);
+  /// Its handler has heard of it.
+  void add_told(MPI_Status* status, int error) { each_.push_back({status, error}); }
+  /// With `are_bad` statuses tell of errors, whether or not there is somebody to report them to.
+  int report_all(bool are_bad = false) const {
+    if (failed_ == MPI_COMM_NULL && !are_bad) return MPI_SUCCESS;
+    for (const auto& [status, error] : each_)
+      if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = error;
+    return failed_ == MPI_COMM_NULL ? MPI_SUCCESS : report(failed_, MPI_ERR_IN_STATUS);
+  }
+
+ private:
+  struct ending {
+    MPI_Status* status;
+    int error;
+  };
+  std::vector<ending> each_;
+  MPI_Comm failed_ = MPI_COMM_NULL;
+};
+
+int end_all(session& in, int count, MPI_Request* list, MPI_Status* statuses) {
+  endings all;
+  for (int i = 0; i < count; ++i) {
+    MPI_Comm comm = MPI_COMM_WORLD;
+    const bool own = is_ours(list[i]);
+    MPI_Status* const status = status_of(statuses, i);
+    const int error = end(in, list[i], status, comm);
+    all.add(own, comm, status, error);
+  }
+  return all.report_all();
 }
 
-std::vector<int> all_places(int count) {
-  std::vector<int> places(static_cast<std::size_t>(count));
-  for (int i = 0; i < count; ++i) places[static_cast<std::size_t>(i)] = i;
-  return places;
+bool asks_library(int count, const MPI_Request* list) {
+  return std::any_of(list, list + count, [](MPI_Request each) { return asks_library(each); });
 }
 
-int first_done(session& in, int count, const MPI_Request* list) {
-  for (int i = 0; i < count; ++i)
-    if (!is_inactive(list[i]) && is_done(in, list[i])) return i;
-  return -1;
-}
+// A list with requests of ours and of the library, of which some are to end. The library's are asked for by its own
+// calls on lists: it alone knows which of them are inactive.
+class mixed_list {
+ public:
+  mixed_list(session& in, int count, MPI_Request* list) : in_(in), list_(list) {
+    for (int i = 0; i < count; ++i) {
+      if (list[i] == MPI_REQUEST_NULL) continue;
+      if (abi::is_own(list[i])) {
+        if (!is_inactive(list[i])) own_.push_back(i);
+      } else {
+        librarys_.push_back(list[i]);
+        places_.push_back(i);
+      }
+    }
+  }
+  bool has_active() const { return !own_.empty() || !librarys_.empty(); }
+  bool asks_library() const { return !librarys_.empty() || asks(list_, own_); }
 
-bool has_library_requests(int count, const MPI_Request* list) {
-  return std::any_of(list, list + count,
-                     [](MPI_Request each) { return each != MPI_REQUEST_NULL && !abi::is_own(each); });
-}
+  /// Ends one that is done. True, too, when it turns out that none is active; then the place is MPI_UNDEFINED. Handlers
+  /// of errors are called by `report`, outside of waits.
+  bool end_one(int& place, MPI_Status* status) {
+    for (const int each : own_) {
+      if (!is_done(in_, list_[each])) continue;
+      place = each;
+      error_ = end(in_, list_[each], status, failed_);
+      return true;
+    }
+    if (!librarys_.empty()) {
+      int index = MPI_UNDEFINED, flag = 0;
+      error_ = PMPI_Testany(static_cast<int>(librarys_.size()), librarys_.data(), &index, &flag, status);
+      if (flag != 0 && index != MPI_UNDEFINED) {
+        place = give_back(index);
+        return true;
+      }
+      if (flag != 0) librarys_.clear();  // all inactive
+    }
+    if (has_active()) return false;
+    place = MPI_UNDEFINED;
+    set_empty(status);
+    return true;
+  }
 
-bool all_inactive(int count, const MPI_Request* list) { return std::all_of(list, list + count, is_inactive); }
+  /// Ends all that are done; their statuses stand in a row. False when there are none, but active ones.
+  bool end_some(int& done, int* places, MPI_Status* statuses) {
+    done = 0;
+    for (const int each : own_) {
+      if (!is_done(in_, list_[each])) continue;
+      MPI_Comm comm = MPI_COMM_WORLD;
+      MPI_Status* const status = status_of(statuses, done);
+      const int of_this = end(in_, list_[each], status, comm);
+      all_.add(true, comm, status, of_this);
+      places[done++] = each;
+    }
+    if (!librarys_.empty()) {
+      int librarys_done = 0;
+      const int of_library = PMPI_Testsome(static_cast<int>(librarys_.size()), librarys_.data(), &librarys_done,
+                                           places + done, statuses == MPI_STATUSES_IGNORE ? statuses : statuses + done);
+      if (librarys_done == MPI_UNDEFINED) {
+        librarys_.clear();  // all inactive
+      } else {
+        if (of_library != MPI_SUCCESS) error_ = of_library;  // its handlers have heard of it
+        for (int i = 0; i < librarys_done; ++i, ++done) {
+          MPI_Status* const status = status_of(statuses, done);
+          const bool says = of_library == MPI_ERR_IN_STATUS && status != MPI_STATUS_IGNORE;
+          all_.add_told(status, says ? status->MPI_ERROR : MPI_SUCCESS);
+          places[done] = give_back(places[done]);
+        }
+      }
+    }
+    if (done > 0) return true;
+    if (has_active()) return false;
+    done = MPI_UNDEFINED;
+    return true;
+  }
 
-std::vector<int> all_done(session& in, int count, const MPI_Request* list) {
-  std::vector<int> places;
-  for (int i = 0; i < count; ++i)
-    if (!is_inactive(list[i]) && is_done(in, list[i])) places.push_back(i);
-  return places;
-}
+  int report_one() const { return failed_ == MPI_COMM_NULL ? error_ : report(failed_, error_); }
+  int report_some() const {
+    const int own = all_.report_all(error_ != MPI_SUCCESS);
+    return own != MPI_SUCCESS ? own : error_;
+  }
+
+ private:
+  static bool asks(const MPI_Request* list, const std::vector<int>& places) {
+    return std::any_of(places.begin(), places.end(), [&](int each) { return mpi::asks_library(list[each]); });
+  }
+  // The library has changed the handle in our copy: null, or an inactive persistent one.
+  int give_back(int index) {
+    const int place = places_[static_cast<std::size_t>(index)];
+    list_[place] = librarys_[static_cast<std::size_t>(index)];
+    return place;
+  }
+  session& in_;
+  MPI_Request* list_;
+  std::vector<int> own_;  // places of active ones
+  std::vector<MPI_Request> librarys_;
+  std::vector<int> places_;  // of these
+  endings all_;
+  int error_ = MPI_SUCCESS;
+  MPI_Comm failed_ = MPI_COMM_NULL;  // of one of ours
+};
 
 void start(session& in, MPI_Request handle) {
   request& each = requests::of(handle);
@@ -128,7 +232,7 @@ TRIREME_EXPORTED int MPI_Wait(MPI_Request* handle, MPI_Status* status) {
   session* const in = session::active();
   if (in == nullptr || !is_ours(*handle)) return PMPI_Wait(handle, status);
   const call_guard guard(*in);
-  in->ranks().wait([&] { return is_done(*in, *handle); });
+  in->ranks().wait([&] { return is_done(*in, *handle); }, asks_library(*handle));
   return end_and_report(*in, *handle, status);
 }
 
@@ -149,7 +253,7 @@ TRIREME_EXPORTED int MPI_Request_get_status(MPI_Request handle, int* flag, MPI_S
   *flag = is_done(*in, handle) ? 1 : 0;
   if (*flag != 0) {
     const request& each = requests::of(handle);
-    if (is_inactive(handle))
+    if (is_inactive(handle) || each.several)
       set_empty(status);
     else
       each.under_way.result(each.arguments, status);
@@ -167,8 +271,8 @@ TRIREME_EXPORTED int MPI_Waitall(int count, MPI_Request* list, MPI_Status* statu
         while (next < count && is_done(*in, list[next])) ++next;
         return next == count;
       },
-      has_library_requests(count, list));
-  return end_several(*in, all_places(count), list, statuses, true);
+      asks_library(count, list));
+  return end_all(*in, count, list, statuses);
 }
 
 TRIREME_EXPORTED int MPI_Testall(int count, MPI_Request* list, int* flag, MPI_Status* statuses) {
@@ -177,22 +281,16 @@ TRIREME_EXPORTED int MPI_Testall(int count, MPI_Request* list, int* flag, MPI_St
   const call_guard guard(*in);
   in->ranks().progress();
   *flag = std::all_of(list, list + count, [&](MPI_Request each) { return is_done(*in, each); }) ? 1 : 0;
-  return *flag != 0 ? end_several(*in, all_places(count), list, statuses, true) : MPI_SUCCESS;
+  return *flag != 0 ? end_all(*in, count, list, statuses) : MPI_SUCCESS;
 }
 
 TRIREME_EXPORTED int MPI_Waitany(int count, MPI_Request* list, int* index, MPI_Status* status) {
   session* const in = session::active();
   if (in == nullptr || !has_ours(count, list)) return PMPI_Waitany(count, list, index, status);
   const call_guard guard(*in);
-  *index = MPI_UNDEFINED;
-  if (all_inactive(count, list)) {
-    set_empty(status);
-    return MPI_SUCCESS;
-  }
-  int found = -1;
-  in->ranks().wait([&] { return (found = first_done(*in, count, list)) >= 0; }, has_library_requests(count, list));
-  *index = found;
-  return end_and_report(*in, list[found], status);
+  mixed_list mixed(*in, count, list);
+  in->ranks().wait([&] { return mixed.end_one(*index, status); }, mixed.asks_library());
+  return mixed.report_one();
 }
 
 TRIREME_EXPORTED int MPI_Testany(int count, MPI_Request* list, int* index, int* flag, MPI_Status* status) {
@@ -200,32 +298,19 @@ TRIREME_EXPORTED int MPI_Testany(int count, MPI_Request* list, int* index, int* 
   if (in == nullptr || !has_ours(count, list)) return PMPI_Testany(count, list, index, flag, status);
   const call_guard guard(*in);
   in->ranks().progress();
+  mixed_list mixed(*in, count, list);
   *index = MPI_UNDEFINED;
-  if (all_inactive(count, list)) {
-    *flag = 1;
-    set_empty(status);
-    return MPI_SUCCESS;
-  }
-  const int found = first_done(*in, count, list);
-  *flag = found >= 0 ? 1 : 0;
-  if (found < 0) return MPI_SUCCESS;
-  *index = found;
-  return end_and_report(*in, list[found], status);
+  *flag = mixed.end_one(*index, status) ? 1 : 0;
+  return mixed.report_one();
 }
 
 TRIREME_EXPORTED int MPI_Waitsome(int count, MPI_Request* list, int* done_count, int* indices, MPI_Status* statuses) {
   session* const in = session::active();
   if (in == nullptr || !has_ours(count, list)) return PMPI_Waitsome(count, list, done_count, indices, statuses);
   const call_guard guard(*in);
-  if (all_inactive(count, list)) {
-    *done_count = MPI_UNDEFINED;
-    return MPI_SUCCESS;
-  }
-  in->ranks().wait([&] { return first_done(*in, count, list) >= 0; }, has_library_requests(count, list));
-  const std::vector<int> places = all_done(*in, count, list);
-  *done_count = static_cast<int>(places.size());
-  std::copy(places.begin(), places.end(), indices);
-  return end_several(*in, places, list, statuses, false);
+  mixed_list mixed(*in, count, list);
+  in->ranks().wait([&] { return mixed.end_some(*done_count, indices, statuses); }, mixed.asks_library());
+  return mixed.report_some();
 }
 
 TRIREME_EXPORTED int MPI_Testsome(int count, MPI_Request* list, int* done_count, int* indices, MPI_Status* statuses) {
@@ -233,20 +318,15 @@ TRIREME_EXPORTED int MPI_Testsome(int count, MPI_Request* list, int* done_count,
   if (in == nullptr || !has_ours(count, list)) return PMPI_Testsome(count, list, done_count, indices, statuses);
   const call_guard guard(*in);
   in->ranks().progress();
-  if (all_inactive(count, list)) {
-    *done_count = MPI_UNDEFINED;
-    return MPI_SUCCESS;
-  }
-  const std::vector<int> places = all_done(*in, count, list);
-  *done_count = static_cast<int>(places.size());
-  std::copy(places.begin(), places.end(), indices);
-  return end_several(*in, places, list, statuses, false);
+  mixed_list mixed(*in, count, list);
+  mixed.end_some(*done_count, indices, statuses);
+  return mixed.report_some();
 }
 
 TRIREME_EXPORTED int MPI_Request_free(MPI_Request* handle) {
   session* const in = session::active();
   if (!is_ours(*handle)) return PMPI_Request_free(handle);
-  if (in == nullptr) {  // in MPI_Finalize: what was ours has ended
+  if (in == nullptr) {  // late in MPI_Finalize: what was ours has ended
     *handle = MPI_REQUEST_NULL;
     return MPI_SUCCESS;
   }
@@ -255,13 +335,14 @@ TRIREME_EXPORTED int MPI_Request_free(MPI_Request* handle) {
   return MPI_SUCCESS;
 }
 
-// Sends go on: MPI allows it, and says so to whoever asks MPI_Test_cancelled.
+// Sends whose data has left go on: MPI allows it, and says so to whoever asks MPI_Test_cancelled.
 TRIREME_EXPORTED int MPI_Cancel(MPI_Request* handle) {
   session* const in = session::active();
   if (in == nullptr || !is_ours(*handle)) return PMPI_Cancel(handle);
   const call_guard guard(*in);
   request& each = requests::of(*handle);
-  if (!is_inactive(*handle)) each.under_way.cancel(*in);
+  if (each.comm != nullptr && !each.several && !is_inactive(*handle))
+    each.under_way.cancel(*in, each.arguments, *each.comm);
   return MPI_SUCCESS;
 }
 

@@ -1,6 +1,7 @@
 #include "mpi/calls/requests.hpp"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "mpi/calls/abi.hpp"
@@ -70,9 +71,10 @@ void transfer::begin(session& in, const transfer_arguments& a, communicator& com
   in.ranks().post(*receive_, message);
 }
 
-bool transfer::cancel(session& in) {
-  if (receive_ == nullptr || cancelled_) return cancelled_;
-  cancelled_ = in.ranks().cancel(*receive_);
+bool transfer::cancel(session& in, const transfer_arguments& a, const communicator& comm) {
+  if (cancelled_) return true;
+  if (receive_ != nullptr) cancelled_ = in.ranks().cancel(*receive_);
+  if (send_ != nullptr) cancelled_ = in.ranks().cancel(*send_, comm.number_of[static_cast<std::size_t>(a.peer)]);
   return cancelled_;
 }
 
@@ -106,17 +108,33 @@ void transfer::finish(session& in, const transfer_arguments& a) {
   *this = transfer();
 }
 
+int request::finish(session& in, MPI_Status* status) {
+  if (several) {
+    set_empty(status);
+    return several->finish(in);
+  }
+  const int error = under_way.result(arguments, status);
+  under_way.finish(in, arguments);
+  return error;
+}
+
 MPI_Request requests::done_send() { return abi::own_request(0); }
 
 MPI_Request requests::add(session& in, communicator& comm, const transfer_arguments& arguments, const transfer& begun) {
   if (!given_up.empty()) collect(in);
   communicators::hold(comm);
-  return abi::own_request(table().add({&comm, arguments, begun, false, true}));
+  return abi::own_request(table().add({&comm, arguments, begun, nullptr, false, true}));
+}
+
+MPI_Request requests::add(session& in, communicator& comm, std::unique_ptr<compound> begun) {
+  if (!given_up.empty()) collect(in);
+  communicators::hold(comm);
+  return abi::own_request(table().add({&comm, {}, {}, std::move(begun), false, true}));
 }
 
 MPI_Request requests::add_persistent(communicator& comm, const transfer_arguments& arguments) {
   communicators::hold(comm);
-  return abi::own_request(table().add({&comm, arguments, {}, true, false}));
+  return abi::own_request(table().add({&comm, arguments, {}, nullptr, true, false}));
 }
 
 request& requests::of(MPI_Request handle) { return table()[abi::place_of(handle)]; }
@@ -145,11 +163,11 @@ void requests::give_up(session& in, MPI_Request& handle) {
 void requests::collect(session& in) {
   for (std::size_t i = 0; i < given_up.size();) {
     request& each = table()[given_up[i]];
-    if (!each.under_way.is_done(in)) {
+    if (!each.is_done(in)) {
       ++i;
       continue;
     }
-    each.under_way.finish(in, each.arguments);
+    each.finish(in, MPI_STATUS_IGNORE);
     remove(given_up[i]);
     given_up[i] = given_up.back();
     given_up.pop_back();

@@ -6,8 +6,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "mpi/calls/communicators.hpp"
+#include "mpi/calls/compound.hpp"
 #include "mpi/calls/datatypes.hpp"
 #include "mpi/calls/session.hpp"
 
@@ -40,12 +42,12 @@ class transfer {
   /// A receive of a message that was taken before (MPI_Mrecv).
   void begin(session& in, const transfer_arguments& arguments, communicator& comm, arrived_message& message);
   bool is_done(session& in) const {
-    if (send_ != nullptr) return engine::is_done(*send_);
+    if (send_ != nullptr) return cancelled_ || engine::is_done(*send_);
     if (receive_ != nullptr) return cancelled_ || in.ranks().is_done(*receive_);
     return true;
   }
   /// True if it will end without a message.
-  bool cancel(session& in);
+  bool cancel(session& in, const transfer_arguments& arguments, const communicator& comm);
   /// What became of it, without ending it. MPI_SUCCESS or the class of an error.
   int result(const transfer_arguments& arguments, MPI_Status* status) const;
   void finish(session& in, const transfer_arguments& arguments);
@@ -58,19 +60,26 @@ class transfer {
   bool cancelled_ = false;
 };
 
-/// Behind a handle of ours.
+/// Behind a handle of ours: a message, or a compound.
 struct request {
   communicator* comm = nullptr;  // held
   transfer_arguments arguments;
   transfer under_way;
+  std::unique_ptr<compound> several;
   bool is_persistent = false;
   bool is_active = false;
+
+  bool is_inactive() const { return is_persistent && !is_active; }
+  bool is_done(session& in) const { return several ? several->is_done(in) : under_way.is_done(in); }
+  /// Ends what is done. MPI_SUCCESS or the class of an error.
+  int finish(session& in, MPI_Status* status);
 };
 
 class requests {
  public:
   /// A handle for an operation that has been begun. Sends that are complete share one.
   static MPI_Request add(session& in, communicator& comm, const transfer_arguments& arguments, const transfer& begun);
+  static MPI_Request add(session& in, communicator& comm, std::unique_ptr<compound> begun);
   static MPI_Request add_persistent(communicator& comm, const transfer_arguments& arguments);
   static request& of(MPI_Request handle);
   /// The operation has ended: the handle becomes null, or its persistent request inactive.

@@ -18,6 +18,7 @@
 #include "host/unique_fd.hpp"
 #include "mpi/calls/abi.hpp"
 #include "mpi/calls/communicators.hpp"
+#include "mpi/calls/requests.hpp"
 #include "mpi/calls/shared_files.hpp"
 #include "mpi/calls/user_memory.hpp"
 #include "mpi/heap/static_data.hpp"
@@ -79,6 +80,24 @@ void poll_library() {
 
 void say(int rank, const std::string& what) {
   if (rank == 0) fmt::print(stderr, "trireme mpi: {}; all messages are left to {}\n", what, abi::library_name);
+}
+
+// MPI_Finalize deletes the attributes of MPI_COMM_SELF before anything else, the last one first (MPI 4.0,
+// section 11.2.4). Ours was there before the program could set one: what the program does in its delete functions, with
+// requests of ours for example, it still does with us.
+void stop_in_finalize() {
+  int key = MPI_KEYVAL_INVALID;
+  const auto copies_nothing = [](MPI_Comm, int, void*, void*, void*, int* copied) {
+    *copied = 0;
+    return MPI_SUCCESS;
+  };
+  const auto stop = [](MPI_Comm, int, void*, void*) {
+    session::stop();
+    return MPI_SUCCESS;
+  };
+  PMPI_Comm_create_keyval(copies_nothing, stop, &key, nullptr);
+  PMPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr);
+  PMPI_Comm_free_keyval(&key);  // it goes with its attribute
 }
 
 }  // namespace
@@ -205,12 +224,17 @@ void session::start(int thread_level) {
   communicators::add_predefined(*made);
   PMPI_Barrier(MPI_COMM_WORLD);  // everybody's engine is there
   active_ = made.release();
+  stop_in_finalize();
 }
 
 // What is under way between others may still use our memory; nobody leaves before all have come.
 void session::stop() {
   session* const ended = active_;
   if (ended == nullptr) return;
+  {
+    const call_guard guard(*ended);
+    requests::collect(*ended);
+  }
   PMPI_Barrier(MPI_COMM_WORLD);
   PMPI_Group_free(&ended->world_group_);
   active_ = nullptr;

@@ -18,7 +18,7 @@ class session {
  public:
   /// After PMPI_Init; collective over the job. Does nothing when a rank cannot take part: then one line says why.
   static void start(int thread_level);
-  /// Before PMPI_Finalize; collective.
+  /// In MPI_Finalize, after what the program has it do first; collective.
   static void stop();
   /// Null: everything is the MPI library's.
   static session* active() { return active_; }

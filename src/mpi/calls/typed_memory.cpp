@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <vector>
 
 #include "mpi/layout/transfer.hpp"
@@ -11,11 +10,6 @@ namespace tri::mpi {
 namespace {
 
 typed_buffer described(const typed_memory& memory) { return {memory.type->shape.get(), memory.count, memory.address}; }
-
-// What the library alone knows how to pack has counts of type int.
-int int_count(const typed_memory& memory) {
-  return static_cast<int>(std::min<std::uint64_t>(memory.count, std::numeric_limits<int>::max()));
-}
 
 }  // namespace
 
@@ -42,7 +36,7 @@ void pack(const typed_memory& from, std::byte* to) {
   else if (from.type->shape != nullptr)
     pack(described(from), 0, from.bytes(), to);
   else
-    pack(from.address, int_count(from), *from.type, to);
+    pack(from.address, static_cast<MPI_Count>(from.count), *from.type, to);
 }
 
 void unpack(const std::byte* from, const typed_memory& to) {
@@ -52,7 +46,7 @@ void unpack(const std::byte* from, const typed_memory& to) {
   else if (to.type->shape != nullptr)
     unpack(described(to), 0, to.bytes(), from);
   else
-    unpack(from, to.bytes(), to.address, int_count(to), *to.type);
+    unpack(from, to.bytes(), to.address, static_cast<MPI_Count>(to.count), *to.type);
 }
 
 void copy_elements(const typed_memory& from, const typed_memory& to) {
@@ -71,7 +65,7 @@ void copy_elements(const typed_memory& from, const typed_memory& to) {
   } else {
     std::vector<std::byte> packed(std::max(from.bytes(), to.bytes()));
     pack(from, packed.data());
-    unpack(packed.data(), bytes, to.address, int_count(to), *to.type);
+    unpack(packed.data(), bytes, to.address, static_cast<MPI_Count>(to.count), *to.type);
   }
 }
 

@@ -145,6 +145,24 @@ void engine::wait_for_room(endpoint& target) {
   give_way();
 }
 
+// The record stands in the target's mailbox until somebody has read so far, then among its messages until a receive
+// gets it. So we read so far first, on the target's behalf: it need not call.
+bool engine::cancel(send_record& record, std::uint32_t target) {
+  endpoint& to = *endpoints_[target];
+  const std::uint64_t sent = to.inbox.tickets();
+  while (!record.is_complete()) {
+    to.lock.lock();
+    const bool was_there = record.bin_link.is_linked();
+    if (was_there) to.matching.take(record);
+    const bool is_read = to.inbox.has_read(sent);
+    to.lock.unlock();
+    if (was_there) return true;
+    if (is_read) return false;
+    if (!drain(to)) give_way();  // a message before ours is being written, or somebody else reads
+  }
+  return false;
+}
+
 void engine::release(send_record* record) {
   record->~send_record();
   blocks_.release(record);
@@ -215,12 +233,13 @@ bool engine::cancel(receive_record& record) {
   return was_there;
 }
 
-arrived_message* engine::find(const message_key& key) {
+std::optional<found_message> engine::find(const message_key& key) {
   drain(own_);
+  std::optional<found_message> found;
   own_.lock.lock();
-  arrived_message* const found = own_.matching.find(key);
+  if (const arrived_message* const message = own_.matching.find(key)) found = {message->key, message->bytes};
   own_.lock.unlock();
-  return found;  // stays: only this rank's receives take it, and they are ours to make
+  return found;
 }
 
 arrived_message* engine::take(const message_key& key) {

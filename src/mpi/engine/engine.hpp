@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -40,6 +41,11 @@ enum class send_mode : std::uint8_t {
   buffered      // complete at once, whatever its size
 };
 
+struct found_message {
+  message_key key;
+  std::uint64_t bytes = 0;
+};
+
 class engine {
  public:
   /// `endpoints` of all ranks of the host, by number; ours is `number`. All must outlive this object.
@@ -59,6 +65,8 @@ class engine {
   /// complete; then give it to `release`. `synchronous`: complete only when the receive has begun.
   send_record* send(std::uint32_t target, const message_key& key, const user_buffer& data,
                     send_mode mode = send_mode::standard);
+  /// Takes back what no receive has got; `target` is the rank it was sent to. False: it has its receive, and completes.
+  bool cancel(send_record& record, std::uint32_t target);
   void release(send_record* record);
 
   /// Begins a receive. The record is the caller's, in shared memory (`make_receive`), until it is complete or
@@ -70,8 +78,8 @@ class engine {
   bool cancel(receive_record& record);  // false: it has its message
   void release(receive_record* record);
 
-  /// The message that a receive with this key would get, without receiving it; null when there is none.
-  arrived_message* find(const message_key& key);
+  /// What a receive with this key would get, without receiving it. Its sender may still cancel it.
+  std::optional<found_message> find(const message_key& key);
   /// Takes it for one receive of one's own.
   arrived_message* take(const message_key& key);
 

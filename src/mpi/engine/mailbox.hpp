@@ -94,6 +94,14 @@ class mailbox {
     // Now and then, so that the producers' line stays theirs.
     if ((next & (capacity_ / 8 - 1)) == 0) publish_read();
   }
+  /// How many messages have a place, all of the caller's own among them.
+  std::uint64_t tickets() const {
+    return tickets_.load(std::memory_order_relaxed) & ~asleep_bit;  // relaxed: the caller's own come before
+  }
+  /// That many messages have been read. With the lock.
+  bool has_read(std::uint64_t messages) const {
+    return read_.load(std::memory_order_relaxed) >= messages;  // relaxed: under the lock
+  }
   void publish_read() {
     // relaxed: under the lock
     consumed_.store(read_.load(std::memory_order_relaxed), std::memory_order_release);  // pairs: mailbox.consumed

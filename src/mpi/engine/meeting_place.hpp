@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <new>
 
 #include "arena/other_process_order.hpp"
@@ -17,8 +18,14 @@ namespace tri::mpi {
 class meeting_place {
  public:
   static constexpr std::size_t most_bytes = 64;
-  static std::size_t size_for(std::uint32_t members) { return sizeof(meeting_place) + members * sizeof(part); }
-  static meeting_place* create(void* memory, std::uint32_t members) { return new (memory) meeting_place(members); }
+  static std::size_t size_for(std::uint32_t members) {
+    return sizeof(meeting_place) + members * (sizeof(part) + sizeof(std::atomic<std::uint64_t>));
+  }
+  static meeting_place* create(void* memory, std::uint32_t members) {
+    auto* const made = new (memory) meeting_place(members);
+    std::uninitialized_value_construct_n(made->entered_, members);
+    return made;
+  }
 
   /// True: everybody is here. Then the caller reads all parts, writes the outcome and calls `end`.
   bool arrive(std::uint32_t member, const void* data, std::size_t bytes) {
@@ -44,6 +51,26 @@ class meeting_place {
     if (ended) arena::taken_over();
     return ended;
   }
+  /// Barriers that are begun and waited for later, any number of them at a time: the member begins its next one. True:
+  /// everybody has; then the caller wakes the others.
+  bool enter(std::uint32_t member) {
+    const std::uint64_t count = entered(member) + 1;
+    arena::handed_over(this);
+    // seq_cst, with the looks that follow: whose is the last of all these stores sees all others. pairs: meeting.enter
+    entered_[member].store(count, std::memory_order_seq_cst);
+    return have_all_entered(count);
+  }
+  /// How many the member itself has begun.
+  std::uint64_t entered(std::uint32_t member) const {
+    return entered_[member].load(std::memory_order_relaxed);  // relaxed: its own
+  }
+  bool have_all_entered(std::uint64_t count) const {
+    for (std::uint32_t member = 0; member < members_; ++member)
+      if (entered_[member].load(std::memory_order_seq_cst) < count) return false;  // pairs: meeting.enter
+    arena::taken_over();
+    return true;
+  }
+
   /// True for the last member, which gives the memory back.
   bool leave_for_good() {
     // acq_rel: what the others have read, they have read before. pairs: meeting.leave, with itself
@@ -54,11 +81,14 @@ class meeting_place {
   struct alignas(64) part {
     std::byte data[most_bytes];
   };
-  explicit meeting_place(std::uint32_t members) : members_(members) {}
+  explicit meeting_place(std::uint32_t members)
+      : members_(members),
+        entered_(reinterpret_cast<std::atomic<std::uint64_t>*>(reinterpret_cast<part*>(this + 1) + members)) {}
 
   alignas(64) std::atomic<std::uint32_t> arrived_{0};
   const std::uint32_t members_;
   std::atomic<std::uint32_t> left_{0};
+  std::atomic<std::uint64_t>* const entered_;  // of each member: barriers that it has begun
   // Apart: those who wait look at it.
   alignas(64) std::atomic<std::uint64_t> ended_{0};
   part outcome_;

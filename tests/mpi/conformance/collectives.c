@@ -256,6 +256,131 @@ static void many_nonblocking_at_once(void) {
   }
 }
 
+/* Every kind, several of them open at a time, waited for in all ways; each argument may be used again afterwards. */
+static void every_operation_that_is_begun(void) {
+  static const int lengths[] = {0, 1, 100, 5000, 60000};
+  enum { longest = 60000, kinds = 10 };
+  int* const in[kinds] = {allocate(longest * sizeof(int)), allocate(longest * sizeof(int)),
+                          allocate(longest * sizeof(int)), allocate(longest * sizeof(int)),
+                          allocate(longest * sizeof(int) * (size_t)rank_count),
+                          allocate(longest * sizeof(int) * (size_t)rank_count),
+                          allocate(longest * sizeof(int) * (size_t)rank_count),
+                          allocate(longest * sizeof(int) * (size_t)rank_count),
+                          allocate(longest * sizeof(int)), allocate(longest * sizeof(int))};
+  int* const out = allocate(longest * sizeof(int) * (size_t)rank_count);
+  int counts[64], places[64];
+  for (int which = 0; which < 5; ++which) {
+    const int length = lengths[which];
+    for (int root = 0; root < rank_count; root += which < 3 ? 1 : rank_count) {
+      MPI_Request requests[kinds];
+      for (int i = 0; i < length * rank_count; ++i) out[i] = 1000 * my_rank + i;
+      for (int i = 0; i < length; ++i) in[0][i] = my_rank == root ? i - 7 : -1;
+      for (int i = 0; i < length; ++i) in[8][i] = my_rank - i;
+      for (int rank = 0; rank < rank_count; ++rank) counts[rank] = length, places[rank] = (rank_count - 1 - rank) * length;
+      MPI_Ibcast(in[0], length, MPI_INT, root, MPI_COMM_WORLD, &requests[0]);
+      MPI_Ireduce(out, in[1], length, MPI_INT, MPI_SUM, root, MPI_COMM_WORLD, &requests[1]);
+      MPI_Iallreduce(out, in[2], length, MPI_INT, MPI_MAX, MPI_COMM_WORLD, &requests[2]);
+      MPI_Iscatter(out, length, MPI_INT, in[3], length, MPI_INT, root, MPI_COMM_WORLD, &requests[3]);
+      MPI_Igatherv(out, length, MPI_INT, in[4], counts, places, MPI_INT, root, MPI_COMM_WORLD, &requests[4]);
+      MPI_Iallgather(out, length, MPI_INT, in[5], length, MPI_INT, MPI_COMM_WORLD, &requests[5]);
+      MPI_Ialltoall(out, length, MPI_INT, in[6], length, MPI_INT, MPI_COMM_WORLD, &requests[6]);
+      MPI_Ialltoallv(out, counts, places, MPI_INT, in[7], counts, places, MPI_INT, MPI_COMM_WORLD, &requests[7]);
+      MPI_Iallreduce(MPI_IN_PLACE, in[8], length, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[8]);
+      MPI_Iscan(out, in[9], length, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[9]);
+      if (which % 3 == 0) {
+        MPI_Waitall(kinds, requests, MPI_STATUSES_IGNORE);
+      } else if (which % 3 == 1) {
+        for (int left = kinds; left > 0; --left) {
+          int at = -1;
+          MPI_Waitany(kinds, requests, &at, MPI_STATUS_IGNORE);
+          if (at < 0 || at >= kinds || requests[at] != MPI_REQUEST_NULL) break;
+        }
+      } else {
+        for (int i = kinds - 1; i >= 0; --i) wait_by_test(&requests[i], MPI_STATUS_IGNORE);
+      }
+      int open = 0, wrong[kinds] = {0};
+      for (int i = 0; i < kinds; ++i) open += requests[i] != MPI_REQUEST_NULL;
+      CHECK_EQUAL(open, 0);
+      const int all_ranks = rank_count * (rank_count - 1) / 2;
+      for (int i = 0; i < length; ++i) {
+        wrong[0] += in[0][i] != i - 7;
+        if (my_rank == root) wrong[1] += in[1][i] != 1000 * all_ranks + rank_count * i;
+        wrong[2] += in[2][i] != 1000 * (rank_count - 1) + i;
+        wrong[3] += in[3][i] != 1000 * root + my_rank * length + i;
+        for (int rank = 0; rank < rank_count; ++rank) {
+          if (my_rank == root) wrong[4] += in[4][places[rank] + i] != 1000 * rank + i;
+          wrong[5] += in[5][rank * length + i] != 1000 * rank + i;
+          wrong[6] += in[6][rank * length + i] != 1000 * rank + my_rank * length + i;
+          wrong[7] += in[7][places[rank] + i] != 1000 * rank + places[my_rank] + i;
+        }
+        wrong[8] += in[8][i] != all_ranks - rank_count * i;
+        wrong[9] += in[9][i] != 1000 * (my_rank * (my_rank + 1) / 2) + (my_rank + 1) * i;
+      }
+      for (int i = 0; i < kinds; ++i) CHECK_EQUAL(wrong[i], 0);
+    }
+  }
+  free(out);
+  for (int i = 0; i < kinds; ++i) free(in[i]);
+}
+
+/* Elements with gaps, pairs, and communicators that are freed while something is open on them. */
+static void begun_with_types_and_freed_communicators(void) {
+  enum { length = 700 };
+  MPI_Comm copy;
+  MPI_Datatype every_other;
+  MPI_Request requests[4];
+  double spread[2 * length];
+  struct {
+    double value;
+    int rank;
+  } mine = {(double)((my_rank * 5) % rank_count), my_rank}, lowest = {-1, -1};
+  int none_early = 0, sum = -1;
+  MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+  MPI_Type_vector(length, 1, 2, MPI_DOUBLE, &every_other);
+  MPI_Type_commit(&every_other);
+  for (int i = 0; i < 2 * length; ++i) spread[i] = my_rank == 0 ? i : -1;
+  MPI_Ibcast(spread, 1, every_other, 0, copy, &requests[0]);
+  MPI_Iallreduce(&mine, &lowest, 1, MPI_DOUBLE_INT, MPI_MINLOC, copy, &requests[1]);
+  MPI_Ibarrier(copy, &requests[2]);
+  MPI_Iallreduce(&my_rank, &sum, 1, MPI_INT, MPI_SUM, copy, &requests[3]);
+  MPI_Type_free(&every_other);
+  MPI_Comm_free(&copy);
+  MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
+  for (int i = 0; i < 2 * length; ++i) none_early += spread[i] != (my_rank == 0 || i % 2 == 0 ? i : -1);
+  CHECK_EQUAL(none_early, 0);
+  CHECK(lowest.value == 0);
+  CHECK_EQUAL(lowest.rank, 0);
+  CHECK_EQUAL(sum, rank_count * (rank_count - 1) / 2);
+}
+
+/* Several barriers are open before anybody has come to the first one; each ends when all have begun it, not earlier. */
+static void barriers_that_are_begun(void) {
+  enum { open = 4 };
+  MPI_Request requests[open];
+  int flags[open] = {9, 9, 9, 9};
+  if (my_rank == 0) {
+    for (int i = 0; i < open; ++i) MPI_Ibarrier(MPI_COMM_WORLD, &requests[i]);
+    if (rank_count > 1) {
+      for (int i = 0; i < open; ++i) MPI_Test(&requests[i], &flags[i], MPI_STATUS_IGNORE);
+      for (int i = 0; i < open; ++i) CHECK_EQUAL(flags[i], 0);
+    }
+    for (int rank = 1; rank < rank_count; ++rank) signal_to(rank);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE); /* the others have begun two */
+    if (rank_count > 1) {
+      for (int i = 2; i < open; ++i) MPI_Test(&requests[i], &flags[i], MPI_STATUS_IGNORE);
+      for (int i = 2; i < open; ++i) CHECK_EQUAL(flags[i], 0);
+    }
+    for (int rank = 1; rank < rank_count; ++rank) signal_to(rank);
+    MPI_Waitall(2, requests + 2, MPI_STATUSES_IGNORE);
+    return;
+  }
+  wait_for_signal_of(0);
+  for (int i = 0; i < 2; ++i) MPI_Ibarrier(MPI_COMM_WORLD, &requests[i]);
+  wait_for_signal_of(0);
+  for (int i = 2; i < open; ++i) MPI_Ibarrier(MPI_COMM_WORLD, &requests[i]);
+  for (int i = open - 1; i >= 0; --i) MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
+}
+
 /* A barrier holds everybody until the last one is there. */
 static void nobody_leaves_a_barrier_early(void) {
   for (int round = 0; round < 10; ++round) {
@@ -284,6 +409,9 @@ const struct conformance_case collective_cases[] = {
     {"operations_of_our_own", 1, operations_of_our_own},
     {"scans_and_scattered_sums", 1, scans_and_scattered_sums},
     {"many_nonblocking_at_once", 1, many_nonblocking_at_once},
+    {"every_operation_that_is_begun", 1, every_operation_that_is_begun},
+    {"begun_with_types_and_freed_communicators", 1, begun_with_types_and_freed_communicators},
+    {"barriers_that_are_begun", 1, barriers_that_are_begun},
     {"nobody_leaves_a_barrier_early", 1, nobody_leaves_a_barrier_early},
     {NULL, 0, NULL},
 };

@@ -75,6 +75,47 @@ static int farewell(MPI_Comm of, int key, void* value, void* extra) {
   fflush(stdout);
   return MPI_SUCCESS;
 }
+/* They still have what was begun and sent before. */
+static char large_in[200000], large_out[200000];
+static MPI_Request last_requests[4];
+static int last_requests_end(MPI_Comm of, int key, void* value, void* extra) {
+  (void)of, (void)key, (void)value, (void)extra;
+  const int peer = my_rank ^ 1;
+  int early = -1, flag = 0, cancelled = 0;
+  MPI_Status statuses[4];
+  MPI_Startall(2, last_requests);
+  MPI_Testall(2, last_requests, &flag, statuses);
+  MPI_Waitall(2, last_requests, statuses);
+  MPI_Recv(&early, 1, MPI_INT, peer, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Wait(&last_requests[2], MPI_STATUS_IGNORE);
+  MPI_Cancel(&last_requests[3]);
+  MPI_Wait(&last_requests[3], &statuses[3]);
+  MPI_Test_cancelled(&statuses[3], &cancelled);
+  MPI_Request_free(&last_requests[0]);
+  MPI_Request_free(&last_requests[1]);
+  const int good = large_in[0] == peer + 1 && large_in[199999] == peer + 1 && early == peer + 70 && cancelled &&
+                   last_requests[0] == MPI_REQUEST_NULL;
+  int all = 0;
+  MPI_Allreduce(&good, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  if (my_rank == 0) printf("last requests %s\n", all ? "ok" : "wrong");
+  fflush(stdout);
+  return MPI_SUCCESS;
+}
+static int with_last_requests(void) {
+  begin();
+  const int peer = my_rank ^ 1;
+  int key, never, value = my_rank + 70;
+  memset(large_out, my_rank + 1, sizeof large_out);
+  MPI_Recv_init(large_in, sizeof large_in, MPI_BYTE, peer, 1, MPI_COMM_WORLD, &last_requests[0]);
+  MPI_Send_init(large_out, sizeof large_out, MPI_BYTE, peer, 1, MPI_COMM_WORLD, &last_requests[1]);
+  MPI_Isend(&value, 1, MPI_INT, peer, 2, MPI_COMM_WORLD, &last_requests[2]);
+  MPI_Irecv(&never, 1, MPI_INT, peer, 3, MPI_COMM_WORLD, &last_requests[3]);
+  MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, last_requests_end, &key, NULL);
+  MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL);
+  MPI_Comm_free_keyval(&key);
+  MPI_Finalize();
+  return 0;
+}
 static int with_farewell(void) {
   begin();
   int key;
@@ -146,6 +187,7 @@ int main(int argc, char** argv) {
     int (*run)(void);
   } ways[] = {{"before_and_after", before_and_after},
               {"farewell", with_farewell},
+              {"last_requests", with_last_requests},
               {"unmatched", unmatched},
               {"aborted", aborted},
               {"killed", killed},
@@ -166,8 +208,8 @@ int main(int argc, char** argv) {
     if (strcmp(chosen, levels[i].name) == 0) return level(levels[i].level);
   }
   fprintf(stderr,
-          "endings: '%s' is none of before_and_after, farewell, unmatched, aborted, killed, status, fatal_error, "
-          "single, funneled, serialized, multiple\n",
+          "endings: '%s' is none of before_and_after, farewell, last_requests, unmatched, aborted, killed, status, "
+          "fatal_error, single, funneled, serialized, multiple\n",
           chosen);
   return 2;
 }

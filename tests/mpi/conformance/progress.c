@@ -100,10 +100,61 @@ static void probes_let_everything_progress(void) {
   MPI_Comm_free(&between);
 }
 
+/* Collective operations are begun by all; then one rank blocks until another one has seen the end of its operation: in
+   a receive, or in a call on another communicator. Some operations a drop-in takes, others it does not. */
+enum { begun_kinds = 6 };
+static void begin_one(int kind, int* in, int* out, MPI_Request* request) {
+  enum { length = 100000 };
+  if (kind == 0) MPI_Ibarrier(MPI_COMM_WORLD, request);
+  if (kind == 1) MPI_Iallreduce(out, in, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, request);
+  if (kind == 2) MPI_Ibcast(in, length, MPI_INT, 0, MPI_COMM_WORLD, request);
+  if (kind == 3) MPI_Iscan(out, in, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, request);
+  if (kind == 4) MPI_Iallgather(out, 1000, MPI_INT, in, 1000, MPI_INT, MPI_COMM_WORLD, request);
+  if (kind == 5) MPI_Iexscan(out, in, length, MPI_INT, MPI_SUM, MPI_COMM_WORLD, request);
+}
+static void begun_operations(int elsewhere) {
+  MPI_Comm two; /* the first and the last */
+  const int last = rank_count - 1;
+  MPI_Comm_split(MPI_COMM_WORLD, my_rank == 0 || my_rank == last ? 0 : MPI_UNDEFINED, 0, &two);
+  int* const in = allocate(100000 * sizeof(int) + 1000 * sizeof(int) * (size_t)rank_count);
+  int* const out = allocate(100000 * sizeof(int));
+  for (int kind = 0; kind < begun_kinds; ++kind) {
+    MPI_Request request;
+    for (int i = 0; i < 100000; ++i) in[i] = out[i] = my_rank + 1;
+    if (my_rank != 0) pause_ms(kind < 2 ? 20 : 0); /* the first one sleeps by then */
+    begin_one(kind, in, out, &request);
+    if (my_rank == 0) {
+      int done = -1;
+      if (elsewhere)
+        meet_elsewhere(two);
+      else
+        MPI_Recv(&done, 1, MPI_INT, last, kind, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+    } else {
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+      if (my_rank == last && elsewhere) meet_elsewhere(two);
+      if (my_rank == last && !elsewhere) MPI_Send(&kind, 1, MPI_INT, 0, kind, MPI_COMM_WORLD);
+    }
+    const int sum = rank_count * (rank_count + 1) / 2;
+    if (kind == 1) CHECK_EQUAL(in[0], sum);
+    if (kind == 2) CHECK_EQUAL(in[99999], 1);
+    if (kind == 3) CHECK_EQUAL(in[0], (my_rank + 1) * (my_rank + 2) / 2);
+    if (kind == 4) CHECK_EQUAL(in[1000 * rank_count - 1], rank_count);
+    if (kind == 5 && my_rank > 0) CHECK_EQUAL(in[99999], my_rank * (my_rank + 1) / 2);
+  }
+  free(out);
+  free(in);
+  if (two != MPI_COMM_NULL) MPI_Comm_free(&two);
+}
+static void begun_operations_of_a_rank_that_receives(void) { begun_operations(0); }
+static void begun_operations_of_a_rank_in_another_call(void) { begun_operations(1); }
+
 const struct conformance_case progress_cases[] = {
     {"small_synchronous_sends_to_a_rank_in_another_call", 2, small_synchronous_sends},
     {"synchronous_sends_to_a_rank_in_another_call", 2, synchronous_sends},
     {"large_sends_to_a_rank_in_another_call", 2, large_sends},
     {"sends_that_are_tested", 2, sends_that_are_tested},
     {"probes_let_everything_progress", 2, probes_let_everything_progress},
+    {"begun_operations_of_a_rank_that_receives", 2, begun_operations_of_a_rank_that_receives},
+    {"begun_operations_of_a_rank_in_another_call", 2, begun_operations_of_a_rank_in_another_call},
     {NULL, 0, NULL}};

@@ -461,6 +461,166 @@ static void cancelling_in_the_race(void) {
   CHECK_EQUAL(bad, 0);
 }
 
+/* Persistent requests of a communicator between two groups, in lists with others: those that are not started count for
+   nothing. */
+static void inactive_requests_between_groups(void) {
+  const int peer = pair_peer();
+  MPI_Comm half, between;
+  MPI_Comm_split(MPI_COMM_WORLD, my_rank % 2, 0, &half);
+  MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - my_rank % 2, 3, &between);
+  if (peer != MPI_PROC_NULL) {
+    int in = -1, out = my_rank, far = -1, at = -1, flag = 9, done = -1, indices[4];
+    MPI_Status statuses[4];
+    MPI_Request requests[4] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    MPI_Recv_init(&far, 1, MPI_INT, my_rank / 2, 1, between, &requests[0]);
+    MPI_Send_init(&out, 1, MPI_INT, my_rank / 2, 1, between, &requests[1]);
+    MPI_Irecv(&in, 1, MPI_INT, peer, 4, MPI_COMM_WORLD, &requests[3]);
+    MPI_Testany(4, requests, &at, &flag, &statuses[0]);
+    CHECK_EQUAL(flag, 0);
+    MPI_Testsome(4, requests, &done, indices, statuses);
+    CHECK_EQUAL(done, 0);
+    MPI_Testall(4, requests, &flag, statuses);
+    CHECK_EQUAL(flag, 0);
+    signal_to(peer);
+    wait_for_signal_of(peer);
+    MPI_Send(&out, 1, MPI_INT, peer, 4, MPI_COMM_WORLD);
+    MPI_Waitany(4, requests, &at, &statuses[0]);
+    CHECK_EQUAL(at, 3);
+    CHECK_EQUAL(in, peer);
+    for (int round = 0; round < 2; ++round) { /* all of them at once */
+      far = in = -1;
+      MPI_Irecv(&in, 1, MPI_INT, peer, 4, MPI_COMM_WORLD, &requests[3]);
+      MPI_Send(&out, 1, MPI_INT, peer, 4, MPI_COMM_WORLD);
+      MPI_Start(&requests[0]);
+      MPI_Start(&requests[1]);
+      int seen[4] = {0, 0, 0, 0};
+      for (int left = 3; left > 0;) {
+        if (round == 0) {
+          MPI_Waitsome(4, requests, &done, indices, statuses);
+        } else {
+          MPI_Waitany(4, requests, &indices[0], statuses);
+          done = 1;
+        }
+        if (done < 1 || done > left) break;
+        for (int i = 0; i < done; ++i) {
+          ++seen[indices[i]];
+          if (indices[i] == 0) CHECK_STATUS(&statuses[i], my_rank / 2, 1, 4);
+          if (indices[i] == 3) CHECK_STATUS(&statuses[i], peer, 4, 4);
+        }
+        left -= done;
+      }
+      CHECK(seen[0] == 1 && seen[1] == 1 && seen[2] == 0 && seen[3] == 1);
+      CHECK_EQUAL(in, peer);
+      CHECK_EQUAL(far, peer);
+      CHECK(requests[0] != MPI_REQUEST_NULL && requests[3] == MPI_REQUEST_NULL);
+    }
+    /* None is active any more, one of each kind is there. */
+    MPI_Recv_init(&in, 1, MPI_INT, peer, 4, MPI_COMM_WORLD, &requests[3]);
+    MPI_Waitany(4, requests, &at, &statuses[0]);
+    CHECK_EQUAL(at, MPI_UNDEFINED);
+    MPI_Testany(4, requests, &at, &flag, MPI_STATUS_IGNORE);
+    CHECK(flag == 1 && at == MPI_UNDEFINED);
+    MPI_Waitsome(4, requests, &done, indices, MPI_STATUSES_IGNORE);
+    CHECK_EQUAL(done, MPI_UNDEFINED);
+    MPI_Testsome(4, requests, &done, indices, MPI_STATUSES_IGNORE);
+    CHECK_EQUAL(done, MPI_UNDEFINED);
+    MPI_Request_free(&requests[0]);
+    MPI_Request_free(&requests[1]);
+    MPI_Request_free(&requests[3]);
+  }
+  MPI_Comm_free(&between);
+  MPI_Comm_free(&half);
+}
+
+/* Sends that no receive has got can be taken back, and then end at once: the receiver gets what is sent afterwards. */
+static void cancelled_sends(void) {
+  const int peer = pair_peer();
+  if (peer == MPI_PROC_NULL) return;
+  enum { large = 300000 };
+  char* const out = allocate(2 * large);
+  char* const in = allocate(large);
+  memset(out, 1, 2 * large);
+  MPI_Datatype every_other;
+  MPI_Type_vector(large, 1, 2, MPI_BYTE, &every_other);
+  MPI_Type_commit(&every_other);
+  enum { kinds = 5 };
+  for (int kind = 0; kind < kinds; ++kind) {
+    MPI_Request request;
+    MPI_Status status = marked_status();
+    int cancelled = 0;
+    if (kind == 0) MPI_Issend(out, 8, MPI_BYTE, peer, 4, MPI_COMM_WORLD, &request);
+    if (kind == 1) MPI_Isend(out, large, MPI_BYTE, peer, 4, MPI_COMM_WORLD, &request);
+    if (kind == 2) MPI_Isend(out, 1, every_other, peer, 4, MPI_COMM_WORLD, &request);
+    if (kind == 3) MPI_Ssend_init(out, 5000, MPI_BYTE, peer, 4, MPI_COMM_WORLD, &request);
+    if (kind == 4) MPI_Issend(out, 0, MPI_BYTE, my_rank, 4, MPI_COMM_WORLD, &request); /* to itself */
+    for (int start = 0; start < (kind == 3 ? 3 : 1); ++start) {
+      if (kind == 3) MPI_Start(&request);
+      MPI_Cancel(&request);
+      MPI_Wait(&request, &status);
+      MPI_Test_cancelled(&status, &cancelled);
+      CHECK_EQUAL(cancelled, 1);
+    }
+    if (kind == 3) MPI_Request_free(&request);
+    CHECK(request == MPI_REQUEST_NULL);
+    if (kind == 1) { /* and one that is given up */
+      MPI_Issend(out, large, MPI_BYTE, peer, 4, MPI_COMM_WORLD, &request);
+      MPI_Cancel(&request);
+      MPI_Request_free(&request);
+    }
+  }
+  signal_to(peer);
+  wait_for_signal_of(peer);
+  int found = 9;
+  MPI_Iprobe(peer, 4, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE);
+  CHECK_EQUAL(found, 0);
+  signal_to(peer);
+  wait_for_signal_of(peer);
+  MPI_Request request;
+  MPI_Irecv(in, large, MPI_BYTE, peer, 4, MPI_COMM_WORLD, &request);
+  fill(out, large, (uint64_t)my_rank);
+  MPI_Send(out, large, MPI_BYTE, peer, 4, MPI_COMM_WORLD);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  VERIFY(in, large, (uint64_t)peer);
+  MPI_Type_free(&every_other);
+  free(in);
+  free(out);
+}
+
+/* Sends are cancelled while they are received: either side says the same. */
+static void cancelling_sends_in_the_race(void) {
+  const int peer = pair_peer();
+  if (peer == MPI_PROC_NULL) return;
+  enum { rounds = 200, large = 20000 };
+  int bad = 0;
+  char* const data = allocate(large);
+  for (int round = 0; round < rounds; ++round) {
+    const int bytes = round % 3 ? large : 8;
+    if (my_rank & 1) {
+      int flag = 0, cancelled = 9;
+      MPI_Request request;
+      MPI_Status status;
+      memset(data, round, large);
+      MPI_Issend(data, bytes, MPI_BYTE, peer, 4, MPI_COMM_WORLD, &request);
+      for (int i = 0; i < round % 7; ++i) MPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE);
+      MPI_Cancel(&request);
+      MPI_Wait(&request, &status);
+      MPI_Test_cancelled(&status, &cancelled);
+      memset(data, round + 1, large); /* whoever took the message has it by now */
+      MPI_Send(&cancelled, 1, MPI_INT, peer, 5, MPI_COMM_WORLD);
+      if (cancelled) MPI_Send(data, bytes, MPI_BYTE, peer, 4, MPI_COMM_WORLD);
+    } else {
+      int cancelled = 9;
+      MPI_Request request;
+      MPI_Irecv(data, bytes, MPI_BYTE, peer, 4, MPI_COMM_WORLD, &request);
+      MPI_Recv(&cancelled, 1, MPI_INT, peer, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+      for (int i = 0; i < bytes; ++i) bad += data[i] != (char)(round + cancelled);
+    }
+  }
+  CHECK_EQUAL(bad, 0);
+  free(data);
+}
+
 /* A send whose request was given up is delivered all the same. */
 static void freed_sends_arrive(void) {
   const int peer = pair_peer();
@@ -651,6 +811,9 @@ const struct conformance_case request_cases[] = {
     {"cancelled_receives", 1, cancelled_receives},
     {"cancelling_too_late", 2, cancelling_too_late},
     {"cancelling_in_the_race", 2, cancelling_in_the_race},
+    {"inactive_requests_between_groups", 2, inactive_requests_between_groups},
+    {"cancelled_sends", 2, cancelled_sends},
+    {"cancelling_sends_in_the_race", 2, cancelling_sends_in_the_race},
     {"freed_sends_arrive", 2, freed_sends_arrive},
     {"generalized_among_others", 2, generalized_among_others},
     {"collective_requests_among_others", 1, collective_requests_among_others},

@@ -141,7 +141,7 @@ TEST(engine, probing_and_taking_single_messages) {
       send(mine, 1, {1, 0, 9}, pattern(50'000, 4));
       return;
     }
-    mine.wait([&] { return mine.find({1, any_source, 2}) != nullptr; });
+    mine.wait([&] { return mine.find({1, any_source, 2}).has_value(); });
     EXPECT_EQ(mine.find({1, 0, any_tag})->key.tag, 0);
     EXPECT_EQ(mine.find({1, 0, any_tag})->bytes, 0u);
     arrived_message* const second = mine.take({1, any_source, 1});
@@ -155,7 +155,7 @@ TEST(engine, probing_and_taking_single_messages) {
     EXPECT_TRUE(mine.is_done(*record));
     EXPECT_EQ(room, pattern(100, 1));
     mine.release(record);
-    mine.wait([&] { return mine.find({1, 0, 9}) != nullptr; });
+    mine.wait([&] { return mine.find({1, 0, 9}).has_value(); });
     EXPECT_EQ(mine.find({1, 0, 9})->bytes, 50'000u);
     EXPECT_EQ(receive(mine, {1, 0, 9}, 50'000).data, pattern(50'000, 4));
   });
@@ -178,6 +178,75 @@ TEST(engine, a_cancelled_receive_gets_nothing) {
     EXPECT_EQ(value, 5);
     mine.release(second);
   });
+}
+
+TEST(engine, a_cancelled_send_leaves_nothing_behind) {
+  const auto data = pattern(50'000, 3), part = pattern(40'000, 3);
+  run_on_ranks(1, {}, [&](engine& mine) {
+    for (const bool is_read : {false, true}) {  // it stands in the mailbox, or among the messages
+      send_record* const taken_back = mine.send(0, {1, 0, 0}, buffer(data));
+      send_record* const stays = mine.send(0, {1, 0, 0}, buffer(part));
+      if (is_read) EXPECT_EQ(mine.find({1, 0, 0})->bytes, 50'000u);
+      EXPECT_TRUE(mine.cancel(*taken_back, 0));
+      mine.release(taken_back);
+      EXPECT_EQ(mine.find({1, 0, 0})->bytes, 40'000u);
+      EXPECT_EQ(receive(mine, {1, 0, any_tag}, 50'000).bytes, 40'000u);
+      EXPECT_FALSE(mine.cancel(*stays, 0));  // too late
+      EXPECT_TRUE(engine::is_done(*stays));
+      mine.release(stays);
+      EXPECT_FALSE(mine.find({1, 0, 0}).has_value());
+    }
+    send_record* const probed = mine.send(0, {1, 0, 0}, buffer(data));
+    arrived_message* const message = mine.take({1, 0, 0});
+    EXPECT_FALSE(mine.cancel(*probed, 0));  // whoever took it will receive it
+    std::vector<std::byte> room(data.size());
+    receive_record* const record = mine.make_receive({}, buffer(room));
+    mine.post(*record, *message);
+    mine.wait([&] { return mine.is_done(*record); });
+    EXPECT_EQ(room, data);
+    mine.release(record);
+    mine.release(probed);
+  });
+}
+
+// Sends are cancelled while others write to the same mailbox and their receiver looks for them: either it gets the
+// message or the sender has it back.
+TEST(engine, sends_that_are_cancelled_in_the_race_arrive_or_do_not) {
+  constexpr int rounds = 2000;
+  std::atomic<int> arrived{0}, taken_back{0};
+  run_on_ranks(3, {}, [&](engine& mine) {
+    if (mine.number() == 0) {
+      int last = 0;
+      while (last < 2) {  // each ends with a message of its own tag
+        std::vector<std::byte> room(20'000);
+        receive_record* const record = mine.make_receive({1, any_source, any_tag}, buffer(room));
+        mine.post(*record);
+        mine.wait([&] { return mine.is_done(*record); });
+        if (record->taken.tag == rounds)
+          ++last;
+        else
+          arrived.fetch_add(1);
+        EXPECT_EQ(room[0], static_cast<std::byte>(record->taken.tag));
+        mine.release(record);
+      }
+      return;
+    }
+    std::vector<std::byte> data(20'000), small(8);
+    for (int round = 0; round < rounds; ++round) {
+      data[0] = small[0] = static_cast<std::byte>(round);
+      const message_key key{1, static_cast<std::int32_t>(mine.number()), round};
+      send_record* const record = mine.send(0, key, buffer(round % 2 != 0 ? small : data), send_mode::synchronous);
+      for (int look = 0; look < round % 5; ++look) mine.progress();
+      if (mine.cancel(*record, 0))
+        taken_back.fetch_add(1);
+      else
+        mine.wait([&] { return engine::is_done(*record); });
+      mine.release(record);
+    }
+    data[0] = static_cast<std::byte>(rounds);
+    send(mine, 0, {1, static_cast<std::int32_t>(mine.number()), rounds}, data);
+  });
+  EXPECT_EQ(arrived + taken_back, 2 * rounds);
 }
 
 // Nobody receives until everything was sent: more than a ring has, and more than may be kept.
@@ -367,7 +436,7 @@ TEST(engine, what_a_receive_has_found_is_moved_by_the_sender_that_waits) {
         EXPECT_EQ(mine.own().counters.bytes_helped, size);
       } else {
         std::vector<std::byte> room(size);
-        mine.wait([&] { return mine.find({1, 0, 0}) != nullptr; });
+        mine.wait([&] { return mine.find({1, 0, 0}).has_value(); });
         receive_record* const record = mine.make_receive({1, 0, 0}, {room.data(), size});
         mine.post(*record);
         mine.leave();

@@ -48,6 +48,32 @@ TEST_P(meeting, everybody_sees_everybodys_part_of_this_time) {
   EXPECT_EQ(last_to_leave, 1u);
 }
 
+// Members begin several barriers before they wait for the first one.
+TEST_P(meeting, barriers_that_are_begun_end_when_all_have_begun_them) {
+  const auto [ranks, oversubscribed] = GetParam();
+  alignas(64) static std::byte memory[16 * 1024];
+  ASSERT_LE(meeting_place::size_for(ranks), sizeof memory);
+  meeting_place& place = *meeting_place::create(memory, ranks);
+  engine_options options;
+  options.oversubscribed = oversubscribed;
+  constexpr std::uint64_t rounds = 500, open = 4;
+  std::array<std::atomic<std::uint64_t>, rounds * open + 1> begun{};
+  testing::run_on_ranks(ranks, options, [&, ranks = ranks](engine& mine) {
+    for (std::uint64_t round = 0; round < rounds; ++round) {
+      for (std::uint64_t i = 1; i <= open; ++i) {
+        begun[round * open + i].fetch_add(1);
+        if (place.enter(mine.number()))
+          for (std::uint32_t rank = 0; rank < ranks; ++rank) mine.wake(rank);
+        EXPECT_EQ(place.entered(mine.number()), round * open + i);
+      }
+      for (std::uint64_t i = 1; i <= open; ++i) {
+        mine.wait([&] { return place.have_all_entered(round * open + i); });
+        ASSERT_EQ(begun[round * open + i].load(), ranks);
+      }
+    }
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(of, meeting, ::testing::Combine(::testing::Values(1u, 2u, 3u, 8u), ::testing::Bool()));
 
 }  // namespace

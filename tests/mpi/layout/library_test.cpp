@@ -12,6 +12,7 @@
 #include "mpi/layout/cursor.hpp"
 #include "mpi/layout/element_count.hpp"
 #include "mpi/layout/layout_encoder.hpp"
+#include "mpi/layout/library_packing.hpp"
 #include "mpi/layout/mpi_types.hpp"
 #include "mpi/layout/random_type.hpp"
 #include "mpi/layout/read_datatype.hpp"
@@ -441,6 +442,41 @@ TEST(library, distributed_arrays_of_all_kinds) {
         for (std::int64_t element = 0; element < 7 * 5 * 6; ++element) all.insert(element);
         EXPECT_EQ(owned, all);
       }
+}
+
+// With limits in place of the largest int: several elements in a call, one, and elements that are larger than a call
+// takes. Messages end between elements and inside of them.
+TEST(library, packs_any_number_of_bytes_for_us) {
+  const int lengths[] = {2, 1, 3};
+  const MPI_Aint places[] = {40, 0, 16};
+  const MPI_Datatype types[] = {MPI_INT, MPI_DOUBLE, MPI_SHORT};
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  succeed(MPI_Type_create_struct(3, lengths, places, types, &type), "MPI_Type_create_struct");
+  succeed(MPI_Type_commit(&type), "MPI_Type_commit");
+  constexpr std::size_t element = 22, count = 10;
+  random_types random(11);
+  const library_bounds bounds(type);
+  library_memory from(bounds, count, random);
+  std::vector<std::byte> expected(element * count);
+  int end = 0;
+  succeed(MPI_Pack(from.base(), count, type, expected.data(), static_cast<int>(expected.size()), &end, MPI_COMM_SELF),
+          "MPI_Pack");
+  ASSERT_EQ(end, static_cast<int>(expected.size()));
+  for (const std::size_t limit : {most_packed_at_once, std::size_t{100}, element, element - 1, std::size_t{1}}) {
+    std::vector<std::byte> packed(expected.size());
+    pack_by_library(from.base(), count, type, packed.data(), limit);
+    EXPECT_EQ(packed, expected) << limit;
+    for (const std::size_t bytes : {expected.size(), 5 * element, 5 * element + 9, std::size_t{3}, std::size_t{0}}) {
+      library_memory to(bounds, count, random);
+      std::vector<std::byte> after(expected.size());
+      pack_by_library(to.base(), count, type, after.data());
+      std::copy_n(expected.begin(), bytes, after.begin());  // only these change
+      unpack_by_library(expected.data(), bytes, to.base(), count, type, limit);
+      pack_by_library(to.base(), count, type, packed.data());
+      EXPECT_EQ(packed, after) << limit << " " << bytes;
+    }
+  }
+  MPI_Type_free(&type);
 }
 
 #if MPI_VERSION >= 4

@@ -1,0 +1,60 @@
+// What MPI's collective calls have in common. Ours are those on communicators of ours with arguments that look right;
+// the rest go to the MPI library. All ranks of a communicator decide alike: only by what MPI wants to be equal on all
+// of them.
+#pragma once
+
+#include <mpi.h>
+
+#include <memory>
+#include <utility>
+
+#include "mpi/calls/collectives.hpp"
+#include "mpi/calls/communicators.hpp"
+#include "mpi/calls/datatypes.hpp"
+#include "mpi/calls/requests.hpp"
+#include "mpi/calls/session.hpp"
+
+namespace tri::mpi {
+
+using collectives::elements;
+using collectives::parts;
+
+inline bool is_root(const communicator& comm, int root) { return root >= 0 && root < comm.size(); }
+
+inline elements whole(const void* address, MPI_Count count, MPI_Datatype type) {
+  return {const_cast<void*>(address), count, type};
+}
+
+/// The arguments that MPI says are an error are left to the library, which says so.
+inline bool is_valid(MPI_Count count, MPI_Datatype type) {
+  return count >= 0 && type != MPI_DATATYPE_NULL && datatypes::find(type).is_valid;
+}
+
+/// Runs `body(session, communicator)` when the communicator is ours.
+template <class Body, class Library>
+int collective(MPI_Comm comm, Body&& body, Library&& library) {
+  return ours_or_library(
+      [&](session& in) {
+        communicator* const known = communicators::find(comm);
+        if (known == nullptr) return not_ours;
+        const int error = body(in, *known);
+        return error == not_ours ? not_ours : report(comm, error);
+      },
+      library);
+}
+
+/// An operation of one round: waited for, or left behind the request.
+template <class Begin>
+int run(session& in, communicator& known, MPI_Request* request, Begin&& begin) {
+  if (request == nullptr) {
+    collectives::operation all(in, known);
+    begin(all);
+    return all.wait();
+  }
+  auto all = std::make_unique<collectives::operation>(in, known);
+  begin(*all);
+  *request = requests::add(in, known, std::move(all));
+  return MPI_SUCCESS;
+}
+
+}  // namespace tri::mpi
