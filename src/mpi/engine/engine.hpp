@@ -128,7 +128,13 @@ class engine {
   /// The rank goes back to computing: from now on the others look after the receives that it has begun.
   void leave() {
     if (waits_ > 0) return;
-    if (awaited_ > 0 && !exposed_) expose();
+    if (awaited_ > 0 && !exposed_) {
+      expose();
+      // A sender may have gone to sleep for good beside its message, before it could see that. What it had published by
+      // then, we see now: it looked at who is exposed after a seq_cst step, and we look after ours.
+      while (drain(own_)) {
+      }
+    }
     if (open_moves_ > 0) [[unlikely]]
       leave_moves_to_senders();
   }

@@ -1,14 +1,20 @@
 // The conformance programs under every MPI that is installed: as they are, with delays that shuffle what happens when,
 // and under the drop-in in each of its modes. What they print does not depend on any of that.
+#include <unistd.h>
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <map>
+#include <set>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <vector>
 
@@ -211,6 +217,17 @@ TEST_P(conformance, fortran_programs_hold) {
   }
 }
 
+// mpi4py: an interpreter, which loads its MPI late. Debian's is built for Open MPI.
+TEST_P(conformance, python_programs_hold) {
+  if (with().name != "openmpi" || tri::testing::run_command("/usr/bin/python3 -c 'import numpy, mpi4py'").status != 0)
+    GTEST_SKIP() << "Debian's python3-mpi4py and python3-numpy are not installed, or it is another MPI's turn";
+  const std::string arguments = PYTHON_PROGRAMS "/python_objects.py";
+  const auto ended = run(with(), how(), ranks(), "/usr/bin/python3", arguments);
+  EXPECT_EQ(ended.status, 0) << ended.output << ended.errors;
+  EXPECT_THAT(ended.output, ContainsRegex("^python ok \\([0-9]+ checks\\)\n$"));
+  EXPECT_THAT(ended.errors, Not(HasSubstr("trireme"))) << "the drop-in took no part";
+}
+
 TEST_P(conformance, applications_compute_what_one_rank_computes) {
   for (const auto& [program, arguments, result] :
        {std::tuple{"halo_exchange", "--extent 16 --steps 6 --variables 3", "as computed by one\n"},
@@ -267,6 +284,167 @@ TEST_P(conformance, programs_end_as_they_should) {
     const auto bad = ended(way);
     EXPECT_NE(bad.status, 0) << way;
     EXPECT_THAT(bad.output, Not(HasSubstr("never reached"))) << way;
+  }
+}
+
+// Processes of a job, known by a variable that they inherit.
+std::vector<std::string> processes_of(const std::string& job) {
+  std::vector<std::string> found;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    const std::string environment = tri::testing::contents_of(entry.path() / "environ");
+    if (environment.find("CONFORMANCE_JOB=" + job) != std::string::npos)
+      found.push_back(name + " " + tri::testing::contents_of(entry.path() / "comm"));
+  }
+  return found;
+}
+std::set<std::string> names_in(const std::filesystem::path& folder) {
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (!entry.is_directory()) names.insert(entry.path());
+  }
+  return names;
+}
+// System V segments whose maker has gone.
+std::set<std::string> ownerless_segments() {
+  std::set<std::string> found;
+  std::ifstream lines("/proc/sysvipc/shm");
+  std::string line;
+  std::getline(lines, line);
+  for (std::string key, id, mode, size, maker; std::getline(lines, line);) {
+    std::istringstream(line) >> key >> id >> mode >> size >> maker;
+    if (!std::filesystem::exists("/proc/" + maker)) found.insert(id);
+  }
+  return found;
+}
+
+// Whoever dies, wherever it is - a rank that waits, one that holds the lock of its own mailbox or of another's, one
+// that moves data for others, the launcher -: the job ends, somebody says so, and nothing is left. The time limit is
+// one against hangs.
+TEST_P(conformance, deaths_end_the_job_and_leave_nothing) {
+  if (ranks() != 3) GTEST_SKIP() << "a matter of three ranks";
+  for (const char* when : {"waiting", "receiving", "receiving_for_another", "moving_for_another", "launcher"}) {
+    const bool launcher_dies = when == std::string("launcher");
+    const tri::testing::temporary_folder files;
+    const std::string job = fmt::format("{}.{}", getpid(), when);
+    const auto segments_before = ownerless_segments();
+    mpi starter = with();
+    starter.launcher =
+        fmt::format("timeout 300 sh -c 'export CONFORMANCE_LAUNCHER=$$; exec {} \"$@\"' launcher", starter.launcher);
+    const auto ended = run(starter, how(), ranks(), "deaths", when,
+                           fmt::format("CONFORMANCE_JOB={0} TMPDIR={1} OMPI_MCA_btl_vader_backing_directory={1}", job,
+                                       files.path().string()));
+    EXPECT_NE(ended.status, 0) << when;
+    EXPECT_NE(ended.status, 124) << when << ": the job did not end";
+    EXPECT_THAT(ended.output, Not(HasSubstr("never reached"))) << when;
+    if (!launcher_dies) {
+      EXPECT_THAT(ended.output + ended.errors, ContainsRegex("[Ss]ignal 9|SIGNAL: 9")) << when << ended.errors;
+    }
+    std::vector<std::string> left = processes_of(job);
+    for (int tenths = 0; tenths < 600 && !left.empty(); ++tenths) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      left = processes_of(job);
+    }
+    EXPECT_THAT(left, testing::IsEmpty()) << when;
+    // A launcher that is killed leaves what its library keeps in files; that is the same without us.
+    if (!launcher_dies || with().name != "openmpi") {
+      EXPECT_THAT(names_in(files.path()), testing::IsEmpty()) << when;
+    }
+    for (const std::string& name : names_in("/dev/shm")) EXPECT_THAT(name, Not(HasSubstr("trireme-mpi"))) << when;
+    auto segments = ownerless_segments();
+    for (const std::string& before : segments_before) segments.erase(before);
+    EXPECT_THAT(segments, testing::IsEmpty()) << when;
+  }
+  EXPECT_THAT(run(with(), how(), 2, "deaths", "receiving_for_another").errors, HasSubstr("is none of these: waiting,"));
+}
+
+// What the drop-in needs is not there: one line of each rank that lacks it, or none where there is another way, and the
+// messages are right.
+TEST_P(conformance, obstacles_change_no_message) {
+  if (how().name != "drop_in" || ranks() != 2) GTEST_SKIP() << "a matter of two ranks under the drop-in";
+  const std::string left =
+      fmt::format("; all messages are left to {}\n", with().name == "openmpi" ? "Open MPI" : "MPICH");
+  const auto lines_of = [](const std::string& text, const std::string& what) {
+    std::vector<std::string> found;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);)
+      if (line.find(what) != std::string::npos) found.push_back(line + '\n');
+    return found;
+  };
+  for (const auto& [obstacle, expected] :
+       {std::pair<const char*, std::vector<const char*>>{"kernel_copies_refused", {}},
+        {"kernel_copies_refused 1", {}},
+        {"not_dumpable", {}},
+        {"memory_files_refused",
+         {"rank 0: arena: memfd_create failed: Operation not", "rank 1: arena: memfd_create failed: Operation not"}},
+        {"memory_files_refused 1", {"rank 1: arena: memfd_create failed: "}},
+        {"window_taken 1", {"rank 1: arena: cannot map a window of .*there lies: "}}}) {
+    const auto ended = run(with(), how(), 2, "obstacles", obstacle);
+    EXPECT_EQ(ended.output, "0 of the messages were wrong\n") << obstacle << ended.errors;
+    EXPECT_EQ(ended.status, 0) << obstacle << ended.errors;
+    std::vector<testing::Matcher<std::string>> matchers;
+    for (const char* line : expected)
+      matchers.push_back(testing::AllOf(ContainsRegex(std::string("^trireme mpi: ") + line), EndsWith(left)));
+    EXPECT_THAT(lines_of(ended.errors, "trireme"), testing::UnorderedElementsAreArray(matchers)) << obstacle;
+  }
+  EXPECT_THAT(run(with(), how(), 2, "obstacles", "nothin").errors, HasSubstr("'nothin' is none of these: nothing, "));
+
+  const std::string plain = run(with(), modes[0], 2, "traffic", "--messages 300 --largest 20000 --seed 2").output;
+  const auto limited = [&](const std::string& which) {
+    const tri::testing::temporary_folder folder;
+    const auto script = folder.path() / "limited.sh";
+    tri::testing::write_file(script,
+                             fmt::format("#!/bin/sh\n{} ulimit -v 900000\nexec {} exec -- {}/traffic --messages 300 "
+                                         "--largest 20000 --seed 2\n",
+                                         which, TRIREME_COMMAND, with().programs));
+    std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+    return run(with(), modes[0], 2, script.string(), "");
+  };
+  const auto all = limited("");
+  EXPECT_EQ(all.output, plain) << all.errors;
+  EXPECT_THAT(lines_of(all.errors, "trireme"), testing::Each(testing::AllOf(HasSubstr("ulimit -v"), EndsWith(left))));
+  EXPECT_EQ(lines_of(all.errors, "trireme").size(), 2u) << all.errors;
+  const auto one = limited("test ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} = 0 ||");
+  EXPECT_EQ(one.output, plain) << one.errors;
+  ASSERT_EQ(lines_of(one.errors, "trireme").size(), 1u) << one.errors;
+  EXPECT_THAT(one.errors, testing::AllOf(HasSubstr("trireme mpi: rank 1: cannot map "), HasSubstr(left)));
+}
+
+// Programs before which nothing can be put run as they are, and a line says why.
+TEST_P(conformance, programs_that_cannot_be_taken_run_as_they_are) {
+  if (how().name != "drop_in" || ranks() != 2) GTEST_SKIP() << "a matter of the program alone";
+  const tri::testing::temporary_folder folder;
+  const std::string traffic = "--messages 300 --largest 20000 --seed 2";
+  const auto setuid = folder.path() / "setuid_traffic";
+  std::filesystem::copy_file(with().programs + "/traffic", setuid);
+  std::filesystem::permissions(setuid, std::filesystem::perms::owner_all | std::filesystem::perms::set_uid);
+  const mode asked{"asked", "", "--mpi"};
+  const auto as_it_is = [](const std::string& program) {
+    return fmt::format("trireme exec: {} runs with its MPI library as it is: ", program);
+  };
+
+  const auto other_user = run(with(), asked, 2, setuid.string(), traffic);
+  EXPECT_EQ(other_user.output, run(with(), modes[0], 2, "traffic", traffic).output) << other_user.errors;
+  EXPECT_THAT(other_user.errors,
+              HasSubstr(as_it_is(setuid.string()) + "it runs as another user or group (setuid), so"));
+
+  const auto fixed = run(with(), asked, 2, OTHER_MPI_PROGRAMS "/other_mpi_static", "");
+  EXPECT_EQ(fixed.output, "its MPI says 0\nits MPI says 0\n") << fixed.errors;
+  EXPECT_THAT(fixed.errors,
+              HasSubstr(as_it_is(OTHER_MPI_PROGRAMS "/other_mpi_static") + "it is statically linked, so"));
+
+  const auto other = run(with(), asked, 2, OTHER_MPI_PROGRAMS "/other_mpi", "");
+  EXPECT_EQ(other.output, "its MPI says 0\nits MPI says 0\n") << other.errors;
+  EXPECT_THAT(other.errors,
+              HasSubstr(as_it_is(OTHER_MPI_PROGRAMS "/other_mpi") +
+                        "it uses libmpi.so.80; supported are libmpi.so.40 (Open MPI) and libmpich.so.12"));
+
+  // A program of the other MPI under this launcher: each process is a job of its own, as without us.
+  for (const mpi& another : installed) {
+    if (another.name == with().name) continue;
+    EXPECT_EQ(run(with(), asked, 2, another.programs + "/obstacles", "nothing").output,
+              "0 of the messages were wrong\n0 of the messages were wrong\n");
   }
 }
 

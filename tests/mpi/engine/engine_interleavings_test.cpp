@@ -1,0 +1,433 @@
+// The engine itself - mailbox, matching, rendezvous, waiting, as the drop-in runs them - through all interleavings of a
+// few ranks and messages (explore/interleavings.hpp). In place of the real things stand the board, the allocator, the
+// endpoint's lock and the policy of waiting (stand_ins/); everything else is compiled from src/mpi.
+//
+// Shown of every schedule: each receive gets the message that MPI promises, whole; nobody sleeps on beside what it
+// waits for; nothing is used after it was given back, by whichever process; what one process writes and another reads
+// is ordered by the named atomics; no record is left over.
+#include "mpi/engine/engine.hpp"
+
+#include <gmock/gmock.h>
+
+#include <array>
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "explore/interleavings.hpp"
+
+namespace tri::mpi {
+namespace {
+
+using explore::check;
+using explore::fail;
+
+constexpr std::size_t eager_bytes = 8;
+constexpr std::size_t block_bytes = 48;        // more than a cell holds
+constexpr std::size_t rendezvous_bytes = 128;  // see `scope`
+constexpr std::size_t most_buffers = 4;        // of a rank
+
+// Addresses of buffers that other processes do not reach.
+std::byte* private_begin = nullptr;
+std::byte* private_end = nullptr;
+void* shared_unless_private(const void* address, std::size_t) {
+  const auto* const at = static_cast<const std::byte*>(address);
+  return at >= private_begin && at < private_end ? nullptr : const_cast<void*>(address);
+}
+
+struct scope {
+  std::uint64_t cells = 8;
+  bool private_buffers = false;
+  bool shares_moves = true;
+  std::size_t kept_at_most = std::size_t{1} << 20;
+};
+
+class rank {
+ public:
+  rank(engine& mine, board::board_pe& board, std::span<endpoint* const> endpoints, std::byte* buffers,
+       std::atomic<std::uint32_t>* flags)
+      : engine_(mine), board_(board), endpoints_(endpoints), buffers_(buffers), flags_(flags) {}
+  engine& operator*() { return engine_; }
+  engine* operator->() { return &engine_; }
+  std::uint32_t number() const { return engine_.number(); }
+
+  /// Sends `bytes` bytes of `value` from buffer `buffer`; null when the buffer is free again.
+  send_record* send(std::uint32_t to, std::int32_t tag, std::uint8_t value, std::size_t bytes,
+                    send_mode mode = send_mode::standard, std::size_t buffer = 0) {
+    std::byte* const data = at(buffer);
+    std::memset(data, value, bytes);
+    return engine_.send(to, {1, static_cast<std::int32_t>(number()), tag}, {data, bytes}, mode);
+  }
+  void finish(send_record* record) {
+    if (record == nullptr) return;
+    engine_.wait([&] { return engine::is_done(*record); });
+    engine_.release(record);
+  }
+  receive_record* post(std::int32_t from, std::int32_t tag, std::size_t bytes, std::size_t buffer = 1) {
+    receive_record* const record = engine_.make_receive({1, from, tag}, {at(buffer), bytes});
+    engine_.post(*record);
+    return record;
+  }
+  /// Waits for it; then the buffer is all `value`.
+  void finish(receive_record* record, std::uint8_t value, std::size_t bytes) {
+    engine_.wait([&] { return engine_.is_done(*record); });
+    expect(record, value, bytes);
+  }
+  void expect(receive_record* record, std::uint8_t value, std::size_t bytes) {
+    check(record->bytes == bytes, "a message has another length than was sent");
+    check(record->failed == 0, "a move failed");
+    const std::byte* const data = record->buffer.address;
+    for (std::size_t i = 0; i < bytes; ++i)
+      check(data[i] == std::byte{value}, "a receive has another message than MPI promises, or a part of it");
+    engine_.release(record);
+  }
+  /// The same without knowing which: its value.
+  std::uint8_t finish_any(receive_record* record, std::size_t bytes) {
+    engine_.wait([&] { return engine_.is_done(*record); });
+    const auto value = static_cast<std::uint8_t>(*record->buffer.address);
+    check(record->taken.tag == value, "the status tells of another message");
+    expect(record, value, bytes);
+    return value;
+  }
+  /// Does for rank `number` what can be done.
+  void help(std::uint32_t number) { engine_.progress_for(*endpoints_[number]); }
+  /// Runs what lies on the board.
+  void help_on_board() {
+    board_.help([] { return true; });
+  }
+  /// Without any call of ours; whoever calls must not be needed.
+  template <class Record>
+  static void compute_until_complete(const Record& record) {
+    while (!record.is_complete()) {
+    }
+  }
+  void set_flag() { flags_[number()].store(1, std::memory_order_relaxed); }
+  std::uint32_t flag(std::uint32_t of) { return flags_[of].load(std::memory_order_relaxed); }
+  std::byte* at(std::size_t buffer) { return buffers_ + buffer * rendezvous_bytes; }
+
+ private:
+  engine& engine_;
+  board::board_pe& board_;
+  std::span<endpoint* const> endpoints_;
+  std::byte* buffers_;
+  std::atomic<std::uint32_t>* flags_;
+};
+
+using body = std::function<void(rank&)>;
+
+class ranks : public explore::scenario {
+ public:
+  ranks(const scope& limits, std::vector<body> bodies) : limits_(limits), bodies_(std::move(bodies)) {}
+  ~ranks() override { drop(); }
+
+  int agents() const override { return static_cast<int>(bodies_.size()); }
+
+  void begin() override {
+    drop();
+    const std::size_t count = bodies_.size();
+    auto* const board = new (explore::watched_allocate(sizeof(board::shared_board))) board::shared_board;
+    explore::ignore(&board::operation_table::of_process(), sizeof(board::operation_table));
+    for (std::uint32_t number = 0; number < count; ++number) {
+      auto* const mine = new (explore::watched_allocate(sizeof(endpoint))) endpoint;
+      auto* const cells = static_cast<mailbox_cell*>(explore::watched_allocate(limits_.cells * sizeof(mailbox_cell)));
+      mine->inbox.initialise(cells, limits_.cells, count);
+      mine->number = number;
+      mine->process = getpid();
+      explore::ignore(&mine->counters, sizeof mine->counters);
+      endpoints_.push_back(mine);
+    }
+    const std::size_t of_one = most_buffers * rendezvous_bytes;
+    auto* const buffers = static_cast<std::byte*>(explore::watched_allocate(count * of_one));
+    auto* const flags = new (explore::watched_allocate(count * 4)) std::atomic<std::uint32_t>[count];
+    private_begin = limits_.private_buffers ? buffers + of_one : nullptr;  // those of rank 1
+    private_end = limits_.private_buffers ? buffers + 2 * of_one : nullptr;
+    engine_options options;
+    options.rendezvous_from = 64;
+    options.kept_at_most = limits_.kept_at_most;
+    options.sharing.from = limits_.shares_moves ? 64 : 1 << 20;
+    options.oversubscribed = true;
+    for (std::uint32_t number = 0; number < count; ++number) {
+      boards_.push_back(std::make_unique<board::board_pe>(*board, number));
+      engines_.push_back(std::make_unique<engine>(endpoints_, number, *boards_.back(), blocks_, options));
+      engines_.back()->set_shared_memory(&shared_unless_private);
+      ranks_.emplace_back(*engines_.back(), *boards_.back(), endpoints_, buffers + number * of_one, flags);
+    }
+    blocks_at_begin_ = explore::watched_blocks();
+  }
+
+  void run(int agent) override { bodies_[static_cast<std::size_t>(agent)](ranks_[static_cast<std::size_t>(agent)]); }
+
+  void end() override {
+    for (endpoint* const each : endpoints_) {
+      check(each->matching.posted() == 0, "a receive is left over");
+      check(each->matching.arrived() == 0 && !each->inbox.has_message(), "a message is left over");
+      check(each->kept_bytes == 0, "what is kept was not counted down");
+      check(!each->inbox.is_asleep(), "somebody is marked asleep at the end");
+    }
+    check(explore::watched_blocks() == blocks_at_begin_, "a record is left over");
+  }
+
+ private:
+  void drop() {
+    ranks_.clear();
+    // Engines of a run that was cut short stand in the middle of something: forgotten, not ended.
+    for (auto& each : engines_) static_cast<void>(each.release());
+    engines_.clear();
+    boards_.clear();
+    endpoints_.clear();
+  }
+
+  scope limits_;
+  std::vector<body> bodies_;
+  std::vector<endpoint*> endpoints_;
+  std::vector<std::unique_ptr<board::board_pe>> boards_;
+  std::vector<std::unique_ptr<engine>> engines_;
+  std::vector<rank> ranks_;
+  arena::block_cache blocks_;
+  std::size_t blocks_at_begin_ = 0;
+};
+
+explore::interleavings expect_all_sound(const scope& limits, std::vector<body> bodies, std::uint64_t least_runs) {
+  ranks all(limits, std::move(bodies));
+  const explore::interleavings result = explore::run_all(all);
+  EXPECT_EQ(result.fault, "") << result.text();
+  EXPECT_TRUE(result.complete) << result.text();
+  EXPECT_GE(result.runs, least_runs) << result.text();
+  std::printf("%s\n", result.text().c_str());
+  return result;
+}
+
+// ---- mailbox, matching, sleep
+
+const body sends_two = [](rank& me) {
+  me.finish(me.send(1, 5, 11, eager_bytes));
+  me.finish(me.send(1, 5, 12, eager_bytes));
+};
+
+TEST(engine_interleavings, messages_of_one_sender_keep_their_order) {
+  expect_all_sound({},
+                   {sends_two,
+                    [](rank& me) {
+                      receive_record* const first = me.post(0, any_tag, eager_bytes, 1);
+                      receive_record* const second = me.post(any_source, 5, eager_bytes, 2);
+                      me.finish(second, 12, eager_bytes);
+                      me.finish(first, 11, eager_bytes);
+                    }},
+                   100);
+}
+
+TEST(engine_interleavings, a_helper_reads_beside_the_owner) {
+  expect_all_sound({},
+                   {sends_two,
+                    [](rank& me) {
+                      me.finish(me.post(0, any_tag, eager_bytes, 1), 11, eager_bytes);
+                      me.finish(me.post(any_source, 5, eager_bytes, 2), 12, eager_bytes);
+                    },
+                    [](rank& me) { me.help(1); }},
+                   100);
+}
+
+TEST(engine_interleavings, of_two_senders_each_receive_gets_one) {
+  expect_all_sound({},
+                   {[](rank& me) { me.finish(me.send(2, 11, 11, eager_bytes)); },
+                    [](rank& me) { me.finish(me.send(2, 12, 12, eager_bytes)); },
+                    [](rank& me) {
+                      receive_record* const first = me.post(any_source, any_tag, eager_bytes, 1);
+                      receive_record* const second = me.post(any_source, any_tag, eager_bytes, 2);
+                      const std::uint8_t one = me.finish_any(first, eager_bytes);
+                      check(one + me.finish_any(second, eager_bytes) == 23, "one message came twice");
+                    }},
+                   100);
+}
+
+// A mailbox of four cells, margin two: the sender finds it full and empties it itself.
+TEST(engine_interleavings, a_full_mailbox_is_emptied_by_its_sender) {
+  expect_all_sound({.cells = 4},
+                   {[](rank& me) {
+                      for (const std::uint8_t value : std::to_array<std::uint8_t>({11, 12, 13}))
+                        me.finish(me.send(1, 5, value, eager_bytes));
+                    },
+                    [](rank& me) {
+                      receive_record* const first = me.post(0, 5, eager_bytes, 1);
+                      receive_record* const second = me.post(0, 5, eager_bytes, 2);
+                      me.finish(me.post(0, 5, eager_bytes, 3), 13, eager_bytes);
+                      me.expect(first, 11, eager_bytes);
+                      me.expect(second, 12, eager_bytes);
+                    }},
+                   100);
+}
+
+// ---- rendezvous
+
+TEST(engine_interleavings, both_sides_of_a_rendezvous_complete) {
+  for (const bool shared : {false, true}) {
+    expect_all_sound({.shares_moves = shared},
+                     {[](rank& me) { me.finish(me.send(1, 5, 11, rendezvous_bytes)); },
+                      [](rank& me) { me.finish(me.post(0, 5, rendezvous_bytes), 11, rendezvous_bytes); }},
+                     10);
+  }
+}
+
+TEST(engine_interleavings, idle_ranks_move_parts) {
+  expect_all_sound({},
+                   {[](rank& me) {
+                      send_record* const record = me.send(1, 5, 11, rendezvous_bytes);
+                      me.help_on_board();
+                      me.compute_until_complete(*record);
+                      me->release(record);
+                    },
+                    [](rank& me) { me.finish(me.post(0, 5, rendezvous_bytes), 11, rendezvous_bytes); },
+                    [](rank& me) { me.help_on_board(); }},
+                   100);
+}
+
+// Who was matched goes on to compute: the sender, which may sleep, moves what is left.
+TEST(engine_interleavings, a_move_that_is_left_is_done_by_its_sender) {
+  expect_all_sound({},
+                   {[](rank& me) { me.finish(me.send(1, 5, 11, rendezvous_bytes)); },
+                    [](rank& me) {
+                      receive_record* const record = me.post(0, 5, rendezvous_bytes);
+                      me->leave();
+                      me.compute_until_complete(*record);
+                      me.finish(record, 11, rendezvous_bytes);
+                    }},
+                   10);
+}
+
+// A receive on a computing rank: the sender waits, and is the only one who can do anything.
+TEST(engine_interleavings, a_receive_completes_while_its_rank_computes) {
+  const explore::interleavings result =
+      expect_all_sound({},
+                       {[](rank& me) { me.finish(me.send(1, 5, 11, rendezvous_bytes)); },
+                        [](rank& me) {
+                          receive_record* const record = me.post(0, 5, rendezvous_bytes);
+                          me->leave();
+                          me.compute_until_complete(*record);
+                          me.finish(record, 11, rendezvous_bytes);
+                        },
+                        [](rank& me) { me.help(1); }},
+                       100);
+  EXPECT_GT(result.timeouts, 0u) << "helpers look for exposed ranks now and then; here one should have had to";
+}
+
+// ---- what a helper cannot reach
+
+TEST(engine_interleavings, what_a_helper_cannot_fill_is_set_aside) {
+  for (const std::size_t bytes : {eager_bytes, block_bytes, rendezvous_bytes}) {
+    expect_all_sound({.private_buffers = true},
+                     {[=](rank& me) { me.finish(me.send(1, 5, 11, bytes)); },
+                      [=](rank& me) { me.finish(me.post(0, 5, bytes), 11, bytes); }, [](rank& me) { me.help(1); }},
+                     100);
+  }
+}
+
+// ---- withdrawal
+
+TEST(engine_interleavings, a_receive_is_withdrawn_or_has_its_message) {
+  for (const std::size_t bytes : {eager_bytes, block_bytes, rendezvous_bytes}) {
+    expect_all_sound({.shares_moves = false},
+                     {[=](rank& me) { me.finish(me.send(1, 5, 11, bytes)); },
+                      [=](rank& me) {
+                        receive_record* const record = me.post(0, 5, bytes, 1);
+                        if (me->cancel(*record)) {
+                          me->release(record);
+                          me.finish(me.post(0, 5, bytes, 2), 11, bytes);
+                        } else {
+                          me.finish(record, 11, bytes);
+                        }
+                      },
+                      [](rank& me) { me.help(1); }},
+                     100);
+  }
+}
+
+TEST(engine_interleavings, a_private_receive_is_withdrawn_or_has_its_message) {
+  expect_all_sound({.private_buffers = true},
+                   {[=](rank& me) { me.finish(me.send(1, 5, 11, block_bytes)); },
+                    [=](rank& me) {
+                      receive_record* const record = me.post(0, 5, block_bytes, 1);
+                      if (me->cancel(*record)) {
+                        me->release(record);
+                        me.finish(me.post(0, 5, block_bytes, 2), 11, block_bytes);
+                      } else {
+                        me.finish(record, 11, block_bytes);
+                      }
+                    },
+                    [](rank& me) { me.help(1); }},
+                   100);
+}
+
+// ---- messages that come first
+
+TEST(engine_interleavings, a_message_that_was_found_stays_and_one_that_was_taken_is_received) {
+  for (const std::size_t bytes : {eager_bytes, block_bytes, rendezvous_bytes}) {
+    expect_all_sound({.shares_moves = false},
+                     {[=](rank& me) {
+                        send_record* const first = me.send(1, 5, 11, bytes);
+                        send_record* const second = me.send(1, 5, 12, bytes, send_mode::standard, 2);
+                        me.finish(first);
+                        me.finish(second);
+                      },
+                      [=](rank& me) {
+                        const message_key key{1, any_source, 5};
+                        me->wait([&] { return me->find(key) != nullptr; });
+                        arrived_message* const taken = me->take(key);
+                        check(taken != nullptr, "a message that was found is gone");
+                        me.finish(me.post(0, 5, bytes, 2), 12, bytes);
+                        receive_record* const record = me->make_receive(key, {me.at(1), bytes});
+                        me->post(*record, *taken);
+                        me.finish(record, 11, bytes);
+                      }},
+                     100);
+  }
+}
+
+TEST(engine_interleavings, a_synchronous_send_ends_when_its_receive_has_begun) {
+  expect_all_sound({},
+                   {[](rank& me) {
+                      me.finish(me.send(1, 5, 11, eager_bytes, send_mode::synchronous));
+                      check(me.flag(1) == 1, "a synchronous send ended before its receive");
+                    },
+                    [](rank& me) {
+                      me.set_flag();
+                      me.finish(me.post(0, 5, eager_bytes), 11, eager_bytes);
+                    },
+                    [](rank& me) { me.help(1); }},
+                   100);
+}
+
+// Beyond what may be kept, senders hold their data back; nothing is lost on the way.
+TEST(engine_interleavings, a_full_receiver_makes_senders_hold_back) {
+  expect_all_sound({.kept_at_most = 1},
+                   {[](rank& me) {
+                      send_record* const first = me.send(1, 5, 11, block_bytes, send_mode::standard, 0);
+                      send_record* const second = me.send(1, 6, 12, block_bytes, send_mode::standard, 1);
+                      me.finish(first);
+                      me.finish(second);
+                    },
+                    [](rank& me) {
+                      me.finish(me.post(0, 6, block_bytes, 2), 12, block_bytes);
+                      me.finish(me.post(0, 5, block_bytes, 1), 11, block_bytes);
+                    }},
+                   100);
+}
+
+// Both send first: whoever waits must serve the other.
+TEST(engine_interleavings, two_ranks_exchange) {
+  for (const std::size_t bytes : {eager_bytes, rendezvous_bytes}) {
+    const auto exchange = [=](rank& me) {
+      const std::uint32_t other = 1 - me.number();
+      send_record* const sent = me.send(other, 5, static_cast<std::uint8_t>(11 + me.number()), bytes);
+      me.finish(me.post(static_cast<std::int32_t>(other), 5, bytes), static_cast<std::uint8_t>(11 + other), bytes);
+      me.finish(sent);
+    };
+    expect_all_sound({.shares_moves = false}, {exchange, exchange}, 20);
+  }
+}
+
+}  // namespace
+}  // namespace tri::mpi
