@@ -374,7 +374,7 @@ TEST(engine_interleavings, a_message_that_was_found_stays_and_one_that_was_taken
                       },
                       [=](rank& me) {
                         const message_key key{1, any_source, 5};
-                        me->wait([&] { return me->find(key) != nullptr; });
+                        me->wait([&] { return me->find(key).has_value(); });
                         arrived_message* const taken = me->take(key);
                         check(taken != nullptr, "a message that was found is gone");
                         me.finish(me.post(0, 5, bytes, 2), 12, bytes);
