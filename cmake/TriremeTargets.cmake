@@ -5,7 +5,7 @@
 #   A layer without sources is headers only. src/CMakeLists.txt merges all layers into the library that users link.
 # trireme_test(<name> SOURCES ... [DEPENDS <targets>] [TIMEOUT s] [LABELS ...])
 #   One GoogleTest program, registered with ctest under its own name. Labels with a meaning to `make sanitize`:
-#   no_sanitize (run only in plain builds), no_tsan.
+#   no_sanitize (run only in plain builds), no_tsan (not under the thread sanitizer: one thread and long, or a runtime it does not know).
 # trireme_compile_fail_test(<name> SOURCE x.cpp EXPECT "regex" [DEPENDS <targets>] [LABELS ...])
 #   Passes when the compiler refuses the file with a message that matches the regex; see TriremeCompileFail.cmake.
 
