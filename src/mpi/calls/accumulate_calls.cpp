@@ -49,6 +49,10 @@ class packed_elements {
   std::vector<std::byte> packed_;
 };
 
+accumulate_order order_of(const window& on, const window_access& there) {
+  return {on.ranks.parts(), on.ranks.own(), there.part()};
+}
+
 // Elements that are not mapped here: a copy of them, changed under the lock of the target by `change(copy)`, which gets
 // them as its own elements of the predefined type. Nobody takes another way to such elements, not even their owner.
 template <class Change>
@@ -66,8 +70,8 @@ int change_remotely(const window_access& there, const element_type& element, Cha
 }
 
 // `result` without a type: nobody wants to know what was there.
-int accumulate(window& on, const own_elements& origin, const own_elements* result, const target_elements& target,
-               MPI_Op handle) {
+int accumulate(session& in, window& on, const own_elements& origin, const own_elements* result,
+               const target_elements& target, MPI_Op handle) {
   const std::optional<reduction> operation = reduction_of(handle);
   if (!operation || (*operation == reduction::nothing && result == nullptr)) return MPI_ERR_OP;
   window_access there(on, target.rank, target.displacement, target.count, target.type);
@@ -91,11 +95,10 @@ int accumulate(window& on, const own_elements& origin, const own_elements* resul
   const std::byte* const read = values.read();
   std::byte* const was = result != nullptr ? before.address() : nullptr;
   if (there.is_reached()) {
-    accumulate(memory, element, *operation, handle, read, was, there.part().accumulating);
+    accumulate(in.ranks(), memory, element, *operation, handle, read, was, order_of(on, there));
   } else {
-    arena::host_lock of_copy;
     if (const int error = change_remotely(there, element, [&](const typed_memory& copy) {
-          accumulate(copy, element, *operation, handle, read, was, of_copy);
+          accumulate(in.ranks(), copy, element, *operation, handle, read, was, {});
         }))
       return error;
   }
@@ -112,11 +115,10 @@ int swap(window& on, const void* desired, const void* expected, void* before, MP
   const element_type& element = element_type_of(type);
   if (element.handle != type || element.is_pair || element.bytes != there.memory().bytes()) return MPI_ERR_TYPE;
   if (there.is_reached()) {
-    compare_and_swap(there.memory().address, element, expected, desired, before, there.part().accumulating);
+    compare_and_swap(there.memory().address, element, expected, desired, before, order_of(on, there));
   } else {
-    arena::host_lock of_copy;
     if (const int error = change_remotely(there, element, [&](const typed_memory& copy) {
-          compare_and_swap(copy.address, element, expected, desired, before, of_copy);
+          compare_and_swap(copy.address, element, expected, desired, before, {});
         }))
       return error;
   }
@@ -125,10 +127,10 @@ int swap(window& on, const void* desired, const void* expected, void* before, MP
 }
 
 // With a request, which is done at once. Only in passive epochs.
-int with_request(window& on, const own_elements& origin, const own_elements* result, const target_elements& target,
-                 MPI_Op operation, MPI_Request* request) {
+int with_request(session& in, window& on, const own_elements& origin, const own_elements* result,
+                 const target_elements& target, MPI_Op operation, MPI_Request* request) {
   if (on.has(target.rank) && !on.epochs.is_passive(static_cast<std::uint32_t>(target.rank))) return MPI_ERR_RMA_SYNC;
-  if (const int error = accumulate(on, origin, result, target, operation)) return error;
+  if (const int error = accumulate(in, on, origin, result, target, operation)) return error;
   *request = requests::done_send();
   return MPI_SUCCESS;
 }
@@ -144,8 +146,8 @@ using namespace tri::mpi;
                                               MPI_Op operation, MPI_Win handle) {                                      \
     return on_window(                                                                                                  \
         handle,                                                                                                        \
-        [&](session&, window& on) {                                                                                    \
-          return accumulate(on, {origin, origin_count, origin_type}, nullptr, {target, displacement, count, type},     \
+        [&](session& in, window& on) {                                                                                 \
+          return accumulate(in, on, {origin, origin_count, origin_type}, nullptr, {target, displacement, count, type}, \
                             operation);                                                                                \
         },                                                                                                             \
         [&] {                                                                                                          \
@@ -158,9 +160,9 @@ using namespace tri::mpi;
                                                MPI_Op operation, MPI_Win handle, MPI_Request* request) {               \
     return on_window(                                                                                                  \
         handle,                                                                                                        \
-        [&](session&, window& on) {                                                                                    \
-          return with_request(on, {origin, origin_count, origin_type}, nullptr, {target, displacement, count, type},   \
-                              operation, request);                                                                     \
+        [&](session& in, window& on) {                                                                                 \
+          return with_request(in, on, {origin, origin_count, origin_type}, nullptr,                                    \
+                              {target, displacement, count, type}, operation, request);                                \
         },                                                                                                             \
         [&] {                                                                                                          \
           return PMPI_Raccumulate##suffix(origin, origin_count, origin_type, target, displacement, count, type,        \
@@ -173,9 +175,9 @@ using namespace tri::mpi;
       MPI_Op operation, MPI_Win handle) {                                                                              \
     return on_window(                                                                                                  \
         handle,                                                                                                        \
-        [&](session&, window& on) {                                                                                    \
+        [&](session& in, window& on) {                                                                                 \
           const own_elements found{result, result_count, result_type};                                                 \
-          return accumulate(on, {origin, origin_count, origin_type}, &found, {target, displacement, count, type},      \
+          return accumulate(in, on, {origin, origin_count, origin_type}, &found, {target, displacement, count, type},  \
                             operation);                                                                                \
         },                                                                                                             \
         [&] {                                                                                                          \
@@ -189,10 +191,10 @@ using namespace tri::mpi;
       MPI_Op operation, MPI_Win handle, MPI_Request* request) {                                                        \
     return on_window(                                                                                                  \
         handle,                                                                                                        \
-        [&](session&, window& on) {                                                                                    \
+        [&](session& in, window& on) {                                                                                 \
           const own_elements found{result, result_count, result_type};                                                 \
-          return with_request(on, {origin, origin_count, origin_type}, &found, {target, displacement, count, type},    \
-                              operation, request);                                                                     \
+          return with_request(in, on, {origin, origin_count, origin_type}, &found,                                     \
+                              {target, displacement, count, type}, operation, request);                                \
         },                                                                                                             \
         [&] {                                                                                                          \
           return PMPI_Rget_accumulate##suffix(origin, origin_count, origin_type, result, result_count, result_type,    \
@@ -209,9 +211,9 @@ TRIREME_EXPORTED int MPI_Fetch_and_op(const void* origin, void* result, MPI_Data
                                       MPI_Aint displacement, MPI_Op operation, MPI_Win handle) {
   return on_window(
       handle,
-      [&](session&, window& on) {
+      [&](session& in, window& on) {
         const own_elements found{result, 1, type};
-        return accumulate(on, {origin, 1, type}, &found, {target, displacement, 1, type}, operation);
+        return accumulate(in, on, {origin, 1, type}, &found, {target, displacement, 1, type}, operation);
       },
       [&] { return PMPI_Fetch_and_op(origin, result, type, target, displacement, operation, handle); });
 }

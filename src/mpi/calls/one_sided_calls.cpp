@@ -1,6 +1,7 @@
 // Put and get on windows that are ours: copies by the calling rank, done when the call returns.
 #include <mpi.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "mpi/calls/exported.hpp"
@@ -10,6 +11,7 @@
 #include "mpi/calls/typed_memory.hpp"
 #include "mpi/calls/window_access.hpp"
 #include "mpi/calls/windows.hpp"
+#include "mpi/windows/shared_work.hpp"
 
 namespace tri::mpi {
 namespace {
@@ -42,7 +44,14 @@ int transfer_remotely(const window_access& there, const typed_memory& here, bool
   return MPI_SUCCESS;
 }
 
-int transfer_data(window& on, const origin_side& origin, const target_side& target, bool is_put) {
+// Elements that lie one behind the other on both sides are for everybody who waits, when there are many.
+void copy(session& in, const typed_memory& from, const typed_memory& to) {
+  const bool are_plain = from.type->is_plain && to.type->is_plain && from.address != to.address;
+  const std::size_t bytes = std::min(from.bytes(), to.bytes());
+  if (!are_plain || !copy_together(in.ranks(), to.start(), from.start(), bytes)) copy_elements(from, to);
+}
+
+int transfer_data(session& in, window& on, const origin_side& origin, const target_side& target, bool is_put) {
   window_access there(on, target.rank, target.displacement, target.count, target.type);
   if (there.is_over()) return there.error();
   typed_memory here;
@@ -50,11 +59,11 @@ int transfer_data(window& on, const origin_side& origin, const target_side& targ
   if (!there.is_reached()) return transfer_remotely(there, here, is_put);
   if (is_put) {
     if (there.memory().bytes() < here.bytes()) return MPI_ERR_TRUNCATE;
-    copy_elements(here, there.memory());
+    copy(in, here, there.memory());
     return MPI_SUCCESS;
   }
   if (here.bytes() < there.memory().bytes()) return MPI_ERR_TRUNCATE;
-  copy_elements(there.memory(), here);
+  copy(in, there.memory(), here);
   if (there.memory().type->is_plain)
     on.reads.read(there.memory().address, there.memory().address, there.memory().bytes());
   return MPI_SUCCESS;
@@ -63,12 +72,12 @@ int transfer_data(window& on, const origin_side& origin, const target_side& targ
 template <class Library>
 int put(const origin_side& origin, const target_side& target, MPI_Win handle, Library&& library) {
   return on_window(
-      handle, [&](session&, window& on) { return transfer_data(on, origin, target, true); }, library);
+      handle, [&](session& in, window& on) { return transfer_data(in, on, origin, target, true); }, library);
 }
 template <class Library>
 int get(const origin_side& origin, const target_side& target, MPI_Win handle, Library&& library) {
   return on_window(
-      handle, [&](session&, window& on) { return transfer_data(on, origin, target, false); }, library);
+      handle, [&](session& in, window& on) { return transfer_data(in, on, origin, target, false); }, library);
 }
 
 // With a request, which is done at once. Only in passive epochs.
@@ -77,10 +86,10 @@ int with_request(const origin_side& origin, const target_side& target, MPI_Win h
                  MPI_Request* request, Library&& library) {
   return on_window(
       handle,
-      [&](session&, window& on) {
+      [&](session& in, window& on) {
         if (on.has(target.rank) && !on.epochs.is_passive(static_cast<std::uint32_t>(target.rank)))
           return MPI_ERR_RMA_SYNC;
-        if (const int error = transfer_data(on, origin, target, is_put)) return error;
+        if (const int error = transfer_data(in, on, origin, target, is_put)) return error;
         *request = requests::done_send();
         return MPI_SUCCESS;
       },

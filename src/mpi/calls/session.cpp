@@ -210,6 +210,7 @@ void session::start(int thread_level) {
   options.oversubscribed = are_more_than_cores(size);
   parts->ranks =
       std::make_unique<engine>(parts->endpoints, static_cast<std::uint32_t>(rank), *parts->pe, *parts->blocks, options);
+  set_arena_windows(size);
   parts->ranks->set_shared_memory(&shared_address_of_user_memory);
   parts->ranks->set_library_progress(&poll_library);
   if (made->threaded_) parts->ranks->take_turns(&made->lock_);

@@ -9,4 +9,7 @@ namespace tri::mpi {
 /// Null for all other memory (the stack, libraries, files).
 void* shared_address_of_user_memory(const void* address, std::size_t bytes);
 
+/// The arena of the job: so many windows, one behind the other, are mapped in every process.
+void set_arena_windows(int windows);
+
 }  // namespace tri::mpi

@@ -434,6 +434,26 @@ bool engine::finish_moves() {
   return any;
 }
 
+bool engine::run_together(board::operation_id operation,
+                          const std::array<std::uint64_t, board::argument_words>& arguments, std::size_t bytes) {
+  if (endpoints_.size() == 1) return false;
+  board::task_spec task;
+  task.operation = operation;
+  task.arguments = arguments;
+  task.total = bytes;
+  task.chunk = sharing_sizes::chunk_of(bytes);
+  task.first_participant = number_;
+  const board::post_result posted = board_.post(task);
+  if (!posted.handle) return false;
+  board_.finish(posted.handle, [this, looks = 0]() mutable {
+    if (options_.oversubscribed || ++looks > looks_before_giving_way)
+      sched_yield();
+    else
+      host::cpu_relax();
+  });
+  return true;
+}
+
 // We go on to compute: who waits for its message to leave moves it. It may sleep, and nobody rings for the board.
 void engine::leave_moves_to_senders() {
   for (std::size_t i = 0; i < open_moves_;) {

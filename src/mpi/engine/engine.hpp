@@ -146,6 +146,15 @@ class engine {
   const engine_options& options() const { return options_; }
   arena::block_cache& blocks() { return blocks_; }
   static engine* of_pe(int pe);
+  /// Null: somebody does not reach that memory.
+  std::byte* shared_address(const void* address, std::size_t bytes) const {
+    return shared_address_ == nullptr ? nullptr : static_cast<std::byte*>(shared_address_(address, bytes));
+  }
+  /// Work that is for everybody who waits, by operations of the board that any process can run. Returns when all is
+  /// done, without letting other threads of ours take their turn: the caller may hold locks. False, with nothing done,
+  /// when nobody could help or there is no room on the board.
+  bool run_together(board::operation_id operation, const std::array<std::uint64_t, board::argument_words>& arguments,
+                    std::size_t bytes);
   /// A part of a move on the board; called by it.
   void run_part(const board::task_view& task, std::uint64_t first, std::uint64_t last);
 

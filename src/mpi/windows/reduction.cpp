@@ -81,6 +81,56 @@ void reduce_all(reduction operation, void* target, const std::byte* operands, st
   }
 }
 
+// Loops that the compiler makes vector instructions of.
+template <class T, class Combine>
+void combine_all(std::byte* target, const std::byte* operands, std::size_t count, Combine&& combine) {
+  for (std::size_t i = 0; i < count; ++i) {
+    T was, operand;
+    std::memcpy(&was, target + i * sizeof(T), sizeof(T));
+    std::memcpy(&operand, operands + i * sizeof(T), sizeof(T));
+    was = combine(was, operand);
+    std::memcpy(target + i * sizeof(T), &was, sizeof(T));
+  }
+}
+
+template <class T>
+void reduce_plainly(reduction operation, std::byte* target, const std::byte* operands, std::size_t count) {
+  const auto all = [&](auto&& combine) { combine_all<T>(target, operands, count, combine); };
+  switch (operation) {
+    case reduction::replace:
+      std::memcpy(target, operands, count * sizeof(T));
+      return;
+    case reduction::sum:
+      return all([](T a, T b) { return static_cast<T>(a + b); });
+    case reduction::product:
+      return all([](T a, T b) { return static_cast<T>(a * b); });
+    case reduction::minimum:
+      return all([](T a, T b) { return b < a ? b : a; });
+    case reduction::maximum:
+      return all([](T a, T b) { return a < b ? b : a; });
+    default:
+      break;
+  }
+  if constexpr (std::is_integral_v<T>) {
+    switch (operation) {
+      case reduction::bits_and:
+        return all([](T a, T b) { return static_cast<T>(a & b); });
+      case reduction::bits_or:
+        return all([](T a, T b) { return static_cast<T>(a | b); });
+      case reduction::bits_xor:
+        return all([](T a, T b) { return static_cast<T>(a ^ b); });
+      case reduction::logical_and:
+        return all([](T a, T b) { return static_cast<T>(a != 0 && b != 0); });
+      case reduction::logical_or:
+        return all([](T a, T b) { return static_cast<T>(a != 0 || b != 0); });
+      case reduction::logical_xor:
+        return all([](T a, T b) { return static_cast<T>((a != 0) != (b != 0)); });
+      default:
+        break;
+    }
+  }
+}
+
 template <class T>
 void compare_and_swap_one(void* target, const void* expected, const void* desired, void* before) {
   T was{}, becomes{};
@@ -133,6 +183,40 @@ void reduce_atomically(reduction operation, element_kind kind, void* target, con
       return reduce_all<std::uint64_t>(operation, target, operands, before, count);
     default:
       return;  // is_single_instruction says no
+  }
+}
+
+bool has_plain_loop(reduction operation, element_kind kind) {
+  if (is_single_instruction(kind))
+    return operation != reduction::minimum_and_place && operation != reduction::maximum_and_place;
+  if (kind != element_kind::float32 && kind != element_kind::float64) return false;
+  return operation == reduction::replace || operation == reduction::nothing || operation == reduction::sum ||
+         operation == reduction::product || operation == reduction::minimum || operation == reduction::maximum;
+}
+
+void reduce_plainly(reduction operation, element_kind kind, std::byte* target, const std::byte* operands,
+                    std::byte* before, std::size_t count) {
+  if (before != nullptr) std::memcpy(before, target, count * facts_of(kind).bytes);
+  if (operation == reduction::nothing) return;
+  // Sums and products go round: as of unsigned numbers.
+  const bool goes_round = operation == reduction::sum || operation == reduction::product;
+  switch (kind) {
+    case element_kind::int32:
+      if (!goes_round) return reduce_plainly<std::int32_t>(operation, target, operands, count);
+      [[fallthrough]];
+    case element_kind::uint32:
+      return reduce_plainly<std::uint32_t>(operation, target, operands, count);
+    case element_kind::int64:
+      if (!goes_round) return reduce_plainly<std::int64_t>(operation, target, operands, count);
+      [[fallthrough]];
+    case element_kind::uint64:
+      return reduce_plainly<std::uint64_t>(operation, target, operands, count);
+    case element_kind::float32:
+      return reduce_plainly<float>(operation, target, operands, count);
+    case element_kind::float64:
+      return reduce_plainly<double>(operation, target, operands, count);
+    default:
+      return;  // has_plain_loop says no
   }
 }
 

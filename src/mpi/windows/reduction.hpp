@@ -1,6 +1,6 @@
-// What the accumulate family does to elements of a window. Two ways, and every element is treated by one of them in
-// all operations, so that they are atomic towards each other: integers of 4 and 8 bytes at aligned addresses by
-// instructions of the processor; all others by whoever holds the lock of the target (window_part::accumulating).
+// What the accumulate family does to elements of a window. Integers of 4 and 8 bytes at aligned addresses are changed
+// by instructions of the processor, or in long runs by plain loops while nobody else changes any; all other elements by
+// whoever holds the lock of the target. accumulate_order.hpp has who excludes whom.
 #pragma once
 
 #include <cstddef>
@@ -45,7 +45,14 @@ inline bool is_single_instruction(element_kind kind, const void* address) {
 void reduce_atomically(reduction operation, element_kind kind, void* target, const std::byte* operands,
                        std::byte* before, std::size_t count);
 
-/// Likewise: the element becomes `desired` if it is `expected`; `before` is what it was.
+/// Whether there is a plain loop for it: all that can be done by instructions, and the usual ones for floats and
+/// doubles.
+bool has_plain_loop(reduction operation, element_kind kind);
+/// The same by such a loop, on memory that nobody else changes meanwhile, aligned or not.
+void reduce_plainly(reduction operation, element_kind kind, std::byte* target, const std::byte* operands,
+                    std::byte* before, std::size_t count);
+
+/// As by instructions: the element becomes `desired` if it is `expected`; `before` is what it was.
 void compare_and_swap_atomically(element_kind kind, void* target, const void* expected, const void* desired,
                                  void* before);
 

@@ -19,8 +19,13 @@ inline constexpr std::uint32_t most_barrier_rounds = 9;  // 2^9 ranks
 struct window_part {
   endpoint* rank = nullptr;
   window_lock lock;
-  /// Over accumulates that are no single instruction. A leaf: nothing waits while it is held.
+  /// Over accumulates that are no single instruction (accumulate_order.hpp). Who holds it waits for nothing but others'
+  /// instructions and pieces of its own work.
   alignas(64) arena::host_lock accumulating;
+  /// Not 0: even instructions are kept out.
+  std::atomic<std::uint32_t> keeps_out{0};
+  /// Whose elements this rank is changing by instructions at the moment. Written by it alone.
+  alignas(64) std::atomic<const window_part*> changes{nullptr};
   /// Of each round of the barrier: how often the rank before us has come to it.
   alignas(64) std::array<std::atomic<std::uint32_t>, most_barrier_rounds> arrivals{};
   /// How many accesses to this rank were completed since the window was made.

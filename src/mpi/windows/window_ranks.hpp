@@ -22,6 +22,7 @@ class window_ranks {
   std::uint32_t rank() const { return rank_; }
   std::uint32_t size() const { return static_cast<std::uint32_t>(parts_.size()); }
   window_part& part(std::uint32_t of) const { return *parts_[of]; }
+  std::span<window_part* const> parts() const { return parts_; }
   window_part& own() const { return *parts_[rank_]; }
 
   /// Returns when all ranks have called it. Dissemination: in round k everybody hears from the rank 2^k before it

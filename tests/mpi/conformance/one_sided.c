@@ -384,6 +384,58 @@ static int same_elements(const struct element* of, const void* one, const void* 
 }
 
 /* Every operation on every type, by all ranks at once, as one of four calls. */
+/* Long accumulates, short ones and single elements, all at once on the same integers and doubles: none is lost. */
+static void long_and_short_accumulates(void) {
+  enum { length = 40000, rounds = 6, stride = 3, strided = length / stride };
+  struct window window = open_window(allocated);
+  int* const ones = allocate(length * sizeof(int));
+  int* const found = allocate(length * sizeof(int));
+  double* const halves = allocate(length * sizeof(double));
+  for (int i = 0; i < length; ++i) ones[i] = 1, halves[i] = 0.5;
+  MPI_Datatype every_third;
+  MPI_Type_vector(strided, 1, stride, MPI_INT, &every_third);
+  MPI_Type_commit(&every_third);
+  const MPI_Aint doubles = length * sizeof(int);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Win_lock_all(0, window.handle);
+  int unordered = 0, previous = -1;
+  for (int round = 0; round < rounds; ++round) {
+    MPI_Accumulate(ones, length, MPI_INT, 0, 0, length, MPI_INT, MPI_SUM, window.handle);
+    MPI_Accumulate(halves, length, MPI_DOUBLE, 0, doubles, length, MPI_DOUBLE, MPI_SUM, window.handle);
+    MPI_Accumulate(ones, strided, MPI_INT, 0, 0, 1, every_third, MPI_SUM, window.handle);
+    for (int i = 0; i < 200; ++i) { /* every third of these has more */
+      int one = 1, was = -1;
+      MPI_Fetch_and_op(&one, &was, MPI_INT, 0, (MPI_Aint)(i * sizeof(int)), MPI_SUM, window.handle);
+      MPI_Accumulate(&one, 1, MPI_INT, 0, (MPI_Aint)((length - 1 - i) * sizeof(int)), 1, MPI_INT, MPI_SUM,
+                     window.handle);
+    }
+    MPI_Get_accumulate(ones, length, MPI_INT, found, length, MPI_INT, 0, 0, length, MPI_INT, MPI_SUM, window.handle);
+    MPI_Win_flush(0, window.handle);
+    unordered += found[0] <= previous; /* each of us has added to it since */
+    previous = found[0];
+  }
+  MPI_Win_unlock_all(window.handle);
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK_EQUAL(unordered, 0);
+  if (my_rank == 0) {
+    int wrong = 0;
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, window.handle);
+    const int* const sums = (const int*)window.base;
+    const double* const totals = (const double*)(window.base + doubles);
+    for (int i = 0; i < length; ++i) {
+      const int each = 2 + (i % stride == 0 && i < strided * stride) + (i < 200) + (i >= length - 200);
+      wrong += sums[i] != rank_count * rounds * each || totals[i] != 0.5 * rank_count * rounds;
+    }
+    MPI_Win_unlock(0, window.handle);
+    CHECK_EQUAL(wrong, 0);
+  }
+  MPI_Type_free(&every_third);
+  free(halves);
+  free(found);
+  free(ones);
+  close_window(&window);
+}
+
 static void accumulates_of_all_kinds(void) {
   enum { count = 20, room = count * 16 };
   struct window window = open_window(allocated);
@@ -866,6 +918,7 @@ const struct conformance_case one_sided_cases[] = {
     {"compare_and_swap", 1, compare_and_swap},
     {"operations_with_requests", 1, operations_with_requests},
     {"derived_types_at_the_target", 1, derived_types_at_the_target},
+    {"long_and_short_accumulates", 1, long_and_short_accumulates},
     {"accumulates_of_all_kinds", 1, accumulates_of_all_kinds},
     {"fetched_values", 1, fetched_values},
     {"swaps_of_8_bytes", 1, swaps_of_8_bytes},

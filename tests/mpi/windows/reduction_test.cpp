@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <random>
 #include <thread>
 #include <type_traits>
 #include <vector>
@@ -89,6 +91,39 @@ TEST(reduction, integers_follow_the_definition) {
   check_all<std::uint32_t>(element_kind::uint32);
   check_all<std::int64_t>(element_kind::int64);
   check_all<std::uint64_t>(element_kind::uint64);
+}
+
+// Long runs are done by other code than single elements: the same comes out, at any address.
+TEST(reduction, plain_loops_do_what_instructions_do) {
+  for (const element_kind kind :
+       {element_kind::int32, element_kind::uint32, element_kind::int64, element_kind::uint64}) {
+    const std::size_t size = facts_of(kind).bytes, count = 1000;
+    std::mt19937_64 random(5);
+    alignas(8) std::array<std::byte, 8 * 1000> by_instructions, operands, was, before;
+    std::vector<std::byte> by_loops(size * count + 1);
+    for (const reduction operation : on_integers) {
+      ASSERT_TRUE(has_plain_loop(operation, kind));
+      for (std::byte& each : by_instructions) each = static_cast<std::byte>(random() % 7 == 0 ? 0 : random());
+      for (std::byte& each : operands) each = static_cast<std::byte>(random() % 7 == 0 ? 0 : random());
+      std::copy_n(by_instructions.begin(), size * count, by_loops.begin() + 1);
+      const std::byte* const by = operation == reduction::nothing ? nullptr : operands.data();
+      reduce_plainly(operation, kind, by_loops.data() + 1, by, before.data(), count);
+      reduce_atomically(operation, kind, by_instructions.data(), by, was.data(), count);
+      EXPECT_TRUE(std::equal(by_loops.begin() + 1, by_loops.end(), by_instructions.begin()))
+          << static_cast<int>(operation);
+      EXPECT_TRUE(std::equal(was.begin(), was.begin() + static_cast<std::ptrdiff_t>(size * count), before.begin()));
+    }
+  }
+  std::array<double, 3> sums = {1, 2, 3};
+  const std::array<double, 3> with = {0.5, -4, 8};
+  reduce_plainly(reduction::maximum, element_kind::float64, reinterpret_cast<std::byte*>(sums.data()),
+                 reinterpret_cast<const std::byte*>(with.data()), nullptr, 3);
+  EXPECT_EQ(sums, (std::array<double, 3>{1, 2, 8}));
+  reduce_plainly(reduction::product, element_kind::float64, reinterpret_cast<std::byte*>(sums.data()),
+                 reinterpret_cast<const std::byte*>(with.data()), nullptr, 3);
+  EXPECT_EQ(sums, (std::array<double, 3>{0.5, -8, 64}));
+  EXPECT_FALSE(has_plain_loop(reduction::bits_or, element_kind::float64));
+  EXPECT_FALSE(has_plain_loop(reduction::sum, element_kind::int16));
 }
 
 TEST(reduction, only_aligned_integers_of_4_and_8_bytes_need_no_lock) {

@@ -4,13 +4,17 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 #include <mutex>
 #include <thread>
 #include <vector>
 
 #include "mpi/engine/ranks_as_threads.hpp"
 #include "mpi/windows/access_epochs.hpp"
+#include "mpi/windows/accumulate_order.hpp"
+#include "mpi/windows/reduction.hpp"
 #include "mpi/windows/repeated_reads.hpp"
+#include "mpi/windows/shared_work.hpp"
 #include "mpi/windows/window_ranks.hpp"
 
 namespace tri::mpi {
@@ -241,6 +245,74 @@ TEST(window_ranks, a_start_waits_for_the_post_and_a_wait_for_all_completions) {
 }
 
 // One rank attaches and detaches while the others look up what always is there.
+// Single elements by instructions, long runs by plain loops, swaps: nothing is lost, and the sanitizer sees whether a
+// loop and an instruction come together.
+TEST(accumulate_order, loops_and_instructions_are_atomic_towards_each_other) {
+  constexpr std::size_t count = 1000;
+  constexpr int rounds = 300;
+  alignas(64) static std::array<std::uint64_t, count> elements;
+  for (const engine_options& options : both_ways_of_waiting) {
+    elements.fill(0);
+    on_window_of(4, options, [&](engine& mine, window_ranks& view, auto& wait) {
+      const std::vector<std::uint64_t> ones(count, 1);
+      const auto* const operands = reinterpret_cast<const std::byte*>(ones.data());
+      for (int round = 0; round < rounds; ++round) {
+        accumulate_order order(view.parts(), view.own(), view.part(0));
+        if ((static_cast<std::uint32_t>(round) + mine.number()) % 2 == 0) {
+          order.alone([&] {
+            reduce_plainly(reduction::sum, element_kind::uint64, reinterpret_cast<std::byte*>(elements.data()),
+                           operands, nullptr, count);
+          });
+          continue;
+        }
+        for (std::uint64_t& element : elements) {
+          if (round % 4 < 2) {
+            order.by_instructions(
+                [&] { reduce_atomically(reduction::sum, element_kind::uint64, &element, operands, nullptr, 1); });
+            continue;
+          }
+          std::uint64_t seen = 0, wanted = 0, found = 0;
+          do {
+            seen = found;
+            wanted = seen + 1;
+            order.by_instructions(
+                [&] { compare_and_swap_atomically(element_kind::uint64, &element, &seen, &wanted, &found); });
+          } while (found != seen);
+        }
+      }
+      view.barrier(wait);
+      for (const std::uint64_t element : elements) EXPECT_EQ(element, 4u * rounds);
+    });
+  }
+}
+
+// What is large lies on the board: counters of elements tell that each was done once, whoever did it.
+TEST(shared_work, copies_and_reductions_are_done_once) {
+  constexpr std::size_t bytes = std::size_t{1} << 20;
+  std::vector<std::byte> from(bytes), to(bytes), before(bytes);
+  for (std::size_t i = 0; i < bytes; ++i) from[i] = static_cast<std::byte>(i * 7 + (i >> 8));
+  std::vector<std::int32_t> sums(bytes / 4, 5), ones(bytes / 4, 1);
+  on_window_of(3, {}, [&](engine& mine, window_ranks& view, auto& wait) {
+    if (mine.number() == 0) {
+      EXPECT_FALSE(copy_together(mine, to.data(), from.data(), 100));  // not worth it
+      for (int round = 1; round <= 20; ++round) {
+        std::fill(to.begin(), to.end(), std::byte{0});
+        EXPECT_TRUE(copy_together(mine, to.data(), from.data(), bytes));
+        EXPECT_EQ(to, from);
+        EXPECT_TRUE(reduce_together(mine, reduction::sum, element_kind::int32,
+                                    reinterpret_cast<std::byte*>(sums.data()),
+                                    reinterpret_cast<const std::byte*>(ones.data()), before.data(), bytes));
+        EXPECT_EQ(sums, std::vector<std::int32_t>(bytes / 4, 5 + round));
+        std::int32_t first = 0, last = 0;
+        std::memcpy(&first, before.data(), 4);
+        std::memcpy(&last, before.data() + bytes - 4, 4);
+        EXPECT_TRUE(first == 4 + round && last == 4 + round);
+      }
+    }
+    view.barrier(wait);  // the others help
+  });
+}
+
 TEST(attached_regions, are_found_while_others_come_and_go) {
   std::atomic<int> wrong{0}, done{0};
   std::byte sample{};
