@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -42,6 +43,14 @@ bool everybody(bool fits) {
   int all = 0;
   PMPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
   return all == 1;
+}
+
+// Several may have failed, mostly for one reason: one line is enough.
+bool is_first_that_failed(const std::string& problem, int rank) {
+  int mine = problem.empty() ? INT_MAX : rank;
+  int first = 0;
+  PMPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  return first == rank;
 }
 
 bool is_switched_off() {
@@ -125,7 +134,7 @@ void session::start(int thread_level) {
       }
     }
     if (everybody(problem.empty())) return true;
-    if (!problem.empty())
+    if (is_first_that_failed(problem, rank))
       fmt::print(stderr, "trireme mpi: rank {}: {}; all messages are left to {}\n", rank, problem, abi::library_name);
     return false;
   };

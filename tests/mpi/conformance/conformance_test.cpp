@@ -235,6 +235,24 @@ TEST_P(conformance, owners_of_windows_need_not_call) {
   EXPECT_THAT(run(with(), how(), 2, "busy_target", "creatd").errors, HasSubstr("'creatd' is none of these"));
 }
 
+// One line says why, however many ranks there are, and the program runs as it does alone.
+TEST_P(conformance, limits_leave_the_messages_to_the_library) {
+  if (how().name != "drop_in" || ranks() != 3) GTEST_SKIP() << "a matter of the drop-in's start";
+  const std::string arguments = "--messages 100 --largest 20000 --seed 1";
+  const auto alone = run(with(), modes[0], ranks(), "traffic", arguments);
+  // The launcher lives with these limits, too.
+  for (const auto& [limit, says] : {std::pair{"-f 1000000", "the limit of file sizes (ulimit -f) is "},
+                                    std::pair{"-v 3000000", "a limit such as 'ulimit -v' forbids it"}}) {
+    const auto ended = run(with(), how(), ranks(), "traffic", arguments, fmt::format("; ulimit {}", limit));
+    EXPECT_EQ(ended.status, 0) << limit << ended.errors;
+    EXPECT_EQ(ended.output, alone.output) << limit;
+    EXPECT_THAT(ended.errors, HasSubstr(says));
+    const std::size_t first = ended.errors.find("are left to ");
+    ASSERT_NE(first, std::string::npos) << ended.errors;
+    EXPECT_EQ(ended.errors.find("are left to ", first + 1), std::string::npos) << ended.errors;
+  }
+}
+
 // Beginnings and ends. With two ranks; what launchers say of them is theirs.
 TEST_P(conformance, programs_end_as_they_should) {
   if (ranks() != 2) GTEST_SKIP() << "a matter of two ranks";

@@ -1,25 +1,18 @@
 #include "exec/mpi_program.hpp"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
-#include <vector>
 
+#include "exec/child_output.hpp"
 #include "exec/preload.hpp"
-
-extern char** environ;
 
 namespace tri::tools {
 namespace {
@@ -45,36 +38,6 @@ file_kind kind_of(const fs::path& file) {
     if (in && segment.p_type == PT_INTERP) return file_kind::dynamic;
   }
   return file_kind::fixed;
-}
-
-// The loader lists what it would load and does not start the program.
-std::string loader_list(const fs::path& program) {
-  std::array<int, 2> ends{};
-  if (pipe(ends.data()) != 0) return {};
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  posix_spawn_file_actions_addclose(&actions, ends[0]);
-  posix_spawn_file_actions_addclose(&actions, ends[1]);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  std::vector<char*> environment;
-  for (char** each = environ; *each != nullptr; ++each) environment.push_back(*each);
-  std::string trace = "LD_TRACE_LOADED_OBJECTS=1";
-  environment.push_back(trace.data());
-  environment.push_back(nullptr);
-  std::string name = program.string();
-  std::array<char*, 2> arguments{name.data(), nullptr};
-  pid_t child = 0;
-  const int error = posix_spawn(&child, name.c_str(), &actions, nullptr, arguments.data(), environment.data());
-  posix_spawn_file_actions_destroy(&actions);
-  close(ends[1]);
-  std::string list;
-  std::array<char, 4096> piece{};
-  for (ssize_t got = 0; error == 0 && (got = read(ends[0], piece.data(), piece.size())) > 0;)
-    list.append(piece.data(), static_cast<std::size_t>(got));
-  close(ends[0]);
-  if (error == 0) waitpid(child, nullptr, 0);
-  return list;
 }
 
 mpi_finding by_launcher() {
