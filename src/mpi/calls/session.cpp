@@ -4,9 +4,11 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -16,11 +18,13 @@
 
 #include "arena/arena.hpp"
 #include "board/board.hpp"
+#include "host/clock.hpp"
 #include "host/unique_fd.hpp"
 #include "mpi/calls/abi.hpp"
 #include "mpi/calls/communicators.hpp"
 #include "mpi/calls/shared_files.hpp"
 #include "mpi/calls/user_memory.hpp"
+#include "mpi/engine/statistics.hpp"
 #include "mpi/heap/static_data.hpp"
 #include "mpi/heap/user_heap.hpp"
 
@@ -51,6 +55,31 @@ bool is_first_that_failed(const std::string& problem, int rank) {
   int first = 0;
   PMPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
   return first == rank;
+}
+
+bool wants_statistics() {
+  const char* const wish = std::getenv("TRIREME_MPI_STATISTICS");
+  const char* const file = std::getenv("TRIREME_MPI_STATISTICS_FILE");
+  return (wish != nullptr && std::string_view(wish) == "on") || (file != nullptr && *file != '\0');
+}
+
+// By rank 0, when all have come to their end: their counters lie in shared memory.
+void tell_statistics(const std::vector<endpoint*>& endpoints, double total_s) {
+  std::vector<rank_statistics> ranks;
+  for (const endpoint* const each : endpoints) {
+    ranks.push_back(statistics_of(*each));
+    ranks.back().total_s = total_s;
+  }
+  if (const char* const wish = std::getenv("TRIREME_MPI_STATISTICS"); wish != nullptr && std::string_view(wish) == "on")
+    fmt::print(stderr, "{}", to_table(ranks, abi::library_name));
+  const char* const path = std::getenv("TRIREME_MPI_STATISTICS_FILE");
+  if (path == nullptr || *path == '\0') return;
+  const std::string text = to_json(ranks, abi::library_name);
+  std::FILE* const file = std::fopen(path, "we");
+  const bool written = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  const int error = errno;
+  if ((file != nullptr && std::fclose(file) != 0) || !written)
+    fmt::print(stderr, "trireme mpi: the statistics could not be written to {}: {}\n", path, std::strerror(error));
 }
 
 bool is_switched_off() {
@@ -99,6 +128,8 @@ struct session::shared_parts {
   std::optional<board::board_pe> pe;
   std::unique_ptr<arena::block_cache> blocks;
   std::unique_ptr<engine> ranks;
+  bool tells_statistics = false;  // all ranks agree
+  std::uint64_t began_ticks = 0;
 };
 
 void session::start(int thread_level) {
@@ -197,6 +228,8 @@ void session::start(int thread_level) {
   engine_options options;
   options.kernel_copies = kernel_copies_between(*parts->arena, rank, size, parts->endpoints);
   options.oversubscribed = are_more_than_cores(size);
+  options.measures_time = parts->tells_statistics = everybody(wants_statistics());
+  parts->began_ticks = host::ticks();
   parts->ranks =
       std::make_unique<engine>(parts->endpoints, static_cast<std::uint32_t>(rank), *parts->pe, *parts->blocks, options);
   parts->ranks->set_shared_memory(&shared_address_of_user_memory);
@@ -222,7 +255,13 @@ void session::stop() {
   PMPI_Barrier(MPI_COMM_WORLD);
   PMPI_Group_free(&ended->world_group_);
   active_ = nullptr;
-  ended->parts_->ranks.reset();
+  shared_parts& parts = *ended->parts_;
+  parts.ranks.reset();
+  if (parts.tells_statistics) {
+    const double total_s = static_cast<double>(host::ticks() - parts.began_ticks) * host::ns_per_tick() / 1e9;
+    PMPI_Barrier(MPI_COMM_WORLD);  // nobody counts any more
+    if (ended->world_rank_ == 0) tell_statistics(parts.endpoints, total_s);
+  }
   // The session itself stays: buffers of the program may lie in the arena.
 }
 

@@ -253,6 +253,20 @@ void engine::account(endpoint& owner, std::int64_t bytes) {
   owner.is_full.store(owner.kept_bytes > options_.kept_at_most, std::memory_order_relaxed);  // relaxed: a hint
 }
 
+void engine::count_received(endpoint& owner) {
+  if (&owner == &own_) {
+    endpoint_counters::add(own_.received.by_itself);
+    return;
+  }
+  endpoint_counters::add(owner.received.by_others);
+  endpoint_counters::add(own_.counters.received_for_others);
+}
+
+void engine::move_later(moves& later, send_record& from, receive_record& to) {
+  endpoint_counters::add(to.owner->received.rendezvous_bytes, std::min(from.buffer.bytes, to.buffer.bytes));
+  later.add(from, to);
+}
+
 void engine::take_cell(endpoint& owner, const mailbox_cell& cell, moves& later) {
   if (posted_receive* const receive = owner.matching.match(cell.key)) {
     deliver(receive_record::of(*receive), cell, later);
@@ -270,6 +284,7 @@ void engine::keep(endpoint& owner, const mailbox_cell& cell) {
 }
 
 void engine::deliver(receive_record& to, const mailbox_cell& cell, moves& later) {
+  count_received(*to.owner);
   to.taken = cell.key;
   if (cell.kind == message_kind::in_cell) {
     to.bytes = cell.bytes;
@@ -284,7 +299,7 @@ void engine::deliver(receive_record& to, const mailbox_cell& cell, moves& later)
   if (message.kind == message_kind::rendezvous) {
     auto& record = static_cast<send_record&>(message);
     if (&own_ == to.owner || to.buffer.is_for_everybody(options_.kernel_copies))
-      later.add(record, to);
+      move_later(later, record, to);
     else
       set_aside_copy(to, record);
   } else if (reaches(to)) {
@@ -296,10 +311,11 @@ void engine::deliver(receive_record& to, const mailbox_cell& cell, moves& later)
 
 // A message that was kept; only its receiver does this.
 void engine::deliver(receive_record& to, kept_message& message, moves& later) {
+  count_received(own_);
   to.taken = message.key;
   to.bytes = message.bytes;
   if (message.kind == message_kind::rendezvous) {
-    later.add(static_cast<send_record&>(message), to);
+    move_later(later, static_cast<send_record&>(message), to);
     return;
   }
   account(own_, -static_cast<std::int64_t>(sizeof(kept_message) + message.bytes));
@@ -366,7 +382,7 @@ void engine::run(const move& one) {
       from.buffer.is_for_everybody(options_.kernel_copies) && to.buffer.is_for_everybody(options_.kernel_copies);
   if (bytes >= options_.sharing.from && everybody && endpoints_.size() > 1 && post_move(to, bytes)) return;
   if (!move_data(to.buffer, from.buffer, 0, bytes, process_)) to.failed = 1;
-  count_moved(number_, bytes);
+  count_moved(to, bytes);
   complete(from);
   complete(to);
 }
@@ -384,6 +400,7 @@ bool engine::post_move(receive_record& to, std::size_t bytes) {
   task.first_participant = number_;
   const board::post_result posted = board_.post(task);
   if (!posted.handle) return false;
+  endpoint_counters::add(own_.counters.pieces_shared, board::chunk_count(bytes, sharing_sizes::chunk_of(bytes)));
   moves_on_board_[open_moves_++] = {posted.handle, sender};  // the records may be gone already
   return true;
 }
@@ -396,7 +413,9 @@ void engine::run_part(const board::task_view& task, std::uint64_t first, std::ui
     // relaxed: read after `bytes_left` has come to nothing
     std::atomic_ref(to.failed).store(1, std::memory_order_relaxed);
   }
-  count_moved(task.poster, bytes);
+  count_moved(to, bytes);
+  endpoint_counters::add(to.owner == &own_ ? own_.counters.pieces_moved : own_.counters.pieces_helped,
+                         board::chunk_count(bytes, task.chunk));
   // acq_rel: who comes last has everybody's part behind it when it completes the records. pairs: record.bytes_left
   if (to.bytes_left.fetch_sub(bytes, std::memory_order_acq_rel) != bytes) return;
   complete(*to.moved_from);
@@ -487,11 +506,17 @@ bool engine::progress_for(endpoint& owner) {
 // ---- waiting
 
 void engine::begin_wait() {
-  if (waits_++ == 0) hide();  // we look after ourselves now
+  if (waits_++ == 0) {
+    hide();  // we look after ourselves now
+    if (options_.measures_time) wait_began_ = host::ticks();
+  }
   waiting_.busy();
 }
 
-void engine::end_wait() { --waits_; }
+void engine::end_wait() {
+  if (--waits_ == 0 && options_.measures_time)
+    endpoint_counters::add(own_.counters.waited_ticks, host::ticks() - wait_began_);
+}
 
 void engine::expose() {
   board_.progress().expose();
@@ -504,12 +529,18 @@ void engine::hide() {
   exposed_ = false;
 }
 
+// Leaves a task as soon as something has come for us (Ouyang 2022, 2.4.1).
+bool engine::help_somebody() {
+  const std::uint64_t began = options_.measures_time ? host::ticks() : 0;
+  const bool worked = board_.help([this] { return !own_.inbox.has_message(); }) > 0 || help_others();
+  if (worked && options_.measures_time) endpoint_counters::add(own_.counters.helped_ticks, host::ticks() - began);
+  return worked;
+}
+
 bool engine::turn_of_wait() {
   bool worked = drain(own_);
   if (open_moves_ > 0) worked = finish_moves();
-  // Leaves a task as soon as something has come for us (Ouyang 2022, 2.4.1).
-  if (!worked) worked = board_.help([this] { return !own_.inbox.has_message(); }) > 0;
-  if (!worked) worked = help_others();
+  if (!worked) worked = help_somebody();
   if (worked) {
     waiting_.busy();
     return false;
@@ -543,6 +574,7 @@ void engine::sleep(std::uint32_t heard, bool asks_others) {
   own_.inbox.publish_read();
   own_.lock.unlock();
   ++sleepers_;
+  const std::uint64_t fell_asleep = options_.measures_time ? host::ticks() : 0;
   const bool others = asks_others || board_.progress().any_exposed();
   if (turns_ != nullptr) turns_->unlock();
   if (library_progress_ != nullptr) library_progress_();
@@ -551,6 +583,7 @@ void engine::sleep(std::uint32_t heard, bool asks_others) {
                                                               : -1);
   if (turns_ != nullptr) turns_->lock();
   --sleepers_;
+  if (options_.measures_time) endpoint_counters::add(own_.counters.slept_ticks, host::ticks() - fell_asleep);
 }
 
 }  // namespace tri::mpi

@@ -32,6 +32,7 @@ struct engine_options {
   sharing_sizes sharing;
   bool kernel_copies = false;   // process_vm_readv and _writev work between the ranks
   bool oversubscribed = false;  // more ranks than cores
+  bool measures_time = false;   // of waits, for statistics
 };
 
 enum class send_mode : std::uint8_t {
@@ -128,6 +129,7 @@ class engine {
   void set_library_progress(void (*poll)()) { library_progress_ = poll; }
 
   endpoint& own() { return own_; }
+  endpoint& endpoint_of(std::uint32_t rank) { return *endpoints_[rank]; }
   std::uint32_t number() const { return number_; }
   const engine_options& options() const { return options_; }
   arena::block_cache& blocks() { return blocks_; }
@@ -175,11 +177,14 @@ class engine {
   bool post_move(receive_record& to, std::size_t bytes);
   bool finish_moves();
   void leave_moves_to_senders();
-  void count_moved(std::uint32_t matched_by, std::uint64_t bytes) {
-    endpoint_counters::add(matched_by == number_ ? own_.counters.bytes_moved : own_.counters.bytes_helped, bytes);
+  void count_received(endpoint& owner);
+  void move_later(moves& later, send_record& from, receive_record& to);
+  void count_moved(const receive_record& to, std::uint64_t bytes) {
+    endpoint_counters::add(to.owner == &own_ ? own_.counters.bytes_moved : own_.counters.bytes_helped, bytes);
   }
   void account(endpoint& owner, std::int64_t bytes);
   bool drain(endpoint& owner);
+  bool help_somebody();
   bool help_others();
   void poll_library();
   void begin_wait();
@@ -202,9 +207,10 @@ class engine {
   void (*library_progress_)() = nullptr;
   wait_policy waiting_;
   std::uint32_t turns_without_work_ = 0;
-  int waits_ = 0;              // nested, or of several threads
-  int sleepers_ = 0;           // threads of this process
-  std::uint64_t awaited_ = 0;  // receives under way that others may complete while we compute
+  int waits_ = 0;                 // nested, or of several threads
+  int sleepers_ = 0;              // threads of this process
+  std::uint64_t wait_began_ = 0;  // ticks
+  std::uint64_t awaited_ = 0;     // receives under way that others may complete while we compute
   bool exposed_ = false;
   // Moves that we have posted and not given back to the board. A slot stays free for what else this PE posts.
   struct open_move {

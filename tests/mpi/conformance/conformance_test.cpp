@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <tuple>
@@ -233,6 +234,35 @@ TEST_P(conformance, owners_of_windows_need_not_call) {
     EXPECT_EQ(ended.output, "busy_target ok\n") << kind << ended.errors;
   }
   EXPECT_THAT(run(with(), how(), 2, "busy_target", "creatd").errors, HasSubstr("'creatd' is none of these"));
+}
+
+// What the ranks counted agrees, and goes to the table and to the file that was asked for.
+TEST_P(conformance, statistics_add_up) {
+  if (how().exec.empty() || ranks() == 8) GTEST_SKIP() << "a matter of the drop-in";
+  const tri::testing::temporary_folder folder;
+  const mode told{how().name, how().environment,
+                  fmt::format("{} --stats --stats-json {}/statistics.json", how().exec, folder.path().string())};
+  const auto ended = run(with(), told, ranks(), "traffic", "--messages 600 --largest 400000 --seed 3");
+  EXPECT_EQ(ended.status, 0) << ended.errors;
+  EXPECT_THAT(ended.output, StartsWith(fmt::format("traffic/{}_ranks ok (", ranks())));
+  EXPECT_THAT(ended.errors, HasSubstr(fmt::format("trireme mpi: {} ranks, ", ranks())));
+  EXPECT_THAT(ended.errors, ContainsRegex("\n  all +[0-9]+ +[0-9]+ +[0-9]+ "));
+  const auto json = nlohmann::json::parse(tri::testing::contents_of(folder.path() / "statistics.json"), nullptr, false);
+  ASSERT_EQ(json.value("ranks", nlohmann::json::array()).size(), static_cast<std::size_t>(ranks())) << ended.errors;
+  EXPECT_EQ(json["faults"], "");
+  EXPECT_EQ(json["unreceived"], 0);
+  std::map<std::string, double> sums;
+  for (const auto& rank : json["ranks"]) {
+    for (const auto& [name, value] : rank.items()) sums[name] += value.get<double>();
+    EXPECT_GT(rank["total_s"], 0.0);
+    EXPECT_LE(rank["waited_s"], rank["total_s"]);
+    EXPECT_GT(rank["rendezvous"], 0);
+  }
+  for (const auto& [name, sum] : sums) EXPECT_NEAR(json["all"][name].get<double>(), sum, 1e-6) << name;
+  EXPECT_EQ(sums["in_cell"] + sums["in_block"] + sums["rendezvous"],
+            sums["received_by_itself"] + sums["received_by_others"]);
+  EXPECT_EQ(sums["bytes_received"], sums["bytes_moved"] + sums["bytes_helped"]);
+  EXPECT_GT(sums["bytes_received"], 0.0);
 }
 
 // One line says why, however many ranks there are, and the program runs as it does alone.

@@ -55,11 +55,10 @@ bool has(std::string_view list, std::string_view name) {
   return false;
 }
 
-bool is_switched_on(const char* variable) {
+void check_switch(const char* variable, const char* values) {
   const std::string value = value_of(variable);
   if (!value.empty() && value != "on" && value != "off")
-    throw std::invalid_argument(fmt::format("{} is '{}'; it must be on (the default) or off", variable, value));
-  return value != "off";
+    throw std::invalid_argument(fmt::format("{} is '{}'; it must be {}", variable, value, values));
 }
 
 }  // namespace
@@ -96,9 +95,11 @@ mpi_finding find_mpi(const std::string& program) {
 }
 
 bool check_mpi_switches() {
-  for (const char* const variable : {"TRIREME_MPI_HEAP", "TRIREME_MPI_STATIC_DATA", "TRIREME_MPI_KERNEL_COPIES"})
-    is_switched_on(variable);
-  return is_switched_on("TRIREME_MPI");
+  for (const char* const variable :
+       {"TRIREME_MPI", "TRIREME_MPI_HEAP", "TRIREME_MPI_STATIC_DATA", "TRIREME_MPI_KERNEL_COPIES"})
+    check_switch(variable, "on (the default) or off");
+  check_switch("TRIREME_MPI_STATISTICS", "on or off (the default)");
+  return value_of("TRIREME_MPI") != "off";
 }
 
 void set_up_mpi(const mpi_finding& found) {
