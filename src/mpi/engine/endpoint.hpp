@@ -6,9 +6,12 @@
 
 #include <atomic>
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "arena/heap.hpp"
 #include "arena/host_lock.hpp"
+#include "mpi/engine/helping.hpp"
 #include "mpi/engine/mailbox.hpp"
 #include "mpi/matching/match_table.hpp"
 
@@ -25,6 +28,8 @@ struct endpoint_counters {
   std::atomic<std::uint64_t> pieces_shared{0};  // of moves that this process posted on the board
   std::atomic<std::uint64_t> pieces_moved{0};   // as bytes_moved, of moves on the board
   std::atomic<std::uint64_t> pieces_helped{0};
+  std::atomic<std::uint64_t> pieces_far{0};           // of these: of a message to another NUMA domain
+  std::atomic<std::uint64_t> refused{0};              // looks that left work of another domain alone
   std::atomic<std::uint64_t> helped_ranks{0};         // times that it read the mailbox of a rank that was computing
   std::atomic<std::uint64_t> received_for_others{0};  // messages that found their receive then
   std::atomic<std::uint64_t> set_aside{0};            // left to the rank itself
@@ -58,10 +63,15 @@ struct endpoint {
   alignas(64) std::atomic<bool> is_full{false};
   pid_t process = 0;
   std::uint32_t number = 0;  // of the rank on its host
+  std::int32_t domain = no_domain;
+  alignas(64) std::atomic<activity> now{activity::busy};
   alignas(64) endpoint_counters counters;
 };
 
 /// In the process's own window, for as long as the window is there. `ranks`: of the host.
-endpoint* make_endpoint(arena::heap& from, std::uint32_t number, std::uint32_t ranks);
+endpoint* make_endpoint(arena::heap& from, std::uint32_t number, std::uint32_t ranks, std::int32_t domain = no_domain);
+
+/// The other ranks in the order in which `number` looks at them: those near to it first.
+std::vector<std::uint32_t> order_of_ranks(std::span<endpoint* const> endpoints, std::uint32_t number);
 
 }  // namespace tri::mpi

@@ -54,6 +54,9 @@ engine::engine(std::span<endpoint* const> endpoints, std::uint32_t number, board
       process_(getpid()),
       waiting_(waiting_limits(options.oversubscribed)) {
   engines[number] = this;
+  has_domains_ = std::any_of(endpoints.begin(), endpoints.end(),
+                             [&](const endpoint* each) { return is_far(each->domain, endpoints[0]->domain); });
+  if (has_domains_) open_sends_.resize(endpoints.size());
   board_.progress().offer(progress_operation, {reinterpret_cast<std::uint64_t>(&own_)});
 }
 
@@ -101,6 +104,8 @@ send_record* engine::send(std::uint32_t target, const message_key& key, const us
     record->buffer = {reinterpret_cast<std::byte*>(record + 1), bytes};
     data.read(0, bytes, record->buffer.address);
   }
+  record->target = target;
+  if (has_domains_) ++open_sends_[target];
   push_node(to, message_kind::rendezvous, *record);
   endpoint_counters::add(own_.counters.rendezvous);
   return record;
@@ -146,6 +151,7 @@ void engine::wait_for_room(endpoint& target) {
 }
 
 void engine::release(send_record* record) {
+  if (has_domains_) --open_sends_[record->target];
   record->~send_record();
   blocks_.release(record);
 }
@@ -368,6 +374,7 @@ void engine::take_set_aside(receive_record& record) {
 }
 
 void engine::run(moves& list) {
+  if (list.count > 0) tell(activity::busy);
   for (std::size_t i = 0; i < list.count; ++i) run(list.list[i]);
   list.count = 0;
 }
@@ -414,8 +421,9 @@ void engine::run_part(const board::task_view& task, std::uint64_t first, std::ui
     std::atomic_ref(to.failed).store(1, std::memory_order_relaxed);
   }
   count_moved(to, bytes);
-  endpoint_counters::add(to.owner == &own_ ? own_.counters.pieces_moved : own_.counters.pieces_helped,
-                         board::chunk_count(bytes, task.chunk));
+  const std::uint64_t pieces = board::chunk_count(bytes, task.chunk);
+  endpoint_counters::add(to.owner == &own_ ? own_.counters.pieces_moved : own_.counters.pieces_helped, pieces);
+  if (is_far(to.owner->domain, own_.domain)) endpoint_counters::add(own_.counters.pieces_far, pieces);
   // acq_rel: who comes last has everybody's part behind it when it completes the records. pairs: record.bytes_left
   if (to.bytes_left.fetch_sub(bytes, std::memory_order_acq_rel) != bytes) return;
   complete(*to.moved_from);
@@ -425,6 +433,7 @@ void engine::run_part(const board::task_view& task, std::uint64_t first, std::ui
 // What is left of our moves is ours to do. True if there was something.
 bool engine::finish_moves() {
   const bool any = open_moves_ > 0;
+  if (any) tell(activity::busy);
   while (open_moves_ > 0) {
     const board::task_handle task = moves_on_board_[--open_moves_].task;  // another thread of ours takes the next
     board_.finish(task, [this, looks = 0]() mutable {
@@ -476,7 +485,7 @@ bool engine::progress() {
   bool worked = drain(own_);
   if (finish_moves()) worked = true;
   // One piece at a time: the program has other things to do.
-  if (!worked) worked = board_.help([] { return false; }) > 0;
+  if (!worked) worked = help_with_moves([] { return false; });
   return worked || help_others();
 }
 
@@ -514,11 +523,13 @@ void engine::begin_wait() {
 }
 
 void engine::end_wait() {
+  tell(activity::busy);
   if (--waits_ == 0 && options_.measures_time)
     endpoint_counters::add(own_.counters.waited_ticks, host::ticks() - wait_began_);
 }
 
 void engine::expose() {
+  if (!options_.received_by_others) return;
   board_.progress().expose();
   exposed_ = true;
 }
@@ -529,10 +540,43 @@ void engine::hide() {
   exposed_ = false;
 }
 
+// Of the ranks that far ones would help. Reads a line of each, so it is asked for such work only.
+domain_activity engine::activity_of(std::int32_t domain) const {
+  domain_activity found;
+  for (const endpoint* const each : endpoints_) {
+    if (each->domain != domain) continue;
+    const activity now = each->now.load(std::memory_order_relaxed);  // relaxed: a hint
+    if (now == activity::busy) ++found.busy;
+    if (now == activity::looking) ++found.looking;
+  }
+  return found;
+}
+
+// Its own messages a rank always moves: nobody else may come.
+bool engine::takes_part_in_moves_of(std::uint32_t poster) {
+  if (!has_domains_) return true;
+  const std::int32_t domain = endpoints_[poster]->domain;
+  if (!is_far(domain, own_.domain) || open_sends_[poster] > 0 || helps_far(options_.help, activity_of(domain)))
+    return true;
+  endpoint_counters::add(own_.counters.refused);
+  refused_ = true;
+  return false;
+}
+
+template <class Again>
+bool engine::help_with_moves(Again&& again) {
+  refused_ = false;
+  return board_.help(again, [this](std::uint32_t poster) {
+    const bool takes_part = takes_part_in_moves_of(poster);
+    if (takes_part) tell(activity::busy);
+    return takes_part;
+  }) > 0;
+}
+
 // Leaves a task as soon as something has come for us (Ouyang 2022, 2.4.1).
 bool engine::help_somebody() {
   const std::uint64_t began = options_.measures_time ? host::ticks() : 0;
-  const bool worked = board_.help([this] { return !own_.inbox.has_message(); }) > 0 || help_others();
+  const bool worked = help_with_moves([this] { return !own_.inbox.has_message(); }) || help_others();
   if (worked && options_.measures_time) endpoint_counters::add(own_.counters.helped_ticks, host::ticks() - began);
   return worked;
 }
@@ -545,6 +589,7 @@ bool engine::turn_of_wait() {
     waiting_.busy();
     return false;
   }
+  tell(activity::looking);
   switch (waiting_.next(host::ticks())) {
     case wait_step::look:
       if (turns_ != nullptr)
@@ -574,6 +619,7 @@ void engine::sleep(std::uint32_t heard, bool asks_others) {
   own_.inbox.publish_read();
   own_.lock.unlock();
   ++sleepers_;
+  tell(activity::asleep);
   const std::uint64_t fell_asleep = options_.measures_time ? host::ticks() : 0;
   const bool others = asks_others || board_.progress().any_exposed();
   if (turns_ != nullptr) turns_->unlock();

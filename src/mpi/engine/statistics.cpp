@@ -15,7 +15,7 @@ struct count_row {
   const char* name;
   std::uint64_t rank_statistics::*value;
 };
-constexpr std::array<count_row, 14> counts{{
+constexpr std::array<count_row, 16> counts{{
     {"in_cell", &rank_statistics::in_cell},
     {"in_block", &rank_statistics::in_block},
     {"rendezvous", &rank_statistics::rendezvous},
@@ -29,6 +29,8 @@ constexpr std::array<count_row, 14> counts{{
     {"pieces_shared", &rank_statistics::pieces_shared},
     {"pieces_moved", &rank_statistics::pieces_moved},
     {"pieces_helped", &rank_statistics::pieces_helped},
+    {"pieces_far", &rank_statistics::pieces_far},
+    {"refused", &rank_statistics::refused},
     {"sleeps", &rank_statistics::sleeps},
 }};
 struct time_row {
@@ -74,6 +76,7 @@ std::string object_of(const rank_statistics& of) {
   std::string text;
   for (const count_row& each : counts) text += fmt::format("\"{}\": {}, ", each.name, of.*each.value);
   for (const time_row& each : times) text += fmt::format("\"{}\": {:.9f}, ", each.name, of.*each.value);
+  if (of.domain != no_domain) text += fmt::format("\"domain\": {}, ", of.domain);
   text.resize(text.size() - 2);
   return "{" + text + "}";
 }
@@ -94,6 +97,7 @@ rank_statistics statistics_of(const endpoint& rank) {
   };
   const endpoint_counters& counted = rank.counters;
   rank_statistics made;
+  made.domain = rank.domain;
   made.in_cell = of(counted.in_cell);
   made.in_block = of(counted.in_block);
   made.rendezvous = of(counted.rendezvous);
@@ -107,6 +111,8 @@ rank_statistics statistics_of(const endpoint& rank) {
   made.pieces_shared = of(counted.pieces_shared);
   made.pieces_moved = of(counted.pieces_moved);
   made.pieces_helped = of(counted.pieces_helped);
+  made.pieces_far = of(counted.pieces_far);
+  made.refused = of(counted.refused);
   made.waited_s = seconds(counted.waited_ticks);
   made.helped_s = seconds(counted.helped_ticks);
   made.slept_s = seconds(counted.slept_ticks);
@@ -133,6 +139,9 @@ std::string check(std::span<const rank_statistics> ranks) {
     if (ranks[rank].bytes_moved > ranks[rank].bytes_received)
       faults += fmt::format("{}rank {} moved {} of {} bytes that it received", faults.empty() ? "" : "; ", rank,
                             ranks[rank].bytes_moved, ranks[rank].bytes_received);
+    if (ranks[rank].pieces_far > ranks[rank].pieces_helped)
+      faults += fmt::format("{}rank {} moved {} pieces far away of {} for others", faults.empty() ? "" : "; ", rank,
+                            ranks[rank].pieces_far, ranks[rank].pieces_helped);
   }
   return faults;
 }

@@ -13,6 +13,7 @@
 namespace tri::mpi {
 
 struct rank_statistics {
+  std::int32_t domain = no_domain;  // NUMA domain, of a rank
   // messages sent, by their way
   std::uint64_t in_cell = 0;
   std::uint64_t in_block = 0;
@@ -30,6 +31,8 @@ struct rank_statistics {
   std::uint64_t pieces_shared = 0;
   std::uint64_t pieces_moved = 0;
   std::uint64_t pieces_helped = 0;
+  std::uint64_t pieces_far = 0;  // of these: for a rank of another NUMA domain
+  std::uint64_t refused = 0;     // looks that left such work alone
   // waiting, in seconds; 0 when it was not measured
   double total_s = 0;
   double waited_s = 0;
