@@ -111,6 +111,35 @@ TEST(info_mpi, of_programs) {
   EXPECT_THAT(alone.errors, HasSubstr("--mpi"));
 }
 
+TEST(exec_mpi, options_of_messages_are_checked_before_anything_runs) {
+  const auto errors_of = [](const std::string& line) {
+    const command_result done = run_command("unset TRIREME_MPI TRIREME_MPI_SHARING; " + line);
+    EXPECT_EQ(done.status, 2) << line;
+    return done.errors;
+  };
+  // What mpirun sets makes any program one of MPI.
+  const std::string exec = "OMPI_COMM_WORLD_SIZE=1 " + command + " exec ";
+  EXPECT_EQ(errors_of(exec + "--sharing close true"),
+            "trireme exec: --sharing: sharing 'close' is none of off, near, mixed and throughput,N\n");
+  EXPECT_THAT(errors_of("TRIREME_MPI_SHARING=throughput " + exec + "true"),
+              StartsWith("trireme exec: TRIREME_MPI_SHARING: sharing 'throughput' needs the number of ranks"));
+  EXPECT_EQ(errors_of(exec + "--progress some true"),
+            "trireme exec: --progress: progress 'some' is none of dynamic, thread and reserved,N\n");
+  EXPECT_EQ(errors_of("TRIREME_MPI_PROGRESS=reserved " + exec + "true"),
+            "trireme exec: TRIREME_MPI_PROGRESS: progress 'reserved' needs a number of cores from 1 on, as in "
+            "reserved,2\n");
+  EXPECT_THAT(errors_of(exec + "--sharing-from much true"), StartsWith("trireme exec: --sharing-from: "));
+  EXPECT_THAT(
+      errors_of("TRIREME_TOPOLOGY=synthetic:numma:2 OMPI_COMM_WORLD_LOCAL_RANK=0 OMPI_COMM_WORLD_LOCAL_SIZE=1 " + exec +
+                "true"),
+      HasSubstr("numma"));
+  EXPECT_EQ(errors_of(command + " exec --omp --stats true"),
+            "trireme exec: --stats, --sharing and --progress are about messages of an MPI program; true is none that "
+            "is known\n");
+  EXPECT_EQ(errors_of("TRIREME_MPI_STATISTICS=yes " + exec + "true"),
+            "trireme exec: TRIREME_MPI_STATISTICS is 'yes'; it must be on or off (the default)\n");
+}
+
 TEST(info_mpi, the_inner_option_is_refused_outside) {
   const command_result done = run_command(command + " info --mpi-memory-of-this-process");
   EXPECT_EQ(done.status, 1);

@@ -9,10 +9,16 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <stdexcept>
+#include <utility>
 
 #include "exec/child_output.hpp"
+#include "exec/numa_domain.hpp"
 #include "exec/preload.hpp"
+#include "host/option_value.hpp"
+#include "mpi/engine/helping.hpp"
+#include "mpi/engine/progress_mode.hpp"
 
 namespace tri::tools {
 namespace {
@@ -100,6 +106,43 @@ bool check_mpi_switches() {
     check_switch(variable, "on (the default) or off");
   check_switch("TRIREME_MPI_STATISTICS", "on or off (the default)");
   return value_of("TRIREME_MPI") != "off";
+}
+
+void set_sharing(const std::string& sharing, const std::string& from) {
+  const auto choose = [](const char* variable, const std::string& option, const char* name) {
+    return option.empty() ? std::pair(value_of(variable), variable) : std::pair(option, name);
+  };
+  if (const auto [text, source] = choose("TRIREME_MPI_SHARING", sharing, "--sharing"); !text.empty()) {
+    try {
+      mpi::parse_sharing(text);
+    } catch (const std::invalid_argument& problem) {
+      throw std::invalid_argument(fmt::format("{}: {}", source, problem.what()));
+    }
+    setenv("TRIREME_MPI_SHARING", text.c_str(), 1);
+  }
+  if (const auto [text, source] = choose("TRIREME_MPI_SHARING_FROM", from, "--sharing-from"); !text.empty()) {
+    try {
+      const std::uint64_t bytes = host::read_size(text, host::anything("a size such as 64K"));
+      setenv("TRIREME_MPI_SHARING_FROM", std::to_string(bytes).c_str(), 1);
+    } catch (const std::invalid_argument& problem) {
+      throw std::invalid_argument(fmt::format("{}: {}", source, problem.what()));
+    }
+  }
+  if (!value_of("TRIREME_MPI_DOMAIN").empty()) return;
+  if (const std::optional<int> domain = domain_of_this_rank(value_of("TRIREME_TOPOLOGY")))
+    setenv("TRIREME_MPI_DOMAIN", std::to_string(*domain).c_str(), 1);
+}
+
+void set_progress(const std::string& progress) {
+  const std::string text = progress.empty() ? value_of("TRIREME_MPI_PROGRESS") : progress;
+  if (text.empty()) return;
+  try {
+    mpi::parse_progress(text);
+  } catch (const std::invalid_argument& problem) {
+    throw std::invalid_argument(
+        fmt::format("{}: {}", progress.empty() ? "TRIREME_MPI_PROGRESS" : "--progress", problem.what()));
+  }
+  setenv("TRIREME_MPI_PROGRESS", text.c_str(), 1);
 }
 
 void set_up_mpi(const mpi_finding& found) {
