@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <cerrno>
 #include <cstdlib>
@@ -43,6 +44,12 @@ void make_windows_private() {
 }  // namespace
 
 int create_window_file(std::size_t window_bytes) {
+  // Beyond this limit the kernel does not refuse: it ends the process (SIGXFSZ).
+  if (rlimit largest{}; getrlimit(RLIMIT_FSIZE, &largest) == 0 && largest.rlim_cur < window_bytes) {
+    throw std::runtime_error(
+        fmt::format("arena: the limit of file sizes (ulimit -f) is {} KiB; a window of shared memory needs {} KiB",
+                    largest.rlim_cur >> 10, window_bytes >> 10));
+  }
   const int fd = memfd_create("trireme-arena", MFD_CLOEXEC);
   if (fd < 0) throw std::runtime_error(fmt::format("arena: memfd_create failed: {}", std::strerror(errno)));
   if (ftruncate(fd, static_cast<off_t>(window_bytes)) != 0) {

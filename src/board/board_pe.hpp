@@ -92,9 +92,14 @@ class board_pe {
   // asked after every claim. Returns the number of chunks run; 0 when there was nothing to do. Never waits.
   template <class Again>
   std::uint32_t help(Again&& again) {
+    return help(again, [](std::uint32_t) { return true; });
+  }
+  // The same, of PEs for which `takes_part(poster)` is true only; asked when one of them has open work.
+  template <class Again, class TakesPart>
+  std::uint32_t help(Again&& again, TakesPart&& takes_part) {
     if (!has_work()) return 0;
-    if (const std::uint32_t chunks = help_in(host_tasks_, again); chunks > 0) return chunks;
-    return help_in(process_tasks_, again);
+    if (const std::uint32_t chunks = help_in(host_tasks_, again, takes_part); chunks > 0) return chunks;
+    return help_in(process_tasks_, again, takes_part);
   }
   std::uint32_t help() {
     return help([] { return true; });
@@ -114,15 +119,20 @@ class board_pe {
     return {slot, {slot.rule, view_.lines_of_slot(index)}, view_.operations->chunks.find(slot.operation)};
   }
 
-  template <class Again>
-  std::uint32_t help_in(host_words& words, Again& again) {
+  template <class Again, class TakesPart>
+  std::uint32_t help_in(host_words& words, Again& again, TakesPart& takes_part) {
     if (!words.any()) return 0;
     if (words.word_count() == 1) {  // the usual case, one task open: no search
       const std::uint64_t only = words.word(0);
-      if (std::has_single_bit(only)) return help_slot(static_cast<std::uint32_t>(std::countr_zero(only)), again);
+      if (std::has_single_bit(only)) {
+        const auto index = static_cast<std::uint32_t>(std::countr_zero(only));
+        const std::uint32_t poster = index / slots_per_pe;
+        return poster == pe_ || takes_part(poster) ? help_slot(index, again) : 0;
+      }
     }
     if (const std::uint32_t chunks = help_pe(words, pe_, again); chunks > 0) return chunks;
     for (const std::uint32_t victim : *order_) {
+      if (words.bits(victim * slots_per_pe, slots_per_pe) == 0 || !takes_part(victim)) continue;
       if (const std::uint32_t chunks = help_pe(words, victim, again); chunks > 0) return chunks;
     }
     return 0;

@@ -41,6 +41,21 @@ TEST(window, refuses_numbers_that_no_host_has) {
   EXPECT_NO_THROW(test_window(small_window_bytes, most_windows - 1));
 }
 
+TEST(window, explains_a_limit_on_file_sizes_instead_of_ending_the_process) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit little{small_window_bytes - 1, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &little), 0);
+  std::string told;
+  try {
+    close(create_window_file(small_window_bytes));
+  } catch (const std::exception& error) {
+    told = error.what();
+  }
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  EXPECT_THAT(told, ::testing::HasSubstr("the limit of file sizes (ulimit -f) is "));
+}
+
 TEST(window, explains_a_limit_on_address_space) {
   if (host::under_thread_sanitizer)
     GTEST_SKIP() << "the thread sanitizer itself needs more address space than any limit";

@@ -61,6 +61,7 @@ constexpr const char* footer =
     "Examples:\n"
     "  mpirun -n 8 trireme exec ./app input.dat                  an MPI program\n"
     "  mpirun -n 8 trireme exec python3 script.py                mpi4py\n"
+    "  mpirun -n 8 trireme exec --stats ./app                    what each rank did, as a table at the end\n"
     "  trireme exec --omp ./app                                  every schedulable loop, automatic schedule\n"
     "  trireme exec --omp --report ./app input.dat               which loops were taken, which were left and why\n"
     "  trireme exec --omp --schedule staggered,0.8 ./app         a schedule of your own\n"
@@ -175,6 +176,26 @@ int exec_command(int argc, char** argv) {
       app.add_option("--virtual", virtual_threads,
                      "virtual threads for each thread, for the static loops of gcc; 4 to 16 are of use")
           ->type_name("K");
+  std::string sharing;
+  std::string sharing_from;
+  app.add_option(
+         "--sharing", sharing,
+         "whom ranks that wait help with large messages: off (nobody), near (ranks of their NUMA domain), mixed "
+         "(others too when nobody there looks for work; the default), or throughput,N (others too while fewer "
+         "than N ranks use the memory there; see `trireme info --saturation`)")
+      ->type_name("WHOM");
+  app.add_option("--sharing-from", sharing_from, "the size of messages from which on they are shared, 32K by default")
+      ->type_name("SIZE");
+  std::string progress;
+  app.add_option(
+         "--progress", progress,
+         "who receives for ranks that compute: dynamic (ranks that wait; the default), thread (a thread of each "
+         "rank), or reserved,N (such threads on the last N cores, which the ranks leave)")
+      ->type_name("WHO");
+  bool stats = false;
+  std::string stats_json;
+  app.add_flag("--stats", stats, "at the end, tell what each rank of an MPI program sent, moved and waited");
+  app.add_option("--stats-json", stats_json, "the same as JSON into this file")->type_name("FILE");
   app.add_flag("--report", report, "at the end, list which loops were taken and which were left, and why");
 
   try {
@@ -197,7 +218,18 @@ int exec_command(int argc, char** argv) {
     const bool is_mpi = found.library != mpi_library::none;
     if (!is_mpi && found.obstacle.empty() && !leaves_mpi && (!omp || asks_for_mpi->count() > 0))
       throw_nothing_to_replace(command[0]);
-    if (is_mpi) set_up_mpi(found);
+    if ((stats || !stats_json.empty() || !sharing.empty() || !sharing_from.empty() || !progress.empty()) && !is_mpi) {
+      throw std::invalid_argument(
+          fmt::format("--stats, --sharing and --progress are about messages of an MPI program; {}",
+                      leaves_mpi ? "here they are left to the MPI library" : command[0] + " is none that is known"));
+    }
+    if (stats) setenv("TRIREME_MPI_STATISTICS", "on", 1);
+    if (!stats_json.empty()) setenv("TRIREME_MPI_STATISTICS_FILE", stats_json.c_str(), 1);
+    if (is_mpi) {
+      set_sharing(sharing, sharing_from);
+      set_progress(progress);
+      set_up_mpi(found);
+    }
     // The process keeps its number: the program's own report is always printed, those of its children when they have
     // something to say.
     if (report) setenv(report_variable, std::to_string(getpid()).c_str(), 1);

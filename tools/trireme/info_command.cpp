@@ -20,6 +20,9 @@
 #include "host/placement.hpp"
 #include "host/topology.hpp"
 #include "machine_facts.hpp"
+#include "mpi/memory_kinds.hpp"
+#include "mpi/mpi_report.hpp"
+#include "saturation/saturation.hpp"
 #include "slack/slack_probe.hpp"
 #include "trireme/objects.hpp"
 #include "trireme/version.hpp"
@@ -40,6 +43,9 @@ constexpr const char* footer =
     "  trireme info --tri-topology \"synthetic:pack:2 numa:1 l3:1 core:4 pu:2\"   another machine\n"
     "  trireme info --slack                  how long PEs wait for each other in collective operations\n"
     "  trireme run -n 2 --pes 2 trireme info --slack --rounds 5000     the same between processes\n"
+    "  trireme info --mpi                    MPI libraries, and which way messages would take under `trireme exec`\n"
+    "  trireme info --mpi ./app              the same, and what of it ./app would use\n"
+    "  trireme info --saturation             how many cores the memory of a NUMA domain feeds\n"
     "  trireme info --migrations 1           do threads stay on their core? with and without pinning, for a second";
 
 json config_json(const host::configuration& values) {
@@ -201,7 +207,29 @@ int info_command(int argc, char** argv) {
     app.add_option("--work", work, "of each PE before the operation in --slack, 20us by default")
         ->type_name("TIME")
         ->needs(slack_flag);
+    bool mpi = false;
+    bool mpi_memory = false;
+    bool saturation = false;
+    app.add_flag(
+        "--saturation", saturation,
+        "how many cores take all that the memory of a NUMA domain gives, for TRIREME_MPI_SHARING=throughput,N");
+    std::string program;
+    CLI::Option* const mpi_flag =
+        app.add_flag("--mpi", mpi, "MPI libraries, the drop-in of each, and what it can do on this host");
+    app.add_option("program", program, "of --mpi: tell what this program uses")->needs(mpi_flag);
+    app.add_flag(memory_kinds_option, mpi_memory)->group("");
     if (const std::optional<int> done = parse_options(app, argc, argv)) return *done;
+    if (saturation) {
+      const std::vector<copy_throughput> rows = measure_copies(host::topology::shared(values.topology), 0.2);
+      fmt::print("{}", as_json ? to_json(rows).dump(2) + "\n" : to_text(rows));
+      return 0;
+    }
+    if (mpi_memory) return print_memory_kinds();
+    if (mpi) {
+      const mpi_report report = make_mpi_report(program);
+      fmt::print("{}", as_json ? to_json(report).dump(2) + "\n" : to_text(report));
+      return 0;
+    }
     if (slack) return print_slack(all_arguments, rounds, parse_work(work), as_json);
     if (migrations_s > 0) {
       print_migrations(migrations_s);

@@ -4,8 +4,12 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <charconv>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -15,12 +19,16 @@
 
 #include "arena/arena.hpp"
 #include "board/board.hpp"
+#include "host/clock.hpp"
 #include "host/unique_fd.hpp"
 #include "mpi/calls/abi.hpp"
 #include "mpi/calls/communicators.hpp"
+#include "mpi/calls/progress_thread.hpp"
 #include "mpi/calls/requests.hpp"
 #include "mpi/calls/shared_files.hpp"
 #include "mpi/calls/user_memory.hpp"
+#include "mpi/engine/progress_mode.hpp"
+#include "mpi/engine/statistics.hpp"
 #include "mpi/heap/static_data.hpp"
 #include "mpi/heap/user_heap.hpp"
 
@@ -45,19 +53,71 @@ bool everybody(bool fits) {
   return all == 1;
 }
 
+// Several may have failed, mostly for one reason: one line is enough.
+bool is_first_that_failed(const std::string& problem, int rank) {
+  int mine = problem.empty() ? INT_MAX : rank;
+  int first = 0;
+  PMPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  return first == rank;
+}
+
+bool wants_statistics() {
+  const char* const wish = std::getenv("TRIREME_MPI_STATISTICS");
+  const char* const file = std::getenv("TRIREME_MPI_STATISTICS_FILE");
+  return (wish != nullptr && std::string_view(wish) == "on") || (file != nullptr && *file != '\0');
+}
+
+// By rank 0, when all have come to their end: their counters lie in shared memory.
+void tell_statistics(const std::vector<endpoint*>& endpoints, double total_s) {
+  std::vector<rank_statistics> ranks;
+  for (const endpoint* const each : endpoints) {
+    ranks.push_back(statistics_of(*each));
+    ranks.back().total_s = total_s;
+  }
+  if (const char* const wish = std::getenv("TRIREME_MPI_STATISTICS"); wish != nullptr && std::string_view(wish) == "on")
+    fmt::print(stderr, "{}", to_table(ranks, abi::library_name));
+  const char* const path = std::getenv("TRIREME_MPI_STATISTICS_FILE");
+  if (path == nullptr || *path == '\0') return;
+  const std::string text = to_json(ranks, abi::library_name);
+  std::FILE* const file = std::fopen(path, "we");
+  const bool written = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  const int error = errno;
+  if ((file != nullptr && std::fclose(file) != 0) || !written)
+    fmt::print(stderr, "trireme mpi: the statistics could not be written to {}: {}\n", path, std::strerror(error));
+}
+
 bool is_switched_off() {
   const char* const wish = std::getenv("TRIREME_MPI");
   return wish != nullptr && std::string_view(wish) == "off";
 }
 
-// More ranks than cores that they may run on.
-bool are_more_than_cores(int ranks) {
+// The cores that the ranks may run on.
+cpu_set_t cores_of_all() {
   cpu_set_t mine;
   CPU_ZERO(&mine);
   sched_getaffinity(0, sizeof mine, &mine);
   cpu_set_t all;
   PMPI_Allreduce(&mine, &all, sizeof mine, MPI_BYTE, MPI_BOR, MPI_COMM_WORLD);
-  return ranks > CPU_COUNT(&all);
+  return all;
+}
+
+// The last `count` of them.
+cpu_set_t last_of(const cpu_set_t& cores, std::uint32_t count) {
+  cpu_set_t last;
+  CPU_ZERO(&last);
+  for (int core = CPU_SETSIZE - 1; core >= 0 && static_cast<std::uint32_t>(CPU_COUNT(&last)) < count; --core)
+    if (CPU_ISSET(core, &cores)) CPU_SET(core, &last);
+  return last;
+}
+
+// The program leaves the reserved cores, unless it was bound to nothing else. Only this thread: others come later.
+void leave_to_progress(const cpu_set_t& reserved) {
+  cpu_set_t mine;
+  CPU_ZERO(&mine);
+  sched_getaffinity(0, sizeof mine, &mine);
+  for (int core = 0; core < CPU_SETSIZE; ++core)
+    if (CPU_ISSET(core, &reserved)) CPU_CLR(core, &mine);
+  if (CPU_COUNT(&mine) > 0) sched_setaffinity(0, sizeof mine, &mine);
 }
 
 bool kernel_copies_between(const arena::arena_space& arena, int rank, int ranks,
@@ -73,9 +133,38 @@ bool kernel_copies_between(const arena::arena_space& arena, int rank, int ranks,
 
 // Any call that looks for a message lets the library progress. (In a communicator of one process MPICH does not.)
 void poll_library() {
+  if (progress_thread::is_this()) return;
   [[maybe_unused]] const abi::without_yields looking;
   int found = 0;
   PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE);
+}
+
+std::string_view setting(const char* variable) {
+  const char* const value = std::getenv(variable);
+  return value != nullptr ? value : "";
+}
+
+// Whole numbers; `trireme exec` turns 64K into one.
+template <class Number>
+Number number_in(const char* variable, Number otherwise) {
+  const std::string_view text = setting(variable);
+  if (text.empty()) return otherwise;
+  Number value{};
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || stop != text.data() + text.size())
+    throw std::invalid_argument(fmt::format("{} is '{}'; it must be a whole number", variable, text));
+  return value;
+}
+
+engine_options options_of_user() {
+  engine_options options;
+  options.sharing.from = number_in("TRIREME_MPI_SHARING_FROM", options.sharing.from);
+  if (const std::string_view text = setting("TRIREME_MPI_SHARING"); !text.empty()) {
+    const sharing_choice chosen = parse_sharing(text);
+    options.help = chosen.help;
+    if (!chosen.on) options.sharing.from = ~std::size_t{0};
+  }
+  return options;
 }
 
 void say(int rank, const std::string& what) {
@@ -110,6 +199,9 @@ struct session::shared_parts {
   std::optional<board::board_pe> pe;
   std::unique_ptr<arena::block_cache> blocks;
   std::unique_ptr<engine> ranks;
+  std::unique_ptr<progress_thread> progress;
+  bool tells_statistics = false;  // all ranks agree
+  std::uint64_t began_ticks = 0;
 };
 
 void session::start(int thread_level) {
@@ -129,7 +221,6 @@ void session::start(int thread_level) {
     say(rank, "the ranks are on several hosts, which is not supported yet");
     return;
   }
-  made->threaded_ = thread_level == MPI_THREAD_MULTIPLE;
   auto parts = std::make_unique<shared_parts>();
   std::string problem;
   std::optional<host::unique_fd> own_file;
@@ -145,11 +236,23 @@ void session::start(int thread_level) {
       }
     }
     if (everybody(problem.empty())) return true;
-    if (!problem.empty())
+    if (is_first_that_failed(problem, rank))
       fmt::print(stderr, "trireme mpi: rank {}: {}; all messages are left to {}\n", rank, problem, abi::library_name);
     return false;
   };
+  engine_options options;
+  std::int32_t domain = no_domain;
+  progress_choice progress;
+  const cpu_set_t cores = cores_of_all();
   if (!attempt([&] {
+        options = options_of_user();
+        if (const std::string_view text = setting("TRIREME_MPI_PROGRESS"); !text.empty())
+          progress = parse_progress(text);
+        if (progress.mode == progress_mode::reserved && progress.cores >= static_cast<std::uint32_t>(CPU_COUNT(&cores)))
+          throw std::runtime_error(
+              fmt::format("TRIREME_MPI_PROGRESS reserves {} of {} cores, which leaves none to the ranks",
+                          progress.cores, CPU_COUNT(&cores)));
+        domain = number_in("TRIREME_MPI_DOMAIN", no_domain);
         if (size > static_cast<int>(most_slots))
           throw std::runtime_error(fmt::format("{} ranks on a host; at most {} are supported", size, most_slots));
         if (user_heap().phase == heap_phase::shared && !heap_descriptors_are_ours())
@@ -185,7 +288,7 @@ void session::start(int thread_level) {
     return;
   auto& published = *new (parts->arena->heap().reserve(sizeof(published_parts))) published_parts;
   published.rank =
-      make_endpoint(parts->arena->heap(), static_cast<std::uint32_t>(rank), static_cast<std::uint32_t>(size));
+      make_endpoint(parts->arena->heap(), static_cast<std::uint32_t>(rank), static_cast<std::uint32_t>(size), domain);
   const board::board_shape shape{std::vector<std::uint32_t>(static_cast<std::size_t>(size), 0)};
   if (rank == 0) {
     published.board_bytes = board::board::required_bytes(shape);
@@ -201,18 +304,23 @@ void session::start(int thread_level) {
           const auto& first = *static_cast<published_parts*>(parts->arena->root_of(0));
           parts->work = board::board::attach({first.board, first.board_bytes});
         }
-        parts->pe.emplace(parts->work->join(static_cast<std::uint32_t>(rank)));
+        parts->pe.emplace(parts->work->join(static_cast<std::uint32_t>(rank),
+                                            order_of_ranks(parts->endpoints, static_cast<std::uint32_t>(rank))));
         parts->blocks = std::make_unique<arena::block_cache>(parts->arena->heap(), std::uint16_t{0});
       }))
     return;
-  engine_options options;
   options.kernel_copies = kernel_copies_between(*parts->arena, rank, size, parts->endpoints);
-  options.oversubscribed = are_more_than_cores(size);
+  options.received_by_others = progress.mode == progress_mode::dynamic;
+  options.oversubscribed =
+      static_cast<std::uint32_t>(size) + progress.cores > static_cast<std::uint32_t>(CPU_COUNT(&cores));
+  options.measures_time = parts->tells_statistics = everybody(wants_statistics());
+  parts->began_ticks = host::ticks();
   parts->ranks =
       std::make_unique<engine>(parts->endpoints, static_cast<std::uint32_t>(rank), *parts->pe, *parts->blocks, options);
   set_arena_windows(size);
   parts->ranks->set_shared_memory(&shared_address_of_user_memory);
   parts->ranks->set_library_progress(&poll_library);
+  made->threaded_ = thread_level == MPI_THREAD_MULTIPLE || progress.has_thread();
   if (made->threaded_) parts->ranks->take_turns(&made->lock_);
   made->engine_ = parts->ranks.get();
   made->parts_ = std::move(parts);
@@ -224,6 +332,11 @@ void session::start(int thread_level) {
   if (is_known != 0) made->largest_tag_ = *largest;
   communicators::add_predefined(*made);
   PMPI_Barrier(MPI_COMM_WORLD);  // everybody's engine is there
+  if (progress.has_thread()) {
+    std::optional<cpu_set_t> reserved;
+    if (progress.mode == progress_mode::reserved) leave_to_progress(reserved.emplace(last_of(cores, progress.cores)));
+    made->parts_->progress = std::make_unique<progress_thread>(*made->engine_, made->lock_, reserved);
+  }
   active_ = made.release();
   stop_in_finalize();
 }
@@ -239,7 +352,14 @@ void session::stop() {
   PMPI_Barrier(MPI_COMM_WORLD);
   PMPI_Group_free(&ended->world_group_);
   active_ = nullptr;
-  ended->parts_->ranks.reset();
+  shared_parts& parts = *ended->parts_;
+  parts.progress.reset();
+  parts.ranks.reset();
+  if (parts.tells_statistics) {
+    const double total_s = static_cast<double>(host::ticks() - parts.began_ticks) * host::ns_per_tick() / 1e9;
+    PMPI_Barrier(MPI_COMM_WORLD);  // nobody counts any more
+    if (ended->world_rank_ == 0) tell_statistics(parts.endpoints, total_s);
+  }
   // The session itself stays: buffers of the program may lie in the arena.
 }
 

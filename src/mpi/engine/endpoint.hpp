@@ -6,9 +6,12 @@
 
 #include <atomic>
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "arena/heap.hpp"
 #include "arena/host_lock.hpp"
+#include "mpi/engine/helping.hpp"
 #include "mpi/engine/mailbox.hpp"
 #include "mpi/matching/match_table.hpp"
 
@@ -19,12 +22,21 @@ struct endpoint_counters {
   std::atomic<std::uint64_t> in_cell{0};  // messages sent by their size
   std::atomic<std::uint64_t> in_block{0};
   std::atomic<std::uint64_t> rendezvous{0};
-  std::atomic<std::uint64_t> kept{0};          // messages that came before their receive
-  std::atomic<std::uint64_t> bytes_moved{0};   // of rendezvous that this process had matched, by itself
-  std::atomic<std::uint64_t> bytes_helped{0};  // of those that others had matched
-  std::atomic<std::uint64_t> helped_ranks{0};  // messages taken on behalf of ranks that were computing
-  std::atomic<std::uint64_t> set_aside{0};     // left to the rank itself
+  std::atomic<std::uint64_t> kept{0};           // messages that came before their receive
+  std::atomic<std::uint64_t> bytes_moved{0};    // of rendezvous to this rank, by itself
+  std::atomic<std::uint64_t> bytes_helped{0};   // of those to others
+  std::atomic<std::uint64_t> pieces_shared{0};  // of moves that this process posted on the board
+  std::atomic<std::uint64_t> pieces_moved{0};   // as bytes_moved, of moves on the board
+  std::atomic<std::uint64_t> pieces_helped{0};
+  std::atomic<std::uint64_t> pieces_far{0};           // of these: of a message to another NUMA domain
+  std::atomic<std::uint64_t> refused{0};              // looks that left work of another domain alone
+  std::atomic<std::uint64_t> helped_ranks{0};         // times that it read the mailbox of a rank that was computing
+  std::atomic<std::uint64_t> received_for_others{0};  // messages that found their receive then
+  std::atomic<std::uint64_t> set_aside{0};            // left to the rank itself
   std::atomic<std::uint64_t> sleeps{0};
+  std::atomic<std::uint64_t> waited_ticks{0};  // these three only where engine_options::measures_time
+  std::atomic<std::uint64_t> helped_ticks{0};
+  std::atomic<std::uint64_t> slept_ticks{0};
 
   // relaxed: nothing is ordered by a counter
   static void add(std::atomic<std::uint64_t>& counter, std::uint64_t by = 1) {
@@ -32,20 +44,34 @@ struct endpoint_counters {
   }
 };
 
+/// Written under the lock of the endpoint, by whoever holds it.
+struct received_counters {
+  std::atomic<std::uint64_t> by_itself{0};  // messages that the rank matched
+  std::atomic<std::uint64_t> by_others{0};
+  std::atomic<std::uint64_t> rendezvous_bytes{0};
+};
+
 struct endpoint {
   mailbox inbox;
   /// Over the reading side of the inbox and `matching`. Held for short; never while data of a rendezvous is moved.
   alignas(64) arena::host_lock lock;
+  received_counters received;
   match_table matching;
   std::uint64_t kept_bytes = 0;  // with the lock: what messages that nobody has received take up
-  /// So much is kept that senders hold their data back themselves, however small. Written with the lock.
-  std::atomic<bool> is_full{false};
+  /// So much is kept that senders hold their data back themselves, however small. Written with the lock, seldom; read
+  /// for each message by its sender, so nothing that changes with messages may lie in this line.
+  alignas(64) std::atomic<bool> is_full{false};
   pid_t process = 0;
   std::uint32_t number = 0;  // of the rank on its host
+  std::int32_t domain = no_domain;
+  alignas(64) std::atomic<activity> now{activity::busy};
   alignas(64) endpoint_counters counters;
 };
 
 /// In the process's own window, for as long as the window is there. `ranks`: of the host.
-endpoint* make_endpoint(arena::heap& from, std::uint32_t number, std::uint32_t ranks);
+endpoint* make_endpoint(arena::heap& from, std::uint32_t number, std::uint32_t ranks, std::int32_t domain = no_domain);
+
+/// The other ranks in the order in which `number` looks at them: those near to it first.
+std::vector<std::uint32_t> order_of_ranks(std::span<endpoint* const> endpoints, std::uint32_t number);
 
 }  // namespace tri::mpi

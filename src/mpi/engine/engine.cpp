@@ -54,6 +54,9 @@ engine::engine(std::span<endpoint* const> endpoints, std::uint32_t number, board
       process_(getpid()),
       waiting_(waiting_limits(options.oversubscribed)) {
   engines[number] = this;
+  has_domains_ = std::any_of(endpoints.begin(), endpoints.end(),
+                             [&](const endpoint* each) { return is_far(each->domain, endpoints[0]->domain); });
+  if (has_domains_) open_sends_.resize(endpoints.size());
   board_.progress().offer(progress_operation, {reinterpret_cast<std::uint64_t>(&own_)});
 }
 
@@ -101,6 +104,8 @@ send_record* engine::send(std::uint32_t target, const message_key& key, const us
     record->buffer = {reinterpret_cast<std::byte*>(record + 1), bytes};
     data.read(0, bytes, record->buffer.address);
   }
+  record->target = target;
+  if (has_domains_) ++open_sends_[target];
   push_node(to, message_kind::rendezvous, *record);
   endpoint_counters::add(own_.counters.rendezvous);
   return record;
@@ -164,6 +169,7 @@ bool engine::cancel(send_record& record, std::uint32_t target) {
 }
 
 void engine::release(send_record* record) {
+  if (has_domains_) --open_sends_[record->target];
   record->~send_record();
   blocks_.release(record);
 }
@@ -272,6 +278,20 @@ void engine::account(endpoint& owner, std::int64_t bytes) {
   owner.is_full.store(owner.kept_bytes > options_.kept_at_most, std::memory_order_relaxed);  // relaxed: a hint
 }
 
+void engine::count_received(endpoint& owner) {
+  if (&owner == &own_) {
+    endpoint_counters::add(own_.received.by_itself);
+    return;
+  }
+  endpoint_counters::add(owner.received.by_others);
+  endpoint_counters::add(own_.counters.received_for_others);
+}
+
+void engine::move_later(moves& later, send_record& from, receive_record& to) {
+  endpoint_counters::add(to.owner->received.rendezvous_bytes, std::min(from.buffer.bytes, to.buffer.bytes));
+  later.add(from, to);
+}
+
 void engine::take_cell(endpoint& owner, const mailbox_cell& cell, moves& later) {
   if (posted_receive* const receive = owner.matching.match(cell.key)) {
     deliver(receive_record::of(*receive), cell, later);
@@ -289,6 +309,7 @@ void engine::keep(endpoint& owner, const mailbox_cell& cell) {
 }
 
 void engine::deliver(receive_record& to, const mailbox_cell& cell, moves& later) {
+  count_received(*to.owner);
   to.taken = cell.key;
   if (cell.kind == message_kind::in_cell) {
     to.bytes = cell.bytes;
@@ -301,7 +322,7 @@ void engine::deliver(receive_record& to, const mailbox_cell& cell, moves& later)
   kept_message& message = node_of(cell);
   to.bytes = message.bytes;
   if (message.kind == message_kind::rendezvous) {
-    later.add(static_cast<send_record&>(message), to);
+    move_later(later, static_cast<send_record&>(message), to);
   } else if (reaches(to)) {
     fill(to, message);
   } else {
@@ -311,10 +332,11 @@ void engine::deliver(receive_record& to, const mailbox_cell& cell, moves& later)
 
 // A message that was kept; only its receiver does this.
 void engine::deliver(receive_record& to, kept_message& message, moves& later) {
+  count_received(own_);
   to.taken = message.key;
   to.bytes = message.bytes;
   if (message.kind == message_kind::rendezvous) {
-    later.add(static_cast<send_record&>(message), to);
+    move_later(later, static_cast<send_record&>(message), to);
     return;
   }
   account(own_, -static_cast<std::int64_t>(sizeof(kept_message) + message.bytes));
@@ -326,6 +348,7 @@ void engine::deliver(receive_record& to, kept_message& message, moves& later) {
 void engine::set_aside_copy(receive_record& to, send_record& from) {
   kept_message& message = new_message(from.key, from.bytes);
   if (!move_data({message.data(), from.bytes}, from.buffer, 0, from.bytes, process_)) to.failed = 1;
+  count_moved(to, std::min(from.buffer.bytes, to.buffer.bytes));
   complete(from);
   set_aside(to, message);
 }
@@ -367,6 +390,7 @@ void engine::take_set_aside(receive_record& record) {
 }
 
 void engine::run(moves& list) {
+  if (list.count > 0) tell(activity::busy);
   for (std::size_t i = 0; i < list.count; ++i) run(list.list[i]);
   list.count = 0;
 }
@@ -382,7 +406,7 @@ void engine::run(const move& one) {
       from.buffer.is_for_everybody(options_.kernel_copies) && to.buffer.is_for_everybody(options_.kernel_copies);
   if (bytes >= options_.sharing.from && everybody && endpoints_.size() > 1 && post_move(to, bytes)) return;
   if (!move_data(to.buffer, from.buffer, 0, bytes, process_)) to.failed = 1;
-  count_moved(number_, bytes);
+  count_moved(to, bytes);
   complete(from);
   complete(to);
 }
@@ -400,6 +424,7 @@ bool engine::post_move(receive_record& to, std::size_t bytes) {
   task.first_participant = number_;
   const board::post_result posted = board_.post(task);
   if (!posted.handle) return false;
+  endpoint_counters::add(own_.counters.pieces_shared, board::chunk_count(bytes, sharing_sizes::chunk_of(bytes)));
   moves_on_board_[open_moves_++] = {posted.handle, sender};  // the records may be gone already
   return true;
 }
@@ -412,7 +437,10 @@ void engine::run_part(const board::task_view& task, std::uint64_t first, std::ui
     // relaxed: read after `bytes_left` has come to nothing
     std::atomic_ref(to.failed).store(1, std::memory_order_relaxed);
   }
-  count_moved(task.poster, bytes);
+  count_moved(to, bytes);
+  const std::uint64_t pieces = board::chunk_count(bytes, task.chunk);
+  endpoint_counters::add(to.owner == &own_ ? own_.counters.pieces_moved : own_.counters.pieces_helped, pieces);
+  if (is_far(to.owner->domain, own_.domain)) endpoint_counters::add(own_.counters.pieces_far, pieces);
   // acq_rel: who comes last has everybody's part behind it when it completes the records. pairs: record.bytes_left
   if (to.bytes_left.fetch_sub(bytes, std::memory_order_acq_rel) != bytes) return;
   complete(*to.moved_from);
@@ -422,6 +450,7 @@ void engine::run_part(const board::task_view& task, std::uint64_t first, std::ui
 // What is left of our moves is ours to do. True if there was something.
 bool engine::finish_moves() {
   const bool any = open_moves_ > 0;
+  if (any) tell(activity::busy);
   while (open_moves_ > 0) {
     const board::task_handle task = moves_on_board_[--open_moves_].task;  // another thread of ours takes the next
     board_.finish(task, [this, looks = 0]() mutable {
@@ -493,7 +522,7 @@ bool engine::progress() {
   bool worked = drain(own_);
   if (finish_moves()) worked = true;
   // One piece at a time: the program has other things to do.
-  if (!worked) worked = board_.help([] { return false; }) > 0;
+  if (!worked) worked = help_with_moves([] { return false; });
   return worked || help_others();
 }
 
@@ -523,13 +552,21 @@ bool engine::progress_for(endpoint& owner) {
 // ---- waiting
 
 void engine::begin_wait() {
-  if (waits_++ == 0) hide();  // we look after ourselves now
+  if (waits_++ == 0) {
+    hide();  // we look after ourselves now
+    if (options_.measures_time) wait_began_ = host::ticks();
+  }
   waiting_.busy();
 }
 
-void engine::end_wait() { --waits_; }
+void engine::end_wait() {
+  tell(activity::busy);
+  if (--waits_ == 0 && options_.measures_time)
+    endpoint_counters::add(own_.counters.waited_ticks, host::ticks() - wait_began_);
+}
 
 void engine::expose() {
+  if (!options_.received_by_others) return;
   board_.progress().expose();
   exposed_ = true;
 }
@@ -540,16 +577,56 @@ void engine::hide() {
   exposed_ = false;
 }
 
+// Of the ranks that far ones would help. Reads a line of each, so it is asked for such work only.
+domain_activity engine::activity_of(std::int32_t domain) const {
+  domain_activity found;
+  for (const endpoint* const each : endpoints_) {
+    if (each->domain != domain) continue;
+    const activity now = each->now.load(std::memory_order_relaxed);  // relaxed: a hint
+    if (now == activity::busy) ++found.busy;
+    if (now == activity::looking) ++found.looking;
+  }
+  return found;
+}
+
+// Its own messages a rank always moves: nobody else may come.
+bool engine::takes_part_in_moves_of(std::uint32_t poster) {
+  if (!has_domains_) return true;
+  const std::int32_t domain = endpoints_[poster]->domain;
+  if (!is_far(domain, own_.domain) || open_sends_[poster] > 0 || helps_far(options_.help, activity_of(domain)))
+    return true;
+  endpoint_counters::add(own_.counters.refused);
+  refused_ = true;
+  return false;
+}
+
+template <class Again>
+bool engine::help_with_moves(Again&& again) {
+  refused_ = false;
+  return board_.help(again, [this](std::uint32_t poster) {
+    const bool takes_part = takes_part_in_moves_of(poster);
+    if (takes_part) tell(activity::busy);
+    return takes_part;
+  }) > 0;
+}
+
+// Leaves a task as soon as something has come for us (Ouyang 2022, 2.4.1).
+bool engine::help_somebody() {
+  const std::uint64_t began = options_.measures_time ? host::ticks() : 0;
+  const bool worked = help_with_moves([this] { return !own_.inbox.has_message(); }) || help_others();
+  if (worked && options_.measures_time) endpoint_counters::add(own_.counters.helped_ticks, host::ticks() - began);
+  return worked;
+}
+
 bool engine::turn_of_wait() {
   bool worked = drain(own_);
   if (open_moves_ > 0) worked = finish_moves();
-  // Leaves a task as soon as something has come for us (Ouyang 2022, 2.4.1).
-  if (!worked) worked = board_.help([this] { return !own_.inbox.has_message(); }) > 0;
-  if (!worked) worked = help_others();
+  if (!worked) worked = help_somebody();
   if (worked) {
     waiting_.busy();
     return false;
   }
+  tell(activity::looking);
   switch (waiting_.next(host::ticks())) {
     case wait_step::look:
       if (turns_ != nullptr)
@@ -579,6 +656,8 @@ void engine::sleep(std::uint32_t heard, bool asks_others) {
   own_.inbox.publish_read();
   own_.lock.unlock();
   ++sleepers_;
+  tell(activity::asleep);
+  const std::uint64_t fell_asleep = options_.measures_time ? host::ticks() : 0;
   const bool others = asks_others || board_.progress().any_exposed();
   if (turns_ != nullptr) turns_->unlock();
   if (library_progress_ != nullptr) library_progress_();
@@ -587,6 +666,7 @@ void engine::sleep(std::uint32_t heard, bool asks_others) {
                                                               : -1);
   if (turns_ != nullptr) turns_->lock();
   --sleepers_;
+  if (options_.measures_time) endpoint_counters::add(own_.counters.slept_ticks, host::ticks() - fell_asleep);
 }
 
 }  // namespace tri::mpi

@@ -15,6 +15,7 @@
 #include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "arena/block_cache.hpp"
 #include "board/board_pe.hpp"
@@ -31,8 +32,11 @@ struct engine_options {
   std::size_t kept_at_most = std::size_t{16}
                              << 20;  // bytes that unreceived messages of one rank take up before senders wait
   sharing_sizes sharing;
-  bool kernel_copies = false;   // process_vm_readv and _writev work between the ranks
-  bool oversubscribed = false;  // more ranks than cores
+  help_rule help;
+  bool received_by_others = true;  // ranks that wait receive for this one while it computes
+  bool kernel_copies = false;      // process_vm_readv and _writev work between the ranks
+  bool oversubscribed = false;     // more ranks than cores
+  bool measures_time = false;      // of waits, for statistics
 };
 
 enum class send_mode : std::uint8_t {
@@ -111,7 +115,8 @@ class engine {
           // Whoever gives us something from here on rings; what was given before, this look sees. That goes for moves
           // that are left to us, too: they are on the board before we are rung. pairs: mailbox.sleep
           ended = done();
-          if (!ended && !board_.has_work_before_sleep()) sleep(heard, asks_others);
+          // Work that we leave to others stays on the board while we sleep, so we look again soon.
+          if (!ended && (refused_ || !board_.has_work_before_sleep())) sleep(heard, asks_others || refused_);
           own_.inbox.woken();
           // The mark is one for all threads of the process: who else sleeps has to set it anew.
           if (sleepers_ > 0) own_.inbox.bell.ring();
@@ -142,6 +147,7 @@ class engine {
   void set_library_progress(void (*poll)()) { library_progress_ = poll; }
 
   endpoint& own() { return own_; }
+  endpoint& endpoint_of(std::uint32_t rank) { return *endpoints_[rank]; }
   std::uint32_t number() const { return number_; }
   const engine_options& options() const { return options_; }
   arena::block_cache& blocks() { return blocks_; }
@@ -198,11 +204,23 @@ class engine {
   bool post_move(receive_record& to, std::size_t bytes);
   bool finish_moves();
   void leave_moves_to_senders();
-  void count_moved(std::uint32_t matched_by, std::uint64_t bytes) {
-    endpoint_counters::add(matched_by == number_ ? own_.counters.bytes_moved : own_.counters.bytes_helped, bytes);
+  void count_received(endpoint& owner);
+  void move_later(moves& later, send_record& from, receive_record& to);
+  void count_moved(const receive_record& to, std::uint64_t bytes) {
+    endpoint_counters::add(to.owner == &own_ ? own_.counters.bytes_moved : own_.counters.bytes_helped, bytes);
   }
   void account(endpoint& owner, std::int64_t bytes);
   bool drain(endpoint& owner);
+  bool help_somebody();
+  template <class Again>
+  bool help_with_moves(Again&& again);
+  bool takes_part_in_moves_of(std::uint32_t poster);
+  domain_activity activity_of(std::int32_t domain) const;
+  void tell(activity what) {
+    // relaxed: a hint. Written only when it changes: others read the line.
+    if (has_domains_ && own_.now.load(std::memory_order_relaxed) != what)
+      own_.now.store(what, std::memory_order_relaxed);
+  }
   bool help_others();
   void poll_library();
   void begin_wait();
@@ -225,10 +243,14 @@ class engine {
   void (*library_progress_)() = nullptr;
   wait_policy waiting_;
   std::uint32_t turns_without_work_ = 0;
-  int waits_ = 0;              // nested, or of several threads
-  int sleepers_ = 0;           // threads of this process
-  std::uint64_t awaited_ = 0;  // receives under way that others may complete while we compute
+  int waits_ = 0;                 // nested, or of several threads
+  int sleepers_ = 0;              // threads of this process
+  std::uint64_t wait_began_ = 0;  // ticks
+  std::uint64_t awaited_ = 0;     // receives under way that others may complete while we compute
   bool exposed_ = false;
+  bool has_domains_ = false;               // the ranks of the host lie in several
+  bool refused_ = false;                   // the last look left work alone
+  std::vector<std::uint32_t> open_sends_;  // rendezvous to each rank that are not released; empty without domains
   // Moves that we have posted and not given back to the board. A slot stays free for what else this PE posts.
   struct open_move {
     board::task_handle task;

@@ -56,6 +56,7 @@ struct kept_message : arrived_message {
 struct send_record : kept_message {
   user_buffer buffer;
   endpoint* owner = nullptr;
+  std::uint32_t target = 0;  // the rank it goes to
   std::atomic<progress_state> state{progress_state::under_way};
 
   bool is_complete() const {

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 #include <string>
@@ -261,6 +262,105 @@ TEST_P(conformance, waits_give_no_core_away_in_the_library) {
   const auto ended = run(with(), how(), ranks(), "yields", "");
   EXPECT_EQ(ended.status, 0) << ended.errors;
   EXPECT_EQ(ended.output, "yields of the library: 0\n") << ended.errors;
+}
+
+// What the ranks counted agrees, and goes to the table and to the file that was asked for.
+TEST_P(conformance, statistics_add_up) {
+  if (how().exec.empty() || ranks() == 8) GTEST_SKIP() << "a matter of the drop-in";
+  const tri::testing::temporary_folder folder;
+  const mode told{how().name, how().environment,
+                  fmt::format("{} --stats --stats-json {}/statistics.json", how().exec, folder.path().string())};
+  const auto ended = run(with(), told, ranks(), "traffic", "--messages 600 --largest 400000 --seed 3");
+  EXPECT_EQ(ended.status, 0) << ended.errors;
+  EXPECT_THAT(ended.output, StartsWith(fmt::format("traffic/{}_ranks ok (", ranks())));
+  EXPECT_THAT(ended.errors, HasSubstr(fmt::format("trireme mpi: {} ranks, ", ranks())));
+  EXPECT_THAT(ended.errors, ContainsRegex("\n  all +[0-9]+ +[0-9]+ +[0-9]+ "));
+  const auto json = nlohmann::json::parse(tri::testing::contents_of(folder.path() / "statistics.json"), nullptr, false);
+  ASSERT_EQ(json.value("ranks", nlohmann::json::array()).size(), static_cast<std::size_t>(ranks())) << ended.errors;
+  EXPECT_EQ(json["faults"], "");
+  EXPECT_EQ(json["unreceived"], 0);
+  std::map<std::string, double> sums;
+  for (const auto& rank : json["ranks"]) {
+    for (const auto& [name, value] : rank.items()) sums[name] += value.get<double>();
+    EXPECT_GT(rank["total_s"], 0.0);
+    EXPECT_LE(rank["waited_s"], rank["total_s"]);
+    EXPECT_GT(rank["rendezvous"], 0);
+  }
+  for (const auto& [name, sum] : sums) EXPECT_NEAR(json["all"][name].get<double>(), sum, 1e-6) << name;
+  EXPECT_EQ(sums["in_cell"] + sums["in_block"] + sums["rendezvous"],
+            sums["received_by_itself"] + sums["received_by_others"]);
+  EXPECT_EQ(sums["bytes_received"], sums["bytes_moved"] + sums["bytes_helped"]);
+  EXPECT_GT(sums["bytes_received"], 0.0);
+}
+
+// Four ranks on a machine of two NUMA domains that is only said: the strategy decides who moves, never what arrives.
+TEST_P(conformance, ways_of_sharing_change_nothing_but_who_moves) {
+  if (how().name != "drop_in" || ranks() != 2) GTEST_SKIP() << "a matter of the drop-in, with four ranks";
+  const std::string arguments = "--messages 300 --largest 400000 --seed 3";
+  const auto alone = run(installed[0], modes[0], 4, "traffic", arguments);
+  for (const char* const sharing : {"off", "near", "mixed", "throughput,1", "throughput,99"}) {
+    SCOPED_TRACE(sharing);
+    const tri::testing::temporary_folder folder;
+    const mode told{
+        how().name, "TRIREME_TOPOLOGY='synthetic:numa:2 core:2 pu:1'",
+        fmt::format("{} --sharing {} --stats-json {}/statistics.json", how().exec, sharing, folder.path().string())};
+    const auto ended = run(with(), told, 4, "traffic", arguments);
+    EXPECT_EQ(ended.status, 0) << ended.errors;
+    EXPECT_EQ(ended.output, alone.output);
+    const auto json =
+        nlohmann::json::parse(tri::testing::contents_of(folder.path() / "statistics.json"), nullptr, false);
+    ASSERT_EQ(json.value("ranks", nlohmann::json::array()).size(), 4u) << ended.errors;
+    EXPECT_EQ(json["faults"], "");
+    for (int rank = 0; rank < 4; ++rank) EXPECT_EQ(json["ranks"][rank]["domain"], rank / 2);
+    const bool off = std::string(sharing) == "off";
+    EXPECT_EQ(json["all"]["pieces_shared"] == 0, off);
+    if (off) EXPECT_EQ(json["all"]["refused"], 0);
+  }
+}
+
+// The modes differ in who receives, as the counters tell; what arrives is the same.
+TEST_P(conformance, modes_of_progress_change_nothing_but_who_receives) {
+  if (how().name != "drop_in" || ranks() != 2) GTEST_SKIP() << "a matter of the drop-in";
+  const std::string arguments = "--messages 300 --largest 100000 --seed 3";
+  const auto alone = run(installed[0], modes[0], 3, "traffic", arguments);
+  for (const char* const progress : {"dynamic", "thread", "reserved,1"}) {
+    SCOPED_TRACE(progress);
+    const tri::testing::temporary_folder folder;
+    const mode told{
+        how().name, "",
+        fmt::format("{} --progress {} --stats-json {}/statistics.json", how().exec, progress, folder.path().string())};
+    const auto ended = run(with(), told, 3, "traffic", arguments);
+    EXPECT_EQ(ended.status, 0) << ended.errors;
+    EXPECT_EQ(ended.output, alone.output);
+    EXPECT_THAT(ended.errors, Not(HasSubstr("are left to ")));
+    const auto json =
+        nlohmann::json::parse(tri::testing::contents_of(folder.path() / "statistics.json"), nullptr, false);
+    ASSERT_EQ(json.value("ranks", nlohmann::json::array()).size(), 3u) << ended.errors;
+    EXPECT_EQ(json["faults"], "");
+    if (std::string(progress) != "dynamic") EXPECT_EQ(json["all"]["received_by_others"], 0);
+  }
+  const mode too_many{how().name, "TRIREME_MPI_PROGRESS=reserved,5000", how().exec};
+  const auto refused = run(with(), too_many, 2, "traffic", arguments);
+  EXPECT_EQ(refused.status, 0);
+  EXPECT_THAT(refused.errors, HasSubstr("reserves 5000 of "));
+}
+
+// One line says why, however many ranks there are, and the program runs as it does alone.
+TEST_P(conformance, limits_leave_the_messages_to_the_library) {
+  if (how().name != "drop_in" || ranks() != 3) GTEST_SKIP() << "a matter of the drop-in's start";
+  const std::string arguments = "--messages 100 --largest 20000 --seed 1";
+  const auto alone = run(with(), modes[0], ranks(), "traffic", arguments);
+  // The launcher lives with these limits, too.
+  for (const auto& [limit, says] : {std::pair{"-f 1000000", "the limit of file sizes (ulimit -f) is "},
+                                    std::pair{"-v 3000000", "a limit such as 'ulimit -v' forbids it"}}) {
+    const auto ended = run(with(), how(), ranks(), "traffic", arguments, fmt::format("; ulimit {}", limit));
+    EXPECT_EQ(ended.status, 0) << limit << ended.errors;
+    EXPECT_EQ(ended.output, alone.output) << limit;
+    EXPECT_THAT(ended.errors, HasSubstr(says));
+    const std::size_t first = ended.errors.find("are left to ");
+    ASSERT_NE(first, std::string::npos) << ended.errors;
+    EXPECT_EQ(ended.errors.find("are left to ", first + 1), std::string::npos) << ended.errors;
+  }
 }
 
 // Beginnings and ends. With two ranks; what launchers say of them is theirs.

@@ -17,14 +17,17 @@ namespace tri::mpi::testing {
 
 inline void* everything_is_shared(const void* address, std::size_t) { return const_cast<void*>(address); }
 
-/// Runs `body(engine of the rank)` on `ranks` threads; every rank stays until all have come to their end.
-inline void run_on_ranks(std::uint32_t ranks, engine_options options, const std::function<void(engine&)>& body) {
+/// Runs `body(engine of the rank)` on `ranks` threads; every rank stays until all have come to their end. `domains`: the
+/// NUMA domain of each, where they have one.
+inline void run_on_ranks(std::uint32_t ranks, engine_options options, const std::function<void(engine&)>& body,
+                         const std::vector<std::int32_t>& domains = {}) {
   constexpr std::size_t window_bytes = std::size_t{1} << 30;
   const int file = arena::create_window_file(window_bytes);
   {
     arena::arena_space space({.window_bytes = window_bytes}, {file}, 0, [] {});
     std::vector<endpoint*> endpoints;
-    for (std::uint32_t rank = 0; rank < ranks; ++rank) endpoints.push_back(make_endpoint(space.heap(), rank, ranks));
+    for (std::uint32_t rank = 0; rank < ranks; ++rank)
+      endpoints.push_back(make_endpoint(space.heap(), rank, ranks, domains.empty() ? no_domain : domains[rank]));
     const board::board_shape shape{std::vector<std::uint32_t>(ranks, 0)};
     const std::size_t bytes = board::board::required_bytes(shape);
     board::board work = board::board::initialise({static_cast<std::byte*>(space.heap().reserve(bytes)), bytes}, shape);
@@ -32,7 +35,7 @@ inline void run_on_ranks(std::uint32_t ranks, engine_options options, const std:
     std::vector<std::thread> threads;
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
       threads.emplace_back([&, rank] {
-        board::board_pe pe = work.join(rank);
+        board::board_pe pe = work.join(rank, order_of_ranks(endpoints, rank));
         arena::block_cache blocks(space.heap(), static_cast<std::uint16_t>(rank));
         engine mine(endpoints, rank, pe, blocks, options);
         mine.set_shared_memory(&everything_is_shared);

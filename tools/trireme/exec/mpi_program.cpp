@@ -1,25 +1,24 @@
 #include "exec/mpi_program.hpp"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <stdexcept>
-#include <vector>
+#include <utility>
 
+#include "exec/child_output.hpp"
+#include "exec/numa_domain.hpp"
 #include "exec/preload.hpp"
-
-extern char** environ;
+#include "host/option_value.hpp"
+#include "mpi/engine/helping.hpp"
+#include "mpi/engine/progress_mode.hpp"
 
 namespace tri::tools {
 namespace {
@@ -47,36 +46,6 @@ file_kind kind_of(const fs::path& file) {
   return file_kind::fixed;
 }
 
-// The loader lists what it would load and does not start the program.
-std::string loader_list(const fs::path& program) {
-  std::array<int, 2> ends{};
-  if (pipe(ends.data()) != 0) return {};
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  posix_spawn_file_actions_addclose(&actions, ends[0]);
-  posix_spawn_file_actions_addclose(&actions, ends[1]);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  std::vector<char*> environment;
-  for (char** each = environ; *each != nullptr; ++each) environment.push_back(*each);
-  std::string trace = "LD_TRACE_LOADED_OBJECTS=1";
-  environment.push_back(trace.data());
-  environment.push_back(nullptr);
-  std::string name = program.string();
-  std::array<char*, 2> arguments{name.data(), nullptr};
-  pid_t child = 0;
-  const int error = posix_spawn(&child, name.c_str(), &actions, nullptr, arguments.data(), environment.data());
-  posix_spawn_file_actions_destroy(&actions);
-  close(ends[1]);
-  std::string list;
-  std::array<char, 4096> piece{};
-  for (ssize_t got = 0; error == 0 && (got = read(ends[0], piece.data(), piece.size())) > 0;)
-    list.append(piece.data(), static_cast<std::size_t>(got));
-  close(ends[0]);
-  if (error == 0) waitpid(child, nullptr, 0);
-  return list;
-}
-
 mpi_finding by_launcher() {
   if (!value_of("OMPI_COMM_WORLD_SIZE").empty()) return {mpi_library::openmpi, false, {}};
   if (!value_of("PMI_RANK").empty() || !value_of("MPI_LOCALNRANKS").empty()) return {mpi_library::mpich, false, {}};
@@ -92,11 +61,10 @@ bool has(std::string_view list, std::string_view name) {
   return false;
 }
 
-bool is_switched_on(const char* variable) {
+void check_switch(const char* variable, const char* values) {
   const std::string value = value_of(variable);
   if (!value.empty() && value != "on" && value != "off")
-    throw std::invalid_argument(fmt::format("{} is '{}'; it must be on (the default) or off", variable, value));
-  return value != "off";
+    throw std::invalid_argument(fmt::format("{} is '{}'; it must be {}", variable, value, values));
 }
 
 }  // namespace
@@ -133,9 +101,48 @@ mpi_finding find_mpi(const std::string& program) {
 }
 
 bool check_mpi_switches() {
-  for (const char* const variable : {"TRIREME_MPI_HEAP", "TRIREME_MPI_STATIC_DATA", "TRIREME_MPI_KERNEL_COPIES"})
-    is_switched_on(variable);
-  return is_switched_on("TRIREME_MPI");
+  for (const char* const variable :
+       {"TRIREME_MPI", "TRIREME_MPI_HEAP", "TRIREME_MPI_STATIC_DATA", "TRIREME_MPI_KERNEL_COPIES"})
+    check_switch(variable, "on (the default) or off");
+  check_switch("TRIREME_MPI_STATISTICS", "on or off (the default)");
+  return value_of("TRIREME_MPI") != "off";
+}
+
+void set_sharing(const std::string& sharing, const std::string& from) {
+  const auto choose = [](const char* variable, const std::string& option, const char* name) {
+    return option.empty() ? std::pair(value_of(variable), variable) : std::pair(option, name);
+  };
+  if (const auto [text, source] = choose("TRIREME_MPI_SHARING", sharing, "--sharing"); !text.empty()) {
+    try {
+      mpi::parse_sharing(text);
+    } catch (const std::invalid_argument& problem) {
+      throw std::invalid_argument(fmt::format("{}: {}", source, problem.what()));
+    }
+    setenv("TRIREME_MPI_SHARING", text.c_str(), 1);
+  }
+  if (const auto [text, source] = choose("TRIREME_MPI_SHARING_FROM", from, "--sharing-from"); !text.empty()) {
+    try {
+      const std::uint64_t bytes = host::read_size(text, host::anything("a size such as 64K"));
+      setenv("TRIREME_MPI_SHARING_FROM", std::to_string(bytes).c_str(), 1);
+    } catch (const std::invalid_argument& problem) {
+      throw std::invalid_argument(fmt::format("{}: {}", source, problem.what()));
+    }
+  }
+  if (!value_of("TRIREME_MPI_DOMAIN").empty()) return;
+  if (const std::optional<int> domain = domain_of_this_rank(value_of("TRIREME_TOPOLOGY")))
+    setenv("TRIREME_MPI_DOMAIN", std::to_string(*domain).c_str(), 1);
+}
+
+void set_progress(const std::string& progress) {
+  const std::string text = progress.empty() ? value_of("TRIREME_MPI_PROGRESS") : progress;
+  if (text.empty()) return;
+  try {
+    mpi::parse_progress(text);
+  } catch (const std::invalid_argument& problem) {
+    throw std::invalid_argument(
+        fmt::format("{}: {}", progress.empty() ? "TRIREME_MPI_PROGRESS" : "--progress", problem.what()));
+  }
+  setenv("TRIREME_MPI_PROGRESS", text.c_str(), 1);
 }
 
 void set_up_mpi(const mpi_finding& found) {

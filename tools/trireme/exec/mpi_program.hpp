@@ -27,6 +27,14 @@ mpi_finding mpi_in_loader_list(std::string_view list);
 /// TRIREME_MPI leaves the program to its MPI library.
 bool check_mpi_switches();
 
+/// How ranks help each other with large messages: TRIREME_MPI_SHARING and TRIREME_MPI_SHARING_FROM, which the options
+/// replace unless they are empty. The drop-in reads numbers without units, and TRIREME_MPI_DOMAIN, set here where the
+/// rank belongs to one NUMA domain. Throws std::exception naming what cannot be read and what would be right.
+void set_sharing(const std::string& sharing, const std::string& from);
+
+/// Who receives for ranks that compute: TRIREME_MPI_PROGRESS, which the option replaces unless it is empty.
+void set_progress(const std::string& progress);
+
 /// Prepares the environment: our library for that MPI, and the MPI's own where the program will load it later.
 void set_up_mpi(const mpi_finding& found);
 

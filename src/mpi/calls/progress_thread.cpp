@@ -1,0 +1,40 @@
+#include "mpi/calls/progress_thread.hpp"
+
+#include <pthread.h>
+
+#include <csignal>
+
+namespace tri::mpi {
+namespace {
+
+thread_local bool is_progress_thread = false;
+
+}  // namespace
+
+bool progress_thread::is_this() { return is_progress_thread; }
+
+// Signals are for the threads of the program.
+progress_thread::progress_thread(engine& of, std::mutex& turns, const std::optional<cpu_set_t>& cores)
+    : engine_(of), turns_(turns) {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  thread_ = std::thread([this, cores] { run(cores); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+progress_thread::~progress_thread() {
+  ends_.store(true, std::memory_order_release);  // pairs: run. Then the bell: who is about to sleep looks again.
+  engine_.wake(engine_.number());
+  thread_.join();
+}
+
+void progress_thread::run(const std::optional<cpu_set_t>& cores) {
+  is_progress_thread = true;
+  if (cores) pthread_setaffinity_np(pthread_self(), sizeof *cores, &*cores);
+  const std::lock_guard turn(turns_);
+  engine_.wait([this] { return ends_.load(std::memory_order_acquire); });  // pairs: the destructor
+}
+
+}  // namespace tri::mpi

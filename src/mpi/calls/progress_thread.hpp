@@ -1,0 +1,37 @@
+// A thread of the rank that stays in a wait, so that messages get on while the program computes; for the modes `thread`
+// and `reserved`. It takes turns with the program's threads. The MPI library hears of it only if it allows several
+// threads, so it never calls it.
+#pragma once
+
+#include <sched.h>
+
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "mpi/engine/engine.hpp"
+
+namespace tri::mpi {
+
+class progress_thread {
+ public:
+  /// `turns`: the lock that engine::take_turns got. `cores`: where it runs; nothing: where the rank does.
+  progress_thread(engine& of, std::mutex& turns, const std::optional<cpu_set_t>& cores);
+  ~progress_thread();
+  progress_thread(const progress_thread&) = delete;
+  progress_thread& operator=(const progress_thread&) = delete;
+
+  /// The calling thread is one of these.
+  static bool is_this();
+
+ private:
+  void run(const std::optional<cpu_set_t>& cores);
+
+  engine& engine_;
+  std::mutex& turns_;
+  std::atomic<bool> ends_{false};
+  std::thread thread_;
+};
+
+}  // namespace tri::mpi

@@ -1,0 +1,213 @@
+// Who receives for whom: ranks that look for work do it for ranks that compute and await something, and for nobody
+// else.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "mpi/engine/progress_mode.hpp"
+#include "ranks_as_threads.hpp"
+
+namespace tri::mpi {
+namespace {
+
+using testing::run_on_ranks;
+
+constexpr int many_looks = 2000;
+
+void await(const std::function<bool()>& what) {
+  while (!what()) std::this_thread::yield();
+}
+
+bool is_filled(const receive_record& record) {
+  return record.state.load(std::memory_order_acquire) == progress_state::complete;  // pairs: record.complete
+}
+
+void send_small(engine& mine, std::uint32_t target, int tag) {
+  std::byte data{std::byte{7}};
+  EXPECT_EQ(mine.send(target, {1, static_cast<std::int32_t>(mine.number()), tag}, {&data, 1}), nullptr);
+}
+
+// A receive on the stack of a test that ends with the rank's last call.
+struct awaited {
+  awaited(engine& of, std::int32_t source, int tag) : owner(of), record(of.make_receive({1, source, tag}, {&room, 1})) {
+    of.post(*record);
+  }
+  ~awaited() { owner.release(record); }
+  awaited(const awaited&) = delete;
+  awaited& operator=(const awaited&) = delete;
+  engine& owner;
+  std::byte room{};
+  receive_record* record;
+};
+
+// Rank 1 has begun a receive and is computing; rank 0 sends; rank 2 looks for work.
+void with_a_message_for_who_computes(const engine_options& options, bool expected) {
+  std::atomic<bool> posted{false};
+  std::atomic<bool> sent{false};
+  std::atomic<bool> looked{false};
+  run_on_ranks(3, options, [&](engine& mine) {
+    if (mine.number() == 0) {
+      await([&] { return posted.load(); });
+      send_small(mine, 1, 5);
+      sent = true;
+      await([&] { return looked.load(); });
+    } else if (mine.number() == 1) {
+      awaited one(mine, 0, 5);
+      mine.leave();
+      posted = true;
+      await([&] { return looked.load(); });
+      EXPECT_EQ(is_filled(*one.record), expected);
+      mine.wait([&] { return mine.is_done(*one.record); });
+      EXPECT_EQ(one.room, std::byte{7});
+      EXPECT_EQ(mine.own().received.by_others, expected ? 1u : 0u);
+    } else {
+      await([&] { return sent.load(); });
+      for (int i = 0; i < many_looks; ++i) mine.progress();
+      EXPECT_EQ(mine.own().counters.helped_ranks, expected ? 1u : 0u);
+      looked = true;
+    }
+  });
+}
+
+TEST(progress, is_chosen_by_a_word) {
+  EXPECT_EQ(parse_progress("dynamic").mode, progress_mode::dynamic);
+  EXPECT_FALSE(parse_progress("dynamic").has_thread());
+  EXPECT_TRUE(parse_progress("thread").has_thread());
+  EXPECT_EQ(parse_progress("reserved,12").cores, 12u);
+  EXPECT_TRUE(parse_progress("reserved,12").has_thread());
+  const auto refusal_of = [](std::string_view text) -> std::string {
+    try {
+      parse_progress(text);
+    } catch (const std::invalid_argument& problem) {
+      return problem.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(refusal_of("threads"), "progress 'threads' is none of dynamic, thread and reserved,N");
+  for (const char* incomplete : {"reserved", "reserved,", "reserved,0", "reserved,2x", "reserved,-1"})
+    EXPECT_THAT(refusal_of(incomplete), ::testing::HasSubstr("as in reserved,2")) << incomplete;
+}
+
+TEST(progress, of_who_computes_is_made_by_who_looks_for_work) { with_a_message_for_who_computes({}, true); }
+
+TEST(progress, is_left_to_each_rank_where_that_was_chosen) {
+  engine_options alone;
+  alone.received_by_others = false;
+  with_a_message_for_who_computes(alone, false);
+}
+
+TEST(progress, of_who_awaits_nothing_is_left_alone) {
+  std::atomic<bool> left{false};
+  std::atomic<bool> looked{false};
+  run_on_ranks(2, {}, [&](engine& mine) {
+    if (mine.number() == 1) {
+      mine.leave();
+      left = true;
+      await([&] { return looked.load(); });
+      awaited one(mine, 0, 5);
+      mine.wait([&] { return mine.is_done(*one.record); });
+      EXPECT_EQ(mine.own().received.by_itself, 1u);
+    } else {
+      await([&] { return left.load(); });
+      send_small(mine, 1, 5);
+      for (int i = 0; i < many_looks; ++i) mine.progress();
+      EXPECT_EQ(mine.own().counters.helped_ranks, 0u);
+      looked = true;
+    }
+  });
+}
+
+// Rule 1: who waits looks after itself, also after it was exposed while it computed.
+TEST(progress, of_who_waits_is_left_to_it) {
+  engine_options options;
+  options.oversubscribed = true;  // sleeps at once, so that others see that it waits
+  std::atomic<int> begun{-1};
+  std::atomic<bool> over{false};
+  run_on_ranks(3, options, [&](engine& mine) {
+    constexpr int messages = 50;
+    if (mine.number() == 1) {
+      for (int i = 0; i < messages; ++i) {
+        awaited one(mine, 0, i);
+        mine.leave();  // computes for a moment, with a receive open
+        begun = i;
+        mine.wait([&] { return mine.is_done(*one.record); });
+      }
+      EXPECT_EQ(mine.own().received.by_others, 0u);
+      over = true;
+    } else if (mine.number() == 0) {
+      for (int i = 0; i < messages; ++i) {
+        await([&] { return begun == i && mine.endpoint_of(1).inbox.is_asleep(); });
+        send_small(mine, 1, i);
+      }
+    } else {
+      while (!over.load()) mine.progress();
+      EXPECT_EQ(mine.own().counters.helped_ranks, 0u);
+    }
+  });
+}
+
+TEST(progress, of_near_ranks_comes_first) {
+  std::atomic<int> posted{0};
+  std::atomic<bool> helped{false};
+  run_on_ranks(3, {},
+               [&](engine& mine) {
+                 if (mine.number() == 0) {
+                   await([&] { return posted.load() == 2; });
+                   send_small(mine, 1, 5);
+                   send_small(mine, 2, 5);
+                   while (mine.own().counters.helped_ranks == 0) mine.progress();
+                   EXPECT_EQ(mine.endpoint_of(2).received.by_others, 1u) << "of the own domain";
+                   EXPECT_EQ(mine.endpoint_of(1).received.by_others, 0u);
+                   while (mine.own().counters.helped_ranks == 1) mine.progress();
+                   EXPECT_EQ(mine.endpoint_of(1).received.by_others, 1u) << "farther ones are not forgotten";
+                   helped = true;
+                 } else {
+                   awaited one(mine, 0, 5);
+                   mine.leave();
+                   ++posted;
+                   await([&] { return helped.load(); });
+                   EXPECT_TRUE(is_filled(*one.record));
+                   mine.wait([&] { return mine.is_done(*one.record); });
+                 }
+               },
+               {0, 1, 0});
+}
+
+TEST(progress, of_the_own_messages_comes_before_that_of_others) {
+  std::atomic<int> ready{0};
+  std::atomic<bool> posted{false};
+  std::atomic<bool> looked{false};
+  run_on_ranks(3, {}, [&](engine& mine) {
+    if (mine.number() == 0) {
+      awaited own(mine, 1, 6);
+      posted = true;
+      await([&] { return ready.load() == 2; });
+      send_small(mine, 2, 5);
+      EXPECT_TRUE(mine.progress());
+      EXPECT_TRUE(is_filled(*own.record));
+      EXPECT_EQ(mine.own().counters.helped_ranks, 0u);
+      while (mine.own().counters.helped_ranks == 0) mine.progress();
+      looked = true;
+    } else if (mine.number() == 1) {
+      await([&] { return posted.load(); });
+      send_small(mine, 0, 6);
+      ++ready;
+      await([&] { return looked.load(); });
+    } else {
+      awaited one(mine, 0, 5);
+      mine.leave();
+      ++ready;
+      await([&] { return looked.load(); });
+      mine.wait([&] { return mine.is_done(*one.record); });
+    }
+  });
+}
+
+}  // namespace
+}  // namespace tri::mpi

@@ -1,0 +1,251 @@
+// Who takes part in the moves of large messages: ranks as threads, with NUMA domains that are only said. A message lies
+// on the board while its receiver computes and its sender calls nothing; counters tell who moved it, and who left it
+// alone.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <functional>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+#include "mpi/engine/statistics.hpp"
+#include "ranks_as_threads.hpp"
+
+namespace tri::mpi {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::run_on_ranks;
+
+constexpr std::size_t large = 1'000'000;
+constexpr std::uint64_t pieces_of_large = (large + (64 << 10) - 1) / (64 << 10);
+const std::vector<std::int32_t> two_domains{0, 0, 1, 1};
+
+std::vector<std::byte> pattern(std::size_t bytes) {
+  std::vector<std::byte> data(bytes);
+  for (std::size_t i = 0; i < bytes; ++i) data[i] = static_cast<std::byte>(i * 7 + (i >> 8));
+  return data;
+}
+
+void await(const std::function<bool()>& what) {
+  while (!what()) std::this_thread::yield();
+}
+
+bool is_moved(const receive_record& record) {
+  return record.state.load(std::memory_order_acquire) == progress_state::complete;  // pairs: record.complete
+}
+
+std::uint64_t refused_by(engine& mine, std::initializer_list<std::uint32_t> ranks) {
+  return std::accumulate(ranks.begin(), ranks.end(), std::uint64_t{0}, [&](std::uint64_t sum, std::uint32_t rank) {
+    return sum + mine.endpoint_of(rank).counters.refused.load();
+  });
+}
+
+// Rank 1 sends to rank 0, both of domain 0, and calls nothing more; ranks 2 and 3 of domain 1 wait for something else.
+// When the move lies on the board, `receiver` runs on rank 0, outside of any call.
+struct result {
+  std::vector<rank_statistics> ranks;
+  std::uint64_t far() const {
+    return std::accumulate(ranks.begin(), ranks.end(), std::uint64_t{0},
+                           [](std::uint64_t sum, const rank_statistics& each) { return sum + each.pieces_far; });
+  }
+};
+result with_a_move_on_the_board(const engine_options& options, activity of_sender,
+                                const std::function<void(engine&, receive_record&)>& receiver) {
+  std::atomic<bool> sent{false};
+  std::atomic<bool> over{false};
+  result found{std::vector<rank_statistics>(4)};
+  run_on_ranks(
+      4, options,
+      [&](engine& mine) {
+        const std::vector<std::byte> expected = pattern(large);
+        if (mine.number() == 1) {
+          std::vector<std::byte> data = expected;
+          mine.own().now = of_sender;
+          send_record* const record = mine.send(0, {1, 1, 0}, {data.data(), data.size()});
+          sent = true;
+          await([&] { return over.load(); });
+          mine.wait([&] { return engine::is_done(*record); });
+          mine.release(record);
+        } else if (mine.number() == 0) {
+          await([&] { return sent.load(); });
+          std::vector<std::byte> room(large);
+          receive_record* const record = mine.make_receive({1, 1, 0}, {room.data(), room.size()});
+          mine.post(*record);
+          mine.leave();
+          mine.wake(2);
+          mine.wake(3);
+          receiver(mine, *record);
+          mine.wait([&] { return mine.is_done(*record); });
+          EXPECT_EQ(room, expected);
+          mine.release(record);
+          over = true;
+          for (const std::uint32_t rank : {2u, 3u}) mine.wake(rank);
+        } else {
+          mine.wait([&] { return over.load(); });
+        }
+        found.ranks[mine.number()] = statistics_of(mine.own());
+      },
+      two_domains);
+  EXPECT_EQ(found.ranks[0].pieces_shared, pieces_of_large);
+  EXPECT_EQ(check(found.ranks), "");
+  return found;
+}
+
+engine_options by(help_strategy strategy, std::uint32_t saturation = 0) {
+  engine_options options;
+  options.help = {strategy, saturation};
+  return options;
+}
+
+TEST(sharing, near_leaves_moves_of_other_domains_alone) {
+  const result found =
+      with_a_move_on_the_board(by(help_strategy::near), activity::busy, [](engine& mine, receive_record& record) {
+        await([&] { return refused_by(mine, {2}) > 10 && refused_by(mine, {3}) > 10; });
+        EXPECT_FALSE(is_moved(record));
+      });
+  EXPECT_EQ(found.far(), 0u);
+  EXPECT_EQ(found.ranks[0].pieces_moved, pieces_of_large);
+}
+
+TEST(sharing, mixed_reaches_over_when_nobody_there_looks_for_work) {
+  const result found =
+      with_a_move_on_the_board(by(help_strategy::mixed), activity::busy,
+                               [](engine&, receive_record& record) { await([&] { return is_moved(record); }); });
+  EXPECT_EQ(found.far(), pieces_of_large);
+}
+
+TEST(sharing, mixed_leaves_it_to_who_looks_for_work_there) {
+  const result found =
+      with_a_move_on_the_board(by(help_strategy::mixed), activity::looking, [](engine& mine, receive_record& record) {
+        await([&] { return refused_by(mine, {2, 3}) > 10; });
+        EXPECT_FALSE(is_moved(record));
+        mine.endpoint_of(1).now = activity::asleep;
+        await([&] { return is_moved(record); });
+      });
+  EXPECT_EQ(found.far(), pieces_of_large);
+}
+
+TEST(sharing, throughput_reaches_over_while_the_memory_has_room) {
+  // Both ranks of the domain are busy.
+  const result full = with_a_move_on_the_board(by(help_strategy::throughput, 2), activity::busy,
+                                               [](engine& mine, receive_record& record) {
+                                                 await([&] { return refused_by(mine, {2, 3}) > 10; });
+                                                 EXPECT_FALSE(is_moved(record));
+                                               });
+  EXPECT_EQ(full.far(), 0u);
+  const result room =
+      with_a_move_on_the_board(by(help_strategy::throughput, 3), activity::busy,
+                               [](engine&, receive_record& record) { await([&] { return is_moved(record); }); });
+  EXPECT_EQ(room.far(), pieces_of_large);
+  // Who only looks for work is not busy: unlike mixed, there is room.
+  const result idle =
+      with_a_move_on_the_board(by(help_strategy::throughput, 2), activity::looking,
+                               [](engine&, receive_record& record) { await([&] { return is_moved(record); }); });
+  EXPECT_EQ(idle.far(), pieces_of_large);
+}
+
+// Else a blocking send to another domain would wait until its receiver calls.
+TEST(sharing, who_sends_moves_its_own_message_whatever_the_distance) {
+  run_on_ranks(2, by(help_strategy::near),
+               [&](engine& mine) {
+                 if (mine.number() == 1) {
+                   std::vector<std::byte> data = pattern(large);
+                   send_record* const record = mine.send(0, {1, 1, 0}, {data.data(), data.size()});
+                   mine.wait([&] { return engine::is_done(*record); });
+                   mine.release(record);
+                   EXPECT_EQ(mine.own().counters.pieces_far, pieces_of_large);
+                 } else {
+                   std::vector<std::byte> room(large);
+                   mine.wait([&] { return mine.find({1, 1, 0}) != nullptr; });
+                   receive_record* const record = mine.make_receive({1, 1, 0}, {room.data(), room.size()});
+                   mine.post(*record);
+                   mine.leave();
+                   await([&] { return is_moved(*record); });
+                   EXPECT_EQ(room, pattern(large));
+                   mine.release(record);
+                 }
+               },
+               {0, 1});
+}
+
+TEST(sharing, what_a_rank_does_is_told_where_there_are_domains) {
+  for (const bool domains : {true, false}) {
+    run_on_ranks(
+        2, {},
+        [&](engine& mine) {
+          if (mine.number() == 1) {
+            EXPECT_EQ(mine.own().now, activity::busy);
+            if (domains) await([&] { return mine.endpoint_of(0).now != activity::busy; });
+            EXPECT_EQ(mine.send(0, {1, 1, 0}, {}), nullptr);
+            return;
+          }
+          receive_record* const record = mine.make_receive({1, 1, 0}, {});
+          mine.post(*record);
+          mine.wait([&] { return mine.is_done(*record); });
+          EXPECT_EQ(mine.own().now, activity::busy);
+          mine.release(record);
+        },
+        domains ? std::vector<std::int32_t>{0, 1} : std::vector<std::int32_t>{5, 5});
+  }
+}
+
+std::uint64_t pieces_of(std::size_t bytes, const engine_options& options) {
+  std::atomic<std::uint64_t> pieces{0};
+  run_on_ranks(2, options, [&](engine& mine) {
+    std::vector<std::byte> data = pattern(bytes);
+    if (mine.number() == 1) {
+      send_record* const record = mine.send(0, {1, 1, 0}, {data.data(), data.size()});
+      mine.wait([&] { return engine::is_done(*record); });
+      mine.release(record);
+    } else {
+      std::vector<std::byte> room(bytes);
+      receive_record* const record = mine.make_receive({1, 1, 0}, {room.data(), room.size()});
+      mine.post(*record);
+      mine.wait([&] { return mine.is_done(*record); });
+      EXPECT_EQ(room, data);
+      mine.release(record);
+    }
+    pieces += mine.own().counters.pieces_shared;
+  });
+  return pieces;
+}
+
+TEST(sharing, begins_at_a_size_and_can_be_switched_off) {
+  constexpr std::size_t KiB = 1024;
+  EXPECT_EQ(pieces_of(32 * KiB - 1, {}), 0u);
+  EXPECT_EQ(pieces_of(32 * KiB, {}), 2u);
+  engine_options later;
+  later.sharing.from = 64 * KiB;
+  EXPECT_EQ(pieces_of(63 * KiB, later), 0u);
+  EXPECT_EQ(pieces_of(64 * KiB, later), 4u);
+  engine_options never;
+  never.sharing.from = ~std::size_t{0};
+  EXPECT_EQ(pieces_of(large, never), 0u);
+}
+
+TEST(sharing, pieces_are_larger_in_larger_messages) {
+  constexpr std::size_t KiB = 1024;
+  EXPECT_EQ(pieces_of(64 * KiB, {}), 4u);
+  EXPECT_EQ(pieces_of(95 * KiB, {}), 6u);
+  EXPECT_EQ(pieces_of(96 * KiB, {}), 3u);
+  EXPECT_EQ(pieces_of(511 * KiB, {}), 16u);
+  EXPECT_EQ(pieces_of(512 * KiB, {}), 8u);
+}
+
+TEST(sharing, near_ranks_come_first) {
+  std::vector<endpoint> ranks(5);
+  std::vector<endpoint*> all;
+  const std::int32_t domains[] = {0, 1, 0, 1, no_domain};
+  for (std::uint32_t i = 0; i < 5; ++i) {
+    ranks[i].domain = domains[i];
+    all.push_back(&ranks[i]);
+  }
+  EXPECT_THAT(order_of_ranks(all, 0), ElementsAre(2, 4, 1, 3));
+  EXPECT_THAT(order_of_ranks(all, 3), ElementsAre(4, 1, 2, 0));  // staggered, as victim_order tells
+}
+
+}  // namespace
+}  // namespace tri::mpi

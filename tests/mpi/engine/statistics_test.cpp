@@ -1,0 +1,149 @@
+// Statistics: what the ranks counted adds up over all of them, whoever matched and moved; what does not is named.
+#include "mpi/engine/statistics.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <mutex>
+#include <random>
+#include <vector>
+
+#include "ranks_as_threads.hpp"
+
+namespace tri::mpi {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::run_on_ranks;
+
+// Every rank sends to every other one messages of all ways, and begins its receives before it waits or after.
+std::vector<rank_statistics> after_traffic(std::uint32_t ranks, engine_options options, int messages) {
+  std::vector<const endpoint*> endpoints(ranks);
+  std::vector<rank_statistics> found(ranks);
+  std::mutex lock;
+  std::uint32_t ended = 0;
+  run_on_ranks(ranks, options, [&](engine& mine) {
+    std::mt19937 random(mine.number());
+    std::vector<std::vector<std::byte>> rooms;
+    std::vector<receive_record*> receives;
+    std::vector<send_record*> sends;
+    std::vector<std::byte> data(400'000);
+    for (int i = 0; i < messages; ++i) {
+      for (std::uint32_t other = 0; other < ranks; ++other) {
+        const std::size_t bytes = i % 3 == 0 ? 20 : i % 3 == 1 ? 3000 : random() % data.size();
+        if (send_record* const record = mine.send(other, {1, static_cast<int>(mine.number()), i}, {data.data(), bytes}))
+          sends.push_back(record);
+        if (i % 2 == 0) mine.leave();
+        rooms.emplace_back(data.size());
+        receives.push_back(mine.make_receive({1, static_cast<int>(other), i}, {rooms.back().data(), data.size()}));
+        mine.post(*receives.back());
+      }
+    }
+    for (receive_record* const each : receives) {
+      mine.wait([&] { return mine.is_done(*each); });
+      mine.release(each);
+    }
+    for (send_record* const each : sends) {
+      mine.wait([&] { return engine::is_done(*each); });
+      mine.release(each);
+    }
+    const std::lock_guard guard(lock);
+    endpoints[mine.number()] = &mine.own();
+    if (++ended == ranks) {  // the others have only their last wait to do
+      for (std::uint32_t rank = 0; rank < ranks; ++rank) found[rank] = statistics_of(*endpoints[rank]);
+    }
+  });
+  return found;
+}
+
+TEST(statistics, add_up_over_all_ranks) {
+  for (const bool oversubscribed : {false, true}) {
+    engine_options options;
+    options.oversubscribed = oversubscribed;
+    constexpr std::uint32_t ranks = 3;
+    constexpr int messages = 60;
+    const std::vector<rank_statistics> all = after_traffic(ranks, options, messages);
+    EXPECT_EQ(check(all), "");
+    EXPECT_EQ(unreceived(all), 0u);
+    for (const rank_statistics& each : all) {
+      EXPECT_EQ(each.in_cell, messages / 3 * ranks);
+      EXPECT_EQ(each.in_block + each.rendezvous, messages / 3 * 2 * ranks);
+      EXPECT_GT(each.rendezvous, 0u);
+    }
+  }
+}
+
+TEST(statistics, time_of_waits_is_measured_when_asked_for) {
+  for (const bool measured : {true, false}) {
+    engine_options options;
+    options.oversubscribed = true;  // sleeps at once
+    options.measures_time = measured;
+    run_on_ranks(2, options, [&](engine& mine) {
+      if (mine.number() == 1) {  // sends when the other one has waited long enough to sleep
+        endpoint& other = mine.endpoint_of(0);
+        while (!other.inbox.is_asleep()) std::this_thread::yield();
+        EXPECT_EQ(mine.send(0, {1, 1, 0}, {}), nullptr);
+        return;
+      }
+      receive_record* const record = mine.make_receive({1, 1, 0}, {});
+      mine.post(*record);
+      mine.wait([&] { return mine.is_done(*record); });
+      mine.release(record);
+      const rank_statistics counted = statistics_of(mine.own());
+      EXPECT_EQ(counted.waited_s > 0, measured);
+      EXPECT_EQ(counted.slept_s > 0, measured);
+      EXPECT_LE(counted.helped_s + counted.slept_s, counted.waited_s);
+      EXPECT_GT(counted.sleeps, 0u);
+    });
+  }
+}
+
+rank_statistics some(std::uint64_t messages, std::uint64_t bytes) {
+  rank_statistics made;
+  made.in_cell = messages / 2;
+  made.rendezvous = messages - messages / 2;
+  made.received_by_itself = messages;
+  made.bytes_received = made.bytes_moved = bytes;
+  made.total_s = 2;
+  made.waited_s = 1;
+  made.slept_s = 0.5;
+  return made;
+}
+
+TEST(statistics, name_what_does_not_add_up) {
+  std::vector<rank_statistics> ranks{some(10, 1000), some(20, 5000)};
+  EXPECT_EQ(check(ranks), "");
+  ranks[1].bytes_moved -= 1;
+  EXPECT_EQ(check(ranks), "bytes received and moved: 6000 and 5999");
+  ranks[0].bytes_helped += 1;
+  ranks[0].received_for_others = 3;
+  EXPECT_EQ(check(ranks), "messages received by others and for others: 0 and 3");
+  ranks[1].received_by_others = 3;
+  EXPECT_EQ(check(ranks), "messages sent and received: 30 and 33");
+  ranks[1].received_by_itself -= 5;
+  EXPECT_EQ(check(ranks), "");
+  EXPECT_EQ(unreceived(ranks), 2u);
+  ranks[0].pieces_shared = 4;
+  EXPECT_THAT(to_table(ranks, "Some MPI"), HasSubstr("this does not add up: pieces shared and moved: 4 and 0\n"));
+  ranks[0].pieces_shared = 0;
+  ranks[0].bytes_moved = 1001;
+  EXPECT_THAT(check(ranks), HasSubstr("rank 0 moved 1001 of 1000 bytes that it received"));
+}
+
+TEST(statistics, as_a_table_and_as_json) {
+  const std::vector<rank_statistics> ranks{some(10, 1000), some(20, 5'000'000)};
+  const std::string table = to_table(ranks, "Some MPI");
+  EXPECT_THAT(table, HasSubstr("trireme mpi: 2 ranks, Some MPI, 2.000 s from MPI_Init to MPI_Finalize\n"));
+  EXPECT_THAT(table, HasSubstr("\n    0          5          0        5          10         0      1000 B"));
+  EXPECT_THAT(table, HasSubstr("\n  all         15          0       15          30         0    4884 KiB"));
+  EXPECT_THAT(table, AllOf(HasSubstr("    50.0     0.0    25.0        0\n"), Not(HasSubstr("add up"))));
+  const std::string json = to_json(ranks, "Some MPI");
+  EXPECT_THAT(json, HasSubstr("\"library\": \"Some MPI\",\n  \"unreceived\": 0,\n  \"faults\": \"\",\n"));
+  EXPECT_THAT(json, HasSubstr("\"all\": {\"in_cell\": 15, \"in_block\": 0, \"rendezvous\": 15,"));
+  EXPECT_THAT(json, HasSubstr("\"total_s\": 4.000000000, \"waited_s\": 2.000000000,"));
+}
+
+}  // namespace
+}  // namespace tri::mpi

@@ -1,0 +1,113 @@
+// Which way messages take, from what was found out; and the texts of refusals.
+#include "mpi/mpi_report.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+
+#include "mpi/host_permissions.hpp"
+
+namespace tri::tools {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+mpi_report usual_report() {
+  mpi_report report;
+  for (const char* name :
+       {"memfd", "arena", "kernel_copies", "address_space", "data", "file_size", "memory", "dev_shm"})
+    report.host.push_back({name, true, std::string(name) + " is fine"});
+  memory_kinds memory{{{"heap", "malloc", reach::same_address}, {"static", "arrays", reach::alias}, {"stack", "local"}},
+                      {},
+                      {},
+                      "Some MPI 1.0",
+                      {}};
+  report.libraries.push_back({"Some MPI", "libsome.so.1", "/lib/libsome.so.1", "/lib/libtrireme-some.so", memory});
+  return report;
+}
+
+void forbid(mpi_report& report, const std::string& what) {
+  for (machine_fact& each : report.host)
+    if (each.name == what) each.works = false;
+}
+
+std::string ways(const mpi_report& report) {
+  std::string all;
+  for (const memory_kind& each : report.libraries[0].memory.kinds)
+    all += std::string(all.empty() ? "" : " ") + to_string(way_of(report, each));
+  return all;
+}
+
+TEST(mpi_report, memory_that_is_not_reached_is_copied_by_the_kernel_or_twice) {
+  mpi_report report = usual_report();
+  EXPECT_EQ(ways(report), "shared shared kernel");
+  forbid(report, "kernel_copies");
+  EXPECT_EQ(ways(report), "shared shared staged");
+}
+
+TEST(mpi_report, nothing_is_ours_without_shared_memory_or_when_switched_off) {
+  for (const char* needed : {"memfd", "arena", "address_space", "file_size"}) {
+    mpi_report report = usual_report();
+    forbid(report, needed);
+    EXPECT_EQ(ways(report), "library library library") << needed;
+  }
+  for (const char* other : {"data", "memory", "dev_shm"}) {
+    mpi_report report = usual_report();
+    forbid(report, other);
+    EXPECT_EQ(ways(report), "shared shared kernel") << other;
+  }
+  mpi_report report = usual_report();
+  report.switched_off = true;
+  EXPECT_EQ(ways(report), "library library library");
+  EXPECT_THAT(to_text(report), HasSubstr("TRIREME_MPI=off: everything is left to the MPI library\n"));
+}
+
+TEST(mpi_report, says_why_memory_stays_private) {
+  mpi_report report = usual_report();
+  report.libraries[0].memory.heap_reason = "no room";
+  report.libraries[0].memory.static_data_reason = "there are threads already";
+  EXPECT_THAT(to_text(report),
+              AllOf(HasSubstr("Some MPI: the heap stays private: no room\n"),
+                    HasSubstr("Some MPI: static data stays where it is: there are threads already\n")));
+}
+
+TEST(mpi_report, libraries_without_a_drop_in_or_that_are_not_there_have_no_column) {
+  mpi_report report = usual_report();
+  report.libraries.push_back({"Other MPI", "libother.so.2", "", "", {}});
+  report.libraries.push_back({"Third MPI", "libthird.so.3", "/lib/libthird.so.3", "", {}});
+  report.libraries.back().memory.problem = "libtrireme-third.so is not installed";
+  const std::string text = to_text(report);
+  EXPECT_THAT(text, HasSubstr("  Other MPI    no libother.so.2\n"));
+  EXPECT_THAT(text, HasSubstr("no drop-in: libtrireme-third.so is not installed\n"));
+  EXPECT_THAT(text, HasSubstr("               Some MPI     \n"));
+}
+
+TEST(mpi_report, tells_what_a_program_uses) {
+  mpi_report report = usual_report();
+  EXPECT_THAT(to_text(report), Not(HasSubstr("./app")));
+  report.program = "./app";
+  EXPECT_THAT(to_text(report), HasSubstr("./app: uses no MPI library that is known, and is not started by mpirun\n"));
+  report.program_uses = "MPICH";
+  EXPECT_THAT(to_text(report), HasSubstr("./app: uses MPICH; `mpirun -n N trireme exec ./app` takes its messages"));
+  report.program_uses.clear();
+  report.obstacle = "it is statically linked";
+  EXPECT_THAT(to_text(report), HasSubstr("./app: it is statically linked\n"));
+  EXPECT_EQ(to_json(report)["program"]["obstacle"], "it is statically linked");
+}
+
+TEST(mpi_report, refusals_of_the_kernel_name_what_would_help) {
+  EXPECT_EQ(why_no_kernel_copies(ENOSYS, 1),
+            "process_vm_readv: Function not implemented; the kernel was built without it");
+  EXPECT_EQ(
+      why_no_kernel_copies(EPERM, 1),
+      "process_vm_readv: Operation not permitted; kernel.yama.ptrace_scope is 1, and must be 0 for ranks to reach "
+      "each other");
+  EXPECT_THAT(why_no_kernel_copies(EPERM, {}), HasSubstr("--cap-add=SYS_PTRACE"));
+  EXPECT_THAT(why_no_kernel_copies(EPERM, 0), HasSubstr("--cap-add=SYS_PTRACE"));
+}
+
+}  // namespace
+}  // namespace tri::tools

@@ -1,0 +1,48 @@
+// What `trireme info --mpi` tells: the MPI libraries of this host and the drop-in of each, the way that the bytes of a
+// large message take from and to each kind of memory, and what the host allows.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "machine_facts.hpp"
+#include "mpi/memory_kinds.hpp"
+
+namespace tri::tools {
+
+struct library_report {
+  std::string name;     // "Open MPI"
+  std::string soname;   // what programs ask the loader for
+  std::string path;     // what the loader gives them; empty: there is none
+  std::string drop_in;  // ours for it
+  memory_kinds memory;  // its `problem` also when there is no drop-in
+};
+
+struct mpi_report {
+  bool switched_off = false;  // TRIREME_MPI=off
+  std::vector<library_report> libraries;
+  std::vector<machine_fact> host;
+  std::string program;       // that was asked about; else empty
+  std::string program_uses;  // its library; empty: none of ours
+  std::string obstacle;      // why it cannot be helped
+};
+
+/// How a message of 8 KiB or more goes that lies there on one side, with the other side in the heap.
+enum class memory_way : unsigned char {
+  shared,  // one copy between the user's buffers, by any rank that waits
+  kernel,  // one copy, by system calls
+  staged,  // two copies, through shared blocks
+  library  // the MPI library's own
+};
+const char* to_string(memory_way way);
+memory_way way_of(const mpi_report& report, const memory_kind& kind);
+
+/// Looks for the libraries, starts a process under each, and tries what the host allows. `program`: may be empty.
+/// Throws std::invalid_argument for switches with values that they do not have.
+mpi_report make_mpi_report(const std::string& program);
+
+nlohmann::json to_json(const mpi_report& report);
+std::string to_text(const mpi_report& report);
+
+}  // namespace tri::tools
