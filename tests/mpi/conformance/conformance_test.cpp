@@ -263,6 +263,15 @@ TEST_P(conformance, waits_give_no_core_away_in_the_library) {
   EXPECT_EQ(ended.output, "yields of the library: 0\n") << ended.errors;
 }
 
+// MPI libraries keep what nobody receives as they like; under the drop-in it is held back by its senders.
+TEST_P(conformance, floods_stay_in_bounds) {
+  if (how().name != "drop_in") GTEST_SKIP() << "the MPI library may keep it all";
+  if (ranks() > 3) GTEST_SKIP() << "two and three ranks tell it";
+  const auto ended = run(with(), how(), ranks(), "flood", "");
+  EXPECT_EQ(ended.output, "flood received, in bounds\n") << ended.errors;
+  EXPECT_EQ(ended.status, 0) << ended.errors;
+}
+
 // Beginnings and ends. With two ranks; what launchers say of them is theirs.
 TEST_P(conformance, programs_end_as_they_should) {
   if (ranks() != 2) GTEST_SKIP() << "a matter of two ranks";
