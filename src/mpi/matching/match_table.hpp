@@ -68,15 +68,15 @@ class match_table {
   std::uint64_t posted() const { return posted_; }
   std::uint64_t arrived() const { return arrived_; }
 
- private:
   static constexpr std::size_t bins = 64;
   static std::size_t bin_of(const message_key& key) {
-    // Contexts differ in their low bits, and so do ranks; the multiplication spreads both over the high ones.
-    const std::uint64_t mixed =
-        (key.context * 0x9e3779b97f4a7c15u) ^ (static_cast<std::uint32_t>(key.source) * 0xff51afd7ed558ccdu);
-    return mixed >> 58;
+    // Contexts differ in their low bits, and so do ranks. The golden ratio spreads neighbours over the high bits as
+    // evenly as can be, so eight ranks have eight bins; the first factor keeps contexts from falling on ranks.
+    const std::uint64_t both = key.context * 0xd6e8feb86659fd93u + static_cast<std::uint32_t>(key.source);
+    return both * 0x9e3779b97f4a7c15u >> 58;
   }
 
+ private:
   std::array<chain<posted_receive, &posted_receive::link>, bins> from_one_;
   chain<posted_receive, &posted_receive::link> from_any_;
   std::array<chain<arrived_message, &arrived_message::bin_link>, bins> arrived_bins_;

@@ -159,7 +159,7 @@ TEST(sharing, who_sends_moves_its_own_message_whatever_the_distance) {
                    EXPECT_EQ(mine.own().counters.pieces_far, pieces_of_large);
                  } else {
                    std::vector<std::byte> room(large);
-                   mine.wait([&] { return mine.find({1, 1, 0}) != nullptr; });
+                   mine.wait([&] { return mine.find({1, 1, 0}).has_value(); });
                    receive_record* const record = mine.make_receive({1, 1, 0}, {room.data(), room.size()});
                    mine.post(*record);
                    mine.leave();

@@ -7,6 +7,7 @@
 #include <list>
 #include <memory>
 #include <random>
+#include <set>
 #include <vector>
 
 namespace tri::mpi {
@@ -50,6 +51,22 @@ class random_keys {
  private:
   std::mt19937 random_;
 };
+
+// Who shares a bin with a flood is searched for behind it.
+TEST(match_table, neighbouring_ranks_have_bins_of_their_own) {
+  for (std::uint64_t context = 0; context < 1000; ++context) {
+    std::set<std::size_t> of_eight;
+    std::set<std::size_t> of_all;
+    for (std::int32_t source = 0; source < 64; ++source) {
+      const std::size_t bin = match_table::bin_of({context << 1, source, 0});
+      ASSERT_LT(bin, match_table::bins);
+      if (source < 8) of_eight.insert(bin);
+      of_all.insert(bin);
+    }
+    EXPECT_EQ(of_eight.size(), 8u) << context;
+    EXPECT_GE(of_all.size(), 48u) << context;
+  }
+}
 
 TEST(match_table, agrees_with_lists_in_order) {
   for (unsigned seed = 1; seed <= 200; ++seed) {
