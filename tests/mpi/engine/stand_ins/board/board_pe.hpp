@@ -107,6 +107,11 @@ class board_pe {
   }
   template <class Again>
   std::uint32_t help(Again&& again) {
+    return help(again, [](std::uint32_t) { return true; });
+  }
+  // Every rank has its memory near: there is nobody whose moves are left alone.
+  template <class Again, class TakesPart>
+  std::uint32_t help(Again&& again, TakesPart&&) {
     std::uint32_t chunks = 0;
     const std::uint32_t open = shared_.open.load(std::memory_order_seq_cst);
     for (std::uint32_t slot = 0; slot < most_pes * slots_per_pe; ++slot) {
