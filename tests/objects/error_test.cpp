@@ -182,7 +182,7 @@ TEST_F(errors, an_index_that_exists) {
 
 struct badly_hashed {
   int x = 0, y = 0;
-  friend bool operator==(const badly_hashed&, const badly_hashed&) = default;
+  [[maybe_unused]] friend bool operator==(const badly_hashed&, const badly_hashed&) = default;
 };
 }  // namespace
 }  // namespace tri::testing

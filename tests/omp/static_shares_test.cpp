@@ -60,7 +60,7 @@ TEST(static_shares, times_of_all_loops_of_that_length_count) {
   static_memory memory(2);
   static_shares shares;
   static_share* const share = shares.of(100, 2, [&] { return &memory; });
-  for (const std::uint64_t ticks : {100, 200}) {  // the second loop is dearer, on both threads
+  for (const std::uint64_t ticks : {100u, 200u}) {  // the second loop is dearer, on both threads
     share->took(0, ticks * 3);
     share->took(1, ticks);
   }

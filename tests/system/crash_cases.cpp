@@ -16,7 +16,7 @@ struct flyer : array_element<flyer, index<1>> {
   void fly(int left_until, std::string load) {
     ++visits;
     if (visits == left_until && this_index()[0] == 1) kill(getpid(), SIGKILL);
-    this_array()((this_index()[0] * 5 + visits) % this_array().shape().extent[0])
+    this_array()((this_index()[0] * 5 + visits) % static_cast<int>(this_array().shape().extent[0]))
         .template send<&flyer::fly>(left_until, std::move(load));
   }
   void fail() { throw std::length_error("the flyer is too long"); }

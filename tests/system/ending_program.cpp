@@ -96,7 +96,9 @@ struct node_member : tri::nodegroup_member<node_member> {
 struct worker : tri::array_element<worker, tri::index<1>> {
   worker() = default;
   explicit worker(counted) {}
-  tri::element_ref<worker> next() const { return this_array()((this_index()[0] + 1) % this_array().shape().extent[0]); }
+  tri::element_ref<worker> next() const {
+    return this_array()((this_index()[0] + 1) % static_cast<int>(this_array().shape().extent[0]));
+  }
 
   void pass(counted token) {
     token.step();

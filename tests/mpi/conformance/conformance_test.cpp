@@ -311,7 +311,7 @@ TEST_P(conformance, ways_of_sharing_change_nothing_but_who_moves) {
         nlohmann::json::parse(tri::testing::contents_of(folder.path() / "statistics.json"), nullptr, false);
     ASSERT_EQ(json.value("ranks", nlohmann::json::array()).size(), 4u) << ended.errors;
     EXPECT_EQ(json["faults"], "");
-    for (int rank = 0; rank < 4; ++rank) EXPECT_EQ(json["ranks"][rank]["domain"], rank / 2);
+    for (std::size_t rank = 0; rank < 4; ++rank) EXPECT_EQ(json["ranks"][rank]["domain"], rank / 2);
     const bool off = std::string(sharing) == "off";
     EXPECT_EQ(json["all"]["pieces_shared"] == 0, off);
     if (off) {

@@ -377,7 +377,7 @@ TEST(engine, threads_take_turns_and_wake_each_other) {
       }
     };
     std::vector<std::thread> others;
-    for (const std::uint64_t context : {4, 6, 8}) others.emplace_back([&, context] { ping_pong(context); });
+    for (const std::uint64_t context : {4u, 6u, 8u}) others.emplace_back([&, context] { ping_pong(context); });
     ping_pong(2);
     for (std::thread& each : others) each.join();
     mine.take_turns(nullptr);

@@ -129,8 +129,12 @@ void set_sharing(const std::string& sharing, const std::string& from) {
     }
   }
   if (!value_of("TRIREME_MPI_DOMAIN").empty()) return;
-  if (const std::optional<int> domain = domain_of_this_rank(value_of("TRIREME_TOPOLOGY")))
-    setenv("TRIREME_MPI_DOMAIN", std::to_string(*domain).c_str(), 1);
+  try {
+    if (const std::optional<int> domain = domain_of_this_rank(value_of("TRIREME_TOPOLOGY")))
+      setenv("TRIREME_MPI_DOMAIN", std::to_string(*domain).c_str(), 1);
+  } catch (const std::runtime_error& problem) {  // what is said in TRIREME_TOPOLOGY
+    throw std::invalid_argument(problem.what());
+  }
 }
 
 void set_progress(const std::string& progress) {

@@ -136,7 +136,7 @@ nlohmann::json to_json(const std::vector<copy_throughput>& rows) {
 
 std::string to_text(const std::vector<copy_throughput>& rows) {
   const bool has_far = std::any_of(rows.begin(), rows.end(), [](const copy_throughput& each) { return each.far > 0; });
-  std::string text = "copies of 64 KiB inside the memory of one NUMA domain\n";
+  std::string text = "copies of 64 KiB inside the memory of a NUMA domain\n";
   text += fmt::format("{:>10}{:>12}{}\n", "copiers", "GB/s", has_far ? "   with one of another domain" : "");
   for (const copy_throughput& each : rows) {
     if (each.far > 0) continue;
