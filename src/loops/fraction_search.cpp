@@ -52,7 +52,7 @@ fraction_search fraction_search::everywhere(const options& how) {
     fractions.push_back(static_cast<double>(index) * how.step);
   }
   fractions.push_back(1.0);
-  return fraction_search(std::move(fractions), how);
+  return fraction_search(fractions, how);
 }
 
 fraction_search fraction_search::near(double around, const options& how, double radius) {
@@ -70,7 +70,7 @@ fraction_search fraction_search::near(double around, const options& how, double 
     const double fraction = around + static_cast<double>(index) * how.step;
     if (fraction >= 0.0 && fraction <= 1.0) fractions.push_back(fraction);
   }
-  return fraction_search(std::move(fractions), how);
+  return fraction_search(fractions, how);
 }
 
 std::optional<double> fraction_search::next() const {

@@ -17,8 +17,8 @@ namespace tri::mpi::testing {
 
 inline void* everything_is_shared(const void* address, std::size_t) { return const_cast<void*>(address); }
 
-/// Runs `body(engine of the rank)` on `ranks` threads; every rank stays until all have come to their end. `domains`: the
-/// NUMA domain of each, where they have one.
+/// Runs `body(engine of the rank)` on `ranks` threads; every rank stays until all have come to their end. `domains`:
+/// the NUMA domain of each, where they have one.
 inline void run_on_ranks(std::uint32_t ranks, engine_options options, const std::function<void(engine&)>& body,
                          const std::vector<std::int32_t>& domains = {}) {
   constexpr std::size_t window_bytes = std::size_t{1} << 30;
