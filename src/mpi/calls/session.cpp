@@ -226,16 +226,15 @@ void session::start(int thread_level) {
   std::optional<host::unique_fd> own_file;
   const std::size_t window_bytes = host::default_arena_window_bytes;
   const auto attempt = [&](auto&& step) {  // all or nobody, after each step
-    if (problem.empty()) {
-      try {
-        step();
-      } catch (const another_rank_failed&) {
-        return everybody(false);
-      } catch (const std::exception& failure) {
-        problem = failure.what();
-      }
+    bool succeeded = false;
+    try {
+      step();
+      succeeded = true;
+    } catch (const another_rank_failed&) {  // which says why
+    } catch (const std::exception& failure) {
+      problem = failure.what();
     }
-    if (everybody(problem.empty())) return true;
+    if (everybody(succeeded)) return true;
     if (is_first_that_failed(problem, rank))
       fmt::print(stderr, "trireme mpi: rank {}: {}; all messages are left to {}\n", rank, problem, abi::library_name);
     return false;
