@@ -532,7 +532,8 @@ static void inactive_requests_between_groups(void) {
   MPI_Comm_free(&half);
 }
 
-/* Sends that no receive has got can be taken back, and then end at once: the receiver gets what is sent afterwards. */
+/* Synchronous sends that no receive has got can be taken back, and then end at once: the receiver gets what is sent
+   afterwards. (Standard ones may be complete before: their data has left, where others do not reach their memory.) */
 static void cancelled_sends(void) {
   const int peer = pair_peer();
   if (peer == MPI_PROC_NULL) return;
@@ -549,8 +550,8 @@ static void cancelled_sends(void) {
     MPI_Status status = marked_status();
     int cancelled = 0;
     if (kind == 0) MPI_Issend(out, 8, MPI_BYTE, peer, 4, MPI_COMM_WORLD, &request);
-    if (kind == 1) MPI_Isend(out, large, MPI_BYTE, peer, 4, MPI_COMM_WORLD, &request);
-    if (kind == 2) MPI_Isend(out, 1, every_other, peer, 4, MPI_COMM_WORLD, &request);
+    if (kind == 1) MPI_Issend(out, large, MPI_BYTE, peer, 4, MPI_COMM_WORLD, &request);
+    if (kind == 2) MPI_Issend(out, 1, every_other, peer, 4, MPI_COMM_WORLD, &request);
     if (kind == 3) MPI_Ssend_init(out, 5000, MPI_BYTE, peer, 4, MPI_COMM_WORLD, &request);
     if (kind == 4) MPI_Issend(out, 0, MPI_BYTE, my_rank, 4, MPI_COMM_WORLD, &request); /* to itself */
     for (int start = 0; start < (kind == 3 ? 3 : 1); ++start) {
