@@ -784,11 +784,14 @@ static void random_layouts(void) {
       const int out_count = (int)(wanted[trial % 5] / first.size) + 1;
       const size_t bytes = (size_t)out_count * first.size;
       const int in_count = (int)((bytes + second.size - 1) / second.size) + (int)number_below(&numbers, 2);
-      if (!overlaps(&second, in_count)) {
+      const int leaves_in = (int)(bytes / leaf->size);
+      if (overlaps(&second, in_count)) {
+        exchange(&first, out_count, leaf, leaves_in, (uint64_t)trial, trial % ways);
+      } else {
         exchange(&first, out_count, &second, in_count, (uint64_t)trial, trial % ways);
         ++received;
       }
-      exchange(&first, out_count, leaf, (int)(bytes / leaf->size), (uint64_t)trial, (trial / 2) % ways);
+      exchange(&first, out_count, leaf, leaves_in, (uint64_t)trial, (trial / 2) % ways);
     }
     free_layout(&second);
     free_layout(&first);
