@@ -55,245 +55,118 @@ struct unequal_parts {
   }
 };
 
+// Parts that matter at the root only: elsewhere the arguments may be anything.
+equal_parts equal_parts_if(bool is_here, const void* start, MPI_Count each, MPI_Datatype type) {
+  return {start, is_here ? each : 0, is_here ? type : MPI_BYTE};
+}
+template <class Count, class Place>
+unequal_parts<Count, Place> unequal_parts_if(bool is_here, const void* start, const Count* counts, const Place* places,
+                                             MPI_Datatype type) {
+  return {start, counts, places, is_here ? type : MPI_BYTE};
+}
+
+// Begun where there is a request, else waited for.
+template <class Parts>
+int gather(session& in, communicator& known, MPI_Request* request, const elements& from, const Parts& to, int root) {
+  if (!is_root(known, root)) return not_ours;
+  return run(in, known, request, [&](operation& all) { begin_gather(all, from, to.all(), root); });
+}
+template <class Parts>
+int scatter(session& in, communicator& known, MPI_Request* request, const Parts& from, const elements& to, int root) {
+  if (!is_root(known, root)) return not_ours;
+  return run(in, known, request, [&](operation& all) { begin_scatter(all, from.all(), to, root); });
+}
+template <class Parts>
+int allgather(session& in, communicator& known, MPI_Request* request, const elements& from, const Parts& to) {
+  return run(in, known, request, [&](operation& all) { begin_allgather(all, from, to.all()); });
+}
+template <class Parts>
+int alltoall(session& in, communicator& known, MPI_Request* request, const Parts& from, const Parts& to) {
+  return run(in, known, request, [&](operation& all) { begin_alltoall(all, from.all(), to.all()); });
+}
+
 }  // namespace
 }  // namespace tri::mpi
 
 using namespace tri::mpi;
 
-#define TRIREME_COLLECTIVES(suffix, count_type, place_type)                                                            \
-  TRIREME_EXPORTED int MPI_Gather##suffix(const void* from, count_type from_count, MPI_Datatype from_type, void* to,   \
-                                          count_type to_count, MPI_Datatype to_type, int root, MPI_Comm comm) {        \
-    return collective(                                                                                                 \
-        comm,                                                                                                          \
-        [&](session& in, communicator& known) {                                                                        \
-          if (!is_root(known, root)) return not_ours;                                                                  \
-          const bool at_root = known.rank == root;                                                                     \
-          const equal_parts parts(to, at_root ? to_count : 0, at_root ? to_type : MPI_BYTE);                           \
-          return run(in, known, nullptr, [&](operation& all) {                                                         \
-            begin_gather(all, whole(from, from_count, from_type), parts.all(), root);                                  \
-          });                                                                                                          \
-        },                                                                                                             \
-        [&] { return PMPI_Gather##suffix(from, from_count, from_type, to, to_count, to_type, root, comm); });          \
-  }                                                                                                                    \
-  TRIREME_EXPORTED int MPI_Igather##suffix(const void* from, count_type from_count, MPI_Datatype from_type, void* to,  \
-                                           count_type to_count, MPI_Datatype to_type, int root, MPI_Comm comm,         \
-                                           MPI_Request* request) {                                                     \
-    return collective(                                                                                                 \
-        comm,                                                                                                          \
-        [&](session& in, communicator& known) {                                                                        \
-          if (!is_root(known, root)) return not_ours;                                                                  \
-          const bool at_root = known.rank == root;                                                                     \
-          const equal_parts parts(to, at_root ? to_count : 0, at_root ? to_type : MPI_BYTE);                           \
-          return run(in, known, request, [&](operation& all) {                                                         \
-            begin_gather(all, whole(from, from_count, from_type), parts.all(), root);                                  \
-          });                                                                                                          \
-        },                                                                                                             \
-        [&] {                                                                                                          \
-          return PMPI_Igather##suffix(from, from_count, from_type, to, to_count, to_type, root, comm, request);        \
-        });                                                                                                            \
-  }                                                                                                                    \
-  TRIREME_EXPORTED int MPI_Gatherv##suffix(const void* from, count_type from_count, MPI_Datatype from_type, void* to,  \
-                                           const count_type counts[], const place_type places[], MPI_Datatype to_type, \
-                                           int root, MPI_Comm comm) {                                                  \
-    return collective(                                                                                                 \
-        comm,                                                                                                          \
-        [&](session& in, communicator& known) {                                                                        \
-          if (!is_root(known, root)) return not_ours;                                                                  \
-          const unequal_parts parts(to, counts, places, known.rank == root ? to_type : MPI_BYTE);                      \
-          return run(in, known, nullptr, [&](operation& all) {                                                         \
-            begin_gather(all, whole(from, from_count, from_type), parts.all(), root);                                  \
-          });                                                                                                          \
-        },                                                                                                             \
-        [&] { return PMPI_Gatherv##suffix(from, from_count, from_type, to, counts, places, to_type, root, comm); });   \
-  }                                                                                                                    \
-  TRIREME_EXPORTED int MPI_Igatherv##suffix(const void* from, count_type from_count, MPI_Datatype from_type, void* to, \
-                                            const count_type counts[], const place_type places[],                      \
-                                            MPI_Datatype to_type, int root, MPI_Comm comm, MPI_Request* request) {     \
-    return collective(                                                                                                 \
-        comm,                                                                                                          \
-        [&](session& in, communicator& known) {                                                                        \
-          if (!is_root(known, root)) return not_ours;                                                                  \
-          const unequal_parts parts(to, counts, places, known.rank == root ? to_type : MPI_BYTE);                      \
-          return run(in, known, request, [&](operation& all) {                                                         \
-            begin_gather(all, whole(from, from_count, from_type), parts.all(), root);                                  \
-          });                                                                                                          \
-        },                                                                                                             \
-        [&] {                                                                                                          \
-          return PMPI_Igatherv##suffix(from, from_count, from_type, to, counts, places, to_type, root, comm, request); \
-        });                                                                                                            \
-  }                                                                                                                    \
-  TRIREME_EXPORTED int MPI_Scatter##suffix(const void* from, count_type from_count, MPI_Datatype from_type, void* to,  \
-                                           count_type to_count, MPI_Datatype to_type, int root, MPI_Comm comm) {       \
-    return collective(                                                                                                 \
-        comm,                                                                                                          \
-        [&](session& in, communicator& known) {                                                                        \
-          if (!is_root(known, root)) return not_ours;                                                                  \
-          const bool at_root = known.rank == root;                                                                     \
-          const equal_parts parts(from, at_root ? from_count : 0, at_root ? from_type : MPI_BYTE);                     \
-          return run(in, known, nullptr,                                                                               \
-                     [&](operation& all) { begin_scatter(all, parts.all(), whole(to, to_count, to_type), root); });    \
-        },                                                                                                             \
-        [&] { return PMPI_Scatter##suffix(from, from_count, from_type, to, to_count, to_type, root, comm); });         \
-  }                                                                                                                    \
-  TRIREME_EXPORTED int MPI_Iscatter##suffix(const void* from, count_type from_count, MPI_Datatype from_type, void* to, \
-                                            count_type to_count, MPI_Datatype to_type, int root, MPI_Comm comm,        \
-                                            MPI_Request* request) {                                                    \
-    return collective(                                                                                                 \
-        comm,                                                                                                          \
-        [&](session& in, communicator& known) {                                                                        \
-          if (!is_root(known, root)) return not_ours;                                                                  \
-          const bool at_root = known.rank == root;                                                                     \
-          const equal_parts parts(from, at_root ? from_count : 0, at_root ? from_type : MPI_BYTE);                     \
-          return run(in, known, request,                                                                               \
-                     [&](operation& all) { begin_scatter(all, parts.all(), whole(to, to_count, to_type), root); });    \
-        },                                                                                                             \
-        [&] {                                                                                                          \
-          return PMPI_Iscatter##suffix(from, from_count, from_type, to, to_count, to_type, root, comm, request);       \
-        });                                                                                                            \
-  }                                                                                                                    \
-  TRIREME_EXPORTED int MPI_Scatterv##suffix(const void* from, const count_type counts[], const place_type places[],    \
-                                            MPI_Datatype from_type, void* to, count_type to_count,                     \
-                                            MPI_Datatype to_type, int root, MPI_Comm comm) {                           \
-    return collective(                                                                                                 \
-        comm,                                                                                                          \
-        [&](session& in, communicator& known) {                                                                        \
-          if (!is_root(known, root)) return not_ours;                                                                  \
-          const unequal_parts parts(from, counts, places, known.rank == root ? from_type : MPI_BYTE);                  \
-          return run(in, known, nullptr,                                                                               \
-                     [&](operation& all) { begin_scatter(all, parts.all(), whole(to, to_count, to_type), root); });    \
-        },                                                                                                             \
-        [&] { return PMPI_Scatterv##suffix(from, counts, places, from_type, to, to_count, to_type, root, comm); });    \
-  }                                                                                                                    \
-  TRIREME_EXPORTED int MPI_Iscatterv##suffix(const void* from, const count_type counts[], const place_type places[],   \
-                                             MPI_Datatype from_type, void* to, count_type to_count,                    \
-                                             MPI_Datatype to_type, int root, MPI_Comm comm, MPI_Request* request) {    \
-    return collective(                                                                                                 \
-        comm,                                                                                                          \
-        [&](session& in, communicator& known) {                                                                        \
-          if (!is_root(known, root)) return not_ours;                                                                  \
-          const unequal_parts parts(from, counts, places, known.rank == root ? from_type : MPI_BYTE);                  \
-          return run(in, known, request,                                                                               \
-                     [&](operation& all) { begin_scatter(all, parts.all(), whole(to, to_count, to_type), root); });    \
-        },                                                                                                             \
-        [&] {                                                                                                          \
-          return PMPI_Iscatterv##suffix(from, counts, places, from_type, to, to_count, to_type, root, comm, request);  \
-        });                                                                                                            \
-  }                                                                                                                    \
-  TRIREME_EXPORTED int MPI_Allgather##suffix(const void* from, count_type from_count, MPI_Datatype from_type,          \
-                                             void* to, count_type to_count, MPI_Datatype to_type, MPI_Comm comm) {     \
-    return collective(                                                                                                 \
-        comm,                                                                                                          \
-        [&](session& in, communicator& known) {                                                                        \
-          if (!is_valid(to_count, to_type)) return not_ours;                                                           \
-          const equal_parts parts(to, to_count, to_type);                                                              \
-          return run(in, known, nullptr,                                                                               \
-                     [&](operation& all) { begin_allgather(all, whole(from, from_count, from_type), parts.all()); });  \
-        },                                                                                                             \
-        [&] { return PMPI_Allgather##suffix(from, from_count, from_type, to, to_count, to_type, comm); });             \
-  }                                                                                                                    \
-  TRIREME_EXPORTED int MPI_Iallgather##suffix(const void* from, count_type from_count, MPI_Datatype from_type,         \
-                                              void* to, count_type to_count, MPI_Datatype to_type, MPI_Comm comm,      \
-                                              MPI_Request* request) {                                                  \
-    return collective(                                                                                                 \
-        comm,                                                                                                          \
-        [&](session& in, communicator& known) {                                                                        \
-          if (!is_valid(to_count, to_type)) return not_ours;                                                           \
-          const equal_parts parts(to, to_count, to_type);                                                              \
-          return run(in, known, request,                                                                               \
-                     [&](operation& all) { begin_allgather(all, whole(from, from_count, from_type), parts.all()); });  \
-        },                                                                                                             \
-        [&] { return PMPI_Iallgather##suffix(from, from_count, from_type, to, to_count, to_type, comm, request); });   \
-  }                                                                                                                    \
-  TRIREME_EXPORTED int MPI_Allgatherv##suffix(const void* from, count_type from_count, MPI_Datatype from_type,         \
-                                              void* to, const count_type counts[], const place_type places[],          \
-                                              MPI_Datatype to_type, MPI_Comm comm) {                                   \
-    return collective(                                                                                                 \
-        comm,                                                                                                          \
-        [&](session& in, communicator& known) {                                                                        \
-          if (!is_valid(0, to_type)) return not_ours;                                                                  \
-          const unequal_parts parts(to, counts, places, to_type);                                                      \
-          return run(in, known, nullptr,                                                                               \
-                     [&](operation& all) { begin_allgather(all, whole(from, from_count, from_type), parts.all()); });  \
-        },                                                                                                             \
-        [&] { return PMPI_Allgatherv##suffix(from, from_count, from_type, to, counts, places, to_type, comm); });      \
-  }                                                                                                                    \
-  TRIREME_EXPORTED int MPI_Iallgatherv##suffix(const void* from, count_type from_count, MPI_Datatype from_type,        \
-                                               void* to, const count_type counts[], const place_type places[],         \
-                                               MPI_Datatype to_type, MPI_Comm comm, MPI_Request* request) {            \
-    return collective(                                                                                                 \
-        comm,                                                                                                          \
-        [&](session& in, communicator& known) {                                                                        \
-          if (!is_valid(0, to_type)) return not_ours;                                                                  \
-          const unequal_parts parts(to, counts, places, to_type);                                                      \
-          return run(in, known, request,                                                                               \
-                     [&](operation& all) { begin_allgather(all, whole(from, from_count, from_type), parts.all()); });  \
-        },                                                                                                             \
-        [&] {                                                                                                          \
-          return PMPI_Iallgatherv##suffix(from, from_count, from_type, to, counts, places, to_type, comm, request);    \
-        });                                                                                                            \
-  }                                                                                                                    \
-  TRIREME_EXPORTED int MPI_Alltoall##suffix(const void* from, count_type from_count, MPI_Datatype from_type, void* to, \
-                                            count_type to_count, MPI_Datatype to_type, MPI_Comm comm) {                \
-    return collective(                                                                                                 \
-        comm,                                                                                                          \
-        [&](session& in, communicator& known) {                                                                        \
-          if (from == MPI_IN_PLACE || !is_valid(to_count, to_type) || !is_valid(from_count, from_type))                \
-            return not_ours;                                                                                           \
-          const equal_parts sent(from, from_count, from_type);                                                         \
-          const equal_parts received(to, to_count, to_type);                                                           \
-          return run(in, known, nullptr, [&](operation& all) { begin_alltoall(all, sent.all(), received.all()); });    \
-        },                                                                                                             \
-        [&] { return PMPI_Alltoall##suffix(from, from_count, from_type, to, to_count, to_type, comm); });              \
-  }                                                                                                                    \
-  TRIREME_EXPORTED int MPI_Ialltoall##suffix(const void* from, count_type from_count, MPI_Datatype from_type,          \
-                                             void* to, count_type to_count, MPI_Datatype to_type, MPI_Comm comm,       \
-                                             MPI_Request* request) {                                                   \
-    return collective(                                                                                                 \
-        comm,                                                                                                          \
-        [&](session& in, communicator& known) {                                                                        \
-          if (from == MPI_IN_PLACE || !is_valid(to_count, to_type) || !is_valid(from_count, from_type))                \
-            return not_ours;                                                                                           \
-          const equal_parts sent(from, from_count, from_type);                                                         \
-          const equal_parts received(to, to_count, to_type);                                                           \
-          return run(in, known, request, [&](operation& all) { begin_alltoall(all, sent.all(), received.all()); });    \
-        },                                                                                                             \
-        [&] { return PMPI_Ialltoall##suffix(from, from_count, from_type, to, to_count, to_type, comm, request); });    \
-  }                                                                                                                    \
-  TRIREME_EXPORTED int MPI_Alltoallv##suffix(                                                                          \
-      const void* from, const count_type from_counts[], const place_type from_places[], MPI_Datatype from_type,        \
-      void* to, const count_type to_counts[], const place_type to_places[], MPI_Datatype to_type, MPI_Comm comm) {     \
-    return collective(                                                                                                 \
-        comm,                                                                                                          \
-        [&](session& in, communicator& known) {                                                                        \
-          if (from == MPI_IN_PLACE || !is_valid(0, to_type) || !is_valid(0, from_type)) return not_ours;               \
-          const unequal_parts sent(from, from_counts, from_places, from_type);                                         \
-          const unequal_parts received(to, to_counts, to_places, to_type);                                             \
-          return run(in, known, nullptr, [&](operation& all) { begin_alltoall(all, sent.all(), received.all()); });    \
-        },                                                                                                             \
-        [&] {                                                                                                          \
-          return PMPI_Alltoallv##suffix(from, from_counts, from_places, from_type, to, to_counts, to_places, to_type,  \
-                                        comm);                                                                         \
-        });                                                                                                            \
-  }                                                                                                                    \
-  TRIREME_EXPORTED int MPI_Ialltoallv##suffix(const void* from, const count_type from_counts[],                        \
-                                              const place_type from_places[], MPI_Datatype from_type, void* to,        \
-                                              const count_type to_counts[], const place_type to_places[],              \
-                                              MPI_Datatype to_type, MPI_Comm comm, MPI_Request* request) {             \
-    return collective(                                                                                                 \
-        comm,                                                                                                          \
-        [&](session& in, communicator& known) {                                                                        \
-          if (from == MPI_IN_PLACE || !is_valid(0, to_type) || !is_valid(0, from_type)) return not_ours;               \
-          const unequal_parts sent(from, from_counts, from_places, from_type);                                         \
-          const unequal_parts received(to, to_counts, to_places, to_type);                                             \
-          return run(in, known, request, [&](operation& all) { begin_alltoall(all, sent.all(), received.all()); });    \
-        },                                                                                                             \
-        [&] {                                                                                                          \
-          return PMPI_Ialltoallv##suffix(from, from_counts, from_places, from_type, to, to_counts, to_places, to_type, \
-                                         comm, request);                                                               \
-        });                                                                                                            \
+// A call that is waited for, and the one that is begun: the same, with a request at the end. `body` says what is done.
+#define TRIREME_LIST(...) __VA_ARGS__
+#define TRIREME_COLLECTIVE(name, begun_name, parameters, arguments, body)                                     \
+  TRIREME_EXPORTED int MPI_##name(TRIREME_LIST parameters) {                                                  \
+    MPI_Request* const request = nullptr;                                                                     \
+    return collective(                                                                                        \
+        comm, [&](session& in, communicator& known) { return body; }, [&] { return PMPI_##name arguments; }); \
+  }                                                                                                           \
+  TRIREME_EXPORTED int MPI_##begun_name(TRIREME_LIST parameters, MPI_Request* request) {                      \
+    return collective(                                                                                        \
+        comm, [&](session& in, communicator& known) { return body; },                                         \
+        [&] { return PMPI_##begun_name(TRIREME_LIST arguments, request); });                                  \
   }
+
+#define TRIREME_COLLECTIVES(suffix, count_type, place_type)                                                           \
+  TRIREME_COLLECTIVE(Gather##suffix, Igather##suffix,                                                                 \
+                     (const void* from, count_type from_count, MPI_Datatype from_type, void* to, count_type to_count, \
+                      MPI_Datatype to_type, int root, MPI_Comm comm),                                                 \
+                     (from, from_count, from_type, to, to_count, to_type, root, comm),                                \
+                     gather(in, known, request, whole(from, from_count, from_type),                                   \
+                            equal_parts_if(known.rank == root, to, to_count, to_type), root))                         \
+  TRIREME_COLLECTIVE(                                                                                                 \
+      Gatherv##suffix, Igatherv##suffix,                                                                              \
+      (const void* from, count_type from_count, MPI_Datatype from_type, void* to, const count_type counts[],          \
+       const place_type places[], MPI_Datatype to_type, int root, MPI_Comm comm),                                     \
+      (from, from_count, from_type, to, counts, places, to_type, root, comm),                                         \
+      gather(in, known, request, whole(from, from_count, from_type),                                                  \
+             unequal_parts_if(known.rank == root, to, counts, places, to_type), root))                                \
+  TRIREME_COLLECTIVE(Scatter##suffix, Iscatter##suffix,                                                               \
+                     (const void* from, count_type from_count, MPI_Datatype from_type, void* to, count_type to_count, \
+                      MPI_Datatype to_type, int root, MPI_Comm comm),                                                 \
+                     (from, from_count, from_type, to, to_count, to_type, root, comm),                                \
+                     scatter(in, known, request, equal_parts_if(known.rank == root, from, from_count, from_type),     \
+                             whole(to, to_count, to_type), root))                                                     \
+  TRIREME_COLLECTIVE(                                                                                                 \
+      Scatterv##suffix, Iscatterv##suffix,                                                                            \
+      (const void* from, const count_type counts[], const place_type places[], MPI_Datatype from_type, void* to,      \
+       count_type to_count, MPI_Datatype to_type, int root, MPI_Comm comm),                                           \
+      (from, counts, places, from_type, to, to_count, to_type, root, comm),                                           \
+      scatter(in, known, request, unequal_parts_if(known.rank == root, from, counts, places, from_type),              \
+              whole(to, to_count, to_type), root))                                                                    \
+  TRIREME_COLLECTIVE(Allgather##suffix, Iallgather##suffix,                                                           \
+                     (const void* from, count_type from_count, MPI_Datatype from_type, void* to, count_type to_count, \
+                      MPI_Datatype to_type, MPI_Comm comm),                                                           \
+                     (from, from_count, from_type, to, to_count, to_type, comm),                                      \
+                     !is_valid(to_count, to_type) ? not_ours                                                          \
+                                                  : allgather(in, known, request, whole(from, from_count, from_type), \
+                                                              equal_parts(to, to_count, to_type)))                    \
+  TRIREME_COLLECTIVE(Allgatherv##suffix, Iallgatherv##suffix,                                                         \
+                     (const void* from, count_type from_count, MPI_Datatype from_type, void* to,                      \
+                      const count_type counts[], const place_type places[], MPI_Datatype to_type, MPI_Comm comm),     \
+                     (from, from_count, from_type, to, counts, places, to_type, comm),                                \
+                     !is_valid(0, to_type) ? not_ours                                                                 \
+                                           : allgather(in, known, request, whole(from, from_count, from_type),        \
+                                                       unequal_parts(to, counts, places, to_type)))                   \
+  TRIREME_COLLECTIVE(Alltoall##suffix, Ialltoall##suffix,                                                             \
+                     (const void* from, count_type from_count, MPI_Datatype from_type, void* to, count_type to_count, \
+                      MPI_Datatype to_type, MPI_Comm comm),                                                           \
+                     (from, from_count, from_type, to, to_count, to_type, comm),                                      \
+                     from == MPI_IN_PLACE || !is_valid(to_count, to_type) || !is_valid(from_count, from_type)         \
+                         ? not_ours                                                                                   \
+                         : alltoall(in, known, request, equal_parts(from, from_count, from_type),                     \
+                                    equal_parts(to, to_count, to_type)))                                              \
+  TRIREME_COLLECTIVE(                                                                                                 \
+      Alltoallv##suffix, Ialltoallv##suffix,                                                                          \
+      (const void* from, const count_type from_counts[], const place_type from_places[], MPI_Datatype from_type,      \
+       void* to, const count_type to_counts[], const place_type to_places[], MPI_Datatype to_type, MPI_Comm comm),    \
+      (from, from_counts, from_places, from_type, to, to_counts, to_places, to_type, comm),                           \
+      from == MPI_IN_PLACE || !is_valid(0, to_type) || !is_valid(0, from_type)                                        \
+          ? not_ours                                                                                                  \
+          : alltoall(in, known, request, unequal_parts(from, from_counts, from_places, from_type),                    \
+                     unequal_parts(to, to_counts, to_places, to_type)))
+
 TRIREME_COLLECTIVES(, int, int)
 #if MPI_VERSION >= 4
 TRIREME_COLLECTIVES(_c, MPI_Count, MPI_Aint)
 #endif
 #undef TRIREME_COLLECTIVES
+#undef TRIREME_COLLECTIVE
+#undef TRIREME_LIST

@@ -1,5 +1,6 @@
 // MPI's point-to-point calls. What is not ours - another communicator, nobody as partner, arguments that are wrong -
-// goes to the MPI library unchanged, which also says what is wrong. Those that came with MPI 4: mpi4_calls.cpp.
+// goes to the MPI library unchanged, which also says what is wrong. Large counts (_c) and exchanges that are begun came
+// with MPI 4; libraries of MPI 3 have none.
 #include <mpi.h>
 
 #include <optional>
@@ -38,38 +39,138 @@ struct probe {
 
 using namespace tri::mpi;
 
-#define TRIREME_SEND(name, in_lower_case, mode)                                                                    \
-  TRIREME_EXPORTED int MPI_##name(const void* buffer, int count, MPI_Datatype type, int target, int tag,           \
-                                  MPI_Comm comm) {                                                                 \
-    return ours_or_library(                                                                                        \
-        [&](session& in) {                                                                                         \
-          return complete(in, send_of(buffer, count, type, target, tag, comm, mode), MPI_STATUS_IGNORE);           \
-        },                                                                                                         \
-        [&] { return PMPI_##name(buffer, count, type, target, tag, comm); });                                      \
-  }                                                                                                                \
-  TRIREME_EXPORTED int MPI_I##in_lower_case(const void* buffer, int count, MPI_Datatype type, int target, int tag, \
-                                            MPI_Comm comm, MPI_Request* request) {                                 \
-    return ours_or_library(                                                                                        \
-        [&](session& in) { return begin(in, send_of(buffer, count, type, target, tag, comm, mode), request); },    \
-        [&] { return PMPI_I##in_lower_case(buffer, count, type, target, tag, comm, request); });                   \
+#define TRIREME_SEND(name, in_lower_case, mode, suffix, count_type)                                                   \
+  TRIREME_EXPORTED int MPI_##name##suffix(const void* buffer, count_type count, MPI_Datatype type, int target,        \
+                                          int tag, MPI_Comm comm) {                                                   \
+    return ours_or_library(                                                                                           \
+        [&](session& in) {                                                                                            \
+          return complete(in, send_of(buffer, count, type, target, tag, comm, mode), MPI_STATUS_IGNORE);              \
+        },                                                                                                            \
+        [&] { return PMPI_##name##suffix(buffer, count, type, target, tag, comm); });                                 \
+  }                                                                                                                   \
+  TRIREME_EXPORTED int MPI_I##in_lower_case##suffix(const void* buffer, count_type count, MPI_Datatype type,          \
+                                                    int target, int tag, MPI_Comm comm, MPI_Request* request) {       \
+    return ours_or_library(                                                                                           \
+        [&](session& in) { return begin(in, send_of(buffer, count, type, target, tag, comm, mode), request); },       \
+        [&] { return PMPI_I##in_lower_case##suffix(buffer, count, type, target, tag, comm, request); });              \
+  }                                                                                                                   \
+  TRIREME_EXPORTED int MPI_##name##_init##suffix(const void* buffer, count_type count, MPI_Datatype type, int target, \
+                                                 int tag, MPI_Comm comm, MPI_Request* request) {                      \
+    return ours_or_library(                                                                                           \
+        [&](session&) { return make_persistent(send_of(buffer, count, type, target, tag, comm, mode), request); },    \
+        [&] { return PMPI_##name##_init##suffix(buffer, count, type, target, tag, comm, request); });                 \
   }
-#define TRIREME_SEND_INIT(name, mode)                                                                              \
-  TRIREME_EXPORTED int MPI_##name(const void* buffer, int count, MPI_Datatype type, int target, int tag,           \
-                                  MPI_Comm comm, MPI_Request* request) {                                           \
-    return ours_or_library(                                                                                        \
-        [&](session&) { return make_persistent(send_of(buffer, count, type, target, tag, comm, mode), request); }, \
-        [&] { return PMPI_##name(buffer, count, type, target, tag, comm, request); });                             \
+
+#define TRIREME_CALLS(suffix, count_type)                                                                              \
+  TRIREME_SEND(Send, send, send_mode::standard, suffix, count_type)                                                    \
+  TRIREME_SEND(Bsend, bsend, send_mode::buffered, suffix, count_type)                                                  \
+  TRIREME_SEND(Ssend, ssend, send_mode::synchronous, suffix, count_type)                                               \
+  TRIREME_SEND(Rsend, rsend, send_mode::standard, suffix, count_type)                                                  \
+  TRIREME_EXPORTED int MPI_Recv##suffix(void* buffer, count_type count, MPI_Datatype type, int source, int tag,        \
+                                        MPI_Comm comm, MPI_Status* status) {                                           \
+    return ours_or_library(                                                                                            \
+        [&](session& in) { return complete(in, receive_of(buffer, count, type, source, tag, comm), status); },         \
+        [&] { return PMPI_Recv##suffix(buffer, count, type, source, tag, comm, status); });                            \
+  }                                                                                                                    \
+                                                                                                                       \
+  TRIREME_EXPORTED int MPI_Irecv##suffix(void* buffer, count_type count, MPI_Datatype type, int source, int tag,       \
+                                         MPI_Comm comm, MPI_Request* request) {                                        \
+    return ours_or_library(                                                                                            \
+        [&](session& in) { return begin(in, receive_of(buffer, count, type, source, tag, comm), request); },           \
+        [&] { return PMPI_Irecv##suffix(buffer, count, type, source, tag, comm, request); });                          \
+  }                                                                                                                    \
+                                                                                                                       \
+  TRIREME_EXPORTED int MPI_Recv_init##suffix(void* buffer, count_type count, MPI_Datatype type, int source, int tag,   \
+                                             MPI_Comm comm, MPI_Request* request) {                                    \
+    return ours_or_library(                                                                                            \
+        [&](session&) { return make_persistent(receive_of(buffer, count, type, source, tag, comm), request); },        \
+        [&] { return PMPI_Recv_init##suffix(buffer, count, type, source, tag, comm, request); });                      \
+  }                                                                                                                    \
+                                                                                                                       \
+  TRIREME_EXPORTED int MPI_Sendrecv##suffix(const void* send_buffer, count_type send_count, MPI_Datatype send_type,    \
+                                            int target, int send_tag, void* receive_buffer, count_type receive_count,  \
+                                            MPI_Datatype receive_type, int source, int receive_tag, MPI_Comm comm,     \
+                                            MPI_Status* status) {                                                      \
+    return ours_or_library(                                                                                            \
+        [&](session& in) {                                                                                             \
+          return exchange(in,                                                                                          \
+                          send_of(send_buffer, send_count, send_type, target, send_tag, comm, send_mode::standard),    \
+                          receive_of(receive_buffer, receive_count, receive_type, source, receive_tag, comm), status); \
+        },                                                                                                             \
+        [&] {                                                                                                          \
+          return PMPI_Sendrecv##suffix(send_buffer, send_count, send_type, target, send_tag, receive_buffer,           \
+                                       receive_count, receive_type, source, receive_tag, comm, status);                \
+        });                                                                                                            \
+  }                                                                                                                    \
+                                                                                                                       \
+  TRIREME_EXPORTED int MPI_Sendrecv_replace##suffix(void* buffer, count_type count, MPI_Datatype type, int target,     \
+                                                    int send_tag, int source, int receive_tag, MPI_Comm comm,          \
+                                                    MPI_Status* status) {                                              \
+    return ours_or_library(                                                                                            \
+        [&](session& in) {                                                                                             \
+          return exchange_in_place(in, send_of(buffer, count, type, target, send_tag, comm, send_mode::standard),      \
+                                   receive_of(buffer, count, type, source, receive_tag, comm), status);                \
+        },                                                                                                             \
+        [&] {                                                                                                          \
+          return PMPI_Sendrecv_replace##suffix(buffer, count, type, target, send_tag, source, receive_tag, comm,       \
+                                               status);                                                                \
+        });                                                                                                            \
+  }                                                                                                                    \
+  TRIREME_EXPORTED int MPI_Mrecv##suffix(void* buffer, count_type count, MPI_Datatype type, MPI_Message* message,      \
+                                         MPI_Status* status) {                                                         \
+    return ours_or_library([&](session& in) { return complete_taken(in, buffer, count, type, message, status); },      \
+                           [&] { return PMPI_Mrecv##suffix(buffer, count, type, message, status); });                  \
+  }                                                                                                                    \
+                                                                                                                       \
+  TRIREME_EXPORTED int MPI_Imrecv##suffix(void* buffer, count_type count, MPI_Datatype type, MPI_Message* message,     \
+                                          MPI_Request* request) {                                                      \
+    return ours_or_library([&](session& in) { return begin_taken(in, buffer, count, type, message, request); },        \
+                           [&] { return PMPI_Imrecv##suffix(buffer, count, type, message, request); });                \
   }
-TRIREME_SEND(Send, send, send_mode::standard)
-TRIREME_SEND(Bsend, bsend, send_mode::buffered)
-TRIREME_SEND(Ssend, ssend, send_mode::synchronous)
-TRIREME_SEND(Rsend, rsend, send_mode::standard)
-TRIREME_SEND_INIT(Send_init, send_mode::standard)
-TRIREME_SEND_INIT(Bsend_init, send_mode::buffered)
-TRIREME_SEND_INIT(Ssend_init, send_mode::synchronous)
-TRIREME_SEND_INIT(Rsend_init, send_mode::standard)
+
+TRIREME_CALLS(, int)
+#if MPI_VERSION >= 4
+TRIREME_CALLS(_c, MPI_Count)
+#endif
+#undef TRIREME_CALLS
 #undef TRIREME_SEND
-#undef TRIREME_SEND_INIT
+
+#if MPI_VERSION >= 4
+#define TRIREME_BEGUN_EXCHANGES(suffix, count_type)                                                                    \
+  TRIREME_EXPORTED int MPI_Isendrecv##suffix(const void* send_buffer, count_type send_count, MPI_Datatype send_type,   \
+                                             int target, int send_tag, void* receive_buffer, count_type receive_count, \
+                                             MPI_Datatype receive_type, int source, int receive_tag, MPI_Comm comm,    \
+                                             MPI_Request* request) {                                                   \
+    return ours_or_library(                                                                                            \
+        [&](session& in) {                                                                                             \
+          return begin_exchange(                                                                                       \
+              in, send_of(send_buffer, send_count, send_type, target, send_tag, comm, send_mode::standard),            \
+              receive_of(receive_buffer, receive_count, receive_type, source, receive_tag, comm), request);            \
+        },                                                                                                             \
+        [&] {                                                                                                          \
+          return PMPI_Isendrecv##suffix(send_buffer, send_count, send_type, target, send_tag, receive_buffer,          \
+                                        receive_count, receive_type, source, receive_tag, comm, request);              \
+        });                                                                                                            \
+  }                                                                                                                    \
+                                                                                                                       \
+  TRIREME_EXPORTED int MPI_Isendrecv_replace##suffix(void* buffer, count_type count, MPI_Datatype type, int target,    \
+                                                     int send_tag, int source, int receive_tag, MPI_Comm comm,         \
+                                                     MPI_Request* request) {                                           \
+    return ours_or_library(                                                                                            \
+        [&](session& in) {                                                                                             \
+          return begin_exchange(in, send_of(buffer, count, type, target, send_tag, comm, send_mode::standard),         \
+                                receive_of(buffer, count, type, source, receive_tag, comm), request);                  \
+        },                                                                                                             \
+        [&] {                                                                                                          \
+          return PMPI_Isendrecv_replace##suffix(buffer, count, type, target, send_tag, source, receive_tag, comm,      \
+                                                request);                                                              \
+        });                                                                                                            \
+  }
+
+TRIREME_BEGUN_EXCHANGES(, int)
+TRIREME_BEGUN_EXCHANGES(_c, MPI_Count)
+#undef TRIREME_BEGUN_EXCHANGES
+#endif
 
 TRIREME_EXPORTED int MPI_Buffer_attach(void* buffer, int bytes) {
   const int error = PMPI_Buffer_attach(buffer, bytes);
@@ -80,51 +181,6 @@ TRIREME_EXPORTED int MPI_Buffer_attach(void* buffer, int bytes) {
 TRIREME_EXPORTED int MPI_Buffer_detach(void* buffer, int* bytes) {
   buffered_send_space::set(0);
   return PMPI_Buffer_detach(buffer, bytes);
-}
-
-TRIREME_EXPORTED int MPI_Recv(void* buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
-                              MPI_Status* status) {
-  return ours_or_library(
-      [&](session& in) { return complete(in, receive_of(buffer, count, type, source, tag, comm), status); },
-      [&] { return PMPI_Recv(buffer, count, type, source, tag, comm, status); });
-}
-
-TRIREME_EXPORTED int MPI_Irecv(void* buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
-                               MPI_Request* request) {
-  return ours_or_library(
-      [&](session& in) { return begin(in, receive_of(buffer, count, type, source, tag, comm), request); },
-      [&] { return PMPI_Irecv(buffer, count, type, source, tag, comm, request); });
-}
-
-TRIREME_EXPORTED int MPI_Recv_init(void* buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
-                                   MPI_Request* request) {
-  return ours_or_library(
-      [&](session&) { return make_persistent(receive_of(buffer, count, type, source, tag, comm), request); },
-      [&] { return PMPI_Recv_init(buffer, count, type, source, tag, comm, request); });
-}
-
-TRIREME_EXPORTED int MPI_Sendrecv(const void* send_buffer, int send_count, MPI_Datatype send_type, int target,
-                                  int send_tag, void* receive_buffer, int receive_count, MPI_Datatype receive_type,
-                                  int source, int receive_tag, MPI_Comm comm, MPI_Status* status) {
-  return ours_or_library(
-      [&](session& in) {
-        return exchange(in, send_of(send_buffer, send_count, send_type, target, send_tag, comm, send_mode::standard),
-                        receive_of(receive_buffer, receive_count, receive_type, source, receive_tag, comm), status);
-      },
-      [&] {
-        return PMPI_Sendrecv(send_buffer, send_count, send_type, target, send_tag, receive_buffer, receive_count,
-                             receive_type, source, receive_tag, comm, status);
-      });
-}
-
-TRIREME_EXPORTED int MPI_Sendrecv_replace(void* buffer, int count, MPI_Datatype type, int target, int send_tag,
-                                          int source, int receive_tag, MPI_Comm comm, MPI_Status* status) {
-  return ours_or_library(
-      [&](session& in) {
-        return exchange_in_place(in, send_of(buffer, count, type, target, send_tag, comm, send_mode::standard),
-                                 receive_of(buffer, count, type, source, receive_tag, comm), status);
-      },
-      [&] { return PMPI_Sendrecv_replace(buffer, count, type, target, send_tag, source, receive_tag, comm, status); });
 }
 
 TRIREME_EXPORTED int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status* status) {
@@ -184,15 +240,4 @@ TRIREME_EXPORTED int MPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, 
         return MPI_SUCCESS;
       },
       [&] { return PMPI_Improbe(source, tag, comm, flag, message, status); });
-}
-
-TRIREME_EXPORTED int MPI_Mrecv(void* buffer, int count, MPI_Datatype type, MPI_Message* message, MPI_Status* status) {
-  return ours_or_library([&](session& in) { return complete_taken(in, buffer, count, type, message, status); },
-                         [&] { return PMPI_Mrecv(buffer, count, type, message, status); });
-}
-
-TRIREME_EXPORTED int MPI_Imrecv(void* buffer, int count, MPI_Datatype type, MPI_Message* message,
-                                MPI_Request* request) {
-  return ours_or_library([&](session& in) { return begin_taken(in, buffer, count, type, message, request); },
-                         [&] { return PMPI_Imrecv(buffer, count, type, message, request); });
 }

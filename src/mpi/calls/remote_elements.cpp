@@ -27,19 +27,24 @@ bool for_pieces(const typed_memory& there, Body&& body) {
   return true;
 }
 
+user_buffer memory_of(pid_t process, std::byte* address, std::size_t bytes) {
+  return {.address = address, .bytes = bytes, .process = process};
+}
+
 }  // namespace
 
 bool can_be_copied_by_kernel(const typed_memory& there) { return there.type->is_plain || there.type->shape != nullptr; }
 
 bool read_remote(const typed_memory& there, pid_t process, std::byte* packed) {
   return for_pieces(there, [&](std::byte* address, std::size_t at, std::size_t bytes) {
-    return move_bytes({packed + at, 0}, {address, process}, bytes, getpid());
+    return move_data({packed + at, bytes}, memory_of(process, address, bytes), 0, bytes, getpid());
   });
 }
 
 bool write_remote(const std::byte* packed, const typed_memory& there, pid_t process) {
   return for_pieces(there, [&](std::byte* address, std::size_t at, std::size_t bytes) {
-    return move_bytes({address, process}, {const_cast<std::byte*>(packed) + at, 0}, bytes, getpid());
+    return move_data(memory_of(process, address, bytes), {const_cast<std::byte*>(packed) + at, bytes}, 0, bytes,
+                     getpid());
   });
 }
 

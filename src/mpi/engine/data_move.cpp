@@ -30,77 +30,51 @@ bool kernel_copies(direction way, pid_t other, std::byte* there, std::byte* here
   return true;
 }
 
-bool is_at_hand(const reachable_memory& memory, pid_t own) { return memory.process == 0 || memory.process == own; }
+bool is_at_hand(const user_buffer& data, pid_t own) { return data.process == 0 || data.process == own; }
 
-constexpr std::size_t piece_bytes = std::size_t{16} * 1024;  // half of a first-level cache (layout/transfer.cpp)
+// Between two places that this process reaches; they may overlap where neither has a layout.
+void move_at_hand(const user_buffer& to, const user_buffer& from, std::size_t offset, std::size_t bytes) {
+  if (to.type != nullptr && from.type != nullptr)
+    copy(from.described(), to.described(), offset, bytes);
+  else if (to.type != nullptr)
+    to.write(offset, bytes, from.address + offset);
+  else if (from.type != nullptr)
+    from.read(offset, bytes, to.address + offset);
+  else
+    std::memmove(to.address + offset, from.address + offset, bytes);
+}
 
-// Through a piece of our own memory that stays in the cache. `read` and `write` (offset, bytes, piece) may fail.
-template <class Read, class Write>
-bool in_pieces(std::size_t bytes, Read&& read, Write&& write) {
-  std::array<std::byte, piece_bytes> piece;
-  for (std::size_t at = 0; at < bytes; at += piece.size()) {
-    const std::size_t length = std::min(piece.size(), bytes - at);
-    if (!read(at, length, piece.data()) || !write(at, length, piece.data())) return false;
-  }
+bool read_data(const user_buffer& from, std::size_t offset, std::size_t bytes, std::byte* to, pid_t own) {
+  if (!is_at_hand(from, own)) return kernel_copies(direction::read, from.process, from.address + offset, to, bytes);
+  from.read(offset, bytes, to);
+  return true;
+}
+
+bool write_data(const user_buffer& to, std::size_t offset, std::size_t bytes, std::byte* from, pid_t own) {
+  if (!is_at_hand(to, own)) return kernel_copies(direction::write, to.process, to.address + offset, from, bytes);
+  to.write(offset, bytes, from);
   return true;
 }
 
 }  // namespace
 
-bool move_bytes(const reachable_memory& to, const reachable_memory& from, std::size_t bytes, pid_t own) {
+bool move_data(const user_buffer& to, const user_buffer& from, std::size_t offset, std::size_t bytes, pid_t own) {
+  if (bytes == 0) return true;
   const bool writable = is_at_hand(to, own);
   const bool readable = is_at_hand(from, own);
   if (writable && readable) {
-    if (bytes > 0) std::memmove(to.address, from.address, bytes);
+    move_at_hand(to, from, offset, bytes);
     return true;
   }
-  if (writable) return kernel_copies(direction::read, from.process, from.address, to.address, bytes);
-  if (readable) return kernel_copies(direction::write, to.process, to.address, from.address, bytes);
-  // Both ends belong to other processes and neither is shared.
-  return in_pieces(
-      bytes,
-      [&](std::size_t at, std::size_t length, std::byte* piece) {
-        return kernel_copies(direction::read, from.process, from.address + at, piece, length);
-      },
-      [&](std::size_t at, std::size_t length, std::byte* piece) {
-        return kernel_copies(direction::write, to.process, to.address + at, piece, length);
-      });
-}
-
-bool move_data(const user_buffer& to, const user_buffer& from, std::size_t offset, std::size_t bytes, pid_t own) {
-  const auto contiguous = [&](const user_buffer& side, std::size_t at) {
-    return reachable_memory{side.address + offset + at, side.process};
-  };
-  if (bytes == 0) return true;
-  if (to.type == nullptr && from.type == nullptr) return move_bytes(contiguous(to, 0), contiguous(from, 0), bytes, own);
-  if (to.type != nullptr && from.type != nullptr) {
-    copy(from.described(), to.described(), offset, bytes);
-  } else if (to.type != nullptr) {
-    if (is_at_hand(contiguous(from, 0), own)) {
-      to.write(offset, bytes, from.address + offset);
-    } else {
-      return in_pieces(
-          bytes,
-          [&](std::size_t at, std::size_t length, std::byte* piece) {
-            return move_bytes({piece, 0}, contiguous(from, at), length, own);
-          },
-          [&](std::size_t at, std::size_t length, std::byte* piece) {
-            to.write(offset + at, length, piece);
-            return true;
-          });
-    }
-  } else if (is_at_hand(contiguous(to, 0), own)) {
-    from.read(offset, bytes, to.address + offset);
-  } else {
-    return in_pieces(
-        bytes,
-        [&](std::size_t at, std::size_t length, std::byte* piece) {
-          from.read(offset + at, length, piece);
-          return true;
-        },
-        [&](std::size_t at, std::size_t length, std::byte* piece) {
-          return move_bytes(contiguous(to, at), {piece, 0}, length, own);
-        });
+  if (writable && to.type == nullptr) return read_data(from, offset, bytes, to.address + offset, own);
+  if (readable && from.type == nullptr) return write_data(to, offset, bytes, from.address + offset, own);
+  // Through a piece of our own memory that stays in the cache: half of one of 32 KiB, as in layout/transfer.cpp.
+  std::array<std::byte, std::size_t{16} * 1024> piece;
+  for (std::size_t at = 0; at < bytes; at += piece.size()) {
+    const std::size_t length = std::min(piece.size(), bytes - at);
+    if (!read_data(from, offset + at, length, piece.data(), own) ||
+        !write_data(to, offset + at, length, piece.data(), own))
+      return false;
   }
   return true;
 }

@@ -11,19 +11,9 @@
 
 namespace tri::mpi {
 
-/// A range of memory as a process of the host may get at it. `process` 0: everybody reaches it at this address;
-/// otherwise the address is valid in that process alone, and the kernel copies.
-struct reachable_memory {
-  std::byte* address = nullptr;
-  pid_t process = 0;
-};
-
-/// Copies; `own` is the calling process. False when the kernel refused; then what arrived is not defined.
-[[nodiscard]] bool move_bytes(const reachable_memory& to, const reachable_memory& from, std::size_t bytes, pid_t own);
-
-/// The bytes [offset, offset + bytes) of the packed data of a message, in pieces where the two sides lie differently;
-/// several processes may move several ranges at once. A side that only its own process reaches and that has a layout
-/// can be moved by that process alone. False as above.
+/// The bytes [offset, offset + bytes) of packed data from one place to the other; several processes may move several
+/// ranges at once. `own` is the calling process. What has a layout, it must reach without the kernel. False when the
+/// kernel refused; then what arrived is not defined.
 [[nodiscard]] bool move_data(const user_buffer& to, const user_buffer& from, std::size_t offset, std::size_t bytes,
                              pid_t own);
 

@@ -114,13 +114,12 @@ send_record* engine::send(std::uint32_t target, const message_key& key, const us
 // The data where all processes of the host reach it, or as memory of ours alone.
 user_buffer engine::as_reached_by_all(user_buffer data) const {
   if (data.bytes == 0) return data;
-  data.process = process_;
-  if (shared_address_ == nullptr) return data;
   std::byte* const first = data.first_touched();
-  if (void* const shared = shared_address_(first, data.bytes_touched())) {
-    data.move_by(static_cast<std::byte*>(shared) - first);
-    data.process = 0;
-  }
+  std::byte* const shared = shared_address(first, data.bytes_touched());
+  if (shared != nullptr)
+    data.move_by(shared - first);
+  else
+    data.process = process_;
   return data;
 }
 
@@ -416,15 +415,10 @@ bool engine::post_move(receive_record& to, std::size_t bytes) {
   if (open_moves_ == moves_on_board_.size()) return false;
   to.bytes_left.store(bytes, std::memory_order_relaxed);  // relaxed: published with the task
   endpoint* const sender = to.moved_from->owner;
-  board::task_spec task;
-  task.operation = move_operation;
-  task.arguments = {reinterpret_cast<std::uint64_t>(&to)};
-  task.total = bytes;
-  task.chunk = sharing_sizes::chunk_of(bytes);
-  task.first_participant = number_;
+  const board::task_spec task = shared_task(move_operation, {reinterpret_cast<std::uint64_t>(&to)}, bytes);
   const board::post_result posted = board_.post(task);
   if (!posted.handle) return false;
-  endpoint_counters::add(own_.counters.pieces_shared, board::chunk_count(bytes, sharing_sizes::chunk_of(bytes)));
+  endpoint_counters::add(own_.counters.pieces_shared, board::chunk_count(bytes, task.chunk));
   moves_on_board_[open_moves_++] = {posted.handle, sender};  // the records may be gone already
   return true;
 }
@@ -447,39 +441,43 @@ void engine::run_part(const board::task_view& task, std::uint64_t first, std::ui
   complete(to);
 }
 
+template <class Yield>
+void engine::finish(const board::task_handle& task, Yield&& yield) {
+  board_.finish(task, [&, looks = 0]() mutable {
+    if (options_.oversubscribed || ++looks > looks_before_giving_way)
+      yield();
+    else
+      host::cpu_relax();
+  });
+}
+
 // What is left of our moves is ours to do. True if there was something.
 bool engine::finish_moves() {
   const bool any = open_moves_ > 0;
   if (any) tell(activity::busy);
   while (open_moves_ > 0) {
     const board::task_handle task = moves_on_board_[--open_moves_].task;  // another thread of ours takes the next
-    board_.finish(task, [this, looks = 0]() mutable {
-      if (options_.oversubscribed || ++looks > looks_before_giving_way)
-        give_way();
-      else
-        host::cpu_relax();
-    });
+    finish(task, [this] { give_way(); });
   }
   return any;
 }
 
-bool engine::run_together(board::operation_id operation,
-                          const std::array<std::uint64_t, board::argument_words>& arguments, std::size_t bytes) {
-  if (endpoints_.size() == 1) return false;
+board::task_spec engine::shared_task(board::operation_id operation, const task_arguments& arguments,
+                                     std::size_t bytes) const {
   board::task_spec task;
   task.operation = operation;
   task.arguments = arguments;
   task.total = bytes;
   task.chunk = sharing_sizes::chunk_of(bytes);
   task.first_participant = number_;
-  const board::post_result posted = board_.post(task);
+  return task;
+}
+
+bool engine::run_together(board::operation_id operation, const task_arguments& arguments, std::size_t bytes) {
+  if (endpoints_.size() == 1) return false;
+  const board::post_result posted = board_.post(shared_task(operation, arguments, bytes));
   if (!posted.handle) return false;
-  board_.finish(posted.handle, [this, looks = 0]() mutable {
-    if (options_.oversubscribed || ++looks > looks_before_giving_way)
-      sched_yield();
-    else
-      host::cpu_relax();
-  });
+  finish(posted.handle, [] { sched_yield(); });
   return true;
 }
 

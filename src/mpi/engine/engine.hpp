@@ -159,8 +159,8 @@ class engine {
   /// Work that is for everybody who waits, by operations of the board that any process can run. Returns when all is
   /// done, without letting other threads of ours take their turn: the caller may hold locks. False, with nothing done,
   /// when nobody could help or there is no room on the board.
-  bool run_together(board::operation_id operation, const std::array<std::uint64_t, board::argument_words>& arguments,
-                    std::size_t bytes);
+  using task_arguments = std::array<std::uint64_t, board::argument_words>;
+  bool run_together(board::operation_id operation, const task_arguments& arguments, std::size_t bytes);
   /// A part of a move on the board; called by it.
   void run_part(const board::task_view& task, std::uint64_t first, std::uint64_t last);
 
@@ -201,6 +201,9 @@ class engine {
   void take_cell(endpoint& owner, const mailbox_cell& cell, moves& later);
   void run(moves& list);
   void run(const move& one);
+  board::task_spec shared_task(board::operation_id operation, const task_arguments& arguments, std::size_t bytes) const;
+  template <class Yield>
+  void finish(const board::task_handle& task, Yield&& yield);
   bool post_move(receive_record& to, std::size_t bytes);
   bool finish_moves();
   void leave_moves_to_senders();

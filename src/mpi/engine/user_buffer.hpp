@@ -19,8 +19,8 @@ struct user_buffer {
   // Null: the data is contiguous. Else in memory that all processes of the host see, until the operation is complete.
   const layout* type = nullptr;
   std::uint64_t count = 0;  // of the layout
-  // 0: everybody on the host reaches the data. Otherwise it is memory of that process alone: the kernel can copy it,
-  // unless it has a layout; that nobody else can read or write.
+  // 0: everybody on the host reaches the data. Otherwise the address is valid in that process alone: the kernel can
+  // copy from and to it, unless it has a layout; that nobody else can read or write.
   pid_t process = 0;
 
   bool is_shared() const { return process == 0; }

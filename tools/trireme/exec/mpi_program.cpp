@@ -11,7 +11,6 @@
 #include <fstream>
 #include <optional>
 #include <stdexcept>
-#include <utility>
 
 #include "exec/child_output.hpp"
 #include "exec/numa_domain.hpp"
@@ -67,6 +66,18 @@ void check_switch(const char* variable, const char* values) {
     throw std::invalid_argument(fmt::format("{} is '{}'; it must be {}", variable, value, values));
 }
 
+// The option, or else the variable, checked and written as the drop-in reads it by `read`. Empty: nothing is set.
+template <class Read>
+void set_for_drop_in(const char* variable, const std::string& option, const char* option_name, Read&& read) {
+  const std::string text = option.empty() ? value_of(variable) : option;
+  if (text.empty()) return;
+  try {
+    setenv(variable, read(text).c_str(), 1);
+  } catch (const std::invalid_argument& problem) {
+    throw std::invalid_argument(fmt::format("{}: {}", option.empty() ? variable : option_name, problem.what()));
+  }
+}
+
 }  // namespace
 
 mpi_finding mpi_in_loader_list(std::string_view list) {
@@ -109,25 +120,13 @@ bool check_mpi_switches() {
 }
 
 void set_sharing(const std::string& sharing, const std::string& from) {
-  const auto choose = [](const char* variable, const std::string& option, const char* name) {
-    return option.empty() ? std::pair(value_of(variable), variable) : std::pair(option, name);
-  };
-  if (const auto [text, source] = choose("TRIREME_MPI_SHARING", sharing, "--sharing"); !text.empty()) {
-    try {
-      mpi::parse_sharing(text);
-    } catch (const std::invalid_argument& problem) {
-      throw std::invalid_argument(fmt::format("{}: {}", source, problem.what()));
-    }
-    setenv("TRIREME_MPI_SHARING", text.c_str(), 1);
-  }
-  if (const auto [text, source] = choose("TRIREME_MPI_SHARING_FROM", from, "--sharing-from"); !text.empty()) {
-    try {
-      const std::uint64_t bytes = host::read_size(text, host::anything("a size such as 64K"));
-      setenv("TRIREME_MPI_SHARING_FROM", std::to_string(bytes).c_str(), 1);
-    } catch (const std::invalid_argument& problem) {
-      throw std::invalid_argument(fmt::format("{}: {}", source, problem.what()));
-    }
-  }
+  set_for_drop_in("TRIREME_MPI_SHARING", sharing, "--sharing", [](const std::string& text) {
+    mpi::parse_sharing(text);
+    return text;
+  });
+  set_for_drop_in("TRIREME_MPI_SHARING_FROM", from, "--sharing-from", [](const std::string& text) {
+    return std::to_string(host::read_size(text, host::anything("a size such as 64K")));
+  });
   if (!value_of("TRIREME_MPI_DOMAIN").empty()) return;
   try {
     if (const std::optional<int> domain = domain_of_this_rank(value_of("TRIREME_TOPOLOGY")))
@@ -138,15 +137,10 @@ void set_sharing(const std::string& sharing, const std::string& from) {
 }
 
 void set_progress(const std::string& progress) {
-  const std::string text = progress.empty() ? value_of("TRIREME_MPI_PROGRESS") : progress;
-  if (text.empty()) return;
-  try {
+  set_for_drop_in("TRIREME_MPI_PROGRESS", progress, "--progress", [](const std::string& text) {
     mpi::parse_progress(text);
-  } catch (const std::invalid_argument& problem) {
-    throw std::invalid_argument(
-        fmt::format("{}: {}", progress.empty() ? "TRIREME_MPI_PROGRESS" : "--progress", problem.what()));
-  }
-  setenv("TRIREME_MPI_PROGRESS", text.c_str(), 1);
+    return text;
+  });
 }
 
 void set_up_mpi(const mpi_finding& found) {
