@@ -32,9 +32,23 @@ inline MPI_Message own_message(std::uint32_t place) { return own_request(place);
 
 inline std::uint64_t word(int handle) { return static_cast<std::uint32_t>(handle); }
 
-/// While one lives, the library does not give the core away when it has nothing to do. MPICH does not do that when it
-/// is asked for progress.
-struct without_yields {};
+/// While one lives, the library does not give the core away when it has nothing to do. MPICH does so since we stand
+/// before its progress (library_waits_mpich.cpp).
+class without_yields {
+ public:
+  without_yields() : before_(active_) { active_ = true; }
+  ~without_yields() { active_ = before_; }
+  without_yields(const without_yields&) = delete;
+  without_yields& operator=(const without_yields&) = delete;
+  static bool is_active() { return active_; }
+
+ private:
+  static thread_local bool active_;
+  bool before_;
+};
+
+/// Whether waits in the library are to give the core away.
+void set_more_ranks_than_cores(bool more);
 
 inline void set_count(MPI_Status& status, std::uint64_t bytes, bool cancelled) {
   status.count_lo = static_cast<int>(static_cast<std::uint32_t>(bytes));
@@ -86,6 +100,8 @@ class without_yields {
   }
   bool before_;
 };
+
+inline void set_more_ranks_than_cores(bool) {}  // Open MPI's launcher has told it
 
 inline void set_count(MPI_Status& status, std::uint64_t bytes, bool cancelled) {
   status._ucount = bytes;

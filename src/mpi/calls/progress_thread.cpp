@@ -11,6 +11,23 @@ thread_local bool is_progress_thread = false;
 
 }  // namespace
 
+cpu_set_t last_of(const cpu_set_t& cores, std::uint32_t count) {
+  cpu_set_t last;
+  CPU_ZERO(&last);
+  for (int core = CPU_SETSIZE - 1; core >= 0 && static_cast<std::uint32_t>(CPU_COUNT(&last)) < count; --core)
+    if (CPU_ISSET(core, &cores)) CPU_SET(core, &last);
+  return last;
+}
+
+void leave_to_progress(const cpu_set_t& reserved) {
+  cpu_set_t mine;
+  CPU_ZERO(&mine);
+  sched_getaffinity(0, sizeof mine, &mine);
+  for (int core = 0; core < CPU_SETSIZE; ++core)
+    if (CPU_ISSET(core, &reserved)) CPU_CLR(core, &mine);
+  if (CPU_COUNT(&mine) > 0) sched_setaffinity(0, sizeof mine, &mine);
+}
+
 bool progress_thread::is_this() { return is_progress_thread; }
 
 // Signals are for the threads of the program.

@@ -6,6 +6,7 @@
 #include <sched.h>
 
 #include <atomic>
+#include <cstdint>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -13,6 +14,11 @@
 #include "mpi/engine/engine.hpp"
 
 namespace tri::mpi {
+
+/// The cores that are reserved: the last `count` of those of all ranks.
+cpu_set_t last_of(const cpu_set_t& cores, std::uint32_t count);
+/// The calling thread leaves them, unless it was bound to nothing else; the threads that it starts later, too.
+void leave_to_progress(const cpu_set_t& reserved);
 
 class progress_thread {
  public:

@@ -5,16 +5,13 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <climits>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "arena/arena.hpp"
@@ -27,7 +24,7 @@
 #include "mpi/calls/requests.hpp"
 #include "mpi/calls/shared_files.hpp"
 #include "mpi/calls/user_memory.hpp"
-#include "mpi/engine/progress_mode.hpp"
+#include "mpi/calls/user_settings.hpp"
 #include "mpi/engine/statistics.hpp"
 #include "mpi/heap/static_data.hpp"
 #include "mpi/heap/user_heap.hpp"
@@ -61,12 +58,6 @@ bool is_first_that_failed(const std::string& problem, int rank) {
   return first == rank;
 }
 
-bool wants_statistics() {
-  const char* const wish = std::getenv("TRIREME_MPI_STATISTICS");
-  const char* const file = std::getenv("TRIREME_MPI_STATISTICS_FILE");
-  return (wish != nullptr && std::string_view(wish) == "on") || (file != nullptr && *file != '\0');
-}
-
 // By rank 0, when all have come to their end: their counters lie in shared memory.
 void tell_statistics(const std::vector<endpoint*>& endpoints, double total_s) {
   std::vector<rank_statistics> ranks;
@@ -74,21 +65,15 @@ void tell_statistics(const std::vector<endpoint*>& endpoints, double total_s) {
     ranks.push_back(statistics_of(*each));
     ranks.back().total_s = total_s;
   }
-  if (const char* const wish = std::getenv("TRIREME_MPI_STATISTICS"); wish != nullptr && std::string_view(wish) == "on")
-    fmt::print(stderr, "{}", to_table(ranks, abi::library_name));
-  const char* const path = std::getenv("TRIREME_MPI_STATISTICS_FILE");
-  if (path == nullptr || *path == '\0') return;
+  const statistics_wish wish = wished_statistics();
+  if (wish.table) fmt::print(stderr, "{}", to_table(ranks, abi::library_name));
+  if (wish.file.empty()) return;
   const std::string text = to_json(ranks, abi::library_name);
-  std::FILE* const file = std::fopen(path, "we");
+  std::FILE* const file = std::fopen(wish.file.c_str(), "we");
   const bool written = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
   const int error = errno;
   if ((file != nullptr && std::fclose(file) != 0) || !written)
-    fmt::print(stderr, "trireme mpi: the statistics could not be written to {}: {}\n", path, std::strerror(error));
-}
-
-bool is_switched_off() {
-  const char* const wish = std::getenv("TRIREME_MPI");
-  return wish != nullptr && std::string_view(wish) == "off";
+    fmt::print(stderr, "trireme mpi: the statistics could not be written to {}: {}\n", wish.file, std::strerror(error));
 }
 
 // The cores that the ranks may run on.
@@ -101,30 +86,9 @@ cpu_set_t cores_of_all() {
   return all;
 }
 
-// The last `count` of them.
-cpu_set_t last_of(const cpu_set_t& cores, std::uint32_t count) {
-  cpu_set_t last;
-  CPU_ZERO(&last);
-  for (int core = CPU_SETSIZE - 1; core >= 0 && static_cast<std::uint32_t>(CPU_COUNT(&last)) < count; --core)
-    if (CPU_ISSET(core, &cores)) CPU_SET(core, &last);
-  return last;
-}
-
-// The program leaves the reserved cores, unless it was bound to nothing else. Only this thread: others come later.
-void leave_to_progress(const cpu_set_t& reserved) {
-  cpu_set_t mine;
-  CPU_ZERO(&mine);
-  sched_getaffinity(0, sizeof mine, &mine);
-  for (int core = 0; core < CPU_SETSIZE; ++core)
-    if (CPU_ISSET(core, &reserved)) CPU_CLR(core, &mine);
-  if (CPU_COUNT(&mine) > 0) sched_setaffinity(0, sizeof mine, &mine);
-}
-
 bool kernel_copies_between(const arena::arena_space& arena, int rank, int ranks,
                            const std::vector<endpoint*>& endpoints) {
-  if (const char* const wish = std::getenv("TRIREME_MPI_KERNEL_COPIES");
-      wish != nullptr && std::string_view(wish) == "off")
-    return everybody(false);
+  if (wants_no_kernel_copies()) return everybody(false);
   const int next = (rank + 1) % ranks;
   auto& parts = *static_cast<published_parts*>(arena.root_of(next));
   return everybody(ranks == 1 ||
@@ -137,34 +101,6 @@ void poll_library() {
   [[maybe_unused]] const abi::without_yields looking;
   int found = 0;
   PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE);
-}
-
-std::string_view setting(const char* variable) {
-  const char* const value = std::getenv(variable);
-  return value != nullptr ? value : "";
-}
-
-// Whole numbers; `trireme exec` turns 64K into one.
-template <class Number>
-Number number_in(const char* variable, Number otherwise) {
-  const std::string_view text = setting(variable);
-  if (text.empty()) return otherwise;
-  Number value{};
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || stop != text.data() + text.size())
-    throw std::invalid_argument(fmt::format("{} is '{}'; it must be a whole number", variable, text));
-  return value;
-}
-
-engine_options options_of_user() {
-  engine_options options;
-  options.sharing.from = number_in("TRIREME_MPI_SHARING_FROM", options.sharing.from);
-  if (const std::string_view text = setting("TRIREME_MPI_SHARING"); !text.empty()) {
-    const sharing_choice chosen = parse_sharing(text);
-    options.help = chosen.help;
-    if (!chosen.on) options.sharing.from = ~std::size_t{0};
-  }
-  return options;
 }
 
 void say(int rank, const std::string& what) {
@@ -239,19 +175,16 @@ void session::start(int thread_level) {
       fmt::print(stderr, "trireme mpi: rank {}: {}; all messages are left to {}\n", rank, problem, abi::library_name);
     return false;
   };
-  engine_options options;
-  std::int32_t domain = no_domain;
-  progress_choice progress;
+  user_settings settings;
+  engine_options& options = settings.engine;
+  const progress_choice& progress = settings.progress;
   const cpu_set_t cores = cores_of_all();
   if (!attempt([&] {
-        options = options_of_user();
-        if (const std::string_view text = setting("TRIREME_MPI_PROGRESS"); !text.empty())
-          progress = parse_progress(text);
+        settings = read_user_settings();
         if (progress.mode == progress_mode::reserved && progress.cores >= static_cast<std::uint32_t>(CPU_COUNT(&cores)))
           throw std::runtime_error(
               fmt::format("TRIREME_MPI_PROGRESS reserves {} of {} cores, which leaves none to the ranks",
                           progress.cores, CPU_COUNT(&cores)));
-        domain = number_in("TRIREME_MPI_DOMAIN", no_domain);
         if (size > static_cast<int>(most_slots))
           throw std::runtime_error(fmt::format("{} ranks on a host; at most {} are supported", size, most_slots));
         if (user_heap().phase == heap_phase::shared && !heap_descriptors_are_ours())
@@ -286,8 +219,8 @@ void session::start(int thread_level) {
       }))
     return;
   auto& published = *new (parts->arena->heap().reserve(sizeof(published_parts))) published_parts;
-  published.rank =
-      make_endpoint(parts->arena->heap(), static_cast<std::uint32_t>(rank), static_cast<std::uint32_t>(size), domain);
+  published.rank = make_endpoint(parts->arena->heap(), static_cast<std::uint32_t>(rank),
+                                 static_cast<std::uint32_t>(size), settings.domain);
   const board::board_shape shape{std::vector<std::uint32_t>(static_cast<std::size_t>(size), 0)};
   if (rank == 0) {
     published.board_bytes = board::board::required_bytes(shape);
@@ -309,10 +242,10 @@ void session::start(int thread_level) {
       }))
     return;
   options.kernel_copies = kernel_copies_between(*parts->arena, rank, size, parts->endpoints);
-  options.received_by_others = progress.mode == progress_mode::dynamic;
   options.oversubscribed =
       static_cast<std::uint32_t>(size) + progress.cores > static_cast<std::uint32_t>(CPU_COUNT(&cores));
-  options.measures_time = parts->tells_statistics = everybody(wants_statistics());
+  abi::set_more_ranks_than_cores(options.oversubscribed);
+  options.measures_time = parts->tells_statistics = everybody(wished_statistics().any());
   parts->began_ticks = host::ticks();
   parts->ranks =
       std::make_unique<engine>(parts->endpoints, static_cast<std::uint32_t>(rank), *parts->pe, *parts->blocks, options);

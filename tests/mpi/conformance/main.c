@@ -224,7 +224,8 @@ static void check_nothing_left(void) {
 static int run_case(const struct options* chosen, const char* group, const struct conformance_case* each) {
   running_group = group;
   running_case = each->name;
-  if (chosen->verbose && my_rank == 0) fprintf(stderr, "%s/%s\n", group, each->name);
+  if (chosen->verbose && my_rank == 0) fprintf(stderr, "%s/%s begins\n", group, each->name);
+  const double begun = MPI_Wtime();
   atomic_store(&checks, 0);
   atomic_store(&failures, 0);
   alarm(chosen->hang_limit);
@@ -236,6 +237,8 @@ static int run_case(const struct options* chosen, const char* group, const struc
   mine[1] = atomic_load(&failures);
   MPI_Allreduce(mine, all, 2, MPI_LONG, MPI_SUM, control);
   alarm(0);
+  if (chosen->verbose && my_rank == 0)
+    fprintf(stderr, "%s/%s took %.3f s\n", group, each->name, MPI_Wtime() - begun);
   if (my_rank == 0) {
     if (all[1] == 0) {
       printf("%s/%s ok (%ld checks)\n", group, each->name, all[0]);

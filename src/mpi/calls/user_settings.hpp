@@ -1,0 +1,32 @@
+// What the user asked of the drop-in, by variables of the environment that `trireme exec` sets from its options
+// (docs/mpi.md names them). A value that cannot be used throws std::invalid_argument, which names the variable.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "mpi/engine/engine.hpp"
+#include "mpi/engine/progress_mode.hpp"
+
+namespace tri::mpi {
+
+/// TRIREME_MPI=off: everything is the MPI library's.
+bool is_switched_off();
+/// TRIREME_MPI_KERNEL_COPIES=off: as if the kernel refused to copy between processes.
+bool wants_no_kernel_copies();
+
+struct statistics_wish {
+  bool table = false;  // on standard error
+  std::string file;    // JSON; empty: none
+  bool any() const { return table || !file.empty(); }
+};
+statistics_wish wished_statistics();
+
+struct user_settings {
+  engine_options engine;
+  progress_choice progress;
+  std::int32_t domain = no_domain;  // of NUMA, for machines that have only one
+};
+user_settings read_user_settings();
+
+}  // namespace tri::mpi
