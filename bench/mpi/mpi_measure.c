@@ -134,6 +134,11 @@ static void sum_up(long count) {
     MPI_Allreduce(buffer_out, buffer_in, sent_count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 
+static void running_sums(long count) {
+  for (long i = 0; i < count; ++i)
+    MPI_Scan(buffer_out, buffer_in, sent_count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
 /* Two ranks measure, all others wait in a barrier. */
 static void between_two(operation* run, double parts, const char* name) {
   if (my_rank < 2) measure(run, 2, parts);
@@ -267,6 +272,10 @@ int main(int argc, char** argv) {
     sent_count = (int)(bytes / 8);
     measure(sum_up, rank_count, 1);
     print_series("allreduce");
+  } else if (strcmp(what, "scan") == 0) {
+    sent_count = (int)(bytes / 8);
+    measure(running_sums, rank_count, 1);
+    print_series("scan");
   } else if (strcmp(what, "overlap") == 0) {
     overlap(1);
   } else if (strcmp(what, "overlap_vector") == 0) {
@@ -278,7 +287,7 @@ int main(int argc, char** argv) {
   } else {
     if (my_rank == 0)
       fprintf(stderr,
-              "mpi_measure: '%s' is none of latency, vector, rate, allreduce, overlap, overlap_vector, get, memory\n",
+              "mpi_measure: '%s' is none of latency, vector, rate, allreduce, scan, overlap, overlap_vector, get, memory\n",
               what);
     MPI_Abort(MPI_COMM_WORLD, 2);
   }

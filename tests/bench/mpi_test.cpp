@@ -35,7 +35,7 @@ TEST(MpiSuite, HasTheRowsOfBothAbis) {
   for (const char* abi : {"openmpi", "mpich"}) {
     for (const char* name : {"latency/8 ", "latency/65536 ", "latency/524288 ", "latency/4194304 ", "vector/1MiB ",
                              "overlap/2MiB ", "allreduce8/2ranks ", "allreduce8/4ranks ", "allreduce8/8ranks ",
-                             "get8_busy_target ", "rate/8 ", "latency8/one_core ", "memory_at_start "})
+                             "scan8/8ranks ", "get8_busy_target ", "rate/8 ", "latency8/one_core ", "memory_at_start "})
       EXPECT_THAT(list, HasSubstr(std::string("mpi/") + abi + "/" + name));
   }
 }

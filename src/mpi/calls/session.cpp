@@ -244,6 +244,7 @@ void session::start(int thread_level) {
   options.kernel_copies = kernel_copies_between(*parts->arena, rank, size, parts->endpoints);
   options.oversubscribed =
       static_cast<std::uint32_t>(size) + progress.cores > static_cast<std::uint32_t>(CPU_COUNT(&cores));
+  options.cores = CPU_COUNT(&cores);
   abi::set_more_ranks_than_cores(options.oversubscribed);
   options.measures_time = parts->tells_statistics = everybody(wished_statistics().any());
   parts->began_ticks = host::ticks();

@@ -29,13 +29,14 @@ const board::operation_id move_operation =
 constexpr std::uint32_t turns_between_looks = 8;
 constexpr std::uint32_t turns_between_polls = 64;
 constexpr int looks_before_giving_way = 1000;
+// Longer than a turn through many ranks that wait; a slice of the scheduler's is some milliseconds.
+constexpr double dear_yield_ns = 500'000;
 constexpr std::int64_t longest_sleep_beside_others_ns = 100'000;
 // Passive targets, for example, are served by the MPI library alone, and it does not ring.
 constexpr std::int64_t longest_sleep_beside_library_ns = 1'000'000;
 
 wait_policy::limits waiting_limits(bool oversubscribed) {
-  // Sleeping at once: a rank that only yields is scheduled again and again before the one that has the message.
-  if (oversubscribed) return {.looks = 4, .looks_between = 1, .awake_ticks = 0, .least_yields = 0};
+  if (oversubscribed) return {.looks = 4, .looks_between = 1, .awake_ticks = host::ns_to_ticks(5e6), .least_yields = 0};
   return {.looks = 1000, .looks_between = 16, .awake_ticks = host::ns_to_ticks(5e6), .least_yields = 100};
 }
 
@@ -52,7 +53,9 @@ engine::engine(std::span<endpoint* const> endpoints, std::uint32_t number, board
       blocks_(blocks),
       options_(options),
       process_(getpid()),
-      waiting_(waiting_limits(options.oversubscribed)) {
+      waiting_(waiting_limits(options.oversubscribed)),
+      dear_yield_ticks_(host::ns_to_ticks(dear_yield_ns)),
+      cores_(options.cores, host::now_ns(), used_by_all_ns()) {
   engines[number] = this;
   has_domains_ = std::any_of(endpoints.begin(), endpoints.end(),
                              [&](const endpoint* each) { return is_far(each->domain, endpoints[0]->domain); });
@@ -632,13 +635,34 @@ bool engine::turn_of_wait() {
       else
         host::cpu_relax();
       return false;
-    case wait_step::yield:
+    case wait_step::yield: {
+      const std::uint64_t began = host::ticks();
       give_way();
+      if (options_.oversubscribed && host::ticks() - began > dear_yield_ticks_ && !cores_are_ours())
+        waiting_.was_dear();
       return false;
+    }
     case wait_step::sleep:
       break;
   }
   return true;
+}
+
+// Of all ranks; 0 when it cannot be known.
+std::int64_t engine::used_by_all_ns() const {
+  std::int64_t used = 0;
+  for (const endpoint* const each : endpoints_) {
+    const std::optional<std::int64_t> time = processor_time_ns(each->process);
+    if (!time) return 0;
+    used += *time;
+  }
+  return used;
+}
+
+bool engine::cores_are_ours() {
+  const std::int64_t now = host::now_ns();
+  if (cores_.is_due(now)) cores_.judge(now, used_by_all_ns());
+  return cores_.are_ours();
 }
 
 // The core to whoever wants it, and the turn to the other threads of the process.

@@ -20,6 +20,7 @@
 #include "arena/block_cache.hpp"
 #include "board/board_pe.hpp"
 #include "host/clock.hpp"
+#include "mpi/engine/core_share.hpp"
 #include "mpi/engine/data_move.hpp"
 #include "mpi/engine/endpoint.hpp"
 #include "mpi/engine/records.hpp"
@@ -36,6 +37,7 @@ struct engine_options {
   bool received_by_others = true;  // ranks that wait receive for this one while it computes
   bool kernel_copies = false;      // process_vm_readv and _writev work between the ranks
   bool oversubscribed = false;     // more ranks than cores
+  int cores = 0;                   // that the ranks may use in all
   bool measures_time = false;      // of waits, for statistics
 };
 
@@ -231,6 +233,8 @@ class engine {
   void end_wait();
   void sleep(std::uint32_t heard, bool asks_others);
   void give_way();
+  std::int64_t used_by_all_ns() const;
+  bool cores_are_ours();
   void expose();
   void hide();
 
@@ -245,6 +249,8 @@ class engine {
   std::mutex* turns_ = nullptr;
   void (*library_progress_)() = nullptr;
   wait_policy waiting_;
+  const std::uint64_t dear_yield_ticks_;
+  core_share cores_;  // asked after dear yields
   std::uint32_t turns_without_work_ = 0;
   int waits_ = 0;                 // nested, or of several threads
   int sleepers_ = 0;              // threads of this process

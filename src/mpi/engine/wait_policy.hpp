@@ -1,10 +1,13 @@
 // What a rank that waits does when a look has found nothing: look again, give the core away, or sleep until somebody
 // rings. A state machine without I/O and without a clock of its own. Where every rank has a core, looking is cheapest
-// and giving the core away costs nothing as long as nobody wants it; with more ranks than cores the message may be in
+// and giving the core away costs nothing as long as nobody wants it. With more ranks than cores the message may be in
 // the hands of a rank that waits for ours, so the core goes at once (MPI libraries that only look lose a scheduler's
-// slice per message).
+// slice per message). A yield is the cheapest way while the others wait as well, and no loss while they compute; but
+// other jobs keep the core for a slice each time, while a rank that sleeps is put in its place when it is rung for. So
+// after a yield that was dear the next waits sleep at once, twice as many after each that follows.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 namespace tri::mpi {
@@ -19,13 +22,29 @@ class wait_policy {
     std::uint64_t awake_ticks = 0;     // before the rank sleeps
     std::uint32_t least_yields = 0;    // and so many offers
   };
+  static constexpr std::uint32_t fewest_waits_asleep = 16;  // after a dear yield
+  static constexpr std::uint32_t most_waits_asleep = 4096;
+  static constexpr std::uint32_t cheap_waits_to_forget = 64;  // half of it, when no dear yield came between
   explicit wait_policy(const limits& chosen) : limits_(chosen) {}
 
   /// Something was found, or a wait begins.
-  void busy() { looks_ = yields_ = 0; }
+  void busy() {
+    if (waits_asleep_ > 0)
+      --waits_asleep_;
+    else if (yields_ > 0 && ++cheap_waits_ % cheap_waits_to_forget == 0)
+      next_waits_asleep_ = std::max(fewest_waits_asleep, next_waits_asleep_ / 2);
+    looks_ = yields_ = 0;
+  }
+  /// The last yield gave the core to another job for long.
+  void was_dear() {
+    cheap_waits_ = 0;
+    waits_asleep_ = next_waits_asleep_;
+    next_waits_asleep_ = std::min(most_waits_asleep, next_waits_asleep_ * 2);
+  }
   /// Nothing was found at `now`, in ticks.
   wait_step next(std::uint64_t now) {
     if (++looks_ < limits_.looks) return wait_step::look;
+    if (waits_asleep_ > 0) return wait_step::sleep;
     if (yields_ == 0) since_ = now;
     if ((looks_ - limits_.looks) % limits_.looks_between != 0) return wait_step::look;
     if (++yields_ > limits_.least_yields && now - since_ >= limits_.awake_ticks) return wait_step::sleep;
@@ -37,6 +56,9 @@ class wait_policy {
   std::uint32_t looks_ = 0;
   std::uint32_t yields_ = 0;
   std::uint64_t since_ = 0;
+  std::uint32_t cheap_waits_ = 0;   // since the last dear yield
+  std::uint32_t waits_asleep_ = 0;  // so many waits will sleep at once
+  std::uint32_t next_waits_asleep_ = fewest_waits_asleep;
 };
 
 }  // namespace tri::mpi

@@ -1,6 +1,14 @@
+// How ranks wait: the steps of one, and whether the cores are theirs.
 #include "mpi/engine/wait_policy.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "mpi/engine/core_share.hpp"
 
 namespace tri::mpi {
 namespace {
@@ -36,10 +44,88 @@ TEST(wait_policy, begins_anew_when_something_was_found) {
   EXPECT_EQ(policy.next(30), wait_step::sleep);
 }
 
-TEST(wait_policy, more_ranks_than_cores_sleep_after_few_looks_without_offering_the_core) {
-  wait_policy policy({.looks = 4, .looks_between = 1, .awake_ticks = 0, .least_yields = 0});
-  for (int look = 1; look < 4; ++look) EXPECT_EQ(policy.next(0), wait_step::look);
-  EXPECT_EQ(policy.next(0), wait_step::sleep);
+// With more ranks than cores.
+wait_policy::limits shared_cores() { return {.looks = 2, .looks_between = 1, .awake_ticks = 1000, .least_yields = 0}; }
+// What it does after its looks.
+wait_step after_looks(wait_policy& policy) {
+  EXPECT_EQ(policy.next(0), wait_step::look);
+  return policy.next(0);
+}
+
+TEST(wait_policy, sleeps_after_a_time_of_yields) {
+  wait_policy policy(shared_cores());
+  EXPECT_EQ(after_looks(policy), wait_step::yield);
+  for (std::uint64_t now = 50; now < 1000; now += 50) EXPECT_EQ(policy.next(now), wait_step::yield) << now;
+  EXPECT_EQ(policy.next(1000), wait_step::sleep);
+}
+
+TEST(wait_policy, sleeps_at_once_after_a_dear_yield_and_tries_again_later_each_time) {
+  for (const bool found : {false, true}) {  // whether or not something had come by its end
+    wait_policy policy(shared_cores());
+    for (std::uint32_t asleep = 16; asleep <= 8192; asleep *= 2) {
+      ASSERT_EQ(after_looks(policy), wait_step::yield) << asleep;
+      policy.was_dear();
+      if (!found) {
+        EXPECT_EQ(policy.next(1), wait_step::sleep);
+        EXPECT_EQ(policy.next(1), wait_step::sleep) << "woken for nothing";
+      }
+      policy.busy();
+      for (std::uint32_t wait = 1; wait < std::min(asleep, wait_policy::most_waits_asleep); ++wait) {
+        ASSERT_EQ(after_looks(policy), wait_step::sleep) << asleep << " " << wait;
+        policy.busy();
+      }
+    }
+  }
+}
+
+TEST(wait_policy, forgets_dear_yields_after_many_cheap_ones) {
+  wait_policy policy(shared_cores());
+  const auto waits_asleep_after_a_dear_yield = [&] {
+    EXPECT_EQ(after_looks(policy), wait_step::yield);
+    policy.was_dear();
+    policy.busy();
+    std::uint32_t waits = 1;
+    for (; after_looks(policy) == wait_step::sleep; ++waits) policy.busy();
+    return waits;
+  };
+  const auto cheap_waits = [&](std::uint32_t count) {
+    policy.busy();
+    for (std::uint32_t wait = 1; wait < count; ++wait) {
+      EXPECT_EQ(after_looks(policy), wait_step::yield);
+      policy.busy();
+    }
+  };
+  EXPECT_EQ(waits_asleep_after_a_dear_yield(), 16u);
+  cheap_waits(63);
+  EXPECT_EQ(waits_asleep_after_a_dear_yield(), 32u);
+  cheap_waits(64);
+  EXPECT_EQ(waits_asleep_after_a_dear_yield(), 32u);
+  cheap_waits(1000);
+  EXPECT_EQ(waits_asleep_after_a_dear_yield(), 16u);
+}
+
+TEST(core_share, is_judged_by_what_the_job_got_of_what_there_was) {
+  core_share share(2, 1000, 500);
+  EXPECT_TRUE(share.are_ours());
+  EXPECT_FALSE(share.is_due(1000 + core_share::shortest_window_ns - 1));
+  std::int64_t now = 1000 + core_share::shortest_window_ns;
+  std::int64_t used = 500;
+  ASSERT_TRUE(share.is_due(now));
+  share.judge(now, used += core_share::shortest_window_ns);  // one core of two
+  EXPECT_FALSE(share.are_ours());
+  EXPECT_FALSE(share.is_due(now + 1));
+  share.judge(now += 100'000'000, used += 161'000'000);
+  EXPECT_TRUE(share.are_ours());
+  share.judge(now += 100'000'000, used += 159'000'000);
+  EXPECT_FALSE(share.are_ours()) << "only what came since counts";
+}
+
+TEST(core_share, knows_what_processes_have_used) {
+  const std::optional<std::int64_t> before = processor_time_ns(getpid());
+  ASSERT_TRUE(before);
+  for (std::uint64_t i = 0; i < 1'000'000; ++i) asm volatile("" : : "r"(i));  // nothing that can be left out
+  EXPECT_GT(processor_time_ns(getpid()), before);
+  EXPECT_EQ(processor_time_ns(5'000'000), std::nullopt) << "Linux gives out 4,194,304 at most";
 }
 
 }  // namespace

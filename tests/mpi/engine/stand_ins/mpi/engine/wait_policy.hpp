@@ -17,6 +17,7 @@ class wait_policy {
   };
   explicit wait_policy(const limits&) {}
   void busy() {}
+  void was_dear() {}
   wait_step next(std::uint64_t) { return wait_step::sleep; }
 };
 
