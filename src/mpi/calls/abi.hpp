@@ -47,7 +47,7 @@ class without_yields {
   bool before_;
 };
 
-/// Whether waits in the library are to give the core away.
+/// Whether waits in the library are to give the core away. Before the session looks for messages.
 void set_more_ranks_than_cores(bool more);
 
 inline void set_count(MPI_Status& status, std::uint64_t bytes, bool cancelled) {
@@ -87,10 +87,20 @@ std::uint64_t word(Handle* handle) {
 /// than cores, and where others compute a yield costs a slice of the scheduler's, some milliseconds.
 class without_yields {
  public:
-  without_yields() : before_(set(false)) {}
-  ~without_yields() { set(before_); }
+  without_yields() { set(false); }
+  // What it was, not what it is now: other threads may look at the same time.
+  ~without_yields() { set(usually_yields()); }
   without_yields(const without_yields&) = delete;
   without_yields& operator=(const without_yields&) = delete;
+  /// Before the first one: remembers what the library does.
+  static bool usually_yields() {
+    static const bool yields = [] {
+      const bool was = set(false);
+      set(was);
+      return was;
+    }();
+    return yields;
+  }
 
  private:
   static bool set(bool yields) {
@@ -98,10 +108,10 @@ class without_yields {
     static const auto found = reinterpret_cast<setter>(dlsym(RTLD_DEFAULT, "opal_progress_set_yield_when_idle"));
     return found != nullptr && found(yields);
   }
-  bool before_;
 };
 
-inline void set_more_ranks_than_cores(bool) {}  // Open MPI's launcher has told it
+// Open MPI's launcher has told it.
+inline void set_more_ranks_than_cores(bool) { without_yields::usually_yields(); }
 
 inline void set_count(MPI_Status& status, std::uint64_t bytes, bool cancelled) {
   status._ucount = bytes;

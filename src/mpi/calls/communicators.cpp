@@ -88,6 +88,7 @@ class duplication final : public compound {
   }
   bool is_done(session& in) override {
     if (!agreeing_.is_done(in)) return false;
+    [[maybe_unused]] const abi::without_yields looking;
     int flag = 0;
     PMPI_Request_get_status(library_, &flag, MPI_STATUS_IGNORE);
     return flag != 0;

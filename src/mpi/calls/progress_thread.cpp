@@ -1,8 +1,12 @@
 #include "mpi/calls/progress_thread.hpp"
 
+#include <fmt/format.h>
 #include <pthread.h>
 
 #include <csignal>
+#include <cstring>
+#include <stdexcept>
+#include <system_error>
 
 namespace tri::mpi {
 namespace {
@@ -37,7 +41,13 @@ progress_thread::progress_thread(engine& of, std::mutex& turns, const std::optio
   sigset_t before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this, cores] { run(cores); });
+  try {
+    thread_ = std::thread([this, cores] { run(cores); });
+  } catch (const std::system_error& failure) {
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    throw std::runtime_error(
+        fmt::format("no thread for TRIREME_MPI_PROGRESS: {}", std::strerror(failure.code().value())));
+  }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 

@@ -31,6 +31,7 @@ bool is_done(session& in, MPI_Request handle) {
     const request& each = requests::of(handle);
     return each.is_inactive() || each.is_done(in);
   }
+  [[maybe_unused]] const abi::without_yields looking;
   int flag = 0;
   PMPI_Request_get_status(handle, &flag, MPI_STATUS_IGNORE);
   return flag != 0;
@@ -77,9 +78,9 @@ MPI_Status* status_of(MPI_Status* statuses, int i) {
 // How the requests of a list have ended, and which error handler hears of it.
 class endings {
  public:
-  void add(bool own, MPI_Comm comm, MPI_Status* status, int error) {
+  void add(MPI_Comm comm, MPI_Status* status, int error) {
     each_.push_back({status, error});
-    if (error != MPI_SUCCESS && (own || failed_ == MPI_COMM_NULL)) failed_ = comm;
+    if (error != MPI_SUCCESS) failed_ = comm;
   }
   /// Its handler has heard of it.
   void add_told(MPI_Status* status, int error) { each_.push_back({status, error}); }
@@ -102,14 +103,21 @@ class endings {
 
 int end_all(session& in, int count, MPI_Request* list, MPI_Status* statuses) {
   endings all;
+  bool library_failed = false;
   for (int i = 0; i < count; ++i) {
     MPI_Comm comm = MPI_COMM_WORLD;
     const bool own = is_ours(list[i]);
     MPI_Status* const status = status_of(statuses, i);
     const int error = end(in, list[i], status, comm);
-    all.add(own, comm, status, error);
+    if (own) {
+      all.add(comm, status, error);
+    } else {
+      all.add_told(status, error);
+      library_failed = library_failed || error != MPI_SUCCESS;
+    }
   }
-  return all.report_all();
+  const int own = all.report_all(library_failed);
+  return own == MPI_SUCCESS && library_failed ? MPI_ERR_IN_STATUS : own;
 }
 
 bool asks_library(int count, const MPI_Request* list) {
@@ -144,6 +152,7 @@ class mixed_list {
       return true;
     }
     if (!librarys_.empty()) {
+      [[maybe_unused]] const abi::without_yields looking;
       int index = MPI_UNDEFINED, flag = 0;
       error_ = PMPI_Testany(static_cast<int>(librarys_.size()), librarys_.data(), &index, &flag, status);
       if (flag != 0 && index != MPI_UNDEFINED) {
@@ -166,10 +175,11 @@ class mixed_list {
       MPI_Comm comm = MPI_COMM_WORLD;
       MPI_Status* const status = status_of(statuses, done);
       const int of_this = end(in_, list_[each], status, comm);
-      all_.add(true, comm, status, of_this);
+      all_.add(comm, status, of_this);
       places[done++] = each;
     }
     if (!librarys_.empty()) {
+      [[maybe_unused]] const abi::without_yields looking;
       int librarys_done = 0;
       const int of_library = PMPI_Testsome(static_cast<int>(librarys_.size()), librarys_.data(), &librarys_done,
                                            places + done, statuses == MPI_STATUSES_IGNORE ? statuses : statuses + done);
@@ -252,7 +262,8 @@ TRIREME_EXPORTED int MPI_Request_get_status(MPI_Request handle, int* flag, MPI_S
   in->ranks().progress();
   *flag = is_done(*in, handle) ? 1 : 0;
   if (*flag != 0) {
-    const request& each = requests::of(handle);
+    request& each = requests::of(handle);
+    if (!is_inactive(handle)) each.settle(*in);
     if (is_inactive(handle) || each.several)
       set_empty(status);
     else

@@ -96,22 +96,33 @@ int transfer::result(const transfer_arguments& a, MPI_Status* status) const {
   return receive_->bytes > a.bytes() ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
 }
 
+void transfer::settle(session& in, const transfer_arguments& a) {
+  if (staging_ == nullptr) return;
+  if (receive_ != nullptr && !cancelled_)
+    unpack(staging_, std::min(receive_->bytes, a.bytes()), a.buffer, a.count, a.type);
+  in.ranks().blocks().release(staging_);
+  staging_ = nullptr;
+}
+
 void transfer::finish(session& in, const transfer_arguments& a) {
-  engine& ranks = in.ranks();
-  if (send_ != nullptr) ranks.release(send_);
-  if (receive_ != nullptr) {
-    if (staging_ != nullptr && !cancelled_)
-      unpack(staging_, std::min(receive_->bytes, a.bytes()), a.buffer, a.count, a.type);
-    ranks.release(receive_);
-  }
-  if (staging_ != nullptr) ranks.blocks().release(staging_);
+  settle(in, a);
+  if (send_ != nullptr) in.ranks().release(send_);
+  if (receive_ != nullptr) in.ranks().release(receive_);
   *this = transfer();
+}
+
+void request::settle(session& in) {
+  if (!several)
+    under_way.settle(in, arguments);
+  else if (!settled)
+    settled = several->finish(in);
 }
 
 int request::finish(session& in, MPI_Status* status) {
   if (several) {
     set_empty(status);
-    return several->finish(in);
+    settle(in);
+    return *settled;
   }
   const int error = under_way.result(arguments, status);
   under_way.finish(in, arguments);

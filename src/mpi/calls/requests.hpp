@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "mpi/calls/communicators.hpp"
 #include "mpi/calls/compound.hpp"
@@ -50,6 +51,8 @@ class transfer {
   bool cancel(session& in, const transfer_arguments& arguments, const communicator& comm);
   /// What became of it, without ending it. MPI_SUCCESS or the class of an error.
   int result(const transfer_arguments& arguments, MPI_Status* status) const;
+  /// What only this process can do, once it is done: afterwards the data is where the program expects it.
+  void settle(session& in, const transfer_arguments& arguments);
   void finish(session& in, const transfer_arguments& arguments);
 
  private:
@@ -68,9 +71,12 @@ struct request {
   std::unique_ptr<compound> several;
   bool is_persistent = false;
   bool is_active = false;
+  std::optional<int> settled = {};  // `several` has finished: with this error
 
   bool is_inactive() const { return is_persistent && !is_active; }
-  bool is_done(session& in) const { return several ? several->is_done(in) : under_way.is_done(in); }
+  bool is_done(session& in) const { return settled || (several ? several->is_done(in) : under_way.is_done(in)); }
+  /// Of what is done: its results are there from now on, although the request goes on (MPI_Request_get_status).
+  void settle(session& in);
   /// Ends what is done. MPI_SUCCESS or the class of an error.
   int finish(session& in, MPI_Status* status);
 };

@@ -76,13 +76,13 @@ void tell_statistics(const std::vector<endpoint*>& endpoints, double total_s) {
     fmt::print(stderr, "trireme mpi: the statistics could not be written to {}: {}\n", wish.file, std::strerror(error));
 }
 
-// The cores that the ranks may run on.
-cpu_set_t cores_of_all() {
+// The cores that the ranks of a host may run on.
+cpu_set_t cores_of_all(MPI_Comm host) {
   cpu_set_t mine;
   CPU_ZERO(&mine);
   sched_getaffinity(0, sizeof mine, &mine);
   cpu_set_t all;
-  PMPI_Allreduce(&mine, &all, sizeof mine, MPI_BYTE, MPI_BOR, MPI_COMM_WORLD);
+  PMPI_Allreduce(&mine, &all, sizeof mine, MPI_BYTE, MPI_BOR, host);
   return all;
 }
 
@@ -152,7 +152,9 @@ void session::start(int thread_level) {
   PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &host);
   int on_host = 0;
   PMPI_Comm_size(host, &on_host);
+  const cpu_set_t cores = cores_of_all(host);
   PMPI_Comm_free(&host);
+  abi::set_more_ranks_than_cores(on_host > CPU_COUNT(&cores));
   if (!everybody(on_host == size)) {
     say(rank, "the ranks are on several hosts, which is not supported yet");
     return;
@@ -178,7 +180,6 @@ void session::start(int thread_level) {
   user_settings settings;
   engine_options& options = settings.engine;
   const progress_choice& progress = settings.progress;
-  const cpu_set_t cores = cores_of_all();
   if (!attempt([&] {
         settings = read_user_settings();
         if (progress.mode == progress_mode::reserved && progress.cores >= static_cast<std::uint32_t>(CPU_COUNT(&cores)))
@@ -218,17 +219,19 @@ void session::start(int thread_level) {
         }
       }))
     return;
-  auto& published = *new (parts->arena->heap().reserve(sizeof(published_parts))) published_parts;
-  published.rank = make_endpoint(parts->arena->heap(), static_cast<std::uint32_t>(rank),
-                                 static_cast<std::uint32_t>(size), settings.domain);
-  const board::board_shape shape{std::vector<std::uint32_t>(static_cast<std::size_t>(size), 0)};
-  if (rank == 0) {
-    published.board_bytes = board::board::required_bytes(shape);
-    published.board = static_cast<std::byte*>(parts->arena->heap().reserve(published.board_bytes));
-    parts->work = board::board::initialise({published.board, published.board_bytes}, shape);
-  }
-  parts->arena->publish(&published);
-  if (!attempt([] {})) return;  // everybody has published
+  if (!attempt([&] {
+        auto& published = *new (parts->arena->heap().reserve(sizeof(published_parts))) published_parts;
+        published.rank = make_endpoint(parts->arena->heap(), static_cast<std::uint32_t>(rank),
+                                       static_cast<std::uint32_t>(size), settings.domain);
+        const board::board_shape shape{std::vector<std::uint32_t>(static_cast<std::size_t>(size), 0)};
+        if (rank == 0) {
+          published.board_bytes = board::board::required_bytes(shape);
+          published.board = static_cast<std::byte*>(parts->arena->heap().reserve(published.board_bytes));
+          parts->work = board::board::initialise({published.board, published.board_bytes}, shape);
+        }
+        parts->arena->publish(&published);
+      }))
+    return;
   if (!attempt([&] {
         for (int i = 0; i < size; ++i)
           parts->endpoints.push_back(static_cast<published_parts*>(parts->arena->root_of(i))->rank);
@@ -242,8 +245,9 @@ void session::start(int thread_level) {
       }))
     return;
   options.kernel_copies = kernel_copies_between(*parts->arena, rank, size, parts->endpoints);
+  // Agreed, because it decides which collectives are used: TRIREME_MPI_PROGRESS may differ between ranks.
   options.oversubscribed =
-      static_cast<std::uint32_t>(size) + progress.cores > static_cast<std::uint32_t>(CPU_COUNT(&cores));
+      !everybody(static_cast<std::uint32_t>(size) + progress.cores <= static_cast<std::uint32_t>(CPU_COUNT(&cores)));
   options.cores = CPU_COUNT(&cores);
   abi::set_more_ranks_than_cores(options.oversubscribed);
   options.measures_time = parts->tells_statistics = everybody(wished_statistics().any());
@@ -265,11 +269,14 @@ void session::start(int thread_level) {
   if (is_known != 0) made->largest_tag_ = *largest;
   communicators::add_predefined(*made);
   PMPI_Barrier(MPI_COMM_WORLD);  // everybody's engine is there
-  if (progress.has_thread()) {
-    std::optional<cpu_set_t> reserved;
-    if (progress.mode == progress_mode::reserved) leave_to_progress(reserved.emplace(last_of(cores, progress.cores)));
-    made->parts_->progress = std::make_unique<progress_thread>(*made->engine_, made->lock_, reserved);
-  }
+  std::optional<cpu_set_t> reserved;
+  if (progress.mode == progress_mode::reserved) reserved = last_of(cores, progress.cores);
+  if (!attempt([&] {
+        if (progress.has_thread())
+          made->parts_->progress = std::make_unique<progress_thread>(*made->engine_, made->lock_, reserved);
+      }))
+    return;
+  if (reserved) leave_to_progress(*reserved);
   active_ = made.release();
   stop_in_finalize();
 }

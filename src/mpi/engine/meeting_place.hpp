@@ -73,8 +73,9 @@ class meeting_place {
 
   /// True for the last member, which gives the memory back.
   bool leave_for_good() {
+    const std::uint32_t members = members_;  // before the count: after it, the last one may have given the place back
     // acq_rel: what the others have read, they have read before. pairs: meeting.leave, with itself
-    return left_.fetch_add(1, std::memory_order_acq_rel) + 1 == members_;
+    return left_.fetch_add(1, std::memory_order_acq_rel) + 1 == members;
   }
 
  private:

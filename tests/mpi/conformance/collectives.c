@@ -256,6 +256,36 @@ static void many_nonblocking_at_once(void) {
   }
 }
 
+/* What is done is in its place before the request ends. */
+static void results_of_what_is_done(void) {
+  const int sum_of_all = rank_count * (rank_count - 1) / 2;
+  int* const gathered = allocate((size_t)rank_count * sizeof(int));
+  for (int root = 0; root < rank_count; ++root) {
+    int everywhere = -1, at_root = -1, done = 0;
+    MPI_Request requests[3];
+    MPI_Iallreduce(&my_rank, &everywhere, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[0]);
+    MPI_Ireduce(&my_rank, &at_root, 1, MPI_INT, MPI_SUM, root, MPI_COMM_WORLD, &requests[1]);
+    MPI_Igather(&my_rank, 1, MPI_INT, gathered, 1, MPI_INT, root, MPI_COMM_WORLD, &requests[2]);
+    for (int which = 2; which >= 0; --which) {
+      MPI_Status status = marked_status();
+      for (done = 0; !done;) MPI_Request_get_status(requests[which], &done, &status);
+    }
+    CHECK_EQUAL(everywhere, sum_of_all);
+    if (my_rank == root) {
+      CHECK_EQUAL(at_root, sum_of_all);
+      for (int rank = 0; rank < rank_count; ++rank) CHECK_EQUAL(gathered[rank], rank);
+    }
+    everywhere = at_root = -2; /* nothing writes to them any more */
+    MPI_Request_get_status(requests[0], &done, MPI_STATUS_IGNORE);
+    CHECK_EQUAL(done, 1);
+    MPI_Waitall(3, requests, MPI_STATUSES_IGNORE);
+    CHECK_EQUAL(everywhere, -2);
+    CHECK_EQUAL(at_root, -2);
+    for (int i = 0; i < 3; ++i) CHECK(requests[i] == MPI_REQUEST_NULL);
+  }
+  free(gathered);
+}
+
 /* Every kind, several of them open at a time, waited for in all ways; each argument may be used again afterwards. */
 static void every_operation_that_is_begun(void) {
   static const int lengths[] = {0, 1, 100, 5000, 60000};
@@ -413,5 +443,6 @@ const struct conformance_case collective_cases[] = {
     {"begun_with_types_and_freed_communicators", 1, begun_with_types_and_freed_communicators},
     {"barriers_that_are_begun", 1, barriers_that_are_begun},
     {"nobody_leaves_a_barrier_early", 1, nobody_leaves_a_barrier_early},
+    {"results_of_what_is_done", 1, results_of_what_is_done},
     {NULL, 0, NULL},
 };

@@ -183,6 +183,25 @@ static void duplicated_without_waiting(void) {
   for (int i = 0; i < 3; ++i) MPI_Comm_free(&copies[i]);
 }
 
+/* Asked for until it is there, on some ranks; what is there can be used, although its request goes on. */
+static void duplicated_and_asked_for(void) {
+  MPI_Comm copy;
+  MPI_Request request;
+  MPI_Comm_idup(MPI_COMM_WORLD, &copy, &request);
+  if (my_rank % 2 == 0) {
+    for (int done = 0; !done;) MPI_Request_get_status(request, &done, MPI_STATUS_IGNORE);
+    MPI_Barrier(copy);
+    ring_on(copy, 1);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  } else {
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Barrier(copy);
+    ring_on(copy, 1);
+  }
+  CHECK(request == MPI_REQUEST_NULL);
+  MPI_Comm_free(&copy);
+}
+
 static void duplicated_with_info_and_name(void) {
   MPI_Info info;
   MPI_Info_create(&info);
@@ -475,6 +494,7 @@ const struct conformance_case communicator_cases[] = {
     {"splits_of_splits", 1, splits_of_splits},
     {"made_from_groups", 2, made_from_groups},
     {"duplicated_without_waiting", 1, duplicated_without_waiting},
+    {"duplicated_and_asked_for", 1, duplicated_and_asked_for},
     {"duplicated_with_info_and_name", 1, duplicated_with_info_and_name},
     {"cartesian_grids", 1, cartesian_grids},
     {"graph_with_neighbours", 1, graph_with_neighbours},

@@ -1,8 +1,10 @@
 // The conformance programs under every MPI that is installed: as they are, with delays that shuffle what happens when,
 // and under the drop-in in each of its modes. What they print does not depend on any of that.
+#include <sched.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -84,6 +86,10 @@ const host_fault host_faults[] = {
     {"mpich", "persistent/testany_of_inactive_requests_has_an_empty_status", false},
     // MPICH 4.0.2: an error found by MPI_Wait goes to the handler of MPI_COMM_WORLD, not to that of the communicator.
     {"mpich", "errors/handlers_hear_of_truncation_in_waits", false},
+    // MPICH 4.0.2: so does one that MPI_Testall, MPI_Waitall or MPI_Request_get_status finds.
+    {"mpich", "errors/truncated_between_groups_among_others", true},
+    // Open MPI 4.1.4: MPI_Waitall hangs when one request has failed before another is complete (2 runs of 7).
+    {"openmpi", "errors/truncated_between_groups_among_others", false},
 };
 
 void PrintTo(const mpi& value, std::ostream* out) { *out << value.name; }
@@ -256,16 +262,30 @@ TEST_P(conformance, owners_of_windows_need_not_call) {
   EXPECT_THAT(run(with(), how(), 2, "busy_target", "creatd").errors, HasSubstr("'creatd' is none of these"));
 }
 
-// Eight ranks are more than the cores that most machines have; then Open MPI alone yields in every meeting, and MPICH
-// alone nowhere.
+// Two cores of those that we may use, for a command before which it stands.
+std::string on_two_cores() {
+  cpu_set_t ours;
+  CPU_ZERO(&ours);
+  sched_getaffinity(0, sizeof ours, &ours);
+  std::vector<int> cores;
+  for (int core = 0; core < CPU_SETSIZE && cores.size() < 2; ++core)
+    if (CPU_ISSET(core, &ours)) cores.push_back(core);
+  return fmt::format("taskset -c {} ", fmt::join(cores, ","));
+}
+
+// With more ranks than cores, Open MPI alone yields in every meeting, and MPICH alone nowhere; the drop-in has both do
+// it while the library waits. With a core for each rank, MPICH keeps it. (How Open MPI is started here, it never does.)
 TEST_P(conformance, cores_are_given_away_by_waits_in_the_library_only) {
-  if (how().name != "drop_in" || ranks() != 8) GTEST_SKIP() << "a matter of many ranks under the drop-in";
-  const auto ended = run(with(), how(), ranks(), "yields", "");
+  if (how().name != "drop_in" || ranks() == 3) GTEST_SKIP() << "a matter of the drop-in, with few and with many ranks";
+  if (ranks() == 2 && (with().name == "openmpi" || std::thread::hardware_concurrency() < 2))
+    GTEST_SKIP() << "a matter of MPICH, with a core for each rank";
+  mpi starter = with();
+  starter.launcher = on_two_cores() + starter.launcher;
+  const auto ended = run(starter, how(), ranks(), "yields", "");
   EXPECT_EQ(ended.status, 0) << ended.errors;
   EXPECT_THAT(ended.output, StartsWith("yields of the library: 0\n")) << ended.errors;
-  if (std::thread::hardware_concurrency() < 8) {
-    EXPECT_THAT(ended.output, EndsWith("waits in the library give the core away: yes\n"));
-  }
+  EXPECT_THAT(ended.output,
+              EndsWith(fmt::format("waits in the library give the core away: {}\n", ranks() == 8 ? "yes" : "no")));
 }
 
 // What the ranks counted agrees, and goes to the table and to the file that was asked for.

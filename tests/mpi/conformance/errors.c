@@ -302,6 +302,41 @@ static void hear_of_truncation(int waiting) {
 static void handlers_hear_of_truncation(void) { hear_of_truncation(0); }
 static void handlers_hear_of_truncation_in_waits(void) { hear_of_truncation(1); }
 
+/* An error of a communicator between two groups, in a list with a message of another one: the handler of that other one
+   hears nothing. */
+static void truncated_between_groups_among_others(void) {
+  const int peer = pair_peer();
+  MPI_Comm half, between;
+  MPI_Comm_split(MPI_COMM_WORLD, my_rank % 2, 0, &half);
+  MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - my_rank % 2, 3, &between);
+  MPI_Comm_set_errhandler(between, MPI_ERRORS_RETURN); /* MPI_COMM_WORLD keeps MPI_ERRORS_ARE_FATAL */
+  if (peer != MPI_PROC_NULL) {
+    for (int all_at_once = 0; all_at_once < 2; ++all_at_once) {
+      int short_in = -1, in = -1, flag = 0;
+      const int out[2] = {my_rank, my_rank};
+      MPI_Request requests[2];
+      MPI_Status statuses[2] = {marked_status(), marked_status()};
+      MPI_Irecv(&short_in, 1, MPI_INT, my_rank / 2, 1, between, &requests[0]);
+      MPI_Irecv(&in, 1, MPI_INT, peer, 1, MPI_COMM_WORLD, &requests[1]);
+      signal_to(peer);
+      wait_for_signal_of(peer);
+      MPI_Send(out, 2, MPI_INT, my_rank / 2, 1, between);
+      MPI_Send(out, 1, MPI_INT, peer, 1, MPI_COMM_WORLD);
+      int code = MPI_SUCCESS;
+      if (all_at_once)
+        code = MPI_Waitall(2, requests, statuses);
+      else
+        while (code == MPI_SUCCESS && !flag) code = MPI_Testall(2, requests, &flag, statuses);
+      CHECK_EQUAL(error_class(code), MPI_ERR_IN_STATUS);
+      CHECK_EQUAL(error_class(statuses[0].MPI_ERROR), MPI_ERR_TRUNCATE);
+      CHECK_EQUAL(error_class(statuses[1].MPI_ERROR), MPI_SUCCESS);
+      CHECK_EQUAL(in, peer);
+    }
+  }
+  MPI_Comm_free(&between);
+  MPI_Comm_free(&half);
+}
+
 static void codes_and_texts(void) {
   static const int classes[] = {MPI_ERR_TRUNCATE, MPI_ERR_RANK, MPI_ERR_TAG, MPI_ERR_COUNT, MPI_ERR_TYPE, MPI_ERR_COMM};
   for (int i = 0; i < 6; ++i) {
@@ -336,6 +371,7 @@ const struct conformance_case error_cases[] = {
     {"own_error_handlers", 1, own_error_handlers},
     {"handlers_hear_of_truncation", 1, handlers_hear_of_truncation},
     {"handlers_hear_of_truncation_in_waits", 2, handlers_hear_of_truncation_in_waits},
+    {"truncated_between_groups_among_others", 2, truncated_between_groups_among_others},
     {"codes_and_texts", 1, codes_and_texts},
     {NULL, 0, NULL},
 };
