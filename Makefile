@@ -32,7 +32,7 @@ help:
 	@echo "  make sanitize          the tests under the address and thread sanitizers"
 	@echo "  make clean             remove build/"
 	@echo
-	@echo "Missing Debian packages are installed as root or through sudo; JOBS=$(JOBS) sets the number of build jobs."
+	@echo "Missing Debian packages are installed as root or through sudo; JOBS=$(JOBS) sets the number of build jobs, and of tests at a time."
 
 build:
 	@scripts/deps.sh build
@@ -46,7 +46,7 @@ demo:
 test:
 	@scripts/deps.sh test
 	$(call build,release)
-	@ctest --preset release
+	@ctest --preset release --parallel $(JOBS)
 
 bench:
 	@scripts/deps.sh bench
@@ -66,9 +66,9 @@ format:
 sanitize:
 	@scripts/deps.sh test
 	$(call build,asan)
-	@ctest --preset asan
+	@ctest --preset asan --parallel $(JOBS)
 	$(call build,tsan)
-	@ctest --preset tsan
+	@ctest --preset tsan --parallel $(JOBS)
 
 install: build
 	@cmake --install build/release --prefix "$(PREFIX)"
