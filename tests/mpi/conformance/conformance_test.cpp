@@ -317,6 +317,38 @@ TEST_P(conformance, statistics_add_up) {
   EXPECT_GT(sums["bytes_received"], 0.0);
 }
 
+// Two ranks exchange large messages; a third one that waits, in whichever call, moves a part of them.
+TEST_P(conformance, whoever_waits_helps) {
+  if (how().name != "drop_in" || ranks() != 3) GTEST_SKIP() << "a matter of the drop-in, with three ranks";
+  for (const char* const call : {"recv", "probe", "send", "wait", "waitall", "barrier", "allreduce", "fence", "lock"}) {
+    SCOPED_TRACE(call);
+    const tri::testing::temporary_folder folder;
+    const mode told{how().name, how().environment,
+                    fmt::format("{} --stats-json {}/statistics.json", how().exec, folder.path().string())};
+    const auto ended = run(with(), told, ranks(), "helpers", call);
+    EXPECT_EQ(ended.output, "helpers ok\n") << ended.errors;
+    const auto json =
+        nlohmann::json::parse(tri::testing::contents_of(folder.path() / "statistics.json"), nullptr, false);
+    ASSERT_EQ(json.value("ranks", nlohmann::json::array()).size(), 3u) << ended.errors;
+    EXPECT_EQ(json["faults"], "");
+    EXPECT_GT(json["ranks"][2]["pieces_helped"], 0);
+  }
+}
+
+// Each process has static data of its own, and messages between two programs are ours as well.
+TEST_P(conformance, two_programs_of_a_job_talk) {
+  if (ranks() == 8) GTEST_SKIP() << "a matter of few ranks";
+  // The colon of the launchers stands between the ranks of each program: one rank each, in turn.
+  const std::string exec = how().exec.empty() ? "" : fmt::format("{} exec {} -- ", TRIREME_COMMAND, how().exec);
+  std::string others;
+  for (int rank = 1; rank < ranks(); ++rank)
+    others += fmt::format(" : -n 1 {}{}/{}", exec, with().programs, rank % 2 == 0 ? "even_program" : "odd_program");
+  const auto ended = run(with(), how(), 1, "even_program", others);
+  EXPECT_EQ(ended.status, 0) << ended.errors;
+  EXPECT_EQ(ended.output, "two programs: 0 wrong\n") << ended.errors;
+  EXPECT_THAT(ended.errors, Not(HasSubstr("are left to "))) << "the drop-in took no part";
+}
+
 // Four ranks on a machine of two NUMA domains that is only said: the strategy decides who moves, never what arrives.
 TEST_P(conformance, ways_of_sharing_change_nothing_but_who_moves) {
   if (how().name != "drop_in" || ranks() != 2) GTEST_SKIP() << "a matter of the drop-in, with four ranks";
@@ -366,6 +398,8 @@ TEST_P(conformance, modes_of_progress_change_nothing_but_who_receives) {
     if (std::string(progress) != "dynamic") {
       EXPECT_EQ(json["all"]["received_by_others"], 0);
     }
+    EXPECT_THAT(run(with(), told, 3, with().applications + "/five_point", "--rows 70 --columns 90").output,
+                EndsWith("as computed by one\n"));
   }
   const mode too_many{how().name, "TRIREME_MPI_PROGRESS=reserved,5000", how().exec};
   const auto refused = run(with(), too_many, 2, "traffic", arguments);
