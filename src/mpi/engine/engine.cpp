@@ -31,12 +31,19 @@ constexpr std::uint32_t turns_between_polls = 64;
 constexpr int looks_before_giving_way = 1000;
 // Longer than a turn through many ranks that wait; a slice of the scheduler's is some milliseconds.
 constexpr double dear_yield_ns = 500'000;
+// Shorter than the turn of one other rank.
+constexpr double vain_yield_ns = 1'500;
 constexpr std::int64_t longest_sleep_beside_others_ns = 100'000;
 // Passive targets, for example, are served by the MPI library alone, and it does not ring.
 constexpr std::int64_t longest_sleep_beside_library_ns = 1'000'000;
 
 wait_policy::limits waiting_limits(bool oversubscribed) {
-  if (oversubscribed) return {.looks = 4, .looks_between = 1, .awake_ticks = host::ns_to_ticks(5e6), .least_yields = 0};
+  if (oversubscribed)
+    return {.looks = 4,
+            .looks_between = 1,
+            .awake_ticks = host::ns_to_ticks(5e6),
+            .least_yields = 0,
+            .most_vain_yields = 64};
   return {.looks = 1000, .looks_between = 16, .awake_ticks = host::ns_to_ticks(5e6), .least_yields = 100};
 }
 
@@ -54,6 +61,7 @@ engine::engine(std::span<endpoint* const> endpoints, std::uint32_t number, board
       options_(options),
       process_(getpid()),
       waiting_(waiting_limits(options.oversubscribed)),
+      vain_yield_ticks_(host::ns_to_ticks(vain_yield_ns)),
       dear_yield_ticks_(host::ns_to_ticks(dear_yield_ns)),
       cores_(options.cores, host::now_ns(), used_by_all_ns()) {
   engines[number] = this;
@@ -638,7 +646,10 @@ bool engine::turn_of_wait() {
     case wait_step::yield: {
       const std::uint64_t began = host::ticks();
       give_way();
-      if (options_.oversubscribed && host::ticks() - began > dear_yield_ticks_ && !cores_are_ours())
+      const std::uint64_t took = host::ticks() - began;
+      if (took < vain_yield_ticks_)
+        waiting_.was_vain();
+      else if (options_.oversubscribed && took > dear_yield_ticks_ && !cores_are_ours())
         waiting_.was_dear();
       return false;
     }

@@ -249,6 +249,7 @@ class engine {
   std::mutex* turns_ = nullptr;
   void (*library_progress_)() = nullptr;
   wait_policy waiting_;
+  const std::uint64_t vain_yield_ticks_;
   const std::uint64_t dear_yield_ticks_;
   core_share cores_;  // asked after dear yields
   std::uint32_t turns_without_work_ = 0;

@@ -3,8 +3,9 @@
 // and giving the core away costs nothing as long as nobody wants it. With more ranks than cores the message may be in
 // the hands of a rank that waits for ours, so the core goes at once (MPI libraries that only look lose a scheduler's
 // slice per message). A yield is the cheapest way while the others wait as well, and no loss while they compute; but
-// other jobs keep the core for a slice each time, while a rank that sleeps is put in its place when it is rung for. So
-// after a yield that was dear the next waits sleep at once, twice as many after each that follows.
+// other jobs keep the core for a slice each time, while a rank that sleeps is put in its place when it is rung for. And
+// a yield may be in vain: where each rank is a group of its own to the scheduler, it hands the core back at once, again
+// and again. So after a dear yield or many vain ones the next waits sleep at once, twice as many each time.
 #pragma once
 
 #include <algorithm>
@@ -21,6 +22,8 @@ class wait_policy {
     std::uint32_t looks_between = 16;  // and between two offers
     std::uint64_t awake_ticks = 0;     // before the rank sleeps
     std::uint32_t least_yields = 0;    // and so many offers
+    // So many of them that nobody took (the core came back at once), then the rank sleeps; 0: any number.
+    std::uint32_t most_vain_yields = 0;
   };
   static constexpr std::uint32_t fewest_waits_asleep = 16;  // after a dear yield
   static constexpr std::uint32_t most_waits_asleep = 4096;
@@ -33,18 +36,20 @@ class wait_policy {
       --waits_asleep_;
     else if (yields_ > 0 && ++cheap_waits_ % cheap_waits_to_forget == 0)
       next_waits_asleep_ = std::max(fewest_waits_asleep, next_waits_asleep_ / 2);
-    looks_ = yields_ = 0;
+    looks_ = yields_ = vain_yields_ = 0;
   }
+  /// The last yield was in vain: the core came back at once.
+  void was_vain() { ++vain_yields_; }
   /// The last yield gave the core to another job for long.
-  void was_dear() {
-    cheap_waits_ = 0;
-    waits_asleep_ = next_waits_asleep_;
-    next_waits_asleep_ = std::min(most_waits_asleep, next_waits_asleep_ * 2);
-  }
+  void was_dear() { prefer_sleep(); }
   /// Nothing was found at `now`, in ticks.
   wait_step next(std::uint64_t now) {
     if (++looks_ < limits_.looks) return wait_step::look;
     if (waits_asleep_ > 0) return wait_step::sleep;
+    if (limits_.most_vain_yields > 0 && vain_yields_ >= limits_.most_vain_yields) {
+      prefer_sleep();
+      return wait_step::sleep;
+    }
     if (yields_ == 0) since_ = now;
     if ((looks_ - limits_.looks) % limits_.looks_between != 0) return wait_step::look;
     if (++yields_ > limits_.least_yields && now - since_ >= limits_.awake_ticks) return wait_step::sleep;
@@ -52,9 +57,15 @@ class wait_policy {
   }
 
  private:
+  void prefer_sleep() {
+    cheap_waits_ = 0;
+    waits_asleep_ = next_waits_asleep_;
+    next_waits_asleep_ = std::min(most_waits_asleep, next_waits_asleep_ * 2);
+  }
   limits limits_;
   std::uint32_t looks_ = 0;
   std::uint32_t yields_ = 0;
+  std::uint32_t vain_yields_ = 0;  // of these
   std::uint64_t since_ = 0;
   std::uint32_t cheap_waits_ = 0;   // since the last dear yield
   std::uint32_t waits_asleep_ = 0;  // so many waits will sleep at once

@@ -78,6 +78,33 @@ TEST(wait_policy, sleeps_at_once_after_a_dear_yield_and_tries_again_later_each_t
   }
 }
 
+TEST(wait_policy, sleeps_after_many_vain_yields_of_one_wait) {
+  wait_policy::limits limits = shared_cores();
+  limits.most_vain_yields = 3;
+  wait_policy policy(limits);
+  for (int wait = 0; wait < 10; ++wait) {  // two of each wait do no harm
+    EXPECT_EQ(after_looks(policy), wait_step::yield);
+    policy.was_vain();
+    EXPECT_EQ(policy.next(0), wait_step::yield);
+    policy.was_vain();
+    EXPECT_EQ(policy.next(0), wait_step::yield);
+    policy.busy();
+  }
+  EXPECT_EQ(after_looks(policy), wait_step::yield);
+  for (int yield = 1; yield < 3; ++yield) {
+    policy.was_vain();
+    EXPECT_EQ(policy.next(0), wait_step::yield);
+  }
+  policy.was_vain();
+  EXPECT_EQ(policy.next(0), wait_step::sleep);
+  policy.busy();
+  for (std::uint32_t wait = 1; wait < wait_policy::fewest_waits_asleep; ++wait) {
+    EXPECT_EQ(after_looks(policy), wait_step::sleep);
+    policy.busy();
+  }
+  EXPECT_EQ(after_looks(policy), wait_step::yield);
+}
+
 TEST(wait_policy, forgets_dear_yields_after_many_cheap_ones) {
   wait_policy policy(shared_cores());
   const auto waits_asleep_after_a_dear_yield = [&] {

@@ -14,9 +14,11 @@ class wait_policy {
     std::uint32_t looks_between = 0;
     std::uint64_t awake_ticks = 0;
     std::uint32_t least_yields = 0;
+    std::uint32_t most_vain_yields = 0;
   };
   explicit wait_policy(const limits&) {}
   void busy() {}
+  void was_vain() {}
   void was_dear() {}
   wait_step next(std::uint64_t) { return wait_step::sleep; }
 };
