@@ -45,3 +45,8 @@ void operator delete(void* address) noexcept {
 }
 
 void operator delete(void* address, std::size_t) noexcept { operator delete(address); }
+
+// A sanitizer's runtime has its own of these, which would not come here.
+void* operator new[](std::size_t bytes) { return operator new(bytes); }
+void operator delete[](void* address) noexcept { operator delete(address); }
+void operator delete[](void* address, std::size_t) noexcept { operator delete(address); }

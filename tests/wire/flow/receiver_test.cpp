@@ -250,6 +250,19 @@ TEST(flow_restart, from_any_source_tells_one_sender_after_the_other_as_they_can_
   EXPECT_THAT(packets(here), ElementsAre(resend_all(2, 1)));
 }
 
+TEST(flow_restart, of_a_named_sender_is_told_before_those_that_the_receive_does_not_help) {
+  receiver here(4, 1000);
+  ASSERT_TRUE(here.reserve(1000));
+  for (const peer_number peer : {0U, 1U, 2U, 3U}) here.on_request(peer, request(peer, 0, 7, 0));
+  packets(here);
+  here.release(record_bytes);
+  ASSERT_TRUE(here.reserve(record_bytes)) << "gone again before anybody was told";
+  EXPECT_THAT(packets(here), IsEmpty());
+  EXPECT_EQ(here.restarts_owed(), 4U);
+  here.post(receive_of(2, 7, 42));
+  EXPECT_THAT(packets(here), ElementsAre(resend_all(2, 1)));
+}
+
 TEST(flow_restart, at_the_pace_of_the_thesis_tells_all_at_once) {
   receiver here(3, 0, 64, restart_pace::all_at_once);
   for (const peer_number peer : {0U, 1U, 2U}) here.on_request(peer, request(peer, 0, 7, 0));

@@ -118,6 +118,13 @@ TEST_F(flow_sender, an_old_request_that_is_accepted_lets_the_others_go_on) {
   EXPECT_THAT(answer(1, packet_kind::cts, 9), ElementsAre("DATA 1>9", "RTS 2@1"));
 }
 
+TEST_F(flow_sender, an_old_request_that_is_recorded_lets_the_others_go_on) {
+  for (const message_token one : {1U, 2U}) send(one);
+  answer(2, packet_kind::ncts);
+  EXPECT_THAT(resend_all(1), IsEmpty());
+  EXPECT_THAT(answer(1, packet_kind::nctsd), ElementsAre("RTS 2@1"));
+}
+
 TEST_F(flow_sender, a_new_message_does_not_overtake_an_old_request) {
   send(1);
   resend_all(1);
