@@ -1,0 +1,42 @@
+// The account of the receiver's memory: one limit for records, buffers, and whatever else the caller takes from it.
+// Invariant: used <= limit, always; what is given back was taken.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+namespace tri::wire::flow {
+
+class bounded_memory {
+ public:
+  explicit bounded_memory(std::uint64_t limit) : limit_(limit) {}
+
+  bool fits(std::uint64_t bytes) const { return bytes <= limit_ - used_; }
+  [[nodiscard]] bool try_take(std::uint64_t bytes) {
+    if (!fits(bytes)) return false;
+    used_ += bytes;
+    most_used_ = std::max(most_used_, used_);
+    return true;
+  }
+  void give_back(std::uint64_t bytes) {
+    if (bytes > used_) {
+      throw std::logic_error("flow control: " + std::to_string(bytes) + " bytes given back, but only " +
+                             std::to_string(used_) + " are in use");
+    }
+    used_ -= bytes;
+  }
+
+  std::uint64_t limit() const { return limit_; }
+  std::uint64_t used() const { return used_; }
+  std::uint64_t free() const { return limit_ - used_; }
+  std::uint64_t most_used() const { return most_used_; }
+
+ private:
+  std::uint64_t limit_;
+  std::uint64_t used_ = 0;
+  std::uint64_t most_used_ = 0;
+};
+
+}  // namespace tri::wire::flow

@@ -1,0 +1,65 @@
+// The sending half of the control-data flow control (Farreras 2008, section 4.3). The rules of the printed text lose
+// restarts and break the order; these remember that every refused message is owed another attempt, and let nothing
+// overtake a request whose answer is still under way from before a restart. A pure state machine: messages and answers
+// in, packets out. README.md has the table of rules.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "wire/flow/packet.hpp"
+#include "wire/flow/pending_sends.hpp"
+
+namespace tri::wire::flow {
+
+struct message_to_send {
+  message_token token = 0;  // comes back in the `data` packet
+  std::uint64_t bytes = 0;
+  std::uint32_t context = 0;
+  std::int32_t tag = 0;
+};
+
+class sender {
+ public:
+  explicit sender(std::size_t peers) : destinations_(peers) {}
+
+  /// Appends the packets that are to be sent now, in this order, to `out`; so do the others.
+  void send(peer_number to, const message_to_send& message, std::vector<outgoing>& out);
+  /// CTS, NCTS, NCTSD or resendAll has come.
+  void on_packet(peer_number from, const packet& what, std::vector<outgoing>& out);
+
+  bool is_idle() const { return entries_.size() == 0; }
+  /// Messages whose data was not sent yet, to all peers.
+  std::size_t pending() const { return entries_.size(); }
+  /// Those to one peer that its receiver has neither accepted nor recorded.
+  std::size_t pending(peer_number to) const;
+  std::uint32_t age(peer_number to) const { return destinations_[to].age; }
+
+  /// Hands every word of the state to `put`: equal words, equal future.
+  template <class Put>
+  void encode(Put&& put) const {
+    for (const destination& queue : destinations_) {
+      put(std::uint64_t{queue.age} << 32U | queue.unasked);
+      for (entry_index i = queue.first; i != no_entry; i = entries_[i].next) put(i);
+      put(no_entry);
+    }
+    for (entry_index i = 0; i < entries_.capacity(); ++i) {
+      const pending_send& entry = entries_[i];
+      put(std::uint64_t{entry.reuse} << 32U | static_cast<std::uint64_t>(entry.is));
+      if (entry.is == pending_send::state::unused) continue;
+      put(entry.message);
+      put(entry.age_tried);
+    }
+  }
+
+ private:
+  void pump(destination& queue, std::vector<outgoing>& out);
+  void send_data(entry_index index, const packet& cts, std::vector<outgoing>& out);
+
+  std::vector<destination> destinations_;
+  pending_sends entries_;
+};
+
+}  // namespace tri::wire::flow

@@ -1,0 +1,304 @@
+// Senders, one receiver and the channels between them, as a world for the explorers of tests/explore. Control packets
+// are in order between two peers, data is not; everything else may happen in any order. The world knows what is right:
+// every message is received once, by a receive that takes it, in the order of MPI (non-overtaking), and the receiver's
+// memory is what the records and buffers in use add up to, never more than its limit.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "wire/flow/receiver.hpp"
+#include "wire/flow/sender.hpp"
+
+namespace tri::wire::flow {
+
+struct planned_send {
+  std::int32_t tag = 0;
+  std::uint64_t bytes = 0;
+};
+
+struct scope {
+  std::vector<std::vector<planned_send>> sends;  // of each sender, in its order
+  std::vector<message_filter> receives;          // in the order of posting
+  std::size_t window = 1;                        // receives that are posted and not done
+  std::uint64_t memory = 0;
+  std::size_t answers = 4;
+  restart_pace pace = restart_pace::as_served;
+  std::uint64_t used_by_others = 0;  // of the memory, at the beginning; freed at some time
+  std::uint64_t stall_below = 0;     // the rule of others: take nothing from the network while less memory is free
+  bool late_data = true;             // false: data arrives with the CTS, buffers are consumed at once,
+  bool late_packets = true;          // false: the receiver's packets leave with the event: fewer states
+};
+
+template <class Sender = sender>
+class flow_world {
+ public:
+  // The scope must outlive the world.
+  explicit flow_world(const scope& what)
+      : scope_(&what),
+        to_receive_(what.receives.size(), 0),
+        receiver_(what.sends.size(), what.memory, what.answers, what.pace),
+        others_(what.used_by_others) {
+    for (const auto& sends : what.sends) {
+      ends_.emplace_back();
+      delivered_.emplace_back(sends.size());
+      messages_ += sends.size();
+    }
+    if (others_ > 0 && !receiver_.reserve(others_)) throw std::logic_error("others use more than there is");
+  }
+
+  int steps() const {
+    list_steps();
+    return static_cast<int>(steps_.size());
+  }
+
+  void take(int number) {
+    list_steps();
+    const step what = steps_.at(static_cast<std::size_t>(number));
+    const auto peer = static_cast<peer_number>(what.of);
+    std::vector<outgoing> out;
+    switch (what.kind) {
+      case step_kind::send: {
+        end& here = ends_[what.of];
+        const planned_send& next = scope_->sends[what.of][here.sent];
+        here.side.send(0, {.token = token_of(what.of, here.sent), .bytes = next.bytes, .context = 0, .tag = next.tag},
+                       out);
+        ++here.sent;
+        carry(what.of, out);
+        break;
+      }
+      case step_kind::post: {
+        const std::size_t number_of_receive = posted_++;
+        const receive wanted{scope_->receives[number_of_receive], 1000, number_of_receive};
+        if (const auto done = receiver_.post(wanted)) deliver(*done);
+        break;
+      }
+      case step_kind::request: {
+        const packet rts = ends_[what.of].to_receiver.front();
+        ends_[what.of].to_receiver.pop_front();
+        const decision made = receiver_.on_request(peer, rts);
+        if (made.what == verdict::buffered) buffers_ += rts.bytes;
+        break;
+      }
+      case step_kind::answer: {
+        end& here = ends_[what.of];
+        const packet answer = here.to_sender.front();
+        here.to_sender.pop_front();
+        here.side.on_packet(0, answer, out);
+        carry(what.of, out);
+        break;
+      }
+      case step_kind::data:
+        take_data(what.of, what.item);
+        break;
+      case step_kind::packet:
+        emit();
+        break;
+      case step_kind::consume: {
+        const std::uint64_t bytes = unconsumed_.front();
+        unconsumed_.pop_front();
+        consume(bytes);
+        break;
+      }
+      case step_kind::others_free: {
+        const std::uint64_t bytes = others_;
+        others_ = 0;
+        receiver_.release(bytes);
+        break;
+      }
+    }
+    if (!scope_->late_packets)
+      while (receiver_.has_packet()) emit();
+    check();
+  }
+
+  void check_end() const {
+    for (std::size_t i = 0; i < ends_.size(); ++i) {
+      if (ends_[i].sent < scope_->sends[i].size() || !ends_[i].side.is_idle())
+        throw std::logic_error("deadlock: sender " + std::to_string(i) + " has messages left");
+    }
+    if (posted_ < scope_->receives.size() || done_ < posted_) throw std::logic_error("deadlock: a receive is not done");
+    if (receiver_.recorded() + receiver_.posted() + receiver_.receiving() + receiver_.marked() != 0)
+      throw std::logic_error("something is left at the receiver");
+    if (receiver_.memory().used() != 0) throw std::logic_error("memory is left in use");
+  }
+
+  void encode(std::string& bytes) const {
+    const auto put = [&bytes](std::uint64_t word) {
+      // Most words are small: a length and as many bytes.
+      const std::size_t at = bytes.size();
+      bytes += '\0';
+      for (; word != 0; word >>= 8U) bytes += static_cast<char>(word & 0xffU);
+      bytes[at] = static_cast<char>(bytes.size() - at);
+    };
+    const auto put_packet = [&put](const packet& what) {
+      put(static_cast<std::uint64_t>(what.kind));
+      put(what.age);
+      put(what.request);
+      put(what.place);
+    };
+    put(posted_);
+    put(others_);
+    for (const std::uint64_t got : to_receive_) put(got);
+    for (const end& one : ends_) {
+      put(one.sent);
+      one.side.encode(put);
+      put(one.to_receiver.size());
+      for (const packet& what : one.to_receiver) put_packet(what);
+      put(one.to_sender.size());
+      for (const packet& what : one.to_sender) put_packet(what);
+      put(one.data.size());
+      for (const outgoing& what : one.data) {
+        put(what.what.place);
+        put(what.message);
+      }
+    }
+    receiver_.encode(put);
+    for (const auto& [place, message] : arrived_) {
+      put(place);
+      put(message);
+    }
+    put(unconsumed_.size());
+    for (const std::uint64_t one : unconsumed_) put(one);
+  }
+
+  const receiver& receiving_side() const { return receiver_; }
+  std::uint64_t messages() const { return messages_; }
+
+ private:
+  enum class step_kind : std::uint8_t { send, post, request, answer, data, packet, consume, others_free };
+  struct step {
+    step_kind kind;
+    std::size_t of = 0;
+    std::size_t item = 0;
+  };
+  struct end {
+    Sender side{1};
+    std::size_t sent = 0;
+    std::deque<packet> to_receiver;
+    std::deque<packet> to_sender;
+    std::vector<outgoing> data;  // in no order
+  };
+
+  static message_token token_of(std::size_t from, std::size_t number) { return (from + 1) * 1000 + number; }
+
+  void list_steps() const {
+    steps_.clear();
+    const bool stalled = receiver_.memory().free() < scope_->stall_below;
+    for (std::size_t i = 0; i < ends_.size(); ++i) {
+      const end& one = ends_[i];
+      if (one.sent < scope_->sends[i].size()) steps_.push_back({step_kind::send, i});
+      if (!one.to_receiver.empty() && receiver_.has_room() && !stalled) steps_.push_back({step_kind::request, i});
+      if (!one.to_sender.empty()) steps_.push_back({step_kind::answer, i});
+      for (std::size_t k = 0; k < one.data.size(); ++k) steps_.push_back({step_kind::data, i, k});
+    }
+    if (posted_ < scope_->receives.size() && posted_ - done_ < scope_->window && receiver_.has_room())
+      steps_.push_back({step_kind::post});
+    if (scope_->late_packets && receiver_.has_packet()) steps_.push_back({step_kind::packet});
+    if (!unconsumed_.empty()) steps_.push_back({step_kind::consume});
+    if (others_ > 0) steps_.push_back({step_kind::others_free});
+  }
+
+  void carry(std::size_t from, const std::vector<outgoing>& out) {
+    for (const outgoing& one : out) {
+      if (one.what.kind != packet_kind::data) {
+        ends_[from].to_receiver.push_back(one.what);
+        continue;
+      }
+      ends_[from].data.push_back(one);
+      if (!scope_->late_data) take_data(from, ends_[from].data.size() - 1);
+    }
+  }
+
+  void emit() {
+    const auto out = receiver_.next_packet();
+    if (!out) throw std::logic_error("there was a packet, and then none");
+    ends_.at(out->to).to_sender.push_back(out->what);
+  }
+
+  void take_data(std::size_t from, std::size_t item) {
+    const outgoing data = ends_[from].data[item];
+    ends_[from].data.erase(ends_[from].data.begin() + static_cast<std::ptrdiff_t>(item));
+    if (!arrived_.emplace(data.what.place, data.message).second) throw std::logic_error("two messages at one place");
+    if (const auto done = receiver_.on_data(static_cast<peer_number>(from), data.what)) deliver(*done);
+  }
+
+  void deliver(const delivery& done) {
+    const auto at = arrived_.find(done.place);
+    if (at == arrived_.end()) throw std::logic_error("delivered before its data came");
+    const message_token message = at->second;
+    arrived_.erase(at);
+    const std::size_t from = message / 1000 - 1;
+    const std::size_t number = message % 1000;
+    const planned_send& was = scope_->sends[from][number];
+    if (done.source != from || done.tag != was.tag || done.bytes != was.bytes)
+      throw std::logic_error("another message");
+    if (!scope_->receives[done.receive].takes(done.source, 0, was.tag)) throw std::logic_error("not for that receive");
+    if (delivered_[from][number]) throw std::logic_error("delivered twice");
+    if (to_receive_[done.receive] != 0) throw std::logic_error("two messages for one receive");
+    delivered_[from][number] = true;
+    to_receive_[done.receive] = message;
+    ++done_;
+    check_order(from);
+    if (!done.buffered) return;
+    if (scope_->late_data) {
+      unconsumed_.push_back(done.buffer_bytes);
+    } else {
+      consume(done.buffer_bytes);
+    }
+  }
+
+  // Of two messages of one sender that a receive would take, it gets the one sent first unless an earlier receive did.
+  void check_order(std::size_t from) const {
+    for (std::size_t later = 0; later < to_receive_.size(); ++later) {
+      if (to_receive_[later] / 1000 != from + 1) continue;
+      const std::size_t number = to_receive_[later] % 1000;
+      for (std::size_t earlier = 0; earlier < later; ++earlier) {
+        if (to_receive_[earlier] / 1000 != from + 1 || to_receive_[earlier] % 1000 < number) continue;
+        if (scope_->receives[earlier].takes(static_cast<peer_number>(from), 0, scope_->sends[from][number].tag))
+          throw std::logic_error("order broken");
+      }
+    }
+  }
+
+  void consume(std::uint64_t bytes) {
+    buffers_ -= bytes;
+    receiver_.consumed(bytes);
+  }
+
+  void check() const {
+    const std::uint64_t used = others_ + receiver_.recorded() * record_bytes + buffers_;
+    if (receiver_.memory().used() != used) throw std::logic_error("memory in use is not what is accounted for");
+    if (used > scope_->memory) throw std::logic_error("more memory in use than the limit");
+    if (receiver_.memory().fits(record_bytes) && receiver_.marked() > 0)
+      throw std::logic_error("a sender waits for memory that is there");
+    // A restart has a cause: a receive posted, or memory freed (the record and the buffer of a message, the others').
+    const std::uint64_t causes = scope_->receives.size() + 2 * messages_ + 1;
+    for (std::size_t i = 0; i < ends_.size(); ++i) {
+      if (receiver_.age(static_cast<peer_number>(i)) > causes) throw std::logic_error("restarts without a cause");
+    }
+    if (receiver_.count().requests > messages_ * (causes + 1)) throw std::logic_error("requests without end");
+    if (receiver_.answers().size() > scope_->answers) throw std::logic_error("more answers than places");
+  }
+
+  const scope* scope_;
+  std::vector<end> ends_;
+  std::vector<std::vector<bool>> delivered_;
+  std::vector<message_token> to_receive_;  // what each receive got; 0: nothing yet
+  receiver receiver_;
+  std::map<std::uint64_t, message_token> arrived_;  // data by place, not delivered yet
+  std::deque<std::uint64_t> unconsumed_;
+  std::uint64_t buffers_ = 0;
+  std::uint64_t others_;
+  std::uint64_t messages_ = 0;
+  std::size_t posted_ = 0;
+  std::size_t done_ = 0;
+  static inline thread_local std::vector<step> steps_;  // scratch of list_steps
+};
+
+}  // namespace tri::wire::flow
