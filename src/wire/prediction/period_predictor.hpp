@@ -4,9 +4,10 @@
 //   learning --(the whole window has a period)--> holding: the pattern is kept, the detector rests
 //   holding  --(a value differs from the pattern)--> learning from that value on, everything before it forgotten
 //
-// Forgetting costs nothing as long as window >= period: a detector that had gone on would not have found another period
-// meanwhile, and finds the same one again no sooner, because the wrong value disturbs its window twice.
-// One thread at a time; nothing is allocated after construction.
+// While a period holds, a detector that went on would report the same one (window >= period). After a wrong value it
+// would find that one again no sooner, since the wrong value disturbs its window twice; what is lost is a longer period
+// that began before it: on streams with errors at a regular distance the full rule can be certain earlier. One thread
+// at a time; nothing is allocated after construction.
 #pragma once
 
 #include <cstddef>
