@@ -53,6 +53,14 @@ TEST(StreamGenerator, HasTheFiguresOfTheTables) {
   }
 }
 
+// Some of the patterns of four out of two that are drawn would repeat earlier; they must be drawn again.
+TEST(StreamGenerator, PatternsHaveNoShorterPeriod) {
+  const stream_shape& shape = known_stream("CG", 4);
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    ASSERT_EQ(period_of(shape, generate(shape, seed).logical), 4) << "seed " << seed;
+  }
+}
+
 TEST(StreamGenerator, ArrivalKeepsTheOrderOfEachSender) {
   for (const stream_shape& shape : known_streams()) {
     const generated_stream stream = generate(shape, 7);
