@@ -18,9 +18,10 @@
 namespace tri::wire::prediction {
 
 struct credit_options {
-  int batch = 32;                           // M: messages per prediction
-  std::uint64_t largest_eager = 16 * 1024;  // bytes; larger ones always ask: copying costs more than a handshake
-  std::uint64_t pool_limit = 1024 * 1024;   // bytes for all senders together
+  int batch = 32;  // M: messages per prediction
+  std::uint64_t largest_eager =
+      std::uint64_t{16} * 1024;  // bytes; larger ones always ask: copying costs more than a handshake
+  std::uint64_t pool_limit = std::uint64_t{1024} * 1024;  // bytes for all senders together
   prediction_options prediction = {};
 };
 

@@ -159,7 +159,7 @@ TEST(PredictingReceiver, PlansEveryBatchAndFlushesHalfABatchLater) {
     if (notes.empty()) continue;
     flushes.push_back(message);
     // What was granted covers the batch in hand and half of the next one, until that one's notes leave.
-    EXPECT_EQ(notes.front(), (credit_message{1, {.granted = 12 * 128, .recalled = 0}}));
+    EXPECT_EQ(notes.front(), (credit_message{1, {.granted = std::uint64_t{12} * 128, .recalled = 0}}));
   }
   EXPECT_THAT(flushes, ElementsAre(12)) << "nothing was used, so nothing has to be topped up";
   EXPECT_THROW(predicting_receiver(2, {.batch = 0}), std::invalid_argument);
@@ -234,7 +234,7 @@ TEST(CreditTraffic, RandomTrafficIsSafeInASmallPool) {
   std::uint64_t answers = 0;
   for (const std::uint64_t seed : {1U, 2U, 3U, 4U}) {
     constexpr std::uint32_t processes = 5;
-    constexpr std::uint64_t limit = 64 * 1024;
+    constexpr std::uint64_t limit = std::uint64_t{64} * 1024;
     std::mt19937_64 random(seed);
     credit_traffic traffic(processes, {.batch = 1 << seed, .pool_limit = limit}, seed);
     std::vector<int> open(processes);
@@ -277,7 +277,7 @@ TEST(CreditTraffic, RandomTrafficIsSafeInASmallPool) {
 
 TEST(CreditGranter, ManyPeersCost64BytesEach) {
   constexpr std::uint32_t peers = 65536;
-  credit_granter granter(peers, 64 * 1024);
+  credit_granter granter(peers, std::uint64_t{64} * 1024);
   plan_of everybody;
   for (std::uint32_t p = 0; p < peers; ++p) everybody.push_back({p, 1});
   granter.plan(everybody);
