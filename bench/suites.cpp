@@ -7,6 +7,7 @@
 #include "messages/rows.hpp"
 #include "mpi/rows.hpp"
 #include "mpi_slack/rows.hpp"
+#include "wire/rows.hpp"
 
 namespace tri::bench {
 namespace {
@@ -45,6 +46,9 @@ registry all_suites(const suite_options& options) {
   known.add({.name = "mpi",
              .description = "MPI programs under the drop-in beside MPI libraries, ranks bound to 2 cores",
              .rows = mpi_rows(options.program)});
+  known.add({.name = "wire",
+             .description = "messages between hosts, beside UCX called plainly: 2 processes on 2 cores",
+             .rows = wire_rows(options.program)});
   return known;
 }
 

@@ -16,6 +16,11 @@ endif()
 if(TARGET trireme_mpi_slack)  # loaded beside it
   install(TARGETS trireme_mpi_slack LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 endif()
+foreach(mpi IN LISTS TRIREME_MPI_ABIS)
+  if(TARGET trireme_mpi_${mpi})  # loaded by `trireme exec`; no part of builds with sanitizers
+    install(TARGETS trireme_mpi_${mpi} LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+  endif()
+endforeach()
 if(TARGET trireme_bench_openmp)  # loaded by `trireme bench loops`
   install(TARGETS trireme_bench_openmp LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 endif()

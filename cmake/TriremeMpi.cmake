@@ -4,6 +4,9 @@
 #
 # TRIREME_MPIS lists those whose programs can be built and started: TRIREME_MPICC_<name> and TRIREME_MPIRUN_<name>.
 #
+# TRIREME_MPI_START_<name> is a list of words: what starts any program on this host, also as root and on few cores; "-n N",
+# the program and its arguments follow.
+#
 # trireme_mpi_programs(<name> SOURCE x.c [OUTPUT <file>] [FLAGS ...])
 #   One C program for each of TRIREME_MPIS, in <file>_<mpi>, by default <name>_<mpi> in the binary folder. Sets
 #   <name>_programs to the files, for a target of the caller's, and <name>_installed to the initialisers in C++ of the MPIs:
@@ -35,6 +38,10 @@ foreach(abi_and_package openmpi=ompi-c mpich=mpich)
     "TRIREME_MPI_ABI=\"${abi}\"" OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
   list(APPEND TRIREME_MPI_ABIS ${abi})
 endforeach()
+
+set(TRIREME_MPI_START_openmpi ${CMAKE_COMMAND} -E env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+  "${TRIREME_MPIRUN_openmpi}" --oversubscribe --bind-to none)
+set(TRIREME_MPI_START_mpich "${TRIREME_MPIRUN_mpich}")
 
 function(trireme_mpi_programs name)
   cmake_parse_arguments(ARG "" "SOURCE;OUTPUT" "FLAGS" ${ARGN})

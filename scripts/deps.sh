@@ -20,8 +20,8 @@ TEXT
 packages_of() {
   case "$1" in
     build) echo ninja-build cmake g++ make pkg-config ccache libhwloc-dev libcereal-dev libcli11-dev libfmt-dev \
-                nlohmann-json3-dev libgtest-dev libgmock-dev ;;
-    test) packages_of build; echo clang-16 gfortran libomp-16-dev libopenblas-dev patch \
+                nlohmann-json3-dev libucx-dev libpmix-dev libgtest-dev libgmock-dev ;;
+    test) packages_of build; echo clang-16 gfortran iproute2 libomp-16-dev libopenblas-dev patch \
                 libopenmpi-dev openmpi-bin libmpich-dev mpich ;;
     bench) packages_of build; echo libbenchmark-dev libmimalloc-dev libtbb-dev ;;
     demo) packages_of build; echo lammps ;;

@@ -16,7 +16,7 @@ namespace tri::bench {
 namespace {
 
 // What the drop-in is started with, behind `trireme`.
-const std::vector<std::string> drop_in = {"exec", "--mpi", "--"};
+const std::vector<std::string> drop_in = {"exec", "--mpi"};
 
 // Ranks bind themselves: the launcher must not, and it must accept more ranks than cores, also from root.
 std::vector<std::string> launcher_of(const mpi_library& library) {
@@ -57,6 +57,21 @@ mpi_contest::mpi_contest(std::string program, const batch_options& method) : met
   }
 }
 
+std::vector<mpi_contestant> mpi_contest::contestants_for(const mpi_task& task) const {
+  if (task.ways.empty()) return contestants_;
+  std::vector<mpi_contestant> chosen;
+  for (const mpi_contestant& each : contestants_) {
+    if (each.wrapper.empty()) continue;
+    chosen.push_back(each);
+    for (const auto& [name, options] : task.ways) {
+      mpi_contestant& other = chosen.emplace_back(each);
+      other.name += ", " + name;
+      other.wrapper.insert(other.wrapper.end(), options.begin(), options.end());
+    }
+  }
+  return chosen;
+}
+
 std::string mpi_contest::why_not(const std::string& contestant) const {
   const bool there = std::any_of(contestants_.begin(), contestants_.end(),
                                  [&](const mpi_contestant& each) { return each.name == contestant; });
@@ -70,6 +85,7 @@ std::map<std::string, std::vector<double>> mpi_contest::run(const mpi_contestant
   command.insert(command.end(), who.launcher.begin(), who.launcher.end());
   command.insert(command.end(), {"-n", std::to_string(task.ranks)});
   command.insert(command.end(), who.wrapper.begin(), who.wrapper.end());
+  if (is_ours) command.emplace_back("--");
   const cpu_pair cpus = two_cpus();
   command.insert(command.end(),
                  {who.program, task.what, "--cpus",
@@ -98,10 +114,11 @@ const mpi_result& mpi_contest::hold(const mpi_task& task) {
   const bool in_a_hurry = method_.max_time_s <= 2;
   const std::size_t rounds = in_a_hurry ? 1 : 5;
   const double seconds = std::max(in_a_hurry ? 0.05 : 0.3, method_.min_time_s / static_cast<double>(rounds));
+  const std::vector<mpi_contestant> contestants = contestants_for(task);
   mpi_result result;
   for (std::size_t round = 0; round < rounds; ++round) {
-    for (std::size_t turn = 0; turn < contestants_.size(); ++turn) {
-      const mpi_contestant& who = contestants_[(turn + round) % contestants_.size()];
+    for (std::size_t turn = 0; turn < contestants.size(); ++turn) {
+      const mpi_contestant& who = contestants[(turn + round) % contestants.size()];
       if (result.faults.contains(who.name)) continue;
       try {
         for (auto& [name, samples] : run(who, task, seconds)) {

@@ -19,6 +19,9 @@ struct mpi_task {
   int ranks = 2;
   std::vector<std::string> arguments = {};
   bool one_core = false;  // all ranks share one core; else they are dealt out to two
+  // Options of `trireme exec` by name. Then only ours take part: as they are, and with each of these as a contestant of
+  // its own, "trireme/ABI, NAME".
+  std::map<std::string, std::vector<std::string>> ways = {};
 
   bool operator==(const mpi_task&) const = default;
 };
@@ -27,7 +30,7 @@ struct mpi_task {
 struct mpi_contestant {
   std::string name;                   // "openmpi", "trireme/openmpi"
   std::vector<std::string> launcher;  // mpirun and its options
-  std::vector<std::string> wrapper;   // what stands before the program: `trireme exec`
+  std::vector<std::string> wrapper;   // what stands before the program: `trireme exec` and options; empty: nothing
   std::string program;
 };
 
@@ -51,6 +54,7 @@ class mpi_contest {
   std::string why_not(const std::string& contestant) const;
 
  private:
+  std::vector<mpi_contestant> contestants_for(const mpi_task& task) const;
   // The series of one start.
   std::map<std::string, std::vector<double>> run(const mpi_contestant& who, const mpi_task& task, double seconds) const;
 

@@ -110,6 +110,29 @@ measurement measure_busy_target(mpi_contest& contest, const std::string& abi, co
   return made;
 }
 
+// What a message costs more when it is offered to ranks that wait, who look for it: the difference of medians in each
+// round. `bytes` in one piece, or in two of which the second is next to nothing.
+measurement measure_offering(mpi_contest& contest, const std::string& abi, const std::string& bytes) {
+  const std::string own = "trireme/" + abi, offered = own + ", offered", alone = own + ", not offered";
+  const mpi_result& result = contest.hold(
+      {.what = "latency",
+       .ranks = 2,
+       .arguments = {"--bytes", bytes},
+       .ways = {{"offered", {"--sharing", "mixed", "--sharing-from", "8K"}}, {"not offered", {"--sharing", "off"}}}});
+  measurement made;
+  if (!have(contest, result, own, made)) return made;
+  for (const std::string& each : {offered, alone})
+    if (const auto fault = result.faults.find(each); fault != result.faults.end())
+      throw std::runtime_error(fault->second);
+  const auto& with = result.of.at(offered).at("latency");
+  const auto& without = result.of.at(alone).at("latency");
+  for (const std::string& each : {offered, alone})
+    made.peers[each] = in_unit(summarize(all_rounds(result.of.at(each).at("latency"))).median, "us");
+  for (std::size_t round = 0; round < std::min(with.size(), without.size()); ++round)
+    made.samples.operation_ns.push_back(summarize(with[round]).median - summarize(without[round]).median);
+  return made;
+}
+
 // What is resident beyond the host library alone.
 measurement measure_memory(mpi_contest& contest, const std::string& abi, const mpi_task& task) {
   const std::string own = "trireme/" + abi;
@@ -201,6 +224,14 @@ std::vector<row_definition> mpi_rows(const std::string& program) {
          .measure = [=](context& tools) {
            return measure_busy_target(contest_of(tools), abi, {"get", 2, {"--bytes", "8", "--compute-ms", "50"}});
          }});
+    for (const auto& [pieces, bytes] : {std::pair{"one_piece", "16384"}, {"two_pieces", "16392"}}) {
+      rows.push_back(
+          {.name = prefix + "offering/" + pieces,
+           .unit = "us",
+           .target = 5,
+           .description = fmt::format("what a message of {} B costs more when it is offered to others", bytes),
+           .measure = [=, bytes = bytes](context& tools) { return measure_offering(contest_of(tools), abi, bytes); }});
+    }
     rows.push_back({.name = prefix + "memory_at_start",
                     .unit = "MiB",
                     .target = 1,

@@ -35,8 +35,9 @@ arena_space::arena_space(const arena_options& options, const std::vector<int>& f
   const auto own = static_cast<std::size_t>(local_rank);
   try {
     for (std::size_t i = 0; i < files.size(); ++i)
-      windows_.push_back(map_window(files[i], static_cast<int>(i), options_.window_bytes, i == own));
-    heap_ = std::make_unique<arena::heap>(windows_[own], local_rank, options_.limit_bytes);
+      windows_.push_back(
+          map_window(files[i], static_cast<int>(i), options_.window_bytes, i == own, options_.what_to_do));
+    heap_ = std::make_unique<arena::heap>(windows_[own], local_rank, options_.limit_bytes, options_.what_to_do);
     guests_ = std::make_unique<block_cache>(*heap_, guest_cache);
     install_fork_guard(files, options_.window_bytes);
     wait_for_all();

@@ -22,6 +22,7 @@ struct arena_options {
   std::size_t window_bytes = host::default_arena_window_bytes;
   std::size_t limit_bytes = 0;  ///< 0: automatic_limit
   allocator_kind allocator = allocator_kind::caches;
+  remedies what_to_do = {};
 };
 
 /// What a process may use when no limit is given: three quarters of the memory that the machine has and the container

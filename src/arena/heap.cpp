@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <utility>
 
 namespace tri::arena {
 namespace {
@@ -12,8 +13,8 @@ namespace {
 constexpr std::size_t spans_to_give_back = (std::size_t{8} << 20) / span_bytes;
 }  // namespace
 
-heap::heap(window own, int number, std::size_t limit_bytes)
-    : window_(own), limit_bytes_(limit_bytes), next_span_(0), never_used_(0) {
+heap::heap(window own, int number, std::size_t limit_bytes, remedies what_to_do)
+    : window_(own), limit_bytes_(limit_bytes), what_to_do_(std::move(what_to_do)), next_span_(0), never_used_(0) {
   next_span_ = never_used_ = first_span();
   auto* const stacks = &returns_of(window_.address, 0, window_.bytes);
   for (int cache = 0; cache <= guest_cache; ++cache) new (stacks + cache) return_stack;
@@ -73,18 +74,15 @@ std::size_t heap::find_run(std::size_t spans) {
 void heap::check_room(std::size_t spans) const {
   const std::size_t allowed = limit_bytes_ / span_bytes;  // counted in spans, nothing can overflow
   if (spans > allowed || spans_in_use_ > allowed - spans || spans > window_.bytes / span_bytes - first_span())
-    throw arena_exhausted(
-        fmt::format("arena exhausted: {} KiB asked, {} KiB of this process's window in use, {} KiB allowed (raise "
-                    "--tri-arena-limit-bytes, use more "
-                    "processes, or send less at once)",
-                    spans * (span_bytes >> 10), spans_in_use_ * (span_bytes >> 10), limit_bytes_ >> 10));
+    throw arena_exhausted(fmt::format(
+        "arena exhausted: {} KiB asked, {} KiB of this process's window in use, {} KiB allowed ({})",
+        spans * (span_bytes >> 10), spans_in_use_ * (span_bytes >> 10), limit_bytes_ >> 10, what_to_do_.limit));
 }
 
 void heap::no_gap(std::size_t spans) const {
   throw arena_exhausted(
-      fmt::format("arena exhausted: {} bytes asked in one piece, but the window of {} bytes has no such gap left "
-                  "(raise --tri-arena-window-bytes)",
-                  spans * span_bytes, window_.bytes));
+      fmt::format("arena exhausted: {} bytes asked in one piece, but the window of {} bytes has no such gap left ({})",
+                  spans * span_bytes, window_.bytes, what_to_do_.window));
 }
 
 std::byte* heap::take_spans(std::size_t spans, std::uint16_t owner, std::uint8_t size_class) {

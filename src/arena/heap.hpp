@@ -71,7 +71,7 @@ struct window_header {
 class heap {
  public:
   /// Lays the owner's structures into a fresh window. `limit_bytes` bounds what may be in use.
-  heap(window own, int number, std::size_t limit_bytes);
+  heap(window own, int number, std::size_t limit_bytes, remedies what_to_do = {});
   ~heap();
   heap(const heap&) = delete;
   heap& operator=(const heap&) = delete;
@@ -120,6 +120,7 @@ class heap {
 
   window window_;
   std::size_t limit_bytes_;
+  remedies what_to_do_;
   mutable std::mutex lock_;
   std::map<std::size_t, std::size_t> free_by_start_;        // first span -> spans; never two adjacent runs
   std::multimap<std::size_t, std::size_t> free_by_length_;  // spans -> first span

@@ -61,7 +61,7 @@ int create_window_file(std::size_t window_bytes) {
   return fd;
 }
 
-window map_window(int fd, int number, std::size_t window_bytes, bool own) {
+window map_window(int fd, int number, std::size_t window_bytes, bool own, const remedies& what_to_do) {
   if (number < 0 || number >= most_windows)
     throw std::runtime_error(fmt::format("arena: window {} asked for; a host has windows 0..{} (one per process)",
                                          number, most_windows - 1));
@@ -72,10 +72,9 @@ window map_window(int fd, int number, std::size_t window_bytes, bool own) {
     const int error = address == MAP_FAILED ? errno : EEXIST;
     if (address != MAP_FAILED) munmap(address, window_bytes);
     if (error == ENOMEM)
-      throw std::runtime_error(
-          fmt::format("arena: cannot map {} MiB of address space at {:#x}: {} (a limit such as 'ulimit -v' forbids it; "
-                      "raise it or choose a smaller --tri-arena-window-bytes)",
-                      window_bytes >> 20, place, std::strerror(error)));
+      throw std::runtime_error(fmt::format(
+          "arena: cannot map {} MiB of address space at {:#x}: {} (a limit such as 'ulimit -v' forbids it; {})",
+          window_bytes >> 20, place, std::strerror(error), what_to_do.address_space));
     throw std::runtime_error(fmt::format("arena: cannot map a window of {} MiB at {:#x}: {}; there lies: {}",
                                          window_bytes >> 20, place, std::strerror(error),
                                          what_lies_at(place, place + window_bytes)));

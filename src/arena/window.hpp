@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "arena/remedies.hpp"
 #include "host/sanitizer.hpp"
 
 namespace tri::arena {
@@ -36,7 +37,7 @@ int create_window_file(std::size_t window_bytes);
 
 /// Maps the file at the fixed place of window `number`. Throws when the place is taken, naming what lies there.
 /// Windows of peers are left out of core dumps.
-window map_window(int fd, int number, std::size_t window_bytes, bool own);
+window map_window(int fd, int number, std::size_t window_bytes, bool own, const remedies& what_to_do = {});
 
 /// In a child that was forked and goes on without exec, makes every window a private copy-on-write view: the child can
 /// read what was there, never disturb the parent. Registered once by the runtime; `in_forked_child` tells.

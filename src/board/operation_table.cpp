@@ -31,7 +31,7 @@ std::uint64_t mix_name(std::uint64_t hash, std::string_view name) {
 }  // namespace detail
 
 operation_table& operation_table::of_process() {
-  static operation_table table;
+  static constinit operation_table table;
   return table;
 }
 

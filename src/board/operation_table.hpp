@@ -7,8 +7,10 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 namespace tri::board {
 
@@ -45,14 +47,12 @@ class function_table {
  public:
   static constexpr std::uint32_t capacity = 1024;
 
-  explicit function_table(std::string_view kind) : kind_(kind) {}
-
   operation_id add(std::string_view name, Function function) {
     const std::uint32_t count = size();
     bool taken = false;
-    for (std::uint32_t id = 0; id < count; ++id) taken = taken || names_[id] == name;
+    for (std::uint32_t id = 0; id < count; ++id) taken = taken || *names_[id] == name;
     detail::check_registration(kind_, name, function != nullptr, taken, count, capacity);
-    names_[count] = name;
+    names_[count] = std::make_unique<const std::string>(name);
     functions_[count] = function;
     count_.store(count + 1, std::memory_order_release);  // table.publish, pairs: table.size
     return count;
@@ -70,20 +70,22 @@ class function_table {
   // Of the first `count` names, in order.
   std::uint64_t fingerprint(std::uint32_t count) const {
     std::uint64_t hash = 0xcbf29ce484222325u;
-    for (std::uint32_t id = 0; id < count && id < size(); ++id) hash = detail::mix_name(hash, names_[id]);
+    for (std::uint32_t id = 0; id < count && id < size(); ++id) hash = detail::mix_name(hash, *names_[id]);
     return hash;
   }
 
  private:
-  std::string kind_;
-  std::array<std::string, capacity> names_{};
+  static constexpr std::string_view kind_ =
+      std::is_same_v<Function, chunk_function> ? "chunk operation" : "progress operation";
+  // All zeros at first, so that the table of a process takes pages only as far as something was registered.
+  std::array<std::unique_ptr<const std::string>, capacity> names_{};
   std::array<Function, capacity> functions_{};
   std::atomic<std::uint32_t> count_{0};
 };
 
 struct operation_table {
-  function_table<chunk_function> chunks{"chunk operation"};
-  function_table<progress_function> progress{"progress operation"};
+  function_table<chunk_function> chunks;
+  function_table<progress_function> progress;
 
   // The table of this process, alive before any static registration that uses it.
   static operation_table& of_process();

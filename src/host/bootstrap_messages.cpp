@@ -6,6 +6,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "host/membership.hpp"
 #include "host/packet_socket.hpp"
 
 namespace tri::host {
@@ -24,20 +25,26 @@ static_assert(sizeof(message_header) == 16);
 static_assert(sizeof(hello_message) == 24 && std::is_trivially_copyable_v<hello_message>);
 static_assert(sizeof(peer_entry) == 24 && std::is_trivially_copyable_v<peer_entry>);
 static_assert(sizeof(barrier_message) == 8 && sizeof(released_message) == 8 && sizeof(left_message) == 4);
+static_assert(sizeof(wanted_card_message) == 8 && sizeof(card_message::about) == 16);
 
 constexpr std::array<const char*, std::variant_size_v<bootstrap_message>> names{
-    "hello", "rejected", "peers", "peers taken", "start", "barrier", "released", "left", "failed"};
+    "hello",    "rejected", "peers",  "peers taken",    "start",       "barrier",
+    "released", "left",     "failed", "published card", "wanted card", "card"};
 
 constexpr std::size_t most_text_bytes = most_packet_bytes - sizeof(message_header);
 
 template <class Message>
 concept text_message = requires(Message message) { message.text; };
+template <class Message>
+concept card_carrier = requires(Message message) { message.card; };
 
-// The body of a message, with the number of entries where it has some.
+// The body of a message, with the number of entries where it has some and what stands before its data.
 struct body {
   const void* data;
   std::size_t bytes;
   std::uint32_t count;
+  const void* front = nullptr;
+  std::size_t front_bytes = 0;
 };
 
 template <class Message>
@@ -47,6 +54,10 @@ body body_of(const Message& message) {
   } else if constexpr (std::is_same_v<Message, peers_message>) {
     return {message.entries.data(), message.entries.size() * sizeof(peer_entry),
             static_cast<std::uint32_t>(message.entries.size())};
+  } else if constexpr (std::is_same_v<Message, card_message>) {
+    return {message.card.data(), message.card.size(), 0, &message.about, sizeof message.about};
+  } else if constexpr (card_carrier<Message>) {
+    return {message.card.data(), message.card.size(), 0};
   } else if constexpr (std::is_empty_v<Message>) {
     return {nullptr, 0, 0};
   } else {
@@ -57,6 +68,12 @@ body body_of(const Message& message) {
 void check_length(std::size_t found, std::size_t expected, const char* name) {
   if (found != expected)
     throw protocol_error(fmt::format("a '{}' message has {} bytes instead of {}", name, found, expected));
+}
+
+std::vector<std::byte> read_card(std::span<const std::byte> bytes) {
+  if (bytes.size() > most_card_bytes)
+    throw protocol_error(fmt::format("a card has {} bytes; at most {} are allowed", bytes.size(), most_card_bytes));
+  return {bytes.begin(), bytes.end()};
 }
 
 template <class Message>
@@ -70,6 +87,12 @@ Message read_body(std::span<const std::byte> bytes, std::uint32_t count, const c
     check_length(bytes.size(), count * sizeof(peer_entry), name);
     message.entries.resize(count);
     std::memcpy(message.entries.data(), bytes.data(), bytes.size());
+  } else if constexpr (std::is_same_v<Message, card_message>) {
+    if (bytes.size() < sizeof message.about) check_length(bytes.size(), sizeof message.about, name);
+    std::memcpy(&message.about, bytes.data(), sizeof message.about);
+    message.card = read_card(bytes.subspan(sizeof message.about));
+  } else if constexpr (card_carrier<Message>) {
+    message.card = read_card(bytes);
   } else if constexpr (std::is_empty_v<Message>) {
     check_length(bytes.size(), 0, name);
   } else {
@@ -95,10 +118,11 @@ bootstrap_message read_kind(std::size_t wanted, std::span<const std::byte> bytes
 std::vector<std::byte> encode(const bootstrap_message& message) {
   const body content = std::visit([](const auto& each) { return body_of(each); }, message);
   const message_header header{bootstrap_magic, bootstrap_version, static_cast<std::uint16_t>(message.index()),
-                              static_cast<std::uint32_t>(content.bytes), content.count};
-  std::vector<std::byte> bytes(sizeof header + content.bytes);
+                              static_cast<std::uint32_t>(content.front_bytes + content.bytes), content.count};
+  std::vector<std::byte> bytes(sizeof header + content.front_bytes + content.bytes);
   std::memcpy(bytes.data(), &header, sizeof header);
-  if (content.bytes > 0) std::memcpy(bytes.data() + sizeof header, content.data, content.bytes);
+  if (content.front_bytes > 0) std::memcpy(bytes.data() + sizeof header, content.front, content.front_bytes);
+  if (content.bytes > 0) std::memcpy(bytes.data() + sizeof header + content.front_bytes, content.data, content.bytes);
   return bytes;
 }
 
@@ -120,5 +144,21 @@ bootstrap_message decode(std::span<const std::byte> bytes) {
 }
 
 const char* name_of(const bootstrap_message& message) { return names[message.index()]; }
+
+std::string difference_between(const hello_message& one, const hello_message& other, const std::string& name_of_other) {
+  if (one.fingerprint != other.fingerprint) {
+    return fmt::format(
+        "runs a different build of the program than {} (fingerprints {:016x} and {:016x}); start the same program file "
+        "everywhere",
+        name_of_other, one.fingerprint, other.fingerprint);
+  }
+  if (one.pes != other.pes)
+    return fmt::format("has {} PEs, but {} has {}; all must have the same", one.pes, name_of_other, other.pes);
+  if (one.hosts != other.hosts) {
+    return fmt::format("has hosts={}, but {} has hosts={}; all must have the same", one.hosts, name_of_other,
+                       other.hosts);
+  }
+  return {};
+}
 
 }  // namespace tri::host

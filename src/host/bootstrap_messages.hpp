@@ -13,7 +13,7 @@
 
 namespace tri::host {
 
-inline constexpr std::uint16_t bootstrap_version = 1;
+inline constexpr std::uint16_t bootstrap_version = 2;
 
 // Process to launcher: I am here. One file descriptor travels along when has_arena is 1.
 struct hello_message {
@@ -54,9 +54,28 @@ struct left_message {  // process to launcher: I end cleanly, my exit status wil
 struct failed_message {  // process to launcher: tell the user, end the job
   std::string text;
 };
+// Process to launcher: this is my card, for whoever asks.
+struct published_card_message {
+  std::vector<std::byte> card;
+};
+// Process to launcher: what is the card of that process? The number is for the answer, which may come after others.
+struct wanted_card_message {
+  std::int32_t process = 0;
+  std::uint32_t question = 0;
+};
+struct card_message {  // launcher to process: the answer
+  struct {
+    std::int32_t process = 0;
+    std::uint32_t question = 0;
+    std::uint32_t published = 0;  // 0: that process has published none
+    std::uint32_t unused = 0;
+  } about;
+  std::vector<std::byte> card;
+};
 
 using bootstrap_message = std::variant<hello_message, rejected_message, peers_message, peers_taken_message,
-                                       start_message, barrier_message, released_message, left_message, failed_message>;
+                                       start_message, barrier_message, released_message, left_message, failed_message,
+                                       published_card_message, wanted_card_message, card_message>;
 
 class protocol_error : public std::runtime_error {
  public:
@@ -68,6 +87,9 @@ std::vector<std::byte> encode(const bootstrap_message& message);
 // Throws protocol_error with what is wrong.
 bootstrap_message decode(std::span<const std::byte> bytes);
 const char* name_of(const bootstrap_message& message);
+
+// What keeps two processes from being one job, as a part of a sentence about the first; empty for nothing.
+std::string difference_between(const hello_message& one, const hello_message& other, const std::string& name_of_other);
 
 inline constexpr int most_entries_of_a_message = 64;
 

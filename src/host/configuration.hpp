@@ -70,5 +70,6 @@ std::string configuration_listing(const configuration& values);
 inline constexpr const char* job_variable = "TRIREME_JOB";
 inline constexpr const char* process_variable = "TRIREME_PROCESS";
 inline constexpr const char* processes_variable = "TRIREME_PROCESSES";
+inline constexpr const char* machines_variable = "TRIREME_MACHINES";
 
 }  // namespace tri::host

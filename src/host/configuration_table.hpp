@@ -18,6 +18,10 @@
   ROW(int,            idle_spin_us,       200,                          "us",      between(0, 1000000),             "how long idle=auto spins before it yields") \
   ROW(int,            longest_sleep_ms,   1000,                         "ms",      between(0, 3600000),             "how long a PE sleeps at most before it looks for work although nobody woke it; 0 = until somebody does") \
   ROW(int,            hosts,              1,                            "hosts",   between(1, 1024),                "pretend hosts: the processes are split into this many blocks that share no memory with each other") \
+  ROW(std::string,    wire,               "ucx",                        "",        anything("ucx"),                 "what carries messages between hosts") \
+  ROW(bool,           comm_thread,        false,                        "",        on_or_off(),                     "a thread of each process that moves the messages between hosts; off = PEs without work do") \
+  ROW(std::string,    wire_transports,    "",                           "",        anything("names as in UCX_TLS, such as tcp; empty = what is found"), "networks that the wire may use") \
+  ROW(std::string,    wire_devices,       "",                           "",        anything("names separated by commas, such as eth0; empty = all"), "network interfaces that the wire may use") \
   ROW(std::string,    topology,           "auto",                       "",        anything("auto, the path of an hwloc XML file or synthetic:<description>"), "the machine to plan for: auto = this one") \
   ROW(double,         stall_report_s,     5,                            "s",       at_least(0),                     "seconds without any progress while a result is awaited after which the job ends with a report; 0 = never") \
   ROW(bool,           counters,           false,                        "",        on_or_off(),                     "print the counters of every PE at the end") \

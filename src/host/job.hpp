@@ -1,36 +1,25 @@
-// A process's membership in a job: who else is there, their arenas' descriptors, a barrier, and a clean or failed end.
-// Owned by the process's start-up code. join(), barrier() and leave() are called by one thread at a time; fail() may be
-// called by any thread at any moment, also while another waits in barrier(). The launcher is at the other end of a
-// socket; without one (no TRIREME_JOB in the environment) the job is this process alone and nothing is opened.
+// A process's membership in a job: who else is there, their arenas' descriptors, their cards, a barrier, and a clean or
+// failed end. Owned by the process's start-up code. join(), publish_card(), barrier() and leave() are called by one
+// thread at a time; card_of() and fail() may be called by any thread at any moment, also while another waits in
+// barrier(). Whoever started the process is behind `membership`: `trireme run`, or a launcher that speaks PMIx or PMI-1
+// (launcher_detection). Without a launcher the job is this process alone and nothing is opened.
 #pragma once
 
-#include <sys/types.h>
-
+#include <cstddef>
 #include <cstdint>
-#include <stdexcept>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "host/packet_socket.hpp"
+#include "host/layout.hpp"
+#include "host/membership.hpp"
+#include "host/peer.hpp"
 #include "host/unique_fd.hpp"
 
 namespace tri::host {
 
 struct configuration;
-
-struct peer {
-  int process = 0;  // rank in the job
-  pid_t pid = 0;
-  int host = 0;        // (emulated) host
-  int local_rank = 0;  // rank among the processes of that host
-  int arena_fd = -1;   // -1 for processes of another host, and for those that gave none; closed with the job
-};
-
-// Joining failed; the text is for the user.
-class job_error : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 class job {
  public:
@@ -48,33 +37,46 @@ class job {
   int processes() const { return static_cast<int>(peers_.size()); }
   int pes_per_process() const { return pes_; }  // configuration::pes with 0 resolved; the same in all processes
   int host() const { return self().host; }
-  int hosts() const { return hosts_; }
+  int hosts() const { return hosts_.hosts(); }
+  int host_of(int process) const { return peers_[static_cast<std::size_t>(process)].host; }
+  int first_process_of(int host) const { return hosts_.first_process_of(host); }
+  int processes_of(int host) const { return hosts_.processes_of(host); }
   const std::vector<peer>& peers() const { return peers_; }
   const peer& self() const { return peers_[static_cast<std::size_t>(process_)]; }
-  bool launched() const { return static_cast<bool>(socket_); }  // false: no launcher, this process alone
+  bool launched() const { return membership_ != nullptr; }  // false: no launcher, this process alone
 
   // For pinning: the place of this process among all of the machine, whatever hosts are emulated on it.
-  int machine_rank() const { return process_; }
-  int machine_processes() const { return processes(); }
+  int first_process_of_machine() const { return machines_.first_process_of(machines_.host_of(process_)); }
+  int machine_rank() const { return process_ - first_process_of_machine(); }
+  int machine_processes() const { return machines_.processes_of(machines_.host_of(process_)); }
 
   void barrier();  // collective, through the launcher
+
+  // A card is what others need to reach this process, such as the address of its wire: up to most_card_bytes, published
+  // at most once and before a barrier. Throws std::length_error, std::logic_error.
+  void publish_card(std::span<const std::byte> card);
+  // The card of a process of the job; may be asked for once the barrier is over that followed the publishing. The
+  // launcher is asked each time, so nothing is kept of processes that nobody asks for. Throws job_error when that
+  // process has published none, std::out_of_range when there is no such process.
+  std::vector<std::byte> card_of(int process) const;
+
   // Announces a clean end with this exit status. From then on the end of the process is no crash (unless by a signal).
+  // Collective where the launcher is not `trireme run`.
   void leave(int exit_status);
   // The launcher (or this process, without one) prints the message once and the job ends with status 1. Returns never.
   [[noreturn]] void fail(const std::string& message) const;
 
  private:
   job() = default;
-  void greet(int own_arena_fd, std::uint64_t fingerprint);
-  void take_table(int own_arena_fd);
-  void check_table() const;
 
-  packet_socket socket_;
+  std::unique_ptr<membership> membership_;
   int process_ = 0;
   int pes_ = 1;
-  int hosts_ = 1;
+  layout machines_;
+  layout hosts_;
   bool left_ = false;
-  std::uint64_t epoch_ = 0;  // barriers so far
+  bool published_ = false;
+  std::vector<std::byte> own_card_;
   std::vector<peer> peers_;
   std::vector<unique_fd> fds_;  // of the peers' arenas
 };

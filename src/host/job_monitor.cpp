@@ -24,17 +24,26 @@ constexpr int grace_after_disconnect_ms = 200;
 
 }  // namespace
 
-job_monitor::job_monitor(int processes) : members_(static_cast<std::size_t>(processes)) {}
+job_monitor::job_monitor(layout machines, std::vector<std::string> names)
+    : machines_(std::move(machines)),
+      names_(std::move(names)),
+      members_(static_cast<std::size_t>(machines_.processes())) {}
 
 std::string job_monitor::name(int process) const {
-  return fmt::format("process {} (pid {}) on host{}", process, at(process).pid, host_of_process(process));
+  const std::string where = machines_.hosts() > 1 ? names_[static_cast<std::size_t>(machines_.host_of(process))]
+                                                  : fmt::format("host{}", host_of_process(process));
+  return fmt::format("process {} (pid {}) on {}", process, at(process).pid, where);
 }
 
-int job_monitor::host_of_process(int process) const {
+// Real hosts, or emulated ones when somebody has joined and said how many.
+layout job_monitor::hosts() const {
   const int any = first_joined();
-  const int processes = static_cast<int>(members_.size());
-  return any < 0 ? 0 : host_of(process, processes, std::clamp(at(any).hello.hosts, 1, processes));
+  if (any < 0 || machines_.hosts() > 1) return machines_;
+  const int processes = machines_.processes();
+  return layout::even(processes, std::clamp(at(any).hello.hosts, 1, processes));
 }
+
+int job_monitor::host_of_process(int process) const { return hosts().host_of(process); }
 
 int job_monitor::first_joined() const {
   for (std::size_t i = 0; i < members_.size(); ++i)
@@ -45,19 +54,7 @@ int job_monitor::first_joined() const {
 void job_monitor::started(int process, pid_t pid) { at(process).pid = pid; }
 
 std::string job_monitor::mismatch(int process, int other) const {
-  const hello_message& a = at(process).hello;
-  const hello_message& b = at(other).hello;
-  if (a.fingerprint != b.fingerprint) {
-    return fmt::format(
-        "runs a different build of the program than {} (fingerprints {:016x} and {:016x}); start the same program file "
-        "everywhere",
-        name(other), a.fingerprint, b.fingerprint);
-  }
-  if (a.pes != b.pes)
-    return fmt::format("has {} PEs, but {} has {}; all must have the same", a.pes, name(other), b.pes);
-  if (a.hosts != b.hosts)
-    return fmt::format("has hosts={}, but {} has hosts={}; all must have the same", a.hosts, name(other), b.hosts);
-  return {};
+  return difference_between(at(process).hello, at(other).hello, name(other));
 }
 
 std::optional<std::string> job_monitor::hello(int process, pid_t pid, const hello_message& hello) {
@@ -121,6 +118,20 @@ void job_monitor::barrier(int process, std::uint64_t epoch) {
   if (!ending_) actions_.push_back(send_to_all{released_message{epoch}});
 }
 
+void job_monitor::published_card(int process, std::vector<std::byte> card) {
+  if (at(process).now != state::joined || at(process).card) return broke_protocol(process, "a card at a wrong moment");
+  at(process).card = std::move(card);
+}
+
+void job_monitor::wanted_card(int process, const wanted_card_message& wanted) {
+  if (at(process).now != state::joined || wanted.process < 0 || wanted.process >= static_cast<int>(members_.size()))
+    return broke_protocol(process, fmt::format("the card of process {} at a wrong moment", wanted.process));
+  card_message answer;
+  answer.about = {wanted.process, wanted.question, at(wanted.process).card ? 1u : 0u, 0};
+  answer.card = at(wanted.process).card.value_or(std::vector<std::byte>());
+  actions_.push_back(send_to{process, std::move(answer)});
+}
+
 void job_monitor::left(int process, int exit_status) {
   if (at(process).now != state::joined) return broke_protocol(process, "'left' at a wrong moment");
   at(process).now = state::left;
@@ -158,6 +169,21 @@ void job_monitor::exited(int process, int wait_status) {
     return problem(process, std::max(gone.exit_status, 1), describe_exit(wait_status) + " without leaving the job");
   }
   check_exit_before_join();
+}
+
+void job_monitor::stopped_too_long(int process, double seconds) {
+  if (at(process).now == state::exited) return;
+  problem(process, 1, fmt::format("has been stopped by a signal for {} s (--silence)", seconds));
+}
+
+void job_monitor::lost_machine(int machine, const std::string& text) {
+  const int first = machines_.first_process_of(machine);
+  bool some = false;
+  for (int i = first; i < first + machines_.processes_of(machine); ++i)
+    some = std::exchange(at(i).now, state::exited) != state::exited || some;
+  if (!some) return;
+  end(1, fmt::format("host {}: {}; the job is ended", names_[static_cast<std::size_t>(machine)], text), SIGTERM, -1,
+      grace_after_crash_ms);
 }
 
 // A process that ends before it joins would let those that have joined wait for ever.
@@ -227,8 +253,9 @@ peer_entry job_monitor::entry_of(int process) const {
   peer_entry entry;
   entry.process = process;
   entry.pid = at(process).pid;
-  entry.host = host_of_process(process);
-  entry.local_rank = process - first_process_of(entry.host, static_cast<int>(members_.size()), at(process).hello.hosts);
+  const layout all = hosts();
+  entry.host = all.host_of(process);
+  entry.local_rank = all.local_rank_of(process);
   entry.has_arena = at(process).hello.has_arena;
   return entry;
 }

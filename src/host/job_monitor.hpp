@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "host/bootstrap_messages.hpp"
+#include "host/layout.hpp"
 
 namespace tri::host {
 
@@ -23,6 +24,10 @@ class job_monitor {
     int process;
   };
   struct send_to_all {  // to all that have joined and are connected
+    bootstrap_message message;
+  };
+  struct send_to {  // to this one
+    int process;
     bootstrap_message message;
   };
   struct print {
@@ -36,9 +41,11 @@ class job_monitor {
   struct start_timer {  // call timer_expired() after this time; replaces an older timer
     int milliseconds;
   };
-  using action = std::variant<send_peers, send_to_all, print, signal_all, start_timer>;
+  using action = std::variant<send_peers, send_to_all, send_to, print, signal_all, start_timer>;
 
-  explicit job_monitor(int processes);
+  explicit job_monitor(int processes) : job_monitor(layout::even(processes, 1), {}) {}
+  // On several machines; their names are for messages.
+  job_monitor(layout machines, std::vector<std::string> names);
 
   // Events. `process` is a rank.
   void started(int process, pid_t pid);
@@ -46,12 +53,16 @@ class job_monitor {
   std::optional<std::string> hello(int process, pid_t pid, const hello_message& hello);
   void peers_taken(int process);
   void barrier(int process, std::uint64_t epoch);
+  void published_card(int process, std::vector<std::byte> card);
+  void wanted_card(int process, const wanted_card_message& wanted);
   void left(int process, int exit_status);
   void failed(int process, const std::string& text);
   void disconnected(int process);                             // its socket was closed
   void broke_protocol(int process, const std::string& text);  // sent something impossible
   void exited(int process, int wait_status);
-  void interrupted(int signal, bool all_have_it);  // all_have_it: the terminal sent it to the whole group
+  void stopped_too_long(int process, double seconds);       // by a signal such as SIGSTOP
+  void lost_machine(int machine, const std::string& text);  // and with it its processes
+  void interrupted(int signal, bool all_have_it);           // all_have_it: the terminal sent it to the whole group
   void out_of_time(double timeout_s);
   void timer_expired();
 
@@ -73,11 +84,13 @@ class job_monitor {
     int exit_status = 0;
     std::uint64_t epoch = 0;
     hello_message hello;
+    std::optional<std::vector<std::byte>> card;
   };
 
   member& at(int process) { return members_[static_cast<std::size_t>(process)]; }
   const member& at(int process) const { return members_[static_cast<std::size_t>(process)]; }
   std::string name(int process) const;  // "process 1 (pid 4711) on host0"
+  layout hosts() const;
   int host_of_process(int process) const;
   int first_joined() const;  // -1 for none
   // The difference that keeps two processes from being one job; empty for none.
@@ -86,6 +99,8 @@ class job_monitor {
   void problem(int process, int status, const std::string& text);
   void check_exit_before_join();
 
+  layout machines_;
+  std::vector<std::string> names_;  // of the machines
   std::vector<member> members_;
   std::vector<action> actions_;
   bool ending_ = false;

@@ -1,32 +1,30 @@
 #include "host/launcher.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstdio>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
-#include <random>
 #include <system_error>
 
 #include "host/clock.hpp"
-#include "host/configuration.hpp"
 #include "host/job_monitor.hpp"
 #include "host/labelled_output.hpp"
-#include "host/packet_socket.hpp"
+#include "host/launcher_mode.hpp"
+#include "host/local_processes.hpp"
 #include "host/patient_output.hpp"
+#include "host/peer_table.hpp"
 #include "host/process_tree.hpp"
+#include "host/remote_host.hpp"
+#include "host/silence_watch.hpp"
+#include "host/variable_names.hpp"
 
 namespace tri::host {
 namespace {
@@ -35,207 +33,163 @@ constexpr std::int64_t ns_of_ms = 1'000'000;
 
 [[noreturn]] void fail(const char* what) { throw std::system_error(errno, std::generic_category(), what); }
 
-// Random, because any process of the machine can see and use the names of abstract sockets.
-std::string new_job_name() {
-  std::random_device random;
-  return fmt::format("trireme-{}-{:08x}{:08x}{:08x}", getpid(), random(), random(), random());
-}
-
 // After a problem nobody waits longer than this for a reader that does not read.
 constexpr std::int64_t patience_with_readers_ns = 500 * ns_of_ms;
+// Agents end their processes within less than a second.
+constexpr std::int64_t patience_with_agents_ns = 3000 * ns_of_ms;
 
-// Restores what launch() changes in the calling process.
-class launcher_mode {
+class launcher final : public process_events {
  public:
-  launcher_mode() {
-    sigset_t handled;
-    sigemptyset(&handled);
-    for (const int each : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
-      struct sigaction action {};
-      sigaction(each, nullptr, &action);
-      if (each == SIGCHLD || action.sa_handler != SIG_IGN)
-        sigaddset(&handled, each);  // nohup and `&` ignore some: so do we
-    }
-    if (sigprocmask(SIG_BLOCK, &handled, &mask_before_) != 0) fail("cannot block signals");
-    signals_ = unique_fd(signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
-    if (!signals_) fail("cannot open a signalfd");
-    if (prctl(PR_GET_CHILD_SUBREAPER, &subreaper_before_) != 0 || prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) {
-      fail("cannot become the reaper of the job's processes");
-    }
-    getrlimit(RLIMIT_NOFILE, &files_before_);
-    rlimit raised = files_before_;  // a socket, an arena and perhaps two pipes for each process
-    raised.rlim_cur = raised.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &raised);
-    pipe_action_before_ = std::signal(SIGPIPE, SIG_IGN);
-  }
-  launcher_mode(const launcher_mode&) = delete;
-  launcher_mode& operator=(const launcher_mode&) = delete;
-  ~launcher_mode() {
-    std::signal(SIGPIPE, pipe_action_before_);
-    setrlimit(RLIMIT_NOFILE, &files_before_);
-    prctl(PR_SET_CHILD_SUBREAPER, subreaper_before_);
-    sigprocmask(SIG_SETMASK, &mask_before_, nullptr);
-  }
-  int signals() const { return signals_.get(); }
-  const sigset_t& mask_before() const { return mask_before_; }
-  unsigned long files_before() const { return files_before_.rlim_cur; }
-
- private:
-  unique_fd signals_;
-  sigset_t mask_before_{};
-  rlimit files_before_{};
-  int subreaper_before_ = 0;
-  void (*pipe_action_before_)(int) = SIG_DFL;
-};
-
-class launcher {
- public:
-  explicit launcher(const launch_options& options) : options_(options), monitor_(options.processes) {
+  explicit launcher(const launch_options& options)
+      : options_(options),
+        machines_(layout::even(options.processes, std::max<int>(1, static_cast<int>(options.hosts.size())))),
+        monitor_(machines_, options.hosts),
+        silence_(static_cast<std::int64_t>(options.silence_s * 1e9)) {
     if (!patient_output::same_target(STDOUT_FILENO, STDERR_FILENO)) error_.emplace(STDERR_FILENO);
   }
-  // Also when an exception passes through: nothing of the job stays.
-  ~launcher() { end_all(); }
   launcher(const launcher&) = delete;
   launcher& operator=(const launcher&) = delete;
 
   int run() {
-    const std::string path = find_program(options_.command.at(0));
-    listener_ = packet_socket::listen(job_name_);
     if (options_.timeout_s > 0) deadline_ns_ = now_ns() + static_cast<std::int64_t>(options_.timeout_s * 1e9);
-    for (int i = 0; i < options_.processes; ++i) start(i, path);
+    start();
     while (!monitor_.finished()) step();
-    end_all();
+    end_groups();
     finish_output();
     return monitor_.exit_status();
   }
 
  private:
-  struct connection {
-    packet_socket socket;
-    int process = -1;  // before its hello
-  };
-  struct stream {
-    unique_fd from;
-    patient_output* to;
-    labelled_output label;
-  };
-
-  void start(int process, const std::string& path);
-  unique_fd labelled_pipe(int process, patient_output& to);
-  std::vector<std::string> environment_of(int process) const;
+  void start();
+  void start_here();
+  void start_on_hosts();
+  void end_groups();
   void step();
   int wait_ms() const;
   void take_signals();
-  void reap();
-  void accept_new();
-  void read_connections();
-  void read_connection(connection& from);
-  void handle(connection& from, const bootstrap_message& message, std::vector<unique_fd>& fds);
-  void reject(connection& from, const std::string& reason);
-  void handle_hello(connection& from, const hello_message& hello, std::vector<unique_fd>& fds);
-  bool read_streams();
-  bool read_stream(stream& from);
+  void keep_time();
+  void keep_time_with_hosts(std::int64_t now);
+  host_processes& group_of(int process) { return *groups_[static_cast<std::size_t>(machines_.host_of(process))]; }
+
+  void started(int process, pid_t pid) override { monitor_.started(process, pid); }
+  void said(int process, pid_t pid, const bootstrap_message& message) override;
+  void disconnected(int process) override { monitor_.disconnected(process); }
+  void broke_protocol(int process, const std::string& text) override { monitor_.broke_protocol(process, text); }
+  void exited(int process, int wait_status) override;
+  void stopped(int process, bool stopped) override;
+  void printed(int process, bool error, std::string_view text) override;
+  bool wants_output(bool error) override { return !(error ? own_error() : output_).full(); }
+
   patient_output& own_error() { return error_ ? *error_ : output_; }
+  bool read_outputs();
   bool write_outputs();
-  void watch_outputs(std::vector<pollfd>& watched);
+  void watch_outputs(std::vector<pollfd>& watched) const;
   void finish_output();
   void act();
   void act(const job_monitor::action& each);
   void send_table(int process);
-  void send(int process, const bootstrap_message& message, std::span<const int> fds = {});
-  void end_all();
 
   const launch_options& options_;
+  layout machines_;
   job_monitor monitor_;
   launcher_mode mode_;
-  std::string job_name_ = new_job_name();
-  packet_socket listener_;
-  std::map<pid_t, int> process_of_pid_;
-  std::vector<std::unique_ptr<connection>> connections_;
-  std::map<int, connection*> connection_of_process_;
-  std::map<int, unique_fd> arenas_;
+  silence_watch silence_;            // by process: stopped by a signal
+  std::int64_t told_ns_ = 0;         // when the agents last heard from us
+  std::vector<remote_host*> hosts_;  // of groups_, when there are several hosts
   patient_output output_{STDOUT_FILENO};
   std::optional<patient_output> error_;  // none: the same as output_
-  std::vector<stream> streams_;
+  std::map<std::pair<int, bool>, labelled_output> labels_;
   std::optional<std::int64_t> timer_ns_;
   std::optional<std::int64_t> deadline_ns_;
+  std::vector<std::unique_ptr<host_processes>> groups_;  // by machine; last: ends what is left, also after an exception
 };
 
-std::vector<std::string> launcher::environment_of(int process) const {
-  std::map<std::string, std::string> variables;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string text = *entry;
-    const std::size_t equals = std::min(text.find('='), text.size());
-    variables[text.substr(0, equals)] = equals < text.size() ? text.substr(equals + 1) : "";
-  }
-  for (const auto& [name, value] : options_.environment) variables[name] = value;
-  variables[job_variable] = job_name_;
-  variables[process_variable] = std::to_string(process);
-  variables[processes_variable] = std::to_string(options_.processes);
-  std::vector<std::string> list;
-  for (const auto& [name, value] : variables) list.push_back(fmt::format("{}={}", name, value));
-  return list;
+void launcher::start() { options_.hosts.empty() ? start_here() : start_on_hosts(); }
+
+// The variables that a program and its libraries look at; all others are as the login of that host makes them.
+bool travels(std::string_view variable) {
+  constexpr std::string_view prefixes[] = {"TRIREME_", "UCX_", "OMP_", "GOMP_"};
+  constexpr std::string_view names[] = {"LD_LIBRARY_PATH=", "PATH="};
+  const auto begins = [&](std::string_view word) { return variable.starts_with(word); };
+  return std::any_of(std::begin(prefixes), std::end(prefixes), begins) ||
+         std::any_of(std::begin(names), std::end(names), begins);
 }
 
-unique_fd launcher::labelled_pipe(int process, patient_output& to) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) fail("cannot open a pipe");
-  fcntl(ends[0], F_SETFL, O_NONBLOCK);
-  streams_.push_back({unique_fd(ends[0]), &to, labelled_output(process)});
-  return unique_fd(ends[1]);
+void launcher::start_on_hosts() {
+  remote_job job;
+  job.shell = options_.remote_shell;
+  job.agent = options_.agent;
+  job.processes = options_.processes;
+  job.machines = machines_.hosts();
+  job.folder = std::filesystem::current_path().string();
+  job.command = options_.command;
+  job.silence_s = options_.silence_s;
+  for (const std::string& each : environment_of_this_process())
+    if (travels(each)) job.environment.push_back(each);
+  for (const auto& [name, value] : options_.environment) job.environment.push_back(fmt::format("{}={}", name, value));
+  for (int machine = 0; machine < machines_.hosts(); ++machine) {
+    job.host = options_.hosts[static_cast<std::size_t>(machine)];
+    job.first = machines_.first_process_of(machine);
+    job.count = machines_.processes_of(machine);
+    auto host = std::make_unique<remote_host>(
+        job, mode_, *this, [this, machine](const std::string& text) { monitor_.lost_machine(machine, text); });
+    hosts_.push_back(host.get());
+    groups_.push_back(std::move(host));
+  }
 }
 
-void launcher::start(int process, const std::string& path) {
-  start_request request;
-  request.path = path;
-  request.arguments = options_.command;
-  request.environment = environment_of(process);
-  request.signal_mask = mode_.mask_before();
-  request.open_files = mode_.files_before();
-  unique_fd nothing, output, error;
-  if (process != 0) {  // only one process can read what the user types
-    nothing = unique_fd(open("/dev/null", O_RDONLY | O_CLOEXEC));
-    request.input = nothing.get();
+void launcher::start_here() {
+  local_job job;
+  job.count = job.processes = options_.processes;
+  job.command = options_.command;
+  for (char** entry = environ; *entry != nullptr; ++entry) job.environment.emplace_back(*entry);
+  for (const auto& [name, value] : options_.environment) job.environment.push_back(fmt::format("{}={}", name, value));
+  job.capture_output = options_.label;
+  job.input_for_first = true;
+  auto group = std::make_unique<local_processes>(job, mode_, *this);
+  local_processes& here = *group;
+  groups_.push_back(std::move(group));
+  here.start();
+}
+
+// Agents need a moment for it; one that cannot be reached any more is not waited for.
+void launcher::end_groups() {
+  for (const auto& each : groups_) each->end();
+  const std::int64_t until_ns = now_ns() + patience_with_agents_ns;
+  const auto all_ended = [this] {
+    return std::all_of(groups_.begin(), groups_.end(), [](const auto& each) { return each->ended(); });
+  };
+  while (!hosts_.empty() && !all_ended() && now_ns() < until_ns) {
+    timer_ns_ = until_ns;
+    step();
   }
-  if (options_.label) {
-    output = labelled_pipe(process, output_);
-    error = labelled_pipe(process, own_error());
-    request.output = output.get();
-    request.error = error.get();
-  }
-  const pid_t pid = start_program(request);
-  process_of_pid_[pid] = process;
-  monitor_.started(process, pid);
+  if (!hosts_.empty()) end_descendants([] {});  // remote shells
 }
 
 int launcher::wait_ms() const {
   std::optional<std::int64_t> until = timer_ns_;
-  if (deadline_ns_ && (!until || *deadline_ns_ < *until)) until = deadline_ns_;
+  for (const auto& other : {deadline_ns_, silence_.next_ns()})
+    if (other && (!until || *other < *until)) until = other;
+  if (!hosts_.empty() && options_.silence_s > 0) {
+    const std::int64_t tell_ns = told_ns_ + static_cast<std::int64_t>(options_.silence_s * 1e9) / 4;
+    until = std::min(until.value_or(tell_ns), tell_ns);
+  }
   if (!until) return -1;
   return static_cast<int>(std::clamp<std::int64_t>((*until - now_ns()) / ns_of_ms + 1, 0, 60'000));
 }
 
 // One round: wait for something, let the monitor see it, do what it says.
 void launcher::step() {
-  std::vector<pollfd> watched{{mode_.signals(), POLLIN, 0}, {listener_.fd(), POLLIN, 0}};
-  for (const auto& each : connections_) watched.push_back({each->socket.fd(), POLLIN, 0});
-  for (const stream& each : streams_)
-    if (!each.to->full()) watched.push_back({each.from.get(), POLLIN, 0});
+  std::vector<pollfd> watched{{mode_.signals(), POLLIN, 0}};
+  for (const auto& each : groups_) each->watch(watched);
   watch_outputs(watched);
   if (poll(watched.data(), watched.size(), wait_ms()) < 0 && errno != EINTR)
     fail("cannot wait for the processes of the job");
   take_signals();
-  reap();
+  for (const auto& each : groups_) each->collect();
   write_outputs();
-  read_streams();
-  if (timer_ns_ && now_ns() >= *timer_ns_) {
-    timer_ns_.reset();
-    monitor_.timer_expired();
-  }
-  if (deadline_ns_ && now_ns() >= *deadline_ns_) {
-    deadline_ns_.reset();
-    monitor_.out_of_time(options_.timeout_s);
-  }
+  read_outputs();
+  keep_time();
   act();
 }
 
@@ -247,120 +201,79 @@ void launcher::take_signals() {
   }
 }
 
-// Exits are collected first, then the sockets are read, then the exits are told to the monitor: what a process sent
-// before it ended ("left") comes before its end.
-void launcher::reap() {
-  std::vector<std::pair<int, int>> exits;
-  int status = 0;
-  for (pid_t pid = 0; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
-    const auto found = process_of_pid_.find(pid);
-    if (found == process_of_pid_.end()) continue;  // an orphan that was given to us
-    exits.emplace_back(found->second, status);
-    process_of_pid_.erase(found);
+void launcher::keep_time() {
+  const std::int64_t now = now_ns();
+  if (timer_ns_ && now >= *timer_ns_) {
+    timer_ns_.reset();
+    monitor_.timer_expired();
   }
-  accept_new();
-  read_connections();
-  act();
-  for (const auto& [process, wait_status] : exits) monitor_.exited(process, wait_status);
+  if (deadline_ns_ && now >= *deadline_ns_) {
+    deadline_ns_.reset();
+    monitor_.out_of_time(options_.timeout_s);
+  }
+  while (const std::optional<int> process = silence_.overdue(now))
+    monitor_.stopped_too_long(*process, options_.silence_s);
+  keep_time_with_hosts(now);
 }
 
-void launcher::accept_new() {
-  while (packet_socket socket = listener_.accept()) {
-    if (socket.peer_user() != geteuid()) continue;  // closes it
-    connections_.push_back(std::make_unique<connection>());
-    connections_.back()->socket = std::move(socket);
+// Each side hears from the other at least four times within the limit, so silence means a lost network or a stopped
+// host.
+void launcher::keep_time_with_hosts(std::int64_t now) {
+  const auto limit_ns = static_cast<std::int64_t>(options_.silence_s * 1e9);
+  if (hosts_.empty() || limit_ns == 0) return;
+  const bool tell = now - told_ns_ >= limit_ns / 4;
+  if (tell) told_ns_ = now;
+  for (remote_host* each : hosts_) {
+    if (tell) each->say_alive();
+    if (!each->ended() && now - each->heard_ns() >= limit_ns)
+      each->give_up(fmt::format("nothing was heard of it for {} s (--silence)", options_.silence_s));
   }
 }
 
-void launcher::read_connections() {
-  for (const auto& each : connections_) read_connection(*each);
-  std::erase_if(connections_, [](const auto& each) { return !each->socket; });
-}
-
-void launcher::read_connection(connection& from) {
-  try {
-    while (from.socket) {
-      packet received = from.socket.receive(false);
-      if (received.what == packet::state::nothing_yet) return;
-      if (received.what == packet::state::closed) break;
-      handle(from, decode(received.bytes), received.fds);
-    }
-  } catch (const std::exception& problem) {
-    if (from.process >= 0) {
-      monitor_.broke_protocol(from.process, problem.what());
-    } else {
-      reject(from, problem.what());
-    }
-  }
-  // Closed by the other end, or of no use any more.
-  if (from.process >= 0) {
-    connection_of_process_.erase(from.process);
-    monitor_.disconnected(from.process);
-  }
-  from.socket.close();
-}
-
-void launcher::handle(connection& from, const bootstrap_message& message, std::vector<unique_fd>& fds) {
-  if (const auto* hello = std::get_if<hello_message>(&message); hello != nullptr && from.process < 0) {
-    handle_hello(from, *hello, fds);
-  } else if (from.process < 0) {
-    from.socket.close();  // a stranger that does not introduce itself
+void launcher::said(int process, pid_t pid, const bootstrap_message& message) {
+  if (const auto* hello = std::get_if<hello_message>(&message)) {
+    if (const auto refusal = monitor_.hello(process, pid, *hello)) group_of(process).refuse(process, *refusal);
   } else if (std::holds_alternative<peers_taken_message>(message)) {
-    monitor_.peers_taken(from.process);
+    monitor_.peers_taken(process);
   } else if (const auto* barrier = std::get_if<barrier_message>(&message)) {
-    monitor_.barrier(from.process, barrier->epoch);
+    monitor_.barrier(process, barrier->epoch);
+  } else if (const auto* card = std::get_if<published_card_message>(&message)) {
+    monitor_.published_card(process, card->card);
+  } else if (const auto* wanted = std::get_if<wanted_card_message>(&message)) {
+    monitor_.wanted_card(process, *wanted);
   } else if (const auto* left = std::get_if<left_message>(&message)) {
-    monitor_.left(from.process, left->exit_status);
+    monitor_.left(process, left->exit_status);
   } else if (const auto* failed = std::get_if<failed_message>(&message)) {
-    monitor_.failed(from.process, failed->text);
+    monitor_.failed(process, failed->text);
   } else {
-    throw protocol_error(fmt::format("it sent '{}', which only the launcher may send", name_of(message)));
+    monitor_.broke_protocol(process, fmt::format("it sent '{}', which only the launcher may send", name_of(message)));
   }
 }
 
-void launcher::reject(connection& from, const std::string& reason) {
-  try {
-    from.socket.send(encode(rejected_message{reason}), {}, false);
-  } catch (const std::system_error&) {  // it did not wait for the answer
-  }
-  from.socket.close();
+void launcher::exited(int process, int wait_status) {
+  silence_.ends(process);
+  act();  // what it said before
+  monitor_.exited(process, wait_status);
 }
 
-void launcher::handle_hello(connection& from, const hello_message& hello, std::vector<unique_fd>& fds) {
-  std::optional<std::string> refusal;
-  if (hello.has_arena > 1 || fds.size() != hello.has_arena) {
-    refusal = fmt::format("the hello announces {} descriptors and comes with {}", hello.has_arena, fds.size());
-  } else {
-    refusal = monitor_.hello(hello.process, from.socket.peer_pid(), hello);
-  }
-  if (refusal) {
-    return reject(from, *refusal);
-  }
-  from.process = hello.process;
-  connection_of_process_[hello.process] = &from;
-  if (!fds.empty()) arenas_[hello.process] = std::move(fds[0]);
+void launcher::stopped(int process, bool stopped) {
+  if (stopped)
+    silence_.begins(process, now_ns());
+  else
+    silence_.ends(process);
 }
 
-bool launcher::read_streams() {
+void launcher::printed(int process, bool error, std::string_view text) {
+  patient_output& to = error ? own_error() : output_;
+  if (!options_.label || process < 0) return to.add(text);
+  labelled_output& label = labels_.try_emplace({process, error}, process).first->second;
+  to.add(text.empty() ? label.finish() : label.add(text));
+}
+
+bool launcher::read_outputs() {
   bool some = false;
-  for (stream& each : streams_) some = read_stream(each) || some;
-  std::erase_if(streams_, [](const stream& each) { return !each.from; });
+  for (const auto& each : groups_) some = each->read_output() || some;
   return some;
-}
-
-// Nothing while the output is full: then the process has to wait, as it would with that output for itself.
-bool launcher::read_stream(stream& from) {
-  if (from.to->full()) return false;
-  std::array<char, 65536> buffer;
-  const ssize_t length = read(from.from.get(), buffer.data(), buffer.size());
-  if (length < 0) return false;
-  if (length > 0) {
-    from.to->add(from.label.add({buffer.data(), static_cast<std::size_t>(length)}));
-  } else {
-    from.to->add(from.label.finish());
-    from.from.reset();
-  }
-  return true;
 }
 
 bool launcher::write_outputs() {
@@ -368,7 +281,7 @@ bool launcher::write_outputs() {
   return (error_ && error_->flush()) || some;
 }
 
-void launcher::watch_outputs(std::vector<pollfd>& watched) {
+void launcher::watch_outputs(std::vector<pollfd>& watched) const {
   if (output_.waiting() > 0) watched.push_back({output_.fd(), POLLOUT, 0});
   if (error_ && error_->waiting() > 0) watched.push_back({error_->fd(), POLLOUT, 0});
 }
@@ -378,7 +291,7 @@ void launcher::watch_outputs(std::vector<pollfd>& watched) {
 void launcher::finish_output() {
   std::int64_t last_progress_ns = now_ns();
   while (true) {
-    const bool some_read = read_streams();
+    const bool some_read = read_outputs();
     if (write_outputs() || some_read) last_progress_ns = now_ns();
     const std::size_t waiting = output_.waiting() + (error_ ? error_->waiting() : 0);
     if (waiting == 0 && !some_read) return;
@@ -407,15 +320,14 @@ void launcher::act(const job_monitor::action& each) {
   if (const auto* table = std::get_if<job_monitor::send_peers>(&each)) {
     send_table(table->process);
   } else if (const auto* message = std::get_if<job_monitor::send_to_all>(&each)) {
-    for (int i = 0; i < options_.processes; ++i) send(i, message->message);
+    for (int i = 0; i < options_.processes; ++i) group_of(i).send(i, message->message);
+  } else if (const auto* one = std::get_if<job_monitor::send_to>(&each)) {
+    group_of(one->process).send(one->process, one->message);
   } else if (const auto* text = std::get_if<job_monitor::print>(&each)) {
-    read_streams();  // what the processes said before
+    read_outputs();  // what the processes said before
     own_error().add(text->text + "\n");
   } else if (const auto* signal = std::get_if<job_monitor::signal_all>(&each)) {
-    pid_t spared = 0;
-    for (const auto& [pid, process] : process_of_pid_)
-      if (process == signal->except) spared = pid;
-    signal_descendants(signal->signal, spared);
+    for (const auto& group : groups_) group->signal(signal->signal, signal->except);
   } else if (const auto* timer = std::get_if<job_monitor::start_timer>(&each)) {
     timer_ns_ = now_ns() + timer->milliseconds * ns_of_ms;
   }
@@ -423,42 +335,12 @@ void launcher::act(const job_monitor::action& each) {
 
 void launcher::send_table(int process) {
   const int host = monitor_.entry_of(process).host;
-  for (int next = 0; next < options_.processes;) {
-    peers_message part;
-    std::vector<int> fds;
-    for (; next < options_.processes && part.entries.size() < most_entries_of_a_message; ++next) {
-      peer_entry entry = monitor_.entry_of(next);
-      if (entry.host != host) entry.has_arena = 0;
-      if (entry.has_arena != 0) fds.push_back(arenas_.at(next).get());
-      part.entries.push_back(entry);
-    }
-    send(process, part, fds);
+  std::vector<peer_entry> entries;
+  for (int i = 0; i < options_.processes; ++i) {
+    entries.push_back(monitor_.entry_of(i));
+    if (entries.back().host != host) entries.back().has_arena = 0;
   }
-}
-
-void launcher::send(int process, const bootstrap_message& message, std::span<const int> fds) {
-  const auto to = connection_of_process_.find(process);
-  if (to == connection_of_process_.end()) return;  // it is gone, which the monitor knows or will know
-  try {
-    to->second->socket.send(encode(message), fds, false);
-  } catch (const std::system_error& problem) {
-    if (problem.code().value() != EPIPE && problem.code().value() != ECONNRESET)
-      monitor_.broke_protocol(process, problem.what());
-  }
-}
-
-// Everything that still descends from us: first asked, then killed, until there is nobody left.
-void launcher::end_all() {
-  constexpr std::int64_t grace_ns = 300 * ns_of_ms;
-  const std::int64_t kill_from = now_ns() + grace_ns;
-  for (int signal = SIGTERM; true; signal = now_ns() < kill_from ? 0 : SIGKILL) {
-    while (waitpid(-1, nullptr, WNOHANG) > 0) {
-    }
-    if (signal_descendants(signal, 0) == 0) return;
-    write_outputs();
-    read_streams();
-    poll(nullptr, 0, 2);
-  }
+  for (const peers_message& part : parts_of_table(entries)) group_of(process).send(process, part);
 }
 
 }  // namespace
@@ -469,6 +351,10 @@ int launch(const launch_options& options) {
         fmt::format("{} processes cannot be started; it must be 1 .. {}", options.processes, most_launched_processes));
   }
   if (options.command.empty()) throw start_error("no program is given");
+  if (options.hosts.size() > static_cast<std::size_t>(options.processes)) {
+    throw std::invalid_argument(fmt::format("{} processes cannot be spread over {} hosts; each host needs one",
+                                            options.processes, options.hosts.size()));
+  }
   return launcher(options).run();
 }
 

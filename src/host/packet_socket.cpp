@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -118,7 +119,19 @@ void packet_socket::send(std::span<const std::byte> bytes, std::span<const int> 
 packet packet_socket::receive(bool wait) const {
   control_buffer control;
   packet received;
-  received.bytes.resize(most_packet_bytes);
+  // A peer that ended without reading all that we sent is told of once, before what it had sent itself.
+  const auto again = [] { return errno == EINTR || errno == ECONNRESET; };
+  // As long as it is, not as it may be: small processes keep what they touched once.
+  ssize_t bytes = 0;
+  do bytes = ::recv(fd_.get(), nullptr, 0, MSG_PEEK | MSG_TRUNC | (wait ? 0 : MSG_DONTWAIT));
+  while (bytes < 0 && again());
+  if (bytes < 0 && errno == EAGAIN) return received;
+  if (bytes < 0) fail("cannot receive a bootstrap message");
+  if (bytes <= 0) {  // we never send empty messages
+    received.what = packet::state::closed;
+    return received;
+  }
+  received.bytes.resize(std::min(static_cast<std::size_t>(bytes), most_packet_bytes));
   iovec data{received.bytes.data(), received.bytes.size()};
   msghdr message{};
   message.msg_iov = &data;
@@ -126,18 +139,10 @@ packet packet_socket::receive(bool wait) const {
   message.msg_control = control.bytes.data();
   message.msg_controllen = control.bytes.size();
   ssize_t length = 0;
-  do length = ::recvmsg(fd_.get(), &message, MSG_CMSG_CLOEXEC | (wait ? 0 : MSG_DONTWAIT));
-  while (length < 0 && errno == EINTR);
-  if (length < 0 && errno == EAGAIN) {
-    received.bytes.clear();
-    return received;
-  }
-  if (length < 0 && errno != ECONNRESET) fail("cannot receive a bootstrap message");
-  received.bytes.resize(length < 0 ? 0 : static_cast<std::size_t>(length));
-  if (length <= 0) {  // we never send empty messages
-    received.what = packet::state::closed;
-    return received;
-  }
+  do length = ::recvmsg(fd_.get(), &message, MSG_CMSG_CLOEXEC);
+  while (length < 0 && again());
+  if (length < 0) fail("cannot receive a bootstrap message");
+  received.bytes.resize(static_cast<std::size_t>(length));
   received.fds = take_fds(message);
   if ((message.msg_flags & MSG_CTRUNC) != 0) {
     throw std::length_error(

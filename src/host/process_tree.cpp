@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -21,6 +22,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "host/clock.hpp"
 #include "host/unique_fd.hpp"
 
 namespace tri::host {
@@ -45,6 +47,7 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
 void become(const start_request& request, pid_t launcher, char* const* arguments, char* const* environment) {
   if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return;
   if (getppid() != launcher) _exit(127);  // the launcher died before the line above
+  if (request.own_group && setpgid(0, 0) != 0) return;
   const int wanted[3] = {request.input, request.output, request.error};
   for (int i = 0; i < 3; ++i)
     if (wanted[i] >= 0 && dup2(wanted[i], i) < 0) return;
@@ -168,6 +171,18 @@ std::size_t signal_descendants(int signal, pid_t spared) {
   const std::vector<pid_t> all = descendants_without(spared);
   for (pid_t each : all) kill(each, signal);
   return all.size();
+}
+
+void end_descendants(const std::function<void()>& meanwhile) {
+  constexpr std::int64_t grace_ns = 300'000'000;
+  const std::int64_t kill_from = now_ns() + grace_ns;
+  for (int signal = SIGTERM; true; signal = now_ns() < kill_from ? 0 : SIGKILL) {
+    while (waitpid(-1, nullptr, WNOHANG) > 0) {
+    }
+    if (signal_descendants(signal, 0) == 0) return;
+    meanwhile();
+    poll(nullptr, 0, 2);
+  }
 }
 
 }  // namespace tri::host

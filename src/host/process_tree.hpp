@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/types.h>
 
+#include <functional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -30,6 +31,7 @@ struct start_request {
   int error = -1;
   sigset_t signal_mask;          // of the program
   unsigned long open_files = 0;  // its soft limit (RLIMIT_NOFILE)
+  bool own_group = false;        // a process group of its own, so that the terminal's signals do not reach it
 };
 
 // The process gets SIGKILL when the calling thread ends. Throws start_error with the system's reason when the program
@@ -41,5 +43,9 @@ std::vector<pid_t> descendants();
 
 // Sends to all descendants except `spared` and what descends from it (0: none); says how many there were.
 std::size_t signal_descendants(int signal, pid_t spared);
+
+// Everything that still descends from this process: first asked, then killed, until there is nobody left; reaps its
+// children. meanwhile() is called again and again.
+void end_descendants(const std::function<void()>& meanwhile);
 
 }  // namespace tri::host

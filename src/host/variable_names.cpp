@@ -24,7 +24,8 @@ const std::vector<std::string>& names_to_suggest() {
 }
 
 bool known(std::string_view variable) {
-  if (variable == job_variable || variable == process_variable || variable == processes_variable) return true;
+  for (const char* each : {job_variable, process_variable, processes_variable, machines_variable})
+    if (variable == each) return true;
   return std::find(names_to_suggest().begin(), names_to_suggest().end(), variable) != names_to_suggest().end();
 }
 
@@ -62,6 +63,7 @@ const std::vector<other_variable>& other_variables() {
       {"TRIREME_MPI_STATISTICS", "on, off", "on: what each rank did, as a table at the end, as `trireme exec --stats`"},
       {"TRIREME_MPI_STATISTICS_FILE", "the path of a file",
        "the same as JSON, written by rank 0, as `trireme exec --stats-json`"},
+      {"TRIREME_RSH", "a program with options", "starts a command on a host, as `trireme run --rsh`; ssh by default"},
       {"TRIREME_BENCH_LIBOMP", "the path of a libomp.so", "a libomp that `trireme bench loops` compares with as well"},
       {"TRIREME_BENCH_MPI", "NAME=FOLDER,...",
        "MPI libraries, by the folder of their mpicc and mpirun, for `trireme bench mpi`"},

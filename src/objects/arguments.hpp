@@ -2,7 +2,8 @@
 //   - all plain and at most 32 bytes together: in the envelope itself;
 //   - otherwise, to a PE of the same process or all plain: as C++ objects in one block of the arena, moved into place;
 //   - otherwise (another process): as a cereal archive in a block.
-// The receiver moves them out; nothing is copied twice.
+// The receiver moves them out; nothing is copied twice. When a message leaves for another host, arguments that mean
+// something only here (a tri::buffer is an address in the arena) become an archive, too.
 #pragma once
 
 #include <cereal/archives/binary.hpp>
@@ -33,6 +34,7 @@
 #include "objects/plain_archive.hpp"
 #include "objects/type_name.hpp"
 #include "sched/pe.hpp"
+#include "sched/runtime.hpp"
 #include "trireme/buffer.hpp"
 
 namespace tri {
@@ -88,6 +90,8 @@ struct tuple_facts<std::tuple<T...>> {
       all_plain && sizeof(std::tuple<T...>) <= sched::inline_payload_bytes && alignof(std::tuple<T...>) <= 16;
   /// The bytes of a packed message may be used for several; a tri::shared_buffer counts its users.
   static constexpr bool own_nothing = (std::is_trivially_copyable_v<T> && ...);
+  /// The bytes mean the same on any host.
+  static constexpr bool same_everywhere = all_plain && own_nothing;
   static std::string first_stranger() {
     std::string name;
     ((name.empty() && !is_plain<T> && !is_serializable<T> ? void(name = type_name<T>()) : void()), ...);
@@ -124,6 +128,23 @@ struct packed_arguments {
   }
 };
 
+/// As an archive in a block.
+template <class Tuple>
+packed_arguments archive_arguments(sched::pe& here, const Tuple& values) {
+  packed_arguments packed;
+  auto& target = *new (packed.payload) sched::block_payload{};
+  archive_output stream;
+  {
+    cereal::BinaryOutputArchive archive(stream);
+    std::apply([&](const auto&... value) { (serialize_value(archive, value), ...); }, values);
+  }
+  target.bytes = stream.size();
+  target.block = stream.take_block();
+  packed.kind = sched::payload_kind::serialized;
+  here.counters().bytes_copied.add(target.bytes);
+  return packed;
+}
+
 template <class Tuple, class... A>
 packed_arguments pack_arguments(sched::pe& here, bool same_process, bool needs_block, A&&... arguments) {
   using facts = tuple_facts<Tuple>;
@@ -148,15 +169,7 @@ packed_arguments pack_arguments(sched::pe& here, bool same_process, bool needs_b
     }
     packed.kind = facts::all_plain ? sched::payload_kind::block : sched::payload_kind::objects;
   } else if constexpr (facts::all_serializable) {
-    archive_output stream;
-    {
-      cereal::BinaryOutputArchive archive(stream);
-      const Tuple values(std::forward<A>(arguments)...);
-      std::apply([&](const auto&... value) { (serialize_value(archive, value), ...); }, values);
-    }
-    target.bytes = stream.size();
-    target.block = stream.take_block();
-    packed.kind = sched::payload_kind::serialized;
+    return archive_arguments<Tuple>(here, Tuple(std::forward<A>(arguments)...));
   } else {
     throw std::runtime_error(
         "trireme: an argument of type " + facts::first_stranger() +
@@ -183,7 +196,7 @@ class unpacked_arguments {
       values_ = std::launder(static_cast<Tuple*>(block_));
       return;
     }
-    if constexpr (facts::all_serializable && !facts::all_plain) {
+    if constexpr (facts::all_serializable && !facts::same_everywhere) {
       archive_input stream(block_, message.block().bytes);
       cereal::BinaryInputArchive archive(stream);
       values_ = new (&storage_) Tuple();
@@ -207,7 +220,8 @@ class unpacked_arguments {
     storage() {}
     ~storage() {}
     nothing empty;
-    std::conditional_t<tuple_facts<Tuple>::all_serializable && !tuple_facts<Tuple>::all_plain, Tuple, nothing> tuple;
+    std::conditional_t<tuple_facts<Tuple>::all_serializable && !tuple_facts<Tuple>::same_everywhere, Tuple, nothing>
+        tuple;
   } storage_;
 };
 
@@ -228,13 +242,43 @@ void drop_packed(sched::pe& here, const packed_arguments& packed) {
   drop_arguments<Tuple>(here, message);
 }
 
+/// See sched::handler_row::make_remote.
+template <class Tuple>
+void make_arguments_remote(sched::pe& here, sched::envelope& message) {
+  if (message.kind == sched::payload_kind::serialized) return;
+  if constexpr (tuple_facts<Tuple>::all_serializable) {
+    const priority urgency = message.kind == sched::payload_kind::direct ? priority() : message.block().urgency;
+    packed_arguments packed;
+    {
+      unpacked_arguments<Tuple> arguments(message);
+      packed = archive_arguments<Tuple>(here, arguments.values());
+    }
+    packed.store(message);
+    message.block().urgency = urgency;
+  } else {
+    here.job().fail("an argument of type " + tuple_facts<Tuple>::first_stranger() + " of '" +
+                    sched::handler_table()[message.handler].name +
+                    "' cannot be sent to another host: it is neither plain data nor has it a serialize function");
+  }
+}
+
+/// What a handler whose messages carry `Tuple` registers for other hosts.
+template <class Tuple>
+constexpr sched::handler_function remote_form_of() {
+  if constexpr (tuple_facts<Tuple>::same_everywhere)
+    return nullptr;
+  else
+    return &make_arguments_remote<Tuple>;
+}
+
 /// Registers a handler whose messages carry `Tuple`.
 template <class Tuple>
 // NOLINTNEXTLINE(performance-unnecessary-value-param): it is moved, which the check does not see in a template
 std::uint32_t register_handler_of(sched::handler_function run, std::string name,
                                   sched::handler_function make_portable = nullptr,
                                   sched::refusal_function refuse = nullptr) {
-  return sched::register_handler(run, std::move(name), make_portable, &drop_arguments<Tuple>, refuse);
+  return sched::register_handler(run, std::move(name), make_portable, &drop_arguments<Tuple>, refuse,
+                                 remote_form_of<Tuple>());
 }
 
 }  // namespace objects

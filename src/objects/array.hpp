@@ -63,6 +63,14 @@ element_type describe_element_type() {
   return type;
 }
 
+/// relaxed: sent with the creation messages. All elements of a dense collection count from the start: contributions may
+/// be faster than creation.
+inline collection_shared* shared_by_host(const sched::runtime& job, const array_shape& shape) {
+  auto* const made = collection_shared::make(job.pes_of_host(), job.hosts());
+  if (shape.dense) made->births.store(static_cast<std::int64_t>(shape.elements()), std::memory_order_relaxed);
+  return made;
+}
+
 /// Creates the branch of a collection on one PE, with its initial elements.
 template <class T, class... A>
 struct creation {
@@ -88,8 +96,28 @@ struct creation {
     }
     objects.release_held(facts.id);
   }
+  /// To the other PEs of this host.
+  static void post_to_host(sched::pe& here, const tuple& arguments) {
+    auto& job = here.job();
+    const int first = job.first_pe_of_host();
+    for (int pe = first; pe < first + job.pes_of_host(); ++pe)
+      if (pe != here.number()) post(here, pe, arguments);
+  }
+  static void post(sched::pe& here, int pe, const tuple& arguments) {
+    post_packed(here, pe, handler, std::get<0>(arguments).id, 0,
+                std::apply(
+                    [&](const auto&... each) {
+                      return pack_arguments<tuple>(here, here.is_in_this_process(pe), false, each...);
+                    },
+                    arguments));
+  }
   static void deliver(sched::pe& here, sched::envelope& message) {
     unpacked_arguments<tuple> arguments(message);
+    collection_facts& facts = std::get<0>(arguments.values());
+    if (facts.shared == nullptr) {  // from another host, to the first PE of this one
+      facts.shared = shared_by_host(here.job(), facts.shape);
+      post_to_host(here, arguments.values());
+    }
     create(here, arguments.values());
   }
   static inline const std::uint32_t handler = register_handler_of<tuple>(&deliver, "creation of " + type_name<T>());
@@ -101,25 +129,18 @@ collection_facts create_collection(array_shape shape, placement where, bool one_
   auto& here = sched::this_pe();
   auto& job = here.job();
   collection_facts facts;
-  facts.id = 1 + job.own_host().next_collection.fetch_add(
-                     1, std::memory_order_relaxed);  // relaxed: only uniqueness matters; 0 is for single objects
+  facts.id = job.new_collection_number();
   facts.placement = where.number;
   facts.shape = shape;
   facts.one_per_pe = one_per_pe;
-  facts.shared = collection_shared::make(job.pes());
-  // relaxed: sent with the creation messages. All elements count from the start: contributions may be faster than
-  // creation.
-  if (shape.dense) facts.shared->births.store(static_cast<std::int64_t>(shape.elements()), std::memory_order_relaxed);
+  facts.creator = here.number();
   using made = creation<T, A...>;
-  const typename made::tuple packed(facts, arguments...);
-  for (int pe = 0; pe < job.pes(); ++pe)
-    if (pe != here.number())
-      post_packed(here, pe, made::handler, facts.id, 0,
-                  std::apply(
-                      [&](const auto&... each) {
-                        return pack_arguments<typename made::tuple>(here, here.is_in_this_process(pe), false, each...);
-                      },
-                      packed));
+  typename made::tuple packed(facts, arguments...);
+  for (int host = 0; host < job.hosts(); ++host)
+    if (host != job.host()) made::post(here, job.first_pe_of(host), packed);
+  facts.shared = shared_by_host(job, shape);
+  std::get<0>(packed) = facts;
+  made::post_to_host(here, packed);
   made::create(here, packed);
   return facts;
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <cstring>
 #include <mutex>
 #include <new>
 #include <stdexcept>
@@ -54,8 +55,23 @@ struct travelling_element {
   std::uint64_t address;  // same process: the object itself
 };
 
+/// A message that goes along with an element. Inside a host its block goes as it is; to another one, what it holds.
+void save_message(cereal::BinaryOutputArchive& archive, const sched::envelope& message, bool leaves_host) {
+  archive(cereal::binary_data(&message, sizeof message));
+  if (!leaves_host || message.kind == sched::payload_kind::direct) return;
+  archive(cereal::binary_data(message.block().block, message.block().bytes));
+  arena::release_on_pe(message.block().block);
+}
+void load_message(cereal::BinaryInputArchive& archive, sched::envelope& message, bool left_host) {
+  archive(cereal::binary_data(&message, sizeof message));
+  if (!left_host || message.kind == sched::payload_kind::direct) return;
+  message.block().block = arena::allocate_on_pe(std::max<std::uint64_t>(message.block().bytes, 1));
+  archive(cereal::binary_data(message.block().block, message.block().bytes));
+}
+
 /// To another process: what stands in the archive before the object itself.
 struct serialized_element {
+  bool leaves_host = false;
   std::uint64_t seen_broadcasts = 0;
   std::uint64_t contributions = 0;
   std::uint32_t type = 0;
@@ -63,26 +79,31 @@ struct serialized_element {
   std::vector<sched::envelope> undelivered;
 
   void save(cereal::BinaryOutputArchive& archive) {
-    archive(seen_broadcasts, contributions, type, static_cast<std::uint64_t>(kept.size()),
+    archive(leaves_host, seen_broadcasts, contributions, type, static_cast<std::uint64_t>(kept.size()),
             static_cast<std::uint64_t>(undelivered.size()));
-    for (auto& each : kept)
-      archive(each.method, each.reference, cereal::binary_data(&each.message, sizeof each.message));
-    for (auto& each : undelivered) archive(cereal::binary_data(&each, sizeof each));
+    for (auto& each : kept) {
+      archive(each.method, each.reference);
+      save_message(archive, each.message, leaves_host);
+    }
+    for (auto& each : undelivered) save_message(archive, each, leaves_host);
   }
   void load(cereal::BinaryInputArchive& archive) {
     std::uint64_t kept_count = 0, undelivered_count = 0;
-    archive(seen_broadcasts, contributions, type, kept_count, undelivered_count);
+    archive(leaves_host, seen_broadcasts, contributions, type, kept_count, undelivered_count);
     kept.resize(kept_count);
     undelivered.resize(undelivered_count);
-    for (auto& each : kept)
-      archive(each.method, each.reference, cereal::binary_data(&each.message, sizeof each.message));
-    for (auto& each : undelivered) archive(cereal::binary_data(&each, sizeof each));
+    for (auto& each : kept) {
+      archive(each.method, each.reference);
+      load_message(archive, each.message, leaves_host);
+    }
+    for (auto& each : undelivered) load_message(archive, each, leaves_host);
   }
 };
 
-void make_portable(sched::pe& here, sched::envelope& message) {
+void make_portable(sched::pe& here, sched::envelope& message, bool leaves_host) {
   if (message.kind == sched::payload_kind::objects)
     sched::handler_table()[message.handler].make_portable(here, message);
+  if (leaves_host) sched::make_remote(here, message);
 }
 
 void element_deliver(sched::pe& here, sched::envelope& message);
@@ -90,6 +111,12 @@ void element_drop(sched::pe& here, sched::envelope& message);
 void control_deliver(sched::pe& here, sched::envelope& message);
 void acknowledge_deliver(sched::pe& here, sched::envelope& message);
 void death_deliver(sched::pe& here, sched::envelope& message);
+void birth_deliver(sched::pe& here, sched::envelope& message);
+void birth_counted_deliver(sched::pe& here, sched::envelope& message);
+void floor_deliver(sched::pe& here, sched::envelope& message);
+const std::uint32_t birth_handler = sched::register_handler(&birth_deliver, "element to be born");
+const std::uint32_t birth_counted_handler = sched::register_handler(&birth_counted_deliver, "element may be born");
+const std::uint32_t floor_handler = sched::register_handler(&floor_deliver, "broadcasts no longer needed");
 const std::uint32_t death_handler = sched::register_handler(&death_deliver, "element deleted");
 const std::uint32_t acknowledge_handler = sched::register_handler(&acknowledge_deliver, "element arrival acknowledged");
 
@@ -104,10 +131,12 @@ construction& current_construction() {
   return now;
 }
 
-collection_shared* collection_shared::make(int pes) {
+collection_shared* collection_shared::make(int host_pes, int hosts) {
   auto* const made = new (arena::allocate(sizeof(collection_shared))) collection_shared;
-  made->floors = static_cast<floor_line*>(arena::allocate(static_cast<std::size_t>(pes) * sizeof(floor_line)));
-  for (int pe = 0; pe < pes; ++pe) new (made->floors + pe) floor_line;
+  const int lines = host_pes + hosts;
+  made->floors = static_cast<floor_line*>(arena::allocate(static_cast<std::size_t>(lines) * sizeof(floor_line)));
+  for (int line = 0; line < lines; ++line) new (made->floors + line) floor_line;
+  made->host_pes = host_pes;
   return made;
 }
 
@@ -223,13 +252,37 @@ void branch::insert(std::uint64_t number, constructor make) {
         fmt::format("{}: elements of a dense array exist from the beginning and cannot be inserted", describe(number)));
   if (!pending_inserts_.emplace(number, std::move(make)).second)
     throw std::logic_error(fmt::format("{}: is being inserted already", describe(number)));
+  // Contributions that the user orders after the insertion must find it counted; where they meet on another host, it is
+  // counted before it begins.
+  if (facts_.id != 0 && !here_.job().is_on_own_host(contribution_root_pe())) {
+    post_packed(here_, contribution_root_pe(), birth_handler, facts_.id, number,
+                pack_arguments<std::tuple<>>(here_, true, false));
+    return;
+  }
+  if (!begin_insert(number))
+    throw std::logic_error(
+        fmt::format("{}: an element with this index exists already{}", describe(number), key_hint()));
+}
+
+bool branch::begin_insert(std::uint64_t number) {
   location_actions actions;
   if (!location_.insert(number, fresh(actions))) {
     pending_inserts_.erase(number);
-    throw std::logic_error(
-        fmt::format("{}: an element with this index exists already{}", describe(number), key_hint()));
+    return false;
   }
   carry_out(number, actions);
+  return true;
+}
+
+void branch::count_birth(std::uint64_t number, int where) {
+  facts_.shared->births.fetch_add(1, std::memory_order_relaxed);  // relaxed: see finish_insert
+  post_packed(here_, where, birth_counted_handler, facts_.id, number, pack_arguments<std::tuple<>>(here_, true, false));
+}
+
+void branch::birth_counted(std::uint64_t number) {
+  if (!begin_insert(number))
+    here_.job().fail(
+        fmt::format("{}: inserted, but an element with this index exists already{}", describe(number), key_hint()));
 }
 
 void branch::finish_insert(std::uint64_t number) {
@@ -240,7 +293,8 @@ void branch::finish_insert(std::uint64_t number) {
   install(std::move(made));
   ++births_;
   // relaxed: read for contributions, which the user orders after the insertion by messages
-  facts_.shared->births.fetch_add(1, std::memory_order_relaxed);
+  if (facts_.id == 0 || here_.job().is_on_own_host(contribution_root_pe()))
+    facts_.shared->births.fetch_add(1, std::memory_order_relaxed);
   flush_contributions();
 }
 
@@ -446,6 +500,7 @@ void branch::depart(std::uint64_t number, int to) {
         fmt::format("{}: asked to migrate while one of its coroutines waits for a future, which is tied to its PE",
                     element.describe()));
   const bool same_process = here_.is_in_this_process(to);
+  const bool leaves_host = !here_.job().is_on_own_host(to);
   if (!same_process && element.coroutines_.count() != 0)
     here_.job().fail(
         fmt::format("{}: asked to migrate to another process while one of its coroutines is suspended; a coroutine "
@@ -466,11 +521,12 @@ void branch::depart(std::uint64_t number, int to) {
     archive_output stream;
     {
       cereal::BinaryOutputArchive archive(stream);
-      serialized_element head{seen, leaving->contributions_, leaving->type(), {}, std::move(leaving->undelivered_)};
+      serialized_element head{leaves_host,     seen, leaving->contributions_,
+                              leaving->type(), {},   std::move(leaving->undelivered_)};
       if (leaving->has_mailbox())
         for (const auto& kept : leaving->mailbox().take_messages()) head.kept.push_back(kept);
-      for (auto& kept : head.kept) make_portable(here_, kept.message);
-      for (auto& message : head.undelivered) make_portable(here_, message);
+      for (auto& kept : head.kept) make_portable(here_, kept.message, leaves_host);
+      for (auto& message : head.undelivered) make_portable(here_, message, leaves_host);
       head.save(archive);
       element_type_of(leaving->type()).save(*leaving, archive);
     }
@@ -488,7 +544,7 @@ void branch::depart(std::uint64_t number, int to) {
                sched::handler_table()[waiting.handler].make_portable != nullptr;
       },
       [&](sched::envelope& waiting) {
-        if (!same_process) make_portable(here_, waiting);
+        if (!same_process) make_portable(here_, waiting, false);
         here_.send(to, [&](sched::envelope& place) {
           const std::uint32_t hop = place.source;
           place.assign_message(waiting);
@@ -559,18 +615,75 @@ void branch::publish_floor() {
   const std::uint64_t floor = travelling_.empty() ? delivered_ : std::min(delivered_, travelling_.begin()->first);
   // release: whoever drops its history on this word comes after the departures that it accounts for. pairs:
   // branch.floor
-  facts_.shared->floor_of(here_.number()).store(floor, std::memory_order_release);
+  facts_.shared->floor_of_pe(here_.job().host_pe_number(here_.number())).store(floor, std::memory_order_release);
+}
+
+std::uint64_t branch::lowest_floor_of_host() const {
+  std::uint64_t lowest = delivered_;
+  for (int pe = 0; pe < facts_.shared->host_pes; ++pe)
+    lowest = std::min(lowest, facts_.shared->floor_of_pe(static_cast<std::uint32_t>(pe))
+                                  .load(std::memory_order_acquire));  // pairs: branch.floor
+  return lowest;
+}
+
+// By the first PE of the host, to those of the others. What they hear late keeps history a little longer.
+void branch::tell_floor_to_hosts() {
+  const sched::runtime& job = here_.job();
+  if (job.hosts() == 1 || here_.number() != job.first_pe_of_host()) return;
+  const std::uint64_t floor = lowest_floor_of_host();
+  for (int host = 0; host < job.hosts(); ++host)
+    if (host != job.host())
+      post_packed(here_, job.first_pe_of(host), floor_handler, facts_.id, floor,
+                  pack_arguments<std::tuple<>>(here_, true, false));
+}
+
+void branch::heard_floor(int host, std::uint64_t floor) {
+  facts_.shared->floor_of_host(host).store(floor, std::memory_order_release);  // pairs: branch.floor
 }
 
 // An element that left PE A having seen n broadcasts may still come here and ask for those from n on, as long as A's
 // floor is at most n. A raises its floor only when the arrival was acknowledged.
 void branch::prune_history() {
-  std::uint64_t lowest = delivered_;
-  for (int pe = 0; pe < here_.job().pes(); ++pe)
-    lowest = std::min(lowest, facts_.shared->floor_of(pe).load(std::memory_order_acquire));  // pairs: branch.floor
+  tell_floor_to_hosts();
+  std::uint64_t lowest = lowest_floor_of_host();
+  for (int host = 0; host < here_.job().hosts(); ++host)
+    if (host != here_.job().host())
+      lowest =
+          std::min(lowest, facts_.shared->floor_of_host(host).load(std::memory_order_acquire));  // pairs: branch.floor
   while (delivered_ - history_.size() < lowest) {
     sched::drop_message(here_, history_.front().message);
     history_.pop_front();
+  }
+}
+
+// From another host, so its payload is bytes that mean the same everywhere.
+void branch::number_broadcast(sched::envelope& message) {
+  const auto copy = [&] {
+    sched::envelope made = message;
+    if (message.kind != sched::payload_kind::direct) {
+      const std::uint64_t bytes = std::max<std::uint64_t>(message.block().bytes, 1);
+      made.block().block = arena::allocate_on_pe(bytes);
+      std::memcpy(made.block().block, message.block().block, bytes);
+    }
+    return made;
+  };
+  const sched::runtime& job = here_.job();
+  // relaxed: only the order of the numbers matters; the messages carry everything else
+  message.element = facts_.shared->next_broadcast.fetch_add(1, std::memory_order_relaxed);
+  try {
+    sched::envelope to_hosts = copy();
+    here_.send_to_other_hosts(to_hosts);
+    const int first = job.first_pe_of_host();
+    for (int pe = first; pe < first + job.pes_of_host(); ++pe) {
+      const sched::envelope each = pe + 1 == first + job.pes_of_host() ? message : copy();
+      here_.send(pe, [&](sched::envelope& place) {
+        const std::uint32_t hop = place.source;
+        place.assign_message(each);
+        place.source = hop;
+      });
+    }
+  } catch (const std::exception& error) {  // no memory: the PEs without it would wait for this number
+    here_.job().fail("a broadcast of " + name_ + " did not reach all PEs: " + error.what());
   }
 }
 
@@ -729,6 +842,22 @@ void death_deliver(sched::pe& here, sched::envelope& message) {
     home->member_left(message.element);
   else
     pe_objects::of(here).hold_for_creation(message);
+}
+
+void birth_deliver(sched::pe& here, sched::envelope& message) {
+  if (branch* const home = pe_objects::of(here).find_branch(message.collection))
+    home->count_birth(message.element, static_cast<int>(message.source));
+  else
+    pe_objects::of(here).hold_for_creation(message);
+}
+
+void birth_counted_deliver(sched::pe& here, sched::envelope& message) {
+  pe_objects::of(here).find_branch(message.collection)->birth_counted(message.element);
+}
+
+void floor_deliver(sched::pe& here, sched::envelope& message) {
+  if (branch* const home = pe_objects::of(here).find_branch(message.collection))
+    home->heard_floor(here.job().host_of(static_cast<int>(message.source)), message.element);
 }
 
 void acknowledge_deliver(sched::pe& here, sched::envelope& message) {

@@ -24,19 +24,24 @@ namespace tri::objects {
 /// Placement maps by number; see placement.hpp.
 using placement_function = int (*)(std::uint64_t number, std::uint64_t elements, int pes, const array_shape& shape);
 
-/// What a collection shares among the PEs of a host; lies in the arena for the life of the job.
+/// What a collection shares among the PEs of a host; lies in the arena for the life of the job. Every host has its own.
 struct collection_shared {
+  /// Of the whole job, on the host of the creator.
   alignas(64) std::atomic<std::uint64_t> next_broadcast{0};
   /// Elements there ever were: all of a dense collection from the start, those of a sparse one from their insertion on.
+  /// Of the whole job, on the host where the contributions meet.
   alignas(64) std::atomic<std::int64_t> births{0};
-  /// Per PE: broadcasts below this number will not be asked for again on behalf of elements that left it.
+  /// Broadcasts below this number will not be asked for again on behalf of elements that left: a PE of this host, or
+  /// any PE of another host.
   struct alignas(64) floor_line {
     std::atomic<std::uint64_t> value{0};
   };
-  floor_line* floors = nullptr;
-  std::atomic<std::uint64_t>& floor_of(int pe) { return floors[pe].value; }
+  floor_line* floors = nullptr;  // of the PEs of this host, then of the hosts
+  int host_pes = 0;
+  std::atomic<std::uint64_t>& floor_of_pe(std::uint32_t host_pe) { return floors[host_pe].value; }
+  std::atomic<std::uint64_t>& floor_of_host(int host) { return floors[host_pes + host].value; }
 
-  static collection_shared* make(int pes);
+  static collection_shared* make(int host_pes, int hosts);
 };
 
 /// Plain description of a collection; travels in its creation message.
@@ -44,9 +49,13 @@ struct collection_facts {
   std::uint32_t id = 0;
   std::uint32_t placement = 0;
   array_shape shape;
-  bool one_per_pe = false;  // a group: elements never move
-  collection_shared* shared = nullptr;
+  bool one_per_pe = false;              // a group: elements never move
+  std::int32_t creator = 0;             // a PE
+  collection_shared* shared = nullptr;  // null on its way to another host
 };
+
+/// The number of a broadcast on its way to the host that numbers them.
+inline constexpr std::uint64_t unnumbered = ~std::uint64_t{0};
 
 /// Runs a broadcast on one element, or (null) on all local ones that it is for.
 using broadcast_function = void (*)(sched::pe&, branch&, sched::envelope&, element_base* only);
@@ -100,6 +109,9 @@ class branch {
   void create_initial(const constructor& make);
   /// Asks for a new element of a sparse collection to live here; the location protocol may delay or refuse it.
   void insert(std::uint64_t number, constructor make);
+  /// Of an element that is to be born on another host, where the contributions meet; then its insertion goes on there.
+  void count_birth(std::uint64_t number, int where);
+  void birth_counted(std::uint64_t number);
   void erase(element_base& element);
   void migrate(element_base& element, int to);
 
@@ -124,6 +136,9 @@ class branch {
   /// Births minus deaths here so far; summed over all PEs at the moment of one broadcast it is the population then.
   std::int64_t net_births() const { return births_ - deaths_; }
   void arrival_acknowledged(std::uint64_t seen);
+  /// Numbers a broadcast that came from another host and sends it to all PEs; on the creator. Takes it over.
+  void number_broadcast(sched::envelope& message);
+  void heard_floor(int host, std::uint64_t floor);
 
   // ---- contributions
   contribution_base& contribution(element_base& element,
@@ -154,12 +169,15 @@ class branch {
   void run_now(sched::envelope& message);
   void run_delivered(sched::envelope& message);
   void depart(std::uint64_t number, int to);
+  bool begin_insert(std::uint64_t number);
   void finish_insert(std::uint64_t number);
   std::unique_ptr<element_base> construct(std::uint64_t number, const constructor& make);
   void catch_up(element_base& element, std::uint64_t seen);
   void deliver_broadcast(sched::envelope& message, broadcast_function run);
   void prune_history();
   void publish_floor();
+  std::uint64_t lowest_floor_of_host() const;
+  void tell_floor_to_hosts();
   void leave_level(std::uint64_t level);
   void flush_contributions();
   const char* key_hint() const;

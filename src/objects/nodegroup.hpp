@@ -216,8 +216,7 @@ template <class T, class... A>
 nodegroup<T> make_nodegroup(const A&... arguments) {
   auto& here = sched::this_pe();
   auto& job = here.job();
-  const std::uint32_t id =
-      1 + job.own_host().next_collection.fetch_add(1, std::memory_order_relaxed);  // relaxed: only uniqueness matters
+  const std::uint32_t id = job.new_collection_number();
   using made = objects::node_creation<T, A...>;
   for (int process = 0; process < job.processes(); ++process) {
     const bool same_process = process == job.process();

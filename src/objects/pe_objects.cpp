@@ -86,7 +86,7 @@ void report_escaped_function(sched::pe& here, const std::string& function, std::
 pe_objects::pe_objects(sched::pe& owner) : here(owner), singles_made_(static_cast<std::size_t>(owner.job().pes())) {
   collection_facts singles;
   singles.placement = placement_entry<object_home_map>::number;
-  singles.shared = collection_shared::make(owner.job().pes());
+  singles.shared = collection_shared::make(owner.job().pes_of_host(), owner.job().hosts());
   add_branch(std::make_unique<branch>(*this, singles, "single object"));
 }
 
@@ -110,6 +110,7 @@ void pe_objects::end() {
 }
 
 void pe_objects::abandon_results() {
+  host_parts.clear();
   std::exchange(results, {}).for_each([](awaited_result& result) { result.abandon(); });
 }
 

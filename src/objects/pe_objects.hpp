@@ -2,8 +2,10 @@
 // must wait until the running method has ended (migration and deletion of elements). Reached through pe::upper.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -15,6 +17,14 @@
 namespace tri::objects {
 
 class branch;
+
+/// What the PEs of this host have contributed to a reduction whose root is on another host; on the first PE.
+struct host_part {
+  std::int64_t bases = 0;
+  std::int64_t population = 0;
+  std::int64_t elements = 0;
+  virtual ~host_part() = default;
+};
 
 class pe_objects {
  public:
@@ -54,6 +64,7 @@ class pe_objects {
   int method_depth = 0;
 
   result_table results;
+  std::map<std::array<std::uint32_t, 3>, std::unique_ptr<host_part>> host_parts;  // by PE and name of the root
   /// Running number of the single objects that this PE creates for another; 0 is that of no object. One count for each
   /// of them, so that the numbers of the deleted ones there are neighbours (location/number_set.hpp).
   std::uint32_t next_single_for(int pe) { return ++singles_made_[static_cast<std::size_t>(pe)]; }

@@ -1,18 +1,27 @@
 #include "objects/quiescence.hpp"
 
+#include <algorithm>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "objects/future.hpp"
+#include "sched/census.hpp"
 #include "trireme/run.hpp"
 
 namespace tri {
 namespace objects {
 namespace {
 
+constexpr std::int64_t first_pause_ns = 20'000;
+constexpr std::int64_t longest_pause_ns = 2'000'000;
+
 // Of PE 0, used by its thread only; shared with its idle hook.
 struct requests {
   std::vector<promise<void>> waiting;
+  // With several hosts: between two questions to all of them.
+  std::int64_t pause_ns = first_pause_ns;
+  bool pausing = false;
 };
 thread_local std::shared_ptr<requests> of_this_pe;
 
@@ -25,6 +34,29 @@ void request_deliver(sched::pe& here, sched::envelope& message) {
 const std::uint32_t request_handler =
     register_handler_of<std::tuple<promise<void>>>(&request_deliver, "quiescence request");
 
+void answer(sched::pe& here, requests& service) {
+  here.job().own_host().idle_listener.store(0, std::memory_order_seq_cst);
+  service.pause_ns = first_pause_ns;
+  for (const promise<void>& each : std::exchange(service.waiting, {})) each.set();
+}
+
+void pause_deliver(sched::pe& here, sched::envelope&) {
+  sched::do_not_count_processed(here);
+  of_this_pe->pausing = false;
+}
+const std::uint32_t pause_handler = sched::register_handler(&pause_deliver, "quiescence pause");
+
+// Other hosts do not tell when they fall idle: ask again, at growing intervals while there is work.
+void pause(sched::pe& here, requests& service) {
+  service.pausing = true;
+  sched::envelope alarm{};
+  alarm.handler = pause_handler;
+  alarm.kind = sched::payload_kind::direct;
+  here.send_later(service.pause_ns, alarm);
+  sched::do_not_count_sent(here);
+  service.pause_ns = std::min(2 * service.pause_ns, longest_pause_ns);
+}
+
 }  // namespace
 
 void install_quiescence_service(sched::pe& here) {
@@ -32,11 +64,19 @@ void install_quiescence_service(sched::pe& here) {
   auto service = std::make_shared<requests>();
   of_this_pe = service;
   here.add_idle_hook([&here, service] {
-    if (service->waiting.empty() || !here.job().all_processed()) return false;
-    here.job().own_host().idle_listener.store(0, std::memory_order_seq_cst);
-    const auto waiting = std::move(service->waiting);
-    service->waiting.clear();
-    for (const promise<void>& each : waiting) each.set();
+    if (service->waiting.empty()) return false;
+    if (here.job().hosts() == 1) {
+      if (!here.job().counts_of_host().all_processed()) return false;
+      answer(here, *service);
+      return true;
+    }
+    if (service->pausing || here.counts_of_all_hosts().is_running()) return false;
+    here.counts_of_all_hosts().begin(here, [&here, service](const sched::message_counts& counts) {
+      if (counts.all_processed())
+        answer(here, *service);
+      else
+        pause(here, *service);
+    });
     return true;
   });
 }

@@ -4,6 +4,8 @@
 // minus deaths so far. Elements that were on their way contribute a part of their own when they arrive. The reduction
 // is complete when all PEs have sent their base part and the counts add up to the sum of births minus deaths, which is
 // the population at the moment of the broadcast: exact under migration, insertion and deletion.
+//
+// The base parts of another host meet on its first PE, and go on as one (mei.md M57).
 #pragma once
 
 #include <cstdint>
@@ -28,6 +30,25 @@ struct part_header {
   std::int32_t net_births;  // base parts: births minus deaths on the sending PE; otherwise not_a_base
   static constexpr std::int32_t not_a_base = INT32_MIN;
 };
+
+/// What a host, or a part, adds to a reduction.
+struct part_counts {
+  std::int64_t bases = 0;
+  std::int64_t population = 0;  // births minus deaths on the PEs of the bases
+  std::int64_t elements = 0;    // whose values are in it
+  static part_counts of(const part_header& header) {
+    const bool base = header.net_births != part_header::not_a_base;
+    return {base ? 1 : 0, base ? header.net_births : 0, header.count};
+  }
+};
+
+template <class Reducer, class Partial>
+void combine_into(std::optional<Partial>& sum, Partial&& value) {
+  if (sum.has_value())
+    Reducer::combine(*sum, std::move(value));
+  else
+    sum.emplace(std::move(value));
+}
 
 /// The collecting end of one reduction; lives on the heap of its PE until it is complete, then deletes itself.
 template <class Reducer, class T>
@@ -59,18 +80,11 @@ class reduction_root final : public awaited_result {
       throw;
     }
   }
-  void add(const part_header& header, std::optional<partial>&& value) {
-    if (header.net_births != part_header::not_a_base) {
-      ++bases_;
-      population_ += header.net_births;
-    }
-    count_ += header.count;
-    if (value.has_value()) {
-      if (value_.has_value())
-        Reducer::combine(*value_, std::move(*value));
-      else
-        value_ = std::move(value);
-    }
+  void add(const part_counts& part, partial&& value) {
+    bases_ += part.bases;
+    population_ += part.population;
+    count_ += part.elements;
+    if (part.elements != 0) combine_into<Reducer>(value_, std::move(value));
     finish_if_complete();
   }
   bool is_ready() const override { return false; }
@@ -107,7 +121,7 @@ class reduction_root final : public awaited_result {
   std::string what_;
   result_table::name name_{};
   int expected_bases_;
-  int bases_ = 0;
+  std::int64_t bases_ = 0;
   std::int64_t population_;
   std::int64_t count_ = 0;
   std::optional<partial> value_;
@@ -124,7 +138,7 @@ struct part_handler {
     auto& [header, value] = arguments.values();
     auto* const root =
         static_cast<reduction_root<Reducer, T>*>(pe_objects::of(here).results.find(header.slot, header.generation));
-    if (root != nullptr) root->add(header, header.count == 0 ? std::nullopt : std::optional<partial>(std::move(value)));
+    if (root != nullptr) root->add(part_counts::of(header), std::move(value));
   }
   static inline const std::uint32_t handler =
       register_handler_of<tuple>(&deliver, "reduction part " + type_name<Reducer>() + " of " + type_name<T>());
@@ -138,6 +152,58 @@ struct part_handler {
   }
 };
 
+/// The base parts of one host, on its first PE, on their way to a root on another host.
+template <class Reducer, class T>
+struct host_part_handler {
+  using partial = partial_of<Reducer, T>;
+  using tuple = std::tuple<root_name, part_counts, partial>;
+  struct collected final : host_part {
+    std::optional<partial> value;
+  };
+
+  static void send(sched::pe& here, int to, const root_name& root, const part_counts& counts, partial&& value,
+                   std::uint32_t which) {
+    post_packed(here, to, which, 0, 0,
+                pack_arguments<tuple>(here, here.is_in_this_process(to), false, root, counts, std::move(value)));
+  }
+  static void collect(sched::pe& here, sched::envelope& message) {
+    unpacked_arguments<tuple> arguments(message);
+    auto& [root, counts, value] = arguments.values();
+    auto& parts = pe_objects::of(here).host_parts;
+    auto& place = parts[{root.pe, root.slot, root.generation}];
+    if (place == nullptr) place = std::make_unique<collected>();
+    auto& sum = static_cast<collected&>(*place);
+    sum.bases += counts.bases;
+    sum.population += counts.population;
+    sum.elements += counts.elements;
+    if (counts.elements != 0) combine_into<Reducer>(sum.value, std::move(value));
+    if (sum.bases < here.job().pes_of_host()) return;
+    send(here, static_cast<int>(root.pe), root, {sum.bases, sum.population, sum.elements},
+         sum.value.has_value() ? std::move(*sum.value) : partial{}, handler);
+    parts.erase({root.pe, root.slot, root.generation});
+  }
+  static void deliver(sched::pe& here, sched::envelope& message) {
+    unpacked_arguments<tuple> arguments(message);
+    auto& [name, counts, value] = arguments.values();
+    auto* const root =
+        static_cast<reduction_root<Reducer, T>*>(pe_objects::of(here).results.find(name.slot, name.generation));
+    if (root != nullptr) root->add(counts, std::move(value));
+  }
+  static inline const std::uint32_t handler = register_handler_of<tuple>(
+      &deliver, "reduction part of a host " + type_name<Reducer>() + " of " + type_name<T>());
+  static inline const std::uint32_t collector = register_handler_of<tuple>(
+      &collect, "reduction part for a host " + type_name<Reducer>() + " of " + type_name<T>());
+
+  /// A base part of this PE.
+  static void send_base(sched::pe& here, const root_name& root, std::uint32_t count, std::int64_t net_births,
+                        partial&& value) {
+    if (here.job().is_on_own_host(static_cast<int>(root.pe)))
+      part_handler<Reducer, T>::send(here, root, count, static_cast<std::int32_t>(net_births), std::move(value));
+    else
+      send(here, here.job().first_pe_of_host(), root, {1, net_births, count}, std::move(value), collector);
+  }
+};
+
 // ---- broadcasts
 
 /// Replaces an archive by objects, so that the arguments can be used many times.
@@ -145,7 +211,7 @@ template <class Tuple>
 Tuple& shared_arguments(sched::envelope& message) {
   if (message.kind == sched::payload_kind::direct) return *std::launder(reinterpret_cast<Tuple*>(message.payload));
   if (message.kind == sched::payload_kind::serialized) {
-    if constexpr (tuple_facts<Tuple>::all_serializable && !tuple_facts<Tuple>::all_plain) {
+    if constexpr (tuple_facts<Tuple>::all_serializable && !tuple_facts<Tuple>::same_everywhere) {
       auto& payload = message.block();
       void* const block = arena::allocate_on_pe(sizeof(Tuple));
       auto* const values = new (block) Tuple();
@@ -185,7 +251,10 @@ struct broadcast_handler {
       return;
     }
     method_scope scope(objects);
-    home->broadcast_arrived(message, &Self::run);
+    if (message.element == unnumbered) [[unlikely]]
+      home->number_broadcast(message);
+    else
+      home->broadcast_arrived(message, &Self::run);
   }
 };
 
@@ -283,30 +352,49 @@ struct reducing_broadcast : broadcast_handler<reducing_broadcast<Method, Reducer
         report_escaped(here, element, method_name<Method>(), std::current_exception());
       }
     });
-    const bool is_base = only == nullptr;
-    if (!is_base && count == 0) return;
-    part::send(here, root, count, is_base ? static_cast<std::int32_t>(home.net_births()) : part_header::not_a_base,
-               combined.has_value() ? std::move(*combined) : typename part::partial{});
+    auto value = combined.has_value() ? std::move(*combined) : typename part::partial{};
+    if (only == nullptr)
+      host_part_handler<Reducer, contribution>::send_base(here, root, count, home.net_births(), std::move(value));
+    else if (count != 0)
+      part::send(here, root, count, part_header::not_a_base, std::move(value));
   }
   static inline const std::uint32_t handler = register_handler_of<tuple>(
       &reducing_broadcast::deliver, "reducing broadcast of " + method_name<Method>() + " by " + type_name<Reducer>());
 };
 
-/// Posts a broadcast message of a collection to every PE: others first, so that they start while we work. The number is
-/// drawn when all is packed: what packing throws must not leave a number behind that every PE waits for.
+/// Posts a broadcast message of a collection to every PE: others first, so that they start while we work; of another
+/// host one message reaches all. The number is drawn when all is packed: what packing throws must not leave a number
+/// behind that every PE waits for.
 template <class Tuple, class... A>
 void post_broadcast(sched::pe& here, const branch& home, std::uint32_t handler, const A&... arguments) {
-  const int pes = here.job().pes();
-  const auto destination = [&](int step) { return (here.number() + 1 + step) % pes; };
+  const sched::runtime& job = here.job();
+  const collection_facts& facts = home.facts();
+  if (!job.is_on_own_host(facts.creator)) {  // the numbers are drawn there
+    post_packed(here, facts.creator, handler, facts.id, unnumbered,
+                pack_arguments<Tuple>(here, false, false, arguments...));
+    return;
+  }
+  const int first = job.first_pe_of_host();
+  const int pes = job.pes_of_host();
+  const int copies = pes + (job.hosts() > 1 ? 1 : 0);  // the last is for the other hosts
+  const auto destination = [&](int step) { return first + (here.number() - first + 1 + step) % pes; };
   const auto pack = [&](int step) {
-    return pack_arguments<Tuple>(here, here.is_in_this_process(destination(step)), false, arguments...);
+    return pack_arguments<Tuple>(here, step < pes && here.is_in_this_process(destination(step)), false, arguments...);
   };
   const auto post = [&](auto&& packed_for) {
     // relaxed: only the order of the numbers matters; the messages carry everything else
-    const std::uint64_t number = home.facts().shared->next_broadcast.fetch_add(1, std::memory_order_relaxed);
+    const std::uint64_t number = facts.shared->next_broadcast.fetch_add(1, std::memory_order_relaxed);
     try {
+      if (copies > pes) {
+        sched::envelope message{};
+        message.element = number;
+        message.collection = facts.id;
+        message.handler = handler;
+        packed_for(pes).store(message);
+        here.send_to_other_hosts(message);
+      }
       for (int step = 0; step < pes; ++step)
-        post_packed(here, destination(step), handler, home.facts().id, number, packed_for(step));
+        post_packed(here, destination(step), handler, facts.id, number, packed_for(step));
     } catch (const std::exception& error) {  // no memory for a message: the PEs without it would wait for this number
       here.job().fail("a broadcast of " + home.name() + " did not reach all PEs: " + error.what());
     }
@@ -317,7 +405,7 @@ void post_broadcast(sched::pe& here, const branch& home, std::uint32_t handler, 
   } else {
     std::vector<packed_arguments> packed;
     try {
-      for (int step = 0; step < pes; ++step) packed.push_back(pack(step));
+      for (int step = 0; step < copies; ++step) packed.push_back(pack(step));
     } catch (...) {
       for (const packed_arguments& each : packed) drop_packed<Tuple>(here, each);
       throw;
@@ -379,8 +467,7 @@ struct contribution_root_handler {
                                               0, home->contributors(message.element), to);
     auto* const collecting =
         static_cast<reduction_root<Reducer, T>*>(pe_objects::of(here).results.find(root.slot, root.generation));
-    collecting->add({root.slot, root.generation, static_cast<std::uint32_t>(count), part_header::not_a_base},
-                    std::optional<partial>(std::move(value)));
+    collecting->add({0, 0, static_cast<std::int64_t>(count)}, std::move(value));
     if (pe_objects::of(here).results.find(root.slot, root.generation) == nullptr)
       home->forget_contribution_root(message.element);
   }

@@ -1,9 +1,11 @@
-// Sections: some elements of an array, addressed together. A multicast sends one message to each PE that has members,
-// whatever their number; members that have moved meanwhile are followed one by one.
+// Sections: some elements of an array, addressed together. A multicast sends one message to each PE of the host that
+// has members, whatever their number, and one to each other host that has some (mei.md M57); members that have moved
+// meanwhile are followed one by one.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "objects/array.hpp"
@@ -57,6 +59,32 @@ struct reduced_member {
       &deliver, "section reduction of " + method_name<Method>(), &make_tuple_portable<tuple>);
 };
 
+/// Members of a section on another host: on each PE that has some, those.
+using host_members = std::vector<std::pair<std::int32_t, std::vector<std::uint64_t>>>;
+
+/// A multicast on its way to the first PE of another host, which hands it on. `Message` is multicast_method or
+/// reducing_multicast.
+template <class Message>
+struct host_multicast {
+  using tuple = typename prepend<typename Message::inner, host_members>::type;
+  static void deliver(sched::pe& here, sched::envelope& message) {
+    unpacked_arguments<tuple> arguments(message);
+    std::apply(
+        [&](const host_members& members, const auto&... argument) {
+          for (const auto& [pe, numbers] : members) post(here, pe, message.collection, numbers, argument...);
+        },
+        arguments.values());
+  }
+  static void post(sched::pe& here, int pe, std::uint32_t collection, const std::vector<std::uint64_t>& numbers,
+                   const auto&... arguments) {
+    const member_list list(buffer<std::uint64_t>::copy_of(numbers));
+    post_packed(here, pe, Message::handler, collection, 0,
+                pack_arguments<typename Message::tuple>(here, here.is_in_this_process(pe), false, list, arguments...));
+  }
+  static inline const std::uint32_t handler =
+      register_handler_of<tuple>(&deliver, "for a host: " + sched::handler_table()[Message::handler].name);
+};
+
 /// Sends the members of a list that are not here one by one, as messages of `handler` with a copy of the arguments.
 template <class Tuple, class... A>
 void follow_member(sched::pe& here, std::uint32_t collection, std::uint64_t number, std::uint32_t handler,
@@ -74,7 +102,8 @@ inline element_base* ready_member(branch& home, std::uint64_t number) {
 template <auto Method>
 struct multicast_method {
   using facts = method_facts<Method>;
-  using tuple = typename prepend<typename facts::arguments, member_list>::type;
+  using inner = typename facts::arguments;
+  using tuple = typename prepend<inner, member_list>::type;
   static void deliver(sched::pe& here, sched::envelope& message) {
     pe_objects& objects = pe_objects::of(here);
     branch* const home = objects.find_branch(message.collection);
@@ -108,7 +137,8 @@ template <auto Method, class Reducer>
 struct reducing_multicast {
   using member = reduced_member<Method, Reducer>;
   using part = typename member::part;
-  using tuple = typename prepend<typename member::tuple, member_list>::type;
+  using inner = typename member::tuple;
+  using tuple = typename prepend<inner, member_list>::type;
   static void deliver(sched::pe& here, sched::envelope& message) {
     pe_objects& objects = pe_objects::of(here);
     branch* const home = objects.find_branch(message.collection);
@@ -164,14 +194,13 @@ class section {
   std::size_t size() const { return members_.size(); }
   const array<T>& whole() const { return array_; }
 
-  /// Invokes a method on every member; one message to each PE that has some.
+  /// Invokes a method on every member; one message to each PE of this host, and to each other host, that has some.
   template <auto Method, class... A>
   void multicast(const A&... arguments) const {
     using message = objects::multicast_method<Method>;
     static_assert(objects::method_facts<Method>::copyable_arguments,
                   "multicast: the arguments go to many elements and must be copyable");
-    post<typename message::tuple, typename objects::method_facts<Method>::arguments>(
-        message::handler, objects::entry_method<Method>::handler, arguments...);
+    post<message>(objects::entry_method<Method>::handler, arguments...);
   }
   /// Invokes a method on every member and reduces what it returns, to a future on this PE.
   template <auto Method, class Reducer, class... A>
@@ -184,10 +213,8 @@ class section {
     future<objects::result_of_reduction<Reducer, contribution>> result;
     objects::reduction_root<Reducer, contribution>::start(
         here, "section reduction of " + objects::method_name<Method>(), 0, static_cast<std::int64_t>(members_.size()),
-        result.get_promise(), [&](const objects::root_name& root) {
-          post<typename message::tuple, typename message::member::tuple>(message::handler, message::member::handler,
-                                                                         root, arguments...);
-        });
+        result.get_promise(),
+        [&](const objects::root_name& root) { post<message>(message::member::handler, root, arguments...); });
     return result;
   }
 
@@ -201,8 +228,9 @@ class section {
   }
 
  private:
-  template <class Tuple, class SingleTuple, class... A>
-  void post(std::uint32_t handler, std::uint32_t single_handler, const A&... arguments) const {
+  template <class Message, class... A>
+  void post(std::uint32_t single_handler, const A&... arguments) const {
+    using to_host = objects::host_multicast<Message>;
     auto& here = sched::this_pe();
     if (objects::pe_objects::of(here).is_ending()) return;
     objects::branch* const home = objects::pe_objects::of(here).find_branch(array_.id());
@@ -213,14 +241,18 @@ class section {
       if (pe >= 0)
         by_pe[pe].push_back(number);
       else
-        objects::follow_member<SingleTuple>(here, array_.id(), number, single_handler, arguments...);
+        objects::follow_member<typename Message::inner>(here, array_.id(), number, single_handler, arguments...);
     }
-    for (const auto& [pe, numbers] : by_pe) {
-      const objects::member_list list(buffer<std::uint64_t>::copy_of(numbers));
-      objects::post_packed(
-          here, pe, handler, array_.id(), 0,
-          objects::pack_arguments<Tuple>(here, here.is_in_this_process(pe), false, list, arguments...));
-    }
+    const sched::runtime& job = here.job();
+    std::map<int, objects::host_members> by_host;
+    for (auto& [pe, numbers] : by_pe)
+      if (job.is_on_own_host(pe))
+        to_host::post(here, pe, array_.id(), numbers, arguments...);
+      else
+        by_host[job.host_of(pe)].emplace_back(pe, std::move(numbers));
+    for (const auto& [host, members] : by_host)
+      objects::post_packed(here, job.first_pe_of(host), to_host::handler, array_.id(), 0,
+                           objects::pack_arguments<typename to_host::tuple>(here, false, false, members, arguments...));
   }
   array<T> array_;
   std::vector<std::uint64_t> members_;  // element numbers

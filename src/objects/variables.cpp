@@ -10,6 +10,7 @@ std::uint32_t pe_local_count = 0;
 struct read_only_variable {
   std::function<void(sched::envelope&)> store;
   sched::handler_function drop;
+  sched::handler_function make_remote;
 };
 std::vector<read_only_variable>& variables() {
   static std::vector<read_only_variable> registered;
@@ -35,7 +36,11 @@ void value_deliver(sched::pe& here, sched::envelope& message) {
   acknowledgement::send(here, root, 1, part_header::not_a_base, 1);
 }
 void value_drop(sched::pe& here, sched::envelope& message) { variables()[message.element].drop(here, message); }
-const std::uint32_t value_handler = sched::register_handler(&value_deliver, "read-only value", nullptr, &value_drop);
+void value_make_remote(sched::pe& here, sched::envelope& message) {
+  if (const auto convert = variables()[message.element].make_remote) convert(here, message);
+}
+const std::uint32_t value_handler =
+    sched::register_handler(&value_deliver, "read-only value", nullptr, &value_drop, nullptr, &value_make_remote);
 
 }  // namespace
 
@@ -58,8 +63,9 @@ void destroy_pe_locals() {
   pe_local_slots = nullptr;
 }
 
-std::uint32_t register_read_only(std::function<void(sched::envelope&)> store, sched::handler_function drop) {
-  variables().push_back({std::move(store), drop});
+std::uint32_t register_read_only(std::function<void(sched::envelope&)> store, sched::handler_function drop,
+                                 sched::handler_function make_remote) {
+  variables().push_back({std::move(store), drop, make_remote});
   return static_cast<std::uint32_t>(variables().size() - 1);
 }
 

@@ -26,6 +26,7 @@ class counter {
   X(sent, "messages sent, to itself included")                                                              \
   X(processed, "messages whose handler has ended")                                                          \
   X(sent_to_others, "messages sent to other PEs")                                                           \
+  X(sent_to_hosts, "messages handed to the wire")                                                           \
   X(bytes_copied, "bytes of arguments copied or serialised into messages")                                  \
   X(forwarded, "messages sent on because their element had moved")                                          \
   X(overflowed, "messages that found the receiver's ring full")                                             \
@@ -50,5 +51,17 @@ void for_each_counter(const counter_block& block, Visit&& visit) {
   TRIREME_COUNTERS(TRIREME_VISIT_COUNTER)
 #undef TRIREME_VISIT_COUNTER
 }
+
+/// Of several PEs together. All processed were read before all sent.
+struct message_counts {
+  std::uint64_t processed = 0;
+  std::uint64_t sent = 0;
+  std::uint64_t held = 0;
+  std::uint64_t released = 0;
+
+  bool all_processed() const { return sent == processed; }
+  /// Nothing is under way but what is kept back.
+  bool only_held_left() const { return sent - processed == held - released; }
+};
 
 }  // namespace tri::sched

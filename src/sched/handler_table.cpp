@@ -12,8 +12,8 @@ std::vector<handler_row>& rows() {
 }  // namespace
 
 std::uint32_t register_handler(handler_function run, std::string name, handler_function make_portable,
-                               handler_function drop, refusal_function refuse) {
-  rows().push_back({run, std::move(name), make_portable, drop, refuse});
+                               handler_function drop, refusal_function refuse, handler_function make_remote) {
+  rows().push_back({run, std::move(name), make_portable, drop, refuse, make_remote});
   return static_cast<std::uint32_t>(rows().size() - 1);
 }
 
@@ -31,6 +31,10 @@ bool refuse_message(pe& here, envelope& message, const std::string& why) {
   if (refuse == nullptr) return false;
   refuse(here, message, why);
   return true;
+}
+
+void make_remote(pe& here, envelope& message) {
+  if (const handler_function convert = rows()[message.handler].make_remote) convert(here, message);
 }
 
 std::vector<handler_function> handler_functions() {

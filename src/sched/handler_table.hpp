@@ -27,17 +27,23 @@ struct handler_row {
   /// In place of `drop` where somebody waits for an answer to the message: tells them why there will be none. Null
   /// where nobody does.
   refusal_function refuse = nullptr;
+  /// For another host: replaces arguments with addresses in the arena (a tri::buffer) or C++ objects by an archive.
+  /// Null for handlers whose messages are plain bytes.
+  handler_function make_remote = nullptr;
 };
 
 /// Adds a row and returns its number. Before main only.
 std::uint32_t register_handler(handler_function run, std::string name, handler_function make_portable = nullptr,
-                               handler_function drop = nullptr, refusal_function refuse = nullptr);
+                               handler_function drop = nullptr, refusal_function refuse = nullptr,
+                               handler_function make_remote = nullptr);
 const std::vector<handler_row>& handler_table();
 /// Lets go of a message that will never run. The envelope stays the caller's.
 void drop_message(pe& here, envelope& message);
 /// The same, and tells whoever waits for an answer to it why there will be none. False if nobody does: then nothing has
 /// happened to the message.
 bool refuse_message(pe& here, envelope& message, const std::string& why);
+/// Before a message leaves for another host: afterwards its bytes mean the same there.
+void make_remote(pe& here, envelope& message);
 /// The functions alone, indexed by number, for the PEs' loops.
 std::vector<handler_function> handler_functions();
 /// A hash of all names in order: equal in all processes of a job, or they are different programs.

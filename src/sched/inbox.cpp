@@ -8,6 +8,7 @@
 #include <string>
 
 #include "arena/arena.hpp"
+#include "sched/poll_bell.hpp"
 
 namespace tri::sched {
 namespace {
@@ -68,8 +69,12 @@ bool inbox_shared::wake_if_asleep() {
       kind == queue_kind::mpsc
           ? (ring.tickets.fetch_and(~cell_ring::asleep_bit, std::memory_order_acq_rel) & cell_ring::asleep_bit) != 0
           : asleep.exchange(0, std::memory_order_seq_cst) != 0;
-  if (slept) bell.ring();
-  return slept;
+  if (!slept) return false;
+  bell.ring();
+  // relaxed: see sleep_on
+  if (const std::uint64_t name = poll_bell.load(std::memory_order_relaxed); name != 0) [[unlikely]]
+    poll_bell::ring(name);
+  return true;
 }
 
 namespace detail {

@@ -102,6 +102,7 @@ struct inbox_shared {
 
   alignas(64) arena::host_lock lock;  // locked kind
   alignas(64) arena::doorbell bell;
+  std::atomic<std::uint64_t> poll_bell{0};  // poll_bell::name on which the consumer sleeps while it watches the wire
 
   /// Memory for an inbox with all its rings, in bytes.
   static std::size_t required_bytes(queue_kind kind, std::uint32_t producers, std::uint64_t cells);
@@ -111,6 +112,10 @@ struct inbox_shared {
   /// Wakes the consumer if it sleeps; for events that do not come through the queues. Any thread of the host.
   /// Returns whether it rang: false if the consumer is awake, or somebody else has just rung for it.
   bool wake_if_asleep();
+  /// Consumer: from now on it sleeps on the poll bell with this name, or (0) on `bell`. Before prepare_sleep or after
+  /// wake_up. relaxed: who finds the consumer asleep comes after prepare_sleep, and finds this name or a later one;
+  /// then it is awake. pairs: inbox.sleep
+  void sleep_on(std::uint64_t name) { poll_bell.store(name, std::memory_order_relaxed); }
 };
 
 /// A claimed place for one message: fill `message` (without throwing), then publish.

@@ -16,6 +16,7 @@ namespace {
 
 constexpr int burst = 64;                       // messages of one source before the others get their turn
 constexpr std::uint32_t node_queue_every = 64;  // busy turns between two looks at the node queue
+constexpr double wire_every_ns = 10'000;        // a busy PE looks at the wire, between two messages
 constexpr std::uint64_t turns_between_stall_checks = 1 << 16;
 constexpr std::int64_t ns_of_ms = 1'000'000;
 constexpr std::int64_t between_stall_checks_ns = 1000 * ns_of_ms;
@@ -47,6 +48,9 @@ pe::pe(runtime& owner, int number, int local_number)
       own_process_(*owner.process_record_of(owner.process())),
       handlers_(functions().data()),
       inbox_(*record_->inbox),
+      wire_(owner.wire()),
+      makes_progress_on_wire_(wire_ != nullptr && !owner.values().comm_thread),
+      wire_every_ticks_(host::ns_to_ticks(wire_every_ns)),
       board_(owner.join_board(number)),
       idle_policy_(owner.values().idle, owner.placement().oversubscribed,
                    host::ns_to_ticks(static_cast<double>(owner.values().idle_spin_us) * 1000.0)) {
@@ -59,10 +63,17 @@ pe::pe(runtime& owner, int number, int local_number)
 
 pe::~pe() = default;
 
-void pe::other_host(int destination) const {
-  throw std::runtime_error(
-      fmt::format("PE {} on host {} cannot send to PE {} on host {}: this version passes messages within one host only",
-                  number_, owner_.host_of(number_), destination, owner_.host_of(destination)));
+// Counted first: the receiver, and who relays, may count their part at once.
+void pe::send_to_host(int destination, envelope& message) {
+  message.source = static_cast<std::uint32_t>(number_);
+  counters().sent.add();
+  counters().sent_to_others.add();
+  wire_->send(*this, destination, message);
+}
+
+void pe::send_to_other_hosts(envelope& message) {
+  message.source = static_cast<std::uint32_t>(number_);
+  wire_->send_to_other_hosts(*this, message);
 }
 
 void pe::send_copy(int destination, const envelope& message) {
@@ -70,26 +81,35 @@ void pe::send_copy(int destination, const envelope& message) {
     send(destination, [&](envelope& place) { place.assign_message(message); });
     return;
   }
+  inbox_shared* const inbox = peers_[static_cast<std::size_t>(destination)].inbox;
+  if (inbox == nullptr) {
+    envelope copy{};
+    copy.assign_message(message);
+    send_to_host(destination, copy);
+    return;
+  }
   auto* const block = static_cast<envelope*>(arena::allocate_on_pe(sizeof(envelope)));
   block->assign_message(message);
   block->source = static_cast<std::uint32_t>(number_);
-  inbox_shared& inbox = inbox_of(destination);
   counters().sent.add();
   if (destination != number_) counters().sent_to_others.add();
-  push_urgent(inbox, block);
+  push_urgent(*inbox, block);
 }
 
 void pe::send_to_node(int process, const envelope& message) {
   process_record* const target = owner_.process_record_of(process);
-  if (target == nullptr) other_host(process * owner_.pes_per_process());
   counters().sent.add();
   envelope copy;
   copy.assign_message(message);
   copy.source = static_cast<std::uint32_t>(number_);
+  if (target == nullptr) {
+    wire_->send_to_node(*this, process, copy);
+    return;
+  }
   try {
     target->nodes->push(copy);
   } catch (...) {
-    // It had to be counted first, or whoever ran it could have counted it before us. Until now all_processed() erred on
+    // It had to be counted first, or whoever ran it could have counted it before us. Until now quiescence erred on
     // the safe side.
     counters().sent.add(~std::uint64_t{0});
     throw;
@@ -163,7 +183,7 @@ bool pe::run_arrivals() {
     if (message == nullptr) return count > 0;
     run(*message);
     inbox_.pop();
-    if (inbox_.has_urgent()) return true;
+    if (inbox_.has_urgent() || wire_is_due()) return true;
   }
   return true;
 }
@@ -176,7 +196,7 @@ bool pe::run_own() {
     run(*message);
     running_own_ = false;
     local_.pop();
-    if (inbox_.has_urgent()) return true;
+    if (inbox_.has_urgent() || wire_is_due()) return true;
   }
   return true;
 }
@@ -236,7 +256,23 @@ bool pe::answer_ring() {
   return false;
 }
 
+// Who was rung to watch the wire may find work of its own first. Before it is busy, maybe for long, another sleeper has
+// to get up for the wire. False: nothing was there to do.
+bool pe::hand_on_watch() {
+  if (!wire_->is_watched()) {
+    if (!own_work_waits() && own_process_.nodes->seems_empty() && !board_.has_work()) return false;
+    own_process_.wake(1);
+  }
+  owes_watch_ = false;
+  return true;
+}
+
 bool pe::turn() {
+  // What comes after that look is left to the next turn, or it would run without a watch.
+  if (owes_watch_ && !hand_on_watch()) [[unlikely]] {
+    last_wire_ticks_ = host::ticks();
+    return wire_->progress() || board_.progress().help();
+  }
   if (may_be_rung_ && answer_ring()) [[unlikely]]
     return true;
   if (inbox_.has_urgent()) [[unlikely]]
@@ -245,6 +281,10 @@ bool pe::turn() {
   if (run_ordered(true)) return true;
   worked |= run_arrivals();
   if (!inbox_.has_urgent()) worked |= run_own();  // what has just arrived may have sent something urgent
+  if (makes_progress_on_wire_ && (!worked || wire_is_due())) {
+    worked |= wire_->progress();
+    last_wire_ticks_ = host::ticks();
+  }
   if (worked && ++turns_ % node_queue_every != 0) return true;
   if (run_ordered(false)) return true;
   if (run_node_message()) return true;
@@ -279,14 +319,15 @@ void pe::idle(bool waiting_on_result) {
       break;
     case idle_step::sleep:
       sleep(waiting_on_result);
-      if (waiting_on_result) owner_.check_for_stall();
+      if (waiting_on_result) owner_.check_for_stall(*this);
       return;
   }
-  if (waiting_on_result && ++fruitless_ % turns_between_stall_checks == 0) owner_.check_for_stall();
+  if (waiting_on_result && ++fruitless_ % turns_between_stall_checks == 0) owner_.check_for_stall(*this);
 }
 
 // Work that does not come through the inbox, looked for after the PE is marked asleep.
-bool pe::found_late_work() {
+bool pe::found_late_work(bool watches_wire) {
+  if (watches_wire ? !wire_->prepare_sleep() : makes_progress_on_wire_ && !wire_->is_watched()) return true;
   return !local_.empty() || !ordered_.empty() || !own_process_.nodes->seems_empty() || owner_.stopping() ||
          board_.has_work_before_sleep() || board_.progress().any_exposed_before_sleep();
 }
@@ -305,8 +346,18 @@ std::int64_t pe::longest_sleep_ns(bool waiting_on_result) const {
   return limit_ns;
 }
 
+// Whoever has the turn at the wire sleeps on its descriptor and on the ring of the poll bell.
+void pe::sleep_on_bell(std::uint32_t heard, std::int64_t limit_ns, bool watches_wire) {
+  if (watches_wire)
+    owner_.wire_bell().sleep(wire_->wake_descriptor(), limit_ns);
+  else
+    inbox_.bell().sleep(heard, limit_ns);
+}
+
 void pe::sleep(bool waiting_on_result) {
   arena::flush_released();
+  const bool watches_wire = makes_progress_on_wire_ && wire_->take_watch();
+  if (watches_wire) record_->inbox->sleep_on(owner_.wire_bell().name());
   auto& idle_word = own_process_.idle_pes[local_number_ / 64];
   const std::uint64_t own_bit = std::uint64_t{1} << (local_number_ % 64);
   const std::uint32_t heard = inbox_.bell().listen();
@@ -317,7 +368,7 @@ void pe::sleep(bool waiting_on_result) {
   if (inbox_.prepare_sleep()) {
     // The hooks once more: what they wait for is announced by a ring of those that fall asleep, and a ring from before
     // the mark would be lost. pairs: idle.listener
-    if (!found_late_work() && !run_idle_hooks()) {
+    if (!found_late_work(watches_wire) && !run_idle_hooks()) {
       slept = true;
       // Counted before the listener hears of it: who waits for this count need not be woken a second time.
       counters().sleeps.add();
@@ -327,11 +378,18 @@ void pe::sleep(bool waiting_on_result) {
         if (pe_record* const record = owner_.record_of(owner_.first_pe_of_host() + static_cast<int>(listener) - 1))
           record->inbox->wake_if_asleep();
       const std::int64_t limit_ns = longest_sleep_ns(waiting_on_result);
-      if (limit_ns != 0) inbox_.bell().sleep(heard, limit_ns);
+      if (limit_ns != 0) sleep_on_bell(heard, limit_ns, watches_wire);
       if (inbox_.bell().listen() != heard) counters().wakes.add();
     }
     inbox_.wake_up();
   }
+  if (watches_wire) {
+    record_->inbox->sleep_on(0);
+    wire_->end_watch();
+    // The turn is free, and what we run next may take long: another sleeper takes it.
+    if (slept) own_process_.wake(1);
+  }
+  owes_watch_ = makes_progress_on_wire_ && !(watches_wire && slept) && !wire_->is_watched();
   may_be_rung_ = true;
   idle_word.fetch_and(~own_bit, std::memory_order_relaxed);  // relaxed: a stale bit costs one needless look
   // Somebody is about to give us work (a ticket is out, or all chunks of a task are taken) and may be waiting for our

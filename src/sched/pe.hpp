@@ -12,12 +12,15 @@
 #include <vector>
 
 #include "board/board_pe.hpp"
+#include "host/clock.hpp"
+#include "sched/census.hpp"
 #include "sched/handler_table.hpp"
 #include "sched/host_records.hpp"
 #include "sched/idle.hpp"
 #include "sched/inbox.hpp"
 #include "sched/local_queue.hpp"
 #include "sched/ordered_queue.hpp"
+#include "sched/wire_link.hpp"
 
 namespace tri::sched {
 
@@ -53,7 +56,7 @@ class pe {
 
   /// Sends a message: `fill` writes every field of the envelope but stamp and source, and must not throw or send.
   /// Messages without a priority from one PE to another arrive in the order in which they were sent.
-  /// Throws arena_exhausted (then nothing was sent), std::runtime_error for a PE of another host.
+  /// Throws arena_exhausted (then nothing was sent). What cannot be sent to another host ends the job.
   template <class Fill>
   void send(int destination, Fill&& fill) {
     if (destination == number_) {
@@ -63,7 +66,14 @@ class pe {
       counters().sent.add();
       return;
     }
-    inbox_shared& inbox = inbox_of(destination);
+    inbox_shared* const found = peers_[static_cast<std::size_t>(destination)].inbox;
+    if (found == nullptr) [[unlikely]] {
+      envelope message{};
+      fill(message);
+      send_to_host(destination, message);
+      return;
+    }
+    inbox_shared& inbox = *found;
     const inbox_place place = claim(inbox, host_number_);
     if (place.ring == nullptr) [[unlikely]]
       counters().overflowed.add();
@@ -77,6 +87,8 @@ class pe {
   void send_copy(int destination, const envelope& message);
   /// To whichever PE of a process is idle first. No order is kept.
   void send_to_node(int process, const envelope& message);
+  /// To every PE of every other host; takes the payload over.
+  void send_to_other_hosts(envelope& message);
   /// To this PE itself once `delay_ns` have passed.
   void send_later(std::int64_t delay_ns, const envelope& message);
 
@@ -102,6 +114,8 @@ class pe {
   void drop_messages();
   /// True while a handler runs, i.e. when waiting by running other messages is not allowed.
   bool in_handler() const { return handler_depth_ > 0; }
+  /// This PE's questions to all hosts.
+  census& counts_of_all_hosts() { return census_; }
   /// This PE's access to the host's board of open work.
   board::board_pe& board() { return board_; }
 
@@ -125,13 +139,8 @@ class pe {
     }
   };
 
-  inbox_shared& inbox_of(int destination) const {
-    inbox_shared* const inbox = peers_[static_cast<std::size_t>(destination)].inbox;
-    if (inbox == nullptr) [[unlikely]]
-      other_host(destination);
-    return *inbox;
-  }
-  [[noreturn]] void other_host(int destination) const;
+  void send_to_host(int destination, envelope& message);
+  bool wire_is_due() const { return makes_progress_on_wire_ && host::ticks() - last_wire_ticks_ > wire_every_ticks_; }
   void run(envelope& message) {
     ++handler_depth_;
     arena::taken_over();
@@ -150,12 +159,14 @@ class pe {
   bool help_on_board();
   bool own_work_waits();
   bool answer_ring();
+  bool hand_on_watch();
   void wake_another_helper();
   bool run_idle_hooks();
   void idle(bool waiting_on_result);
   void sleep(bool waiting_on_result);
+  void sleep_on_bell(std::uint32_t heard, std::int64_t limit_ns, bool watches_wire);
   std::int64_t longest_sleep_ns(bool waiting_on_result) const;
-  bool found_late_work();
+  bool found_late_work(bool watches_wire);
 
   runtime& owner_;
   const int number_;
@@ -167,16 +178,22 @@ class pe {
   const handler_function* handlers_;
   std::vector<peer> peers_;
   inbox_reader inbox_;
+  wire_link* const wire_;              // null with one host
+  const bool makes_progress_on_wire_;  // no communication thread does
+  const std::uint64_t wire_every_ticks_;
+  std::uint64_t last_wire_ticks_ = 0;
   board::board_pe board_;
   local_queue local_;
   ordered_queue ordered_;
   std::priority_queue<timer, std::vector<timer>, std::greater<>> timers_;
   std::uint64_t timer_sequence_ = 0;
+  census census_;
   idle_policy idle_policy_;
   std::vector<std::function<bool()>> idle_hooks_;
   int handler_depth_ = 0;
   bool running_own_ = false;  // the first message of local_ runs
   bool may_be_rung_ = false;  // it was marked asleep since the last turn
+  bool owes_watch_ = false;   // it got up when nobody watched the wire, and nobody else was rung for that
   std::uint32_t turns_ = 0;
   std::uint64_t fruitless_ = 0;
 };

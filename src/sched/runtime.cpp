@@ -10,6 +10,7 @@
 
 #include "arena/footprint.hpp"
 #include "host/clock.hpp"
+#include "host/cpu.hpp"
 #include "host/pinning.hpp"
 #include "host/topology.hpp"
 
@@ -52,26 +53,32 @@ runtime::runtime(host::configuration values)
   lay_out_records();
   job_.barrier();
   find_peers();
+  if (hosts() > 1) {
+    wire_bell_.emplace();
+    wire_ = std::make_unique<wire_link>(*this);
+    job_.publish_card(wire_->address());
+    job_.barrier();
+  }
   the_runtime = this;
 }
 
 runtime::~runtime() {
   the_runtime = nullptr;
   pes_.clear();
+  wire_.reset();
   arena_.reset();
   close(own_file_);
 }
 
-int runtime::first_pe_of_host() const {
-  return host::first_process_of(job_.host(), job_.processes(), job_.hosts()) * pes_per_process();
-}
-int runtime::pes_of_host() const {
-  return host::first_process_of(job_.host() + 1, job_.processes(), job_.hosts()) * pes_per_process() -
-         first_pe_of_host();
+int runtime::pes_of_host() const { return job_.processes_of(host()) * pes_per_process(); }
+
+std::uint32_t runtime::new_collection_number() const {
+  // relaxed: only uniqueness matters; 0 is for single objects. The hosts draw in turns.
+  const std::uint32_t drawn = host_->next_collection.fetch_add(1, std::memory_order_relaxed);
+  return 1 + drawn * static_cast<std::uint32_t>(hosts()) + static_cast<std::uint32_t>(host());
 }
 std::uint32_t runtime::host_pe_number(int number) const {
-  return static_cast<std::uint32_t>(number - host::first_process_of(host_of(number), job_.processes(), job_.hosts()) *
-                                                 pes_per_process());
+  return static_cast<std::uint32_t>(number - first_pe_of(host_of(number)));
 }
 
 void runtime::lay_out_records() {
@@ -82,7 +89,8 @@ void runtime::lay_out_records() {
   own.version = process_record::expected_version;
   own.pes = static_cast<std::uint32_t>(pes_per_process());
   own.asymmetric_fence = enable_asymmetric_fence();
-  const auto producers = static_cast<std::uint32_t>(pes_of_host());
+  // The last are the wires of the host's processes.
+  const auto producers = static_cast<std::uint32_t>(pes_of_host() + (hosts() > 1 ? job_.processes_of(host()) : 0));
   const auto cells = static_cast<std::uint64_t>(values_.inbox_cells);
   const queue_kind kind = values_.queue;
   for (int i = 0; i < pes_per_process(); ++i) {
@@ -136,7 +144,7 @@ board::board_shape runtime::shape_of_host() const {
 board::board_pe runtime::join_board(int number) const {
   const std::uint32_t own = host_pe_number(number);
   // Order by distance on the machine; the PEs of this host are a contiguous part of all PEs of the machine.
-  const auto first = static_cast<std::size_t>(first_pe_of_host());
+  const auto first = static_cast<std::size_t>(first_pe_of_host() - job_.first_process_of_machine() * pes_per_process());
   const auto cpus = std::span(placement_.all_cpus).subspan(first, static_cast<std::size_t>(pes_of_host()));
   const std::vector<int> order =
       host::victim_order(host::topology::shared(values_.topology), cpus, static_cast<int>(own));
@@ -172,6 +180,7 @@ void runtime::run_pe(pe& which, const program& steps) {
     }
   }
   which.run_until([this] { return stopping(); });
+  if (wire_ != nullptr) wire_->expect_ends();
   wait_for_job(which);  // nobody sends to us any more
   drop_messages(which, steps);
   phase_->arrive_and_wait();  // what was on its way to us may have belonged to another PE of the process
@@ -187,8 +196,32 @@ void runtime::run_pe(pe& which, const program& steps) {
 /// All PEs of the job meet.
 void runtime::wait_for_job(const pe& which) {
   phase_->arrive_and_wait();
-  if (which.local_number() == 0) job_.barrier();
+  if (which.local_number() == 0) {
+    if (wire_ == nullptr)
+      job_.barrier();
+    else
+      meet_with_wire();
+  }
   phase_->arrive_and_wait();
+}
+
+// Nobody sends any more when all have met, but what was sent may be under way, and may need both sides to arrive. So
+// once more, when all that this process sent is out. What has arrived then lies in the inboxes.
+void runtime::meet_with_wire() {
+  const auto meet = [this] {
+    std::atomic<bool> met{false};
+    std::thread waiter([&] {
+      job_.barrier();
+      met.store(true, std::memory_order_release);  // pairs: itself
+    });
+    while (!met.load(std::memory_order_acquire))  // pairs: itself
+      if (!wire_->progress()) std::this_thread::yield();
+    waiter.join();
+  };
+  meet();
+  while (!wire_->is_idle())
+    if (!wire_->progress()) std::this_thread::yield();
+  meet();
 }
 
 void runtime::drop_messages(pe& which, const program& steps) {
@@ -196,6 +229,23 @@ void runtime::drop_messages(pe& which, const program& steps) {
   if (!steps.drop_held) return;
   steps.drop_held(which);
   which.drop_messages();  // what their destructors sent
+}
+
+// The communication thread: no PE, owns nothing but its time on the wire.
+void runtime::communicate() {
+  const auto patience = host::ns_to_ticks(static_cast<double>(values_.idle_spin_us) * 1000.0);
+  std::uint64_t last_work = host::ticks();
+  while (!communication_ends_.load(std::memory_order_acquire)) {  // pairs: runtime.communication_ends
+    if (wire_->progress()) {
+      last_work = host::ticks();
+    } else if (!placement_.oversubscribed && host::ticks() - last_work < patience) {
+      host::cpu_relax();
+    } else if (wire_->prepare_sleep()) {
+      wire_bell_->sleep(wire_->wake_descriptor(), -1);
+    } else {
+      std::this_thread::yield();
+    }
+  }
 }
 
 int runtime::run(const program& steps) {
@@ -214,9 +264,23 @@ int runtime::run(const program& steps) {
     }
   };
   std::vector<std::thread> threads;
+  std::thread communication;
+  if (wire_ != nullptr && values_.comm_thread)
+    communication = std::thread([this] {
+      try {
+        communicate();
+      } catch (const std::exception& error) {
+        fail(error.what());
+      }
+    });
   for (int i = 1; i < local_pes; ++i) threads.emplace_back(body, i);
   body(0);
   for (auto& thread : threads) thread.join();
+  if (communication.joinable()) {
+    communication_ends_.store(true, std::memory_order_release);  // pairs: runtime.communication_ends
+    poll_bell::ring(wire_bell_->name());                         // kept by the kernel if it is not asleep yet
+    communication.join();
+  }
   host::pin_this_thread(cpus_before);
   job_.barrier();  // nobody unmaps what others still read, and the reports below come after all output of the PEs
   if (values_.counters) print_counters();
@@ -256,21 +320,19 @@ void runtime::stop_here(int exit_status) {
 // Mattern's double count, from memory instead of messages: all "processed" counts first, all "sent" counts afterwards.
 // Each counted processing happened after its own sends were counted (counter::add releases, read acquires), so equal
 // sums mean that nothing was on its way or running when the second sweep began. README.md has the proof.
-bool runtime::all_processed() const {
+message_counts runtime::counts_of_host() const {
   const int first = first_pe_of_host();
   const int last = first + pes_of_host();
-  std::uint64_t processed = 0;
-  for (int i = first; i < last; ++i) processed += record_of(i)->counters.processed.read();
-  std::uint64_t sent = 0;
-  for (int i = first; i < last; ++i) sent += record_of(i)->counters.sent.read();
-  return sent == processed;
-}
-
-std::uint64_t runtime::total_processed() const {
-  std::uint64_t processed = 0;
-  for (int i = first_pe_of_host(); i < first_pe_of_host() + pes_of_host(); ++i)
-    processed += record_of(i)->counters.processed.read();
-  return processed;
+  message_counts sums;
+  for (int i = first; i < last; ++i) {
+    sums.released += record_of(i)->counters.released.read();
+    sums.processed += record_of(i)->counters.processed.read();
+  }
+  for (int i = first; i < last; ++i) {
+    sums.sent += record_of(i)->counters.sent.read();
+    sums.held += record_of(i)->counters.held.read();
+  }
+  return sums;
 }
 
 void runtime::fail(const std::string& message) const {
@@ -278,33 +340,38 @@ void runtime::fail(const std::string& message) const {
   job_.fail(message);
 }
 
-// As all_processed, but messages that are kept back do not count as under way: if nothing else is, they will stay. Two
-// sweeps that find the same long after each other leave no room for a message between them.
-bool runtime::only_held_left() const {
-  std::uint64_t processed = 0, sent = 0, held = 0, released = 0;
-  for (int i = first_pe_of_host(); i < first_pe_of_host() + pes_of_host(); ++i) {
-    const counter_block& counters = record_of(i)->counters;
-    released += counters.released.read();
-    processed += counters.processed.read();
-    sent += counters.sent.read();
-    held += counters.held.read();
+// Messages that are kept back do not count as under way: if nothing else is, they will stay. Two sweeps that find the
+// same long after each other leave no room for a message between them.
+bool runtime::is_stalled(const message_counts& counts) {
+  const std::int64_t now = host::now_ns();
+  if (counts.processed != stall_progress_ || stalled_since_ns_ == 0 || !counts.only_held_left()) {
+    stall_progress_ = counts.processed;
+    stalled_since_ns_ = now;
+    return false;
   }
-  return sent - processed == held - released;
+  return static_cast<double>(now - stalled_since_ns_) * 1e-9 >= values_.stall_report_s;
 }
 
-void runtime::check_for_stall() {
+void runtime::check_for_stall(pe& here) {
   // Loop bodies may wait for results on several PEs at once; one of them looks after all.
-  const std::unique_lock looking(stall_lock_, std::try_to_lock);
+  std::unique_lock looking(stall_lock_, std::try_to_lock);
   if (!looking.owns_lock()) return;
   if (values_.stall_report_s <= 0) return;
-  const std::uint64_t progress = total_processed();
-  const std::int64_t now = host::now_ns();
-  if (progress != stall_progress_ || stalled_since_ns_ == 0 || !only_held_left()) {
-    stall_progress_ = progress;
-    stalled_since_ns_ = now;
+  if (hosts() == 1) {
+    if (!is_stalled(counts_of_host())) return;
+  } else if (!stall_found_) {
+    constexpr std::int64_t between_questions_ns = 500'000'000;
+    const std::int64_t now = host::now_ns();
+    if (here.counts_of_all_hosts().is_running() || now - asked_hosts_ns_ < between_questions_ns) return;
+    asked_hosts_ns_ = now;
+    looking.unlock();
+    // The report runs messages, which a handler cannot do: it is left to the next look.
+    here.counts_of_all_hosts().begin(here, [this](const message_counts& counts) {
+      std::lock_guard guard(stall_lock_);
+      stall_found_ = is_stalled(counts);
+    });
     return;
   }
-  if (static_cast<double>(now - stalled_since_ns_) * 1e-9 < values_.stall_report_s) return;
   std::string text =
       fmt::format("the program waits for a result that cannot come: for {} s no message has been under way",
                   values_.stall_report_s);

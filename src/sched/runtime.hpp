@@ -20,6 +20,8 @@
 #include "host/placement.hpp"
 #include "sched/host_records.hpp"
 #include "sched/pe.hpp"
+#include "sched/poll_bell.hpp"
+#include "sched/wire_link.hpp"
 
 namespace tri::sched {
 
@@ -62,11 +64,25 @@ class runtime {
   int processes() const { return job_.processes(); }
   int process() const { return job_.process(); }
   int process_of(int pe) const { return pe / job_.pes_per_process(); }
-  int host_of(int pe) const { return job_.peers()[static_cast<std::size_t>(process_of(pe))].host; }
+  int host_of(int pe) const { return host_of_process(process_of(pe)); }
+  int host_of_process(int process) const { return job_.host_of(process); }
+  int hosts() const { return job_.hosts(); }
+  int host() const { return job_.host(); }
+  int first_process_of(int host) const { return job_.first_process_of(host); }
+  int first_pe_of(int host) const { return first_process_of(host) * pes_per_process(); }
+  bool is_on_own_host(int pe) const { return host_of(pe) == host(); }
+  /// What the wire of another process published; see host::job::card_of.
+  std::vector<std::byte> card_of(int process) const { return job_.card_of(process); }
+  /// The way to other hosts; null when there is only one.
+  wire_link* wire() const { return wire_.get(); }
+  /// What the PE that watches the wire sleeps on. Only with a wire.
+  const poll_bell& wire_bell() const { return *wire_bell_; }
   /// Records of another PE or process of this host; null on another host.
   pe_record* record_of(int pe) const;
   process_record* process_record_of(int process) const;
   host_record& own_host() const { return *host_; }
+  /// A number that no other collection or node group of the job has. On any PE.
+  std::uint32_t new_collection_number() const;
   const host::configuration& values() const { return values_; }
   const host::placement& placement() const { return placement_; }
   /// The access of one of this process's PEs to the board of the host; for that PE's thread.
@@ -74,29 +90,29 @@ class runtime {
   /// Wakes up to `count` sleeping PEs of this host (or of one process): after work was posted on the board.
   void wake_helpers(std::uint32_t count, std::int32_t only_process) const;
   std::uint32_t host_pe_number(int pe) const;  ///< PE number counted from the first PE of its host
-  int first_pe_of_host() const;
+  int first_pe_of_host() const { return first_pe_of(host()); }
   int pes_of_host() const;
 
-  /// True if every message of the job that was sent has been processed and no timer waits (see quiescence in
-  /// README.md).
-  bool all_processed() const;
-  /// Messages processed by all PEs so far; a sign of life.
-  std::uint64_t total_processed() const;
+  /// Of the PEs of this host. With one host, `all_processed` of it is quiescence (README.md); with several, a census
+  /// (census.hpp) tells.
+  message_counts counts_of_host() const;
 
   /// Ends the whole job with this message, from any thread. Does not return.
   [[noreturn]] void fail(const std::string& message) const;
   /// What upper layers know about results that never came; asked when the job stalls.
   void add_stall_reporter(std::function<std::string()> reporter) { stall_reporters_.push_back(std::move(reporter)); }
   /// Called now and then by a PE whose program waits for a result: ends the job when none can come any more.
-  void check_for_stall();
+  void check_for_stall(pe& here);
 
  private:
   void lay_out_records();
   void find_peers();
-  bool only_held_left() const;
+  bool is_stalled(const message_counts& now);
   board::board_shape shape_of_host() const;
   void run_pe(pe& which, const program& steps);
   void wait_for_job(const pe& which);
+  void meet_with_wire();
+  void communicate();
   void drop_messages(pe& which, const program& steps);
   void print_counters() const;
   void print_footprint() const;
@@ -111,13 +127,18 @@ class runtime {
   host_record* host_ = nullptr;
   std::vector<process_record*> process_records_;  // by process; null on another host
   std::optional<board::board> board_;
+  std::optional<poll_bell> wire_bell_;
+  std::unique_ptr<wire_link> wire_;  // after the arena, which has what is under way
+  std::atomic<bool> communication_ends_{false};
   std::vector<std::unique_ptr<pe>> pes_;
   std::atomic<bool> stopping_{false};
   bool stop_sent_ = false;  // by PE 0 of the job
   int exit_status_ = 0;
   std::optional<std::barrier<>> phase_;  // the PEs of this process start and end together
   std::vector<std::function<std::string()>> stall_reporters_;
-  std::mutex stall_lock_;  // for the next two
+  std::mutex stall_lock_;     // for the next four
+  bool stall_found_ = false;  // several hosts
+  std::int64_t asked_hosts_ns_ = 0;
   std::uint64_t stall_progress_ = 0;
   std::int64_t stalled_since_ns_ = 0;
 };

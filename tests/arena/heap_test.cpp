@@ -117,6 +117,21 @@ TEST(heap, refuses_a_piece_that_no_gap_holds) {
   EXPECT_TRUE(tested.is_valid());
 }
 
+// Who started the process knows what its user can do.
+TEST(heap, advises_what_it_was_told) {
+  test_window place;
+  heap tested(place.mapped, 0, 10 * span_bytes, {.address_space = "", .window = "a taller mast", .limit = "less sail"});
+  EXPECT_THAT([&] { tested.take_spans(11, 0, large_run); },
+              ThrowsMessage<arena_exhausted>(
+                  ::testing::AllOf(HasSubstr("640 KiB allowed (less sail)"), ::testing::Not(HasSubstr("--tri-")))));
+  heap unlimited(place.mapped, 0, no_limit, {.address_space = "", .window = "a taller mast", .limit = "less sail"});
+  std::vector<std::byte*> runs;
+  for (int i = 0; i < 1000; ++i) runs.push_back(unlimited.take_spans(1, 0, large_run));
+  for (std::size_t i = 0; i < runs.size(); i += 2) unlimited.release_run(runs[i]);
+  EXPECT_THAT([&] { unlimited.take_spans(100, 0, large_run); },
+              ThrowsMessage<arena_exhausted>(HasSubstr("left (a taller mast)")));
+}
+
 TEST(heap, reserves_zeroed_memory_also_where_blocks_were) {
   test_window place;
   heap tested(place.mapped, 0, no_limit);

@@ -87,8 +87,8 @@ TEST(window, explains_a_limit_on_address_space) {
   int status = -1;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
-  EXPECT_THAT(
-      text, AllOf(HasSubstr("64 MiB of address space"), HasSubstr("ulimit -v"), HasSubstr("--tri-arena-window-bytes")));
+  EXPECT_THAT(text, AllOf(HasSubstr("64 MiB of address space"),
+                          HasSubstr("'ulimit -v' forbids it; raise it or choose a smaller --tri-arena-window-bytes)")));
   close(answer[0]);
   close(file);
 }

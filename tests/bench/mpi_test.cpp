@@ -33,9 +33,10 @@ json rows(const std::string& environment, const std::string& arguments) {
 TEST(MpiSuite, HasTheRowsOfBothAbis) {
   const std::string list = bench("", "--list").output;
   for (const char* abi : {"openmpi", "mpich"}) {
-    for (const char* name : {"latency/8 ", "latency/65536 ", "latency/524288 ", "latency/4194304 ", "vector/1MiB ",
-                             "overlap/2MiB ", "allreduce8/2ranks ", "allreduce8/4ranks ", "allreduce8/8ranks ",
-                             "scan8/8ranks ", "get8_busy_target ", "rate/8 ", "latency8/one_core ", "memory_at_start "})
+    for (const char* name :
+         {"latency/8 ", "latency/65536 ", "latency/524288 ", "latency/4194304 ", "vector/1MiB ", "overlap/2MiB ",
+          "allreduce8/2ranks ", "allreduce8/4ranks ", "allreduce8/8ranks ", "scan8/8ranks ", "get8_busy_target ",
+          "rate/8 ", "latency8/one_core ", "memory_at_start ", "offering/one_piece ", "offering/two_pieces "})
       EXPECT_THAT(list, HasSubstr(std::string("mpi/") + abi + "/" + name));
   }
 }
@@ -60,6 +61,27 @@ TEST(MpiSuite, MeasuresEveryLibraryAndSaysWhatIsNotAvailable) {
     const bool there = std::find(installed.begin(), installed.end(), abi) != installed.end();
     EXPECT_EQ(row.at("median").is_null(), !there);
     EXPECT_EQ(row.contains("not_available"), !there);
+  }
+}
+
+// Two ways of one drop-in beside each other; no MPI library takes part by itself. The figure is their difference, so
+// only that they were started in these ways can be told.
+TEST(MpiSuite, MeasuresWhatOfferingCosts) {
+  const json all = rows("", "--quick --filter 'offering/one_piece$'");
+  ASSERT_EQ(all.size(), 2u);
+  for (const json& row : all) {
+    SCOPED_TRACE(row.dump());
+    ASSERT_FALSE(row.contains("error"));
+    if (row.contains("not_available")) continue;
+    const std::string own =
+        row.at("name").get<std::string>().starts_with("mpi/mpich") ? "trireme/mpich" : "trireme/openmpi";
+    ASSERT_EQ(row.at("peers").size(), 2u);
+    for (const char* way : {", offered", ", not offered"}) EXPECT_GT(row.at("peers").at(own + way).get<double>(), 0);
+    // In a hurry there is one round.
+    EXPECT_NEAR(
+        row.at("median").get<double>(),
+        row.at("peers").at(own + ", offered").get<double>() - row.at("peers").at(own + ", not offered").get<double>(),
+        0.01);
   }
 }
 

@@ -129,4 +129,36 @@ TEST(command, pinned_threads_do_not_migrate) {
   EXPECT_THAT(watched.output, ::testing::ContainsRegex("busy threads pinned: 0 changes of CPU"));
 }
 
+TEST(command, run_starts_agents_on_hosts) {
+  const std::string program = " -- sh -c 'echo process $TRIREME_PROCESS of $TRIREME_PROCESSES on $TRIREME_MACHINES'";
+  const result spread = trireme("run -n 3 --hosts a,b --rsh " REMOTE_SHELL + program);
+  EXPECT_EQ(spread.status, 0);
+  for (const char* each : {"0", "1", "2"})
+    EXPECT_THAT(spread.output, HasSubstr("process " + std::string(each) + " of 3 on 2\n"));
+  setenv("TRIREME_RSH", REMOTE_SHELL, 1);
+  EXPECT_THAT(trireme("run --hosts a" + program).output, HasSubstr("process 0 of 1 on 1\n"));
+  unsetenv("TRIREME_RSH");
+  const result missing = trireme("run --hosts a,unreachable --rsh " REMOTE_SHELL " sleep 1000");
+  EXPECT_EQ(missing.status, 127);
+  EXPECT_THAT(missing.output, HasSubstr("trireme run: cannot start on host unreachable: "));
+  EXPECT_THAT(missing.output,
+              HasSubstr("exited with status 255: connect to host unreachable port 22: No route to host\n"));
+}
+
+TEST(command, wrong_hosts_are_explained) {
+  EXPECT_EQ(trireme("run --hosts a,,b true").output,
+            "trireme run: --hosts 'a,,b' has the host ''; write names separated by commas, such as a,b\n");
+  EXPECT_THAT(trireme("run --hosts 'a;reboot' true").output, HasSubstr("has the host 'a;reboot'"));
+  EXPECT_THAT(trireme("run --hosts=-oProxyCommand=x true").output, HasSubstr("has the host '-oProxyCommand=x'"));
+  EXPECT_EQ(trireme("run -n 1 --hosts a,b true").output,
+            "trireme run: --hosts names 2 hosts, but there is only 1 process; each host needs one\n");
+  EXPECT_EQ(trireme("run --hosts a --rsh '' true").output, "trireme run: --rsh is empty; leave it out for ssh\n");
+  EXPECT_EQ(trireme("run --hosts a --rsh /nowhere/ssh true").output,
+            "trireme run: there is no program '/nowhere/ssh' (No such file or directory)\n");
+  const result alone = trireme("agent </dev/null");
+  EXPECT_EQ(alone.status, 1);
+  EXPECT_EQ(alone.output, "trireme agent: the launcher is gone; the processes of this host end\n");
+  EXPECT_THAT(trireme("agent </etc/hostname").output, HasSubstr("no launcher is at the other end"));
+}
+
 }  // namespace

@@ -103,6 +103,39 @@ TEST(crash, barrier_after_somebody_left) {
   EXPECT_FALSE(started.anything_left());
 }
 
+// The pid stands behind "pid " in the output.
+pid_t told_pid(const launched_job& job) {
+  while (true) {
+    const std::string output = job.output();
+    const std::size_t found = output.find("pid ");
+    if (found != std::string::npos && output.find('\n', found) != std::string::npos)
+      return static_cast<pid_t>(std::stol(output.substr(found + 4)));
+    usleep(1000);
+  }
+}
+
+TEST(crash, a_process_that_stays_stopped_ends_the_job) {
+  launch_options options = probe(2, {"hang", "1"});
+  options.silence_s = 0.2;
+  launched_job started(options);
+  kill(told_pid(started), SIGSTOP);
+  EXPECT_EQ(started.wait(), 1);
+  EXPECT_THAT(started.output(),
+              ::testing::ContainsRegex("trireme: process 1 \\(pid [0-9]+\\) on host0 has been stopped by a signal for "
+                                       "0.2 s \\(--silence\\); the job is ended\n"));
+  EXPECT_FALSE(started.anything_left());
+}
+
+TEST(crash, a_process_that_was_stopped_and_continues_does_not) {
+  launched_job started(probe(2, {"hang", "1"}));  // within the usual limit
+  const pid_t stopped = told_pid(started);
+  kill(stopped, SIGSTOP);
+  usleep(50'000);
+  kill(stopped, SIGCONT);
+  kill(stopped, SIGUSR1);  // go on
+  EXPECT_EQ(started.wait(), 0) << started.output();
+}
+
 TEST(crash, a_killed_launcher_leaves_nothing) {
   launched_job started(probe(3, {"ready"}));
   started.wait_for_lines("ready", 3);

@@ -43,6 +43,12 @@ class monitored {
         words.push_back("peers " + std::to_string(peers->process));
       if (const auto* all = std::get_if<job_monitor::send_to_all>(&action))
         words.push_back(std::string("all ") + name_of(all->message));
+      if (const auto* one = std::get_if<job_monitor::send_to>(&action)) {
+        const auto& card = std::get<card_message>(one->message);
+        words.push_back("card " + std::to_string(card.about.question) + " of " + std::to_string(card.about.process) +
+                        " to " + std::to_string(one->process) + ": " +
+                        (card.about.published != 0 ? std::to_string(card.card.size()) : "none"));
+      }
       if (const auto* print = std::get_if<job_monitor::print>(&action)) words.push_back(print->text);
       if (const auto* signal = std::get_if<job_monitor::signal_all>(&action)) {
         words.push_back("signal " + std::to_string(signal->signal) + " except " + std::to_string(signal->except));
@@ -91,6 +97,35 @@ TEST(job_monitor, a_clean_job) {
   EXPECT_EQ(job.actions(), words{});
   EXPECT_TRUE(job.monitor.finished());
   EXPECT_EQ(job.monitor.exit_status(), 0);
+}
+
+TEST(job_monitor, cards_go_to_whoever_asks) {
+  monitored job(2);
+  job.join_all();
+  job.monitor.published_card(1, std::vector<std::byte>(5));
+  job.monitor.wanted_card(0, {1, 7});
+  job.monitor.wanted_card(0, {0, 8});
+  job.monitor.wanted_card(1, {1, 1});
+  EXPECT_EQ(job.actions(), (words{"card 7 of 1 to 0: 5", "card 8 of 0 to 0: none", "card 1 of 1 to 1: 5"}));
+  job.monitor.left(1, 0);
+  job.monitor.exited(1, exit_of(0));
+  job.monitor.wanted_card(0, {1, 9});  // what it published stays true
+  EXPECT_EQ(job.actions(), words{"card 9 of 1 to 0: 5"});
+}
+
+TEST(job_monitor, a_wrong_question_or_a_second_card_breaks_the_protocol) {
+  for (const int wanted : {-1, 2}) {
+    monitored job(2);
+    job.join_all();
+    job.monitor.wanted_card(0, {wanted, 1});
+    EXPECT_THAT(job.message(), HasSubstr("the card of process " + std::to_string(wanted) + " at a wrong moment"));
+  }
+  monitored job(2);
+  job.join_all();
+  job.monitor.published_card(0, {});
+  EXPECT_EQ(job.message(), "");
+  job.monitor.published_card(0, {});
+  EXPECT_THAT(job.message(), HasSubstr("a card at a wrong moment"));
 }
 
 TEST(job_monitor, one_message_for_the_first_problem_only) {
@@ -233,6 +268,52 @@ TEST(job_monitor, table_entries_of_emulated_hosts) {
   EXPECT_EQ(job.monitor.entry_of(4).host, 1);
   EXPECT_EQ(job.monitor.entry_of(4).local_rank, 2);
   EXPECT_EQ(job.monitor.entry_of(4).pid, 104);
+}
+
+TEST(job_monitor, processes_of_several_machines) {
+  job_monitor monitor(layout({0, 1, 3}), {"a", "b"});
+  for (int i = 0; i < 3; ++i) {
+    monitor.started(i, 100 + i);
+    EXPECT_FALSE(monitor.hello(i, 100 + i, hello_of(i)));
+  }
+  EXPECT_EQ(monitor.entry_of(0).host, 0);
+  EXPECT_EQ(monitor.entry_of(2).host, 1);
+  EXPECT_EQ(monitor.entry_of(2).local_rank, 1);
+  monitor.take_actions();
+  monitor.lost_machine(1, "the cable is cut");
+  std::string text;
+  for (const auto& action : monitor.take_actions())
+    if (const auto* print = std::get_if<job_monitor::print>(&action)) text += print->text;
+  EXPECT_EQ(text, "trireme: host b: the cable is cut; the job is ended");
+  EXPECT_FALSE(monitor.finished());
+  monitor.exited(0, signal_of(SIGTERM));
+  EXPECT_TRUE(monitor.finished());
+  EXPECT_EQ(monitor.exit_status(), 1);
+}
+
+TEST(job_monitor, a_machine_that_is_lost_when_its_processes_have_ended_is_no_problem) {
+  job_monitor monitor(layout({0, 1, 2}), {"a", "b"});
+  for (int i = 0; i < 2; ++i) {
+    monitor.started(i, 100 + i);
+    monitor.hello(i, 100 + i, hello_of(i));
+  }
+  for (int i = 0; i < 2; ++i) monitor.peers_taken(i);
+  for (int i = 0; i < 2; ++i) {
+    monitor.left(i, 0);
+    monitor.exited(i, exit_of(0));
+  }
+  monitor.lost_machine(1, "gone");
+  EXPECT_FALSE(monitor.ending());
+  EXPECT_EQ(monitor.exit_status(), 0);
+}
+
+TEST(job_monitor, a_process_that_is_stopped_for_too_long_ends_the_job) {
+  monitored job(2);
+  job.join_all();
+  job.monitor.stopped_too_long(1, 30);
+  EXPECT_EQ(
+      job.message(),
+      "trireme: process 1 (pid 101) on host0 has been stopped by a signal for 30 s (--silence); the job is ended");
 }
 
 }  // namespace

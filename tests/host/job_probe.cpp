@@ -5,16 +5,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "host/bootstrap_messages.hpp"
 #include "host/configuration.hpp"
 #include "host/job.hpp"
+#include "host/packet_socket.hpp"
 #include "host/unique_fd.hpp"
 
 namespace {
@@ -27,8 +30,9 @@ void say(const std::string& line) {
 }
 
 int own_rank() {
-  const char* const text = std::getenv(process_variable);
-  return text != nullptr ? std::atoi(text) : 0;
+  for (const char* variable : {process_variable, "PMIX_RANK", "PMI_RANK"})
+    if (const char* const text = std::getenv(variable)) return std::atoi(text);
+  return 0;
 }
 
 unique_fd arena_with(const std::string& text) {
@@ -58,6 +62,38 @@ int exchange(const configuration& values) {
   if (own.self().pid != getpid()) line += " wrong pid";
   say(line);
   own.barrier();
+  own.leave(0);
+  return 0;
+}
+
+std::vector<std::byte> card_for(int process) {
+  return std::vector<std::byte>(static_cast<std::size_t>(process) * most_card_bytes / 32,
+                                static_cast<std::byte>(process));
+}
+
+// Every process but `silent` publishes a card, and some threads of each ask for all cards, again and again, while
+// another thread goes through barriers.
+int show_cards(const configuration& values, int silent) {
+  job own = job::join(values, -1, 7);
+  if (own.process() != silent) own.publish_card(card_for(own.process()));
+  own.barrier();
+  std::atomic<int> wrong = 0;
+  const auto ask = [&] {
+    for (int i = 0; i < 50 * own.processes(); ++i) {
+      const int process = i % own.processes();
+      if (process == silent && i >= own.processes()) continue;  // PMIx takes two seconds to say that there is none
+      try {
+        if (own.card_of(process) != card_for(process) || process == silent) ++wrong;
+      } catch (const job_error& problem) {
+        if (process != silent || problem.what() != fmt::format("process {} has published no card", silent)) ++wrong;
+      }
+    }
+  };
+  std::thread first(ask), second(ask), third(ask);
+  for (int i = 0; i < 100; ++i) own.barrier();
+  for (std::thread* each : {&first, &second, &third}) each->join();
+  own.barrier();
+  say(fmt::format("process {}: {} wrong cards", own.process(), wrong.load()));
   own.leave(0);
   return 0;
 }
@@ -100,6 +136,7 @@ int act(int argc, char** argv, configuration values) {
   const int status = argc > 3 ? std::atoi(argv[3]) : 0;
   const bool chosen = own_rank() == number;
   if (what == "exchange") return exchange(values);
+  if (what == "cards") return show_cards(values, number);
   if (what == "exit_before_join" && chosen) _exit(status);
   if (what == "different_pes") values.pes = 1 + own_rank();
   if (what == "garbage" && chosen) send_garbage();
@@ -135,6 +172,21 @@ int act(int argc, char** argv, configuration values) {
       say("a line");
       if (lines == 3 * 65536 / 7) fmt::print(stderr, "flooded\n");
     }
+  }
+  // The chosen one says where it is and waits for a signal, the others wait for it.
+  if (what == "hang") {
+    if (chosen) {
+      signal(SIGUSR1, [](int) {});
+      sigset_t usual, waiting;
+      sigemptyset(&waiting);
+      sigaddset(&waiting, SIGUSR1);
+      sigprocmask(SIG_BLOCK, &waiting, &usual);
+      fmt::print(stderr, "pid {}\n", getpid());
+      sigsuspend(&usual);
+    }
+    own.barrier();
+    own.leave(0);
+    return 0;
   }
   if (what == "lines") {
     for (int i = 0; i < number; ++i) say(std::to_string(i));

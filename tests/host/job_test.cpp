@@ -66,6 +66,7 @@ TEST(job, broken_launcher_variables_are_named) {
   setenv(job_variable, "nobody-listens-here", 1);
   setenv(process_variable, "zero", 1);
   setenv(processes_variable, "2", 1);
+  setenv(machines_variable, "1", 1);
   try {
     job::join({}, -1, 1);
     FAIL();
@@ -79,7 +80,7 @@ TEST(job, broken_launcher_variables_are_named) {
   } catch (const job_error& problem) {
     EXPECT_THAT(problem.what(), HasSubstr("cannot connect to the launcher's socket @nobody-listens-here"));
   }
-  for (const char* each : {job_variable, process_variable, processes_variable}) unsetenv(each);
+  for (const char* each : {job_variable, process_variable, processes_variable, machines_variable}) unsetenv(each);
 }
 
 TEST(job, one_launched_process) {
@@ -126,6 +127,29 @@ void expect_exchange_of(int processes) {
 
 TEST(job, sixty_four_processes) { expect_exchange_of(64); }
 TEST(job, more_processes_than_one_table_message_holds) { expect_exchange_of(150); }
+
+TEST(job, cards_are_fetched_by_several_threads_while_another_waits_in_barriers) {
+  for (const int processes : {1, 4, 20}) {
+    launched_job started(probe(processes, {"cards", "2"}));
+    expect_clean(started);
+    std::vector<std::string> expected;
+    for (int i = 0; i < processes; ++i) expected.push_back("process " + std::to_string(i) + ": 0 wrong cards");
+    std::sort(expected.begin(), expected.end());
+    EXPECT_EQ(sorted_lines(started.output()), expected);
+  }
+}
+
+TEST(job, a_card_is_published_once_and_has_a_limit) {
+  job own = job::join({}, -1, 1);
+  EXPECT_THROW(own.card_of(0), job_error);
+  EXPECT_THROW(own.card_of(1), std::out_of_range);
+  EXPECT_THROW(own.card_of(-1), std::out_of_range);
+  EXPECT_THROW(own.publish_card(std::vector<std::byte>(most_card_bytes + 1)), std::length_error);
+  const std::vector<std::byte> card(most_card_bytes, std::byte{7});
+  own.publish_card(card);
+  EXPECT_EQ(own.card_of(0), card);
+  EXPECT_THROW(own.publish_card(card), std::logic_error);
+}
 
 TEST(job, exit_status_is_the_first_that_is_not_zero) {
   launched_job started(probe(3, {"leave", "5"}));

@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "host/exit_status.hpp"
+#include "host/process_tree.hpp"
 
 namespace tri::host::testing {
 
@@ -27,6 +28,31 @@ launch_options probe(int processes, std::vector<std::string> arguments) {
 
 launched_job::launched_job(const launch_options& options, int standard_output, int standard_error)
     : output_(memfd_create("output", MFD_CLOEXEC)) {
+  start(
+      [&] {
+        try {
+          return launch(options);
+        } catch (const std::exception& problem) {
+          dprintf(STDERR_FILENO, "launch: %s\n", problem.what());
+          return 126;
+        }
+      },
+      standard_output, standard_error);
+}
+
+launched_job::launched_job(const std::vector<std::string>& command) : output_(memfd_create("output", MFD_CLOEXEC)) {
+  std::vector<char*> arguments;
+  for (const std::string& each : command) arguments.push_back(const_cast<char*>(each.c_str()));
+  arguments.push_back(nullptr);
+  start(
+      [&] {
+        execvp(arguments[0], arguments.data());
+        return 126;
+      },
+      -1, -1);
+}
+
+void launched_job::start(const std::function<int()>& body, int standard_output, int standard_error) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);  // orphans of a killed launcher come to us, so that we can reap them
   fcntl(output_.get(), F_SETFL, O_APPEND);
   launcher_ = fork();
@@ -34,13 +60,7 @@ launched_job::launched_job(const launch_options& options, int standard_output, i
     setpgid(0, 0);
     dup2(standard_output < 0 ? output_.get() : standard_output, STDOUT_FILENO);
     dup2(standard_error < 0 ? output_.get() : standard_error, STDERR_FILENO);
-    int status = 126;
-    try {
-      status = launch(options);
-    } catch (const std::exception& problem) {
-      dprintf(STDERR_FILENO, "launch: %s\n", problem.what());
-    }
-    _exit(status);
+    _exit(body());
   }
   setpgid(launcher_, launcher_);
 }
@@ -48,6 +68,7 @@ launched_job::launched_job(const launch_options& options, int standard_output, i
 launched_job::~launched_job() {
   if (waited_ && !anything_left()) return;
   kill(-launcher_, SIGKILL);
+  signal_descendants(SIGKILL, 0);
   wait_until_nothing_is_left();
 }
 
@@ -79,11 +100,11 @@ void launched_job::wait_for_lines(const std::string& line, int count) const {
   }
 }
 
-bool launched_job::anything_left() const { return kill(-launcher_, 0) == 0; }
+bool launched_job::anything_left() const { return kill(-launcher_, 0) == 0 || !descendants().empty(); }
 
 void launched_job::wait_until_nothing_is_left() const {
   while (anything_left()) {
-    waitpid(-launcher_, nullptr, WNOHANG);
+    waitpid(-1, nullptr, WNOHANG);
     usleep(1000);
   }
 }

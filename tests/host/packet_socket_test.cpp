@@ -45,6 +45,27 @@ TEST(packet_socket, what_was_sent_before_the_end_arrives) {
   EXPECT_THROW(ends.b.send(bytes_of("x")), std::system_error);
 }
 
+// Linux tells first of an end with unread messages (ECONNRESET), and only then gives what that end had sent.
+TEST(packet_socket, what_was_sent_before_an_end_that_did_not_read_arrives) {
+  pair ends;
+  ends.b.send(bytes_of("never read"));
+  ends.a.send(bytes_of("first"));
+  ends.a.send(bytes_of("last"));
+  ends.a.close();
+  EXPECT_EQ(ends.b.receive(false).bytes, bytes_of("first"));
+  EXPECT_EQ(ends.b.receive().bytes, bytes_of("last"));
+  EXPECT_EQ(ends.b.receive().what, packet::state::closed);
+}
+
+TEST(packet_socket, listener_that_goes_closes_who_was_not_let_in) {
+  const std::string name = unused_name();
+  packet_socket listener = packet_socket::listen(name);
+  const packet_socket outside = packet_socket::connect(name);
+  outside.send(bytes_of("never read"));
+  listener.close();
+  EXPECT_EQ(outside.receive().what, packet::state::closed);
+}
+
 TEST(packet_socket, descriptors_travel) {
   pair ends;
   const unique_fd memory(memfd_create("test", MFD_CLOEXEC));

@@ -81,7 +81,7 @@ void wait_until(pe& here, const std::function<bool()>& condition) {
 
 void wait_until_quiet(
     pe& here, const std::function<void()>& when_quiet = [] {}) {
-  wait_until(here, [&] { return here.job().all_processed(); });
+  wait_until(here, [&] { return here.job().counts_of_host().all_processed(); });
   when_quiet();
 }
 

@@ -128,7 +128,13 @@ TEST(exec_mpi, options_of_messages_are_checked_before_anything_runs) {
   EXPECT_EQ(errors_of("TRIREME_MPI_PROGRESS=reserved " + exec + "true"),
             "trireme exec: TRIREME_MPI_PROGRESS: progress 'reserved' needs a number of cores from 1 on, as in "
             "reserved,2\n");
-  EXPECT_THAT(errors_of(exec + "--sharing-from much true"), StartsWith("trireme exec: --sharing-from: "));
+  EXPECT_EQ(errors_of(exec + "--sharing-from 12Q true"),
+            "trireme exec: --sharing-from: '12Q' is no size; it must be a size such as 4096, 64K, 16M or 2G, 32K by "
+            "default\n");
+  EXPECT_EQ(errors_of(exec + "--stats-json /no_such_folder/x true"),
+            "trireme exec: the statistics could not be written to /no_such_folder/x: there is no such folder\n");
+  EXPECT_EQ(errors_of("TRIREME_MPI_STATISTICS_FILE=/ " + exec + "true"),
+            "trireme exec: the statistics could not be written to /: it is a folder; name a file in it\n");
   EXPECT_THAT(
       errors_of("TRIREME_TOPOLOGY=synthetic:numma:2 OMPI_COMM_WORLD_LOCAL_RANK=0 OMPI_COMM_WORLD_LOCAL_SIZE=1 " + exec +
                 "true"),

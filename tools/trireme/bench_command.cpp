@@ -10,6 +10,7 @@
 #include "loops/contestant.hpp"
 #include "suites.hpp"
 #include "verbs.hpp"
+#include "wire/task.hpp"
 
 namespace tri::tools {
 
@@ -46,8 +47,11 @@ int bench_command(int argc, char** argv) {
   program.add_option("--emit-row", options.emit_rows)->group("");  // what the programs that hold PEs are started with
   std::string loop_contestant;
   program.add_option("--loop-contestant", loop_contestant)->group("");  // what the runtimes of a contest run in
+  std::string wire_contestant;
+  program.add_option("--wire-contestant", wire_contestant)->group("");  // one measurement between two processes
   if (const std::optional<int> done = parse_options(program, argc, argv)) return *done;
   if (!loop_contestant.empty()) return bench::serve_as_contestant(loop_contestant);
+  if (!wire_contestant.empty()) return bench::serve_as_wire_contestant(wire_contestant);
   bench::suite_options suites;
   for (const std::string& shape : kneighbor) {
     suites.kneighbor.push_back(bench::parse_kneighbor(shape));

@@ -226,6 +226,8 @@ int exec_command(int argc, char** argv) {
     if (stats) setenv("TRIREME_MPI_STATISTICS", "on", 1);
     if (!stats_json.empty()) setenv("TRIREME_MPI_STATISTICS_FILE", stats_json.c_str(), 1);
     if (is_mpi) {
+      if (asks_for_mpi->count() > 0) setenv("TRIREME_MPI", "on", 1);
+      if (const std::string file = value_of("TRIREME_MPI_STATISTICS_FILE"); !file.empty()) check_statistics_file(file);
       set_sharing(sharing, sharing_from);
       set_progress(progress);
       set_up_mpi(found);

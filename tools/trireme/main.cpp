@@ -27,6 +27,7 @@ std::string help() {
       "  --version the version\n"
       "\nExamples:\n"
       "  trireme run -n 2 --pes 2 ./app      two processes with two PEs each\n"
+      "  mpirun -n 8 trireme exec ./app      an unmodified MPI program, faster inside the host\n"
       "  trireme exec --omp ./app            an unmodified OpenMP program with our loop schedules\n"
       "  trireme info                        what this machine offers\n"
       "  trireme info --config               all tunables, their values and where these come from\n";

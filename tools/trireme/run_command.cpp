@@ -3,8 +3,11 @@
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -29,12 +32,21 @@ constexpr const char* footer =
     "why: 128 + the signal, or the status of the process. Ctrl-C ends the job; whoever ignores it is killed after a "
     "second.\n"
     "\n"
+    "On several hosts (--hosts a,b) the processes are spread over them in equal blocks. A remote shell, ssh without\n"
+    "password, starts `trireme agent` there, which must be installed at the same path; the program and the working "
+    "folder\n"
+    "must be there, too. TRIREME_*, UCX_*, OMP_*, PATH and LD_LIBRARY_PATH go along; nobody reads standard input.\n"
+    "\n"
     "Examples:\n"
     "  trireme run ./app                               one process, all cores\n"
     "  trireme run -n 2 --pes 2 ./app input.dat        two processes with two PEs each\n"
     "  trireme run -n 2 --affinity 0,2 ./app           PE 0 on CPU 0, PE 1 on CPU 2\n"
     "  trireme run -n 2 --label --timeout 60 ./app     numbered lines of output; ended after a minute\n"
+    "  trireme run -n 4 --pes 8 --hosts a,b ./app      two processes on host a and two on host b\n"
     "  trireme run -n 2 --tri-idle=sleep -- ./app -n 7 the second -n is the program's";
+
+// Asks nothing (nobody could answer), and knows after ten seconds that a host does not.
+constexpr const char* usual_shell = "ssh -x -T -o BatchMode=yes -o ConnectTimeout=10";
 
 using variables = std::vector<std::pair<std::string, std::string>>;
 
@@ -76,6 +88,40 @@ variables checked(const std::vector<tunable_option>& options) {
   return given;
 }
 
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, separator);) parts.push_back(part);
+  return parts;
+}
+
+// A number means emulated hosts, which the processes make among themselves; anything else is a list of names.
+void choose_hosts(const std::string& hosts, const std::string& shell, bool processes_given,
+                  host::launch_options& launch) {
+  if (hosts.empty()) return;
+  if (hosts.find_first_not_of("0123456789") == std::string::npos) {
+    host::configuration values;
+    values.set("hosts", hosts, host::value_origin::command_line);
+    launch.environment.emplace_back("TRIREME_HOSTS", hosts);
+    return;
+  }
+  launch.hosts = split(hosts, ',');
+  for (const std::string& each : launch.hosts) {
+    if (!each.empty() && each[0] != '-' && each.find_first_of(" \t'\"$`;&|<>()\\") == std::string::npos) continue;
+    throw host::configuration_error(
+        fmt::format("--hosts '{}' has the host '{}'; write names separated by commas, such as a,b", hosts, each));
+  }
+  if (!processes_given) launch.processes = static_cast<int>(launch.hosts.size());
+  if (launch.hosts.size() > static_cast<std::size_t>(launch.processes)) {
+    throw host::configuration_error(
+        fmt::format("--hosts names {} hosts, but there {} only {} process{}; each host needs one", launch.hosts.size(),
+                    launch.processes == 1 ? "is" : "are", launch.processes, launch.processes == 1 ? "" : "es"));
+  }
+  std::erase_if(launch.remote_shell = split(shell, ' '), [](const std::string& word) { return word.empty(); });
+  if (launch.remote_shell.empty()) throw host::configuration_error("--rsh is empty; leave it out for ssh");
+  launch.agent = std::filesystem::read_symlink("/proc/self/exe").string();
+}
+
 }  // namespace
 
 int run_command(int argc, char** argv) {
@@ -102,11 +148,23 @@ int run_command(int argc, char** argv) {
   };
   short_form("--pes", "PEs (scheduler threads) of each process; by default the cores, divided by the processes");
   short_form("--affinity", "CPU of each PE: auto, none, or a list such as 0,2-5:2");
-  short_form("--hosts", "pretend hosts that share no memory; this version passes no messages between them");
+  std::string hosts;
+  app.add_option("--hosts", hosts,
+                 "hosts for the processes, such as a,b; a number: pretend so many on this one, which share no memory")
+      ->type_name("LIST");
+  std::string shell = std::getenv("TRIREME_RSH") != nullptr ? std::getenv("TRIREME_RSH") : usual_shell;
+  app.add_option("--rsh", shell, "program with options that starts a command on a host, as ssh does; also TRIREME_RSH")
+      ->type_name("COMMAND");
+  app.add_option(
+         "--silence", launch.silence_s,
+         "end the job when a host is not heard of, or a process is stopped, for so long; 30 by default, 0 = never")
+      ->type_name("SECONDS")
+      ->check(number_between(0, 86400));
 
   try {
     if (const std::optional<int> done = parse_program_options(app, argc, argv, launch.command)) return *done;
     launch.environment = checked(tunables);
+    choose_hosts(hosts, shell, app.count("--processes") > 0, launch);
     return host::launch(launch);
   } catch (const host::configuration_error& problem) {
     fmt::print(stderr, "trireme run: {}\n", problem.what());

@@ -17,6 +17,7 @@ struct verb {
 const std::vector<verb>& verbs();
 
 int run_command(int argc, char** argv);
+int agent_command(int argc, char** argv);
 int exec_command(int argc, char** argv);
 int info_command(int argc, char** argv);
 int bench_command(int argc, char** argv);

@@ -14,6 +14,12 @@ namespace tri::mpi::abi {
 
 inline constexpr const char* library_name = "MPICH";
 
+// What its launcher (hydra) tells a rank: which one it is, how many ranks there are, and how many of them on this host.
+inline constexpr const char* rank_variable = "PMI_RANK";
+inline constexpr const char* ranks_variable = "PMI_SIZE";
+inline constexpr const char* ranks_here_variable = "MPI_LOCALNRANKS";
+inline constexpr bool launcher_is_pmix = false;
+
 // Handles are numbers: two bits of kind, four of type, the rest a place. MPI_REQUEST_NULL is of the kind "invalid" and
 // the type "request"; with another place that is a value which MPICH never gives out.
 inline constexpr std::uint32_t first_own_request = MPI_REQUEST_NULL + 1u;
@@ -29,6 +35,9 @@ inline MPI_Request own_request(std::uint32_t place) { return static_cast<MPI_Req
 inline bool is_own_message(MPI_Message message) { return is_own(message); }
 inline std::uint32_t place_of_message(MPI_Message message) { return place_of(message); }
 inline MPI_Message own_message(std::uint32_t place) { return own_request(place); }
+
+/// Whether the library looks at the buffers of collective calls, and says MPI_ERR_BUFFER where one is missing.
+inline constexpr bool checks_collective_buffers = true;
 
 inline std::uint64_t word(int handle) { return static_cast<std::uint32_t>(handle); }
 
@@ -47,7 +56,7 @@ class without_yields {
   bool before_;
 };
 
-/// Whether waits in the library are to give the core away. Before the session looks for messages.
+/// Whether waits in the library are to give the core away.
 void set_more_ranks_than_cores(bool more);
 
 inline void set_count(MPI_Status& status, std::uint64_t bytes, bool cancelled) {
@@ -59,6 +68,11 @@ inline void set_count(MPI_Status& status, std::uint64_t bytes, bool cancelled) {
 #elif defined(OPEN_MPI)
 
 inline constexpr const char* library_name = "Open MPI";
+
+inline constexpr const char* rank_variable = "OMPI_COMM_WORLD_RANK";
+inline constexpr const char* ranks_variable = "OMPI_COMM_WORLD_SIZE";
+inline constexpr const char* ranks_here_variable = "OMPI_COMM_WORLD_LOCAL_SIZE";
+inline constexpr bool launcher_is_pmix = true;
 
 // Handles are pointers to objects, so never odd.
 inline constexpr std::uint32_t most_own_requests = 1u << 30;
@@ -78,6 +92,9 @@ inline MPI_Message own_message(std::uint32_t place) {
   return std::bit_cast<MPI_Message>(std::uintptr_t{place} << 1 | 1);
 }
 
+// It ends by a signal there, as it does without us.
+inline constexpr bool checks_collective_buffers = false;
+
 template <class Handle>
 std::uint64_t word(Handle* handle) {
   return std::bit_cast<std::uint64_t>(handle);
@@ -87,12 +104,16 @@ std::uint64_t word(Handle* handle) {
 /// than cores, and where others compute a yield costs a slice of the scheduler's, some milliseconds.
 class without_yields {
  public:
-  without_yields() { set(false); }
+  without_yields() {
+    usually_yields();  // the first one remembers it
+    set(false);
+  }
   // What it was, not what it is now: other threads may look at the same time.
   ~without_yields() { set(usually_yields()); }
   without_yields(const without_yields&) = delete;
   without_yields& operator=(const without_yields&) = delete;
-  /// Before the first one: remembers what the library does.
+
+ private:
   static bool usually_yields() {
     static const bool yields = [] {
       const bool was = set(false);
@@ -101,8 +122,6 @@ class without_yields {
     }();
     return yields;
   }
-
- private:
   static bool set(bool yields) {
     using setter = bool (*)(bool);
     static const auto found = reinterpret_cast<setter>(dlsym(RTLD_DEFAULT, "opal_progress_set_yield_when_idle"));
@@ -110,8 +129,7 @@ class without_yields {
   }
 };
 
-// Open MPI's launcher has told it.
-inline void set_more_ranks_than_cores(bool) { without_yields::usually_yields(); }
+inline void set_more_ranks_than_cores(bool) {}  // its launcher has told it
 
 inline void set_count(MPI_Status& status, std::uint64_t bytes, bool cancelled) {
   status._ucount = bytes;

@@ -8,11 +8,13 @@
 #include <memory>
 #include <utility>
 
+#include "mpi/calls/abi.hpp"
 #include "mpi/calls/collectives.hpp"
 #include "mpi/calls/communicators.hpp"
 #include "mpi/calls/datatypes.hpp"
 #include "mpi/calls/requests.hpp"
 #include "mpi/calls/session.hpp"
+#include "mpi/calls/typed_memory.hpp"
 
 namespace tri::mpi {
 
@@ -28,6 +30,19 @@ inline elements whole(const void* address, MPI_Count count, MPI_Datatype type) {
 /// The arguments that MPI says are an error are left to the library, which says so.
 inline bool is_valid(MPI_Count count, MPI_Datatype type) {
   return count >= 0 && type != MPI_DATATYPE_NULL && datatypes::find(type).is_valid;
+}
+
+/// A rank's own buffer, null where there are elements. The others cannot know: what the caller does not do with them
+/// then must not put its next operation out of step with theirs (`leave_to_library`).
+inline bool lacks_buffer(const void* buffer, MPI_Count count, MPI_Datatype type) {
+  return abi::checks_collective_buffers && buffer == nullptr && is_missing(buffer, count, datatypes::find(type));
+}
+
+/// For a rank whose own arguments are wrong: the library says so, and sends nothing. It has taken part all the same, so
+/// that the messages of the others stay apart from the next operation.
+inline int leave_to_library(communicator& known) {
+  ++known.collectives;
+  return not_ours;
 }
 
 /// Runs `body(session, communicator)` when the communicator is ours.

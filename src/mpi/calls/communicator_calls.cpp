@@ -2,6 +2,7 @@
 #include <mpi.h>
 
 #include "mpi/calls/accumulated_elements.hpp"
+#include "mpi/calls/communicator_hints.hpp"
 #include "mpi/calls/communicators.hpp"
 #include "mpi/calls/datatypes.hpp"
 #include "mpi/calls/exported.hpp"
@@ -16,6 +17,21 @@ int note(int error, const MPI_Comm* made) {
   return error;
 }
 
+// The duplicate has the hints of `of` at the time of the call, or those of `info` alone.
+touch_order hint_of(MPI_Comm of) {
+  session* const in = session::active();
+  if (in == nullptr) return touch_order::unknown;
+  const call_guard guard(*in);
+  const communicator* const known = communicators::find(of);
+  return known == nullptr ? touch_order::unknown : known->touched;
+}
+touch_order hint_in(MPI_Info info) { return communicator_hints::in(info).value_or(touch_order::unknown); }
+
+int note_duplicate(int error, const MPI_Comm* made, touch_order touched) {
+  if (note(error, made) == MPI_SUCCESS) communicator_hints::set(*made, touched);
+  return error;
+}
+
 int before_free(MPI_Comm handle) {
   if (session* const in = session::active()) {
     const call_guard guard(*in);
@@ -25,12 +41,12 @@ int before_free(MPI_Comm handle) {
 }
 
 // The library gives the handle at once. If it does not, the duplicate is its own on all ranks.
-int note_begun(int error, MPI_Comm of, const MPI_Comm* made, MPI_Request* handle) {
+int note_begun(int error, MPI_Comm of, const MPI_Comm* made, MPI_Request* handle, touch_order touched) {
   session* const in = session::active();
   if (error != MPI_SUCCESS || in == nullptr || *made == MPI_COMM_NULL) return error;
   const call_guard guard(*in);
   if (communicator* const known = communicators::find(of))
-    *handle = requests::add(*in, *known, communicators::begin_duplicate(*in, *known, *made, *handle));
+    *handle = requests::add(*in, *known, communicators::begin_duplicate(*in, *known, *made, *handle, touched));
   return error;
 }
 
@@ -39,16 +55,20 @@ int note_begun(int error, MPI_Comm of, const MPI_Comm* made, MPI_Request* handle
 
 using namespace tri::mpi;
 
-TRIREME_EXPORTED int MPI_Comm_dup(MPI_Comm comm, MPI_Comm* made) { return note(PMPI_Comm_dup(comm, made), made); }
+TRIREME_EXPORTED int MPI_Comm_dup(MPI_Comm comm, MPI_Comm* made) {
+  const touch_order touched = hint_of(comm);
+  return note_duplicate(PMPI_Comm_dup(comm, made), made, touched);
+}
 TRIREME_EXPORTED int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* made) {
-  return note(PMPI_Comm_dup_with_info(comm, info, made), made);
+  return note_duplicate(PMPI_Comm_dup_with_info(comm, info, made), made, hint_in(info));
 }
 TRIREME_EXPORTED int MPI_Comm_idup(MPI_Comm comm, MPI_Comm* made, MPI_Request* handle) {
-  return note_begun(PMPI_Comm_idup(comm, made, handle), comm, made, handle);
+  const touch_order touched = hint_of(comm);
+  return note_begun(PMPI_Comm_idup(comm, made, handle), comm, made, handle, touched);
 }
 #if MPI_VERSION >= 4
 TRIREME_EXPORTED int MPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* made, MPI_Request* handle) {
-  return note_begun(PMPI_Comm_idup_with_info(comm, info, made, handle), comm, made, handle);
+  return note_begun(PMPI_Comm_idup_with_info(comm, info, made, handle), comm, made, handle, hint_in(info));
 }
 #endif
 TRIREME_EXPORTED int MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* made) {

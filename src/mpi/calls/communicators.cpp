@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <memory>
 #include <numeric>
+#include <span>
 #include <unordered_map>
 
 #include "mpi/calls/abi.hpp"
 #include "mpi/calls/collective_operation.hpp"
 #include "mpi/calls/session.hpp"
+#include "mpi/calls/start_meeting.hpp"
 #include "mpi/engine/meeting_place.hpp"
 
 namespace tri::mpi {
@@ -58,8 +60,9 @@ void remember(MPI_Comm handle, int rank, std::vector<std::uint32_t> number_of, c
   last = nullptr;
 }
 
-// Collective over the members.
-void agree_and_remember(session& in, MPI_Comm handle, std::vector<std::uint32_t> number_of) {
+// Collective over the members; `tell` has all of them know what the first one says.
+template <typename Tell>
+void agree_and_remember(session& in, MPI_Comm handle, std::vector<std::uint32_t> number_of, Tell&& tell) {
   int rank = 0;
   PMPI_Comm_rank(handle, &rank);
   agreement agreed;
@@ -67,7 +70,7 @@ void agree_and_remember(session& in, MPI_Comm handle, std::vector<std::uint32_t>
     const call_guard guard(in);
     agreed = new_agreement(in, number_of.size());
   }
-  PMPI_Bcast(&agreed, sizeof agreed, MPI_BYTE, 0, handle);
+  tell(agreed);
   const call_guard guard(in);
   remember(handle, rank, std::move(number_of), agreed);
 }
@@ -76,8 +79,8 @@ void agree_and_remember(session& in, MPI_Comm handle, std::vector<std::uint32_t>
 // messages there. Nobody has to call for the others to get theirs.
 class duplication final : public compound {
  public:
-  duplication(session& in, communicator& of, MPI_Comm made, MPI_Request library)
-      : agreeing_(in, of), made_(made), library_(library), rank_(of.rank), number_of_(of.number_of) {
+  duplication(session& in, communicator& of, MPI_Comm made, MPI_Request library, touch_order touched)
+      : agreeing_(in, of), made_(made), library_(library), touched_(touched), rank_(of.rank), number_of_(of.number_of) {
     const collectives::elements message{&agreed_, sizeof agreed_, MPI_BYTE};
     if (rank_ == 0) {
       agreed_ = new_agreement(in, number_of_.size());
@@ -86,17 +89,13 @@ class duplication final : public compound {
       agreeing_.begin_receive(message, 0);
     }
   }
-  bool is_done(session& in) override {
-    if (!agreeing_.is_done(in)) return false;
-    [[maybe_unused]] const abi::without_yields looking;
-    int flag = 0;
-    PMPI_Request_get_status(library_, &flag, MPI_STATUS_IGNORE);
-    return flag != 0;
-  }
+  bool is_done(session& in) override { return agreeing_.is_done(in) && is_done_in_library(library_); }
   int finish(session& in) override {
     agreeing_.finish(in);
     const int error = PMPI_Wait(&library_, MPI_STATUS_IGNORE);
-    if (error == MPI_SUCCESS) remember(made_, rank_, std::move(number_of_), agreed_);
+    if (error != MPI_SUCCESS) return error;
+    remember(made_, rank_, std::move(number_of_), agreed_);
+    if (communicator* const ours = communicators::find(made_)) ours->touched = touched_;
     return error;
   }
   bool asks_library() const override { return true; }
@@ -106,6 +105,7 @@ class duplication final : public compound {
   collectives::operation agreeing_;  // ends before what it writes to
   MPI_Comm made_;
   MPI_Request library_;
+  touch_order touched_;
   int rank_;
   std::vector<std::uint32_t> number_of_;
 };
@@ -119,12 +119,13 @@ communicator* communicators::find(MPI_Comm handle) {
   return last = found->second.get();
 }
 
-void communicators::add_predefined(session& in) {
+void communicators::add_predefined(session& in, const start_meeting& meeting) {
   std::vector<std::uint32_t> everybody;
   everybody.reserve(static_cast<std::size_t>(in.world_size()));
   for (int rank = 0; rank < in.world_size(); ++rank) everybody.push_back(in.number_of(rank));
-  agree_and_remember(in, MPI_COMM_WORLD, everybody);
-  agree_and_remember(in, MPI_COMM_SELF, {in.number_of(in.world_rank())});
+  agree_and_remember(in, MPI_COMM_WORLD, everybody,
+                     [&](agreement& agreed) { meeting.tell(std::as_writable_bytes(std::span(&agreed, 1))); });
+  agree_and_remember(in, MPI_COMM_SELF, {in.number_of(in.world_rank())}, [](agreement&) {});
 }
 
 void communicators::add(MPI_Comm made) {
@@ -147,12 +148,13 @@ void communicators::add(MPI_Comm made) {
   std::vector<std::uint32_t> number_of;
   number_of.reserve(in_world.size());
   for (const int rank : in_world) number_of.push_back(in->number_of(rank));
-  agree_and_remember(*in, made, std::move(number_of));
+  agree_and_remember(*in, made, std::move(number_of),
+                     [&](agreement& agreed) { PMPI_Bcast(&agreed, sizeof agreed, MPI_BYTE, 0, made); });
 }
 
 std::unique_ptr<compound> communicators::begin_duplicate(session& in, communicator& of, MPI_Comm made,
-                                                         MPI_Request library) {
-  return std::make_unique<duplication>(in, of, made, library);
+                                                         MPI_Request library, touch_order touched) {
+  return std::make_unique<duplication>(in, of, made, library, touched);
 }
 
 void communicators::forget(MPI_Comm handle) {

@@ -8,23 +8,27 @@
 #include <memory>
 #include <vector>
 
+#include "mpi/engine/records.hpp"
+
 namespace tri::mpi {
 
 class compound;
 class meeting_place;
 class session;
+class start_meeting;
 
 struct communicator {
   MPI_Comm handle = MPI_COMM_NULL;
   // Agreed by the members. Its lowest bit is 0 in messages of the program, 1 in those of our collective operations.
   std::uint64_t context = 0;
   int rank = 0;
-  std::vector<std::uint32_t> number_of;  // of the rank on the host
-  std::uint64_t collectives = 0;         // begun so far
-  meeting_place* meeting = nullptr;      // of the members
-  std::uint64_t meetings = 0;            // begun so far
-  std::uint64_t users = 0;               // requests and messages that were taken
-  bool is_freed = false;                 // by the program; `handle` means nothing any more
+  std::vector<std::uint32_t> number_of;        // of the rank on the host
+  std::uint64_t collectives = 0;               // begun so far
+  meeting_place* meeting = nullptr;            // of the members
+  std::uint64_t meetings = 0;                  // begun so far
+  std::uint64_t users = 0;                     // requests and messages that were taken
+  touch_order touched = touch_order::unknown;  // what is received, see communicator_hints
+  bool is_freed = false;                       // by the program; `handle` means nothing any more
 
   int size() const { return static_cast<int>(number_of.size()); }
 };
@@ -33,12 +37,13 @@ class communicators {
  public:
   /// Null: not ours. The last one asked for is found at once.
   static communicator* find(MPI_Comm handle);
-  static void add_predefined(session& in);
+  static void add_predefined(session& in, const start_meeting& meeting);
   /// After the library made it; collective over its members. Null communicators and others than intracommunicators are
   /// left alone.
   static void add(MPI_Comm made);
   /// The library has begun to make a duplicate and gave `made` and its request. The compound ends when all is done.
-  static std::unique_ptr<compound> begin_duplicate(session& in, communicator& of, MPI_Comm made, MPI_Request library);
+  static std::unique_ptr<compound> begin_duplicate(session& in, communicator& of, MPI_Comm made, MPI_Request library,
+                                                   touch_order touched);
   /// Before the library frees it. What is under way goes on.
   static void forget(MPI_Comm handle);
   /// For what outlives the call that begins it: until `let_go` the communicator stays, also when it is freed.

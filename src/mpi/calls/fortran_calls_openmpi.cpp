@@ -241,6 +241,20 @@ TRIREME_FORTRAN(comm_dup, (fint * comm, fint* made, fint* error), (comm, made, e
   const int result = MPI_Comm_dup(comm_of(comm), &c);
   give(result, c, made, error);
 }
+TRIREME_FORTRAN(comm_dup_with_info, (fint * comm, fint* info, fint* made, fint* error), (comm, info, made, error)) {
+  MPI_Comm c = MPI_COMM_NULL;
+  const int result = MPI_Comm_dup_with_info(comm_of(comm), PMPI_Info_f2c(*info), &c);
+  give(result, c, made, error);
+}
+TRIREME_FORTRAN(comm_set_info, (fint * comm, fint* info, fint* error), (comm, info, error)) {
+  set(error, MPI_Comm_set_info(comm_of(comm), PMPI_Info_f2c(*info)));
+}
+TRIREME_FORTRAN(comm_get_info, (fint * comm, fint* used, fint* error), (comm, used, error)) {
+  MPI_Info c = MPI_INFO_NULL;
+  const int result = MPI_Comm_get_info(comm_of(comm), &c);
+  if (result == MPI_SUCCESS) *used = PMPI_Info_c2f(c);
+  set(error, result);
+}
 TRIREME_FORTRAN(comm_split, (fint * comm, fint* colour, fint* key, fint* made, fint* error),
                 (comm, colour, key, made, error)) {
   MPI_Comm c = MPI_COMM_NULL;

@@ -10,6 +10,7 @@
 #include "mpi/calls/datatypes.hpp"
 #include "mpi/calls/place_table.hpp"
 #include "mpi/calls/session.hpp"
+#include "mpi/calls/typed_memory.hpp"
 
 namespace tri::mpi {
 namespace {
@@ -30,6 +31,15 @@ struct taken_message {
 };
 place_table<taken_message> taken;
 
+// Whose handler hears of errors.
+MPI_Comm reporting(const communicator& comm) { return comm.is_freed ? MPI_COMM_WORLD : comm.handle; }
+
+// The library does not know the message: what is wrong with its receive we say. The message stays, for another receive.
+int check_buffer(const void* buffer, MPI_Count count, MPI_Datatype type, MPI_Message handle) {
+  if (!is_missing(buffer, count, datatypes::find(type))) return MPI_SUCCESS;
+  return report(reporting(*taken[abi::place_of_message(handle)].comm), MPI_ERR_BUFFER);
+}
+
 bool is_taken(MPI_Message handle) {
   return handle != MPI_MESSAGE_NULL && handle != MPI_MESSAGE_NO_PROC && abi::is_own_message(handle);
 }
@@ -43,8 +53,8 @@ struct taken_receive {
 taken_receive receive_taken(session& in, void* buffer, MPI_Count count, MPI_Datatype type, MPI_Message& handle) {
   const taken_message from = taken.remove(abi::place_of_message(handle));
   handle = MPI_MESSAGE_NULL;
-  const MPI_Comm comm = from.comm->is_freed ? MPI_COMM_WORLD : from.comm->handle;
-  taken_receive receive{from.comm, {false, send_mode::standard, buffer, count, datatypes::find(type), 0, 0, comm}, {}};
+  taken_receive receive{
+      from.comm, {false, send_mode::standard, buffer, count, datatypes::find(type), 0, 0, reporting(*from.comm)}, {}};
   receive.begun.begin(in, receive.arguments, *from.comm, *from.message);
   return receive;
 }
@@ -58,7 +68,7 @@ ours send_of(const void* buffer, MPI_Count count, MPI_Datatype type, int target,
   if (known == nullptr || !(to_nobody || (target >= 0 && target < known->size())) || !is_tag(tag) || count < 0)
     return {};
   const buffer_type& of_type = datatypes::find(type);
-  if (!of_type.is_valid) return {};
+  if (!of_type.is_valid || is_missing(buffer, count, of_type)) return {};
   return {known, {true, mode, const_cast<void*>(buffer), count, of_type, to_nobody ? nobody : target, tag, comm}};
 }
 
@@ -71,7 +81,7 @@ ours receive_of(void* buffer, MPI_Count count, MPI_Datatype type, int source, in
       !(with_any || is_tag(tag)))
     return {};
   const buffer_type& of_type = datatypes::find(type);
-  if (!of_type.is_valid) return {};
+  if (!of_type.is_valid || is_missing(buffer, count, of_type)) return {};
   return {known,
           {false, send_mode::standard, buffer, count, of_type,
            from_any      ? any_source
@@ -150,6 +160,7 @@ MPI_Message keep(arrived_message& message, communicator& comm) {
 int complete_taken(session& in, void* buffer, MPI_Count count, MPI_Datatype type, MPI_Message* message,
                    MPI_Status* status) {
   if (!is_taken(*message)) return not_ours;
+  if (const int error = check_buffer(buffer, count, type, *message); error != MPI_SUCCESS) return error;
   taken_receive receive = receive_taken(in, buffer, count, type, *message);
   const int error = finish_here(in, receive.begun, receive.arguments, status);
   communicators::let_go(*receive.comm);
@@ -159,6 +170,7 @@ int complete_taken(session& in, void* buffer, MPI_Count count, MPI_Datatype type
 int begin_taken(session& in, void* buffer, MPI_Count count, MPI_Datatype type, MPI_Message* message,
                 MPI_Request* request) {
   if (!is_taken(*message)) return not_ours;
+  if (const int error = check_buffer(buffer, count, type, *message); error != MPI_SUCCESS) return error;
   const taken_receive receive = receive_taken(in, buffer, count, type, *message);
   *request = requests::add(in, *receive.comm, receive.arguments, receive.begun);
   communicators::let_go(*receive.comm);

@@ -31,10 +31,7 @@ bool is_done(session& in, MPI_Request handle) {
     const request& each = requests::of(handle);
     return each.is_inactive() || each.is_done(in);
   }
-  [[maybe_unused]] const abi::without_yields looking;
-  int flag = 0;
-  PMPI_Request_get_status(handle, &flag, MPI_STATUS_IGNORE);
-  return flag != 0;
+  return is_done_in_library(handle);
 }
 
 bool asks_library(MPI_Request handle) {

@@ -53,7 +53,7 @@ void transfer::begin(session& in, const transfer_arguments& a, communicator& com
   engine& ranks = in.ranks();
   const user_buffer buffer = buffer_of(in, a);
   if (!a.is_send) {
-    receive_ = ranks.make_receive(key_of(a, comm), buffer);
+    receive_ = ranks.make_receive(key_of(a, comm), buffer, comm.touched);
     ranks.post(*receive_);
     return;
   }
@@ -67,7 +67,7 @@ void transfer::begin(session& in, const transfer_arguments& a, communicator& com
 
 void transfer::begin(session& in, const transfer_arguments& a, communicator& comm, arrived_message& message) {
   *this = transfer();
-  receive_ = in.ranks().make_receive(key_of(a, comm), buffer_of(in, a));
+  receive_ = in.ranks().make_receive(key_of(a, comm), buffer_of(in, a), comm.touched);
   in.ranks().post(*receive_, message);
 }
 
@@ -189,6 +189,13 @@ void buffered_send_space::set(int bytes) { attached_bytes = bytes; }
 bool buffered_send_space::is_enough(const transfer_arguments& a) {
   return !a.is_send || a.mode != send_mode::buffered || a.peer == nobody ||
          a.bytes() + MPI_BSEND_OVERHEAD <= static_cast<std::size_t>(attached_bytes);
+}
+
+bool is_done_in_library(MPI_Request handle) {
+  [[maybe_unused]] const abi::without_yields looking;
+  int flag = 0;
+  PMPI_Request_get_status(handle, &flag, MPI_STATUS_IGNORE);
+  return flag != 0;
 }
 
 void set_empty(MPI_Status* status) {

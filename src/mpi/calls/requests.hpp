@@ -104,6 +104,8 @@ class buffered_send_space {
   static bool is_enough(const transfer_arguments& arguments);
 };
 
+/// Whether a request of the MPI library is done; it goes on. The library makes progress meanwhile.
+bool is_done_in_library(MPI_Request handle);
 /// MPI's empty status, and that of an operation with nobody.
 void set_empty(MPI_Status* status);
 /// Calls the communicator's error handler, and returns the code. At the end of a call that has the call guard, which is

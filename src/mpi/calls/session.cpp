@@ -10,6 +10,7 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -23,6 +24,7 @@
 #include "mpi/calls/progress_thread.hpp"
 #include "mpi/calls/requests.hpp"
 #include "mpi/calls/shared_files.hpp"
+#include "mpi/calls/start_meeting.hpp"
 #include "mpi/calls/user_memory.hpp"
 #include "mpi/calls/user_settings.hpp"
 #include "mpi/engine/statistics.hpp"
@@ -43,21 +45,6 @@ namespace {
 
 struct another_rank_failed {};
 
-bool everybody(bool fits) {
-  int mine = fits ? 1 : 0;
-  int all = 0;
-  PMPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-  return all == 1;
-}
-
-// Several may have failed, mostly for one reason: one line is enough.
-bool is_first_that_failed(const std::string& problem, int rank) {
-  int mine = problem.empty() ? INT_MAX : rank;
-  int first = 0;
-  PMPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-  return first == rank;
-}
-
 // By rank 0, when all have come to their end: their counters lie in shared memory.
 void tell_statistics(const std::vector<endpoint*>& endpoints, double total_s) {
   std::vector<rank_statistics> ranks;
@@ -76,18 +63,43 @@ void tell_statistics(const std::vector<endpoint*>& endpoints, double total_s) {
     fmt::print(stderr, "trireme mpi: the statistics could not be written to {}: {}\n", wish.file, std::strerror(error));
 }
 
-// The cores that the ranks of a host may run on.
-cpu_set_t cores_of_all(MPI_Comm host) {
+// How many ranks of the job are on this host, and the cores that they may run on.
+struct host_share {
+  int ranks = 0;
+  cpu_set_t cores;
+};
+host_share share_of_host(const start_meeting& meeting, int rank, int ranks) {
+  host_share share;
   cpu_set_t mine;
   CPU_ZERO(&mine);
+  CPU_ZERO(&share.cores);
   sched_getaffinity(0, sizeof mine, &mine);
-  cpu_set_t all;
-  PMPI_Allreduce(&mine, &all, sizeof mine, MPI_BYTE, MPI_BOR, host);
-  return all;
+  if (meeting.have_met()) {
+    share.ranks = ranks;
+    std::vector<cpu_set_t> all(static_cast<std::size_t>(ranks));
+    meeting.gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
+    for (const cpu_set_t& each : all) CPU_OR(&share.cores, &share.cores, &each);
+    return share;
+  }
+  MPI_Comm host = MPI_COMM_NULL;
+  PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &host);
+  PMPI_Comm_size(host, &share.ranks);
+  PMPI_Allreduce(&mine, &share.cores, sizeof mine, MPI_BYTE, MPI_BOR, host);
+  PMPI_Comm_free(&host);
+  return share;
 }
 
-bool kernel_copies_between(const arena::arena_space& arena, int rank, int ranks,
+// The program has no options of ours.
+arena::remedies remedies_of(std::size_t window_bytes, int ranks) {
+  return {.address_space = fmt::format("each of {} ranks maps {} GiB and the heaps; raise it: ulimit -v unlimited",
+                                       ranks, static_cast<std::size_t>(ranks) * (window_bytes >> 30)),
+          .window = "begin fewer and smaller messages at a time, or run without 'trireme exec'",
+          .limit = "receive or complete messages earlier, give the job more memory, or run without 'trireme exec'"};
+}
+
+bool kernel_copies_between(const start_meeting& meeting, const arena::arena_space& arena, int rank, int ranks,
                            const std::vector<endpoint*>& endpoints) {
+  const auto everybody = [&](bool may) { return meeting.everybody(may); };
   if (wants_no_kernel_copies()) return everybody(false);
   const int next = (rank + 1) % ranks;
   auto& parts = *static_cast<published_parts*>(arena.root_of(next));
@@ -142,20 +154,25 @@ struct session::shared_parts {
 
 void session::start(int thread_level) {
   if (active_ != nullptr) return;
+  was_asked_to_start_ = true;
   auto made = std::unique_ptr<session>(new session);
   int size = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &made->world_rank_);
   PMPI_Comm_size(MPI_COMM_WORLD, &size);
   const int rank = made->world_rank_;
+  const start_meeting meeting(rank, size);
+  if (meeting.is_in_vain()) {
+    if (!meeting.why_in_vain().empty())
+      fmt::print(stderr, "trireme mpi: rank {}: {}; all messages are left to {}\n", rank, meeting.why_in_vain(),
+                 abi::library_name);
+    return;
+  }
+  const auto everybody = [&](bool fits) { return meeting.everybody(fits); };
   if (!everybody(!is_switched_off())) return;
-  MPI_Comm host = MPI_COMM_NULL;
-  PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &host);
-  int on_host = 0;
-  PMPI_Comm_size(host, &on_host);
-  const cpu_set_t cores = cores_of_all(host);
-  PMPI_Comm_free(&host);
-  abi::set_more_ranks_than_cores(on_host > CPU_COUNT(&cores));
-  if (!everybody(on_host == size)) {
+  const host_share here = share_of_host(meeting, rank, size);
+  const cpu_set_t& cores = here.cores;
+  abi::set_more_ranks_than_cores(here.ranks > CPU_COUNT(&cores));
+  if (!everybody(here.ranks == size)) {
     say(rank, "the ranks are on several hosts, which is not supported yet");
     return;
   }
@@ -173,7 +190,8 @@ void session::start(int thread_level) {
       problem = failure.what();
     }
     if (everybody(succeeded)) return true;
-    if (is_first_that_failed(problem, rank))
+    // Several may have failed, mostly for one reason: one line is enough.
+    if (meeting.smallest(problem.empty() ? INT_MAX : rank) == rank)
       fmt::print(stderr, "trireme mpi: rank {}: {}; all messages are left to {}\n", rank, problem, abi::library_name);
     return false;
   };
@@ -199,20 +217,21 @@ void session::start(int thread_level) {
                rank);
   std::vector<heap_place> places(static_cast<std::size_t>(size));
   const heap_place mine = own_heap();
-  PMPI_Allgather(&mine, sizeof mine, MPI_BYTE, places.data(), sizeof mine, MPI_BYTE, MPI_COMM_WORLD);
-  // The name of the meeting place is broadcast, so nobody may be missing here.
-  if (!attempt([&] { parts->files = exchange_files(own_file->get(), places, rank, size); })) return;
+  meeting.gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(places)));
+  // Nobody may be missing here.
+  if (!attempt([&] { parts->files = exchange_files(own_file->get(), places, meeting, rank, size); })) return;
   if (!attempt([&] { map_heaps(parts->files, places, rank); })) return;
   if (!attempt([&] {
         std::vector<int> files;
         for (const host::unique_fd& file : parts->files.arenas) files.push_back(file.get());
         bool have_met = false;
         try {
-          parts->arena = std::make_unique<arena::arena_space>(arena::arena_options{.window_bytes = window_bytes}, files,
-                                                              rank, [&] {
-                                                                have_met = true;
-                                                                if (!everybody(true)) throw another_rank_failed();
-                                                              });
+          const arena::arena_options wanted{.window_bytes = window_bytes,
+                                            .what_to_do = remedies_of(window_bytes, size)};
+          parts->arena = std::make_unique<arena::arena_space>(wanted, files, rank, [&] {
+            have_met = true;
+            if (!everybody(true)) throw another_rank_failed();
+          });
         } catch (...) {
           if (!have_met) everybody(false);
           throw;
@@ -244,7 +263,7 @@ void session::start(int thread_level) {
         parts->blocks = std::make_unique<arena::block_cache>(parts->arena->heap(), std::uint16_t{0});
       }))
     return;
-  options.kernel_copies = kernel_copies_between(*parts->arena, rank, size, parts->endpoints);
+  options.kernel_copies = kernel_copies_between(meeting, *parts->arena, rank, size, parts->endpoints);
   // Agreed, because it decides which collectives are used: TRIREME_MPI_PROGRESS may differ between ranks.
   options.oversubscribed =
       !everybody(static_cast<std::uint32_t>(size) + progress.cores <= static_cast<std::uint32_t>(CPU_COUNT(&cores)));
@@ -267,8 +286,8 @@ void session::start(int thread_level) {
   int is_known = 0;
   PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &largest, &is_known);
   if (is_known != 0) made->largest_tag_ = *largest;
-  communicators::add_predefined(*made);
-  PMPI_Barrier(MPI_COMM_WORLD);  // everybody's engine is there
+  communicators::add_predefined(*made, meeting);
+  everybody(true);  // has an engine
   std::optional<cpu_set_t> reserved;
   if (progress.mode == progress_mode::reserved) reserved = last_of(cores, progress.cores);
   if (!attempt([&] {
@@ -279,6 +298,8 @@ void session::start(int thread_level) {
   if (reserved) leave_to_progress(*reserved);
   active_ = made.release();
   stop_in_finalize();
+  // What the libraries freed again while they started is more than most programs allocate.
+  trim_user_heap();
 }
 
 // What is under way between others may still use our memory; nobody leaves before all have come.

@@ -20,6 +20,8 @@ class session {
   static void start(int thread_level);
   /// In MPI_Finalize, after what the program has it do first; collective.
   static void stop();
+  /// Whether `start` was called, whatever came of it.
+  static bool was_asked_to_start() { return was_asked_to_start_; }
   /// Null: everything is the MPI library's.
   static session* active() { return active_; }
 
@@ -38,6 +40,7 @@ class session {
   session();
   struct shared_parts;
   static inline session* active_ = nullptr;
+  static inline bool was_asked_to_start_ = false;
 
   engine* engine_ = nullptr;
   bool threaded_ = false;

@@ -1,17 +1,14 @@
 #include "mpi/calls/shared_files.hpp"
 
 #include <fmt/format.h>
-#include <mpi.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <chrono>
-#include <cstdio>
 #include <cstring>
 #include <span>
 #include <stdexcept>
-#include <thread>
+#include <string>
+#include <system_error>
 #include <utility>
 
 #include "host/packet_socket.hpp"
@@ -21,12 +18,22 @@
 namespace tri::mpi {
 namespace {
 
-// What one process tells the first one of the host, beside its descriptors.
-struct greeting {
-  std::int32_t rank;
-};
+constexpr std::byte with_files{1};
+constexpr std::byte without_files{0};
+constexpr const char* advice = "is the limit of open files (ulimit -n) too low?";
 
-constexpr auto patience = std::chrono::seconds(20);
+// Sends the files, or else that they do not come, for which the other side waits. False: the latter.
+bool send_or_refuse(const host::packet_socket& to, std::span<const int> files) {
+  if (!files.empty()) {
+    try {
+      to.send({&with_files, 1}, files);
+      return true;
+    } catch (const std::system_error&) {  // too many are on their way, or one is not open
+    }
+  }
+  to.send({&without_files, 1});
+  return false;
+}
 
 }  // namespace
 
@@ -36,76 +43,72 @@ heap_place own_heap() {
   return {heap.slot, 0, heap.window_bytes};
 }
 
-shared_files exchange_files(int own_arena, const std::vector<heap_place>& places, int rank, int ranks) {
-  std::array<char, 64> name{};
-  host::packet_socket listener;
-  if (rank == 0) {
-    std::snprintf(name.data(), name.size(), "trireme-mpi.%d.%llx", getpid(),
-                  static_cast<unsigned long long>(std::chrono::steady_clock::now().time_since_epoch().count()));
-    try {
-      listener = host::packet_socket::listen(name.data());
-    } catch (const std::exception&) {
-      name[0] = '\0';  // the others wait for a name
-    }
-  }
-  PMPI_Bcast(name.data(), static_cast<int>(name.size()), MPI_CHAR, 0, MPI_COMM_WORLD);
-  if (name[0] == '\0') throw std::runtime_error("the first rank could not open a socket for the others to meet at");
+shared_files exchange_files(int own_arena, const std::vector<heap_place>& places, const start_meeting& meeting,
+                            int rank, int ranks) {
+  // Our own go when we throw, and the others throw, too. Those of the meeting stay: on them, refusals are sent.
+  std::vector<host::packet_socket> own;
+  if (!meeting.have_met()) own = meet_through_library(rank, ranks);
+  const std::vector<host::packet_socket>& connections = meeting.have_met() ? meeting.connections() : own;
+  const auto receive = [&](const host::packet_socket& from) {
+    if (meeting.have_met()) return meeting.received_from(from);
+    host::packet part = from.receive();
+    if (part.what != host::packet::state::message) throw std::runtime_error("another rank has closed the connection");
+    return part;
+  };
   const auto has_heap = [&](std::size_t of) { return places[of].slot >= 0; };
-  std::vector<int> mine{own_arena};
-  if (has_heap(static_cast<std::size_t>(rank))) mine.push_back(user_heap().file);
   shared_files files{std::vector<host::unique_fd>(static_cast<std::size_t>(ranks)),
                      std::vector<host::unique_fd>(static_cast<std::size_t>(ranks))};
-  if (rank == 0) {
-    std::vector<host::packet_socket> others;
-    const auto until = std::chrono::steady_clock::now() + patience;
-    while (others.size() + 1 < static_cast<std::size_t>(ranks)) {
-      host::packet_socket next = listener.accept();
-      if (!next) {
-        if (std::chrono::steady_clock::now() > until)
-          throw std::runtime_error(
-              fmt::format("only {} of {} ranks came within {} s", others.size() + 1, ranks, patience.count()));
-        std::this_thread::sleep_for(std::chrono::microseconds(200));
-        continue;
-      }
-      if (next.peer_user() != getuid()) continue;  // not one of us
-      host::packet hello = next.receive();
-      greeting from{};
-      if (hello.bytes.size() != sizeof from) continue;
-      std::memcpy(&from, hello.bytes.data(), sizeof from);
-      const auto of = static_cast<std::size_t>(from.rank);
-      if (from.rank < 1 || from.rank >= ranks || hello.fds.size() != (has_heap(of) ? 2 : 1)) continue;
-      files.arenas[of] = std::move(hello.fds[0]);
-      if (has_heap(of)) files.heaps[of] = std::move(hello.fds[1]);
-      others.push_back(std::move(next));
+  std::size_t in_all = static_cast<std::size_t>(ranks);
+  for (std::size_t of = 0; of < places.size(); ++of) in_all += has_heap(of) ? 1 : 0;
+  const std::size_t messages = (in_all + host::most_packet_fds - 1) / host::most_packet_fds;
+  if (rank != 0) {
+    std::vector<int> mine{own_arena};
+    if (has_heap(static_cast<std::size_t>(rank))) mine.push_back(user_heap().file);
+    send_or_refuse(connections[0], mine);
+    std::vector<host::unique_fd> came;
+    std::size_t count = 0;
+    for (bool refused = false; count < messages && !refused; ++count) {
+      host::packet part = receive(connections[0]);
+      refused = part.bytes == std::vector{without_files};
+      for (host::unique_fd& file : part.fds) came.push_back(std::move(file));
     }
-    files.arenas[0] = host::unique_fd(dup(own_arena));
-    if (has_heap(0)) files.heaps[0] = host::unique_fd(dup(user_heap().file));
-    std::vector<int> numbers;
-    for (const host::unique_fd& file : files.arenas) numbers.push_back(file.get());
-    for (const host::unique_fd& file : files.heaps)
-      if (file) numbers.push_back(file.get());
-    for (const host::packet_socket& other : others) {
-      for (std::size_t at = 0; at < numbers.size(); at += host::most_packet_fds) {
-        const std::byte nothing{};
-        other.send({&nothing, 1}, std::span(numbers).subspan(at, std::min(host::most_packet_fds, numbers.size() - at)));
-      }
-    }
+    if (came.size() != in_all)
+      throw std::runtime_error(
+          fmt::format("the files of the job's memory did not all come: {} of {}; {}", came.size(), in_all, advice));
+    std::size_t at = 0;
+    for (host::unique_fd& file : files.arenas) file = std::move(came[at++]);
+    for (std::size_t of = 0; of < places.size(); ++of)
+      if (has_heap(of)) files.heaps[of] = std::move(came[at++]);
     return files;
   }
-  const host::packet_socket first = host::packet_socket::connect(name.data());
-  if (first.peer_user() != getuid()) throw std::runtime_error("the first rank's socket belongs to another user");
-  const greeting hello{rank};
-  first.send(std::as_bytes(std::span(&hello, 1)), mine);
-  std::vector<host::unique_fd*> wanted;
-  for (host::unique_fd& file : files.arenas) wanted.push_back(&file);
-  for (std::size_t of = 0; of < places.size(); ++of)
-    if (has_heap(of)) wanted.push_back(&files.heaps[of]);
-  for (std::size_t have = 0; have < wanted.size();) {
-    host::packet part = first.receive();
-    if (part.what != host::packet::state::message) throw std::runtime_error("the first rank has closed the connection");
-    for (host::unique_fd& file : part.fds)
-      if (have < wanted.size()) *wanted[have++] = std::move(file);
+  // Each of the others has sent its files, or that it cannot; each gets all, or that there are not all.
+  bool complete = true;
+  files.arenas[0] = host::unique_fd(dup(own_arena));
+  if (has_heap(0)) files.heaps[0] = host::unique_fd(dup(user_heap().file));
+  for (std::size_t of = 1; of < places.size(); ++of) {
+    host::packet part = receive(connections[of - 1]);
+    if (part.fds.size() != (has_heap(of) ? 2U : 1U)) {
+      complete = false;
+      continue;
+    }
+    files.arenas[of] = std::move(part.fds[0]);
+    if (has_heap(of)) files.heaps[of] = std::move(part.fds[1]);
   }
+  std::vector<int> numbers;
+  for (const host::unique_fd& file : files.arenas) numbers.push_back(file.get());
+  for (std::size_t of = 0; of < places.size(); ++of)
+    if (has_heap(of)) numbers.push_back(files.heaps[of].get());
+  complete = complete && std::find(numbers.begin(), numbers.end(), -1) == numbers.end();
+  for (const host::packet_socket& other : connections) {
+    bool goes_on = true;
+    for (std::size_t at = 0; at < numbers.size() && goes_on; at += host::most_packet_fds) {
+      const auto part = std::span(numbers).subspan(at, std::min(host::most_packet_fds, numbers.size() - at));
+      goes_on = send_or_refuse(other, complete ? part : std::span<const int>());
+    }
+    complete = complete && goes_on;
+  }
+  if (!complete)
+    throw std::runtime_error(fmt::format("the files of the job's memory could not be passed on; {}", advice));
   return files;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "host/unique_fd.hpp"
+#include "mpi/calls/start_meeting.hpp"
 
 namespace tri::mpi {
 
@@ -23,8 +24,10 @@ struct shared_files {
 };
 
 /// Gives everybody's files to everybody: all send theirs to the first rank, which sends all back. Collective; when one
-/// rank throws, the others do too, within 20 s. `places`: the heap of each rank.
-shared_files exchange_files(int own_arena, const std::vector<heap_place>& places, int rank, int ranks);
+/// rank throws, the caller has the others know: all have sent and received what they had to. `places`: the heap of
+/// each rank.
+shared_files exchange_files(int own_arena, const std::vector<heap_place>& places, const start_meeting& meeting,
+                            int rank, int ranks);
 /// Afterwards this rank reaches the heaps of all. Throws std::runtime_error when one cannot be mapped.
 void map_heaps(const shared_files& files, const std::vector<heap_place>& places, int rank);
 

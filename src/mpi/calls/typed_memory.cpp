@@ -29,6 +29,8 @@ touched_bytes bytes_touched(std::uint64_t count, const buffer_type& type) {
   return {first + std::min<std::int64_t>(last, 0), first + length + std::max<std::int64_t>(last, 0)};
 }
 
+bool begins_at_buffer(const buffer_type& type) { return type.bytes > 0 && bytes_touched(1, type).first == 0; }
+
 void pack(const typed_memory& from, std::byte* to) {
   if (from.bytes() == 0) return;
   if (from.type->is_plain)

@@ -31,6 +31,8 @@ Number number_in(const char* variable, Number otherwise) {
 
 bool is_switched_off() { return setting("TRIREME_MPI") == "off"; }
 
+bool is_wished() { return setting("TRIREME_MPI") == "on"; }
+
 bool wants_no_kernel_copies() { return setting("TRIREME_MPI_KERNEL_COPIES") == "off"; }
 
 statistics_wish wished_statistics() {

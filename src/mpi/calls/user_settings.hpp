@@ -12,6 +12,8 @@ namespace tri::mpi {
 
 /// TRIREME_MPI=off: everything is the MPI library's.
 bool is_switched_off();
+/// TRIREME_MPI=on, which is `trireme exec --mpi`: taking part is more than the default.
+bool is_wished();
 /// TRIREME_MPI_KERNEL_COPIES=off: as if the kernel refused to copy between processes.
 bool wants_no_kernel_copies();
 
@@ -25,7 +27,7 @@ statistics_wish wished_statistics();
 struct user_settings {
   engine_options engine;
   progress_choice progress;
-  std::int32_t domain = no_domain;  // of NUMA, for machines that have only one
+  std::int32_t domain = no_domain;  // NUMA domain that the rank is bound to
 };
 user_settings read_user_settings();
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <tuple>
 
 namespace tri::mpi {
 namespace {
@@ -37,6 +38,14 @@ constexpr std::int64_t longest_sleep_beside_others_ns = 100'000;
 // Passive targets, for example, are served by the MPI library alone, and it does not ring.
 constexpr std::int64_t longest_sleep_beside_library_ns = 1'000'000;
 
+// The pieces as far from the end as these are from the beginning; pieces begin at the same places.
+std::pair<std::uint64_t, std::uint64_t> counted_from_the_end(std::uint64_t first, std::uint64_t last,
+                                                             const board::task_view& task) {
+  const std::uint64_t pieces = board::chunk_count(task.total, task.chunk);
+  return {(pieces - board::chunk_count(last, task.chunk)) * task.chunk,
+          std::min(task.total, (pieces - first / task.chunk) * task.chunk)};
+}
+
 wait_policy::limits waiting_limits(bool oversubscribed) {
   if (oversubscribed)
     return {.looks = 4,
@@ -62,8 +71,8 @@ engine::engine(std::span<endpoint* const> endpoints, std::uint32_t number, board
       process_(getpid()),
       waiting_(waiting_limits(options.oversubscribed)),
       vain_yield_ticks_(host::ns_to_ticks(vain_yield_ns)),
-      dear_yield_ticks_(host::ns_to_ticks(dear_yield_ns)),
-      cores_(options.cores, host::now_ns(), used_by_all_ns()) {
+      dear_yield_ticks_(host::ns_to_ticks(dear_yield_ns)) {
+  if (options.oversubscribed) cores_.emplace(options.cores, host::now_ns(), used_by_all_ns());
   engines[number] = this;
   has_domains_ = std::any_of(endpoints.begin(), endpoints.end(),
                              [&](const endpoint* each) { return is_far(each->domain, endpoints[0]->domain); });
@@ -186,11 +195,12 @@ void engine::release(send_record* record) {
 
 // ---- receiving
 
-receive_record* engine::make_receive(const message_key& key, const user_buffer& buffer) {
+receive_record* engine::make_receive(const message_key& key, const user_buffer& buffer, touch_order touched) {
   auto* const record = new (blocks_.allocate(sizeof(receive_record))) receive_record;
   record->posting.key = key;
   record->buffer = as_reached_by_all(buffer);
   record->owner = &own_;
+  record->touched = touched;
   return record;
 }
 
@@ -426,7 +436,14 @@ bool engine::post_move(receive_record& to, std::size_t bytes) {
   if (open_moves_ == moves_on_board_.size()) return false;
   to.bytes_left.store(bytes, std::memory_order_relaxed);  // relaxed: published with the task
   endpoint* const sender = to.moved_from->owner;
-  const board::task_spec task = shared_task(move_operation, {reinterpret_cast<std::uint64_t>(&to)}, bytes);
+  board::task_spec task = shared_task(move_operation, {reinterpret_cast<std::uint64_t>(&to)}, bytes);
+  // Where the order counts, everybody takes the next piece; else the receiver begins at one end and who helps at the
+  // other.
+  const std::array<board::participant_range, 1> nothing_of_its_own{};
+  if (to.touched != touch_order::unknown) {
+    task.ranges = nothing_of_its_own;
+    task.pool = {0, static_cast<std::uint32_t>(board::chunk_count(bytes, task.chunk))};
+  }
   const board::post_result posted = board_.post(task);
   if (!posted.handle) return false;
   endpoint_counters::add(own_.counters.pieces_shared, board::chunk_count(bytes, task.chunk));
@@ -437,6 +454,7 @@ bool engine::post_move(receive_record& to, std::size_t bytes) {
 // The records stay until the last of their bytes is moved, and these are ours.
 void engine::run_part(const board::task_view& task, std::uint64_t first, std::uint64_t last) {
   auto& to = *reinterpret_cast<receive_record*>(task.arguments[0]);
+  if (to.touched == touch_order::low_first) std::tie(first, last) = counted_from_the_end(first, last, task);
   const std::uint64_t bytes = last - first;
   if (!move_data(to.buffer, to.moved_from->buffer, first, bytes, process_)) {
     // relaxed: read after `bytes_left` has come to nothing
@@ -649,7 +667,7 @@ bool engine::turn_of_wait() {
       const std::uint64_t took = host::ticks() - began;
       if (took < vain_yield_ticks_)
         waiting_.was_vain();
-      else if (options_.oversubscribed && took > dear_yield_ticks_ && !cores_are_ours())
+      else if (cores_ && took > dear_yield_ticks_ && !cores_are_ours())
         waiting_.was_dear();
       return false;
     }
@@ -672,8 +690,8 @@ std::int64_t engine::used_by_all_ns() const {
 
 bool engine::cores_are_ours() {
   const std::int64_t now = host::now_ns();
-  if (cores_.is_due(now)) cores_.judge(now, used_by_all_ns());
-  return cores_.are_ours();
+  if (cores_->is_due(now)) cores_->judge(now, used_by_all_ns());
+  return cores_->are_ours();
 }
 
 // The core to whoever wants it, and the turn to the other threads of the process.

@@ -77,7 +77,8 @@ class engine {
 
   /// Begins a receive. The record is the caller's, in shared memory (`make_receive`), until it is complete or
   /// cancelled.
-  receive_record* make_receive(const message_key& key, const user_buffer& buffer);
+  receive_record* make_receive(const message_key& key, const user_buffer& buffer,
+                               touch_order touched = touch_order::unknown);
   void post(receive_record& record);
   /// Receives a message that `take` gave.
   void post(receive_record& record, arrived_message& message);
@@ -158,10 +159,10 @@ class engine {
   std::byte* shared_address(const void* address, std::size_t bytes) const {
     return shared_address_ == nullptr ? nullptr : static_cast<std::byte*>(shared_address_(address, bytes));
   }
+  using task_arguments = std::array<std::uint64_t, board::argument_words>;
   /// Work that is for everybody who waits, by operations of the board that any process can run. Returns when all is
   /// done, without letting other threads of ours take their turn: the caller may hold locks. False, with nothing done,
   /// when nobody could help or there is no room on the board.
-  using task_arguments = std::array<std::uint64_t, board::argument_words>;
   bool run_together(board::operation_id operation, const task_arguments& arguments, std::size_t bytes);
   /// A part of a move on the board; called by it.
   void run_part(const board::task_view& task, std::uint64_t first, std::uint64_t last);
@@ -251,7 +252,7 @@ class engine {
   wait_policy waiting_;
   const std::uint64_t vain_yield_ticks_;
   const std::uint64_t dear_yield_ticks_;
-  core_share cores_;  // asked after dear yields
+  std::optional<core_share> cores_;  // with more ranks than cores; asked after dear yields
   std::uint32_t turns_without_work_ = 0;
   int waits_ = 0;                 // nested, or of several threads
   int sleepers_ = 0;              // threads of this process

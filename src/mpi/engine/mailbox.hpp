@@ -46,6 +46,7 @@ class mailbox {
     cells_ = cells;
     capacity_ = capacity;
     margin_ = producers;
+    unpublished_ = capacity < 8 ? 0 : capacity / 8 - 1;
   }
 
   /// A producer, one call at a time in a process. Returns false, with nothing done, when the ring is full.
@@ -92,7 +93,7 @@ class mailbox {
     const std::uint64_t next = read_.load(std::memory_order_relaxed) + 1;  // relaxed: under the lock
     read_.store(next, std::memory_order_relaxed);                          // relaxed: as above; a hint for has_message
     // Now and then, so that the producers' line stays theirs.
-    if ((next & (capacity_ / 8 - 1)) == 0) publish_read();
+    if ((next & unpublished_) == 0) publish_read();
   }
   /// How many messages have a place, all of the caller's own among them.
   std::uint64_t tickets() const {
@@ -130,6 +131,7 @@ class mailbox {
   mailbox_cell* cells_ = nullptr;
   std::uint64_t capacity_ = 0;
   std::uint64_t margin_ = 0;
+  std::uint64_t unpublished_ = 0;  // mask: so many may have been read without the producers knowing
   alignas(64) std::atomic<std::uint64_t> read_{0};
 
  public:

@@ -22,10 +22,18 @@ enum class progress_state : std::uint32_t {
   complete
 };
 
+/// In which order the program will look at what it receives; the last pieces to be moved are still in the caches then.
+enum class touch_order : std::uint8_t {
+  unknown,
+  low_first,  // pieces are moved from the end of the buffer to its beginning
+  high_first  // from the beginning to the end
+};
+
 struct receive_record {
   posted_receive posting;
   user_buffer buffer;
   endpoint* owner = nullptr;
+  touch_order touched = touch_order::unknown;
   bool is_awaited = false;  // counted as one that others may complete while its rank computes
 
   // The result; written before `state`.

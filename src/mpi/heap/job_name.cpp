@@ -25,20 +25,18 @@ text_line named(std::string_view kind, std::string_view name) {
   return line;
 }
 
-// The process that made the connection of a rank to its launcher; hydra has one such process per host. Without it (the
-// descriptor is not in this process, or no socket) the parent, which is the same unless a wrapper forked.
-pid_t launcher_behind(std::string_view connection) {
+}  // namespace
+
+pid_t process_behind(std::string_view connection) {
   int descriptor = connection.empty() ? -1 : 0;
   for (const char digit : connection) {
-    if (digit < '0' || digit > '9' || descriptor > 1000000) return getppid();
+    if (digit < '0' || digit > '9' || descriptor > 1000000) return 0;
     descriptor = descriptor * 10 + (digit - '0');
   }
   ucred maker{};
   socklen_t length = sizeof(maker);
-  return getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &maker, &length) == 0 && maker.pid > 0 ? maker.pid : getppid();
+  return getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &maker, &length) == 0 ? maker.pid : 0;
 }
-
-}  // namespace
 
 text_line job_name(const start_environment& environment) {
   if (const auto name = environment["TRIREME_MPI_JOB"]; !name.empty()) return named("", name);
@@ -46,8 +44,10 @@ text_line job_name(const start_environment& environment) {
   if (const auto job = environment["OMPI_MCA_ess_base_jobid"]; !job.empty()) return named("ompi-", job);
   const auto connection = environment["PMI_FD"];
   if (!connection.empty() || !environment["PMI_ID"].empty() || !environment["PMI_PORT"].empty()) {
+    // Without its connection the parent, which is the same unless a wrapper forked.
+    const pid_t launcher = process_behind(connection);
     text_line line;
-    line << "hydra-" << static_cast<std::uint64_t>(launcher_behind(connection));
+    line << "hydra-" << static_cast<std::uint64_t>(launcher > 0 ? launcher : getppid());
     return line;
   }
   const auto job = environment["SLURM_JOB_ID"];

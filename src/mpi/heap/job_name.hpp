@@ -2,6 +2,10 @@
 // that run side by side. It only has to keep slots apart; who is a peer is agreed in MPI_Init.
 #pragma once
 
+#include <sys/types.h>
+
+#include <string_view>
+
 #include "mpi/heap/start_environment.hpp"
 #include "mpi/heap/text_line.hpp"
 
@@ -11,5 +15,9 @@ namespace tri::mpi {
 /// of the host), SLURM's step. Empty: not started as part of an MPI job. At most 48 characters: a longer name is
 /// replaced by its hash.
 text_line job_name(const start_environment& environment);
+
+/// The process that made the connection of this one to its launcher, from the number of the descriptor; hydra has one
+/// such process per host. 0: there is no such socket.
+pid_t process_behind(std::string_view connection);
 
 }  // namespace tri::mpi

@@ -85,6 +85,29 @@ void small_blocks::give(unsigned small_class, block_chain chain) {
   }
 }
 
+void small_blocks::release_empty_spans() {
+  for (class_list& list_of_class : classes_) {
+    std::uint32_t empty = 0;  // linked by next
+    list_of_class.lock.lock();
+    for (std::uint32_t number = list_of_class.partial; number != 0;) {
+      page_run& span = pages_.run(number);
+      const std::uint32_t next = span.next;
+      if (span.outstanding == 0) {
+        unlist(list_of_class, number);
+        span.next = empty;
+        empty = number;
+      }
+      number = next;
+    }
+    list_of_class.lock.unlock();
+    while (empty != 0) {  // not under the lock, for the reason given in take()
+      const std::uint32_t number = empty;
+      empty = pages_.run(number).next;
+      pages_.release(number);
+    }
+  }
+}
+
 void small_blocks::lock_for_fork() {
   for (class_list& each : classes_) each.lock.lock();
 }

@@ -27,6 +27,9 @@ class small_blocks {
   /// Takes back blocks of one class.
   void give(unsigned small_class, block_chain chain);
 
+  /// Gives up the spans that nobody has a block of.
+  void release_empty_spans();
+
   void lock_for_fork();
   void unlock_after_fork();
 

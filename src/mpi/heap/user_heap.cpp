@@ -274,10 +274,21 @@ user_heap_use use_of_user_heap() {
 }
 
 void trim_user_heap() {
-  if (window != nullptr) heap_pages.purge_all();
+  if (window == nullptr) return;
+  for (unsigned small_class = 0; small_class < small_class_count; ++small_class) {
+    cached_class& list = cache.classes[small_class];
+    const block_chain chain{list.first, list.count};
+    list.first = nullptr;
+    list.count = 0;
+    if (list.limit != 0) list.limit = first_limit;
+    if (chain.first != nullptr) heap_blocks.give(small_class, chain);
+  }
+  heap_blocks.release_empty_spans();
+  heap_pages.purge_all();
 }
 
-void* heap_allocate(std::size_t bytes) {
+// Aligned, so that what malloc and free take does not change with the length of other functions.
+[[gnu::aligned(64)]] void* heap_allocate(std::size_t bytes) {
   if (bytes <= largest_small_bytes) [[likely]]
     return allocate_small(small_class_of(bytes), bytes);
   return allocate_large(bytes, 16, false);
@@ -311,7 +322,7 @@ void* heap_allocate_aligned(std::size_t alignment, std::size_t bytes) {
   return allocate_large(bytes, alignment, false);
 }
 
-void heap_release(void* block) {
+[[gnu::aligned(64)]] void heap_release(void* block) {
   if (!in_window(block)) [[unlikely]] {
     if (block != nullptr) behind.free(block);
     return;

@@ -50,7 +50,8 @@ struct user_heap_use {
 };
 user_heap_use use_of_user_heap();
 
-/// Gives all free memory back to the system (malloc_trim).
+/// Gives free memory back to the system (malloc_trim): all pages that nobody has a block of, also those that only this
+/// thread kept blocks of for itself. Other threads keep theirs.
 void trim_user_heap();
 
 // The allocator behind the C functions. None sets errno except to ENOMEM with a nullptr.

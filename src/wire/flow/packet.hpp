@@ -51,7 +51,9 @@ struct outgoing {
 /// A packet that cannot come from a peer that keeps the protocol: a fault of the transport or of the peer.
 class protocol_error : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  protocol_error(peer_number from, packet_kind kind, const std::string& what)
+      : std::runtime_error(std::string("flow control: ") + name_of(kind) + " from peer " + std::to_string(from) + ": " +
+                           what) {}
 };
 
 }  // namespace tri::wire::flow

@@ -17,13 +17,9 @@ receiver::receiver(std::size_t peers, std::uint64_t memory_limit, std::size_t an
     throw std::invalid_argument("flow control: " + std::to_string(peers) + " peers are too many");
 }
 
-void receiver::fail(peer_number from, packet_kind kind, const std::string& what) {
-  throw protocol_error(std::string("flow control: ") + name_of(kind) + " from peer " + std::to_string(from) + ": " +
-                       what);
-}
-
 void receiver::check_peer(peer_number from, packet_kind kind) const {
-  if (from >= ages_.size()) fail(from, kind, "there are only " + std::to_string(ages_.size()) + " peers");
+  if (from >= ages_.size())
+    throw protocol_error(from, kind, "there are only " + std::to_string(ages_.size()) + " peers");
 }
 
 void receiver::answer(peer_number to, packet_kind kind, std::uint64_t request, std::uint64_t place,
@@ -48,7 +44,7 @@ std::uint64_t receiver::grant_to_receive(peer_number from, const delivery& what,
 
 decision receiver::on_request(peer_number from, const packet& rts) {
   check_peer(from, rts.kind);
-  if (rts.kind != packet_kind::rts) fail(from, rts.kind, "only RTS and DATA come to a receiver");
+  if (rts.kind != packet_kind::rts) throw protocol_error(from, rts.kind, "only RTS and DATA come to a receiver");
   if (!has_room()) throw std::logic_error("flow control: a request was handed in while no answer has a place");
   ++count_.requests;
 
@@ -89,22 +85,27 @@ decision receiver::on_request(peer_number from, const packet& rts) {
 
 std::optional<delivery> receiver::on_data(peer_number from, const packet& data) {
   check_peer(from, data.kind);
-  if (data.kind != packet_kind::data) fail(from, data.kind, "only RTS and DATA come to a receiver");
+  if (data.kind != packet_kind::data) throw protocol_error(from, data.kind, "only RTS and DATA come to a receiver");
   if (const auto direct = receiving_.find(data.place); direct != receiving_.end()) {
-    if (direct->second.source != from) fail(from, data.kind, "its place was given to another peer");
+    if (direct->second.source != from) throw protocol_error(from, data.kind, "its place was given to another peer");
     const delivery done = direct->second;
     receiving_.erase(direct);
     return done;
   }
   const auto one = unexpected_.at(data.place);
   if (one == unexpected_.end() || one->second.source != from || one->second.is != unexpected_message::state::coming) {
-    fail(from, data.kind, "no data is awaited at its place " + std::to_string(data.place));
+    throw protocol_error(from, data.kind, "no data is awaited at its place " + std::to_string(data.place));
   }
   unexpected_message& message = one->second;
   message.is = unexpected_message::state::complete;
   if (!message.matched) return std::nullopt;
-  const delivery done{message.receive, data.place,      message.bytes, message.bytes,
-                      message.source,  message.context, message.tag,   true};
+  return deliver(one, message.receive);
+}
+
+// A message that is complete in its buffer; its record goes.
+delivery receiver::deliver(unexpected_messages::iterator one, message_token receive) {
+  const auto& [place, message] = *one;
+  const delivery done{receive, place, message.bytes, message.bytes, message.source, message.context, message.tag, true};
   unexpected_.erase(one);
   release(record_bytes);
   return done;
@@ -140,20 +141,15 @@ std::optional<delivery> receiver::post(const receive& wanted) {
       message.matched = true;
       message.receive = wanted.token;
       return std::nullopt;
-    case unexpected_message::state::complete: {
-      const delivery done{wanted.token,   one->first,      message.bytes, message.bytes,
-                          message.source, message.context, message.tag,   true};
-      unexpected_.erase(one);
-      release(record_bytes);
-      return done;
-    }
+    case unexpected_message::state::complete:
+      return deliver(one, wanted.token);
   }
   return std::nullopt;
 }
 
 void receiver::release(std::uint64_t bytes) {
   memory_.give_back(bytes);
-  restart_for_memory();
+  if (memory_.fits(record_bytes)) restart_all();
 }
 
 // From now on only requests that the sender makes after it was told are accepted.
@@ -164,14 +160,13 @@ void receiver::restart(peer_number peer) {
   owed_.insert(peer);
 }
 
-void receiver::restart_for_memory() {
-  if (!memory_.fits(record_bytes)) return;
+void receiver::restart_all() {
   while (!marked_.is_empty()) restart(marked_.next_from(0));
 }
 
 void receiver::restart_for_receive(const message_filter& filter) {
   if (filter.source == any_source) {
-    while (!marked_.is_empty()) restart(marked_.next_from(0));
+    restart_all();
     return;
   }
   if (marked_.has(filter.source)) restart(filter.source);

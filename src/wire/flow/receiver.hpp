@@ -135,11 +135,11 @@ class receiver {
   void answer(peer_number to, packet_kind kind, std::uint64_t request, std::uint64_t place = 0,
               std::uint64_t bytes = 0);
   std::uint64_t grant_to_receive(peer_number from, const delivery& what, std::uint64_t request, std::uint64_t capacity);
+  delivery deliver(unexpected_messages::iterator one, message_token receive);
   void restart(peer_number peer);
-  void restart_for_memory();
+  void restart_all();
   void restart_for_receive(const message_filter& filter);
   bool may_restart_one_more() const;
-  [[noreturn]] static void fail(peer_number from, packet_kind kind, const std::string& what);
   void check_peer(peer_number from, packet_kind kind) const;
 
   bounded_memory memory_;

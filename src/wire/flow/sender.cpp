@@ -5,11 +5,6 @@ namespace {
 
 using state = pending_send::state;
 
-[[noreturn]] void fail(peer_number from, const packet& what, const std::string& why) {
-  throw protocol_error(std::string("flow control: ") + name_of(what.kind) + " from peer " + std::to_string(from) +
-                       ": " + why);
-}
-
 }  // namespace
 
 std::size_t sender::pending(peer_number to) const {
@@ -66,7 +61,7 @@ void sender::send_data(entry_index index, const packet& cts, std::vector<outgoin
 
 void sender::on_packet(peer_number from, const packet& what, std::vector<outgoing>& out) {
   if (from >= destinations_.size()) {
-    fail(from, what, "there are only " + std::to_string(destinations_.size()) + " peers");
+    throw protocol_error(from, what.kind, "there are only " + std::to_string(destinations_.size()) + " peers");
   }
   destination& queue = destinations_[from];
   if (what.kind == packet_kind::resend_all) {
@@ -78,11 +73,11 @@ void sender::on_packet(peer_number from, const packet& what, std::vector<outgoin
     return;
   }
   if (what.kind != packet_kind::cts && what.kind != packet_kind::ncts && what.kind != packet_kind::nctsd) {
-    fail(from, what, "only CTS, NCTS, NCTSD and resendAll come to a sender");
+    throw protocol_error(from, what.kind, "only CTS, NCTS, NCTSD and resendAll come to a sender");
   }
   const entry_index index = entries_.find(what.request);
   if (index == no_entry || entries_[index].to != from) {
-    fail(from, what, "there is no request " + std::to_string(what.request) + " to it");
+    throw protocol_error(from, what.kind, "there is no request " + std::to_string(what.request) + " to it");
   }
   pending_send& entry = entries_[index];
   if (entry.is == state::recorded && what.kind == packet_kind::cts) {
@@ -90,7 +85,7 @@ void sender::on_packet(peer_number from, const packet& what, std::vector<outgoin
     return;
   }
   if (entry.is != state::waiting)
-    fail(from, what, "its request " + std::to_string(what.request) + " was answered before");
+    throw protocol_error(from, what.kind, "its request " + std::to_string(what.request) + " was answered before");
   switch (what.kind) {
     case packet_kind::cts:
       entries_.unlink(queue, index);

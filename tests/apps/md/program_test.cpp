@@ -34,9 +34,9 @@ class program : public testing::Test {
   outcome threads(int pes, const std::string& arguments) const {
     return run(MD_PROGRAM " " + arguments + " --tri-pes " + std::to_string(pes));
   }
-  outcome processes(int count, int pes, const std::string& arguments) const {
+  outcome processes(int count, int pes, const std::string& arguments, int hosts = 1) const {
     return run(TRIREME_PROGRAM " run -n " + std::to_string(count) + " --pes " + std::to_string(pes) +
-               " " MD_PROGRAM " " + arguments);
+               " " MD_PROGRAM " " + arguments + " --tri-hosts " + std::to_string(hosts));
   }
   std::size_t files() const {
     return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_.path()), fs::directory_iterator()));
@@ -64,15 +64,16 @@ const std::string short_run = "--data " + data + " --steps 45 --thermo 20 --ther
 struct layout {
   int processes;  ///< 0: threads of this program, without a launcher
   int pes;
+  int hosts = 1;
 };
 
 class layouts : public program, public testing::WithParamInterface<layout> {};
 
 TEST_P(layouts, same_bytes_as_the_serial_program) {
-  const auto [count, pes] = GetParam();
+  const auto [count, pes, hosts] = GetParam();
   expect_same_as_serial(
-      [&](const std::string& arguments) {
-        return count == 0 ? threads(pes, arguments) : processes(count, pes, arguments);
+      [&, count = count, pes = pes, hosts = hosts](const std::string& arguments) {
+        return count == 0 ? threads(pes, arguments) : processes(count, pes, arguments, hosts);
       },
       short_run + " --dump-format lammps");
 }
@@ -83,6 +84,41 @@ INSTANTIATE_TEST_SUITE_P(processes, layouts, testing::Values(layout{2, 1}, layou
                          [](const auto& each) {
                            return std::to_string(each.param.processes) + "x" + std::to_string(each.param.pes);
                          });
+// Pretend hosts: they share no memory, and talk through the wire.
+INSTANTIATE_TEST_SUITE_P(hosts, layouts, testing::Values(layout{2, 1, 2}, layout{4, 1, 2}, layout{3, 2, 3}),
+                         [](const auto& each) {
+                           return std::to_string(each.param.processes) + "x" + std::to_string(each.param.pes) + "_on_" +
+                                  std::to_string(each.param.hosts);
+                         });
+
+// Four processes under the launchers of MPI libraries.
+class launchers : public program, public testing::WithParamInterface<const char*> {};
+
+TEST_P(launchers, same_bytes_as_the_serial_program) {
+  if (*GetParam() == 0) GTEST_SKIP() << "this MPI is not installed (scripts/deps.sh test), or not for sanitizers";
+  expect_same_as_serial(
+      [&](const std::string& arguments) {
+        return run(std::string(GetParam()) + " -n 4 " MD_PROGRAM " " + arguments + " --tri-pes 1");
+      },
+      short_run + " --dump-format lammps");
+}
+
+INSTANTIATE_TEST_SUITE_P(of_mpis, launchers, testing::Values(START_OPENMPI, START_MPICH),
+                         [](const auto& each) { return each.index == 0 ? "openmpi" : "mpich"; });
+
+// Real ones: network namespaces with a cable between them, each with an agent of the launcher.
+TEST_F(program, same_bytes_on_two_network_namespaces) {
+  const outcome expected = serial(short_run + " --dump-format lammps --restart-out serial.restart --dump serial.dump");
+  ASSERT_EQ(expected.status, 0) << expected.output;
+  const outcome got =
+      run(MD_TWO_HOSTS " " MD_BUILD " " + short_run + " --dump-format lammps --restart-out md.restart --dump md.dump");
+  if (got.status == 77) GTEST_SKIP() << got.output;
+  ASSERT_EQ(got.status, 0) << got.output;
+  EXPECT_EQ(got.table(), expected.table());
+  EXPECT_TRUE(file("md.restart") == file("serial.restart"));
+  EXPECT_TRUE(file("md.dump") == file("serial.dump"));
+  EXPECT_THAT(got.output, HasSubstr("2 PEs in 2 processes"));
+}
 
 class grids : public program, public testing::WithParamInterface<const char*> {};
 

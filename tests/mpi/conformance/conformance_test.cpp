@@ -103,14 +103,34 @@ std::string left_out(const mpi& with, const mode& how) {
   return names;
 }
 
+// What stands before the program.
+std::string exec_of(const mode& how) {
+  return how.exec.empty() ? "" : fmt::format("{} exec {} -- ", TRIREME_COMMAND, how.exec);
+}
+
 // An MPI that is careful lets root run it, and more processes than cores.
 tri::testing::command_result run(const mpi& with, const mode& how, int ranks, const std::string& program,
                                  const std::string& arguments, const std::string& environment = {}) {
-  const std::string exec = how.exec.empty() ? "" : fmt::format("{} exec {} -- ", TRIREME_COMMAND, how.exec);
   return tri::testing::run_command(
       fmt::format("export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 {} {}; {} {} -n {} {}{} {}",
                   how.environment, environment, with.launcher, with.name == "openmpi" ? "--oversubscribe" : "", ranks,
-                  exec, program[0] == '/' ? program : with.programs + "/" + program, arguments));
+                  exec_of(how), program[0] == '/' ? program : with.programs + "/" + program, arguments));
+}
+
+// Under the drop-in, with the statistics that it writes. Those that are not there have no ranks.
+struct counted_run {
+  tri::testing::command_result ended;
+  nlohmann::json statistics;
+  std::size_t ranks() const { return statistics.value("ranks", nlohmann::json::array()).size(); }
+};
+counted_run run_counted(const mpi& with, mode how, int ranks, const std::string& program,
+                        const std::string& arguments) {
+  const tri::testing::temporary_folder folder;
+  const auto file = folder.path() / "statistics.json";
+  how.exec += " --stats-json " + file.string();
+  counted_run made{run(with, how, ranks, program, arguments), nullptr};
+  made.statistics = nlohmann::json::parse(tri::testing::contents_of(file), nullptr, false);
+  return made;
 }
 
 // What the first MPI prints without the drop-in: what all others are compared with, and run only once for them all.
@@ -131,6 +151,15 @@ std::map<std::string, std::string> results_of(const std::string& output) {
       results[line.substr(0, space)] = space == std::string::npos ? "" : line.substr(space + 1);
   }
   return results;
+}
+
+// Those that have the word.
+std::vector<std::string> lines_of(const std::string& text, const std::string& what) {
+  std::vector<std::string> found;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    if (line.find(what) != std::string::npos) found.push_back(line + '\n');
+  return found;
 }
 
 std::vector<std::string> names_of(const std::map<std::string, std::string>& results) {
@@ -239,7 +268,8 @@ TEST_P(conformance, applications_compute_what_one_rank_computes) {
   for (const auto& [program, arguments, result] :
        {std::tuple{"halo_exchange", "--extent 16 --steps 6 --variables 3", "as computed by one\n"},
         std::tuple{"five_point", "--rows 70 --columns 90", "as computed by one\n"},
-        std::tuple{"get_compute_update", "--blocks 6 --edge 20", "all sums are right\n"}}) {
+        std::tuple{"get_compute_update", "--blocks 6 --edge 20", "all sums are right\n"},
+        std::tuple{"two_stages", "--edge 20 --steps-1 5 --steps-2 12", "all sums are right\n"}}) {
     const auto ended = run(with(), how(), ranks(), with().applications + "/" + program, arguments);
     EXPECT_EQ(ended.status, 0) << program << ended.output << ended.errors;
     EXPECT_THAT(ended.output, HasSubstr("idle share ")) << program;
@@ -291,16 +321,15 @@ TEST_P(conformance, cores_are_given_away_by_waits_in_the_library_only) {
 // What the ranks counted agrees, and goes to the table and to the file that was asked for.
 TEST_P(conformance, statistics_add_up) {
   if (how().exec.empty() || ranks() == 8) GTEST_SKIP() << "a matter of the drop-in";
-  const tri::testing::temporary_folder folder;
-  const mode told{how().name, how().environment,
-                  fmt::format("{} --stats --stats-json {}/statistics.json", how().exec, folder.path().string())};
-  const auto ended = run(with(), told, ranks(), "traffic", "--messages 600 --largest 400000 --seed 3");
+  const mode told{how().name, how().environment, how().exec + " --stats"};
+  auto counted = run_counted(with(), told, ranks(), "traffic", "--messages 600 --largest 400000 --seed 3");
+  const auto& ended = counted.ended;
+  auto& json = counted.statistics;
   EXPECT_EQ(ended.status, 0) << ended.errors;
   EXPECT_THAT(ended.output, StartsWith(fmt::format("traffic/{}_ranks ok (", ranks())));
   EXPECT_THAT(ended.errors, HasSubstr(fmt::format("trireme mpi: {} ranks, ", ranks())));
   EXPECT_THAT(ended.errors, ContainsRegex("\n  all +[0-9]+ +[0-9]+ +[0-9]+ "));
-  const auto json = nlohmann::json::parse(tri::testing::contents_of(folder.path() / "statistics.json"), nullptr, false);
-  ASSERT_EQ(json.value("ranks", nlohmann::json::array()).size(), static_cast<std::size_t>(ranks())) << ended.errors;
+  ASSERT_EQ(counted.ranks(), static_cast<std::size_t>(ranks())) << ended.errors;
   EXPECT_EQ(json["faults"], "");
   EXPECT_EQ(json["unreceived"], 0);
   std::map<std::string, double> sums;
@@ -322,14 +351,11 @@ TEST_P(conformance, whoever_waits_helps) {
   if (how().name != "drop_in" || ranks() != 3) GTEST_SKIP() << "a matter of the drop-in, with three ranks";
   for (const char* const call : {"recv", "probe", "send", "wait", "waitall", "barrier", "allreduce", "fence", "lock"}) {
     SCOPED_TRACE(call);
-    const tri::testing::temporary_folder folder;
-    const mode told{how().name, how().environment,
-                    fmt::format("{} --stats-json {}/statistics.json", how().exec, folder.path().string())};
-    const auto ended = run(with(), told, ranks(), "helpers", call);
+    auto counted = run_counted(with(), how(), ranks(), "helpers", call);
+    const auto& ended = counted.ended;
+    auto& json = counted.statistics;
     EXPECT_EQ(ended.output, "helpers ok\n") << ended.errors;
-    const auto json =
-        nlohmann::json::parse(tri::testing::contents_of(folder.path() / "statistics.json"), nullptr, false);
-    ASSERT_EQ(json.value("ranks", nlohmann::json::array()).size(), 3u) << ended.errors;
+    ASSERT_EQ(counted.ranks(), 3u) << ended.errors;
     EXPECT_EQ(json["faults"], "");
     EXPECT_GT(json["ranks"][2]["pieces_helped"], 0);
   }
@@ -339,14 +365,45 @@ TEST_P(conformance, whoever_waits_helps) {
 TEST_P(conformance, two_programs_of_a_job_talk) {
   if (ranks() == 8) GTEST_SKIP() << "a matter of few ranks";
   // The colon of the launchers stands between the ranks of each program: one rank each, in turn.
-  const std::string exec = how().exec.empty() ? "" : fmt::format("{} exec {} -- ", TRIREME_COMMAND, how().exec);
   std::string others;
   for (int rank = 1; rank < ranks(); ++rank)
-    others += fmt::format(" : -n 1 {}{}/{}", exec, with().programs, rank % 2 == 0 ? "even_program" : "odd_program");
+    others +=
+        fmt::format(" : -n 1 {}{}/{}", exec_of(how()), with().programs, rank % 2 == 0 ? "even_program" : "odd_program");
   const auto ended = run(with(), how(), 1, "even_program", others);
   EXPECT_EQ(ended.status, 0) << ended.errors;
   EXPECT_EQ(ended.output, "two programs: 0 wrong\n") << ended.errors;
   EXPECT_THAT(ended.errors, Not(HasSubstr("are left to "))) << "the drop-in took no part";
+}
+
+// Where the launcher says that all ranks are here they agree by themselves in MPI_Init, else by the library; and where
+// some run without us, the others do, too, and say why.
+TEST_P(conformance, ranks_meet_at_start_or_agree_by_the_library) {
+  if (how().name != "drop_in" || ranks() != 3) GTEST_SKIP() << "a matter of the drop-in, with three ranks";
+  const std::string taken = exec_of(how()) + with().programs + "/meeting";
+  const auto start = [&](int first, const std::string& words) {
+    return run(with(), modes[0], first, "/usr/bin/env", words);
+  };
+  const auto met = start(3, taken);
+  EXPECT_EQ(met.status, 0) << met.errors;
+  EXPECT_EQ(met.output, "no collective operations, 0 wrong\n");
+  const auto several_hosts = start(3, "MPI_LOCALNRANKS=2 OMPI_COMM_WORLD_LOCAL_SIZE=2 " + taken);
+  EXPECT_EQ(several_hosts.status, 0) << several_hosts.errors;
+  EXPECT_EQ(several_hosts.output, "collective operations, 0 wrong\n");
+  for (const auto& each : {met, several_hosts})
+    EXPECT_THAT(each.errors, Not(HasSubstr("are left to "))) << "the drop-in took no part";
+
+  const std::string arguments = "--messages 50 --largest 20000 --seed 4";
+  const std::string traffic = with().programs + "/traffic " + arguments;
+  const std::string taken_traffic = exec_of(how()) + traffic;
+  const auto last_without = start(2, taken_traffic + " : -n 1 " + traffic);
+  EXPECT_THAT(last_without.errors, HasSubstr("rank 0: only 2 of 3 ranks have come"));
+  const auto first_without = start(1, traffic + " : -n 2 " + taken_traffic);
+  EXPECT_THAT(first_without.errors, HasSubstr("rank 1: rank 0 has not come"));
+  for (const auto& each : {last_without, first_without}) {
+    EXPECT_EQ(each.status, 0) << each.errors;
+    EXPECT_EQ(each.output, run_plain(3, "traffic", arguments).output);
+    EXPECT_THAT(each.errors, HasSubstr("all messages are left to "));
+  }
 }
 
 // Four ranks on a machine of two NUMA domains that is only said: the strategy decides who moves, never what arrives.
@@ -356,16 +413,21 @@ TEST_P(conformance, ways_of_sharing_change_nothing_but_who_moves) {
   const auto alone = run(installed[0], modes[0], 4, "traffic", arguments);
   for (const char* const sharing : {"off", "near", "mixed", "throughput,1", "throughput,99"}) {
     SCOPED_TRACE(sharing);
-    const tri::testing::temporary_folder folder;
-    const mode told{
-        how().name, "TRIREME_TOPOLOGY='synthetic:numa:2 core:2 pu:1'",
-        fmt::format("{} --sharing {} --stats-json {}/statistics.json", how().exec, sharing, folder.path().string())};
-    const auto ended = run(with(), told, 4, "traffic", arguments);
+    const mode told{how().name, "TRIREME_TOPOLOGY='synthetic:numa:2 core:2 pu:1'",
+                    fmt::format("{} --sharing {}", how().exec, sharing)};
+    auto counted = run_counted(with(), told, 4, "traffic", arguments);
+    const auto& ended = counted.ended;
+    auto& json = counted.statistics;
     EXPECT_EQ(ended.status, 0) << ended.errors;
     EXPECT_EQ(ended.output, alone.output);
-    const auto json =
-        nlohmann::json::parse(tri::testing::contents_of(folder.path() / "statistics.json"), nullptr, false);
-    ASSERT_EQ(json.value("ranks", nlohmann::json::array()).size(), 4u) << ended.errors;
+    // Faces of more than 32 KiB, and blocks.
+    for (const char* const application :
+         {"halo_exchange --extent 24 --steps 3 --variables 12", "get_compute_update --blocks 5 --edge 40"}) {
+      const auto computed = run(with(), told, 4, with().applications + "/" + application, "");
+      EXPECT_EQ(computed.status, 0) << application << computed.output << computed.errors;
+      EXPECT_THAT(computed.output, testing::AnyOf(EndsWith("as computed by one\n"), EndsWith("all sums are right\n")));
+    }
+    ASSERT_EQ(counted.ranks(), 4u) << ended.errors;
     EXPECT_EQ(json["faults"], "");
     for (std::size_t rank = 0; rank < 4; ++rank) EXPECT_EQ(json["ranks"][rank]["domain"], rank / 2);
     const bool off = std::string(sharing) == "off";
@@ -383,17 +445,14 @@ TEST_P(conformance, modes_of_progress_change_nothing_but_who_receives) {
   const auto alone = run(installed[0], modes[0], 3, "traffic", arguments);
   for (const char* const progress : {"dynamic", "thread", "reserved,1"}) {
     SCOPED_TRACE(progress);
-    const tri::testing::temporary_folder folder;
-    const mode told{
-        how().name, "",
-        fmt::format("{} --progress {} --stats-json {}/statistics.json", how().exec, progress, folder.path().string())};
-    const auto ended = run(with(), told, 3, "traffic", arguments);
+    const mode told{how().name, "", fmt::format("{} --progress {}", how().exec, progress)};
+    auto counted = run_counted(with(), told, 3, "traffic", arguments);
+    const auto& ended = counted.ended;
+    auto& json = counted.statistics;
     EXPECT_EQ(ended.status, 0) << ended.errors;
     EXPECT_EQ(ended.output, alone.output);
     EXPECT_THAT(ended.errors, Not(HasSubstr("are left to ")));
-    const auto json =
-        nlohmann::json::parse(tri::testing::contents_of(folder.path() / "statistics.json"), nullptr, false);
-    ASSERT_EQ(json.value("ranks", nlohmann::json::array()).size(), 3u) << ended.errors;
+    ASSERT_EQ(counted.ranks(), 3u) << ended.errors;
     EXPECT_EQ(json["faults"], "");
     if (std::string(progress) != "dynamic") {
       EXPECT_EQ(json["all"]["received_by_others"], 0);
@@ -407,22 +466,73 @@ TEST_P(conformance, modes_of_progress_change_nothing_but_who_receives) {
   EXPECT_THAT(refused.errors, HasSubstr("reserves 5000 of "));
 }
 
+// Ranks compute in one stage and wait in the other. Without any mode chosen, who waits receives for who computes: in
+// both stages, so for every rank. The modes that reserve something for it leave that to their threads.
+TEST_P(conformance, who_receives_changes_with_the_stage) {
+  if (how().name != "drop_in" || ranks() != 2) GTEST_SKIP() << "a matter of the drop-in";
+  for (const int count : {2, 4}) {
+    for (const char* const progress : {"none", "dynamic", "thread", "reserved,1"}) {
+      SCOPED_TRACE(fmt::format("{} ranks, {}", count, progress));
+      const tri::testing::temporary_folder folder;
+      const bool helps = std::string(progress) != "none";
+      const std::string statistics = folder.path().string() + "/statistics.json";
+      const mode told{how().name, "",
+                      helps ? fmt::format("{} --progress {} --stats-json {}", how().exec, progress, statistics) : ""};
+      // The receives stay open for a while, without a core being used.
+      const auto ended = run(with(), told, count, with().applications + "/two_stages",
+                             "--edge 32 --steps-1 8 --steps-2 12 --repeats-1 0 --repeats-2 0 --sleep-us 5000");
+      EXPECT_EQ(ended.status, 0) << ended.output << ended.errors;
+      EXPECT_THAT(ended.output, ContainsRegex("stage 1: .*\n(.*\n)*idle share .*\nstage 2: .*\n(.*\n)*idle share "));
+      EXPECT_THAT(ended.output, EndsWith("all sums are right\n"));
+      if (!helps) continue;
+      const auto json = nlohmann::json::parse(tri::testing::contents_of(statistics), nullptr, false);
+      const auto told_of = json.value("ranks", nlohmann::json::array());
+      ASSERT_EQ(told_of.size(), static_cast<std::size_t>(count)) << ended.errors;
+      EXPECT_EQ(json["faults"], "");
+      for (const auto& rank : told_of) {
+        if (std::string(progress) == "dynamic") {
+          EXPECT_GT(rank["received_by_others"], 0) << rank;
+        } else {
+          EXPECT_EQ(rank["received_by_others"], 0) << rank;
+        }
+      }
+    }
+  }
+}
+
 // One line says why, however many ranks there are, and the program runs as it does alone.
 TEST_P(conformance, limits_leave_the_messages_to_the_library) {
   if (how().name != "drop_in" || ranks() != 3) GTEST_SKIP() << "a matter of the drop-in's start";
   const std::string arguments = "--messages 100 --largest 20000 --seed 1";
   const auto alone = run(with(), modes[0], ranks(), "traffic", arguments);
   // The launcher lives with these limits, too.
-  for (const auto& [limit, says] : {std::pair{"-f 1000000", "the limit of file sizes (ulimit -f) is "},
-                                    std::pair{"-v 3000000", "a limit such as 'ulimit -v' forbids it"}}) {
+  for (const auto& [limit, says] :
+       {std::pair{"-f 1000000", "the limit of file sizes (ulimit -f) is "},
+        std::pair{"-v 3000000",
+                  "a limit such as 'ulimit -v' forbids it; each of 3 ranks maps 192 GiB and the "
+                  "heaps; raise it: ulimit -v unlimited)"}}) {
     const auto ended = run(with(), how(), ranks(), "traffic", arguments, fmt::format("; ulimit {}", limit));
     EXPECT_EQ(ended.status, 0) << limit << ended.errors;
     EXPECT_EQ(ended.output, alone.output) << limit;
     EXPECT_THAT(ended.errors, HasSubstr(says));
+    EXPECT_THAT(ended.errors, Not(HasSubstr("--tri-"))) << "an MPI program has no options of ours";
     const std::size_t first = ended.errors.find("are left to ");
     ASSERT_NE(first, std::string::npos) << ended.errors;
     EXPECT_EQ(ended.errors.find("are left to ", first + 1), std::string::npos) << ended.errors;
   }
+}
+
+// The hint is told by the drop-in only; values that it does not know change nothing.
+TEST_P(conformance, hints_are_told_and_data_arrives) {
+  const auto ended = run(with(), how(), ranks(), "hints", "");
+  EXPECT_EQ(ended.status, 0) << ended.errors;
+  EXPECT_THAT(ended.output, EndsWith("all data arrived\n"));
+  if (how().exec.empty()) return;
+  EXPECT_EQ(ended.output,
+            "nothing was said: random\nlo-to-hi: lo-to-hi\nhi-to-lo: hi-to-lo\nrandom: random\nhi-to-lo: hi-to-lo\n"
+            "sideways: hi-to-lo\nlo-to-hi: lo-to-hi\nduplicate of lo-to-hi: lo-to-hi\n"
+            "duplicate of lo-to-hi that was begun: lo-to-hi\nduplicate with hi-to-lo: hi-to-lo\nall data arrived\n")
+      << ended.errors;
 }
 
 // MPI libraries keep what nobody receives as they like; under the drop-in it is held back by its senders.
@@ -542,13 +652,6 @@ TEST_P(conformance, obstacles_change_no_message) {
   if (how().name != "drop_in" || ranks() != 2) GTEST_SKIP() << "a matter of two ranks under the drop-in";
   const std::string left =
       fmt::format("; all messages are left to {}\n", with().name == "openmpi" ? "Open MPI" : "MPICH");
-  const auto lines_of = [](const std::string& text, const std::string& what) {
-    std::vector<std::string> found;
-    std::istringstream lines(text);
-    for (std::string line; std::getline(lines, line);)
-      if (line.find(what) != std::string::npos) found.push_back(line + '\n');
-    return found;
-  };
   for (const auto& [obstacle, expected] :
        {std::pair<const char*, std::vector<const char*>>{"kernel_copies_refused", {}},
         {"kernel_copies_refused 1", {}},
@@ -587,6 +690,27 @@ TEST_P(conformance, obstacles_change_no_message) {
   EXPECT_THAT(one.errors, testing::AllOf(HasSubstr("trireme mpi: rank 1: cannot map "), HasSubstr(left)));
 }
 
+// MPICH's mpi_f08 begins MPI past every name that could be ours. Who asked for us hears so, once, and others nothing;
+// neither do the programs around it that are none of MPI.
+TEST_P(conformance, programs_that_begin_past_us_say_so_when_asked) {
+  if (how().name != "drop_in" || ranks() != 2) GTEST_SKIP() << "a matter of the program alone";
+  const std::string program = with().programs + "/fortran_f08";
+  if (!std::filesystem::exists(program)) GTEST_SKIP() << "gfortran is not installed";
+  const std::string line = "trireme mpi: the program began MPI by an inner name of its library (PMPI_Init)";
+  const std::string around = "-c 'ls > /dev/null; " + program + "'";
+  for (const char* const options : {"--mpi", "--stats"}) {
+    const auto ended = run(with(), {"asked", "", options}, 2, "/bin/sh", around);
+    EXPECT_EQ(ended.status, 0) << ended.errors;
+    EXPECT_EQ(lines_of(ended.errors, line).size(), with().name == "mpich" ? 1u : 0u) << options << ended.errors;
+    EXPECT_THAT(lines_of(run(with(), {"asked", "", options}, 2, "/bin/sh", "-c 'ls > /dev/null'").errors, "trireme"),
+                testing::IsEmpty());
+  }
+  EXPECT_THAT(lines_of(run(with(), {"unasked", "", "--sharing mixed"}, 2, "/bin/sh", around).errors, "trireme"),
+              testing::IsEmpty());
+  const auto told = tri::testing::run_command(fmt::format("{} info --mpi {}", TRIREME_COMMAND, program));
+  EXPECT_THAT(told.output, HasSubstr(with().name == "mpich" ? "all messages stay with MPICH" : "inside the host"));
+}
+
 // Programs before which nothing can be put run as they are, and a line says why.
 TEST_P(conformance, programs_that_cannot_be_taken_run_as_they_are) {
   if (how().name != "drop_in" || ranks() != 2) GTEST_SKIP() << "a matter of the program alone";
@@ -609,6 +733,11 @@ TEST_P(conformance, programs_that_cannot_be_taken_run_as_they_are) {
   EXPECT_EQ(fixed.output, "its MPI says 0\nits MPI says 0\n") << fixed.errors;
   EXPECT_THAT(fixed.errors,
               HasSubstr(as_it_is(OTHER_MPI_PROGRAMS "/other_mpi_static") + "it is statically linked, so"));
+
+  const auto inside = run(with(), asked, 2, OTHER_MPI_PROGRAMS "/other_mpi_inside", "");
+  EXPECT_EQ(inside.output, "its MPI says 0\nits MPI says 0\n") << inside.errors;
+  EXPECT_THAT(inside.errors, HasSubstr(as_it_is(OTHER_MPI_PROGRAMS "/other_mpi_inside") +
+                                       "its MPI library is linked in statically, so"));
 
   const auto other = run(with(), asked, 2, OTHER_MPI_PROGRAMS "/other_mpi", "");
   EXPECT_EQ(other.output, "its MPI says 0\nits MPI says 0\n") << other.errors;

@@ -193,6 +193,125 @@ static void wrong_arguments(void) {
   errors_are_fatal();
 }
 
+/* A null buffer where there are elements. Not here: what Open MPI does not look at before it reads or writes. */
+static void missing_buffers(void) {
+  return_errors();
+  int in[4] = {0};
+  MPI_Request request, sent;
+  MPI_Status status;
+  MPI_Message message;
+  MPI_Datatype gaps;
+  MPI_Type_vector(2, 1, 2, MPI_INT, &gaps);
+  MPI_Type_commit(&gaps);
+  CHECK_CLASS(MPI_Send(NULL, 1, MPI_INT, my_rank, 1, MPI_COMM_WORLD), MPI_ERR_BUFFER);
+  CHECK_CLASS(MPI_Send(NULL, 1, gaps, my_rank, 1, MPI_COMM_WORLD), MPI_ERR_BUFFER);
+  CHECK_CLASS(MPI_Send(NULL, 100000, MPI_INT, my_rank, 1, MPI_COMM_WORLD), MPI_ERR_BUFFER);
+  CHECK_CLASS(MPI_Send(NULL, 1, MPI_INT, MPI_PROC_NULL, 1, MPI_COMM_WORLD), MPI_ERR_BUFFER);
+  CHECK_CLASS(MPI_Bsend(NULL, 1, MPI_INT, my_rank, 1, MPI_COMM_WORLD), MPI_ERR_BUFFER);
+  CHECK_CLASS(MPI_Ssend(NULL, 1, MPI_INT, my_rank, 1, MPI_COMM_WORLD), MPI_ERR_BUFFER);
+  CHECK_CLASS(MPI_Rsend(NULL, 1, MPI_INT, my_rank, 1, MPI_COMM_WORLD), MPI_ERR_BUFFER);
+  CHECK_CLASS(MPI_Isend(NULL, 1, MPI_INT, my_rank, 1, MPI_COMM_WORLD, &request), MPI_ERR_BUFFER);
+  CHECK_CLASS(MPI_Ibsend(NULL, 1, MPI_INT, my_rank, 1, MPI_COMM_WORLD, &request), MPI_ERR_BUFFER);
+  CHECK_CLASS(MPI_Issend(NULL, 1, MPI_INT, my_rank, 1, MPI_COMM_WORLD, &request), MPI_ERR_BUFFER);
+  CHECK_CLASS(MPI_Irsend(NULL, 1, MPI_INT, my_rank, 1, MPI_COMM_WORLD, &request), MPI_ERR_BUFFER);
+  CHECK_CLASS(MPI_Send_init(NULL, 1, MPI_INT, my_rank, 1, MPI_COMM_WORLD, &request), MPI_ERR_BUFFER);
+  CHECK_CLASS(MPI_Recv(NULL, 1, MPI_INT, my_rank, 1, MPI_COMM_WORLD, &status), MPI_ERR_BUFFER);
+  CHECK_CLASS(MPI_Recv(NULL, 1, gaps, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &status), MPI_ERR_BUFFER);
+  CHECK_CLASS(MPI_Irecv(NULL, 1, MPI_INT, my_rank, MPI_ANY_TAG, MPI_COMM_WORLD, &request), MPI_ERR_BUFFER);
+  CHECK_CLASS(MPI_Recv_init(NULL, 1, MPI_INT, my_rank, 1, MPI_COMM_WORLD, &request), MPI_ERR_BUFFER);
+  CHECK_CLASS(MPI_Sendrecv(NULL, 1, MPI_INT, my_rank, 1, in, 1, MPI_INT, my_rank, 1, MPI_COMM_WORLD, &status),
+              MPI_ERR_BUFFER);
+  CHECK_CLASS(MPI_Sendrecv(in, 1, MPI_INT, my_rank, 1, NULL, 1, MPI_INT, my_rank, 1, MPI_COMM_WORLD, &status),
+              MPI_ERR_BUFFER);
+  /* A message that was taken is still there for a receive with a buffer. */
+  MPI_Isend(&my_rank, 1, MPI_INT, my_rank, 1, MPI_COMM_WORLD, &sent);
+  MPI_Mprobe(my_rank, 1, MPI_COMM_WORLD, &message, &status);
+  CHECK_CLASS(MPI_Mrecv(NULL, 1, MPI_INT, &message, &status), MPI_ERR_BUFFER);
+  CHECK_CLASS(MPI_Imrecv(NULL, 1, MPI_INT, &message, &request), MPI_ERR_BUFFER);
+  CHECK_CLASS(MPI_Mrecv(in, 1, MPI_INT, &message, &status), MPI_SUCCESS);
+  CHECK_EQUAL(in[0], my_rank);
+  MPI_Wait(&sent, MPI_STATUS_IGNORE);
+  MPI_Type_free(&gaps);
+  errors_are_fatal();
+}
+
+/* Null is right for no elements, and for types of absolute addresses: there it is MPI_BOTTOM. */
+static void null_buffers_that_are_right(void) {
+  return_errors();
+  static int out[2], in[2];
+  out[0] = my_rank + 7;
+  out[1] = my_rank + 8;
+  MPI_Status status;
+  MPI_Datatype types[2];
+  for (int i = 0; i < 2; ++i) {
+    MPI_Aint address;
+    const int two = 2;
+    const MPI_Datatype number = MPI_INT;
+    MPI_Get_address(i == 0 ? out : in, &address);
+    MPI_Type_create_struct(1, &two, &address, &number, &types[i]);
+    MPI_Type_commit(&types[i]);
+  }
+  CHECK_CLASS(MPI_Sendrecv(NULL, 0, MPI_INT, my_rank, 1, NULL, 0, MPI_INT, my_rank, 1, MPI_COMM_WORLD, &status),
+              MPI_SUCCESS);
+  CHECK_CLASS(
+      MPI_Sendrecv(MPI_BOTTOM, 1, types[0], my_rank, 1, MPI_BOTTOM, 1, types[1], my_rank, 1, MPI_COMM_WORLD, &status),
+      MPI_SUCCESS);
+  CHECK_EQUAL(in[0], my_rank + 7);
+  CHECK_EQUAL(in[1], my_rank + 8);
+  CHECK_CLASS(MPI_Bcast(MPI_BOTTOM, 1, types[0], 0, MPI_COMM_WORLD), MPI_SUCCESS);
+  CHECK_EQUAL(out[1], 8);
+  CHECK_CLASS(MPI_Bcast(NULL, 0, MPI_INT, 0, MPI_COMM_WORLD), MPI_SUCCESS);
+  for (int i = 0; i < 2; ++i) MPI_Type_free(&types[i]);
+  errors_are_fatal();
+}
+
+#ifdef MPICH_VERSION
+/* MPICH looks at the buffers of collective calls, too; Open MPI ends there. All ranks make the same mistake, and the
+   next operation comes as always. */
+static void missing_buffers_of_collectives(void) {
+  enum { most = 64 };
+  return_errors();
+  int part = my_rank, all[most] = {0}, counts[most], places[most];
+  MPI_Request request;
+  const MPI_Comm comm = MPI_COMM_WORLD;
+  const int is_root = my_rank == 0;
+  for (int i = 0; i < rank_count; ++i) {
+    counts[i] = 1;
+    places[i] = i;
+  }
+#define MISSES_BUFFER(call)                                   \
+  do {                                                        \
+    int sum = -1;                                             \
+    CHECK_CLASS(call, MPI_ERR_BUFFER);                        \
+    MPI_Allreduce(&my_rank, &sum, 1, MPI_INT, MPI_SUM, comm); \
+    CHECK_EQUAL(sum, rank_count*(rank_count - 1) / 2);        \
+  } while (0)
+  MISSES_BUFFER(MPI_Bcast(NULL, 1, MPI_INT, 0, comm));
+  MISSES_BUFFER(MPI_Ibcast(NULL, 1, MPI_INT, 0, comm, &request));
+  MISSES_BUFFER(MPI_Reduce(NULL, all, 1, MPI_INT, MPI_SUM, 0, comm));
+  MISSES_BUFFER(MPI_Ireduce(NULL, all, 1, MPI_INT, MPI_SUM, 0, comm, &request));
+  MISSES_BUFFER(MPI_Allreduce(NULL, all, 1, MPI_INT, MPI_SUM, comm));
+  MISSES_BUFFER(MPI_Allreduce(&part, NULL, 1, MPI_INT, MPI_SUM, comm));
+  MISSES_BUFFER(MPI_Allreduce(MPI_IN_PLACE, NULL, 1, MPI_INT, MPI_SUM, comm));
+  MISSES_BUFFER(MPI_Iallreduce(NULL, all, 1, MPI_INT, MPI_SUM, comm, &request));
+  MISSES_BUFFER(MPI_Iallreduce(&part, NULL, 1, MPI_INT, MPI_SUM, comm, &request));
+  MISSES_BUFFER(MPI_Gather(NULL, 1, MPI_INT, all, 1, MPI_INT, 0, comm));
+  MISSES_BUFFER(MPI_Gatherv(NULL, 1, MPI_INT, all, counts, places, MPI_INT, 0, comm));
+  MISSES_BUFFER(MPI_Scatter(is_root ? NULL : all, 1, MPI_INT, is_root ? all : NULL, 1, MPI_INT, 0, comm));
+  MISSES_BUFFER(MPI_Scatterv(all, counts, places, MPI_INT, NULL, 1, MPI_INT, 0, comm));
+  MISSES_BUFFER(MPI_Allgather(NULL, 1, MPI_INT, all, 1, MPI_INT, comm));
+  MISSES_BUFFER(MPI_Allgather(&part, 1, MPI_INT, NULL, 1, MPI_INT, comm));
+  MISSES_BUFFER(MPI_Allgatherv(&part, 1, MPI_INT, NULL, counts, places, MPI_INT, comm));
+  MISSES_BUFFER(MPI_Iallgather(NULL, 1, MPI_INT, all, 1, MPI_INT, comm, &request));
+  MISSES_BUFFER(MPI_Alltoall(NULL, 1, MPI_INT, all, 1, MPI_INT, comm));
+  MISSES_BUFFER(MPI_Alltoall(all, 1, MPI_INT, NULL, 1, MPI_INT, comm));
+  MISSES_BUFFER(MPI_Alltoallv(NULL, counts, places, MPI_INT, all, counts, places, MPI_INT, comm));
+  MISSES_BUFFER(MPI_Ialltoallv(all, counts, places, MPI_INT, NULL, counts, places, MPI_INT, comm, &request));
+#undef MISSES_BUFFER
+  errors_are_fatal();
+}
+#endif
+
 static void no_communicator(void) {
   return_errors(); /* without a communicator the handler of MPI_COMM_WORLD is asked */
   int number = 0;
@@ -337,6 +456,100 @@ static void truncated_between_groups_among_others(void) {
   MPI_Comm_free(&half);
 }
 
+/* What an operation is not defined for: the handler of the communicator hears of it on every rank, also where a rank
+   sends only, and nothing is written. The next one comes as always. */
+static void operations_of_other_types(void) {
+  enum { numbers = 40 };
+  const struct {
+    MPI_Datatype type;
+    MPI_Op operation;
+    int is_defined;
+  } pairs[] = {
+      /* Not here: MPI_LOR on MPI_DOUBLE, which ends MPICH 4.0, and MPI_SUM on MPI_BYTE, which Open MPI does. */
+      {MPI_DOUBLE, MPI_BAND, 0},
+      {MPI_FLOAT, MPI_BXOR, 0},
+      {MPI_INT, MPI_MAXLOC, 0},
+      {MPI_DOUBLE, MPI_MINLOC, 0},
+      {MPI_2INT, MPI_SUM, 0},
+      {MPI_DOUBLE_INT, MPI_MAX, 0},
+      {MPI_C_DOUBLE_COMPLEX, MPI_MAX, 0},
+      {MPI_INT, MPI_OP_NULL, 0},
+      {MPI_INT, MPI_BAND, 1},
+      {MPI_2INT, MPI_MAXLOC, 1},
+      {MPI_DOUBLE, MPI_SUM, 1},
+      {MPI_BYTE, MPI_BOR, 1},
+      {MPI_C_DOUBLE_COMPLEX, MPI_PROD, 1},
+      {MPI_LONG_DOUBLE, MPI_MAX, 1},
+      {MPI_C_BOOL, MPI_LAND, 1},
+      {MPI_AINT, MPI_MIN, 1}};
+  double _Complex in[numbers] = {0}, out[numbers];
+  MPI_Comm mine;
+  MPI_Errhandler handler;
+  MPI_Comm_dup(MPI_COMM_WORLD, &mine);
+  MPI_Comm_create_errhandler(note_error, &handler);
+  MPI_Comm_set_errhandler(mine, handler);
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; ++i) {
+    const int expected = pairs[i].is_defined ? MPI_SUCCESS : MPI_ERR_OP;
+    for (int call = 0; call < 4; ++call) {
+      const int count = i % 2 ? numbers / 2 : 1;
+      const int root = rank_count - 1;
+      MPI_Request request = MPI_REQUEST_NULL;
+      memset(out, 0x5a, sizeof out);
+      handled = MPI_SUCCESS;
+      int code = MPI_SUCCESS;
+      if (call == 0) code = MPI_Reduce(in, out, count, pairs[i].type, pairs[i].operation, root, mine);
+      if (call == 1) code = MPI_Allreduce(in, out, count, pairs[i].type, pairs[i].operation, mine);
+      if (call == 2) code = MPI_Ireduce(in, out, count, pairs[i].type, pairs[i].operation, root, mine, &request);
+      if (call == 3) code = MPI_Iallreduce(in, out, count, pairs[i].type, pairs[i].operation, mine, &request);
+      CHECK_CLASS(code, expected);
+      CHECK_EQUAL(handled, expected);
+      if (code == MPI_SUCCESS) MPI_Wait(&request, MPI_STATUS_IGNORE);
+      if (!pairs[i].is_defined) VERIFY_ALL(out, sizeof out, 0x5a);
+    }
+    int sum = -1;
+    MPI_Allreduce(&my_rank, &sum, 1, MPI_INT, MPI_SUM, mine);
+    CHECK_EQUAL(sum, rank_count * (rank_count - 1) / 2);
+  }
+  MPI_Errhandler_free(&handler);
+  MPI_Comm_free(&mine);
+}
+
+/* Every rank gives its part a count below 0, or no type; so does the root where it tells the parts of all. */
+static void gathers_and_scatters_of_less_than_nothing(void) {
+  enum { kinds = 8, most = 64 };
+  int part = my_rank, all[most], counts[most], places[most];
+  MPI_Comm mine;
+  MPI_Errhandler handler;
+  MPI_Comm_dup(MPI_COMM_WORLD, &mine);
+  MPI_Comm_create_errhandler(note_error, &handler);
+  MPI_Comm_set_errhandler(mine, handler);
+  for (int i = 0; i < rank_count; ++i) counts[i] = places[i] = i;
+  for (int kind = 0; kind < kinds; ++kind) {
+    for (int without_type = 0; without_type < 2; ++without_type) {
+      const int root = kind % rank_count, count = without_type ? 1 : -1 - kind;
+      const MPI_Datatype type = without_type ? MPI_DATATYPE_NULL : MPI_INT;
+      for (int i = 0; i < rank_count; ++i) counts[i] = count;
+      MPI_Request request = MPI_REQUEST_NULL;
+      handled = MPI_SUCCESS;
+      int code = MPI_SUCCESS;
+      if (kind == 0) code = MPI_Gather(&part, count, type, all, count, type, root, mine);
+      if (kind == 1) code = MPI_Scatter(all, count, type, &part, count, type, root, mine);
+      if (kind == 2) code = MPI_Gatherv(&part, count, type, all, counts, places, type, root, mine);
+      if (kind == 3) code = MPI_Scatterv(all, counts, places, type, &part, count, type, root, mine);
+      if (kind == 4) code = MPI_Igather(&part, count, type, all, count, type, root, mine, &request);
+      if (kind == 5) code = MPI_Iscatter(all, count, type, &part, count, type, root, mine, &request);
+      if (kind == 6) code = MPI_Allgather(&part, count, type, all, count, type, mine);
+      if (kind == 7) code = MPI_Allgatherv(&part, count, type, all, counts, places, type, mine);
+      CHECK_CLASS(code, without_type ? MPI_ERR_TYPE : MPI_ERR_COUNT);
+      CHECK_EQUAL(handled, without_type ? MPI_ERR_TYPE : MPI_ERR_COUNT);
+    }
+    MPI_Gather(&my_rank, 1, MPI_INT, all, 1, MPI_INT, 0, mine);
+    for (int i = 0; i < rank_count && my_rank == 0; ++i) CHECK_EQUAL(all[i], i);
+  }
+  MPI_Errhandler_free(&handler);
+  MPI_Comm_free(&mine);
+}
+
 static void codes_and_texts(void) {
   static const int classes[] = {MPI_ERR_TRUNCATE, MPI_ERR_RANK, MPI_ERR_TAG, MPI_ERR_COUNT, MPI_ERR_TYPE, MPI_ERR_COMM};
   for (int i = 0; i < 6; ++i) {
@@ -365,6 +578,11 @@ const struct conformance_case error_cases[] = {
     {"truncated_among_others", 2, truncated_among_others},
     {"truncated_in_derived_types", 2, truncated_in_derived_types},
     {"wrong_arguments", 1, wrong_arguments},
+    {"missing_buffers", 1, missing_buffers},
+    {"null_buffers_that_are_right", 1, null_buffers_that_are_right},
+#ifdef MPICH_VERSION
+    {"missing_buffers_of_collectives", 1, missing_buffers_of_collectives},
+#endif
     {"no_communicator", 1, no_communicator},
     {"uncommitted_types", 1, uncommitted_types},
     {"buffered_sends_without_space", 1, buffered_sends_without_space},
@@ -372,6 +590,8 @@ const struct conformance_case error_cases[] = {
     {"handlers_hear_of_truncation", 1, handlers_hear_of_truncation},
     {"handlers_hear_of_truncation_in_waits", 2, handlers_hear_of_truncation_in_waits},
     {"truncated_between_groups_among_others", 2, truncated_between_groups_among_others},
+    {"operations_of_other_types", 1, operations_of_other_types},
+    {"gathers_and_scatters_of_less_than_nothing", 1, gathers_and_scatters_of_less_than_nothing},
     {"codes_and_texts", 1, codes_and_texts},
     {NULL, 0, NULL},
 };

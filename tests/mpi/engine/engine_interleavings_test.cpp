@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "explore/interleavings.hpp"
+#include "mpi/engine/meeting_place.hpp"
 
 namespace tri::mpi {
 namespace {
@@ -41,6 +42,8 @@ void* shared_unless_private(const void* address, std::size_t) {
 
 struct scope {
   std::uint64_t cells = 8;
+  std::int64_t producers = -1;  // that the mailbox keeps a cell free for; all ranks
+  bool meets = false;           // there is a meeting place; the last to leave gives it back
   bool private_buffers = false;
   bool shares_moves = true;
   std::size_t kept_at_most = std::size_t{1} << 20;
@@ -107,6 +110,29 @@ class rank {
   }
   void set_flag() { flags_[number()].store(1, std::memory_order_relaxed); }
   std::uint32_t flag(std::uint32_t of) { return flags_[of].load(std::memory_order_relaxed); }
+  void set_place(meeting_place* place) { place_ = place; }
+  meeting_place& place() { return *place_; }
+  void wake_all() {
+    for (std::uint32_t other = 0; other < endpoints_.size(); ++other)
+      if (other != number()) engine_.wake(other);
+  }
+  /// Puts `part` down and gives the sum of all parts of the `count`-th meeting.
+  std::uint8_t meet(std::uint64_t count, std::uint8_t part) {
+    if (place_->arrive(number(), &part, 1)) {
+      std::uint8_t sum = 0;
+      for (std::uint32_t other = 0; other < endpoints_.size(); ++other)
+        sum = static_cast<std::uint8_t>(sum + static_cast<std::uint8_t>(*place_->data_of(other)));
+      *place_->outcome() = std::byte{sum};
+      place_->end();
+      wake_all();
+    } else {
+      engine_.wait([&] { return place_->has_ended(count); });
+    }
+    return static_cast<std::uint8_t>(*place_->outcome());
+  }
+  void leave_place() {
+    if (place_->leave_for_good()) explore::watched_release(place_);
+  }
   std::byte* at(std::size_t buffer) { return buffers_ + buffer * rendezvous_bytes; }
 
  private:
@@ -115,6 +141,7 @@ class rank {
   std::span<endpoint* const> endpoints_;
   std::byte* buffers_;
   std::atomic<std::uint32_t>* flags_;
+  meeting_place* place_ = nullptr;
 };
 
 using body = std::function<void(rank&)>;
@@ -134,7 +161,8 @@ class ranks : public explore::scenario {
     for (std::uint32_t number = 0; number < count; ++number) {
       auto* const mine = new (explore::watched_allocate(sizeof(endpoint))) endpoint;
       auto* const cells = static_cast<mailbox_cell*>(explore::watched_allocate(limits_.cells * sizeof(mailbox_cell)));
-      mine->inbox.initialise(cells, limits_.cells, count);
+      mine->inbox.initialise(cells, limits_.cells,
+                             limits_.producers < 0 ? count : static_cast<std::uint64_t>(limits_.producers));
       mine->number = number;
       mine->process = getpid();
       explore::ignore(&mine->counters, sizeof mine->counters);
@@ -157,6 +185,11 @@ class ranks : public explore::scenario {
       ranks_.emplace_back(*engines_.back(), *boards_.back(), endpoints_, buffers + number * of_one, flags);
     }
     blocks_at_begin_ = explore::watched_blocks();
+    if (!limits_.meets) return;
+    const auto members = static_cast<std::uint32_t>(count);
+    meeting_place* const place =
+        meeting_place::create(explore::watched_allocate(meeting_place::size_for(members)), members);
+    for (rank& each : ranks_) each.set_place(place);
   }
 
   void run(int agent) override { bodies_[static_cast<std::size_t>(agent)](ranks_[static_cast<std::size_t>(agent)]); }
@@ -259,6 +292,52 @@ TEST(engine_interleavings, a_full_mailbox_is_emptied_by_its_sender) {
                       me.expect(second, 12, eager_bytes);
                     }},
                    100);
+}
+
+// A mailbox of one cell, which the second message gets when the first one was read, by its receiver or by its sender,
+// which finds no room.
+TEST(engine_interleavings, a_cell_of_the_mailbox_is_used_again) {
+  expect_all_sound({.cells = 1, .producers = 0},
+                   {sends_two,
+                    [](rank& me) {
+                      receive_record* const first = me.post(0, 5, eager_bytes, 1);
+                      me.finish(me.post(0, 5, eager_bytes, 2), 12, eager_bytes);
+                      me.expect(first, 11, eager_bytes);
+                    }},
+                   100);
+}
+
+// ---- meeting places
+
+// The second meeting begins while some have not yet seen the end of the first one.
+TEST(engine_interleavings, ranks_meet_again_and_again) {
+  const body meets_twice = [](rank& me) {
+    check(me.meet(1, static_cast<std::uint8_t>(10 + me.number())) == 21, "the first meeting has another outcome");
+    check(me.meet(2, static_cast<std::uint8_t>(20 + me.number())) == 41, "the second meeting has another outcome");
+    me.leave_place();
+  };
+  expect_all_sound({.meets = true}, {meets_twice, meets_twice}, 50);
+  const body meets_once = [](rank& me) {
+    check(me.meet(1, static_cast<std::uint8_t>(10 + me.number())) == 33, "the meeting has another outcome");
+    me.leave_place();
+  };
+  expect_all_sound({.meets = true}, {meets_once, meets_once, meets_once}, 100);
+}
+
+// Two barriers are begun before the first one is waited for; flags tell what was done before.
+TEST(engine_interleavings, barriers_that_are_begun_end_when_all_have_begun_them) {
+  const body begins_two = [](rank& me) {
+    for (int i = 0; i < 2; ++i) {
+      if (i == 0) me.set_flag();
+      if (me.place().enter(me.number())) me.wake_all();
+    }
+    for (std::uint64_t count = 1; count <= 2; ++count) {
+      me->wait([&] { return me.place().have_all_entered(count); });
+      check(me.flag(1 - me.number()) == 1, "a barrier ended before all had begun it");
+    }
+    me.leave_place();
+  };
+  expect_all_sound({.meets = true}, {begins_two, begins_two}, 50);
 }
 
 // ---- rendezvous

@@ -7,6 +7,7 @@
 #include <functional>
 #include <stdexcept>
 #include <string>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -100,6 +101,37 @@ TEST(progress, is_left_to_each_rank_where_that_was_chosen) {
   engine_options alone;
   alone.received_by_others = false;
   with_a_message_for_who_computes(alone, false);
+}
+
+// A receive that is open tells others to look, from whom and whatever it is; not so one that was withdrawn.
+TEST(progress, is_announced_by_receives_that_are_open) {
+  for (const auto& [source, is_withdrawn] :
+       {std::pair<std::int32_t, bool>{0, false}, {any_source, false}, {0, true}, {any_source, true}}) {
+    std::atomic<bool> left{false};
+    std::atomic<bool> looked{false};
+    run_on_ranks(2, {}, [&, from = source, withdrawn = is_withdrawn](engine& mine) {
+      if (mine.number() == 1) {
+        std::optional<awaited> open;
+        open.emplace(mine, from, 5);
+        if (withdrawn) {
+          EXPECT_TRUE(mine.cancel(*open->record));
+          open.reset();
+        }
+        mine.leave();
+        left = true;
+        await([&] { return looked.load(); });
+        EXPECT_EQ(mine.own().received.by_others, withdrawn ? 0u : 1u);
+        if (withdrawn) open.emplace(mine, from, 5);
+        mine.wait([&] { return mine.is_done(*open->record); });
+      } else {
+        await([&] { return left.load(); });
+        send_small(mine, 1, 5);
+        for (int i = 0; i < many_looks; ++i) mine.progress();
+        EXPECT_EQ(mine.own().counters.helped_ranks, withdrawn ? 0u : 1u);
+        looked = true;
+      }
+    });
+  }
 }
 
 TEST(progress, of_who_awaits_nothing_is_left_alone) {

@@ -235,6 +235,109 @@ TEST(sharing, pieces_are_larger_in_larger_messages) {
   EXPECT_EQ(pieces_of(512 * KiB, {}), 8u);
 }
 
+// Which pieces were moved first, by a rank that takes one at a time while the receiver computes and the sender calls
+// nothing. The last piece is shorter.
+std::vector<std::size_t> order_of_pieces(touch_order touched) {
+  std::atomic<bool> sent{false};
+  std::atomic<receive_record*> posted{nullptr};
+  std::atomic<bool> over{false};
+  std::vector<std::byte> room(large);
+  std::vector<std::size_t> order;
+  run_on_ranks(3, {}, [&](engine& mine) {
+    const std::vector<std::byte> expected = pattern(large);
+    if (mine.number() == 1) {
+      std::vector<std::byte> data = expected;
+      send_record* const record = mine.send(0, {1, 1, 0}, {data.data(), data.size()});
+      sent = true;
+      await([&] { return over.load(); });
+      mine.wait([&] { return engine::is_done(*record); });
+      mine.release(record);
+    } else if (mine.number() == 0) {
+      await([&] { return sent.load(); });
+      receive_record* const record = mine.make_receive({1, 1, 0}, {room.data(), room.size()}, touched);
+      mine.post(*record);
+      mine.leave();
+      posted = record;
+      await([&] { return over.load(); });
+      mine.wait([&] { return mine.is_done(*record); });
+      EXPECT_EQ(room, expected);
+      mine.release(record);
+    } else {
+      await([&] { return posted.load() != nullptr; });
+      const std::atomic<std::uint64_t>& helped = mine.own().counters.pieces_helped;
+      for (std::size_t count = 0; count < pieces_of_large; ++count) {
+        while (helped == count) mine.progress();
+        EXPECT_EQ(helped, count + 1) << "one piece at a time";
+        for (std::size_t piece = 0; piece < pieces_of_large; ++piece) {
+          // A byte that is not 0 in the pattern.
+          const std::size_t at = piece * (64 << 10) + 1;
+          if (room[at] == expected[at] && std::find(order.begin(), order.end(), piece) == order.end())
+            order.push_back(piece);
+        }
+      }
+      over = true;
+    }
+  });
+  return order;
+}
+
+TEST(sharing, what_is_touched_first_is_moved_last) {
+  std::vector<std::size_t> upwards(pieces_of_large);
+  std::iota(upwards.begin(), upwards.end(), std::size_t{0});
+  const std::vector<std::size_t> downwards(upwards.rbegin(), upwards.rend());
+  EXPECT_EQ(order_of_pieces(touch_order::low_first), downwards);
+  EXPECT_EQ(order_of_pieces(touch_order::high_first), upwards);
+  EXPECT_THAT(order_of_pieces(touch_order::unknown), ::testing::UnorderedElementsAreArray(upwards));
+}
+
+// Work of three ranks: rank 1 posts it and stays in its first piece, rank 2 waits for a message and helps meanwhile. In
+// its third piece the message comes.
+struct work_beside_a_message {
+  std::atomic<int> pieces_of_helper{0};
+  std::atomic<bool> posted{false};
+  std::atomic<bool> wanted{false};
+  std::atomic<bool> sent{false};
+  std::atomic<bool> helper_left{false};
+} beside;
+
+void piece_beside_a_message(const board::task_view&, std::uint64_t, std::uint64_t, int by) noexcept {
+  if (by == 1) {
+    beside.posted = true;
+    await([] { return beside.helper_left.load(); });
+  }
+  if (by != 2 || ++beside.pieces_of_helper != 3) return;
+  beside.wanted = true;
+  await([] { return beside.sent.load(); });
+}
+const board::operation_id work_operation =
+    board::operation_table::of_process().chunks.add("test: pieces beside a message", &piece_beside_a_message);
+
+TEST(sharing, a_helper_takes_no_piece_more_when_its_own_message_has_come) {
+  int taken = 0;
+  run_on_ranks(3, {}, [&](engine& mine) {
+    if (mine.number() == 0) {
+      await([] { return beside.wanted.load(); });
+      std::byte data{7};
+      EXPECT_EQ(mine.send(2, {1, 0, 0}, {&data, 1}), nullptr);
+      beside.sent = true;
+      await([] { return beside.helper_left.load(); });  // else it would help, too
+    } else if (mine.number() == 1) {
+      EXPECT_TRUE(mine.run_together(work_operation, {}, large));
+    } else {
+      std::byte room{};
+      receive_record* const record = mine.make_receive({1, 0, 0}, {&room, 1});
+      mine.post(*record);
+      await([] { return beside.posted.load(); });  // nobody rings for the board
+      mine.wait([&] { return mine.is_done(*record); });
+      taken = beside.pieces_of_helper;
+      beside.helper_left = true;
+      EXPECT_EQ(room, std::byte{7});
+      mine.release(record);
+    }
+  });
+  EXPECT_EQ(taken, 3);
+}
+
 TEST(sharing, near_ranks_come_first) {
   std::vector<endpoint> ranks(5);
   std::vector<endpoint*> all;

@@ -246,6 +246,31 @@ void huge() {
   CHECK(ask<int>("heap_test_valid") == 1);
 }
 
+// What this thread holds for itself goes back as well: afterwards pages are resident for blocks in use only.
+void trim() {
+  probe<void()>("heap_test_trim")();
+  const auto before = ask("heap_test_resident");
+  const auto in_use = ask("heap_test_in_use");
+  std::vector<void*> blocks;
+  for (std::size_t bytes = 16; bytes <= 32 * 1024; bytes += bytes / 4) {
+    for (int count = 0; count < 3; ++count) {
+      blocks.push_back(opaque(std::malloc(bytes)));
+      std::memset(blocks.back(), 1, bytes);
+    }
+  }
+  CHECK(ask("heap_test_resident") > before + 300 * 1024);
+  for (void* block : blocks) std::free(block);
+  blocks = std::vector<void*>();
+  CHECK(ask("heap_test_resident") > before + 300 * 1024);  // kept for the next request
+  probe<void()>("heap_test_trim")();
+  CHECK(ask("heap_test_in_use") <= in_use);
+  CHECK(ask("heap_test_resident") <= before);
+  CHECK(ask<int>("heap_test_valid") == 1);
+  void* const next = std::malloc(1000);
+  CHECK(in_window(next, 1000));
+  std::free(next);
+}
+
 void limits() {
   CHECK(opaque(std::malloc(std::size_t{1} << 46)) == nullptr && errno == ENOMEM);
   CHECK(opaque(std::malloc(opaque(SIZE_MAX))) == nullptr && errno == ENOMEM);
@@ -607,6 +632,7 @@ int main(int count, char** arguments) {
       {"reallocations", reallocations},
       {"alignments", alignments},
       {"huge", huge},
+      {"trim", trim},
       {"limits", limits},
       {"full", full},
       {"forks", forks},

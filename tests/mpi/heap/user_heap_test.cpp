@@ -32,8 +32,8 @@ TEST_P(UserHeap, is_as_it_should_be) {
   EXPECT_EQ(ended.status, 0) << ended.errors;
 }
 INSTANTIATE_TEST_SUITE_P(program, UserHeap,
-                         testing::Values("inside", "threads", "reallocations", "alignments", "huge", "limits", "forks",
-                                         "spawns", "core_dumps", "peers", "closed_descriptors"),
+                         testing::Values("inside", "threads", "reallocations", "alignments", "huge", "trim", "limits",
+                                         "forks", "spawns", "core_dumps", "peers", "closed_descriptors"),
                          [](const testing::TestParamInfo<const char*>& which) { return std::string(which.param); });
 
 TEST(UserHeapUnderLimits, the_c_library_serves_when_the_window_is_full) {

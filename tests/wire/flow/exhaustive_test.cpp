@@ -30,7 +30,20 @@ std::string explore(const scope& what, std::size_t* states) {
   return result.failure;
 }
 
-class every_interleaving : public testing::TestWithParam<program> {};
+class every_interleaving : public testing::TestWithParam<program> {
+ protected:
+  // Two senders with two messages each, `change`d, with every size of memory up to so many records.
+  template <class Change>
+  void of_each_memory(std::size_t most_records, Change&& change) {
+    std::size_t states = 0;
+    for (const std::uint64_t memory : memory_sizes(most_records)) {
+      scope what = make_scope(GetParam(), 2, 2, memory, 1);
+      change(what);
+      EXPECT_EQ(explore(what, &states), "") << "memory " << memory;
+    }
+    RecordProperty("states", static_cast<int>(states));
+  }
+};
 
 TEST_P(every_interleaving, of_two_senders_with_two_messages_each) {
   std::size_t states = 0;
@@ -47,13 +60,7 @@ TEST_P(every_interleaving, of_two_senders_with_two_messages_each) {
 }
 
 TEST_P(every_interleaving, with_late_data_and_buffers_in_use) {
-  std::size_t states = 0;
-  for (const std::uint64_t memory : memory_sizes(8)) {
-    scope what = make_scope(GetParam(), 2, 2, memory, 1);
-    what.late_packets = false;
-    EXPECT_EQ(explore(what, &states), "") << "memory " << memory;
-  }
-  RecordProperty("states", static_cast<int>(states));
+  of_each_memory(8, [](scope& what) { what.late_packets = false; });
 }
 
 TEST_P(every_interleaving, of_one_sender_with_three_messages_and_everything_late) {
@@ -69,25 +76,17 @@ TEST_P(every_interleaving, of_one_sender_with_three_messages_and_everything_late
 }
 
 TEST_P(every_interleaving, with_one_place_for_answers) {
-  std::size_t states = 0;
-  for (const std::uint64_t memory : memory_sizes(3)) {
-    scope what = make_scope(GetParam(), 2, 2, memory, 1);
+  of_each_memory(3, [](scope& what) {
     what.answers = 1;
     what.late_data = false;
-    EXPECT_EQ(explore(what, &states), "") << "memory " << memory;
-  }
-  RecordProperty("states", static_cast<int>(states));
+  });
 }
 
 TEST_P(every_interleaving, with_memory_that_others_give_back_at_some_time) {
-  std::size_t states = 0;
-  for (const std::uint64_t memory : memory_sizes(3)) {
-    scope what = make_scope(GetParam(), 2, 2, memory, 1);
-    what.used_by_others = memory;
+  of_each_memory(3, [](scope& what) {
+    what.used_by_others = what.memory;
     what.late_data = what.late_packets = false;
-    EXPECT_EQ(explore(what, &states), "") << "memory " << memory;
-  }
-  RecordProperty("states", static_cast<int>(states));
+  });
 }
 
 INSTANTIATE_TEST_SUITE_P(flow, every_interleaving, testing::ValuesIn(all_programs),

@@ -49,7 +49,7 @@ class literal_sender {
         return;
       }
     }
-    throw protocol_error("an answer to no request");
+    throw protocol_error(from, what.kind, "an answer to no request");
   }
 
   bool is_idle() const {

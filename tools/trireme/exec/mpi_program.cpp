@@ -3,7 +3,9 @@
 #include <elf.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -15,6 +17,7 @@
 #include "exec/child_output.hpp"
 #include "exec/numa_domain.hpp"
 #include "exec/preload.hpp"
+#include "exec/program_symbols.hpp"
 #include "host/option_value.hpp"
 #include "mpi/engine/helping.hpp"
 #include "mpi/engine/progress_mode.hpp"
@@ -96,12 +99,21 @@ mpi_finding mpi_in_loader_list(std::string_view list) {
   return {};
 }
 
+bool begins_by_inner_names(const std::string& program) {
+  return wants_any(program, {"mpi_init_f08_", "mpi_init_thread_f08_"}) &&
+         !wants_any(program, {"MPI_Init", "MPI_Init_thread", "mpi_init_", "mpi_init_thread_"});
+}
+
 mpi_finding find_mpi(const std::string& program) {
   const file_kind kind = kind_of(program);
   struct stat about {};
   const bool changes_user = stat(program.c_str(), &about) == 0 && (about.st_mode & (S_ISUID | S_ISGID)) != 0;
   mpi_finding found = kind == file_kind::dynamic ? mpi_in_loader_list(loader_list(program)) : mpi_finding();
-  if (found.library == mpi_library::none && found.obstacle.empty()) found = by_launcher();
+  if (found.library == mpi_library::none && found.obstacle.empty()) {
+    if (kind == file_kind::dynamic && defines_any(program, {"MPI_Init", "PMPI_Init"}))
+      return {mpi_library::none, true, "its MPI library is linked in statically, so nothing can be put before it"};
+    found = by_launcher();
+  }
   if (found.library == mpi_library::none) return found;
   if (kind == file_kind::fixed)
     return {mpi_library::none, false, "it is statically linked, so nothing can be put before its MPI"};
@@ -125,7 +137,11 @@ void set_sharing(const std::string& sharing, const std::string& from) {
     return text;
   });
   set_for_drop_in("TRIREME_MPI_SHARING_FROM", from, "--sharing-from", [](const std::string& text) {
-    return std::to_string(host::read_size(text, host::anything("a size such as 64K")));
+    try {
+      return std::to_string(host::read_size(text, host::anything("32K by default")));
+    } catch (const std::invalid_argument& problem) {
+      throw std::invalid_argument(fmt::format("'{}' is no size; {}", text, problem.what()));
+    }
   });
   if (!value_of("TRIREME_MPI_DOMAIN").empty()) return;
   try {
@@ -141,6 +157,23 @@ void set_progress(const std::string& progress) {
     mpi::parse_progress(text);
     return text;
   });
+}
+
+void check_statistics_file(const std::string& name) {
+  for (const char* const rank : {"OMPI_COMM_WORLD_RANK", "PMI_RANK"})
+    if (const std::string number = value_of(rank); !number.empty() && number != "0") return;
+  const fs::path file(name);
+  const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
+  std::error_code error;
+  const char* problem = nullptr;
+  if (!fs::is_directory(folder, error))
+    problem = "there is no such folder";
+  else if (fs::is_directory(file, error))
+    problem = "it is a folder; name a file in it";
+  else if (access(fs::exists(file, error) ? file.c_str() : folder.c_str(), W_OK) != 0)
+    problem = std::strerror(errno);
+  if (problem != nullptr)
+    throw std::invalid_argument(fmt::format("the statistics could not be written to {}: {}", name, problem));
 }
 
 void set_up_mpi(const mpi_finding& found) {

@@ -20,6 +20,10 @@ struct mpi_finding {
 /// sets, for interpreters and scripts.
 mpi_finding find_mpi(const std::string& program);
 
+/// Whether a program of MPICH begins MPI through its mpi_f08 alone, which calls the library by inner names (PMPI_):
+/// there is nothing to put ours before.
+bool begins_by_inner_names(const std::string& program);
+
 /// From what the loader lists ("libmpi.so.40 => ..."): for find_mpi and its tests.
 mpi_finding mpi_in_loader_list(std::string_view list);
 
@@ -34,6 +38,10 @@ void set_sharing(const std::string& sharing, const std::string& from);
 
 /// Who receives for ranks that compute: TRIREME_MPI_PROGRESS, which the option replaces unless it is empty.
 void set_progress(const std::string& progress);
+
+/// The rank that will write the statistics, 0, looks at the start whether it can: its folder is there, and nothing
+/// forbids it. Throws std::invalid_argument where it cannot. What changes until then the end tells.
+void check_statistics_file(const std::string& name);
 
 /// Prepares the environment: our library for that MPI, and the MPI's own where the program will load it later.
 void set_up_mpi(const mpi_finding& found);

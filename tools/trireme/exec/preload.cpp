@@ -16,6 +16,7 @@ fs::path library_path(const char* name) {
   for (const char* where : {"../lib", TRIREME_LIBRARY_FOLDER}) {
     const fs::path path = (folder / where / name).lexically_normal();
     if (fs::exists(path)) return path;
+    if (tried == path.string()) continue;
     tried += (tried.empty() ? "" : ", ") + path.string();
   }
   throw std::runtime_error(fmt::format("{} is not installed beside this command; looked for {}", name, tried));
@@ -27,6 +28,12 @@ std::string value_of(const char* variable) {
 }
 
 void preload(const fs::path& library) {
+  if (library.string().find_first_of(" :") != std::string::npos)
+    throw std::runtime_error(
+        fmt::format("{} cannot be put before a program: LD_PRELOAD has no way to write a space or a colon; install "
+                    "Trireme in a folder "
+                    "without them",
+                    library.string()));
   const std::string others = value_of("LD_PRELOAD");
   setenv("LD_PRELOAD", (others.empty() ? library.string() : library.string() + ":" + others).c_str(), 1);
 }

@@ -149,7 +149,10 @@ mpi_report make_mpi_report(const std::string& program) {
   const mpi_finding found = find_mpi(report.program);
   report.obstacle = found.obstacle;
   if (found.library == mpi_library::openmpi) report.program_uses = "Open MPI";
-  if (found.library == mpi_library::mpich) report.program_uses = "MPICH";
+  if (found.library == mpi_library::mpich) {
+    report.program_uses = "MPICH";
+    report.program_begins_by_inner_names = begins_by_inner_names(report.program);
+  }
   return report;
 }
 
@@ -173,7 +176,10 @@ json to_json(const mpi_report& report) {
   for (const machine_fact& each : report.host) host[each.name] = {{"works", each.works}, {"detail", each.detail}};
   json all{{"on", !report.switched_off}, {"libraries", libraries}, {"host", host}};
   if (!report.program.empty())
-    all["program"] = {{"path", report.program}, {"uses", report.program_uses}, {"obstacle", report.obstacle}};
+    all["program"] = {{"path", report.program},
+                      {"uses", report.program_uses},
+                      {"obstacle", report.obstacle},
+                      {"begins_by_inner_names", report.program_begins_by_inner_names}};
   return all;
 }
 
@@ -185,6 +191,11 @@ std::string to_text(const mpi_report& report) {
       text += report.obstacle;
     else if (report.program_uses.empty())
       text += "uses no MPI library that is known, and is not started by mpirun";
+    else if (report.program_begins_by_inner_names)
+      text += fmt::format(
+          "uses {}, and begins through its mpi_f08, which calls the library by inner names (PMPI_Init): all messages "
+          "stay with {}",
+          report.program_uses, report.program_uses);
     else
       text += fmt::format("uses {}; `mpirun -n N trireme exec {}` takes its messages inside the host",
                           report.program_uses, report.program);

@@ -1,0 +1,206 @@
+// A contestant of the suite `wire`: forks, pins leader and follower to a core each, lets them exchange addresses, and
+// prints what the leader measures. For the place `veth` each of the two gets a network namespace of its own, which ends
+// with it, so nothing is left behind.
+#include <fmt/format.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <thread>
+
+#include "framework/batches.hpp"
+#include "framework/cacheline.hpp"
+#include "host/clock.hpp"
+#include "host/pinning.hpp"
+#include "wire/player.hpp"
+
+namespace tri::bench {
+
+std::string written(const wire_task& task) {
+  return fmt::format("{} {} {} {} {} {} {}", task.who, task.what, task.place, task.bytes, task.coalesced ? 1 : 0,
+                     task.senders, task.seconds);
+}
+
+wire_task read_wire_task(const std::string& text) {
+  wire_task task;
+  std::istringstream words(text);
+  int coalesced = 0;
+  if (!(words >> task.who >> task.what >> task.place >> task.bytes >> coalesced >> task.senders >> task.seconds))
+    throw std::invalid_argument(fmt::format("'{}' is no task of the suite wire", text));
+  task.coalesced = coalesced != 0;
+  const auto one_of = [&](const std::string& word, std::initializer_list<const char*> known) {
+    for (const char* each : known)
+      if (word == each) return;
+    throw std::invalid_argument(fmt::format("'{}' in the task '{}' of the suite wire", word, text));
+  };
+  one_of(task.who, {"port", "raw_ucx"});
+  one_of(task.what, {"one_way", "stream", "wake"});
+  one_of(task.place, {"loopback", "veth"});
+  return task;
+}
+
+namespace {
+
+void call(const char* what, bool succeeded) {
+  if (!succeeded) throw std::runtime_error(fmt::format("{}: {}", what, std::strerror(errno)));
+}
+
+void run(const std::string& command) {
+  const int status = std::system(command.c_str());
+  if (status != 0) throw std::runtime_error(fmt::format("'{}' ended with status {}", command, status));
+}
+
+/// Between leader and follower, before there is a network.
+class side_channel {
+ public:
+  explicit side_channel(int descriptor) : descriptor_(descriptor) {}
+  void say(std::span<const std::byte> bytes) {
+    call("send", ::send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size()));
+  }
+  void say() { say(std::as_bytes(std::span("!", 1))); }
+  std::vector<std::byte> hear() {
+    std::vector<std::byte> bytes(65536);
+    const ssize_t came = recv(descriptor_, bytes.data(), bytes.size(), 0);
+    if (came <= 0) throw std::runtime_error("the other process of the measurement has ended");
+    bytes.resize(static_cast<std::size_t>(came));
+    return bytes;
+  }
+
+ private:
+  const int descriptor_;
+};
+
+// With a /sys of its own, where UCX looks for devices.
+void enter_own_network() {
+  call("a network namespace", unshare(CLONE_NEWNET | CLONE_NEWNS) == 0);
+  call("a private /", mount("", "/", "none", MS_SLAVE | MS_REC, nullptr) == 0);
+  call("/sys", mount("trireme", "/sys", "sysfs", 0, nullptr) == 0);
+}
+
+void make_up(const char* device, int last_byte) {
+  run(fmt::format("ip addr add 10.213.77.{}/24 dev {} && ip link set {} up && ip link set lo up", last_byte, device,
+                  device));
+  // An address taken before the link is up cannot be used.
+  for (int tries = 0; tries < 500; ++tries) {
+    std::string state;
+    if (std::ifstream(fmt::format("/sys/class/net/{}/operstate", device)) >> state; state == "up") return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  throw std::runtime_error(fmt::format("the link {} did not come up", device));
+}
+
+std::unique_ptr<player> ready(const wire_task& task, unsigned number, int cpu, side_channel& other) {
+  host::pin_this_thread(cpu);
+  std::unique_ptr<player> made =
+      task.who == "port" ? make_port_player(task, number) : make_raw_ucx_player(task, number);
+  other.say(made->address());
+  made->connect(other.hear());
+  return made;
+}
+
+[[noreturn]] void follow(const wire_task& task, int cpu, side_channel leader) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  try {
+    if (task.place == "veth") {
+      enter_own_network();
+      leader.say();
+      leader.hear();
+      make_up(device_of(task, 1), 2);
+      leader.say();
+    }
+    ready(task, 1, cpu, leader)->serve(task.what == "wake");
+  } catch (const std::exception& failure) {
+    fmt::print(stderr, "trireme bench wire, the second process: {}\n", failure.what());
+  }
+  _exit(1);
+}
+
+void print_batch(double ns) {
+  fmt::print("{}\n", ns);
+  std::fflush(stdout);
+}
+
+void measure(player& leader, const wire_task& task) {
+  leader.ping_pong(100);  // connections, both ways
+  if (task.what == "wake") {
+    const std::int64_t end_ns = host::now_ns() + static_cast<std::int64_t>(task.seconds * 1e9);
+    do {
+      std::this_thread::sleep_for(std::chrono::milliseconds(3));  // so that the follower sleeps
+      const std::int64_t start_ns = host::now_ns();
+      leader.ping_pong(1);
+      print_batch(static_cast<double>(host::now_ns() - start_ns));
+    } while (host::now_ns() < end_ns);
+    return;
+  }
+  const bool one_way = task.what == "one_way";
+  // Threads that share a core take turns in slices of milliseconds.
+  const batch_runner runner({.batch_time_ms = task.senders > 1     ? 50.0
+                                              : task.bytes > 65536 ? 10.0
+                                                                   : 2.0,
+                             .warm_up_ms = 20,
+                             .repetitions = 5,
+                             .min_time_s = task.seconds,
+                             .max_time_s = 2 * task.seconds});
+  // Of a stream of small messages the answer at its end must not be what is measured.
+  const std::uint64_t unit = !one_way && task.bytes <= 4096 ? 1000 : 1;
+  const samples measured = runner.time([&](std::uint64_t units) {
+    if (one_way)
+      leader.ping_pong(units);
+    else
+      leader.stream(units * unit);
+  });
+  for (const double ns : measured.operation_ns) print_batch(one_way ? ns / 2 : ns / static_cast<double>(unit));
+}
+
+}  // namespace
+
+int serve_as_wire_contestant(const std::string& text) {
+  pid_t follower = -1;
+  try {
+    const wire_task task = read_wire_task(text);
+    const cpu_pair cpus = two_cpus();
+    int ends[2] = {};
+    call("socketpair", socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
+    follower = fork();
+    call("fork", follower >= 0);
+    if (follower == 0) {
+      close(ends[0]);
+      follow(task, cpus.second, side_channel(ends[1]));
+    }
+    close(ends[1]);
+    side_channel other(ends[0]);
+    if (task.place == "veth") {
+      enter_own_network();
+      other.hear();
+      run(fmt::format("ip link add trireme0 type veth peer name trireme1 netns {}", follower));
+      other.say();
+      make_up(device_of(task, 0), 1);
+      other.hear();
+    }
+    const std::unique_ptr<player> leader = ready(task, 0, cpus.first, other);
+    measure(*leader, task);
+    std::fflush(stdout);
+    kill(follower, SIGKILL);
+    waitpid(follower, nullptr, 0);
+    _exit(0);  // the other side is gone, so there is nothing to end cleanly
+  } catch (const std::exception& failure) {
+    fmt::print(stderr, "trireme bench wire: {}\n", failure.what());
+    if (follower > 0) {
+      kill(follower, SIGKILL);
+      waitpid(follower, nullptr, 0);
+    }
+    return 1;
+  }
+}
+
+}  // namespace tri::bench

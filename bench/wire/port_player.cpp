@@ -1,0 +1,117 @@
+// The measured loops over a port of ours.
+#include <poll.h>
+
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <thread>
+
+#include "wire/player.hpp"
+#include "wire/port.hpp"
+
+namespace tri::bench {
+namespace {
+
+enum class word : std::uint64_t { ball, item, last_item, answer };
+
+class port_player final : public player, private wire::port_user {
+ public:
+  port_player(const wire_task& task, unsigned number)
+      : task_(task), number_(number), block_(task.bytes), place_(task.bytes) {
+    wire::port_options options;
+    options.transports = "tcp";
+    options.devices = device_of(task, number);
+    if (!task.coalesced) options.coalesce_messages = 1;
+    port_ = wire::open_port(
+        wire::conduit_choice::ucx, number, 2, *this, [this](wire::peer_number) { return other_; }, options);
+  }
+
+  std::vector<std::byte> address() override { return {port_->address().begin(), port_->address().end()}; }
+  void connect(std::span<const std::byte> other) override { other_.assign(other.begin(), other.end()); }
+
+  void ping_pong(std::uint64_t rounds) override {
+    for (std::uint64_t round = 0; round < rounds; ++round) {
+      const std::uint64_t before = came_;
+      send(word::ball);
+      while (came_ == before) port_->progress();
+    }
+  }
+
+  void stream(std::uint64_t messages) override {
+    const std::uint64_t before = came_;
+    const auto threads = static_cast<std::uint64_t>(task_.senders);
+    if (threads > 1) {
+      send_from_threads(messages - 1);
+    } else {
+      for (std::uint64_t message = 1; message < messages; ++message) send_one(message);
+    }
+    send(word::last_item);
+    while (came_ == before) port_->progress();
+  }
+
+  [[noreturn]] void serve(bool asleep) override {
+    while (true) {
+      if (port_->progress() || !asleep || !port_->prepare_sleep()) continue;
+      pollfd waiting = {.fd = port_->wake_descriptor(), .events = POLLIN, .revents = 0};
+      poll(&waiting, 1, -1);
+    }
+  }
+
+ private:
+  void send(word what) {
+    // Small messages are all header.
+    if (task_.bytes > sizeof what) {
+      ++out_;
+      port_->send(1 - number_, std::as_bytes(std::span(&what, 1)),
+                  {.block = block_.data(), .bytes = block_.size(), .release = [](void*) { --out_; }});
+    } else {
+      port_->send(1 - number_, std::as_bytes(std::span(&what, 1)), {});
+    }
+  }
+  void send_one(std::uint64_t message) {
+    send(word::item);
+    if (message % 256 == 0 || out_ >= window_of(task_)) port_->progress();
+    while (out_ >= window_of(task_)) port_->progress();
+  }
+  void send_from_threads(std::uint64_t messages) {
+    std::atomic<int> running{task_.senders};
+    std::vector<std::thread> threads;
+    for (int thread = 0; thread < task_.senders; ++thread)
+      threads.emplace_back([&] {
+        const std::uint64_t own = messages / static_cast<std::uint64_t>(task_.senders);
+        for (std::uint64_t message = 0; message < own; ++message) send(word::item);
+        --running;
+      });
+    while (running.load() != 0) port_->progress();
+    for (std::thread& thread : threads) thread.join();
+  }
+
+  void* place_for(wire::peer_number, std::span<const std::byte>, std::size_t) override { return place_.data(); }
+  void arrived(wire::peer_number, std::span<const std::byte> header, void*, std::size_t) override {
+    word what = word::ball;
+    std::memcpy(&what, header.data(), sizeof what);
+    ++came_;
+    if (number_ == 0) return;
+    if (what == word::ball) send(word::ball);
+    if (what == word::last_item) port_->send(0, std::as_bytes(std::span(&answer_, 1)), {});
+  }
+  void abandoned(void*) override {}
+  void lost(wire::peer_number, const std::string&) override { std::_Exit(1); }
+
+  static inline std::uint64_t out_ = 0;  // bodies that are not released; one sender when there are bodies
+  const wire_task task_;
+  const unsigned number_;
+  const word answer_ = word::answer;
+  std::vector<std::byte> block_, place_;
+  std::vector<std::byte> other_;
+  std::uint64_t came_ = 0;
+  std::unique_ptr<wire::port> port_;
+};
+
+}  // namespace
+
+std::unique_ptr<player> make_port_player(const wire_task& task, unsigned number) {
+  return std::make_unique<port_player>(task, number);
+}
+
+}  // namespace tri::bench

@@ -1,0 +1,161 @@
+// What messages between processes cost over the wire, beside UCX called plainly. In each of several rounds both are
+// started anew, in turn, and compared round by round.
+#include "wire/rows.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+#include <stdexcept>
+
+#include "framework/process_rows.hpp"
+#include "framework/statistics.hpp"
+#include "wire/task.hpp"
+
+namespace tri::bench {
+namespace {
+
+struct wire_row {
+  std::string name;  // behind wire/ucx/{place}/
+  wire_task task;
+  std::string unit;
+  std::string description;
+  std::optional<double> target = {};
+  std::optional<double> target_ratio = {};       // of times, to raw UCX; below 1: faster
+  std::optional<double> target_difference = {};  // to raw UCX, in the unit
+};
+
+std::vector<double> start(const std::string& program, wire_task task) {
+  std::vector<double> samples;
+  process_lines(
+      {program, "bench", "--wire-contestant", written(task)},
+      [&](const std::string& line) {
+        char* end = nullptr;
+        const double ns = std::strtod(line.c_str(), &end);
+        if (line.empty() || *end != '\0')
+          throw std::runtime_error(fmt::format("a contestant of the suite wire printed '{}'", line));
+        samples.push_back(ns);
+      },
+      60);
+  if (samples.empty()) throw std::runtime_error("a contestant of the suite wire measured nothing");
+  return samples;
+}
+
+measurement measure_row(context& tools, const std::string& program, const wire_row& about) {
+  measurement made;
+  if (about.task.place == "veth" && geteuid() != 0) {
+    made.not_available = "only root can make network namespaces";
+    return made;
+  }
+  const batch_options& method = tools.runner().options();
+  const bool in_a_hurry = method.max_time_s <= 2;
+  const int rounds = in_a_hurry ? 1 : 5;
+  wire_task own = about.task;
+  own.seconds = std::max(in_a_hurry ? 0.05 : 0.3, method.min_time_s / rounds);
+  wire_task raw = own;
+  raw.who = "raw_ucx";
+  std::vector<double> all_raw;
+  comparison beside = {.name = "raw UCX", .ratios = {}};
+  for (int round = 0; round < rounds; ++round) {
+    std::vector<double> of_own, of_raw;
+    for (const bool own_turn : {round % 2 == 0, round % 2 != 0})
+      (own_turn ? of_own : of_raw) = start(program, own_turn ? own : raw);
+    beside.ratios.push_back(summarize(of_own).median / summarize(of_raw).median);
+    made.samples.operation_ns.insert(made.samples.operation_ns.end(), of_own.begin(), of_own.end());
+    all_raw.insert(all_raw.end(), of_raw.begin(), of_raw.end());
+  }
+  const double raw_ns = summarize(all_raw).median;
+  made.peers["raw_ucx"] = nanoseconds_in_unit(raw_ns, about.unit);
+  made.reference = std::move(beside);
+  if (about.target_difference) {
+    const double added = nanoseconds_in_unit(summarize(made.samples.operation_ns).median - raw_ns, about.unit);
+    made.note = fmt::format("{:+.2f} {} to raw UCX, target {:+.1f}", added, about.unit, *about.target_difference);
+  }
+  if (about.task.bytes >= 65536) {
+    const double megabytes = static_cast<double>(about.task.bytes) / 1e6;
+    made.counts["MB/s"] = megabytes / (summarize(made.samples.operation_ns).median * 1e-9);
+    made.counts["MB/s of raw UCX"] = megabytes / (raw_ns * 1e-9);
+  }
+  return made;
+}
+
+std::vector<wire_row> described(const std::string& place) {
+  const auto task = [&](const char* what, std::size_t bytes, bool coalesced = true, int senders = 1) {
+    return wire_task{.what = what, .place = place, .bytes = bytes, .coalesced = coalesced, .senders = senders};
+  };
+  std::vector<wire_row> rows = {
+      {.name = "one_way/8",
+       .task = task("one_way", 8),
+       .unit = "us",
+       .description = "8 B, half of a round trip",
+       .target_difference = 1.0},
+      {.name = "one_way/4096",
+       .task = task("one_way", 4096),
+       .unit = "us",
+       .description = "4 KiB, half of a round trip"},
+      {.name = "one_way/65536",
+       .task = task("one_way", 65536),
+       .unit = "us",
+       .description = "64 KiB, half of a round trip",
+       .target_ratio = 1 / 0.95},
+      {.name = "one_way/4194304",
+       .task = task("one_way", 4194304),
+       .unit = "us",
+       .description = "4 MiB, half of a round trip",
+       .target_ratio = 1 / 0.95},
+      {.name = "rate8",
+       .task = task("stream", 8),
+       .unit = "M/s",
+       .description = "8 B messages in one direction, those to one process in common packets",
+       .target = 2.0},
+      {.name = "rate8_alone",
+       .task = task("stream", 8, false),
+       .unit = "M/s",
+       .description = "8 B messages in one direction, each in a packet of its own"},
+      {.name = "stream/65536",
+       .task = task("stream", 65536),
+       .unit = "us",
+       .description = "64 KiB in one direction, 16 under way",
+       .target_ratio = 1 / 0.95},
+      {.name = "stream/4194304",
+       .task = task("stream", 4194304),
+       .unit = "us",
+       .description = "4 MiB in one direction, 16 under way",
+       .target_ratio = 1 / 0.95},
+      {.name = "wake8",
+       .task = task("wake", 8),
+       .unit = "us",
+       .description = "8 B to a process that sleeps on the wire, and back",
+       .target_ratio = 1.3},
+  };
+  if (place == "loopback") {
+    rows.push_back({.name = "rate8_2threads",
+                    .task = task("stream", 8, true, 2),
+                    .unit = "M/s",
+                    .description = "8 B messages of two threads, while a third one makes progress; all on one core"});
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::vector<row_definition> wire_rows(const std::string& program) {
+  std::vector<row_definition> rows;
+  for (const char* place : {"loopback", "veth"}) {
+    for (const wire_row& about : described(place)) {
+      rows.push_back({.name = fmt::format("wire/ucx/{}/{}", place, about.name),
+                      .unit = about.unit,
+                      .direction = about.unit == "M/s" ? better::higher : better::lower,
+                      .target = about.target,
+                      .target_ratio = about.target_ratio,
+                      .handoffs = 0,
+                      .description = about.description,
+                      .measure = [=](context& tools) { return measure_row(tools, program, about); }});
+    }
+  }
+  return rows;
+}
+
+}  // namespace tri::bench

@@ -1,0 +1,13 @@
+// The rows of the suite `wire`. `program`: the trireme command, which starts the contestants.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "framework/suite.hpp"
+
+namespace tri::bench {
+
+std::vector<row_definition> wire_rows(const std::string& program);
+
+}  // namespace tri::bench

@@ -1,0 +1,28 @@
+// One measurement of the wire between two processes, as the benchmark asks for it and its contestants are started with.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace tri::bench {
+
+struct wire_task {
+  std::string who = "port";        // "port": ours; "raw_ucx": UCX called plainly
+  std::string what = "one_way";    // one_way, stream, wake
+  std::string place = "loopback";  // or "veth": two network namespaces, for root
+  std::size_t bytes = 8;
+  bool coalesced = true;  // of ours
+  int senders = 1;        // threads that send; of ours
+  double seconds = 1;
+
+  bool operator==(const wire_task&) const = default;
+};
+
+/// For the command line of a contestant, and back. Throws std::invalid_argument that names the word it does not know.
+std::string written(const wire_task& task);
+wire_task read_wire_task(const std::string& text);
+
+/// Measures with a second process and prints nanoseconds per message, one line per batch. The exit status.
+int serve_as_wire_contestant(const std::string& task);
+
+}  // namespace tri::bench

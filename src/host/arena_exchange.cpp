@@ -1,0 +1,143 @@
+#include "host/arena_exchange.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <span>
+#include <system_error>
+#include <thread>
+
+#include "host/peer_table.hpp"
+
+namespace tri::host {
+namespace {
+
+hello_message hello_of(int process, const own_facts& own) {
+  hello_message hello;
+  hello.process = process;
+  hello.pes = own.pes;
+  hello.hosts = own.hosts;
+  hello.has_arena = own.arena_fd >= 0 ? 1 : 0;
+  hello.fingerprint = own.fingerprint;
+  return hello;
+}
+
+// The other end died or refuses the job, and whoever watches says which of the two; that ends this process too.
+[[noreturn]] void wait_for_the_end() {
+  std::this_thread::sleep_for(std::chrono::seconds(10));
+  throw job_error("the first process of this host is gone");
+}
+
+packet receive_or_wait_for_the_end(const packet_socket& socket) {
+  packet received = socket.receive();
+  if (received.what == packet::state::closed) wait_for_the_end();
+  return received;
+}
+
+bool other_end_is_gone(const std::system_error& problem) {
+  const int error = problem.code().value();
+  return error == ECONNREFUSED || error == EPIPE || error == ECONNRESET;
+}
+
+packet_socket accept_member(packet_socket& listener, const machine_members& members) {
+  while (true) {
+    pollfd waiting{listener.fd(), POLLIN, 0};
+    if (poll(&waiting, 1, -1) < 0 && errno != EINTR)
+      throw std::system_error(errno, std::generic_category(), "cannot wait for the processes of this host");
+    packet_socket socket = listener.accept();
+    if (!socket || socket.peer_user() != geteuid()) continue;
+    if (std::find(members.pids.begin(), members.pids.end(), socket.peer_pid()) != members.pids.end()) return socket;
+  }
+}
+
+}  // namespace
+
+std::vector<packet_socket> lead_exchange(packet_socket& listener, const machine_members& members, const layout& hosts,
+                                         const own_facts& own, roster& table) {
+  const hello_message own_hello = hello_of(members.first, own);
+  const auto size = static_cast<std::size_t>(members.count());
+  std::vector<packet_socket> sockets(size);  // of the others, by place
+  std::vector<unique_fd> arenas(size);
+  std::vector<peer_entry> entries(size);
+  for (int place = 0; place < members.count(); ++place) {
+    const int process = members.first + place;
+    entries[static_cast<std::size_t>(place)] = {
+        process, members.pids[static_cast<std::size_t>(place)], hosts.host_of(process), hosts.local_rank_of(process), 0,
+        0};
+  }
+  entries[0].has_arena = own_hello.has_arena;
+  for (int missing = members.count() - 1; missing > 0; --missing) {
+    packet_socket socket = accept_member(listener, members);
+    packet received = socket.receive();
+    if (received.what == packet::state::closed) throw protocol_error("a process of this host went away");
+    const auto hello = expect<hello_message>(decode(received.bytes));
+    const int place = hello.process - members.first;
+    const auto index = static_cast<std::size_t>(place);
+    if (place < 1 || place >= members.count() || sockets[index] || members.pids[index] != socket.peer_pid() ||
+        hello.has_arena > 1 || received.fds.size() != hello.has_arena)
+      throw protocol_error(fmt::format("a process of this host says that it is process {}", hello.process));
+    const std::string difference = difference_between(hello, own_hello, members.names[0]);
+    if (!difference.empty()) throw job_error(fmt::format("{} {}", members.names[index], difference));
+    entries[index].has_arena = hello.has_arena;
+    if (hello.has_arena != 0) arenas[index] = std::move(received.fds[0]);
+    sockets[index] = std::move(socket);
+  }
+  const auto fd_of = [&](const peer_entry& entry) {
+    const int place = entry.process - members.first;
+    return place == 0 ? own.arena_fd : arenas[static_cast<std::size_t>(place)].get();
+  };
+  // One table after the other: only so many descriptors may be under way at a time (ETOOMANYREFS).
+  for (std::size_t to = 1; to < size; ++to) {
+    std::vector<peer_entry> seen = entries;
+    for (peer_entry& each : seen)
+      if (each.host != entries[to].host) each.has_arena = 0;
+    for (const peers_message& part : parts_of_table(seen)) {
+      std::vector<int> fds;
+      for (const peer_entry& each : part.entries)
+        if (each.has_arena != 0) fds.push_back(fd_of(each));
+      sockets[to].send(encode(part), fds);
+    }
+    const packet taken = sockets[to].receive();
+    if (taken.what == packet::state::closed) throw protocol_error(members.names[to] + " went away");
+    expect<peers_taken_message>(decode(taken.bytes));
+  }
+  for (std::size_t to = 1; to < size; ++to) sockets[to].send(encode(start_message{}));
+  for (std::size_t place = 0; place < size; ++place) {
+    const peer_entry& entry = entries[place];
+    peer& known = table.peers[static_cast<std::size_t>(entry.process)];
+    known = {entry.process, entry.pid, entry.host, entry.local_rank, -1};
+    if (place == 0 || entry.has_arena == 0 || entry.host != entries[0].host) continue;
+    known.arena_fd = arenas[place].get();
+    table.fds.push_back(std::move(arenas[place]));
+  }
+  sockets.erase(sockets.begin());
+  return sockets;
+}
+
+std::vector<packet_socket> follow_exchange(const std::string& socket_name, int process, const machine_members& members,
+                                           const own_facts& own, roster& table) {
+  const hello_message hello = hello_of(process, own);
+  packet_socket socket;
+  try {
+    socket = packet_socket::connect(socket_name);
+    if (socket.peer_user() != geteuid() || socket.peer_pid() != members.pids[0])
+      throw protocol_error(
+          fmt::format("process {} listens at @{} instead of {}", socket.peer_pid(), socket_name, members.names[0]));
+    socket.send(encode(hello), std::span(&own.arena_fd, hello.has_arena));
+  } catch (const std::system_error& problem) {
+    if (other_end_is_gone(problem)) wait_for_the_end();
+    throw;
+  }
+  take_table([&] { return receive_or_wait_for_the_end(socket); }, members.first, members.count(), table);
+  socket.send(encode(peers_taken_message{}));
+  expect<start_message>(decode(receive_or_wait_for_the_end(socket).bytes));
+  std::vector<packet_socket> remaining;
+  remaining.push_back(std::move(socket));
+  return remaining;
+}
+
+}  // namespace tri::host

@@ -1,0 +1,77 @@
+// The text protocol PMI-1 that hydra (mpiexec of MPICH) and others speak with the processes that they start: lines of
+// blank-separated key=value, of which the first is cmd=. What is here does no I/O: lines are built and taken apart,
+// binary values are made fit for them, and a conversation says what an arriving line answers. One thread at a time.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tri::host::pmi1 {
+
+// A line without its end.
+struct message {
+  std::string command;
+  std::map<std::string, std::string> values;
+
+  // Throw protocol_error where the value is missing or no number.
+  const std::string& text(const std::string& key) const;
+  int number(const std::string& key) const;
+  // Throws protocol_error unless rc is 0 or absent; the launcher's own words are in the text.
+  void check_success() const;
+};
+
+// Words without '=' belong to the value before them: launchers put sentences into msg=. Throws protocol_error.
+message parse(std::string_view line);
+// With its end. Throws std::invalid_argument for what would break the line.
+std::string build(const std::string& command, const std::vector<std::pair<std::string, std::string>>& values = {});
+
+std::string to_hex(std::span<const std::byte> bytes);
+std::vector<std::byte> from_hex(std::string_view text);  // throws protocol_error
+
+// Longer values than the launcher takes (it would cut them without a word) travel as several: each piece says how many
+// there are and which it is. `most` is the launcher's limit (vallen_max).
+std::vector<std::string> split_value(std::span<const std::byte> bytes, std::size_t most);
+// Pieces are asked for in their order; the first tells how many there are.
+class value_assembler {
+ public:
+  void add(std::string_view piece);  // throws protocol_error for a piece that does not belong here
+  bool complete() const { return wanted_ != 0 && taken_ == wanted_; }
+  int taken() const { return taken_; }
+  std::vector<std::byte> value() const { return from_hex(hex_); }
+
+ private:
+  int wanted_ = 0;
+  int taken_ = 0;
+  std::string hex_;
+};
+
+// What is under way with the launcher: at most one question and, beside it, at most one barrier, whose end may come
+// before or after the answer.
+class conversation {
+ public:
+  // What to send. Throw std::logic_error while the former is still under way.
+  std::string ask(const std::string& command, const std::vector<std::pair<std::string, std::string>>& values,
+                  const std::string& answer_command);
+  std::string enter_barrier();
+
+  // Bytes as they come. Throws protocol_error for what nobody asked for.
+  void receive(std::string_view bytes);
+  bool released() const { return !in_barrier_; }
+  bool answered() const { return answer_.has_value(); }
+  message take_answer();
+
+ private:
+  void handle(std::string_view line);
+  std::string waiting_;  // a line that is not complete
+  bool in_barrier_ = false;
+  std::string expected_;  // command of the answer; empty = nothing was asked
+  std::optional<message> answer_;
+};
+
+}  // namespace tri::host::pmi1

@@ -1,0 +1,256 @@
+#include "sched/wire_link.hpp"
+
+#include <fmt/format.h>
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <exception>
+#include <mutex>
+#include <stop_token>
+#include <type_traits>
+
+#include "arena/arena.hpp"
+#include "sched/handler_table.hpp"
+#include "sched/pe.hpp"
+#include "sched/runtime.hpp"
+
+namespace tri::sched {
+namespace {
+
+enum class reach : std::uint8_t { one_pe, any_pe_of_process, all_pes_of_hosts };
+
+constexpr int children_per_host = 4;  // of the tree over hosts
+constexpr std::chrono::milliseconds time_for_better_news{500};
+
+void release_block(void* block) { arena::release_on_pe(block); }
+
+void* copy_of(const void* block, std::uint64_t bytes) {
+  void* const copy = arena::allocate_on_pe(bytes);
+  std::memcpy(copy, block, bytes);
+  return copy;
+}
+
+}  // namespace
+
+/// What precedes the block of a message on the wire. A message without one carries its arguments here.
+struct wire_link::packet_header {
+  std::uint64_t element;
+  std::uint32_t collection;
+  std::uint32_t handler;
+  std::uint32_t source;
+  std::int32_t destination;  // a PE, a process, or the host where the tree begins, as `to` says
+  std::uint64_t block_bytes;
+  reach to;
+  payload_kind kind;
+  std::uint8_t flags;
+  std::uint8_t bytes;                       // of a direct payload
+  std::byte payload[inline_payload_bytes];  // the arguments, or the priority; last, sent as far as it is used
+  static constexpr std::size_t fixed_bytes = 36;
+
+  std::span<const std::byte> used() const {
+    const std::size_t more = kind == payload_kind::direct            ? bytes
+                             : (flags & envelope::has_priority) != 0 ? sizeof(priority)
+                                                                     : 0;
+    return {reinterpret_cast<const std::byte*>(this), fixed_bytes + more};
+  }
+};
+
+wire_link::wire_link(runtime& job)
+    : job_(job),
+      producer_(static_cast<std::uint32_t>(job.pes_of_host() + job.process() - job.first_process_of(job.host()))),
+      own_process_(*job.process_record_of(job.process())) {
+  static_assert(std::is_trivially_copyable_v<packet_header> && sizeof(packet_header) <= wire::header_limit &&
+                offsetof(packet_header, payload) == packet_header::fixed_bytes);
+  wire::port_options options;
+  options.transports = job.values().wire_transports;
+  options.devices = job.values().wire_devices;
+  port_ = wire::open_port(
+      wire::conduit_named(job.values().wire), static_cast<wire::peer_number>(job.process()),
+      static_cast<std::size_t>(job.processes()), *this,
+      [&job](wire::peer_number peer) { return job.card_of(static_cast<int>(peer)); }, options);
+}
+
+wire_link::~wire_link() = default;
+
+// ---- sending
+
+void wire_link::post(int process, const packet_header& header, void* block) {
+  try {
+    port_->send(static_cast<wire::peer_number>(process), header.used(),
+                {block, block == nullptr ? 0 : header.block_bytes, block == nullptr ? nullptr : &release_block});
+  } catch (const std::exception& error) {
+    job_.fail(fmt::format("process {} cannot send to process {} on host {}: {}", job_.process(), process,
+                          job_.host_of_process(process), error.what()));
+  }
+}
+
+void wire_link::post(pe& here, int process, packet_header& header, envelope& message) {
+  try {
+    make_remote(here, message);
+  } catch (const std::exception& error) {  // its arguments are gone, and it counts as sent
+    job_.fail(fmt::format("process {} cannot send a message '{}' to another host: {}", job_.process(),
+                          handler_table()[message.handler].name, error.what()));
+  }
+  header.element = message.element;
+  header.collection = message.collection;
+  header.handler = message.handler;
+  header.source = message.source;
+  header.kind = message.kind;
+  header.flags = message.flags;
+  void* block = nullptr;
+  if (message.kind == payload_kind::direct) {
+    header.bytes = static_cast<std::uint8_t>(message.bytes);
+    std::memcpy(header.payload, message.payload, message.bytes);
+  } else {
+    header.block_bytes = message.block().bytes;
+    std::memcpy(header.payload, &message.block().urgency, sizeof(priority));
+    block = message.block().block;
+    if (header.block_bytes == 0) arena::release_on_pe(std::exchange(block, nullptr));
+  }
+  if (header.to == reach::all_pes_of_hosts) {
+    here.counters().sent_to_hosts.add(static_cast<std::uint64_t>(to_child_hosts(header, block)));
+  } else {
+    here.counters().sent_to_hosts.add();
+    post(process, header, block);
+  }
+}
+
+void wire_link::send(pe& here, int destination, envelope& message) {
+  packet_header header{};
+  header.to = reach::one_pe;
+  header.destination = destination;
+  post(here, job_.process_of(destination), header, message);
+}
+
+void wire_link::send_to_node(pe& here, int process, envelope& message) {
+  packet_header header{};
+  header.to = reach::any_pe_of_process;
+  header.destination = process;
+  post(here, process, header, message);
+}
+
+void wire_link::send_to_other_hosts(pe& here, envelope& message) {
+  // First: a copy that is processed before it counts as sent would look like quiescence.
+  here.counters().sent.add(static_cast<std::uint64_t>(job_.pes() - job_.pes_of_host()));
+  packet_header header{};
+  header.to = reach::all_pes_of_hosts;
+  header.destination = job_.host();
+  post(here, 0, header, message);
+}
+
+// Takes the block over. Returns how many.
+int wire_link::to_child_hosts(const packet_header& header, void* block) {
+  const int hosts = job_.hosts();
+  const int root = header.destination;
+  const int own = (job_.host() - root + hosts) % hosts;  // numbered from the root
+  const int first = own * children_per_host + 1;
+  const int last = std::min(first + children_per_host, hosts);
+  for (int child = first; child < last; ++child) {
+    void* const mine =
+        block == nullptr || child + 1 == last ? std::exchange(block, nullptr) : copy_of(block, header.block_bytes);
+    post(job_.first_process_of((child + root) % hosts), header, mine);
+  }
+  if (block != nullptr) arena::release_on_pe(block);
+  return std::max(last - first, 0);
+}
+
+// ---- arriving
+
+void* wire_link::place_for(wire::peer_number from, std::span<const std::byte>, std::size_t bytes) {
+  try {
+    return arena::allocate_on_pe(bytes);
+  } catch (const std::exception& error) {
+    job_.fail(fmt::format("process {} has no memory for a message of {} bytes from process {}: {}", job_.process(),
+                          bytes, from, error.what()));
+  }
+}
+
+void wire_link::abandoned(void* place) { arena::release_on_pe(place); }
+
+void wire_link::lost(wire::peer_number peer, const std::string& why) {
+  if (ending_.load(std::memory_order_relaxed)) return;  // relaxed: see expect_ends
+  const int process = static_cast<int>(peer);
+  const std::string text = fmt::format("process {} lost process {} on host {}: {}", job_.process(), process,
+                                       job_.host_of_process(process), why);
+  // Whoever watches the processes knows more (which signal, which exception), a little later, and ends the job.
+  if (bearer_of_bad_news_.joinable()) return;
+  bearer_of_bad_news_ = std::jthread([this, text](const std::stop_token& job_is_over) {
+    std::mutex alone;
+    std::unique_lock lock(alone);
+    std::condition_variable_any never;
+    never.wait_for(lock, job_is_over, time_for_better_news, [] { return false; });
+    if (!job_is_over.stop_requested() && !ending_.load(std::memory_order_relaxed))
+      job_.fail(text);  // relaxed: as above
+  });
+}
+
+void wire_link::arrived(wire::peer_number from, std::span<const std::byte> bytes, void* body, std::size_t body_bytes) {
+  packet_header header{};
+  std::memcpy(static_cast<void*>(&header), bytes.data(), std::min(bytes.size(), sizeof header));
+  if (bytes.size() < packet_header::fixed_bytes || header.used().size() != bytes.size() ||
+      header.bytes > inline_payload_bytes || header.handler >= handler_table().size() ||
+      header.block_bytes != body_bytes)
+    job_.fail(fmt::format("process {} sent process {} a packet that is no message: {} bytes of header, {} of body",
+                          from, job_.process(), bytes.size(), body_bytes));
+  envelope message{};
+  message.element = header.element;
+  message.collection = header.collection;
+  message.handler = header.handler;
+  message.source = header.source;
+  message.bytes = header.bytes;
+  message.kind = header.kind;
+  message.flags = header.flags;
+  if (header.kind == payload_kind::direct) {
+    std::memcpy(message.payload, header.payload, sizeof header.payload);
+  } else {
+    block_payload& payload = message.block();
+    payload.block = body != nullptr ? body : arena::allocate_on_pe(1);  // who takes the arguments releases a block
+    payload.bytes = body_bytes;
+    std::memcpy(static_cast<void*>(&payload.urgency), header.payload, sizeof(priority));
+  }
+  try {
+    switch (header.to) {
+      case reach::one_pe:
+        deliver(header.destination, message);
+        break;
+      case reach::any_pe_of_process:
+        own_process_.nodes->push(message);
+        own_process_.wake(1);
+        break;
+      case reach::all_pes_of_hosts:
+        own_process_.relayed.add(
+            static_cast<std::uint64_t>(to_child_hosts(header, body == nullptr ? nullptr : copy_of(body, body_bytes))));
+        to_pes_of_host(message);
+        break;
+    }
+  } catch (const std::exception& error) {
+    job_.fail(fmt::format("process {} cannot take a message '{}' from process {}: {}", job_.process(),
+                          handler_table()[header.handler].name, from, error.what()));
+  }
+}
+
+void wire_link::deliver(int destination, const envelope& message) {
+  inbox_shared& inbox = *job_.record_of(destination)->inbox;
+  if ((message.flags & (envelope::has_priority | envelope::is_immediate)) != 0) {
+    auto* const block = static_cast<envelope*>(arena::allocate_on_pe(sizeof(envelope)));
+    block->assign_message(message);
+    push_urgent(inbox, block);
+    return;
+  }
+  const inbox_place place = claim(inbox, producer_);
+  place.message->assign_message(message);
+  publish(inbox, place);
+}
+
+void wire_link::to_pes_of_host(const envelope& message) {
+  const int first = job_.first_pe_of_host();
+  const int last = first + job_.pes_of_host();
+  for (int destination = first; destination < last; ++destination) {
+    envelope copy = message;
+    if (message.kind != payload_kind::direct && destination + 1 != last)
+      copy.block().block = copy_of(message.block().block, std::max<std::uint64_t>(message.block().bytes, 1));
+    deliver(destination, copy);
+  }
+}
+
+}  // namespace tri::sched

@@ -1,0 +1,83 @@
+// What a process exchanges with processes of other hosts. A message leaves as a packet of the wire (wire/port.hpp)
+// whose bytes mean the same on any host; what arrives becomes a message in the inbox of one of this process's PEs.
+// Inside a host nothing comes here.
+//
+// Order. Messages from one PE to another arrive in the order sent: the port keeps the order between two processes, and
+// whoever makes progress, one thread at a time, is the one producer "wire of this process" of the inboxes of the host.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <thread>
+
+#include "sched/envelope.hpp"
+#include "wire/port.hpp"
+
+namespace tri::sched {
+
+class pe;
+class runtime;
+struct process_record;
+
+class wire_link final : private wire::port_user {
+ public:
+  /// Opens the port. Addresses of others are asked for when they are needed.
+  explicit wire_link(runtime& job);
+  ~wire_link();
+  wire_link(const wire_link&) = delete;
+  wire_link& operator=(const wire_link&) = delete;
+
+  /// All take the payload over, and end the job when it cannot be sent; on a PE's thread. Counting is the caller's.
+  void send(pe& here, int destination, envelope& message);
+  void send_to_node(pe& here, int process, envelope& message);
+  /// One copy for every PE of every other host, by a tree over hosts that crosses to each once (mei.md M55). Adds those
+  /// copies to the messages sent.
+  void send_to_other_hosts(pe& here, envelope& message);
+
+  /// Moves what is under way; on any thread, one at a time, and the others are not kept. True if there was something.
+  bool progress() { return port_->progress(); }
+  /// All that was sent is out.
+  bool is_idle() const { return port_->is_idle(); }
+  std::span<const std::byte> address() const { return port_->address(); }
+
+  /// Sleeping on the wire: one PE of the process does, by turns. True: the caller has the turn.
+  /// seq_cst: whoever ends its turn looks for sleepers afterwards, and who falls asleep looks for the turn after it is
+  /// marked idle; so one of the two sees the other. pairs: wire.watch
+  bool take_watch() {
+    return !watched_.load(std::memory_order_seq_cst) && !watched_.exchange(true, std::memory_order_seq_cst);
+  }
+  void end_watch() { watched_.store(false, std::memory_order_seq_cst); }
+  bool is_watched() const { return watched_.load(std::memory_order_seq_cst); }
+  /// True: `wake_descriptor` becomes readable when there is something to do. False: call `progress` first.
+  bool prepare_sleep() { return port_->prepare_sleep(); }
+  int wake_descriptor() const { return port_->wake_descriptor(); }
+
+  /// The job ends: peers that go are no loss.
+  void expect_ends() { ending_.store(true, std::memory_order_relaxed); }  // relaxed: the barrier of the end orders it
+
+ private:
+  void* place_for(wire::peer_number from, std::span<const std::byte> header, std::size_t bytes) override;
+  void arrived(wire::peer_number from, std::span<const std::byte> header, void* body, std::size_t bytes) override;
+  void abandoned(void* place) override;
+  void lost(wire::peer_number peer, const std::string& why) override;
+
+  struct packet_header;
+  void post(pe& here, int process, packet_header& header, envelope& message);
+  void post(int process, const packet_header& header, void* block);
+  int to_child_hosts(const packet_header& header, void* block);
+  void deliver(int destination, const envelope& message);
+  void to_pes_of_host(const envelope& message);
+
+  runtime& job_;
+  const std::uint32_t producer_;  // our number in the inboxes of the host
+  process_record& own_process_;
+  std::atomic<bool> ending_{false};
+  std::atomic<bool> watched_{false};
+  std::unique_ptr<wire::port> port_;
+  std::jthread bearer_of_bad_news_;  // of the first loss
+};
+
+}  // namespace tri::sched

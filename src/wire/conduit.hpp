@@ -1,0 +1,83 @@
+// What carries packets between processes: the concept that every transport implements, and what it calls. A conduit
+// knows peers, packets and memory; order, protocols by size and coalescing are the port's (port_over.hpp).
+//
+// A conduit promises: a packet that was sent arrives once and whole, or its peer is reported lost. Nothing about order:
+// packets overtake each other wherever a transport has several paths.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "wire/peer.hpp"
+
+namespace tri::wire {
+
+/// What the sender of a packet and the receiver of a body know them by: a base of the port's own record.
+struct packet_record {
+  void* conduit = nullptr;  // the conduit's word while the packet or the body is under way
+};
+using packet_token = packet_record*;
+
+/// A body that a peer has announced and that has no place yet.
+using announcement = void*;
+
+/// Called by a conduit, only inside its progress().
+class conduit_events {
+ public:
+  /// A packet has come. Both spans are valid during the call.
+  virtual void packet(std::span<const std::byte> header, std::span<const std::byte> body) = 0;
+  /// A packet has come whose body of `bytes` is still at its sender. The port calls accept() for it, now or later.
+  virtual void announced(std::span<const std::byte> header, std::size_t bytes, announcement body) = 0;
+  /// The place given to accept() is filled or, if not `whole`, will never be and is not written any more.
+  virtual void filled(packet_token token, bool whole) = 0;
+  /// The memory of a packet for which send() said `under_way` may be used again.
+  virtual void sent(packet_token token) = 0;
+  /// The peer cannot be reached any more. Once per peer; packets to it that are under way still end with sent().
+  virtual void lost(peer_number peer, const std::string& why) = 0;
+
+ protected:
+  ~conduit_events() = default;
+};
+
+enum class sending : std::uint8_t {
+  copied,     // the body goes with the header
+  announced,  // the header goes ahead, the body when the receiver has a place for it
+};
+
+enum class send_result : std::uint8_t {
+  done,       // the memory may be used again; there will be no sent()
+  under_way,  // header and body stay where they are until sent()
+};
+
+enum class peer_state : std::uint8_t { unknown, connected, lost };
+
+/// All but wake() are called by one thread at a time; send() and accept() also inside the calls of conduit_events.
+template <class Conduit>
+concept conduit = requires(Conduit wire, const Conduit& seen, conduit_events& events, peer_number peer,
+                           std::span<const std::byte> bytes, sending how, packet_token token, announcement body,
+                           void* place, std::size_t size) {
+  /// What a peer hands to connect().
+  { seen.address() } -> std::same_as<std::span<const std::byte>>;
+  /// Before the first send to a peer. Throws std::runtime_error when it cannot be reached.
+  { wire.connect(peer, bytes) } -> std::same_as<void>;
+  { seen.state(peer) } -> std::same_as<peer_state>;
+  /// To a connected or lost peer; to a lost one it does nothing and is `done`.
+  { wire.send(peer, how, bytes, bytes, token) } -> std::same_as<send_result>;
+  { wire.accept(body, place, size, token) } -> std::same_as<void>;
+  /// The body is not wanted any more; its sender is told that it may use its memory again.
+  { wire.refuse(body) } -> std::same_as<void>;
+  /// True if something happened.
+  { wire.progress(events) } -> std::same_as<bool>;
+  /// Readable when progress() has something to do after prepare_sleep() said true; -1: this conduit cannot sleep.
+  { seen.wake_descriptor() } -> std::same_as<int>;
+  { wire.prepare_sleep() } -> std::same_as<bool>;
+  /// Makes the descriptor readable. Any thread.
+  { wire.wake() } -> std::same_as<void>;
+  /// Ends all connections, after what is under way or, with `at_once`, without it. Repeated until it says true.
+  { wire.close(events, /*at_once=*/true) } -> std::same_as<bool>;
+};
+
+}  // namespace tri::wire

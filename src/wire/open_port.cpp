@@ -1,0 +1,79 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+#include <utility>
+
+#include "wire/packet_format.hpp"
+#include "wire/port_checks.hpp"
+#include "wire/port_over.hpp"
+#include "wire/ucx/ucx_conduit.hpp"
+
+namespace tri::wire {
+
+const port_options& checked(peer_number self, std::size_t peers, const port_options& options) {
+  if (self >= peers)
+    throw std::invalid_argument(fmt::format("a port of process {} among {} processes: the last one is {}", self, peers,
+                                            static_cast<long>(peers) - 1));
+  if (options.short_limit > options.eager_limit) {
+    throw std::invalid_argument(
+        fmt::format("messages up to {} bytes cannot be short while those above {} bytes go by "
+                    "rendezvous: short_limit must not exceed eager_limit",
+                    options.short_limit, options.eager_limit));
+  }
+  const std::size_t needed = sizeof(packet_head) + sizeof(message_head) + std::max(options.short_limit, header_limit);
+  if (options.packet_bytes < needed || options.packet_bytes > 1'000'000) {
+    throw std::invalid_argument(
+        fmt::format("packets of {} bytes: with short messages of up to {} bytes they need {} to 1000000 bytes",
+                    options.packet_bytes, options.short_limit, needed));
+  }
+  if (options.coalesce_messages > 65535)
+    throw std::invalid_argument(fmt::format("{} messages in one packet: at most 65535", options.coalesce_messages));
+  return options;
+}
+
+void refuse_send(peer_number to, peer_number self, std::size_t peers, std::size_t header_bytes) {
+  if (header_bytes > header_limit) {
+    throw std::invalid_argument(
+        fmt::format("a message header of {} bytes; the wire takes up to {}", header_bytes, header_limit));
+  }
+  if (to == self) throw std::invalid_argument(fmt::format("process {} sends to itself over the wire", self));
+  throw std::invalid_argument(fmt::format("a message to process {} of {} processes: the last one is {}", to, peers,
+                                          static_cast<long>(peers) - 1));
+}
+
+void missing_place(peer_number from, std::size_t bytes) {
+  fmt::print(stderr,
+             "trireme: port_user::place_for gave no memory for a body of {} bytes from process {}, which only bodies "
+             "above port_options::eager_limit may be refused\n",
+             bytes, from);
+  std::abort();
+}
+
+conduit_choice conduit_named(std::string_view name) {
+  if (name == "ucx") return conduit_choice::ucx;
+  throw std::invalid_argument(fmt::format("there is no conduit '{}'; known: ucx", name));
+}
+
+const char* name_of(conduit_choice conduit) {
+  switch (conduit) {
+    case conduit_choice::ucx:
+      return "ucx";
+  }
+  return "unknown conduit";
+}
+
+std::unique_ptr<port> open_port(conduit_choice conduit, peer_number self, std::size_t peers, port_user& user,
+                                address_lookup lookup, const port_options& options) {
+  switch (conduit) {
+    case conduit_choice::ucx:
+      return std::make_unique<port_over<ucx_conduit>>(
+          self, peers, user, std::move(lookup), options, peers,
+          ucx_options{.transports = options.transports, .devices = options.devices});
+  }
+  throw std::invalid_argument(fmt::format("there is no conduit of number {}", static_cast<int>(conduit)));
+}
+
+}  // namespace tri::wire

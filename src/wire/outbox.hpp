@@ -1,0 +1,66 @@
+// Sends that found another thread at the wire: that thread takes them over before it leaves, so nobody ever waits for
+// somebody who may have lost its core. A stack that is taken as a whole (R. K. Treiber, 1986) and then turned round.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "wire/port.hpp"
+
+namespace tri::wire {
+
+struct waiting_send {
+  peer_number to = 0;
+  std::uint32_t header_bytes = 0;
+  message_body body = {};
+  std::vector<std::byte> address = {};  // of the peer, with the first message to it; else empty
+  waiting_send* next = nullptr;
+  std::array<std::byte, header_limit> header;  // header_bytes of it
+};
+
+class outbox {
+ public:
+  outbox() = default;
+  ~outbox() {
+    for (waiting_send* send = take(); send != nullptr;) send = std::unique_ptr<waiting_send>(send)->next;
+  }
+  outbox(const outbox&) = delete;
+  outbox& operator=(const outbox&) = delete;
+
+  /// Any thread.
+  void push(std::unique_ptr<waiting_send> send) {
+    waiting_send* const added = send.release();
+    added->next = newest_.load(std::memory_order_relaxed);  // relaxed: the exchange decides
+    // seq_cst: after this push its thread tries to take the turn; the one who holds the turn looks in here after giving
+    // it back. One of the two sees the other. pairs: outbox.empty, turn.taken
+    while (!newest_.compare_exchange_weak(added->next, added, std::memory_order_seq_cst, std::memory_order_relaxed)) {
+    }
+  }
+  bool empty() const { return newest_.load(std::memory_order_seq_cst) == nullptr; }  // pairs: outbox.empty
+
+  /// All of them, the oldest first, linked by `next`. Only by who has the turn.
+  waiting_send* take() {
+    if (newest_.load(std::memory_order_relaxed) == nullptr)
+      return nullptr;  // relaxed: a hint; what is missed is found
+                       // by empty() after the turn
+    waiting_send* newest = newest_.exchange(nullptr, std::memory_order_acquire);  // pairs: outbox.push
+    waiting_send* oldest = nullptr;
+    while (newest != nullptr) {
+      waiting_send* const older = newest->next;
+      newest->next = oldest;
+      oldest = newest;
+      newest = older;
+    }
+    return oldest;
+  }
+
+ private:
+  std::atomic<waiting_send*> newest_{nullptr};
+};
+
+}  // namespace tri::wire

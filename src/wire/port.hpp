@@ -1,0 +1,141 @@
+// The wire as the scheduler sees it: messages to other processes, whatever transport carries them. One port per
+// process. Names no type of any transport; port_over.hpp implements it over every conduit.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wire/peer.hpp"
+
+namespace tri::wire {
+
+/// The longest header of a message.
+inline constexpr std::size_t header_limit = 128;
+
+/// Implemented by the owner of the port. Called only inside port::progress(), on its calling thread, one call at a
+/// time; the functions may call send() and flush() of the port, but not progress(), and must not throw.
+class port_user {
+ public:
+  /// Memory for a body of `bytes` (never 0), which becomes the message's. May be asked before earlier messages of the
+  /// peer have arrived. Null means "none now": allowed only for bodies that go by rendezvous
+  /// (> port_options::eager_limit). Nothing of such a body is stored until it has a place; progress() asks again.
+  virtual void* place_for(peer_number from, std::span<const std::byte> header, std::size_t bytes) = 0;
+  /// A message, in the order of the sends of that peer. `body` is what place_for gave, or null for 0 bytes.
+  virtual void arrived(peer_number from, std::span<const std::byte> header, void* body, std::size_t body_bytes) = 0;
+  /// Memory of place_for whose message will never arrive, because its sender was lost or (then inside ~port) the port
+  /// ends.
+  virtual void abandoned(void* place) = 0;
+  /// The peer is gone without having said so (once per peer). What was under way to it is released; later messages to
+  /// it are dropped and released.
+  virtual void lost(peer_number peer, const std::string& why) = 0;
+
+ protected:
+  ~port_user() = default;
+};
+
+struct message_body {
+  void* block = nullptr;
+  std::size_t bytes = 0;
+  /// Called once when `block` may be used again, on a thread that is in send(), progress(), flush() or prepare_sleep(),
+  /// maybe before send() returns. May be null. Must not call the port.
+  void (*release)(void* block) = nullptr;
+};
+
+/// What a port has done so far; to be read while it works, each figure on its own.
+struct port_counters {
+  std::uint64_t messages_sent = 0;  // by any protocol
+  std::uint64_t messages_arrived = 0;
+  std::uint64_t bytes_sent = 0;         // headers and bodies
+  std::uint64_t short_sent = 0;         // messages copied into packets with others
+  std::uint64_t eager_sent = 0;         // messages sent in a packet of their own, from their block
+  std::uint64_t rendezvous_sent = 0;    // messages announced, and moved when they had a place
+  std::uint64_t short_packets = 0;      // short_sent / short_packets is how well coalescing works
+  std::uint64_t packets_filled = 0;     // short packets that left because the next message did not fit
+  std::uint64_t arrived_early = 0;      // packets and bodies that waited for one that was sent before them
+  std::uint64_t places_refused = 0;     // place_for that gave none
+  std::uint64_t sends_handed_over = 0;  // sends that found another thread at the wire, and left it the work
+  std::uint64_t dropped = 0;            // messages to peers that are gone
+  std::uint64_t wakes = 0;              // sleepers woken by a send
+};
+
+class port {
+ public:
+  /// Sends what is left, says goodbye to the peers and waits, for at most port_options::close_timeout_ms, until this
+  /// is out. No other thread may use the port any more.
+  virtual ~port() = default;
+
+  /// What others need to reach this port: their address_lookup has to return it for `self`.
+  virtual std::span<const std::byte> address() const = 0;
+
+  /// Any thread, also inside callbacks; does not wait for the peer nor for other threads, except in the first message
+  /// to a peer, which looks its address up. `header` is copied (at most header_limit). Messages to one peer that were
+  /// sent one after another arrive in that order, large ones included. Throws std::invalid_argument for a peer that is
+  /// self or out of range and for a header that is too long, and what address_lookup throws; the message is then still
+  /// the caller's. Short messages may stay here until somebody sends again, makes progress, flushes or prepares to
+  /// sleep: who sends and then computes for long calls flush() before.
+  virtual void send(peer_number to, std::span<const std::byte> header, message_body body) = 0;
+
+  /// Any thread, one at a time: others return false at once. True if something happened. Sends what coalescing keeps.
+  virtual bool progress() = 0;
+
+  /// Sends what coalescing keeps. Any thread; when another one is at the wire, that one does it before it leaves.
+  virtual void flush() = 0;
+
+  /// Nothing of ours is under way: all sends are out and released, nothing has arrived in part. Any thread.
+  virtual bool is_idle() const = 0;
+
+  /// For poll(): readable when progress() has to be called. Waits are preceded by prepare_sleep().
+  virtual int wake_descriptor() const = 0;
+
+  /// True: everything was sent, and the descriptor becomes readable when there is something to do, also because another
+  /// thread sends. False: call progress() first. Any thread; several may wait on the descriptor.
+  virtual bool prepare_sleep() = 0;
+
+  virtual port_counters counters() const = 0;
+};
+
+/// The address of a peer's port. May block; called once per peer, on first use, from the thread that sends or makes
+/// progress. Must not use the port. Throws when there is none.
+using address_lookup = std::function<std::vector<std::byte>(peer_number)>;
+
+enum class conduit_choice : std::uint8_t {
+  ucx,  // active messages of UCX, whose library is loaded when the port is opened
+};
+
+/// "ucx". Throws std::invalid_argument with the known names.
+conduit_choice conduit_named(std::string_view name);
+const char* name_of(conduit_choice conduit);
+
+struct port_options {
+  // Which network. Empty: what the transport library finds.
+  std::string transports;  // UCX: names as in UCX_TLS, e.g. "tcp"
+  std::string devices;     // NICs, separated by commas, e.g. "eth0" or "mlx5_0:1"; one that does not exist is an error
+
+  // Protocol by size of header and body. Up to short_limit they are copied into a packet; up to eager_limit the body
+  // leaves from its block at once; larger ones are announced and move when place_for has given memory.
+  std::size_t short_limit = 1024;
+  std::size_t eager_limit = 131072;
+
+  // Short messages to one peer travel together until the packet is full, or has as many messages as this, or its oldest
+  // message is as old as this when a further one is sent, or somebody calls progress(), flush() or prepare_sleep(), or
+  // all threads sleep. 0 messages: no limit by number; 1: each message leaves at once.
+  std::uint32_t coalesce_messages = 0;
+  std::uint32_t coalesce_us = 20;
+  std::size_t packet_bytes = 8192;
+
+  std::uint32_t close_timeout_ms = 5000;  // how long closing waits for what is still under way
+};
+
+/// `self` is our number among `peers` processes. Throws std::runtime_error that says what is missing or wrong (the
+/// library, a NIC, a transport), std::invalid_argument for options that contradict each other. The user and the lookup
+/// outlive the port.
+std::unique_ptr<port> open_port(conduit_choice conduit, peer_number self, std::size_t peers, port_user& user,
+                                address_lookup lookup, const port_options& options);
+
+}  // namespace tri::wire

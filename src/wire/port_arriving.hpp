@@ -1,0 +1,254 @@
+// The receiving half of port_over: packets are put back into the order of their sends, bodies get their places, peers
+// that are lost are told once. Included by port_over.hpp alone.
+#pragma once
+
+#include "wire/port_over.hpp"
+
+namespace tri::wire {
+
+// Null when the packet is not to be used: its sender is unknown, gone, or we are closing.
+template <conduit Conduit>
+peer_record* port_over<Conduit>::sender_of(const packet_head& head) {
+  if (head.from >= peers_.size() || head.from == self_) {
+    strange_packet_ = "a packet came over the wire from process " + std::to_string(head.from) +
+                      ", but this is process " + std::to_string(self_) + " of " + std::to_string(peers_.size());
+    return nullptr;
+  }
+  if (closing_) return nullptr;
+  peer_record& peer = record_of(head.from);
+  if (peer.gone) return nullptr;
+  if (!peer.watching) {
+    peer.watching = true;
+    unwatched_.push_back(head.from);
+  }
+  return &peer;
+}
+
+template <conduit Conduit>
+void port_over<Conduit>::packet(std::span<const std::byte> header, std::span<const std::byte> body) {
+  std::span<const std::byte> rest = header.empty() ? body : header;
+  packet_head head;
+  if (!take(rest, head)) {
+    strange_packet_ = "a packet of " + std::to_string(rest.size()) + " bytes came over the wire, too few to be ours";
+    return;
+  }
+  peer_record* const peer = sender_of(head);
+  if (peer == nullptr) return;
+  if (head.kind != packet_kind::one_message) return take_short(*peer, head, rest);
+  if (rest.size() > header_limit)
+    return lose(head.from, "it sent a message with a header of " + std::to_string(rest.size()) + " bytes");
+  take_single(*peer, head.from, peer->full_sequence(head.sequence), rest, body);
+}
+
+template <conduit Conduit>
+void port_over<Conduit>::take_single(peer_record& peer, peer_number from, std::uint64_t sequence,
+                                     std::span<const std::byte> header, std::span<const std::byte> body) {
+  void* const place = copied(from, header, body);
+  if (arrives_now(peer, sequence)) {
+    ++peer.expected;
+    deliver(from, header, place, body.size());
+    deliver_early(peer, from);
+    return;
+  }
+  early_packet& early = peer.early.try_emplace(sequence, early_packet{.kind = packet_kind::one_message}).first->second;
+  early.messages.push_back({kept_header(header), place, body.size()});
+  tallies_.arrived_early.add();
+  if (!peer.refused) ask_for_places(peer, from);
+  arriving_.fetch_add(1, std::memory_order_relaxed);  // relaxed: the decrement is what others wait for
+}
+
+template <conduit Conduit>
+void port_over<Conduit>::take_short(peer_record& peer, const packet_head& head, std::span<const std::byte> messages) {
+  const std::uint64_t sequence = peer.full_sequence(head.sequence);
+  early_packet* early = nullptr;
+  if (arrives_now(peer, sequence)) {
+    ++peer.expected;
+    if (head.kind == packet_kind::goodbye) peer.said_goodbye = true;
+  } else {
+    early = &peer.early.try_emplace(sequence, early_packet{.kind = head.kind}).first->second;
+    early->messages.reserve(head.messages);
+    tallies_.arrived_early.add();
+    arriving_.fetch_add(1, std::memory_order_relaxed);  // as above
+  }
+  for (unsigned i = 0; i < head.messages; ++i) {
+    message_head message;
+    if (!take(messages, message) || messages.size() < std::size_t{message.header_bytes} + message.body_bytes ||
+        message.header_bytes > header_limit)
+      return lose(head.from, "it sent a packet whose message " + std::to_string(i + 1) + " of " +
+                                 std::to_string(head.messages) + " is not in it");
+    const auto header = messages.first(message.header_bytes);
+    const auto body = messages.subspan(message.header_bytes, message.body_bytes);
+    messages = messages.subspan(message.header_bytes + message.body_bytes);
+    void* const place = copied(head.from, header, body);
+    if (early == nullptr)
+      deliver(head.from, header, place, body.size());
+    else
+      early->messages.push_back({kept_header(header), place, body.size()});
+  }
+  if (early == nullptr)
+    deliver_early(peer, head.from);
+  else if (!peer.refused)
+    ask_for_places(peer, head.from);
+}
+
+template <conduit Conduit>
+void* port_over<Conduit>::copied(peer_number from, std::span<const std::byte> header, std::span<const std::byte> body) {
+  if (body.empty()) return nullptr;
+  void* const place = user_.place_for(from, header, body.size());
+  if (place == nullptr) missing_place(from, body.size());
+  std::memcpy(place, body.data(), body.size());
+  return place;
+}
+
+template <conduit Conduit>
+void port_over<Conduit>::announced(std::span<const std::byte> header, std::size_t bytes, announcement body) {
+  packet_head head;
+  peer_record* const peer = take(header, head) && header.size() <= header_limit ? sender_of(head) : nullptr;
+  if (peer == nullptr) {
+    conduit_->refuse(body);
+    return;
+  }
+  const std::uint64_t sequence = peer->full_sequence(head.sequence);
+  early_packet& early = peer->early.try_emplace(sequence, early_packet{.kind = packet_kind::one_message}).first->second;
+  early.body = std::make_unique<incoming_body>(head.from, sequence, header, bytes, body);
+  arriving_.fetch_add(1, std::memory_order_relaxed);  // as above
+  ask_for_places(*peer, head.from);
+}
+
+// In the order of the sends, and only as far as that is known: a body with a place must never wait for an earlier one
+// without, or a user with little memory would wait for ever.
+template <conduit Conduit>
+bool port_over<Conduit>::ask_for_places(peer_record& peer, peer_number from) {
+  peer.next_place = std::max(peer.next_place, peer.expected);
+  bool something = false;
+  for (auto entry = peer.early.find(peer.next_place); entry != peer.early.end() && entry->first == peer.next_place;
+       ++entry, ++peer.next_place) {
+    incoming_body* const body = entry->second.body.get();
+    if (body == nullptr || body->announced == nullptr) continue;
+    body->place = user_.place_for(from, body->header.view(), body->bytes);
+    if (body->place == nullptr) {
+      tallies_.places_refused.add();
+      if (!peer.refused) refused_.push_back(from);
+      peer.refused = true;
+      return something;
+    }
+    conduit_->accept(std::exchange(body->announced, nullptr), body->place, body->bytes, body);
+    something = true;
+  }
+  peer.refused = false;
+  return something;
+}
+
+template <conduit Conduit>
+bool port_over<Conduit>::ask_again() {
+  bool something = false;
+  std::erase_if(refused_, [&](peer_number number) {
+    peer_record& peer = record_of(number);
+    something |= ask_for_places(peer, number);
+    return !peer.refused;
+  });
+  return something;
+}
+
+template <conduit Conduit>
+void port_over<Conduit>::filled(packet_token token, bool whole) {
+  const auto body = static_cast<incoming_body*>(token);
+  peer_record& peer = record_of(body->from);
+  body->whole = whole;
+  if (!whole || peer.gone || closing_) {
+    user_.abandoned(body->place);
+    arriving_.fetch_sub(1, std::memory_order_release);  // pairs: port.under_way
+    peer.early.erase(body->sequence);
+    return;
+  }
+  if (!arrives_now(peer, body->sequence)) tallies_.arrived_early.add();
+  deliver_early(peer, body->from);
+}
+
+template <conduit Conduit>
+void port_over<Conduit>::deliver(peer_number from, std::span<const std::byte> header, void* body, std::size_t bytes) {
+  tallies_.messages_arrived.add();
+  user_.arrived(from, header, body, bytes);
+}
+
+template <conduit Conduit>
+void port_over<Conduit>::deliver_early(peer_record& peer, peer_number from) {
+  if (peer.early.empty()) return;
+  while (!peer.early.empty() && peer.early.begin()->first == peer.expected) {
+    early_packet& first = peer.early.begin()->second;
+    if (first.body != nullptr && !first.body->whole) break;
+    const early_packet now = std::move(first);
+    peer.early.erase(peer.early.begin());
+    ++peer.expected;
+    arriving_.fetch_sub(1, std::memory_order_release);  // pairs: port.under_way
+    if (now.kind == packet_kind::goodbye) peer.said_goodbye = true;
+    if (now.body != nullptr) deliver(from, now.body->header.view(), now.body->place, now.body->bytes);
+    for (const early_message& message : now.messages) deliver(from, message.header.view(), message.body, message.bytes);
+  }
+  if (!peer.refused) ask_for_places(peer, from);  // this packet may have closed a gap before announced ones
+}
+
+// An endpoint of our own is what reports that a peer has died; so who sends to us gets one.
+template <conduit Conduit>
+void port_over<Conduit>::watch_senders() {
+  for (const peer_number peer : std::exchange(unwatched_, {})) {
+    peer_record& record = record_of(peer);
+    if (record.reachable.load(std::memory_order_relaxed) || record.said_goodbye) continue;  // relaxed: we have the turn
+    try {
+      const std::vector<std::byte> address_of_peer = lookup_(peer);
+      connect(peer, address_of_peer);
+    } catch (const std::exception& unknown) {
+      lose(peer, unknown.what());
+    }
+  }
+}
+
+template <conduit Conduit>
+void port_over<Conduit>::lose(peer_number number, const std::string& why, bool unexpected) {
+  peer_record& peer = record_of(number);
+  if (peer.gone) return;
+  peer.gone = true;
+  peer.reachable.store(true, std::memory_order_release);  // no address will be asked for. pairs: port.reachable
+  if (peer.open != nullptr) {
+    outgoing_packet* const packet = std::exchange(peer.open, nullptr);
+    open_.remove(packet);
+    tallies_.dropped.add(packet->messages);
+    moving_.push_back(packet);
+    ++packets_under_way_;
+    finish(packet);
+  }
+  forget_arrivals(peer);
+  if (closing_ || !unexpected) return;
+  peer.told = true;
+  losses_.push_back({number, why});
+}
+
+// What can be delivered was; what is left waits for something that will not come. Bodies that are being filled stay
+// until the conduit says that it does not write them any more.
+template <conduit Conduit>
+void port_over<Conduit>::forget_arrivals(peer_record& peer) {
+  for (auto entry = peer.early.begin(); entry != peer.early.end();) {
+    early_packet& packet = entry->second;
+    if (packet.body != nullptr && packet.body->announced == nullptr && !packet.body->whole && conduit_.has_value()) {
+      ++entry;
+      continue;
+    }
+    for (const early_message& message : packet.messages)
+      if (message.body != nullptr) user_.abandoned(message.body);
+    if (packet.body != nullptr) {
+      if (packet.body->announced != nullptr && conduit_.has_value()) conduit_->refuse(packet.body->announced);
+      if (packet.body->place != nullptr) user_.abandoned(packet.body->place);
+    }
+    arriving_.fetch_sub(1, std::memory_order_release);  // pairs: port.under_way
+    entry = peer.early.erase(entry);
+  }
+}
+
+template <conduit Conduit>
+bool port_over<Conduit>::tell_losses() {
+  const std::vector<loss> told = std::exchange(losses_, {});
+  for (const loss& lost : told) user_.lost(lost.peer, lost.why);
+  return !told.empty();
+}
+
+}  // namespace tri::wire

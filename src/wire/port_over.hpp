@@ -1,0 +1,138 @@
+// The port over any conduit: order of messages, protocol by size, coalescing, and the rule that one thread at a time is
+// at the wire while nobody waits for it. README.md has the protocol; port.hpp what users may rely on.
+#pragma once
+
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "host/clock.hpp"
+#include "wire/conduit.hpp"
+#include "wire/linked_list.hpp"
+#include "wire/outbox.hpp"
+#include "wire/packet_format.hpp"
+#include "wire/port.hpp"
+#include "wire/port_checks.hpp"
+#include "wire/port_records.hpp"
+#include "wire/port_tallies.hpp"
+#include "wire/turn.hpp"
+
+namespace tri::wire {
+
+template <conduit Conduit>
+class port_over final : public port, private conduit_events {
+ public:
+  /// The conduit is made from `conduit_arguments`. Throws as open_port() does.
+  template <class... Arguments>
+  port_over(peer_number self, std::size_t peers, port_user& user, address_lookup lookup, const port_options& options,
+            Arguments&&... conduit_arguments)
+      : self_(self), user_(user), lookup_(std::move(lookup)), options_(checked(self, peers, options)), peers_(peers) {
+    conduit_.emplace(std::forward<Arguments>(conduit_arguments)...);
+    if (options_.coalesce_messages != 1) longest_hold_ = host::ns_to_ticks(1000.0 * options_.coalesce_us);
+  }
+  ~port_over() override;
+  port_over(const port_over&) = delete;
+  port_over& operator=(const port_over&) = delete;
+
+  std::span<const std::byte> address() const override { return conduit_->address(); }
+  void send(peer_number to, std::span<const std::byte> header, message_body body) override;
+  bool progress() override;
+  void flush() override;
+  // pairs: port.under_way. Who sees 0 sees what the releases of the bodies did.
+  bool is_idle() const override {
+    return under_way_.load(std::memory_order_acquire) == 0 && arriving_.load(std::memory_order_acquire) == 0;
+  }
+  int wake_descriptor() const override { return conduit_->wake_descriptor(); }
+  bool prepare_sleep() override;
+  port_counters counters() const override { return tallies_.read(); }
+
+  /// Of this process for all peers, before anything is sent. For tests.
+  static constexpr std::size_t bytes_per_silent_peer = sizeof(std::atomic<peer_record*>);
+
+ private:
+  // conduit_events: inside progress() or closing, by who has the turn.
+  void packet(std::span<const std::byte> header, std::span<const std::byte> body) override;
+  void announced(std::span<const std::byte> header, std::size_t bytes, announcement body) override;
+  void filled(packet_token token, bool whole) override;
+  void sent(packet_token token) override;
+  void lost(peer_number peer, const std::string& why) override { lose(peer, why, !record_of(peer).said_goodbye); }
+
+  // All of these: by who has the turn.
+  peer_record& record_of(peer_number peer);
+  void connect(peer_number peer, std::span<const std::byte> address);
+  bool take_outbox();
+  void leave();
+  static const void* this_thread() {
+    static thread_local const char of_thread = 0;
+    return &of_thread;
+  }
+  void post(peer_number to, std::span<const std::byte> header, const message_body& body);
+  void post_short(peer_record& peer, peer_number to, std::span<const std::byte> header, const message_body& body);
+  void post_alone(peer_record& peer, peer_number to, std::span<const std::byte> header, const message_body& body);
+  outgoing_packet* open_packet(peer_number to);
+  void send_short(outgoing_packet* packet, packet_kind kind = packet_kind::short_messages);
+  bool send_open();
+  void finish(outgoing_packet* packet);
+  void drop(const message_body& body);
+
+  bool arrives_now(peer_record& peer, std::uint64_t sequence) const { return sequence == peer.expected; }
+  void take_short(peer_record& peer, const packet_head& head, std::span<const std::byte> messages);
+  void take_single(peer_record& peer, peer_number from, std::uint64_t sequence, std::span<const std::byte> header,
+                   std::span<const std::byte> body);
+  void* copied(peer_number from, std::span<const std::byte> header, std::span<const std::byte> body);
+  bool ask_for_places(peer_record& peer, peer_number from);
+  bool ask_again();
+  void deliver(peer_number from, std::span<const std::byte> header, void* body, std::size_t bytes);
+  void deliver_early(peer_record& peer, peer_number from);
+  peer_record* sender_of(const packet_head& head);
+  void watch_senders();
+  void lose(peer_number peer, const std::string& why, bool unexpected = true);
+  bool tell_losses();
+  void forget_arrivals(peer_record& peer);
+  void close();
+
+  struct loss {
+    peer_number peer;
+    std::string why;
+  };
+
+  const peer_number self_;
+  port_user& user_;
+  const address_lookup lookup_;
+  const port_options options_;
+  std::uint64_t longest_hold_ = 0;  // ticks
+  std::vector<std::atomic<peer_record*>> peers_;
+  std::optional<Conduit> conduit_;
+
+  turn turn_;
+  outbox outbox_;
+  std::atomic<bool> flush_wanted_{false};
+  // Messages whose body is not free yet, and those that came in part. pairs: port.under_way
+  std::atomic<std::int64_t> under_way_{0};
+  std::atomic<std::int64_t> arriving_{0};
+
+  std::vector<const void*> sleepers_;  // threads on the descriptor, until they make progress or are woken
+  linked_list<outgoing_packet> open_;  // with short messages, the oldest first
+  linked_list<outgoing_packet> moving_;
+  std::vector<std::unique_ptr<outgoing_packet>> spare_short_, spare_alone_;
+  std::size_t packets_under_way_ = 0;
+  std::vector<peer_number> refused_;    // whose first body without a place was refused one
+  std::vector<peer_number> unwatched_;  // something came from them, and they are not connected
+  std::vector<loss> losses_;            // not told to the user yet
+  std::string strange_packet_;          // what was wrong with a packet of nobody known
+  bool closing_ = false;
+  port_tallies tallies_;
+};
+
+}  // namespace tri::wire
+
+#include "wire/port_arriving.hpp"
+#include "wire/port_sending.hpp"

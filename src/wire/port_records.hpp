@@ -1,0 +1,105 @@
+// What a port remembers: packets on their way out, bodies on their way in, and one record per peer that was ever talked
+// to (a peer that was not costs a pointer). All of it belongs to whoever has the turn.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "wire/conduit.hpp"
+#include "wire/packet_format.hpp"
+#include "wire/port.hpp"
+
+namespace tri::wire {
+
+/// A packet of one message whose body stays in its block, or of many short messages that were copied into `bytes`.
+struct outgoing_packet : packet_record {
+  enum class kind : std::uint8_t { short_messages, one_message };
+
+  const kind holds;
+  outgoing_packet* previous = nullptr;  // in one list: open, or under way
+  outgoing_packet* next = nullptr;
+  peer_number to = 0;
+  std::uint32_t messages = 0;
+  std::uint64_t opened_at = 0;  // ticks; short messages
+  message_body body = {};       // one message
+  std::size_t used = 0;         // bytes of `bytes`
+  std::size_t capacity = 0;
+  std::unique_ptr<std::byte[]> bytes;  // short messages: the packet; one message: its head and header
+
+  outgoing_packet(kind of, std::size_t size) : holds(of), capacity(size), bytes(new std::byte[size]) {}
+  void append(const void* source, std::size_t size) {
+    if (size != 0) std::memcpy(bytes.get() + used, source, size);
+    used += size;
+  }
+  std::span<const std::byte> contents() const { return {bytes.get(), used}; }
+};
+
+/// The header of a message that had to wait, where it cannot change any more.
+struct kept_header {
+  std::uint32_t size = 0;
+  std::array<std::byte, header_limit> bytes;
+
+  explicit kept_header(std::span<const std::byte> header) : size(static_cast<std::uint32_t>(header.size())) {
+    if (size != 0) std::memcpy(bytes.data(), header.data(), size);
+  }
+  std::span<const std::byte> view() const { return {bytes.data(), size}; }
+};
+
+/// A body that comes by rendezvous.
+struct incoming_body : packet_record {
+  peer_number from;
+  std::uint64_t sequence;
+  kept_header header;
+  std::size_t bytes;
+  announcement announced;  // null once it was accepted
+  void* place = nullptr;
+  bool whole = false;
+
+  incoming_body(peer_number of, std::uint64_t number, std::span<const std::byte> head, std::size_t size,
+                announcement body)
+      : from(of), sequence(number), header(head), bytes(size), announced(body) {}
+};
+
+/// A message that is complete, but was sent after one that is not.
+struct early_message {
+  kept_header header;
+  void* body;
+  std::size_t bytes;
+};
+
+/// A packet that has to wait for its turn among those of its peer.
+struct early_packet {
+  packet_kind kind;
+  std::vector<early_message> messages = {};
+  std::unique_ptr<incoming_body> body = {};  // instead of messages
+};
+
+struct peer_record {
+  // Read by senders that do not have the turn. pairs: port.reachable
+  std::atomic<bool> reachable{false};  // connected, or lost: no address is needed any more
+  bool gone = false;                   // nothing is sent to it any more
+  bool said_goodbye = false;
+  bool told = false;      // the user knows that it is gone
+  bool watching = false;  // it is, or is about to be connected because something came from it
+  std::uint32_t next_sequence = 0;
+  outgoing_packet* open = nullptr;  // takes short messages
+  std::uint64_t expected = 0;       // sequence of the packet whose messages are next
+  std::uint64_t next_place = 0;     // of the first packet that may still have to be asked a place for
+  bool refused = false;             // its body got none, and will be asked for again
+  std::map<std::uint64_t, early_packet> early;
+
+  /// The full number of a packet, of which its head has the lower half: at most 2^31 packets are under way.
+  std::uint64_t full_sequence(std::uint32_t sequence) const {
+    const auto ahead = static_cast<std::int32_t>(sequence - static_cast<std::uint32_t>(expected));
+    return expected + static_cast<std::uint64_t>(std::int64_t{ahead});
+  }
+};
+
+}  // namespace tri::wire

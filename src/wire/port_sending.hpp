@@ -1,0 +1,323 @@
+// The sending half of port_over, with the turn and the end of the port. Included by port_over.hpp alone.
+#pragma once
+
+#include "wire/port_over.hpp"
+
+namespace tri::wire {
+
+template <conduit Conduit>
+void port_over<Conduit>::send(peer_number to, std::span<const std::byte> header, message_body body) {
+  if (to == self_ || to >= peers_.size() || header.size() > header_limit)
+    refuse_send(to, self_, peers_.size(), header.size());
+  std::vector<std::byte> address_of_peer;
+  const peer_record* const known = peers_[to].load(std::memory_order_acquire);  // pairs: port.record
+  if (known == nullptr || !known->reachable.load(std::memory_order_acquire))    // pairs: port.reachable
+    address_of_peer = lookup_(to);
+  under_way_.fetch_add(1, std::memory_order_relaxed);  // relaxed: this thread knows of its message anyway
+  if (turn_.try_take()) {
+    take_outbox();  // what this thread left there before goes first
+    if (!address_of_peer.empty()) connect(to, address_of_peer);
+    post(to, header, body);
+    leave();
+    return;
+  }
+  auto waiting = std::make_unique<waiting_send>();
+  waiting->to = to;
+  waiting->header_bytes = static_cast<std::uint32_t>(header.size());
+  std::copy(header.begin(), header.end(), waiting->header.begin());
+  waiting->body = body;
+  waiting->address = std::move(address_of_peer);
+  outbox_.push(std::move(waiting));
+  tallies_.sends_handed_over.add_from_any_thread();
+  if (turn_.try_take()) leave();
+}
+
+// Gives the turn back, with nothing left that others handed over.
+template <conduit Conduit>
+void port_over<Conduit>::leave() {
+  do {
+    take_outbox();
+    // exchange: what is wanted after this look is seen by the loop. pairs: port.flush_wanted
+    const bool wanted =
+        flush_wanted_.load(std::memory_order_relaxed) && flush_wanted_.exchange(false, std::memory_order_seq_cst);
+    // A sleeper looks after nothing: what is kept back would stay, and what UCX has not finished may need its progress.
+    const bool asleep = !sleepers_.empty();
+    if (wanted || asleep) send_open();
+    if (asleep && packets_under_way_ != 0) {
+      sleepers_.clear();
+      tallies_.wakes.add();
+      conduit_->wake();
+    }
+    turn_.give_back();
+    // pairs: outbox.empty, port.flush_wanted: pushed before this look, or its thread gets the turn
+  } while ((!outbox_.empty() || flush_wanted_.load(std::memory_order_seq_cst)) && turn_.try_take());
+}
+
+template <conduit Conduit>
+bool port_over<Conduit>::take_outbox() {
+  bool something = false;
+  for (waiting_send* next = outbox_.take(); next != nullptr;) {
+    const std::unique_ptr<waiting_send> send(next);
+    next = send->next;
+    if (!send->address.empty()) connect(send->to, send->address);
+    post(send->to, {send->header.data(), send->header_bytes}, send->body);
+    something = true;
+  }
+  return something;
+}
+
+template <conduit Conduit>
+void port_over<Conduit>::flush() {
+  flush_wanted_.store(true, std::memory_order_seq_cst);  // pairs: port.flush_wanted
+  if (turn_.try_take()) leave();
+}
+
+template <conduit Conduit>
+bool port_over<Conduit>::prepare_sleep() {
+  if (!turn_.try_take()) return false;
+  take_outbox();
+  send_open();
+  const bool may_sleep = losses_.empty() && strange_packet_.empty() && conduit_->prepare_sleep();
+  if (may_sleep && std::find(sleepers_.begin(), sleepers_.end(), this_thread()) == sleepers_.end())
+    sleepers_.push_back(this_thread());
+  leave();
+  return may_sleep;
+}
+
+template <conduit Conduit>
+bool port_over<Conduit>::progress() {
+  if (!turn_.try_take()) return false;
+  // We are awake. Others may sleep on: this thread may be busy for long after its next send.
+  if (!sleepers_.empty()) std::erase(sleepers_, this_thread());
+  bool something = take_outbox();
+  something |= send_open();
+  something |= conduit_->progress(*this);
+  something |= ask_again();
+  watch_senders();
+  something |= tell_losses();
+  take_outbox();  // what the callbacks have sent must not wait for the next call
+  send_open();
+  const std::string strange = std::exchange(strange_packet_, {});
+  leave();
+  if (!strange.empty()) throw std::runtime_error(strange);
+  return something;
+}
+
+template <conduit Conduit>
+peer_record& port_over<Conduit>::record_of(peer_number peer) {
+  peer_record* record = peers_[peer].load(std::memory_order_relaxed);  // relaxed: made by who has the turn
+  if (record == nullptr) {
+    record = new peer_record;
+    peers_[peer].store(record, std::memory_order_release);  // pairs: port.record
+  }
+  return *record;
+}
+
+template <conduit Conduit>
+void port_over<Conduit>::connect(peer_number peer, std::span<const std::byte> address_of_peer) {
+  peer_record& record = record_of(peer);
+  if (record.reachable.load(std::memory_order_relaxed)) return;  // relaxed: written by who has the turn
+  try {
+    conduit_->connect(peer, address_of_peer);
+    record.reachable.store(true, std::memory_order_release);  // pairs: port.reachable
+  } catch (const std::exception& unreachable) {
+    lose(peer, unreachable.what());
+  }
+}
+
+template <conduit Conduit>
+void port_over<Conduit>::post(peer_number to, std::span<const std::byte> header, const message_body& body) {
+  peer_record& peer = record_of(to);
+  if (peer.said_goodbye && !peer.told) {
+    peer.told = true;
+    losses_.push_back({to, "it has ended, and a message was sent to it after that"});
+    lose(to, {}, /*unexpected=*/false);
+  }
+  if (peer.gone) {
+    drop(body);
+    return;
+  }
+  tallies_.messages_sent.add();
+  tallies_.bytes_sent.add(header.size() + body.bytes);
+  if (header.size() + body.bytes <= options_.short_limit)
+    post_short(peer, to, header, body);
+  else
+    post_alone(peer, to, header, body);
+}
+
+template <conduit Conduit>
+void port_over<Conduit>::post_short(peer_record& peer, peer_number to, std::span<const std::byte> header,
+                                    const message_body& body) {
+  const std::size_t needed = sizeof(message_head) + header.size() + body.bytes;
+  if (peer.open != nullptr && peer.open->used + needed > peer.open->capacity) {
+    tallies_.packets_filled.add();
+    send_short(peer.open);
+  }
+  if (peer.open == nullptr) {
+    peer.open = open_packet(to);
+    open_.push_back(peer.open);
+  }
+  outgoing_packet& packet = *peer.open;
+  const message_head head = {.body_bytes = static_cast<std::uint32_t>(body.bytes),
+                             .header_bytes = static_cast<std::uint32_t>(header.size())};
+  packet.append(&head, sizeof head);
+  packet.append(header.data(), header.size());
+  packet.append(body.block, body.bytes);
+  ++packet.messages;
+  tallies_.short_sent.add();
+  if (body.release != nullptr) body.release(body.block);
+  if (packet.messages == options_.coalesce_messages || packet.messages == 65535) send_short(&packet);
+  if (longest_hold_ == 0) return;
+  // A packet that was opened just now cannot be too old, however long this thread was away since.
+  const std::uint64_t now = peer.open != nullptr && peer.open->messages == 1 ? peer.open->opened_at : host::ticks();
+  while (!open_.empty() && static_cast<std::int64_t>(now - open_.first()->opened_at - longest_hold_) > 0)
+    send_short(open_.first());
+}
+
+template <conduit Conduit>
+outgoing_packet* port_over<Conduit>::open_packet(peer_number to) {
+  std::unique_ptr<outgoing_packet> packet;
+  if (spare_short_.empty()) {
+    packet = std::make_unique<outgoing_packet>(outgoing_packet::kind::short_messages, options_.packet_bytes);
+  } else {
+    packet = std::move(spare_short_.back());
+    spare_short_.pop_back();
+  }
+  packet->to = to;
+  packet->messages = 0;
+  packet->used = sizeof(packet_head);  // filled in when it is sent
+  packet->body = {};
+  packet->opened_at = longest_hold_ == 0 ? 0 : host::ticks();
+  return packet.release();
+}
+
+// An open packet leaves; so does one that never was in the list, when it is a goodbye.
+template <conduit Conduit>
+void port_over<Conduit>::send_short(outgoing_packet* packet, packet_kind kind) {
+  peer_record& peer = record_of(packet->to);
+  if (peer.open == packet) {
+    open_.remove(packet);
+    peer.open = nullptr;
+  }
+  const packet_head head = {.from = self_,
+                            .sequence = peer.next_sequence++,
+                            .kind = kind,
+                            .messages = static_cast<std::uint16_t>(packet->messages)};
+  std::memcpy(packet->bytes.get(), &head, sizeof head);
+  tallies_.short_packets.add();
+  moving_.push_back(packet);
+  ++packets_under_way_;
+  if (conduit_->send(packet->to, sending::copied, {}, packet->contents(), packet) == send_result::done) finish(packet);
+}
+
+template <conduit Conduit>
+bool port_over<Conduit>::send_open() {
+  const bool something = !open_.empty();
+  while (!open_.empty()) send_short(open_.first());
+  return something;
+}
+
+template <conduit Conduit>
+void port_over<Conduit>::post_alone(peer_record& peer, peer_number to, std::span<const std::byte> header,
+                                    const message_body& body) {
+  if (peer.open != nullptr) send_short(peer.open);  // sent before this one, so numbered before it
+  std::unique_ptr<outgoing_packet> made;
+  if (spare_alone_.empty()) {
+    made = std::make_unique<outgoing_packet>(outgoing_packet::kind::one_message, sizeof(packet_head) + header_limit);
+  } else {
+    made = std::move(spare_alone_.back());
+    spare_alone_.pop_back();
+  }
+  outgoing_packet* const packet = made.release();
+  packet->to = to;
+  packet->messages = 1;
+  packet->used = 0;
+  packet->body = body;
+  const packet_head head = {
+      .from = self_, .sequence = peer.next_sequence++, .kind = packet_kind::one_message, .messages = 1};
+  packet->append(&head, sizeof head);
+  packet->append(header.data(), header.size());
+  // A header alone has nothing to announce.
+  const bool announce = body.bytes != 0 && header.size() + body.bytes > options_.eager_limit;
+  (announce ? tallies_.rendezvous_sent : tallies_.eager_sent).add();
+  moving_.push_back(packet);
+  ++packets_under_way_;
+  const std::span bytes(static_cast<const std::byte*>(body.block), body.bytes);
+  if (conduit_->send(to, announce ? sending::announced : sending::copied, packet->contents(), bytes, packet) ==
+      send_result::done)
+    finish(packet);
+}
+
+template <conduit Conduit>
+void port_over<Conduit>::sent(packet_token token) {
+  finish(static_cast<outgoing_packet*>(token));
+}
+
+template <conduit Conduit>
+void port_over<Conduit>::finish(outgoing_packet* packet) {
+  moving_.remove(packet);
+  --packets_under_way_;
+  const bool alone = packet->holds == outgoing_packet::kind::one_message;
+  if (alone && packet->body.release != nullptr) packet->body.release(packet->body.block);
+  under_way_.fetch_sub(packet->messages, std::memory_order_release);  // pairs: port.under_way
+  auto& spare = alone ? spare_alone_ : spare_short_;
+  // Enough for a burst; what a slow peer made pile up goes back to the heap.
+  constexpr std::size_t kept = 64;
+  std::unique_ptr<outgoing_packet> done(packet);
+  if (spare.size() < kept) spare.push_back(std::move(done));
+}
+
+template <conduit Conduit>
+void port_over<Conduit>::drop(const message_body& body) {
+  tallies_.dropped.add();
+  if (body.release != nullptr) body.release(body.block);
+  under_way_.fetch_sub(1, std::memory_order_release);  // pairs: port.under_way
+}
+
+template <conduit Conduit>
+port_over<Conduit>::~port_over() {
+  static_cast<void>(turn_.try_take());
+  try {
+    close();
+  } catch (const std::exception&) {
+    // A conduit that fails while it ends: what it held is given back below all the same.
+  }
+  conduit_.reset();
+  while (outgoing_packet* const packet = moving_.pop_front()) {
+    if (packet->body.release != nullptr) packet->body.release(packet->body.block);
+    delete packet;
+  }
+  while (outgoing_packet* const packet = open_.pop_front()) delete packet;
+  for (std::atomic<peer_record*>& of_peer : peers_) {
+    const std::unique_ptr<peer_record> record(of_peer.load(std::memory_order_relaxed));  // relaxed: nobody else is here
+    if (record != nullptr) forget_arrivals(*record);
+  }
+}
+
+template <conduit Conduit>
+void port_over<Conduit>::close() {
+  using clock = std::chrono::steady_clock;
+  const auto deadline = clock::now() + std::chrono::milliseconds(options_.close_timeout_ms);
+  closing_ = true;
+  take_outbox();
+  send_open();
+  for (peer_number peer = 0; peer < peers_.size(); ++peer) {
+    const peer_record* const record = peers_[peer].load(std::memory_order_relaxed);  // relaxed: nobody else is here
+    if (record == nullptr || record->gone || record->said_goodbye) continue;
+    if (!record->reachable.load(std::memory_order_relaxed)) continue;
+    send_short(open_packet(peer), packet_kind::goodbye);
+  }
+  // What nobody will take: the senders may go on. Then bodies that the peers still have to fetch, then the connections.
+  for (std::atomic<peer_record*>& of_peer : peers_) {
+    peer_record* const record = of_peer.load(std::memory_order_relaxed);  // relaxed: nobody else is here
+    if (record != nullptr) forget_arrivals(*record);
+  }
+  bool closed = false;
+  while (!closed && clock::now() < deadline) {
+    if (!conduit_->progress(*this)) sched_yield();
+    if (packets_under_way_ == 0) closed = conduit_->close(*this, /*at_once=*/false);
+  }
+  if (!closed) conduit_->close(*this, /*at_once=*/true);
+}
+
+}  // namespace tri::wire

@@ -1,0 +1,45 @@
+// The counters of a port as it keeps them: added to by who has the turn, read by anybody.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "wire/port.hpp"
+
+namespace tri::wire {
+
+class tally {
+ public:
+  // relaxed, all: a figure that stands for nothing but itself; who has the turn is the only one to add.
+  void add(std::uint64_t amount = 1) {
+    value_.store(value_.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
+  }
+  void add_from_any_thread() { value_.fetch_add(1, std::memory_order_relaxed); }
+  std::uint64_t read() const { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<std::uint64_t> value_{0};
+};
+
+struct port_tallies {
+  tally messages_sent, messages_arrived, bytes_sent, short_sent, eager_sent, rendezvous_sent, short_packets,
+      packets_filled, arrived_early, places_refused, sends_handed_over, dropped, wakes;
+
+  port_counters read() const {
+    return {.messages_sent = messages_sent.read(),
+            .messages_arrived = messages_arrived.read(),
+            .bytes_sent = bytes_sent.read(),
+            .short_sent = short_sent.read(),
+            .eager_sent = eager_sent.read(),
+            .rendezvous_sent = rendezvous_sent.read(),
+            .short_packets = short_packets.read(),
+            .packets_filled = packets_filled.read(),
+            .arrived_early = arrived_early.read(),
+            .places_refused = places_refused.read(),
+            .sends_handed_over = sends_handed_over.read(),
+            .dropped = dropped.read(),
+            .wakes = wakes.read()};
+  }
+};
+
+}  // namespace tri::wire

@@ -1,0 +1,12 @@
+#!/bin/sh
+# Stands for ssh in tests: runs the command here, whatever the host is called. Some names behave as hosts in trouble do.
+host=$1
+shift
+case $host in
+  unreachable) echo "connect to host unreachable port 22: No route to host" >&2; exit 255 ;;
+  silent) exec sleep 1000 ;;
+  talkative) echo "Welcome! trireme-agent 0 is not installed here."; echo "Last login: yesterday" ;;
+  elsewhere) cd / && exec sh -c "PATH=/nowhere; $*" ;;
+esac
+echo "agent of $host: $$" >&2
+exec sh -c "$*"

@@ -1,0 +1,459 @@
+// Ports over the loop network: thousands of orders, delays and losses by seed, all in one thread and in virtual time.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "support/check.hpp"
+#include "wire/loop/loop_conduit.hpp"
+#include "wire/port_over.hpp"
+#include "wire/support/checked_messages.hpp"
+
+namespace tri::wire::test {
+namespace {
+
+using loop_port = port_over<loop_conduit>;
+
+port_options small_limits(std::uint64_t seed) {
+  port_options options;
+  options.short_limit = 100;
+  options.eager_limit = 300;
+  options.packet_bytes = 260;
+  options.coalesce_messages = std::array<std::uint32_t, 3>{0, 1, 3}[seed % 3];
+  options.close_timeout_ms = 0;  // of dead peers; the others have nothing left
+  return options;
+}
+
+/// Processes of a job, as far as their wire goes.
+struct job {
+  job(std::size_t peers, const loop_options& network_options, const port_options& options)
+      : network(peers, network_options) {
+    for (peer_number self = 0; self < peers; ++self) {
+      users.emplace_back(self);
+      ports.push_back(std::make_unique<loop_port>(self, peers, users.back(), address_of, options, network, self));
+    }
+  }
+  static std::vector<std::byte> address_of(peer_number peer) {
+    const auto bytes = std::as_bytes(std::span(&peer, 1));
+    return {bytes.begin(), bytes.end()};
+  }
+  void send(peer_number from, peer_number to, std::size_t bytes) {
+    send_checked(*ports[from], bodies, from, to, sent[{from, to}]++, bytes);
+  }
+  void turn() {
+    for (const auto& wire : ports) wire->progress();
+    for (const checking_user& user : users) user.verify();
+  }
+  bool idle() const {
+    return std::all_of(ports.begin(), ports.end(), [](const auto& wire) { return wire->is_idle(); });
+  }
+
+  loop_network network;
+  std::deque<checking_user> users;
+  std::vector<std::unique_ptr<loop_port>> ports;
+  body_store bodies;
+  std::map<std::pair<peer_number, peer_number>, std::uint64_t> sent;
+};
+
+constexpr int turns_enough = 2'000'000;
+
+// The random part of a run: somebody sends something, or all make progress.
+void send_some(job& all, std::mt19937_64& random, std::size_t messages, const std::vector<std::size_t>& sizes) {
+  const std::size_t peers = all.ports.size();
+  for (std::size_t sent = 0; sent < messages;) {
+    if (random() % 4 == 0) {
+      all.turn();
+      continue;
+    }
+    const auto from = static_cast<peer_number>(random() % peers);
+    const auto to = static_cast<peer_number>((from + 1 + random() % (peers - 1)) % peers);
+    all.send(from, to, sizes[random() % sizes.size()]);
+    if (random() % 10 == 0) all.ports[from]->flush();
+    ++sent;
+  }
+}
+
+TEST(PortOverLoop, EverythingArrivesInOrderForEverySeed) {
+  std::uint64_t early = 0;
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    const port_options options = small_limits(seed);
+    const std::uint64_t released_before = body_store::released();
+    job all(2 + seed % 3,
+            {.seed = seed, .longest_delay = 1 + static_cast<std::uint32_t>(seed % 30), .piece_bytes = 128}, options);
+    ASSERT_NO_THROW(send_some(all, random, 120, sizes_around(options)));
+    for (int turn = 0; turn < turns_enough && !all.idle(); ++turn) ASSERT_NO_THROW(all.turn());
+    ASSERT_TRUE(all.idle());
+    for (const auto& [pair, count] : all.sent) ASSERT_EQ(all.users[pair.second].arrived_from(pair.first), count);
+    ASSERT_EQ(body_store::released() - released_before, all.bodies.made());
+    for (const checking_user& user : all.users) {
+      ASSERT_EQ(user.places_in_use(), 0U);
+      ASSERT_EQ(user.losses.size(), 0U);
+    }
+    for (const auto& wire : all.ports) early += wire->counters().arrived_early;
+  }
+  EXPECT_GT(early, 1000U) << "the network never put anything out of order, so nothing was tested";
+}
+
+// A peer dies in the middle. The others get all that they send to each other, hear of the death once, and keep nothing.
+TEST(PortOverLoop, LossOfAPeerForEverySeed) {
+  std::uint64_t abandoned = 0, dropped = 0;
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed * 77);
+    const port_options options = small_limits(seed);
+    const std::uint64_t released_before = body_store::released();
+    constexpr std::size_t peers = 3;
+    {
+      job all(peers, {.seed = seed, .longest_delay = 25, .piece_bytes = 64}, options);
+      send_some(all, random, 20 + random() % 60, sizes_around(options));
+      const auto dead = static_cast<peer_number>(random() % peers);
+      all.network.kill(dead);
+      ASSERT_NO_THROW(send_some(all, random, 60, sizes_around(options)));
+      const auto settled = [&] {
+        for (peer_number peer = 0; peer < peers; ++peer)
+          if (peer != dead && (!all.ports[peer]->is_idle() || all.users[peer].losses.empty())) return false;
+        return true;
+      };
+      for (int turn = 0; turn < turns_enough && !settled(); ++turn) ASSERT_NO_THROW(all.turn());
+      ASSERT_TRUE(settled());
+      for (int turn = 0; turn < 200; ++turn) ASSERT_NO_THROW(all.turn());
+      for (const auto& [pair, count] : all.sent) {
+        if (pair.first == dead || pair.second == dead) continue;
+        ASSERT_EQ(all.users[pair.second].arrived_from(pair.first), count);
+      }
+      for (peer_number peer = 0; peer < peers; ++peer) {
+        if (peer == dead) continue;
+        ASSERT_EQ(all.users[peer].losses.size(), 1U);
+        ASSERT_EQ(all.users[peer].losses.front().first, dead);
+        ASSERT_EQ(all.users[peer].places_in_use(), 0U);
+        abandoned += all.users[peer].abandoned_count;
+        dropped += all.ports[peer]->counters().dropped;
+      }
+      all.ports[dead].reset();
+      for (auto& wire : all.ports) wire.reset();
+      ASSERT_EQ(body_store::released() - released_before, all.bodies.made());
+      for (const checking_user& user : all.users) ASSERT_EQ(user.places_in_use(), 0U);
+    }
+  }
+  EXPECT_GT(abandoned, 50U);
+  EXPECT_GT(dropped, 1000U);
+}
+
+// Receivers with a place for one announced body at a time never stop, although bodies of all senders wait.
+TEST(PortOverLoop, OnePlaceIsEnoughForEverySeed) {
+  struct poor_user final : port_user {
+    void* place_for(peer_number, std::span<const std::byte>, std::size_t bytes) override {
+      if (in_use) return nullptr;
+      in_use = true;
+      return std::malloc(bytes);
+    }
+    void arrived(peer_number, std::span<const std::byte>, void* body, std::size_t) override {
+      std::free(body);
+      in_use = false;
+      ++count;
+    }
+    void abandoned(void*) override { FAIL(); }
+    void lost(peer_number, const std::string&) override { FAIL(); }
+    bool in_use = false;
+    std::uint64_t count = 0;
+  };
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    loop_network network(3, {.seed = seed, .longest_delay = 30, .piece_bytes = 200});
+    std::array<poor_user, 3> users;
+    std::vector<std::unique_ptr<loop_port>> ports;
+    for (peer_number self = 0; self < 3; ++self)
+      ports.push_back(
+          std::make_unique<loop_port>(self, 3, users[self], job::address_of, small_limits(seed), network, self));
+    std::vector<std::byte> block(1000);
+    for (int message = 0; message < 20; ++message)
+      for (const peer_number from : {0U, 1U}) ports[from]->send(2, {}, {.block = block.data(), .bytes = block.size()});
+    for (int turn = 0; turn < turns_enough && users[2].count < 40; ++turn)
+      for (const auto& wire : ports) wire->progress();
+    ASSERT_EQ(users[2].count, 40U);
+    EXPECT_GT(ports[2]->counters().places_refused, 0U);
+  }
+}
+
+// FA-13: 10^4 messages of 1 MB that nobody takes: nothing of them is stored at the receiver or on the way.
+TEST(PortOverLoop, TenThousandUnmatchedMegabytesAreStoredNowhere) {
+  loop_network network(2, {.seed = 5, .longest_delay = 3, .piece_bytes = 1'000'000});
+  struct late_user final : port_user {
+    void* place_for(peer_number, std::span<const std::byte>, std::size_t bytes) override {
+      if (!open) return nullptr;
+      open = false;
+      place.resize(bytes);
+      return place.data();
+    }
+    void arrived(peer_number, std::span<const std::byte> header, void*, std::size_t bytes) override {
+      std::uint64_t number = 0;
+      std::memcpy(&number, header.data(), sizeof number);
+      if (number != count || bytes != place.size() || place.back() != std::byte{7}) wrong = true;
+      place.back() = std::byte{0};
+      ++count;
+      open = true;
+    }
+    void abandoned(void*) override { wrong = true; }
+    void lost(peer_number, const std::string&) override { wrong = true; }
+    std::vector<std::byte> place;
+    bool open = false, wrong = false;
+    std::uint64_t count = 0;
+  } sender_user, user;
+  port_options options;
+  loop_port sender(0, 2, sender_user, job::address_of, options, network, 0U);
+  loop_port receiver(1, 2, user, job::address_of, options, network, 1U);
+  constexpr std::uint64_t messages = 10'000;
+  std::vector<std::byte> block(1'000'000, std::byte{7});
+  for (std::uint64_t number = 0; number < messages; ++number) {
+    sender.send(1, std::as_bytes(std::span(&number, 1)), {.block = block.data(), .bytes = block.size()});
+    receiver.progress();
+    ASSERT_EQ(network.bytes_stored(), 0U);
+  }
+  for (int turn = 0; turn < 100; ++turn) receiver.progress();
+  EXPECT_EQ(user.count, 0U);
+  EXPECT_TRUE(user.place.empty());
+  EXPECT_EQ(sender.counters().rendezvous_sent, messages);
+  user.open = true;  // one place for all: each is used, then the next one comes
+  while (user.count < messages) {
+    receiver.progress();
+    sender.progress();
+  }
+  EXPECT_FALSE(user.wrong);
+}
+
+// FA-14: which protocol a size takes, at its limits.
+TEST(PortOverLoop, ProtocolBySize) {
+  loop_network network(2, {});
+  checking_user sender_user(0), receiver_user(1);
+  port_options options;
+  options.short_limit = 1024;
+  options.eager_limit = 131072;
+  loop_port sender(0, 2, sender_user, job::address_of, options, network, 0U);
+  loop_port receiver(1, 2, receiver_user, job::address_of, options, network, 1U);
+  body_store bodies;
+  struct expectation {
+    std::size_t bytes;
+    std::array<std::uint64_t, 3> counters;  // short, eager, rendezvous
+  };
+  std::uint64_t number = 0;
+  for (const expectation& expected : {expectation{1024, {1, 0, 0}}, expectation{1025, {1, 1, 0}},
+                                      expectation{131072, {1, 2, 0}}, expectation{131073, {1, 2, 1}}}) {
+    send_checked(sender, bodies, 0, 1, number++, expected.bytes - sizeof(checked_header));
+    const port_counters counters = sender.counters();
+    EXPECT_EQ((std::array{counters.short_sent, counters.eager_sent, counters.rendezvous_sent}), expected.counters)
+        << expected.bytes << " bytes";
+  }
+  while (receiver_user.arrived() < number) {
+    sender.progress();
+    receiver.progress();
+  }
+  EXPECT_NO_THROW(receiver_user.verify());
+}
+
+// How many messages travel in a packet, by each of the bounds.
+class Coalescing : public ::testing::Test {
+ protected:
+  // Sends messages of 8 bytes without any progress, then makes it; returns the packets.
+  std::uint64_t packets_for(std::uint64_t messages, const port_options& options, std::uint64_t pause_ns = 0) {
+    loop_network network(2, {});
+    checking_user sender_user(0), receiver_user(1);
+    loop_port sender(0, 2, sender_user, job::address_of, options, network, 0U);
+    loop_port receiver(1, 2, receiver_user, job::address_of, options, network, 1U);
+    body_store bodies;
+    for (std::uint64_t number = 0; number < messages; ++number) {
+      send_checked(sender, bodies, 0, 1, number, 8);
+      for (const std::int64_t until = host::now_ns() + static_cast<std::int64_t>(pause_ns); host::now_ns() < until;) {
+      }
+    }
+    before_progress_ = sender.counters().short_packets;
+    while (receiver_user.arrived() < messages) {
+      sender.progress();
+      receiver.progress();
+    }
+    EXPECT_NO_THROW(receiver_user.verify());
+    filled_ = sender.counters().packets_filled;
+    return sender.counters().short_packets;
+  }
+
+  port_options options_;
+  std::uint64_t before_progress_ = 0;
+  std::uint64_t filled_ = 0;
+};
+
+constexpr std::size_t one_message = sizeof(message_head) + sizeof(checked_header) + 8;
+
+TEST_F(Coalescing, ByBytes) {
+  options_.coalesce_us = 0;
+  options_.packet_bytes = sizeof(packet_head) + 50 * one_message + one_message / 2;
+  EXPECT_EQ(packets_for(1000, options_), 20U);
+  EXPECT_EQ(before_progress_, 19U) << "the last packet is open until somebody makes progress";
+  EXPECT_EQ(filled_, 19U);
+}
+
+TEST_F(Coalescing, ByMessages) {
+  options_.coalesce_us = 0;
+  options_.coalesce_messages = 7;
+  EXPECT_EQ(packets_for(700, options_), 100U);
+  EXPECT_EQ(before_progress_, 100U);
+  options_.coalesce_messages = 1;
+  EXPECT_EQ(packets_for(100, options_), 100U);
+}
+
+TEST_F(Coalescing, ByAge) {
+  options_.coalesce_us = 1;
+  EXPECT_EQ(packets_for(50, options_, 50'000), 25U) << "each message finds the one before older than the bound";
+  EXPECT_EQ(before_progress_, 25U);
+  options_.coalesce_us = 4'000'000'000;
+  EXPECT_EQ(packets_for(50, options_, 50'000), 1U);
+}
+
+TEST_F(Coalescing, ByFlush) {
+  loop_network network(2, {});
+  checking_user sender_user(0);
+  loop_port sender(0, 2, sender_user, job::address_of, port_options{}, network, 0U);
+  body_store bodies;
+  send_checked(sender, bodies, 0, 1, 0, 8);
+  send_checked(sender, bodies, 0, 1, 1, 8);
+  EXPECT_FALSE(sender.is_idle());
+  sender.flush();
+  EXPECT_EQ(sender.counters().short_packets, 1U);
+}
+
+// A message behind one to another peer does not wait for it.
+TEST(PortOverLoop, ALargeMessageHoldsBackOnlyItsOwnSender) {
+  loop_network network(3, {.seed = 3, .longest_delay = 50, .piece_bytes = 64});
+  std::deque<checking_user> users;
+  std::vector<std::unique_ptr<loop_port>> ports;
+  for (peer_number self = 0; self < 3; ++self) {
+    users.emplace_back(self);
+    ports.push_back(std::make_unique<loop_port>(self, 3, users[self], job::address_of, port_options{}, network, self));
+  }
+  body_store bodies;
+  send_checked(*ports[0], bodies, 0, 2, 0, 1'000'000);  // 15625 pieces
+  send_checked(*ports[0], bodies, 0, 2, 1, 64);
+  send_checked(*ports[1], bodies, 1, 2, 0, 64);
+  while (users[2].arrived_from(1) == 0)
+    for (const auto& wire : ports) wire->progress();
+  EXPECT_EQ(users[2].arrived_from(0), 0U) << "the large message cannot be there yet";
+  while (users[2].arrived_from(0) < 2)
+    for (const auto& wire : ports) wire->progress();
+  EXPECT_NO_THROW(users[2].verify());
+}
+
+// What no port of this job would send. The conduit of process 1 stands for a program that is out of order.
+class StrangePackets : public ::testing::Test {
+ protected:
+  struct deaf final : conduit_events {
+    void packet(std::span<const std::byte>, std::span<const std::byte>) override {}
+    void announced(std::span<const std::byte>, std::size_t, announcement) override {}
+    void filled(packet_token, bool) override {}
+    void sent(packet_token) override {}
+    void lost(peer_number, const std::string&) override {}
+  };
+
+  StrangePackets() { stranger_.connect(0, job::address_of(0)); }
+  void send(std::span<const std::byte> header, std::span<const std::byte> body) {
+    packet_record record;
+    ASSERT_EQ(stranger_.send(0, sending::copied, header, body, &record), send_result::done);
+  }
+  void progress() {
+    for (int turn = 0; turn < 100; ++turn) port_.progress();
+  }
+
+  loop_network network_{2, {.late_percent = 0}};
+  checking_user user_{0};
+  loop_port port_{0, 2, user_, job::address_of, port_options{}, network_, 0U};
+  loop_conduit stranger_{network_, 1};
+};
+
+TEST_F(StrangePackets, TooShortForAHead) {
+  const std::array<std::byte, 5> bytes = {};
+  send({}, bytes);
+  testing::check_throws<std::runtime_error>([&] { progress(); }, "a packet of 5 bytes came over the wire");
+}
+
+TEST_F(StrangePackets, FromNobody) {
+  for (const peer_number nobody : {0U, 2U, 0xffffffffU}) {
+    const packet_head head = {.from = nobody, .sequence = 0, .kind = packet_kind::short_messages, .messages = 0};
+    send({}, std::as_bytes(std::span(&head, 1)));
+    testing::check_throws<std::runtime_error>(
+        [&] { progress(); },
+        "came over the wire from process " + std::to_string(nobody) + ", but this is process 0 of 2");
+  }
+}
+
+TEST_F(StrangePackets, HeaderThatIsTooLong) {
+  struct {
+    packet_head head = {.from = 1, .sequence = 5, .kind = packet_kind::one_message, .messages = 1};
+    std::array<std::byte, header_limit + 1> header = {};
+  } packet;
+  send(std::as_bytes(std::span(&packet, 1)).first(sizeof(packet_head) + header_limit + 1), {});
+  progress();
+  ASSERT_EQ(user_.losses.size(), 1U);
+  EXPECT_EQ(user_.losses[0].second, "it sent a message with a header of 129 bytes");
+}
+
+TEST_F(StrangePackets, MessagesThatAreNotInIt) {
+  struct {
+    packet_head head = {.from = 1, .sequence = 0, .kind = packet_kind::short_messages, .messages = 2};
+    message_head first = {.body_bytes = 0, .header_bytes = 0};
+    message_head second = {.body_bytes = 0xffffffff, .header_bytes = 0};
+  } packet;
+  ASSERT_EQ(sizeof packet, sizeof(packet_head) + 2 * sizeof(message_head));
+  send({}, std::as_bytes(std::span(&packet, 1)));
+  progress();
+  ASSERT_EQ(user_.losses.size(), 1U);
+  EXPECT_EQ(user_.losses[0].second, "it sent a packet whose message 2 of 2 is not in it");
+  EXPECT_TRUE(port_.is_idle());
+}
+
+TEST(PortArguments, ThatCannotWorkAreNamed) {
+  loop_network network(3, {});
+  checking_user user(1);
+  const auto open = [&](peer_number self, port_options options) {
+    loop_port(self, 3, user, job::address_of, options, network, self);
+  };
+  using testing::check_throws;
+  check_throws<std::invalid_argument>([&] { open(3, {}); }, "process 3 among 3 processes: the last one is 2");
+  port_options options;
+  options.short_limit = 5000;
+  options.eager_limit = 4000;
+  check_throws<std::invalid_argument>([&] { open(0, options); }, "short_limit must not exceed eager_limit");
+  options = {};
+  options.packet_bytes = 1000;
+  check_throws<std::invalid_argument>([&] { open(0, options); },
+                                      "packets of 1000 bytes: with short messages of up to 1024");
+  options = {};
+  options.coalesce_messages = 70'000;
+  check_throws<std::invalid_argument>([&] { open(0, options); }, "70000 messages in one packet: at most 65535");
+  check_throws<std::invalid_argument>([] { conduit_named("ucs"); }, "there is no conduit 'ucs'; known: ucx");
+
+  loop_port port(1, 3, user, job::address_of, {}, network, 1U);
+  check_throws<std::invalid_argument>([&] { port.send(1, {}, {}); }, "process 1 sends to itself over the wire");
+  check_throws<std::invalid_argument>([&] { port.send(3, {}, {}); }, "a message to process 3 of 3 processes");
+  const std::array<std::byte, header_limit + 1> header = {};
+  check_throws<std::invalid_argument>([&] { port.send(0, header, {}); },
+                                      "a message header of 129 bytes; the wire takes up to 128");
+}
+
+// The lower half of a sequence number says which packet is meant, also where it begins again.
+TEST(PeerRecord, SequenceBeginsAgain) {
+  peer_record peer;
+  peer.expected = 0xffff'fffe;
+  EXPECT_EQ(peer.full_sequence(0xffff'fffe), 0xffff'fffeU);
+  EXPECT_EQ(peer.full_sequence(1), 0x1'0000'0001U);
+  peer.expected = 0x1'0000'0001;
+  EXPECT_EQ(peer.full_sequence(0xffff'fff0), 0xffff'fff0U);
+  EXPECT_EQ(peer.full_sequence(1), 0x1'0000'0001U);
+  peer.expected = 0x7'8000'0000;
+  EXPECT_EQ(peer.full_sequence(0x8000'0005), 0x7'8000'0005U);
+}
+
+}  // namespace
+}  // namespace tri::wire::test

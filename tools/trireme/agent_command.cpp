@@ -1,0 +1,28 @@
+// `trireme agent`: what `trireme run --hosts` starts on another host.
+#include <unistd.h>
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+
+#include "command_line.hpp"
+#include "host/agent.hpp"
+#include "verbs.hpp"
+
+namespace tri::tools {
+
+int agent_command(int argc, char** argv) {
+  CLI::App app(
+      "Starts and watches the processes of a job on this host. Not for people: `trireme run --hosts` starts it through "
+      "a "
+      "remote shell and speaks with it.",
+      "trireme agent");
+  if (const std::optional<int> done = parse_options(app, argc, argv)) return *done;
+  if (isatty(STDIN_FILENO) != 0) {
+    std::fputs("trireme agent: no launcher is at the other end; `trireme run --hosts a,b ./app` starts the agent\n",
+               stderr);
+    return usage_status;
+  }
+  return host::run_agent();
+}
+
+}  // namespace tri::tools
