@@ -169,7 +169,8 @@ packed_arguments pack_arguments(sched::pe& here, bool same_process, bool needs_b
     }
     packed.kind = facts::all_plain ? sched::payload_kind::block : sched::payload_kind::objects;
   } else if constexpr (facts::all_serializable) {
-    return archive_arguments<Tuple>(here, Tuple(std::forward<A>(arguments)...));
+    packed = archive_arguments<Tuple>(here, Tuple(std::forward<A>(arguments)...));
+    return packed;  // by name, or the other ways lose their place in the caller, and sending to an own PE 3 ns
   } else {
     throw std::runtime_error(
         "trireme: an argument of type " + facts::first_stranger() +

@@ -280,15 +280,18 @@ bool pe::turn() {
   bool worked = !timers_.empty() && run_timers();
   if (run_ordered(true)) return true;
   worked |= run_arrivals();
-  if (!inbox_.has_urgent()) worked |= run_own();  // what has just arrived may have sent something urgent
+  const bool urgent_came = inbox_.has_urgent();  // meanwhile, or sent by what has just arrived
+  if (!urgent_came) worked |= run_own();
   if (makes_progress_on_wire_ && (!worked || wire_is_due())) {
     worked |= wire_->progress();
     last_wire_ticks_ = host::ticks();
   }
-  if (worked && ++turns_ % node_queue_every != 0) return true;
-  if (run_ordered(false)) return true;
-  if (run_node_message()) return true;
-  return worked || help_on_board();
+  // Own messages may be left: those that come after them in priority, and other work, wait.
+  if (worked || urgent_came) {
+    if (++turns_ % node_queue_every == 0) run_node_message();
+    return true;
+  }
+  return run_ordered(false) || run_node_message() || help_on_board();
 }
 
 void pe::run_until(const std::function<bool()>& done, bool waiting_on_result) {

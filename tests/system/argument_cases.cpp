@@ -189,6 +189,14 @@ struct ordered_receiver : group_member<ordered_receiver> {
     self.with(priority::bits({true, true, false, true})).send<&ordered_receiver::note>(1101);
     self.with(priority::bits({false})).send<&ordered_receiver::note>(-60);
   }
+  // More than one PE runs between two looks at other queues.
+  void flood() {
+    log.clear();
+    auto self = this_element();
+    self.with(5).send<&ordered_receiver::note>(5);
+    for (int i = 0; i < plain_of_flood; ++i) self.send<&ordered_receiver::note>(0);
+  }
+  static constexpr int plain_of_flood = 10000;
   std::vector<int> seen() { return log; }
 };
 
@@ -200,6 +208,11 @@ void priorities() {
     const std::vector<int> expected_order{-100, -99, -60, -50, -3, 0, 1, 5, 6, 7, 103, 110, 1101, 111};
     const auto seen = group[pe].call<&ordered_receiver::seen>().get();
     check(seen == expected_order, fmt::format("order of priorities: {}", fmt::join(seen, " ")));
+    group[pe].call<&ordered_receiver::flood>().get();
+    quiescence().get();
+    const auto after_flood = group[pe].call<&ordered_receiver::seen>().get();
+    const auto first_late = std::find(after_flood.begin(), after_flood.end(), 5) - after_flood.begin();
+    check_equal(static_cast<int>(first_late), ordered_receiver::plain_of_flood);
   }
   check_throws<std::length_error>([] { static_cast<void>(priority().extended(0, 100)); }, "longer than 120 bits");
 }
