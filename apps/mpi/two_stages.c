@@ -100,34 +100,22 @@ static void serve(int stage, const double* own, MPI_Datatype cube) {
   }
 }
 
-/* One rank asks itself nothing. */
-static void work_alone(int stage, const double* own, double* results, double* block, double* space) {
-  for (int step = 0; step < steps[stage]; ++step) {
-    for (int i = 0; i < edge; ++i)
-      for (int j = 0; j < edge; ++j)
-        memcpy(block + (i * edge + j) * edge, own + inside(i, j, 0), sizeof(double) * (size_t)edge);
-    compute(block, space, stage);
-    for (int i = 0; i < edge; ++i)
-      for (int j = 0; j < edge; ++j)
-        for (int k = 0; k < edge; ++k) results[inside(i, j, k)] += block[(i * edge + j) * edge + k];
-  }
+/* What the use of the own block by the ranks that compute adds to the results, so many times. */
+static void add_product(int stage, double uses, const double* own, double* results, double* block, double* space) {
+  for (int i = 0; i < edge; ++i)
+    for (int j = 0; j < edge; ++j)
+      memcpy(block + (i * edge + j) * edge, own + inside(i, j, 0), sizeof(double) * (size_t)edge);
+  compute(block, space, stage);
+  for (int i = 0; i < edge; ++i)
+    for (int j = 0; j < edge; ++j)
+      for (int k = 0; k < edge; ++k) results[inside(i, j, k)] += uses * block[(i * edge + j) * edge + k];
 }
 
 static long differences(const double* own, const double* results, double* block, double* space) {
   double* const expected = allocate(room());
-  const int slept = sleep_us;
   sleep_us = 0;
-  for (int stage = 0; stage < 2; ++stage) {
-    const double uses = (double)uses_of(my_rank, stage);
-    for (int i = 0; i < edge; ++i)
-      for (int j = 0; j < edge; ++j)
-        memcpy(block + (i * edge + j) * edge, own + inside(i, j, 0), sizeof(double) * (size_t)edge);
-    compute(block, space, stage);
-    for (int i = 0; i < edge; ++i)
-      for (int j = 0; j < edge; ++j)
-        for (int k = 0; k < edge; ++k) expected[inside(i, j, k)] += uses * block[(i * edge + j) * edge + k];
-  }
-  sleep_us = slept;
+  for (int stage = 0; stage < 2; ++stage)
+    add_product(stage, (double)uses_of(my_rank, stage), own, expected, block, space);
   long wrong = 0;
   for (size_t i = 0; i < room(); ++i) wrong += results[i] != expected[i];
   free(expected);
@@ -167,8 +155,8 @@ int main(int argc, char** argv) {
   double total = 0;
   for (int stage = 0; stage < 2; ++stage) {
     start_clock(MPI_COMM_WORLD);
-    if (rank_count == 1)
-      work_alone(stage, own, results, blocks, space);
+    if (rank_count == 1) /* it asks itself nothing */
+      for (int step = 0; step < steps[stage]; ++step) add_product(stage, 1, own, results, blocks, space);
     else if (computes(my_rank, stage))
       work(stage, window, cube, blocks, space);
     else

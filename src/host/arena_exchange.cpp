@@ -16,16 +16,6 @@
 namespace tri::host {
 namespace {
 
-hello_message hello_of(int process, const own_facts& own) {
-  hello_message hello;
-  hello.process = process;
-  hello.pes = own.pes;
-  hello.hosts = own.hosts;
-  hello.has_arena = own.arena_fd >= 0 ? 1 : 0;
-  hello.fingerprint = own.fingerprint;
-  return hello;
-}
-
 // The other end died or refuses the job, and whoever watches says which of the two; that ends this process too.
 [[noreturn]] void wait_for_the_end() {
   std::this_thread::sleep_for(std::chrono::seconds(10));

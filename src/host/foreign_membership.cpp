@@ -25,15 +25,6 @@ std::string new_socket_name() {
   return fmt::format("trireme-{}-{:08x}{:08x}{:08x}", getpid(), random(), random(), random());
 }
 
-hello_message facts_of(int process, const own_facts& own) {
-  hello_message facts;
-  facts.process = process;
-  facts.pes = own.pes;
-  facts.hosts = own.hosts;
-  facts.fingerprint = own.fingerprint;
-  return facts;
-}
-
 }  // namespace
 
 foreign_membership::foreign_membership(std::unique_ptr<key_value_space> space) : space_(std::move(space)) {
@@ -128,13 +119,13 @@ void foreign_membership::exchange_arenas(const own_facts& own, const layout& hos
 void foreign_membership::compare_machines(const own_facts& own) {
   if (machines().hosts() == 1) return;
   const bool leads = process_ == members_.first;
-  if (leads) space_->put("facts", encode(facts_of(process_, own)));
+  if (leads) space_->put("facts", encode(hello_of(process_, own)));
   space_->fence(false);
   if (leads && process_ != 0) {
     const auto bytes = space_->get(rank_of(0), "facts");
     if (!bytes) throw protocol_error("the first process of the job has not said what it runs");
     const auto first = expect<hello_message>(decode(*bytes));
-    const std::string difference = difference_between(facts_of(process_, own), first, name_of(0));
+    const std::string difference = difference_between(hello_of(process_, own), first, name_of(0));
     if (!difference.empty()) throw job_error(fmt::format("{} {}", name_of(process_), difference));
   }
 }

@@ -8,6 +8,16 @@ void throw_unexpected(const bootstrap_message& message, const char* instead_of) 
   throw protocol_error(fmt::format("the launcher sent '{}' instead of '{}'", name_of(message), instead_of));
 }
 
+hello_message hello_of(int process, const own_facts& own) {
+  hello_message hello;
+  hello.process = process;
+  hello.pes = own.pes;
+  hello.hosts = own.hosts;
+  hello.has_arena = own.arena_fd >= 0 ? 1 : 0;
+  hello.fingerprint = own.fingerprint;
+  return hello;
+}
+
 std::vector<peers_message> parts_of_table(std::span<const peer_entry> entries) {
   std::vector<peers_message> parts;
   while (!entries.empty()) {

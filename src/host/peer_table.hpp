@@ -21,6 +21,9 @@ Message expect(const bootstrap_message& message) {
 }
 [[noreturn]] void throw_unexpected(const bootstrap_message& message, const char* instead_of);
 
+// How a process introduces itself; the descriptor of its arena, if it has one, travels along.
+hello_message hello_of(int process, const own_facts& own);
+
 // The messages that the entries need.
 std::vector<peers_message> parts_of_table(std::span<const peer_entry> entries);
 

@@ -69,12 +69,7 @@ roster trireme_membership::meet(const own_facts& own, const layout& hosts) {
 }
 
 void trireme_membership::greet(const own_facts& own) {
-  hello_message hello;
-  hello.process = process_;
-  hello.pes = own.pes;
-  hello.hosts = own.hosts;
-  hello.has_arena = own.arena_fd >= 0 ? 1 : 0;
-  hello.fingerprint = own.fingerprint;
+  const hello_message hello = hello_of(process_, own);
   socket_.send(encode(hello), std::span(&own.arena_fd, hello.has_arena));
 }
 

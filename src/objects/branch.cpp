@@ -658,24 +658,16 @@ void branch::prune_history() {
 
 // From another host, so its payload is bytes that mean the same everywhere.
 void branch::number_broadcast(sched::envelope& message) {
-  const auto copy = [&] {
-    sched::envelope made = message;
-    if (message.kind != sched::payload_kind::direct) {
-      const std::uint64_t bytes = std::max<std::uint64_t>(message.block().bytes, 1);
-      made.block().block = arena::allocate_on_pe(bytes);
-      std::memcpy(made.block().block, message.block().block, bytes);
-    }
-    return made;
-  };
   const sched::runtime& job = here_.job();
   // relaxed: only the order of the numbers matters; the messages carry everything else
   message.element = facts_.shared->next_broadcast.fetch_add(1, std::memory_order_relaxed);
   try {
-    sched::envelope to_hosts = copy();
+    sched::envelope to_hosts = sched::copy_of_message(message);
     here_.send_to_other_hosts(to_hosts);
     const int first = job.first_pe_of_host();
     for (int pe = first; pe < first + job.pes_of_host(); ++pe) {
-      const sched::envelope each = pe + 1 == first + job.pes_of_host() ? message : copy();
+      const bool is_last = pe + 1 == first + job.pes_of_host();
+      const sched::envelope each = is_last ? message : sched::copy_of_message(message);
       here_.send(pe, [&](sched::envelope& place) {
         const std::uint32_t hop = place.source;
         place.assign_message(each);

@@ -1,5 +1,8 @@
 #include "sched/handler_table.hpp"
 
+#include <algorithm>
+#include <cstring>
+
 #include "arena/arena.hpp"
 #include "sched/envelope.hpp"
 
@@ -31,6 +34,17 @@ bool refuse_message(pe& here, envelope& message, const std::string& why) {
   if (refuse == nullptr) return false;
   refuse(here, message, why);
   return true;
+}
+
+envelope copy_of_message(const envelope& message) {
+  envelope copy = message;
+  if (message.kind != payload_kind::direct) {
+    // Whoever takes the arguments releases a block, if it were for no bytes.
+    const std::uint64_t bytes = std::max<std::uint64_t>(message.block().bytes, 1);
+    copy.block().block = arena::allocate_on_pe(bytes);
+    std::memcpy(copy.block().block, message.block().block, bytes);
+  }
+  return copy;
 }
 
 void make_remote(pe& here, envelope& message) {

@@ -42,6 +42,9 @@ void drop_message(pe& here, envelope& message);
 /// The same, and tells whoever waits for an answer to it why there will be none. False if nobody does: then nothing has
 /// happened to the message.
 bool refuse_message(pe& here, envelope& message, const std::string& why);
+/// Another message with the same arguments, in a block of its own. Only of one whose bytes may be used for several:
+/// plain without owners, or an archive. Throws arena_exhausted.
+envelope copy_of_message(const envelope& message);
 /// Before a message leaves for another host: afterwards its bytes mean the same there.
 void make_remote(pe& here, envelope& message);
 /// The functions alone, indexed by number, for the PEs' loops.

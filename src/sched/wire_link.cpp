@@ -246,10 +246,8 @@ void wire_link::to_pes_of_host(const envelope& message) {
   const int first = job_.first_pe_of_host();
   const int last = first + job_.pes_of_host();
   for (int destination = first; destination < last; ++destination) {
-    envelope copy = message;
-    if (message.kind != payload_kind::direct && destination + 1 != last)
-      copy.block().block = copy_of(message.block().block, std::max<std::uint64_t>(message.block().bytes, 1));
-    deliver(destination, copy);
+    const bool is_last = destination + 1 == last;
+    deliver(destination, is_last ? message : copy_of_message(message));
   }
 }
 

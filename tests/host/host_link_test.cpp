@@ -8,21 +8,13 @@
 #include <random>
 
 #include "host/bootstrap_messages.hpp"
+#include "refusal.hpp"
 
 namespace tri::host {
 namespace {
 
 using ::testing::HasSubstr;
-
-template <class Call>
-std::string refusal_of(const Call& call) {
-  try {
-    call();
-  } catch (const protocol_error& problem) {
-    return problem.what();
-  }
-  return "nothing was refused";
-}
+using testing::refusal_of;
 
 link_message example() {
   return {link_kind::printed, 7, -5, std::string("text\0with a zero", 16), {"", "one", std::string(3000, 'x')}};

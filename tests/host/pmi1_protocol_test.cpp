@@ -7,21 +7,13 @@
 #include <stdexcept>
 
 #include "host/bootstrap_messages.hpp"
+#include "refusal.hpp"
 
 namespace tri::host::pmi1 {
 namespace {
 
 using ::testing::HasSubstr;
-
-template <class Call>
-std::string refusal_of(const Call& call) {
-  try {
-    call();
-  } catch (const protocol_error& problem) {
-    return problem.what();
-  }
-  return "nothing was refused";
-}
+using testing::refusal_of;
 
 std::vector<std::byte> bytes_from(std::mt19937& random, std::size_t size) {
   std::vector<std::byte> bytes(size);
