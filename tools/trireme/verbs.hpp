@@ -20,6 +20,7 @@ int run_command(int argc, char** argv);
 int agent_command(int argc, char** argv);
 int exec_command(int argc, char** argv);
 int info_command(int argc, char** argv);
+int model_command(int argc, char** argv);
 int bench_command(int argc, char** argv);
 int noise_command(int argc, char** argv);
 int omp_rewrite_command(int argc, char** argv);
