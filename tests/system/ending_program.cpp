@@ -94,6 +94,7 @@ struct node_member : tri::nodegroup_member<node_member> {
 };
 
 struct worker : tri::array_element<worker, tri::index<1>> {
+  static constexpr int last = 7;
   worker() = default;
   explicit worker(counted) {}
   tri::element_ref<worker> next() const {
@@ -108,14 +109,17 @@ struct worker : tri::array_element<worker, tri::index<1>> {
     token.step();
     next().with(tri::immediate).send<&worker::pass_at_once>(std::move(token));
   }
+  // When the last one has it: without that, whoever broadcasts to itself would be ahead of the others without a bound.
   void spread(counted token) {
     token.step();
-    if (this_index()[0] == 0) this_array().broadcast<&worker::spread>(token);
+    if (this_index()[0] == last) this_array()(0).send<&worker::spread_again>(std::move(token));
   }
+  void spread_again(counted token) { this_array().broadcast<&worker::spread>(token); }
   void spread_to(tri::section<worker> some, counted token) {
     token.step();
-    if (this_index()[0] == 0) some.multicast<&worker::spread_to>(some, token);
+    if (this_index()[0] == last) this_array()(0).send<&worker::spread_to_again>(some, std::move(token));
   }
+  void spread_to_again(tri::section<worker> some, counted token) { some.multicast<&worker::spread_to>(some, token); }
   counted give(counted token) {
     token.step();
     token.become(call_result);
@@ -220,9 +224,11 @@ void start_and_leave() {
   // On a single PE immediate messages without end would leave no turn to any other.
   if (tri::pe_count() > 1) workers(0).send<&worker::pass_at_once>(counted(immediate_message));
   workers(0).send<&worker::reduce>();
-  workers.broadcast<&worker::spread>(counted(broadcast));
-  auto some = workers.select({0, 2, 3, 5});
-  some.multicast<&worker::spread_to>(some, counted(multicast));
+  auto some = workers.select({0, 2, 3, worker::last});
+  for (int token = 0; token < 4; ++token) {
+    workers.broadcast<&worker::spread>(counted(broadcast));
+    some.multicast<&worker::spread_to>(some, counted(multicast));
+  }
   for (int pe = 0; pe < tri::pe_count(); ++pe) tri::send<&bounce>(pe, counted(function_on_pe));
   for (int i = 0; i < 20; ++i) nodes[i % tri::process_count()].send<&node_member::pass>(nodes, counted(node));
 
