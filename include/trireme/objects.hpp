@@ -4,6 +4,7 @@
 #include "objects/array.hpp"
 #include "objects/group.hpp"
 #include "objects/nodegroup.hpp"
+#include "objects/offload.hpp"
 #include "objects/section.hpp"
 #include "objects/single.hpp"
 #include "trireme/buffer.hpp"

@@ -31,6 +31,7 @@ class counter {
   X(forwarded, "messages sent on because their element had moved")                                          \
   X(overflowed, "messages that found the receiver's ring full")                                             \
   X(node_messages, "messages taken from the node queue")                                                    \
+  X(offloaded, "pieces of work handed to the offload thread")                                               \
   X(board_portions, "portions of other PEs' open work done")                                                \
   X(migrations, "elements that left this PE")                                                               \
   X(held, "messages kept back: for an element that moves or does not exist, for an object not yet created") \

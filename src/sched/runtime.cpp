@@ -182,6 +182,7 @@ void runtime::run_pe(pe& which, const program& steps) {
   which.run_until([this] { return stopping(); });
   if (wire_ != nullptr) wire_->expect_ends();
   wait_for_job(which);  // nobody sends to us any more
+  end_offloads(which);
   drop_messages(which, steps);
   phase_->arrive_and_wait();  // what was on its way to us may have belonged to another PE of the process
   if (steps.finish) steps.finish(which);
@@ -191,6 +192,12 @@ void runtime::run_pe(pe& which, const program& steps) {
   drop_messages(which, steps);  // what destructors sent
   if (steps.leave) steps.leave(which);
   detail::this_pe = nullptr;
+}
+
+// What has not begun comes back to its PE, which drops it.
+void runtime::end_offloads(const pe& which) {
+  if (which.local_number() == 0) offloads_->end();
+  phase_->arrive_and_wait();
 }
 
 /// All PEs of the job meet.
@@ -253,6 +260,7 @@ int runtime::run(const program& steps) {
   for (int i = 0; i < local_pes; ++i) pes_.push_back(std::make_unique<pe>(*this, process() * local_pes + i, i));
   phase_.emplace(local_pes);
   const std::vector<int> cpus_before = host::cpus_of_this_thread();
+  offloads_.emplace(cpus_before);
   const auto body = [&](int i) {
     arena::cache_guard cache(i);
     try {

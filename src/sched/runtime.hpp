@@ -19,6 +19,7 @@
 #include "host/job.hpp"
 #include "host/placement.hpp"
 #include "sched/host_records.hpp"
+#include "sched/offload.hpp"
 #include "sched/pe.hpp"
 #include "sched/poll_bell.hpp"
 #include "sched/wire_link.hpp"
@@ -75,6 +76,8 @@ class runtime {
   std::vector<std::byte> card_of(int process) const { return job_.card_of(process); }
   /// The way to other hosts; null when there is only one.
   wire_link* wire() const { return wire_.get(); }
+  /// The thread of this process for work that may block.
+  offload_thread& offloads() { return *offloads_; }
   /// What the PE that watches the wire sleeps on. Only with a wire.
   const poll_bell& wire_bell() const { return *wire_bell_; }
   /// Records of another PE or process of this host; null on another host.
@@ -113,6 +116,7 @@ class runtime {
   void wait_for_job(const pe& which);
   void meet_with_wire();
   void communicate();
+  void end_offloads(const pe& which);
   void drop_messages(pe& which, const program& steps);
   void print_counters() const;
   void print_footprint() const;
@@ -131,6 +135,7 @@ class runtime {
   std::unique_ptr<wire_link> wire_;  // after the arena, which has what is under way
   std::atomic<bool> communication_ends_{false};
   std::vector<std::unique_ptr<pe>> pes_;
+  std::optional<offload_thread> offloads_;  // as long as PEs run
   std::atomic<bool> stopping_{false};
   bool stop_sent_ = false;  // by PE 0 of the job
   int exit_status_ = 0;

@@ -41,6 +41,8 @@ enum kind {
   single_object,
   creation,
   read_only_value,
+  offloaded_work,
+  offloaded_by_destructor,
   kinds
 };
 std::array<std::atomic<int>, kinds> alive{};
@@ -199,6 +201,7 @@ struct last_words : tri::group_member<last_words> {
       tri::send<&bounce>(pe, counted(function_on_pe));
       this_array()(pe).send<&last_words::hear>(counted(other_pe));
     }
+    tri::offload_detached([token = counted(offloaded_by_destructor)] { token.step(); });
   }
   void hear(counted) {}
 };
@@ -266,6 +269,11 @@ void start_and_leave() {
     workers(i % 8).with(3).send<&worker::pass>(counted(priority_after));
   }
   tri::make_array<worker>({8}, counted(creation));
+  // The first few run, perhaps; whoever waits for them has gone.
+  for (int i = 0; i < 50; ++i) {
+    tri::offload_detached([token = counted(offloaded_work)] { token.step(); });
+    static_cast<void>(tri::offload([token = counted(offloaded_work)] { return token; }));
+  }
   const auto announced = published.publish(counted(read_only_value));
 }
 
