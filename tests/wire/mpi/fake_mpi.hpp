@@ -5,7 +5,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstring>
 #include <deque>
 #include <list>
 #include <map>
@@ -225,7 +224,7 @@ inline void fake_network::match(int rank) {
       receive.result.problem = 15;  // cut off
       receive.result.bytes = receive.bytes;
     }
-    std::memcpy(receive.place, from, receive.result.bytes);
+    std::copy_n(from, receive.result.bytes, receive.place);
     receive.bytes = receive.result.bytes;  // what is held back is judged by its own size
     next = messages_.erase(next);
   }
