@@ -29,9 +29,9 @@ mpi_conduit_counters play(tri::host::mpi_calls& mpi, const mpi_options& options)
   check(wire.state(1 - self) == peer_state::connected, "a connected peer is not known");
   conduit_player<mpi_conduit> player(wire, self);
   player.send_all();
-  while (!player.finished()) {
+  for (unsigned turn = 1; !player.finished(); ++turn) {
     player.turn();
-    sched_yield();
+    if (turn % 64 == 0) sched_yield();  // where the two share a core with others, each turn would cost their slices
   }
   check(player.counts.refused > 0 && player.counts.filled > 0, "bodies were refused and filled");
   while (!wire.close(player, false)) {
@@ -95,7 +95,7 @@ void run(const char* library) {
   play(mpi, {});
   play(mpi, {.small_bytes = 256, .small_receives = 1, .piece_bytes = 1000});
   play(mpi, {.small_receives = 2, .posted = {.fixed = {{4, 20'000}, {2, 100'000}}}});
-  for (int time = 0; time < 10; ++time) play(mpi, {.posted = {.adaptive_classes = 4, .interval = 4, .buffers = 8}});
+  for (int time = 0; time < 2; ++time) play(mpi, {.posted = {.adaptive_classes = 4, .interval = 4, .buffers = 8}});
   change_sizes(mpi);
   std::printf("rank %d over %s: the conduit keeps its promises\n", mpi.rank(), mpi.library());
   std::fflush(stdout);
