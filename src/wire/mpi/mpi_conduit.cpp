@@ -512,16 +512,17 @@ bool mpi_conduit::engine::close(conduit_events& events, bool at_once) {
   for (const std::uint64_t name : names) release(name);
   if (at_once) {
     places_.cancel(mpi_, [](const incoming&) { return true; });
-    for (int tries = 0; tries < 1000 && !places_.empty(); ++tries) progress(events);
+    for (int tries = 0; tries < 1000 && !(places_.empty() && sends_.empty()); ++tries) progress(events);
   }
   const bool quiet =
       all_have_said_farewell() && offered_.empty() && sends_.empty() && places_.empty() && bodies.is_settled();
   withdrawing_ = withdrawing_ || quiet || at_once;
   if (!withdrawing_) return false;
+  finish_sends();  // what was sent last, where nobody waits for the other side
   tell(events);
   const bool small_gone = small_.withdraw();
   const bool bodies_gone = bodies.withdraw();
-  return small_gone && bodies_gone;
+  return small_gone && bodies_gone && sends_.empty();
 }
 
 mpi_conduit_counters mpi_conduit::engine::counters() const {
