@@ -17,6 +17,9 @@ if(TARGET trireme_mpi_slack)  # loaded beside it
   install(TARGETS trireme_mpi_slack LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 endif()
 foreach(mpi IN LISTS TRIREME_MPI_ABIS)
+  if(TARGET trireme_wire_${mpi})  # loaded by programs whose wire is MPI; no part of builds with sanitizers
+    install(TARGETS trireme_wire_${mpi} LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+  endif()
   if(TARGET trireme_mpi_${mpi})  # loaded by `trireme exec`; no part of builds with sanitizers
     install(TARGETS trireme_mpi_${mpi} LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
   endif()

@@ -21,14 +21,18 @@
 #include "framework/batches.hpp"
 #include "framework/cacheline.hpp"
 #include "host/clock.hpp"
+#include "host/launcher_detection.hpp"
+#include "host/mpi_library.hpp"
 #include "host/pinning.hpp"
+#include "host/variable_names.hpp"
 #include "wire/player.hpp"
 
 namespace tri::bench {
 
 std::string written(const wire_task& task) {
-  return fmt::format("{} {} {} {} {} {} {}", task.who, task.what, task.place, task.bytes, task.coalesced ? 1 : 0,
-                     task.senders, task.seconds);
+  return fmt::format("{} {} {} {} {} {} {} {} {} {}", task.who, task.what, task.place, task.bytes,
+                     task.coalesced ? 1 : 0, task.senders, task.seconds, task.conduit, task.in_flight,
+                     task.posted ? 1 : 0);
 }
 
 wire_task read_wire_task(const std::string& text) {
@@ -38,13 +42,15 @@ wire_task read_wire_task(const std::string& text) {
   if (!(words >> task.who >> task.what >> task.place >> task.bytes >> coalesced >> task.senders >> task.seconds))
     throw std::invalid_argument(fmt::format("'{}' is no task of the suite wire", text));
   task.coalesced = coalesced != 0;
+  if (int posted = 0; words >> task.conduit >> task.in_flight >> posted) task.posted = posted != 0;
   const auto one_of = [&](const std::string& word, std::initializer_list<const char*> known) {
     for (const char* each : known)
       if (word == each) return;
     throw std::invalid_argument(fmt::format("'{}' in the task '{}' of the suite wire", word, text));
   };
   one_of(task.who, {"port", "raw_ucx"});
-  one_of(task.what, {"one_way", "stream", "wake"});
+  one_of(task.what, {"one_way", "stream", "wake", "multi"});
+  one_of(task.conduit, {"ucx", "mpi"});
   one_of(task.place, {"loopback", "veth"});
   return task;
 }
@@ -152,14 +158,36 @@ void measure(player& leader, const wire_task& task) {
                              .min_time_s = task.seconds,
                              .max_time_s = 2 * task.seconds});
   // Of a stream of small messages the answer at its end must not be what is measured.
-  const std::uint64_t unit = !one_way && task.bytes <= 4096 ? 1000 : 1;
+  const std::uint64_t unit = task.what == "stream" && task.bytes <= 4096 ? 1000 : 1;
   const samples measured = runner.time([&](std::uint64_t units) {
     if (one_way)
       leader.ping_pong(units);
+    else if (task.what == "multi")
+      leader.multi_ping_pong(units, static_cast<std::uint64_t>(task.in_flight));
     else
       leader.stream(units * unit);
   });
   for (const double ns : measured.operation_ns) print_batch(one_way ? ns / 2 : ns / static_cast<double>(unit));
+}
+
+// Both processes are started by mpirun or mpiexec, and end as MPI wants it.
+int serve_over_mpi(const wire_task& task) {
+  const auto launcher = host::detect_launcher(host::environment_of_this_process()).kind;
+  host::mpi_calls& mpi = host::start_mpi("auto", launcher);
+  if (mpi.size() != 2) throw std::runtime_error(fmt::format("{} processes; the measurement needs 2", mpi.size()));
+  const cpu_pair cpus = two_cpus();
+  host::pin_this_thread(mpi.rank() == 0 ? cpus.first : cpus.second);
+  std::unique_ptr<player> own = make_port_player(task, static_cast<unsigned>(mpi.rank()));
+  own->connect(mpi.exchange(own->address())[static_cast<std::size_t>(1 - mpi.rank())]);
+  if (mpi.rank() == 0) {
+    measure(*own, task);
+    own->stop();
+  } else {
+    own->serve(task.what == "wake");
+  }
+  own.reset();
+  mpi.finalize();
+  return 0;
 }
 
 }  // namespace
@@ -168,6 +196,7 @@ int serve_as_wire_contestant(const std::string& text) {
   pid_t follower = -1;
   try {
     const wire_task task = read_wire_task(text);
+    if (task.conduit == "mpi") return serve_over_mpi(task);
     const cpu_pair cpus = two_cpus();
     int ends[2] = {};
     call("socketpair", socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <vector>
 
 #include "wire/task.hpp"
@@ -23,8 +24,14 @@ class player {
   virtual void ping_pong(std::uint64_t rounds) = 0;
   /// The leader: `messages` in one direction, and an answer to the last one.
   virtual void stream(std::uint64_t messages) = 0;
-  /// The follower. `asleep`: it waits on the descriptor.
-  [[noreturn]] virtual void serve(bool asleep) = 0;
+  /// The leader: `in_flight` messages there and each of them back, `steps` times.
+  virtual void multi_ping_pong(std::uint64_t, std::uint64_t) {
+    throw std::logic_error("this contestant has one message under way");
+  }
+  /// The leader: lets serve() of the other side return.
+  virtual void stop() {}
+  /// The follower, until it is stopped or killed. `asleep`: it waits on the descriptor.
+  virtual void serve(bool asleep) = 0;
 };
 
 /// `number` is 0 for the leader and 1 for the follower.

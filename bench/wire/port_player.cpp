@@ -1,9 +1,11 @@
 // The measured loops over a port of ours.
 #include <poll.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <string>
 #include <thread>
 
 #include "wire/player.hpp"
@@ -12,7 +14,7 @@
 namespace tri::bench {
 namespace {
 
-enum class word : std::uint64_t { ball, item, last_item, answer };
+enum class word : std::uint64_t { ball, item, last_item, answer, over };
 
 class port_player final : public player, private wire::port_user {
  public:
@@ -22,8 +24,9 @@ class port_player final : public player, private wire::port_user {
     options.transports = "tcp";
     options.devices = device_of(task, number);
     if (!task.coalesced) options.coalesce_messages = 1;
+    if (task.posted) options.mpi.posted = std::to_string(task.in_flight) + "x" + std::to_string(task.bytes);
     port_ = wire::open_port(
-        wire::conduit_choice::ucx, number, 2, *this, [this](wire::peer_number) { return other_; }, options);
+        wire::conduit_named(task.conduit), number, 2, *this, [this](wire::peer_number) { return other_; }, options);
   }
 
   std::vector<std::byte> address() override { return {port_->address().begin(), port_->address().end()}; }
@@ -49,11 +52,27 @@ class port_player final : public player, private wire::port_user {
     while (came_ == before) port_->progress();
   }
 
-  [[noreturn]] void serve(bool asleep) override {
-    while (true) {
+  void multi_ping_pong(std::uint64_t steps, std::uint64_t in_flight) override {
+    for (std::uint64_t step = 0; step < steps; ++step) {
+      const std::uint64_t before = came_;
+      for (std::uint64_t i = 0; i < in_flight; ++i) send(word::ball);
+      while (came_ < before + in_flight) port_->progress();
+    }
+  }
+
+  void stop() override {
+    const word over = word::over;
+    port_->send(1 - number_, std::as_bytes(std::span(&over, 1)), {});
+    port_->flush();
+  }
+
+  void serve(bool asleep) override {
+    while (!over_) {
       if (port_->progress() || !asleep || !port_->prepare_sleep()) continue;
       pollfd waiting = {.fd = port_->wake_descriptor(), .events = POLLIN, .revents = 0};
-      poll(&waiting, 1, -1);
+      const std::int64_t most_ns = port_->longest_sleep_ns();  // MPI wakes nobody
+      const timespec limit = {.tv_sec = 0, .tv_nsec = std::min<std::int64_t>(most_ns, 999'999'999)};
+      ppoll(&waiting, 1, most_ns < 0 ? nullptr : &limit, nullptr);
     }
   }
 
@@ -93,6 +112,7 @@ class port_player final : public player, private wire::port_user {
     ++came_;
     if (number_ == 0) return;
     if (what == word::ball) send(word::ball);
+    if (what == word::over) over_ = true;
     if (what == word::last_item) port_->send(0, std::as_bytes(std::span(&answer_, 1)), {});
   }
   void abandoned(void*) override {}
@@ -105,6 +125,7 @@ class port_player final : public player, private wire::port_user {
   std::vector<std::byte> block_, place_;
   std::vector<std::byte> other_;
   std::uint64_t came_ = 0;
+  bool over_ = false;
   std::unique_ptr<wire::port> port_;
 };
 

@@ -27,10 +27,45 @@ struct wire_row {
   std::optional<double> target_difference = {};  // to raw UCX, in the unit
 };
 
+/// What starts two processes that talk by TCP on the loopback device; empty: no MPI is installed.
+std::vector<std::string> mpi_launcher() {
+  const auto is_here = [](const char* name) {
+    return std::system(fmt::format("command -v {} > /dev/null 2>&1", name).c_str()) == 0;
+  };
+  if (is_here("mpirun.openmpi")) {
+    return {"env",
+            "OMPI_ALLOW_RUN_AS_ROOT=1",
+            "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
+            "mpirun.openmpi",
+            "--oversubscribe",
+            "--bind-to",
+            "none",
+            "--mca",
+            "pml",
+            "ob1",
+            "--mca",
+            "btl",
+            "tcp,self",
+            "--mca",
+            "btl_tcp_if_include",
+            "lo",
+            "--mca",
+            "mpi_yield_when_idle",
+            "0",
+            "-n",
+            "2"};
+  }
+  if (is_here("mpirun.mpich")) return {"env", "UCX_TLS=tcp", "UCX_NET_DEVICES=lo", "mpirun.mpich", "-n", "2"};
+  return {};
+}
+
 std::vector<double> start(const std::string& program, wire_task task) {
   std::vector<double> samples;
+  std::vector<std::string> command;
+  if (task.conduit == "mpi") command = mpi_launcher();
+  command.insert(command.end(), {program, "bench", "--wire-contestant", written(task)});
   process_lines(
-      {program, "bench", "--wire-contestant", written(task)},
+      command,
       [&](const std::string& line) {
         char* end = nullptr;
         const double ns = std::strtod(line.c_str(), &end);
@@ -49,13 +84,23 @@ measurement measure_row(context& tools, const std::string& program, const wire_r
     made.not_available = "only root can make network namespaces";
     return made;
   }
+  if (about.task.conduit == "mpi" && mpi_launcher().empty()) {
+    made.not_available = "neither mpirun.openmpi nor mpirun.mpich is installed";
+    return made;
+  }
   const batch_options& method = tools.runner().options();
   const bool in_a_hurry = method.max_time_s <= 2;
   const int rounds = in_a_hurry ? 1 : 5;
   wire_task own = about.task;
   own.seconds = std::max(in_a_hurry ? 0.05 : 0.3, method.min_time_s / rounds);
+  if (own.what == "multi") {  // the peer has one message under way
+    for (int round = 0; round < rounds; ++round)
+      for (const double ns : start(program, own)) made.samples.operation_ns.push_back(ns);
+    return made;
+  }
   wire_task raw = own;
   raw.who = "raw_ucx";
+  raw.conduit = "ucx";
   std::vector<double> all_raw;
   comparison beside = {.name = "raw UCX", .ratios = {}};
   for (int round = 0; round < rounds; ++round) {
@@ -139,13 +184,42 @@ std::vector<wire_row> described(const std::string& place) {
   return rows;
 }
 
+// Of the conduit over MPI: what shows its protocols. Its library decides what the network is, so no other place.
+std::vector<wire_row> described_over_mpi() {
+  std::vector<wire_row> rows;
+  for (wire_row& about : described("loopback")) {
+    if (!about.name.starts_with("one_way/") && about.name != "rate8" && about.name != "wake8") continue;
+    about.task.conduit = "mpi";
+    about.target = about.target_ratio = about.target_difference = {};
+    rows.push_back(about);
+  }
+  return rows;
+}
+
+std::vector<wire_row> described_multi_ping_pong(const std::string& conduit) {
+  constexpr int in_flight = 16;
+  std::vector<wire_row> rows;
+  for (const std::size_t bytes : {4096, 16384, 65536}) {
+    for (const bool posted : {false, true}) {
+      if (posted && (conduit != "mpi" || bytes == 4096)) continue;
+      rows.push_back(
+          {.name = fmt::format("multi_ping_pong{}/{}x{}", posted ? "_posted" : "", in_flight, bytes),
+           .task = {.what = "multi", .bytes = bytes, .conduit = conduit, .in_flight = in_flight, .posted = posted},
+           .unit = "us",
+           .description = fmt::format("{} messages of {} B there and each of them back{}", in_flight, bytes,
+                                      posted ? ", receives posted ahead" : "")});
+    }
+  }
+  return rows;
+}
+
 }  // namespace
 
 std::vector<row_definition> wire_rows(const std::string& program) {
   std::vector<row_definition> rows;
-  for (const char* place : {"loopback", "veth"}) {
-    for (const wire_row& about : described(place)) {
-      rows.push_back({.name = fmt::format("wire/ucx/{}/{}", place, about.name),
+  const auto add = [&](const std::string& conduit, const std::string& place, const std::vector<wire_row>& all) {
+    for (const wire_row& about : all) {
+      rows.push_back({.name = fmt::format("wire/{}/{}/{}", conduit, place, about.name),
                       .unit = about.unit,
                       .direction = about.unit == "M/s" ? better::higher : better::lower,
                       .target = about.target,
@@ -154,7 +228,11 @@ std::vector<row_definition> wire_rows(const std::string& program) {
                       .description = about.description,
                       .measure = [=](context& tools) { return measure_row(tools, program, about); }});
     }
-  }
+  };
+  for (const char* place : {"loopback", "veth"}) add("ucx", place, described(place));
+  add("ucx", "loopback", described_multi_ping_pong("ucx"));
+  add("mpi", "loopback", described_over_mpi());
+  add("mpi", "loopback", described_multi_ping_pong("mpi"));
   return rows;
 }
 

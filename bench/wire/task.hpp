@@ -8,12 +8,15 @@ namespace tri::bench {
 
 struct wire_task {
   std::string who = "port";        // "port": ours; "raw_ucx": UCX called plainly
-  std::string what = "one_way";    // one_way, stream, wake
+  std::string what = "one_way";    // one_way, stream, wake, multi (many there and back at once)
   std::string place = "loopback";  // or "veth": two network namespaces, for root
   std::size_t bytes = 8;
   bool coalesced = true;  // of ours
   int senders = 1;        // threads that send; of ours
   double seconds = 1;
+  std::string conduit = "ucx";  // of ours; "mpi": the contestant is started twice, by mpirun
+  int in_flight = 1;            // of multi
+  bool posted = false;          // of mpi: receives of the size are posted ahead
 
   bool operator==(const wire_task&) const = default;
 };

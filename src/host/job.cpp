@@ -8,6 +8,8 @@
 #include "host/configuration.hpp"
 #include "host/foreign_membership.hpp"
 #include "host/launcher_detection.hpp"
+#include "host/mpi_library.hpp"
+#include "host/mpi_space.hpp"
 #include "host/placement.hpp"
 #include "host/pmi1_client.hpp"
 #include "host/pmix_client.hpp"
@@ -18,7 +20,15 @@
 namespace tri::host {
 namespace {
 
-std::unique_ptr<membership> membership_of(const detected_launcher& found) {
+// The library is the launcher's client then, and a second one would get into its way.
+std::unique_ptr<membership> membership_over_mpi(const configuration& values, const detected_launcher& found) {
+  mpi_calls& mpi = start_mpi(values.wire_mpi, found.kind);
+  return std::make_unique<foreign_membership>(std::make_unique<mpi_space>(mpi, found.fd));
+}
+
+std::unique_ptr<membership> membership_of(const configuration& values, const detected_launcher& found) {
+  const bool by_mpi = found.kind == launcher_kind::pmi1 || found.kind == launcher_kind::pmix;
+  if (by_mpi && values.wire == "mpi") return membership_over_mpi(values, found);
   switch (found.kind) {
     case launcher_kind::trireme:
       return std::make_unique<trireme_membership>(found.job_name);
@@ -64,7 +74,7 @@ job job::join(const configuration& values, int own_arena_fd, std::uint64_t finge
   job joined;
   const detected_launcher found = detect_launcher(environment_of_this_process());
   try {
-    joined.membership_ = membership_of(found);
+    joined.membership_ = membership_of(values, found);
     if (joined.launched()) {
       joined.process_ = joined.membership_->process();
       joined.machines_ = joined.membership_->machines();

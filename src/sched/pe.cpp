@@ -352,7 +352,7 @@ std::int64_t pe::longest_sleep_ns(bool waiting_on_result) const {
 // Whoever has the turn at the wire sleeps on its descriptor and on the ring of the poll bell.
 void pe::sleep_on_bell(std::uint32_t heard, std::int64_t limit_ns, bool watches_wire) {
   if (watches_wire)
-    owner_.wire_bell().sleep(wire_->wake_descriptor(), limit_ns);
+    owner_.wire_bell().sleep(wire_->wake_descriptor(), wire_->sleep_at_most(limit_ns));
   else
     inbox_.bell().sleep(heard, limit_ns);
 }

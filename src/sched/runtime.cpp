@@ -248,7 +248,7 @@ void runtime::communicate() {
     } else if (!placement_.oversubscribed && host::ticks() - last_work < patience) {
       host::cpu_relax();
     } else if (wire_->prepare_sleep()) {
-      wire_bell_->sleep(wire_->wake_descriptor(), -1);
+      wire_bell_->sleep(wire_->wake_descriptor(), wire_->sleep_at_most(-1));
     } else {
       std::this_thread::yield();
     }
@@ -293,6 +293,7 @@ int runtime::run(const program& steps) {
   job_.barrier();  // nobody unmaps what others still read, and the reports below come after all output of the PEs
   if (values_.counters) print_counters();
   if (values_.footprint) print_footprint();
+  wire_.reset();  // before the job: what carries it may be the launcher's, and end with the job
   job_.leave(exit_status_);
   return exit_status_;
 }

@@ -64,6 +64,10 @@ wire_link::wire_link(runtime& job)
   wire::port_options options;
   options.transports = job.values().wire_transports;
   options.devices = job.values().wire_devices;
+  options.mpi = {.small_bytes = static_cast<std::size_t>(job.values().wire_mpi_small_bytes),
+                 .small_receives = static_cast<std::size_t>(job.values().wire_mpi_small_receives),
+                 .posted = job.values().wire_mpi_posted,
+                 .adaptive_classes = static_cast<std::size_t>(job.values().wire_mpi_adaptive)};
   port_ = wire::open_port(
       wire::conduit_named(job.values().wire), static_cast<wire::peer_number>(job.process()),
       static_cast<std::size_t>(job.processes()), *this,

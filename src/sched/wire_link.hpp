@@ -6,6 +6,7 @@
 // whoever makes progress, one thread at a time, is the one producer "wire of this process" of the inboxes of the host.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -54,6 +55,12 @@ class wire_link final : private wire::port_user {
   /// True: `wake_descriptor` becomes readable when there is something to do. False: call `progress` first.
   bool prepare_sleep() { return port_->prepare_sleep(); }
   int wake_descriptor() const { return port_->wake_descriptor(); }
+  /// No longer than the transport allows, and than `limit_ns` (negative: no limit).
+  std::int64_t sleep_at_most(std::int64_t limit_ns) const {
+    const std::int64_t of_wire_ns = port_->longest_sleep_ns();
+    if (of_wire_ns < 0 || limit_ns < 0) return std::max(of_wire_ns, limit_ns);
+    return std::min(of_wire_ns, limit_ns);
+  }
 
   /// The job ends: peers that go are no loss.
   void expect_ends() { ending_.store(true, std::memory_order_relaxed); }  // relaxed: the barrier of the end orders it

@@ -74,6 +74,8 @@ concept conduit = requires(Conduit wire, const Conduit& seen, conduit_events& ev
   /// Readable when progress() has something to do after prepare_sleep() said true; -1: this conduit cannot sleep.
   { seen.wake_descriptor() } -> std::same_as<int>;
   { wire.prepare_sleep() } -> std::same_as<bool>;
+  /// After that: how long to sleep at most, because the descriptor does not tell of everything; -1: it does.
+  { seen.longest_sleep_ns() } -> std::same_as<std::int64_t>;
   /// Makes the descriptor readable. Any thread.
   { wire.wake() } -> std::same_as<void>;
   /// Ends all connections, after what is under way or, with `at_once`, without it. Repeated until it says true.

@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "host/mpi_library.hpp"
+#include "wire/mpi/mpi_conduit.hpp"
 #include "wire/packet_format.hpp"
 #include "wire/port_checks.hpp"
 #include "wire/port_over.hpp"
@@ -54,16 +56,44 @@ void missing_place(peer_number from, std::size_t bytes) {
 
 conduit_choice conduit_named(std::string_view name) {
   if (name == "ucx") return conduit_choice::ucx;
-  throw std::invalid_argument(fmt::format("there is no conduit '{}'; known: ucx", name));
+  if (name == "mpi") return conduit_choice::mpi;
+  throw std::invalid_argument(fmt::format("there is no conduit '{}'; known: ucx, mpi", name));
 }
 
 const char* name_of(conduit_choice conduit) {
   switch (conduit) {
     case conduit_choice::ucx:
       return "ucx";
+    case conduit_choice::mpi:
+      return "mpi";
   }
   return "unknown conduit";
 }
+
+namespace {
+
+std::unique_ptr<port> open_port_over_mpi(peer_number self, std::size_t peers, port_user& user, address_lookup lookup,
+                                         const port_options& options) {
+  host::mpi_calls* const mpi = host::started_mpi();
+  if (mpi == nullptr) {
+    throw std::runtime_error(
+        "the wire 'mpi' exists only where MPI starts the processes: use mpirun or mpiexec instead of `trireme run`, or "
+        "--tri-wire ucx");
+  }
+  constexpr std::size_t longest = most_size_classes * size_class_bytes;
+  if (options.eager_limit > longest) {
+    throw std::invalid_argument(
+        fmt::format("bodies of {} bytes that are not announced: over MPI up to {} are possible (eager_limit)",
+                    options.eager_limit, longest));
+  }
+  const mpi_options conduit = {
+      .small_bytes = options.mpi.small_bytes,
+      .small_receives = options.mpi.small_receives,
+      .posted = {.fixed = read_posted_ahead(options.mpi.posted), .adaptive_classes = options.mpi.adaptive_classes}};
+  return std::make_unique<port_over<mpi_conduit>>(self, peers, user, std::move(lookup), options, *mpi, peers, conduit);
+}
+
+}  // namespace
 
 std::unique_ptr<port> open_port(conduit_choice conduit, peer_number self, std::size_t peers, port_user& user,
                                 address_lookup lookup, const port_options& options) {
@@ -72,6 +102,8 @@ std::unique_ptr<port> open_port(conduit_choice conduit, peer_number self, std::s
       return std::make_unique<port_over<ucx_conduit>>(
           self, peers, user, std::move(lookup), options, peers,
           ucx_options{.transports = options.transports, .devices = options.devices});
+    case conduit_choice::mpi:
+      return open_port_over_mpi(self, peers, user, std::move(lookup), options);
   }
   throw std::invalid_argument(fmt::format("there is no conduit of number {}", static_cast<int>(conduit)));
 }

@@ -96,6 +96,9 @@ class port {
   /// True: everything was sent, and the descriptor becomes readable when there is something to do, also because another
   /// thread sends. False: call progress() first. Any thread; several may wait on the descriptor.
   virtual bool prepare_sleep() = 0;
+  /// After it: how long a wait may last at most, because the transport has nothing to wake anybody with (MPI).
+  /// Negative: as long as it takes. Any thread.
+  virtual std::int64_t longest_sleep_ns() const = 0;
 
   virtual port_counters counters() const = 0;
 };
@@ -106,16 +109,26 @@ using address_lookup = std::function<std::vector<std::byte>(peer_number)>;
 
 enum class conduit_choice : std::uint8_t {
   ucx,  // active messages of UCX, whose library is loaded when the port is opened
+  mpi,  // two-sided calls of the MPI library that this process was started with (host/mpi_library.hpp)
 };
 
-/// "ucx". Throws std::invalid_argument with the known names.
+/// "ucx" or "mpi". Throws std::invalid_argument with the known names.
 conduit_choice conduit_named(std::string_view name);
 const char* name_of(conduit_choice conduit);
+
+/// The conduit over MPI (mpi/README.md).
+struct mpi_receives {
+  std::size_t small_bytes = 8192;    // packets up to this size go into receives that are posted for anything
+  std::size_t small_receives = 64;   // how many of those there are
+  std::string posted = {};           // for larger bodies: "4x65536,2x16384"
+  std::size_t adaptive_classes = 0;  // and for so many sizes that were seen most often
+};
 
 struct port_options {
   // Which network. Empty: what the transport library finds.
   std::string transports;  // UCX: names as in UCX_TLS, e.g. "tcp"
   std::string devices;     // NICs, separated by commas, e.g. "eth0" or "mlx5_0:1"; one that does not exist is an error
+  mpi_receives mpi;        // MPI: what is posted ahead
 
   // Protocol by size of header and body. Up to short_limit they are copied into a packet; up to eager_limit the body
   // leaves from its block at once; larger ones are announced and move when place_for has given memory.

@@ -52,6 +52,7 @@ class port_over final : public port, private conduit_events {
   }
   int wake_descriptor() const override { return conduit_->wake_descriptor(); }
   bool prepare_sleep() override;
+  std::int64_t longest_sleep_ns() const override { return conduit_->longest_sleep_ns(); }
   port_counters counters() const override { return tallies_.read(); }
 
   /// Of this process for all peers, before anything is sent. For tests.

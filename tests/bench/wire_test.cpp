@@ -50,6 +50,26 @@ TEST(WireSuite, MeasuresBesideRawUcx) {
   }
 }
 
+TEST(WireSuite, MeasuresTheConduitOverMpi) {
+  const std::string file = (folder.path() / "mpi_rows.json").string();
+  const auto ended = bench(
+      "--quick --filter 'wire/(mpi/loopback/(one_way/8|one_way/65536|one_way/4194304|rate8|wake8|"
+      "multi_ping_pong_posted/16x16384)|ucx/loopback/multi_ping_pong/16x4096)$' --json " +
+      file);
+  ASSERT_EQ(ended.status, 0) << ended.output << ended.errors;
+  const json rows = json::parse(tri::testing::contents_of(file)).at("rows");
+  ASSERT_EQ(rows.size(), 7U);
+  for (const json& row : rows) {
+    SCOPED_TRACE(row.dump());
+    ASSERT_FALSE(row.contains("error"));
+    if (row.contains("not_available")) {
+      EXPECT_THAT(row.at("not_available").get<std::string>(), HasSubstr("mpirun.mpich is installed"));
+      continue;
+    }
+    EXPECT_GT(row.at("median").get<double>(), 0);
+  }
+}
+
 TEST(WireSuite, AContestantRefusesWhatItDoesNotKnow) {
   const auto ended = bench("--wire-contestant 'port nothing loopback 8 1 1 0.1'");
   EXPECT_NE(ended.status, 0);

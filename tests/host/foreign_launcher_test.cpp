@@ -21,12 +21,15 @@ using testing::launched_job;
 struct launcher_command {
   const char* name;
   std::vector<std::string> words;  // empty: not installed
+  bool by_mpi = false;             // the MPI library speaks to the launcher, as with --tri-wire mpi
 };
 
 std::vector<launcher_command> launchers() {
-  std::vector<launcher_command> all{{"openmpi", {}}, {"mpich", {}}};
+  std::vector<launcher_command> all{{"openmpi", {}, false}, {"mpich", {}, false}};
   if (*MPIRUN_OPENMPI != 0) all[0].words = {MPIRUN_OPENMPI, "--oversubscribe", "--bind-to", "none"};
   if (*MPIRUN_MPICH != 0) all[1].words = {MPIRUN_MPICH};
+  all.push_back({"openmpi_by_mpi", all[0].words, true});
+  all.push_back({"mpich_by_mpi", all[1].words, true});
   return all;
 }
 
@@ -41,11 +44,13 @@ std::vector<std::string> sorted_lines(const std::string& text) {
 class under : public ::testing::TestWithParam<launcher_command> {
  protected:
   void SetUp() override {
-    if (GetParam().words.empty()) GTEST_SKIP() << "there is no mpirun." << GetParam().name << " (scripts/deps.sh test)";
+    if (GetParam().words.empty())
+      GTEST_SKIP() << "there is no launcher for " << GetParam().name << " (scripts/deps.sh test)";
     for (const char* each : {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"}) setenv(each, "1", 1);
     setenv("TRIREME_PES", "1", 1);
+    setenv("TRIREME_WIRE", GetParam().by_mpi ? "mpi" : "ucx", 1);
   }
-  static bool openmpi() { return std::string(GetParam().name) == "openmpi"; }
+  static bool openmpi() { return std::string(GetParam().name).starts_with("openmpi"); }
   static std::vector<std::string> command(int processes, std::vector<std::string> arguments,
                                           std::vector<std::string> options = {}) {
     std::vector<std::string> words = GetParam().words;

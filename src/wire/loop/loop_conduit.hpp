@@ -30,6 +30,7 @@ class loop_conduit {
   bool progress(conduit_events& events);
   int wake_descriptor() const;
   bool prepare_sleep();
+  std::int64_t longest_sleep_ns() const { return -1; }
   void wake();
   bool close(conduit_events& events, bool at_once);
 

@@ -103,6 +103,17 @@ TEST_P(launchers, same_bytes_as_the_serial_program) {
       short_run + " --dump-format lammps");
 }
 
+// Two pretend hosts whose messages MPI carries. Its library is not built for the sanitizers.
+TEST_P(launchers, same_bytes_as_the_serial_program_over_mpi) {
+  if (*GetParam() == 0 || !WIRE_OVER_MPI) GTEST_SKIP() << "there is no wire over this MPI in this build";
+  expect_same_as_serial(
+      [&](const std::string& arguments) {
+        return run(std::string(GetParam()) + " -n 4 " MD_PROGRAM " " + arguments +
+                   " --tri-pes 1 --tri-hosts 2 --tri-wire mpi");
+      },
+      short_run + " --dump-format lammps");
+}
+
 INSTANTIATE_TEST_SUITE_P(of_mpis, launchers, testing::Values(START_OPENMPI, START_MPICH),
                          [](const auto& each) { return each.index == 0 ? "openmpi" : "mpich"; });
 

@@ -1,0 +1,566 @@
+#include "wire/mpi/mpi_conduit.hpp"
+
+#include <fmt/format.h>
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <deque>
+#include <stdexcept>
+#include <system_error>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "host/unique_fd.hpp"
+#include "wire/mpi/request_table.hpp"
+#include "wire/mpi/sized_receives.hpp"
+#include "wire/mpi/small_message.hpp"
+#include "wire/mpi/small_receives.hpp"
+
+namespace tri::wire {
+namespace {
+
+using host::mpi_channel;
+using host::mpi_completion;
+
+// Which program may talk to us. Changes with every change of what packets look like.
+constexpr std::array<char, 4> address_mark = {'T', 'R', 'M', '1'};
+
+// Nobody wakes a sleeper when a message comes, so it looks again: soon at first, then less and less often.
+constexpr std::int64_t shortest_nap_ns = 50'000;
+constexpr std::int64_t longest_nap_ns = 1'000'000;
+
+constexpr std::size_t most_small_bytes = 1 << 20;
+
+struct own_address {
+  std::array<char, 4> mark = address_mark;
+  std::int32_t rank = 0;
+};
+
+const mpi_options& checked(const mpi_options& options) {
+  if (options.small_bytes < 256 || options.small_bytes > most_small_bytes) {
+    throw std::invalid_argument(
+        fmt::format("wire_mpi_small_bytes is {}; it must be from 256 to {}", options.small_bytes, most_small_bytes));
+  }
+  if (options.small_receives < 1) throw std::invalid_argument("wire_mpi_small_receives is 0; it must be 1 or more");
+  return options;
+}
+
+}  // namespace
+
+class mpi_conduit::engine {
+ public:
+  engine(host::mpi_calls& mpi, std::size_t peers, const mpi_options& options);
+  ~engine();
+  engine(const engine&) = delete;
+  engine& operator=(const engine&) = delete;
+
+  void connect(peer_number peer, std::span<const std::byte> address);
+  send_result send(peer_number to, sending how, std::span<const std::byte> header, std::span<const std::byte> body,
+                   packet_token token);
+  void accept(announcement body, void* place, std::size_t bytes, packet_token token);
+  void refuse(announcement body);
+  bool progress(conduit_events& events);
+  bool prepare_sleep();
+  bool close(conduit_events& events, bool at_once);
+  mpi_conduit_counters counters() const;
+
+  own_address address;
+  std::vector<peer_state> states;
+  const host::unique_fd descriptor;
+  std::atomic<std::int64_t> nap_ns{shortest_nap_ns};  // relaxed, all: a hint
+  sized_receives bodies;
+
+ private:
+  /// Something that was given to MPI to send. Own messages have no token.
+  struct outgoing {
+    packet_token token = nullptr;
+    peer_number peer = 0;
+    int rank = 0;
+    std::uint64_t name = 0;     // of an offered body, until its end
+    std::size_t under_way = 0;  // requests
+    bool offered = false;       // waits to be asked for
+    std::span<const std::byte> body;
+    std::vector<std::byte> copy;  // what is sent from here
+  };
+  /// A body that a peer has offered; then the place that it is received into.
+  struct incoming {
+    int rank = 0;
+    std::uint64_t name = 0;
+    packet_token token = nullptr;
+    std::size_t under_way = 0;
+    bool whole = true;
+  };
+
+  send_result send_small(peer_number to, std::span<const std::byte> header, std::span<const std::byte> body,
+                         packet_token token);
+  void keep(std::vector<std::byte> copy);
+  outgoing& remember(std::unique_ptr<outgoing> made);
+  void finish(outgoing& done);
+  void post(outgoing& from, mpi_channel channel, int tag, std::span<const std::byte> bytes);
+  void say(int rank, small_kind kind, const void* bytes, std::size_t size);
+  void say_farewell(int rank);
+  std::vector<std::byte> joined(std::span<const std::byte> header, const void* end, std::size_t end_bytes);
+  void take_small(conduit_events& events, int source, int tag, std::span<const std::byte> bytes);
+  void hand_over(std::uint64_t name);
+  void release(std::uint64_t name);
+  void hear_farewell(int rank);
+  void lose(peer_number peer, const std::string& why);
+  bool finish_sends();
+  bool fill_places(conduit_events& events);
+  bool tell(conduit_events& events);
+  bool all_have_said_farewell() const;
+
+  template <class Of>
+  static Of end_of(std::span<const std::byte>& bytes) {
+    Of end;
+    if (bytes.size() < sizeof end) throw std::runtime_error("a small message over MPI is too short to be ours");
+    std::memcpy(&end, bytes.data() + bytes.size() - sizeof end, sizeof end);
+    bytes = bytes.first(bytes.size() - sizeof end);
+    return end;
+  }
+
+  host::mpi_calls& mpi_;
+  const mpi_options options_;
+  small_receives small_;
+  std::vector<std::int32_t> ranks_;                    // by peer; -1: not connected
+  std::unordered_map<int, peer_number> peer_of_rank_;  // of connected ones
+  std::unordered_map<outgoing*, std::unique_ptr<outgoing>> outgoing_;
+  std::unordered_map<std::uint64_t, outgoing*> offered_;  // bodies that have not been asked for, by name
+  std::unordered_map<incoming*, std::unique_ptr<incoming>> incoming_;
+  request_table<outgoing> sends_;
+  request_table<incoming> places_;
+  std::uint64_t names_ = 0;
+  std::vector<std::vector<std::byte>> spare_copies_;
+
+  struct loss {
+    peer_number peer;
+    std::string why;
+  };
+  std::vector<packet_token> sent_;  // not yet told
+  struct filled_place {
+    packet_token token;
+    bool whole;
+  };
+  std::vector<filled_place> filled_;  // not yet told
+  std::vector<loss> losses_;          // not yet told
+  bool drained_ = false;              // the last progress found nothing
+
+  bool closing_ = false;
+  bool withdrawing_ = false;
+  std::unordered_set<int> said_farewell_, heard_farewell_;  // ranks
+  mpi_conduit_counters counters_;
+};
+
+mpi_conduit::engine::engine(host::mpi_calls& mpi, std::size_t peers, const mpi_options& options)
+    : states(peers, peer_state::unknown),
+      descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      bodies(mpi, options.posted),
+      mpi_(mpi),
+      options_(checked(options)),
+      small_(mpi, options_.small_receives, options_.small_bytes + small_message_more),
+      ranks_(peers, -1) {
+  if (!descriptor) throw std::system_error(errno, std::generic_category(), "an eventfd for the wire over MPI");
+  address.rank = mpi.rank();
+}
+
+// What MPI may still read stays with it.
+mpi_conduit::engine::~engine() {
+  for (auto& [made, owner] : outgoing_)
+    if (made->under_way != 0) static_cast<void>(owner.release());
+}
+
+void mpi_conduit::engine::connect(peer_number peer, std::span<const std::byte> of_peer) {
+  if (states[peer] != peer_state::unknown) return;
+  own_address theirs;
+  if (of_peer.size() == sizeof theirs) std::memcpy(&theirs, of_peer.data(), sizeof theirs);
+  if (of_peer.size() != sizeof theirs || theirs.mark != address_mark || theirs.rank < 0 || theirs.rank >= mpi_.size()) {
+    throw std::runtime_error(
+        fmt::format("what process {} gives as its address is no rank of this MPI job: all processes of a job must run "
+                    "the same build of the program with the same --tri-wire",
+                    peer));
+  }
+  ranks_[peer] = theirs.rank;
+  peer_of_rank_[theirs.rank] = peer;
+  states[peer] = heard_farewell_.contains(theirs.rank) ? peer_state::lost : peer_state::connected;
+}
+
+// ---- sending
+
+mpi_conduit::engine::outgoing& mpi_conduit::engine::remember(std::unique_ptr<outgoing> made) {
+  outgoing& kept = *made;
+  outgoing_.emplace(&kept, std::move(made));
+  return kept;
+}
+
+void mpi_conduit::engine::finish(outgoing& done) {
+  if (done.token != nullptr) sent_.push_back(done.token);
+  if (done.copy.capacity() != 0) keep(std::move(done.copy));
+  outgoing_.erase(&done);
+}
+
+void mpi_conduit::engine::keep(std::vector<std::byte> copy) {
+  constexpr std::size_t enough = 64;  // for a burst
+  if (spare_copies_.size() < enough) spare_copies_.push_back(std::move(copy));
+}
+
+void mpi_conduit::engine::post(outgoing& from, mpi_channel channel, int tag, std::span<const std::byte> bytes) {
+  sends_.add(mpi_.send(channel, from.rank, tag, bytes), &from);
+  ++from.under_way;
+}
+
+std::vector<std::byte> mpi_conduit::engine::joined(std::span<const std::byte> header, const void* end,
+                                                   std::size_t end_bytes) {
+  std::vector<std::byte> copy;
+  if (!spare_copies_.empty()) {
+    copy = std::move(spare_copies_.back());
+    spare_copies_.pop_back();
+  }
+  const auto* const first = static_cast<const std::byte*>(end);
+  copy.assign(header.begin(), header.end());
+  copy.insert(copy.end(), first, first + end_bytes);
+  return copy;
+}
+
+void mpi_conduit::engine::say(int rank, small_kind kind, const void* bytes, std::size_t size) {
+  auto made = std::make_unique<outgoing>();
+  made->rank = rank;
+  made->copy = joined({}, bytes, size);
+  outgoing& message = remember(std::move(made));
+  post(message, mpi_channel::small, small_tag(kind, 0), message.copy);
+}
+
+send_result mpi_conduit::engine::send(peer_number to, sending how, std::span<const std::byte> header,
+                                      std::span<const std::byte> body, packet_token token) {
+  if (states[to] != peer_state::connected) return send_result::done;
+  if (header.size() > most_header_bytes) {
+    throw std::length_error(
+        fmt::format("a packet header of {} bytes; over MPI {} are possible", header.size(), most_header_bytes));
+  }
+  const bool small = how == sending::copied && header.size() + body.size() <= options_.small_bytes;
+  if (how == sending::copied && !small && body.size() > most_size_classes * size_class_bytes) {
+    throw std::length_error(fmt::format("a body of {} bytes that is not announced; over MPI {} are possible",
+                                        body.size(), most_size_classes * size_class_bytes));
+  }
+  outgoing* message = nullptr;
+  try {
+    if (small) return send_small(to, header, body, token);
+    auto made = std::make_unique<outgoing>();
+    made->token = token;
+    made->peer = to;
+    made->rank = ranks_[to];
+    if (how == sending::copied) {
+      const follows_end end{body.size()};
+      made->copy = joined(header, &end, sizeof end);
+      message = &remember(std::move(made));
+      post(*message, mpi_channel::small, small_tag(small_kind::follows, header.size()), message->copy);
+      post(*message, mpi_channel::body, static_cast<int>(size_class_of(body.size())), body);
+      return send_result::under_way;
+    }
+    const offered_end end{body.size(), ++names_};
+    made->copy = joined(header, &end, sizeof end);
+    made->name = end.name;
+    made->offered = true;
+    made->body = body;
+    message = &remember(std::move(made));
+    offered_.emplace(message->name, message);
+    post(*message, mpi_channel::small, small_tag(small_kind::offered, header.size()), message->copy);
+    return send_result::under_way;
+  } catch (const std::runtime_error& failure) {
+    lose(to, failure.what());
+    // What MPI has of it goes its way; lose() has released what was offered.
+    if (message != nullptr && outgoing_.contains(message) && message->under_way == 0) finish(*message);
+    return message == nullptr ? send_result::done : send_result::under_way;
+  }
+}
+
+send_result mpi_conduit::engine::send_small(peer_number to, std::span<const std::byte> header,
+                                            std::span<const std::byte> body, packet_token token) {
+  const bool apart = !header.empty() && !body.empty();
+  std::vector<std::byte> copy;
+  if (apart) copy = joined(header, body.data(), body.size());
+  const std::span<const std::byte> whole = apart ? std::span<const std::byte>(copy) : header.empty() ? body : header;
+  host::mpi_request request =
+      mpi_.send(mpi_channel::small, ranks_[to], small_tag(small_kind::packet, header.size()), whole);
+  // Most small ones are out at once.
+  mpi_completion done;
+  if (mpi_.test(request, done)) {
+    if (apart) keep(std::move(copy));
+    if (done.problem != 0) lose(to, mpi_.text_of(done.problem));
+    return send_result::done;
+  }
+  auto made = std::make_unique<outgoing>();
+  made->peer = to;
+  made->rank = ranks_[to];
+  made->under_way = 1;
+  made->copy = std::move(copy);     // the bytes stay where they are
+  if (!apart) made->token = token;  // else MPI reads our copy, and the packet is free
+  sends_.add(request, &remember(std::move(made)));
+  return apart ? send_result::done : send_result::under_way;
+}
+
+// The receives are posted. All bodies that a peer asks for have one tag: they are asked for in the order in which their
+// receives were posted, and sent in the order in which they are asked for, so each finds its own.
+void mpi_conduit::engine::hand_over(std::uint64_t name) {
+  const auto found = offered_.find(name);
+  if (found == offered_.end())
+    throw std::runtime_error(fmt::format("a body of number {} was asked for over MPI, which nobody offers", name));
+  outgoing& message = *found->second;
+  offered_.erase(found);
+  message.offered = false;
+  try {
+    for (std::span<const std::byte> rest = message.body; !rest.empty();) {
+      const std::size_t piece = std::min(rest.size(), options_.piece_bytes);
+      post(message, mpi_channel::body, asked_body_tag, rest.first(piece));
+      rest = rest.subspan(piece);
+    }
+  } catch (const std::runtime_error& failure) {
+    lose(message.peer, failure.what());
+    if (message.under_way == 0) finish(message);
+  }
+}
+
+void mpi_conduit::engine::release(std::uint64_t name) {
+  const auto found = offered_.find(name);
+  if (found == offered_.end()) return;
+  outgoing& message = *found->second;
+  offered_.erase(found);
+  message.offered = false;
+  if (message.under_way == 0) finish(message);  // else its announcement is not out yet
+}
+
+bool mpi_conduit::engine::finish_sends() {
+  return sends_.collect(mpi_, [&](outgoing& message, const mpi_completion& done) {
+    --message.under_way;
+    if (done.problem != 0 && message.token != nullptr) lose(message.peer, mpi_.text_of(done.problem));
+    if (message.under_way == 0 && !message.offered) finish(message);
+  });
+}
+
+// ---- arriving
+
+void mpi_conduit::engine::take_small(conduit_events& events, int source, int tag, std::span<const std::byte> bytes) {
+  const std::size_t header_bytes = header_bytes_of_tag(tag);
+  switch (kind_of_tag(tag)) {
+    case small_kind::packet:
+      ++counters_.small_arrived;
+      events.packet(bytes.first(std::min(header_bytes, bytes.size())),
+                    bytes.subspan(std::min(header_bytes, bytes.size())));
+      return;
+    case small_kind::follows: {
+      const auto end = end_of<follows_end>(bytes);
+      if (end.bytes == 0 || end.bytes > most_size_classes * size_class_bytes)
+        throw std::runtime_error(fmt::format("rank {} announced a body of {} bytes over MPI", source, end.bytes));
+      bodies.announced(source, bytes, end.bytes);
+      return;
+    }
+    case small_kind::offered: {
+      const auto end = end_of<offered_end>(bytes);
+      auto made = std::make_unique<incoming>();
+      made->rank = source;
+      made->name = end.name;
+      incoming* const offered = made.get();
+      incoming_.emplace(offered, std::move(made));
+      events.announced(bytes, end.bytes, offered);
+      return;
+    }
+    case small_kind::wanted:
+      return hand_over(end_of<body_name>(bytes).name);
+    case small_kind::refused:
+      return release(end_of<body_name>(bytes).name);
+    case small_kind::farewell:
+      return hear_farewell(source);
+  }
+  throw std::runtime_error(fmt::format("a small message of rank {} over MPI has the unknown tag {}", source, tag));
+}
+
+void mpi_conduit::engine::accept(announcement body, void* place, std::size_t bytes, packet_token token) {
+  auto* const offered = static_cast<incoming*>(body);
+  offered->token = token;
+  try {
+    if (heard_farewell_.contains(offered->rank)) throw std::runtime_error("its sender is gone");
+    for (std::span<std::byte> rest(static_cast<std::byte*>(place), bytes); !rest.empty();) {
+      const std::size_t piece = std::min(rest.size(), options_.piece_bytes);
+      places_.add(mpi_.receive(mpi_channel::body, offered->rank, asked_body_tag, rest.first(piece)), offered);
+      ++offered->under_way;
+      rest = rest.subspan(piece);
+    }
+    const body_name name{offered->name};
+    say(offered->rank, small_kind::wanted, &name, sizeof name);
+  } catch (const std::runtime_error&) {
+    offered->whole = false;
+    places_.cancel(mpi_, [&](const incoming& each) { return &each == offered; });
+    if (offered->under_way != 0) return;
+    filled_.push_back({token, false});  // maybe inside a callback of ours: told at the end of progress()
+    incoming_.erase(offered);
+  }
+}
+
+void mpi_conduit::engine::refuse(announcement body) {
+  auto* const offered = static_cast<incoming*>(body);
+  const body_name name{offered->name};
+  try {
+    if (!said_farewell_.contains(offered->rank) && !heard_farewell_.contains(offered->rank))
+      say(offered->rank, small_kind::refused, &name, sizeof name);
+  } catch (const std::runtime_error&) {  // then nobody is there to whom it matters
+  }
+  incoming_.erase(offered);
+}
+
+bool mpi_conduit::engine::fill_places(conduit_events& events) {
+  return places_.collect(mpi_, [&](incoming& place, const mpi_completion& done) {
+    if (done.problem != 0 || done.cancelled) place.whole = false;
+    if (--place.under_way != 0) return;
+    const packet_token token = place.token;
+    const bool whole = place.whole;
+    if (whole) ++counters_.offered_arrived;
+    incoming_.erase(&place);
+    events.filled(token, whole);
+  });
+}
+
+// ---- ends
+
+void mpi_conduit::engine::lose(peer_number peer, const std::string& why) {
+  if (std::exchange(states[peer], peer_state::lost) == peer_state::lost) return;
+  const int rank = ranks_[peer];
+  std::vector<std::uint64_t> names;
+  for (const auto& [name, message] : offered_)
+    if (message->rank == rank) names.push_back(name);
+  for (const std::uint64_t name : names) release(name);
+  if (!heard_farewell_.contains(rank)) {
+    bodies.forget(rank);
+    places_.cancel(mpi_, [&](const incoming& each) { return each.rank == rank; });
+  }
+  losses_.push_back({peer, fmt::format("its connection broke ({})", why)});
+}
+
+// Nothing more comes from there, but what it announced before; and it wants nothing more but what it asked for before.
+void mpi_conduit::engine::hear_farewell(int rank) {
+  if (!heard_farewell_.insert(rank).second) return;
+  say_farewell(rank);
+  if (const auto found = peer_of_rank_.find(rank); found != peer_of_rank_.end())
+    lose(found->second, "it has left the wire");
+}
+
+void mpi_conduit::engine::say_farewell(int rank) {
+  if (!said_farewell_.insert(rank).second) return;
+  try {
+    say(rank, small_kind::farewell, nullptr, 0);
+  } catch (const std::runtime_error&) {  // it will not miss it
+  }
+}
+
+bool mpi_conduit::engine::tell(conduit_events& events) {
+  const bool something = !sent_.empty() || !filled_.empty() || !losses_.empty();
+  while (!sent_.empty() || !filled_.empty() || !losses_.empty()) {
+    for (const packet_token token : std::exchange(sent_, {})) events.sent(token);
+    for (const filled_place& place : std::exchange(filled_, {})) events.filled(place.token, place.whole);
+    for (const loss& lost : std::exchange(losses_, {})) events.lost(lost.peer, lost.why);
+  }
+  return something;
+}
+
+bool mpi_conduit::engine::progress(conduit_events& events) {
+  bool something = small_.take(
+      [&](int source, int tag, std::span<const std::byte> bytes) { take_small(events, source, tag, bytes); });
+  something |= bodies.take(
+      [&](std::span<const std::byte> header, std::span<const std::byte> body) { events.packet(header, body); });
+  something |= fill_places(events);
+  something |= finish_sends();
+  something |= tell(events);
+  drained_ = !something;
+  if (something) nap_ns.store(shortest_nap_ns, std::memory_order_relaxed);
+  return something;
+}
+
+// Nothing of MPI's can wake a sleeper. It looks again after a nap, which grows while nothing comes.
+bool mpi_conduit::engine::prepare_sleep() {
+  if (!drained_ || !sent_.empty() || !filled_.empty() || !losses_.empty()) return false;
+  eventfd_t woken = 0;
+  eventfd_read(descriptor.get(), &woken);
+  const std::int64_t before = nap_ns.load(std::memory_order_relaxed);
+  // What is under way may need this process to go on.
+  const bool waits = sends_.empty() && places_.empty() && bodies.is_settled();
+  nap_ns.store(waits ? std::min(before * 2, longest_nap_ns) : shortest_nap_ns, std::memory_order_relaxed);
+  return true;
+}
+
+bool mpi_conduit::engine::all_have_said_farewell() const {
+  return std::all_of(said_farewell_.begin(), said_farewell_.end(),
+                     [&](int rank) { return heard_farewell_.contains(rank); });
+}
+
+// Both sides say farewell as their last words, and take what comes until they have heard the other's: then nothing of
+// the two is under way any more, and the receives can be withdrawn.
+bool mpi_conduit::engine::close(conduit_events& events, bool at_once) {
+  if (!std::exchange(closing_, true)) {
+    for (peer_number peer = 0; peer < states.size(); ++peer) {
+      if (states[peer] != peer_state::connected) continue;
+      say_farewell(ranks_[peer]);
+      states[peer] = peer_state::lost;  // nothing more is sent there
+    }
+  }
+  if (!withdrawing_) progress(events);
+  std::vector<std::uint64_t> names;
+  for (const auto& [name, message] : offered_)
+    if (at_once || heard_farewell_.contains(message->rank)) names.push_back(name);
+  for (const std::uint64_t name : names) release(name);
+  if (at_once) {
+    places_.cancel(mpi_, [](const incoming&) { return true; });
+    for (int tries = 0; tries < 1000 && !(places_.empty() && sends_.empty()); ++tries) progress(events);
+  }
+  const bool quiet =
+      all_have_said_farewell() && offered_.empty() && sends_.empty() && places_.empty() && bodies.is_settled();
+  withdrawing_ = withdrawing_ || quiet || at_once;
+  if (!withdrawing_) return false;
+  finish_sends();  // what was sent last, where nobody waits for the other side
+  tell(events);
+  const bool small_gone = small_.withdraw();
+  const bool bodies_gone = bodies.withdraw();
+  return small_gone && bodies_gone && sends_.empty();
+}
+
+mpi_conduit_counters mpi_conduit::engine::counters() const {
+  const sized_receive_counters& sized = bodies.counters();
+  mpi_conduit_counters all = counters_;
+  all.bodies_arrived = sized.arrived;
+  all.bodies_posted_ahead = sized.posted_ahead;
+  all.receives_withdrawn = sized.withdrawn;
+  return all;
+}
+
+mpi_conduit::mpi_conduit(host::mpi_calls& mpi, std::size_t peers, const mpi_options& options)
+    : engine_(std::make_unique<engine>(mpi, peers, options)) {}
+mpi_conduit::~mpi_conduit() = default;
+
+std::span<const std::byte> mpi_conduit::address() const { return std::as_bytes(std::span(&engine_->address, 1)); }
+void mpi_conduit::connect(peer_number peer, std::span<const std::byte> address) { engine_->connect(peer, address); }
+peer_state mpi_conduit::state(peer_number peer) const { return engine_->states[peer]; }
+
+send_result mpi_conduit::send(peer_number to, sending how, std::span<const std::byte> header,
+                              std::span<const std::byte> body, packet_token token) {
+  return engine_->send(to, how, header, body, token);
+}
+
+void mpi_conduit::accept(announcement body, void* place, std::size_t bytes, packet_token token) {
+  engine_->accept(body, place, bytes, token);
+}
+
+void mpi_conduit::refuse(announcement body) { engine_->refuse(body); }
+bool mpi_conduit::progress(conduit_events& events) { return engine_->progress(events); }
+int mpi_conduit::wake_descriptor() const { return engine_->descriptor.get(); }
+std::int64_t mpi_conduit::longest_sleep_ns() const { return engine_->nap_ns.load(std::memory_order_relaxed); }
+bool mpi_conduit::prepare_sleep() { return engine_->prepare_sleep(); }
+void mpi_conduit::wake() { eventfd_write(engine_->descriptor.get(), 1); }
+bool mpi_conduit::close(conduit_events& events, bool at_once) { return engine_->close(events, at_once); }
+mpi_conduit_counters mpi_conduit::counters() const { return engine_->counters(); }
+std::size_t mpi_conduit::posted_ahead_for(std::size_t bytes) const {
+  return engine_->bodies.posted(size_class_of(bytes));
+}
+
+}  // namespace tri::wire

@@ -1,0 +1,95 @@
+// Receives for bodies that come without being asked for: one size class, one tag. A body is announced by a small
+// message of the same sender, which may be taken before or after the body; MPI keeps the order of each sender in a
+// class, so the first body of a sender belongs to its first announcement. Receives are posted for what is announced,
+// and ahead as the plan says. Used by mpi_conduit, on the thread that is at the wire.
+//
+// Receives of a class complete for us in the order in which they were posted, which is the order of matching. So two
+// bodies of one sender are never taken for each other, and a slow body holds up those behind it in its class alone.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "host/mpi_calls.hpp"
+#include "wire/mpi/posting_plan.hpp"
+
+namespace tri::wire {
+
+struct sized_receive_counters {
+  std::uint64_t arrived = 0;
+  std::uint64_t posted_ahead = 0;  // bodies that found a receive when they were announced
+  std::uint64_t withdrawn = 0;     // receives cancelled because the plan changed
+};
+
+class sized_receives {
+ public:
+  /// The spans are valid during the call, which must not use the receives.
+  using on_body = std::function<void(std::span<const std::byte> header, std::span<const std::byte> body)>;
+
+  sized_receives(host::mpi_calls& mpi, const posting_options& options);
+  ~sized_receives();
+  sized_receives(const sized_receives&) = delete;
+  sized_receives& operator=(const sized_receives&) = delete;
+
+  /// At most most_size_classes * size_class_bytes.
+  void announced(int source, std::span<const std::byte> header, std::size_t bytes);
+  /// Hands over what has come. True if something happened. Throws std::runtime_error when a receive failed.
+  bool take(const on_body& body);
+  /// Nothing that was announced is missing.
+  bool is_settled() const { return missing_ == 0; }
+  /// What this sender has announced will not come.
+  void forget(int source);
+
+  /// Nothing more is wanted. Repeated until it says true: no memory is the library's any more.
+  bool withdraw();
+
+  std::size_t posted(std::size_t size_class) const;  // for tests
+  const sized_receive_counters& counters() const { return counters_; }
+
+ private:
+  struct receive {
+    host::mpi_request request = 0;
+    std::unique_ptr<std::byte[]> place;
+    bool cancelled = false;
+  };
+  struct announcement {
+    int source;
+    std::vector<std::byte> header;
+    std::size_t bytes;
+  };
+  struct body {  // that has come, and whose announcement may not have
+    int source;
+    std::unique_ptr<std::byte[]> place;
+    std::size_t bytes;
+  };
+  struct of_class {
+    std::deque<receive> posted;
+    std::vector<announcement> expected;
+    std::vector<body> unannounced;
+    bool listed = false;  // in busy_
+  };
+
+  of_class& named(std::size_t size_class);
+  void list(std::size_t size_class);
+  void top_up(std::size_t size_class, of_class& all);
+  void post(std::size_t size_class, of_class& all);
+  bool take_from(std::size_t size_class, of_class& all, const on_body& to);
+  void pair(of_class& all, const on_body& to);
+  void cancel_all(std::size_t size_class, of_class& all);
+  void follow_plan();
+
+  host::mpi_calls& mpi_;
+  posting_plan plan_;
+  std::vector<std::unique_ptr<of_class>> classes_;
+  std::vector<std::size_t> busy_;  // classes that have to be looked at
+  std::size_t missing_ = 0;
+  bool ending_ = false;
+  sized_receive_counters counters_;
+};
+
+}  // namespace tri::wire

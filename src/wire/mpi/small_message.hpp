@@ -1,0 +1,44 @@
+// Small messages between two conduits over MPI: what they are stands in the tag, so that a packet whose header and body
+// lie together travels from where it lies, with nothing put before it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tri::wire {
+
+enum class small_kind : std::uint8_t {
+  packet,    // header and body
+  follows,   // header and follows_end: the body comes by itself, on the channel of bodies
+  offered,   // header and offered_end: the body comes when it is asked for
+  wanted,    // body_name: the receive of an offered body is posted
+  refused,   // body_name: an offered body is not wanted
+  farewell,  // the last one of its sender
+};
+
+struct follows_end {
+  std::uint64_t bytes;
+};
+struct offered_end {
+  std::uint64_t bytes;
+  std::uint64_t name;  // of the body, by its sender
+};
+struct body_name {
+  std::uint64_t name;
+};
+
+/// What each small message may have beyond the limit of small packets.
+inline constexpr std::size_t small_message_more = sizeof(offered_end);
+
+// A tag: the kind in the three lowest bits, the bytes of the header above. MPI grants 32767.
+inline constexpr std::size_t most_header_bytes = 4095;
+inline constexpr int small_tag(small_kind kind, std::size_t header_bytes) {
+  return static_cast<int>(header_bytes << 3 | static_cast<std::size_t>(kind));
+}
+inline constexpr small_kind kind_of_tag(int tag) { return static_cast<small_kind>(tag & 7); }
+inline constexpr std::size_t header_bytes_of_tag(int tag) { return static_cast<std::size_t>(tag) >> 3; }
+
+// On the channel of bodies: bodies that were asked for have this tag, others that of their size class (from 1 on).
+inline constexpr int asked_body_tag = 0;
+
+}  // namespace tri::wire
