@@ -60,7 +60,9 @@ TEST(waiting, best_number_of_rounds_is_the_best_of_all) {
           EXPECT_LE(total_wait(pending, first, static_cast<double>(best)),
                     total_wait(pending, first, static_cast<double>(rounds)) * (1 + 1e-12))
               << best << " and " << rounds;
-        if (first == first_served::sends && receive_cost >= 1) EXPECT_EQ(best, 1) << "the cheap kind first: all of it";
+        if (first == first_served::sends && receive_cost >= 1) {
+          EXPECT_EQ(best, 1) << "the cheap kind first: all of it";
+        }
       }
   // sqrt(60 * 60 * 4 / (2 * 120 * 0.3)) = 14.1
   EXPECT_EQ(best_rounds({60, 60, 1, 5, 0.3}, first_served::receives), 14);
