@@ -27,15 +27,16 @@
 namespace tri::bench {
 
 std::string written(const wire_task& task) {
-  return fmt::format("{} {} {} {} {} {} {}", task.who, task.what, task.place, task.bytes, task.coalesced ? 1 : 0,
-                     task.senders, task.seconds);
+  return fmt::format("{} {} {} {} {} {} {} {}", task.who, task.what, task.place, task.bytes, task.coalesced ? 1 : 0,
+                     task.senders, task.memory, task.seconds);
 }
 
 wire_task read_wire_task(const std::string& text) {
   wire_task task;
   std::istringstream words(text);
   int coalesced = 0;
-  if (!(words >> task.who >> task.what >> task.place >> task.bytes >> coalesced >> task.senders >> task.seconds))
+  if (!(words >> task.who >> task.what >> task.place >> task.bytes >> coalesced >> task.senders >> task.memory >>
+        task.seconds))
     throw std::invalid_argument(fmt::format("'{}' is no task of the suite wire", text));
   task.coalesced = coalesced != 0;
   const auto one_of = [&](const std::string& word, std::initializer_list<const char*> known) {
@@ -44,7 +45,7 @@ wire_task read_wire_task(const std::string& text) {
     throw std::invalid_argument(fmt::format("'{}' in the task '{}' of the suite wire", word, text));
   };
   one_of(task.who, {"port", "raw_ucx"});
-  one_of(task.what, {"one_way", "stream", "wake"});
+  one_of(task.what, {"one_way", "stream", "wake", "killer"});
   one_of(task.place, {"loopback", "veth"});
   return task;
 }

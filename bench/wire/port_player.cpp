@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstring>
 #include <thread>
+#include <utility>
 
 #include "wire/player.hpp"
 #include "wire/port.hpp"
@@ -22,6 +23,7 @@ class port_player final : public player, private wire::port_user {
     options.transports = "tcp";
     options.devices = device_of(task, number);
     if (!task.coalesced) options.coalesce_messages = 1;
+    if (task.memory >= 0) options.message_memory = static_cast<std::uint64_t>(task.memory);
     port_ = wire::open_port(
         wire::conduit_choice::ucx, number, 2, *this, [this](wire::peer_number) { return other_; }, options);
   }
@@ -51,7 +53,9 @@ class port_player final : public player, private wire::port_user {
 
   [[noreturn]] void serve(bool asleep) override {
     while (true) {
-      if (port_->progress() || !asleep || !port_->prepare_sleep()) continue;
+      if (port_->progress()) continue;
+      given_back_ += std::exchange(kept_, 0);
+      if (!asleep || !port_->prepare_sleep()) continue;
       pollfd waiting = {.fd = port_->wake_descriptor(), .events = POLLIN, .revents = 0};
       poll(&waiting, 1, -1);
     }
@@ -87,7 +91,8 @@ class port_player final : public player, private wire::port_user {
   }
 
   void* place_for(wire::peer_number, std::span<const std::byte>, std::size_t) override { return place_.data(); }
-  void arrived(wire::peer_number, std::span<const std::byte> header, void*, std::size_t) override {
+  void arrived(wire::peer_number, std::span<const std::byte> header, void*, std::size_t bytes) override {
+    (task_.what == "killer" && number_ == 1 ? kept_ : given_back_) += wire::message_cost(bytes);
     word what = word::ball;
     std::memcpy(&what, header.data(), sizeof what);
     ++came_;
@@ -95,6 +100,7 @@ class port_player final : public player, private wire::port_user {
     if (what == word::ball) send(word::ball);
     if (what == word::last_item) port_->send(0, std::as_bytes(std::span(&answer_, 1)), {});
   }
+  std::uint64_t memory_given_back() override { return given_back_; }
   void abandoned(void*) override {}
   void lost(wire::peer_number, const std::string&) override { std::_Exit(1); }
 
@@ -105,6 +111,7 @@ class port_player final : public player, private wire::port_user {
   std::vector<std::byte> block_, place_;
   std::vector<std::byte> other_;
   std::uint64_t came_ = 0;
+  std::uint64_t kept_ = 0, given_back_ = 0;  // bytes of messages that came, as the port counts them
   std::unique_ptr<wire::port> port_;
 };
 
