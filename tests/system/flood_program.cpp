@@ -106,7 +106,7 @@ int main(int argc, char** argv) {
                   static_cast<unsigned long long>(all[pe == 0 ? other : 0].call<&receiver::waited>().get()));
       require(peak <= std::max(limit, alone), "memory of messages by the account", peak);
       // Notes and questions of quiescence have come, too, and are not taken.
-      if (limit >= 1 << 16) require(most <= limit + limit / 8, "memory of messages as counted", most);
+      if (limit >= 1 << 20) require(most <= limit + limit / 8, "memory of messages as counted", most);
     }
     const std::uint64_t waited = all[0].call<&receiver::waited>().get();
     require(waited > messages / 2, "messages that had to wait", waited);

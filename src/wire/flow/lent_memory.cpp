@@ -33,7 +33,7 @@ void lent_memory::grant(peer_number to, std::uint64_t bytes, loan_owner& owner) 
 void lent_memory::top_up(peer_number from, loan_owner& owner) {
   if (asking_ != 0) return;
   const std::uint64_t has = owner.loan_of(from).outstanding();
-  const std::uint64_t share = (free() + has) / 4;
+  const std::uint64_t share = (free() + has) / 2;
   if (has < share / 2 && share - has >= step_) grant(from, share - has, owner);
 }
 

@@ -16,9 +16,9 @@ namespace {
 
 TEST(random_streams, end_with_everything_received_within_the_limit) {
   const char* const wanted = std::getenv("TRIREME_FLOW_INTERLEAVINGS");
-  const std::uint64_t count = wanted != nullptr ? std::stoull(wanted) : 400'000;
+  const std::uint64_t count = wanted != nullptr ? std::stoull(wanted) : 200'000;
   constexpr std::uint64_t limits[] = {0, 64, 100, 256, 700, 1024, 3000, 8192, 10'000'000};
-  std::uint64_t messages = 0, notes = 0, recalls = 0, alone = 0, notes_of_plenty = 0;
+  std::uint64_t messages = 0, notes = 0, recalls = 0, alone = 0, notes_of_plenty = 0, senders_of_plenty = 0;
   for (std::uint64_t seed = 0; seed < count; ++seed) {
     std::mt19937_64 random(seed);
     lent_scope what;
@@ -37,10 +37,11 @@ TEST(random_streams, end_with_everything_received_within_the_limit) {
     ASSERT_EQ(result.failure, "") << "limit " << what.limit;
     notes += world.notes() + world.requests();
     if (what.limit == 10'000'000) notes_of_plenty += world.notes() + world.requests();
+    if (what.limit == 10'000'000) senders_of_plenty += what.sends.size();
     recalls += world.recalls();
     alone += world.alone();
   }
-  EXPECT_EQ(notes_of_plenty, 0U) << "who has plenty of memory says nothing";
+  EXPECT_LE(notes_of_plenty, senders_of_plenty) << "one grant in advance, and nothing is asked";
   EXPECT_GT(recalls, count / 10);
   EXPECT_GT(alone, count / 10);
   EXPECT_LT(notes, 5 * messages);
