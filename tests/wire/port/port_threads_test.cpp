@@ -59,9 +59,8 @@ struct answering_user final : port_user {
 };
 
 // Four threads send from 0 to 1 while two make progress on each side; 1 answers.
-void senders_and_progress_at_once(std::uint64_t memory) {
-  constexpr std::uint64_t per_thread = 2000;
-  constexpr std::uint64_t all = answering_user::threads * per_thread;
+void senders_and_progress_at_once(std::uint64_t memory, std::uint64_t per_thread) {
+  const std::uint64_t all = answering_user::threads * per_thread;
   loop_network network(2, {.seed = 11, .longest_delay = 8, .piece_bytes = 512});
   std::array<answering_user, 2> users;
   port_options options;
@@ -88,7 +87,7 @@ void senders_and_progress_at_once(std::uint64_t memory) {
   static std::atomic<std::uint64_t> released{0};
   released = 0;
   for (std::uint64_t thread = 0; thread < answering_user::threads; ++thread) {
-    threads.emplace_back([&first, thread] {
+    threads.emplace_back([&first, thread, per_thread] {
       for (std::uint64_t number = 0; number < per_thread; ++number) {
         const heading header = {.thread = thread, .number = number};
         const std::size_t bytes = number % 50 == 0 ? block.size() : number % 7 == 0 ? 300 : 8;
@@ -116,9 +115,9 @@ void senders_and_progress_at_once(std::uint64_t memory) {
   EXPECT_LE(second.counters().memory_peak, std::max(memory, message_cost(block.size())));
 }
 
-TEST(PortThreads, SendersAndProgressAtOnce) { senders_and_progress_at_once(no_limit); }
-TEST(PortThreads, SendersAndProgressInLittleMemory) { senders_and_progress_at_once(20'000); }
-TEST(PortThreads, SendersAndProgressWithoutMemory) { senders_and_progress_at_once(0); }
+TEST(PortThreads, SendersAndProgressAtOnce) { senders_and_progress_at_once(no_limit, 2000); }
+TEST(PortThreads, SendersAndProgressInLittleMemory) { senders_and_progress_at_once(20'000, 300); }
+TEST(PortThreads, SendersAndProgressWithoutMemory) { senders_and_progress_at_once(0, 50); }
 
 // Each side sleeps whenever it may, and only messages wake it. A wake that is lost hangs the test.
 TEST(PortThreads, SleepersAreWoken) {
