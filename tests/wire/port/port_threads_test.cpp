@@ -75,7 +75,8 @@ void senders_and_progress_at_once(std::uint64_t memory, std::uint64_t per_thread
   for (port* const wire : {static_cast<port*>(&first), static_cast<port*>(&second)})
     for (int copies = 0; copies < 2; ++copies)
       threads.emplace_back([&done, wire] {
-        while (!done.load()) wire->progress();
+        while (!done.load())
+          if (!wire->progress()) std::this_thread::yield();
       });
   threads.emplace_back([&] {  // gives back what came
     while (!done.load()) {
