@@ -31,7 +31,7 @@ TEST(WireSuite, HasTheRowsOfBothPlaces) {
 TEST(WireSuite, MeasuresBesideRawUcx) {
   const std::string file = (folder.path() / "rows.json").string();
   const auto ended = bench(
-      "--quick --filter '(loopback/(one_way/8|one_way/65536|one_way/4194304|rate8|stream/65536|wake8)|veth/one_way/8)$'"
+      "--quick --filter 'ucx/(loopback/(one_way/8|one_way/65536|one_way/4194304|rate8|stream/65536|wake8)|veth/one_way/8)$'"
       " --json " +
       file);
   ASSERT_EQ(ended.status, 0) << ended.output << ended.errors;
