@@ -144,7 +144,7 @@ void library_calls::fill(mpi_completion& completion, const MPI_Status& status, i
 bool library_calls::test(mpi_request& request, mpi_completion& completion) {
   const std::lock_guard inside(one_at_a_time_);
   MPI_Request handle = unpacked(request);
-  MPI_Status status;
+  MPI_Status status{};
   int done = 0;
   const int result = MPI_Test(&handle, &done, &status);
   if (done == 0 && result == MPI_SUCCESS) return false;

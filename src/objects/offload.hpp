@@ -65,7 +65,7 @@ class offloaded_call final : public offloaded_function<F> {
   void finish(sched::pe& here) override {
     pe_objects& objects = pe_objects::of(here);
     auto* const state = static_cast<result_state<result>*>(objects.results.find(name_.slot, name_.generation));
-    if (state == nullptr) return;  // the future is gone
+    if (state == nullptr || state->is_ready()) return;  // the future is gone, or its promise was set before
     method_scope scope(objects);
     if (this->error_ != nullptr)
       state->fail(this->error_);

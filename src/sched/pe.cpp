@@ -159,16 +159,20 @@ void pe::drop_messages() {
   }
 }
 
-// Immediate messages run now; those with a priority are put in order.
-void pe::sort_urgent() {
+// Immediate messages run now; those with a priority are put in order. True if any ran.
+bool pe::sort_urgent() {
+  bool ran = false;
   for (envelope* message = inbox_.take_urgent(); message != nullptr;) {
     envelope* const next = message->next();
-    if ((message->flags & envelope::is_immediate) != 0)
+    if ((message->flags & envelope::is_immediate) != 0) {
       run_block(message);
-    else
+      ran = true;
+    } else {
       ordered_.push(message);
+    }
     message = next;
   }
+  return ran;
 }
 
 bool pe::run_ordered(bool only_first) {
@@ -275,19 +279,23 @@ bool pe::turn() {
   }
   if (may_be_rung_ && answer_ring()) [[unlikely]]
     return true;
+  bool worked = false;
   if (inbox_.has_urgent()) [[unlikely]]
-    sort_urgent();
-  bool worked = !timers_.empty() && run_timers();
+    worked = sort_urgent();
+  if (!timers_.empty()) worked |= run_timers();
   if (run_ordered(true)) return true;
   worked |= run_arrivals();
-  const bool urgent_came = inbox_.has_urgent();  // meanwhile, or sent by what has just arrived
-  if (!urgent_came) worked |= run_own();
+  if (inbox_.has_urgent()) [[unlikely]] {  // came meanwhile, or was sent by what has just arrived
+    worked |= sort_urgent();
+    if (!ordered_.empty() && ordered_.comes_first()) return true;
+  }
+  worked |= run_own();
   if (makes_progress_on_wire_ && (!worked || wire_is_due())) {
     worked |= wire_->progress();
     last_wire_ticks_ = host::ticks();
   }
   // Own messages may be left: those that come after them in priority, and other work, wait.
-  if (worked || urgent_came) {
+  if (worked) {
     if (++turns_ % node_queue_every == 0) run_node_message();
     return true;
   }

@@ -150,7 +150,7 @@ class pe {
   }
   void run_block(envelope* message);
   void drop_block(envelope* message);
-  void sort_urgent();
+  bool sort_urgent();
   bool run_ordered(bool only_first);
   bool run_arrivals();
   bool run_own();

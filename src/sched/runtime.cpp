@@ -218,11 +218,19 @@ void runtime::meet_with_wire() {
   const auto meet = [this] {
     std::atomic<bool> met{false};
     std::thread waiter([&] {
-      job_.barrier();
+      try {
+        job_.barrier();
+      } catch (const std::exception& error) {
+        fail(error.what());
+      }
       met.store(true, std::memory_order_release);  // pairs: itself
     });
-    while (!met.load(std::memory_order_acquire))  // pairs: itself
-      if (!wire_->progress()) std::this_thread::yield();
+    try {
+      while (!met.load(std::memory_order_acquire))  // pairs: itself
+        if (!wire_->progress()) std::this_thread::yield();
+    } catch (const std::exception& error) {
+      fail(error.what());
+    }
     waiter.join();
   };
   meet();

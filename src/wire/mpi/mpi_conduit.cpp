@@ -72,7 +72,7 @@ class mpi_conduit::engine {
   own_address address;
   std::vector<peer_state> states;
   const host::unique_fd descriptor;
-  std::atomic<std::int64_t> nap_ns{shortest_nap_ns};  // relaxed, all: a hint
+  std::atomic<std::int64_t> nap_ns{0};  // the last one, 0 after work; relaxed, all: a hint
   sized_receives bodies;
 
  private:
@@ -84,6 +84,7 @@ class mpi_conduit::engine {
     std::uint64_t name = 0;     // of an offered body, until its end
     std::size_t under_way = 0;  // requests
     bool offered = false;       // waits to be asked for
+    bool may_fail = false;      // nobody waits for it: a farewell
     std::span<const std::byte> body;
     std::vector<std::byte> copy;  // what is sent from here
   };
@@ -229,6 +230,9 @@ std::vector<std::byte> mpi_conduit::engine::joined(std::span<const std::byte> he
 void mpi_conduit::engine::say(int rank, small_kind kind, const void* bytes, std::size_t size) {
   auto made = std::make_unique<outgoing>();
   made->rank = rank;
+  const auto peer = peer_of_rank_.find(rank);
+  made->may_fail = kind == small_kind::farewell || peer == peer_of_rank_.end();
+  if (peer != peer_of_rank_.end()) made->peer = peer->second;
   made->copy = joined({}, bytes, size);
   outgoing& message = remember(std::move(made));
   post(message, mpi_channel::small, small_tag(kind, 0), message.copy);
@@ -306,9 +310,10 @@ send_result mpi_conduit::engine::send_small(peer_number to, std::span<const std:
 // The receives are posted. All bodies that a peer asks for have one tag: they are asked for in the order in which their
 // receives were posted, and sent in the order in which they are asked for, so each finds its own.
 void mpi_conduit::engine::hand_over(std::uint64_t name) {
-  const auto found = offered_.find(name);
-  if (found == offered_.end())
+  if (name == 0 || name > names_)
     throw std::runtime_error(fmt::format("a body of number {} was asked for over MPI, which nobody offers", name));
+  const auto found = offered_.find(name);
+  if (found == offered_.end()) return;  // taken back meanwhile, because its peer is lost or we close
   outgoing& message = *found->second;
   offered_.erase(found);
   message.offered = false;
@@ -336,8 +341,10 @@ void mpi_conduit::engine::release(std::uint64_t name) {
 bool mpi_conduit::engine::finish_sends() {
   return sends_.collect(mpi_, [&](outgoing& message, const mpi_completion& done) {
     --message.under_way;
-    if (done.problem != 0 && message.token != nullptr) lose(message.peer, mpi_.text_of(done.problem));
+    const bool breaks_peer = done.problem != 0 && !message.may_fail;
+    const peer_number peer = message.peer;
     if (message.under_way == 0 && !message.offered) finish(message);
+    if (breaks_peer) lose(peer, mpi_.text_of(done.problem));  // last: it may end the message, if that was offered
   });
 }
 
@@ -474,7 +481,7 @@ bool mpi_conduit::engine::progress(conduit_events& events) {
   something |= finish_sends();
   something |= tell(events);
   drained_ = !something;
-  if (something) nap_ns.store(shortest_nap_ns, std::memory_order_relaxed);
+  if (something) nap_ns.store(0, std::memory_order_relaxed);
   return something;
 }
 
@@ -486,7 +493,8 @@ bool mpi_conduit::engine::prepare_sleep() {
   const std::int64_t before = nap_ns.load(std::memory_order_relaxed);
   // What is under way may need this process to go on.
   const bool waits = sends_.empty() && places_.empty() && bodies.is_settled();
-  nap_ns.store(waits ? std::min(before * 2, longest_nap_ns) : shortest_nap_ns, std::memory_order_relaxed);
+  nap_ns.store(waits && before != 0 ? std::min(before * 2, longest_nap_ns) : shortest_nap_ns,
+               std::memory_order_relaxed);
   return true;
 }
 

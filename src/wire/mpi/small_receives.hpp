@@ -31,6 +31,7 @@ class small_receives {
   /// Calls `handle(source, tag, bytes)` for what has come, at most once per receive. True if something has.
   template <class Handle>
   bool take(const Handle& handle) {
+    if (withdrawing_) return false;
     for (std::size_t taken = 0; taken < posted_.size(); ++taken) {
       host::mpi_completion done;
       if (posted_[next_] == 0 || !mpi_.test(posted_[next_], done)) return taken != 0;
