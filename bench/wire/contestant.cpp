@@ -30,8 +30,8 @@
 namespace tri::bench {
 
 std::string written(const wire_task& task) {
-  return fmt::format("{} {} {} {} {} {} {} {} {} {}", task.who, task.what, task.place, task.bytes,
-                     task.coalesced ? 1 : 0, task.senders, task.seconds, task.conduit, task.in_flight,
+  return fmt::format("{} {} {} {} {} {} {} {} {} {} {}", task.who, task.what, task.place, task.bytes,
+                     task.coalesced ? 1 : 0, task.senders, task.memory, task.seconds, task.conduit, task.in_flight,
                      task.posted ? 1 : 0);
 }
 
@@ -39,7 +39,8 @@ wire_task read_wire_task(const std::string& text) {
   wire_task task;
   std::istringstream words(text);
   int coalesced = 0;
-  if (!(words >> task.who >> task.what >> task.place >> task.bytes >> coalesced >> task.senders >> task.seconds))
+  if (!(words >> task.who >> task.what >> task.place >> task.bytes >> coalesced >> task.senders >> task.memory >>
+        task.seconds))
     throw std::invalid_argument(fmt::format("'{}' is no task of the suite wire", text));
   task.coalesced = coalesced != 0;
   if (int posted = 0; words >> task.conduit >> task.in_flight >> posted) task.posted = posted != 0;
@@ -49,7 +50,7 @@ wire_task read_wire_task(const std::string& text) {
     throw std::invalid_argument(fmt::format("'{}' in the task '{}' of the suite wire", word, text));
   };
   one_of(task.who, {"port", "raw_ucx"});
-  one_of(task.what, {"one_way", "stream", "wake", "multi"});
+  one_of(task.what, {"one_way", "stream", "wake", "multi", "killer"});
   one_of(task.conduit, {"ucx", "mpi"});
   one_of(task.place, {"loopback", "veth"});
   return task;

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "wire/player.hpp"
 #include "wire/port.hpp"
@@ -25,6 +26,7 @@ class port_player final : public player, private wire::port_user {
     options.devices = device_of(task, number);
     if (!task.coalesced) options.coalesce_messages = 1;
     if (task.posted) options.mpi.posted = std::to_string(task.in_flight) + "x" + std::to_string(task.bytes);
+    if (task.memory >= 0) options.message_memory = static_cast<std::uint64_t>(task.memory);
     port_ = wire::open_port(
         wire::conduit_named(task.conduit), number, 2, *this, [this](wire::peer_number) { return other_; }, options);
   }
@@ -68,7 +70,9 @@ class port_player final : public player, private wire::port_user {
 
   void serve(bool asleep) override {
     while (!over_) {
-      if (port_->progress() || !asleep || !port_->prepare_sleep()) continue;
+      if (port_->progress()) continue;
+      given_back_ += std::exchange(kept_, 0);
+      if (!asleep || !port_->prepare_sleep()) continue;
       pollfd waiting = {.fd = port_->wake_descriptor(), .events = POLLIN, .revents = 0};
       const std::int64_t most_ns = port_->longest_sleep_ns();  // MPI wakes nobody
       const timespec limit = {.tv_sec = 0, .tv_nsec = std::min<std::int64_t>(most_ns, 999'999'999)};
@@ -106,7 +110,8 @@ class port_player final : public player, private wire::port_user {
   }
 
   void* place_for(wire::peer_number, std::span<const std::byte>, std::size_t) override { return place_.data(); }
-  void arrived(wire::peer_number, std::span<const std::byte> header, void*, std::size_t) override {
+  void arrived(wire::peer_number, std::span<const std::byte> header, void*, std::size_t bytes) override {
+    (task_.what == "killer" && number_ == 1 ? kept_ : given_back_) += wire::message_cost(bytes);
     word what = word::ball;
     std::memcpy(&what, header.data(), sizeof what);
     ++came_;
@@ -115,6 +120,7 @@ class port_player final : public player, private wire::port_user {
     if (what == word::over) over_ = true;
     if (what == word::last_item) port_->send(0, std::as_bytes(std::span(&answer_, 1)), {});
   }
+  std::uint64_t memory_given_back() override { return given_back_; }
   void abandoned(void*) override {}
   void lost(wire::peer_number, const std::string&) override { std::_Exit(1); }
 
@@ -126,6 +132,7 @@ class port_player final : public player, private wire::port_user {
   std::vector<std::byte> other_;
   std::uint64_t came_ = 0;
   bool over_ = false;
+  std::uint64_t kept_ = 0, given_back_ = 0;  // bytes of messages that came, as the port counts them
   std::unique_ptr<wire::port> port_;
 };
 

@@ -99,10 +99,15 @@ measurement measure_row(context& tools, const std::string& program, const wire_r
     return made;
   }
   wire_task raw = own;
-  raw.who = "raw_ucx";
-  raw.conduit = "ucx";
+  if (own.memory < 0) {
+    raw.who = "raw_ucx";
+    raw.conduit = "ucx";
+  } else {
+    raw.memory = -1;
+  }
+  const char* const beside_name = own.memory < 0 ? "raw UCX" : "no limit";
   std::vector<double> all_raw;
-  comparison beside = {.name = "raw UCX", .ratios = {}};
+  comparison beside = {.name = beside_name, .ratios = {}};
   for (int round = 0; round < rounds; ++round) {
     std::vector<double> of_own, of_raw;
     for (const bool own_turn : {round % 2 == 0, round % 2 != 0})
@@ -112,7 +117,7 @@ measurement measure_row(context& tools, const std::string& program, const wire_r
     all_raw.insert(all_raw.end(), of_raw.begin(), of_raw.end());
   }
   const double raw_ns = summarize(all_raw).median;
-  made.peers["raw_ucx"] = nanoseconds_in_unit(raw_ns, about.unit);
+  made.peers[own.memory < 0 ? "raw_ucx" : "no_limit"] = nanoseconds_in_unit(raw_ns, about.unit);
   made.reference = std::move(beside);
   if (about.target_difference) {
     const double added = nanoseconds_in_unit(summarize(made.samples.operation_ns).median - raw_ns, about.unit);
@@ -121,7 +126,7 @@ measurement measure_row(context& tools, const std::string& program, const wire_r
   if (about.task.bytes >= 65536) {
     const double megabytes = static_cast<double>(about.task.bytes) / 1e6;
     made.counts["MB/s"] = megabytes / (summarize(made.samples.operation_ns).median * 1e-9);
-    made.counts["MB/s of raw UCX"] = megabytes / (raw_ns * 1e-9);
+    made.counts[fmt::format("MB/s of {}", beside_name)] = megabytes / (raw_ns * 1e-9);
   }
   return made;
 }
@@ -213,13 +218,35 @@ std::vector<wire_row> described_multi_ping_pong(const std::string& conduit) {
   return rows;
 }
 
+// A receiver that uses no message while more come: without a limit all of them pile up there. Beside the same without
+// one, so the ratio is what the limit costs.
+std::vector<wire_row> with_limits() {
+  std::vector<wire_row> rows;
+  const auto add = [&](const char* what, const char* name, std::size_t bytes, std::int64_t memory,
+                       const std::string& unit, double target) {
+    rows.push_back({.name = fmt::format("{}/{}", name, memory),
+                    .task = {.what = what, .bytes = bytes, .memory = memory},
+                    .unit = unit,
+                    .description = fmt::format("{} B with {} B for the messages at their receiver", bytes, memory),
+                    .target_ratio = target});
+  };
+  constexpr std::int64_t plenty = 256 << 20;
+  add("one_way", "one_way/8", 8, plenty, "us", 1.02);
+  add("stream", "rate8", 8, plenty, "M/s", 1.02);
+  for (const std::size_t bytes : {8, 1024, 10240, 102400})
+    for (const std::int64_t memory : {plenty, std::int64_t{1} << 20, std::int64_t{250'000}, std::int64_t{0}})
+      add("killer", fmt::format("flood{}", bytes).c_str(), bytes, memory, bytes == 8 ? "M/s" : "us",
+          memory == plenty ? 1.02 : 2.0);
+  return rows;
+}
+
 }  // namespace
 
 std::vector<row_definition> wire_rows(const std::string& program) {
   std::vector<row_definition> rows;
-  const auto add = [&](const std::string& conduit, const std::string& place, const std::vector<wire_row>& all) {
+  const auto add = [&](const std::string& group, const std::vector<wire_row>& all) {
     for (const wire_row& about : all) {
-      rows.push_back({.name = fmt::format("wire/{}/{}/{}", conduit, place, about.name),
+      rows.push_back({.name = fmt::format("wire/{}/{}", group, about.name),
                       .unit = about.unit,
                       .direction = about.unit == "M/s" ? better::higher : better::lower,
                       .target = about.target,
@@ -229,10 +256,12 @@ std::vector<row_definition> wire_rows(const std::string& program) {
                       .measure = [=](context& tools) { return measure_row(tools, program, about); }});
     }
   };
-  for (const char* place : {"loopback", "veth"}) add("ucx", place, described(place));
-  add("ucx", "loopback", described_multi_ping_pong("ucx"));
-  add("mpi", "loopback", described_over_mpi());
-  add("mpi", "loopback", described_multi_ping_pong("mpi"));
+  add("ucx/loopback", described("loopback"));
+  add("ucx/veth", described("veth"));
+  add("ucx/loopback", described_multi_ping_pong("ucx"));
+  add("mpi/loopback", described_over_mpi());
+  add("mpi/loopback", described_multi_ping_pong("mpi"));
+  add("killer", with_limits());
   return rows;
 }
 

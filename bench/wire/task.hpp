@@ -2,17 +2,21 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 namespace tri::bench {
 
 struct wire_task {
-  std::string who = "port";        // "port": ours; "raw_ucx": UCX called plainly
-  std::string what = "one_way";    // one_way, stream, wake, multi (many there and back at once)
+  std::string who = "port";  // "port": ours; "raw_ucx": UCX called plainly
+  // one_way, stream, wake; multi: many there and back at once; killer: a stream whose receiver uses nothing while more
+  // comes
+  std::string what = "one_way";
   std::string place = "loopback";  // or "veth": two network namespaces, for root
   std::size_t bytes = 8;
-  bool coalesced = true;  // of ours
-  int senders = 1;        // threads that send; of ours
+  bool coalesced = true;     // of ours
+  int senders = 1;           // threads that send; of ours
+  std::int64_t memory = -1;  // bytes that messages may take at the receiver; of ours; negative: no limit
   double seconds = 1;
   std::string conduit = "ucx";  // of ours; "mpi": the contestant is started twice, by mpirun
   int in_flight = 1;            // of multi

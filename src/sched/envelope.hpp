@@ -34,6 +34,11 @@ struct alignas(64) envelope {
   static constexpr std::uint8_t has_priority = 1;  ///< payload is a block_payload whose urgency counts
   static constexpr std::uint8_t is_immediate = 2;  ///< runs before everything that waits, between two entry methods
   static constexpr std::uint8_t is_backlog = 4;    ///< was held for an element before it existed (location protocol)
+  /// Came from another host and counts in the memory of messages (wire_link.hpp) until it has run: of this process, or
+  /// (one of the copies of a message to all PEs) of the first process of the host. Handlers do not see these.
+  static constexpr std::uint8_t is_counted = 8;
+  static constexpr std::uint8_t is_counted_copy = 16;
+  static constexpr std::uint8_t any_count = is_counted | is_counted_copy;
 
   std::uint64_t stamp;  // belongs to the queue that holds the envelope (ticket of a ring, link of a list)
   std::uint64_t element;

@@ -126,13 +126,34 @@ void pe::send_later(std::int64_t delay_ns, const envelope& message) {
   counters().sent.add();
 }
 
+// The memory of a message from another host is free when its handler has ended, also when that keeps the message: what
+// it waits for may be behind it at its sender.
+void pe::run_counted(envelope& message) {
+  const std::uint8_t count = message.flags & envelope::any_count;
+  const std::uint64_t bytes = wire_link::cost_of(message);
+  message.flags &= static_cast<std::uint8_t>(~envelope::any_count);
+  run(message);
+  give_back(count, bytes);
+}
+
+void pe::give_back(std::uint8_t count, std::uint64_t bytes) {
+  (count == envelope::is_counted ? counters().remote_bytes_done : counters().remote_copy_bytes_done).add(bytes);
+}
+
+void pe::drop(envelope& message) {
+  const std::uint8_t count = message.flags & envelope::any_count;
+  const std::uint64_t bytes = count == 0 ? 0 : wire_link::cost_of(message);
+  drop_message(*this, message);
+  if (count != 0) give_back(count, bytes);
+}
+
 void pe::run_block(envelope* message) {
   run(*message);
   arena::release_on_pe(message);
 }
 
 void pe::drop_block(envelope* message) {
-  drop_message(*this, *message);
+  drop(*message);
   arena::release_on_pe(message);
 }
 
@@ -143,9 +164,9 @@ void pe::drop_messages() {
       drop_block(std::exchange(message, message->next()));
     for (; envelope* const message = inbox_.front(); inbox_.pop(), dropped = true) {
       arena::taken_over();
-      drop_message(*this, *message);
+      drop(*message);
     }
-    for (; envelope* const message = local_.front(); local_.pop(), dropped = true) drop_message(*this, *message);
+    for (; envelope* const message = local_.front(); local_.pop(), dropped = true) drop(*message);
     for (; !ordered_.empty(); dropped = true) drop_block(ordered_.pop());
     for (; !timers_.empty(); dropped = true) {
       envelope* const message = timers_.top().message;
@@ -154,7 +175,7 @@ void pe::drop_messages() {
     }
     for (envelope message; own_process_.nodes->pop(message); dropped = true) {
       arena::taken_over();
-      drop_message(*this, message);
+      drop(message);
     }
   }
 }
@@ -296,7 +317,11 @@ bool pe::turn() {
   }
   // Own messages may be left: those that come after them in priority, and other work, wait.
   if (worked) {
-    if (++turns_ % node_queue_every == 0) run_node_message();
+    if (++turns_ % node_queue_every == 0) {
+      run_node_message();
+      // Those of the last priorities use memory for which others wait: what they wait for may be among those.
+      if (wire_ != nullptr && wire_->memory_is_asked_for()) run_ordered(false);
+    }
     return true;
   }
   return run_ordered(false) || run_node_message() || help_on_board();
@@ -338,7 +363,9 @@ void pe::idle(bool waiting_on_result) {
 
 // Work that does not come through the inbox, looked for after the PE is marked asleep.
 bool pe::found_late_work(bool watches_wire) {
-  if (watches_wire ? !wire_->prepare_sleep() : makes_progress_on_wire_ && !wire_->is_watched()) return true;
+  if (watches_wire ? !wire_->prepare_sleep()
+                   : makes_progress_on_wire_ && (!wire_->is_watched() || wire_->memory_is_asked_for()))
+    return true;
   return !local_.empty() || !ordered_.empty() || !own_process_.nodes->seems_empty() || owner_.stopping() ||
          board_.has_work_before_sleep() || board_.progress().any_exposed_before_sleep();
 }

@@ -142,12 +142,17 @@ class pe {
   void send_to_host(int destination, envelope& message);
   bool wire_is_due() const { return makes_progress_on_wire_ && host::ticks() - last_wire_ticks_ > wire_every_ticks_; }
   void run(envelope& message) {
+    if ((message.flags & envelope::any_count) != 0) [[unlikely]]
+      return run_counted(message);
     ++handler_depth_;
     arena::taken_over();
     handlers_[message.handler](*this, message);
     --handler_depth_;
     count_processed();
   }
+  void run_counted(envelope& message);
+  void give_back(std::uint8_t count, std::uint64_t bytes);
+  void drop(envelope& message);
   void run_block(envelope* message);
   void drop_block(envelope* message);
   bool sort_urgent();

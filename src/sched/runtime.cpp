@@ -234,6 +234,7 @@ void runtime::meet_with_wire() {
     waiter.join();
   };
   meet();
+  wire_->drop_waiting();
   while (!wire_->is_idle())
     if (!wire_->progress()) std::this_thread::yield();
   meet();
@@ -406,6 +407,7 @@ void runtime::print_counters() const {
     });
     text += '\n';
   }
+  if (wire_ != nullptr) text += wire_->report() + '\n';
   std::fputs(text.c_str(), stderr);
 }
 

@@ -61,17 +61,17 @@ wire_link::wire_link(runtime& job)
       own_process_(*job.process_record_of(job.process())) {
   static_assert(std::is_trivially_copyable_v<packet_header> && sizeof(packet_header) <= wire::header_limit &&
                 offsetof(packet_header, payload) == packet_header::fixed_bytes);
-  wire::port_options options;
-  options.transports = job.values().wire_transports;
-  options.devices = job.values().wire_devices;
-  options.mpi = {.small_bytes = static_cast<std::size_t>(job.values().wire_mpi_small_bytes),
-                 .small_receives = static_cast<std::size_t>(job.values().wire_mpi_small_receives),
-                 .posted = job.values().wire_mpi_posted,
-                 .adaptive_classes = static_cast<std::size_t>(job.values().wire_mpi_adaptive)};
+  options_.transports = job.values().wire_transports;
+  options_.devices = job.values().wire_devices;
+  options_.message_memory = job.values().message_memory;
+  options_.mpi = {.small_bytes = static_cast<std::size_t>(job.values().wire_mpi_small_bytes),
+                  .small_receives = static_cast<std::size_t>(job.values().wire_mpi_small_receives),
+                  .posted = job.values().wire_mpi_posted,
+                  .adaptive_classes = static_cast<std::size_t>(job.values().wire_mpi_adaptive)};
   port_ = wire::open_port(
       wire::conduit_named(job.values().wire), static_cast<wire::peer_number>(job.process()),
       static_cast<std::size_t>(job.processes()), *this,
-      [&job](wire::peer_number peer) { return job.card_of(static_cast<int>(peer)); }, options);
+      [&job](wire::peer_number peer) { return job.card_of(static_cast<int>(peer)); }, options_);
 }
 
 wire_link::~wire_link() = default;
@@ -81,11 +81,21 @@ wire_link::~wire_link() = default;
 void wire_link::post(int process, const packet_header& header, void* block) {
   try {
     port_->send(static_cast<wire::peer_number>(process), header.used(),
-                {block, block == nullptr ? 0 : header.block_bytes, block == nullptr ? nullptr : &release_block});
+                {.block = block,
+                 .bytes = block == nullptr ? 0 : header.block_bytes,
+                 .release = block == nullptr ? nullptr : &release_block,
+                 .copies = copies_of(process, header)});
   } catch (const std::exception& error) {
     job_.fail(fmt::format("process {} cannot send to process {} on host {}: {}", job_.process(), process,
                           job_.host_of_process(process), error.what()));
   }
+}
+
+// Immediate ones are few, and must not wait behind what they are meant to pass.
+std::uint16_t wire_link::copies_of(int process, const packet_header& header) const {
+  if ((header.flags & envelope::is_immediate) != 0) return 0;
+  if (header.to != reach::all_pes_of_hosts) return 1;
+  return static_cast<std::uint16_t>(job_.processes_of_host(job_.host_of_process(process)) * job_.pes_per_process());
 }
 
 void wire_link::post(pe& here, int process, packet_header& header, envelope& message) {
@@ -160,13 +170,38 @@ int wire_link::to_child_hosts(const packet_header& header, void* block) {
 
 // ---- arriving
 
-void* wire_link::place_for(wire::peer_number from, std::span<const std::byte>, std::size_t bytes) {
+void* wire_link::place_for(wire::peer_number from, std::span<const std::byte> header, std::size_t bytes) {
   try {
     return arena::allocate_on_pe(bytes);
   } catch (const std::exception& error) {
+    // A body that was announced may stay where it is until messages that are here have run.
+    if (header.size() + bytes > options_.eager_limit && counted_ != given_back()) return nullptr;
     job_.fail(fmt::format("process {} has no memory for a message of {} bytes from process {}: {}", job_.process(),
                           bytes, from, error.what()));
   }
+}
+
+// What counts at this process: messages to its own PEs, and if it is the first of its host the copies of all PEs there.
+std::uint64_t wire_link::given_back() const {
+  std::uint64_t bytes = 0;
+  const int first = job_.first_pe_of_host();
+  const int own = job_.process() * job_.pes_per_process();
+  for (int i = own; i < own + job_.pes_per_process(); ++i)
+    bytes += job_.record_of(i)->counters.remote_bytes_done.read();
+  if (own == first)
+    for (int i = first; i < first + job_.pes_of_host(); ++i)
+      bytes += job_.record_of(i)->counters.remote_copy_bytes_done.read();
+  return bytes;
+}
+
+std::string wire_link::report() const {
+  const wire::port_counters now = port_->counters();
+  return fmt::format(
+      "wire of process {}: messages_sent={} messages_arrived={} packets={} waited={} most_waiting={} dropped={} "
+      "memory_limit={} memory_peak={} memory_left={} memory_notes={}",
+      job_.process(), now.messages_sent, now.messages_arrived,
+      now.short_packets + now.eager_sent + now.rendezvous_sent + now.memory_notes, now.waited, now.most_waiting,
+      now.dropped, options_.message_memory, now.memory_peak, counted_ - given_back(), now.memory_notes);
 }
 
 void wire_link::abandoned(void* place) { arena::release_on_pe(place); }
@@ -204,6 +239,11 @@ void wire_link::arrived(wire::peer_number from, std::span<const std::byte> bytes
   message.bytes = header.bytes;
   message.kind = header.kind;
   message.flags = header.flags;
+  if ((header.flags & envelope::is_immediate) == 0) {
+    const bool for_all = header.to == reach::all_pes_of_hosts;
+    message.flags |= for_all ? envelope::is_counted_copy : envelope::is_counted;
+    counted_ += wire::message_cost(body_bytes) * (for_all ? static_cast<std::uint64_t>(job_.pes_of_host()) : 1);
+  }
   if (header.kind == payload_kind::direct) {
     std::memcpy(message.payload, header.payload, sizeof header.payload);
   } else {

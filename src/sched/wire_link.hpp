@@ -44,6 +44,19 @@ class wire_link final : private wire::port_user {
   bool is_idle() const { return port_->is_idle(); }
   std::span<const std::byte> address() const { return port_->address(); }
 
+  /// Memory of messages (src/wire/flow/README.md). What a message that came from another host counts as until it has
+  /// run; before its handler.
+  static std::uint64_t cost_of(const envelope& message) {
+    return wire::message_cost(message.kind == payload_kind::direct ? 0 : message.block().bytes);
+  }
+  /// Messages wait at other processes until some here have run.
+  bool memory_is_asked_for() const { return port_->memory_is_asked_for(); }
+  /// Nobody runs messages any more: those that wait here for memory of others are dropped.
+  void drop_waiting() { port_->drop_waiting(); }
+  wire::port_counters counters() const { return port_->counters(); }
+  /// One line of figures.
+  std::string report() const;
+
   /// Sleeping on the wire: one PE of the process does, by turns. True: the caller has the turn.
   /// seq_cst: whoever ends its turn looks for sleepers afterwards, and who falls asleep looks for the turn after it is
   /// marked idle; so one of the two sees the other. pairs: wire.watch
@@ -70,10 +83,13 @@ class wire_link final : private wire::port_user {
   void arrived(wire::peer_number from, std::span<const std::byte> header, void* body, std::size_t bytes) override;
   void abandoned(void* place) override;
   void lost(wire::peer_number peer, const std::string& why) override;
+  std::uint64_t memory_given_back() override { return given_back(); }
+  std::uint64_t given_back() const;
 
   struct packet_header;
   void post(pe& here, int process, packet_header& header, envelope& message);
   void post(int process, const packet_header& header, void* block);
+  std::uint16_t copies_of(int process, const packet_header& header) const;
   int to_child_hosts(const packet_header& header, void* block);
   void deliver(int destination, const envelope& message);
   void to_pes_of_host(const envelope& message);
@@ -83,6 +99,8 @@ class wire_link final : private wire::port_user {
   process_record& own_process_;
   std::atomic<bool> ending_{false};
   std::atomic<bool> watched_{false};
+  wire::port_options options_;
+  std::uint64_t counted_ = 0;  // bytes of messages that arrived; by who makes progress
   std::unique_ptr<wire::port> port_;
   std::jthread bearer_of_bad_news_;  // of the first loss
 };

@@ -20,6 +20,7 @@ struct waiting_send {
   message_body body = {};
   std::vector<std::byte> address = {};  // of the peer, with the first message to it; else empty
   waiting_send* next = nullptr;
+  waiting_send* previous = nullptr;            // among those that wait for memory of the peer
   std::array<std::byte, header_limit> header;  // header_bytes of it
 };
 

@@ -34,10 +34,18 @@ class port_user {
   /// The peer is gone without having said so (once per peer). What was under way to it is released; later messages to
   /// it are dropped and released.
   virtual void lost(peer_number peer, const std::string& why) = 0;
+  /// message_cost() of all counted messages that have arrived and use no memory any more, added up since the start,
+  /// once for each of their copies. Asked for when others wait for memory; matters with port_options::message_memory.
+  virtual std::uint64_t memory_given_back() { return 0; }
 
  protected:
   ~port_user() = default;
 };
+
+/// What a message counts as in the memory of its receiver: its place in a queue, and its body in whole cache lines.
+constexpr std::uint64_t message_cost(std::uint64_t body_bytes) { return 64 + (body_bytes + 63) / 64 * 64; }
+
+inline constexpr std::uint64_t no_limit = ~std::uint64_t{0};
 
 struct message_body {
   void* block = nullptr;
@@ -45,6 +53,9 @@ struct message_body {
   /// Called once when `block` may be used again, on a thread that is in send(), progress(), flush() or prepare_sleep(),
   /// maybe before send() returns. May be null. Must not call the port.
   void (*release)(void* block) = nullptr;
+  /// How many messages the receiver makes of it: each counts in its memory. 0: it does not count, and passes those that
+  /// wait for memory; for the few messages that must not wait.
+  std::uint16_t copies = 1;
 };
 
 /// What a port has done so far; to be read while it works, each figure on its own.
@@ -62,6 +73,13 @@ struct port_counters {
   std::uint64_t sends_handed_over = 0;  // sends that found another thread at the wire, and left it the work
   std::uint64_t dropped = 0;            // messages to peers that are gone
   std::uint64_t wakes = 0;              // sleepers woken by a send
+  // With port_options::message_memory:
+  std::uint64_t waited = 0;         // messages that waited here for memory of their receiver
+  std::uint64_t waiting = 0;        // of them now; they stay in the memory of their sender
+  std::uint64_t most_waiting = 0;   // at the same time
+  std::uint64_t memory_notes = 0;   // packets sent to ask for memory, to grant it and to have it back
+  std::uint64_t memory_in_use = 0;  // bytes of messages that arrived and were not given back, as last heard
+  std::uint64_t memory_peak = 0;    // the most of it
 };
 
 class port {
@@ -99,6 +117,12 @@ class port {
   /// After it: how long a wait may last at most, because the transport has nothing to wake anybody with (MPI).
   /// Negative: as long as it takes. Any thread.
   virtual std::int64_t longest_sleep_ns() const = 0;
+
+  /// Somebody waits for memory of this process: who gives some back should make progress before it sleeps. Any thread.
+  virtual bool memory_is_asked_for() const = 0;
+
+  /// The peers use nothing any more: what waits for their memory, now or later, is dropped and released. Any thread.
+  virtual void drop_waiting() = 0;
 
   virtual port_counters counters() const = 0;
 };
@@ -141,6 +165,11 @@ struct port_options {
   std::uint32_t coalesce_messages = 0;
   std::uint32_t coalesce_us = 20;
   std::size_t packet_bytes = 8192;
+
+  // Memory that counted messages of all peers may use here (message_cost) from their arrival until memory_given_back()
+  // says that they do not; what has no room waits at its sender. 0 is enough: then they come one at a time. A message
+  // that is larger than all of it comes when no other is here. The same in all processes of the job.
+  std::uint64_t message_memory = no_limit;
 
   std::uint32_t close_timeout_ms = 5000;  // how long closing waits for what is still under way
 };

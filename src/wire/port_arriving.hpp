@@ -34,24 +34,30 @@ void port_over<Conduit>::packet(std::span<const std::byte> header, std::span<con
   }
   peer_record* const peer = sender_of(head);
   if (peer == nullptr) return;
-  if (head.kind != packet_kind::one_message) return take_short(*peer, head, rest);
-  if (rest.size() > header_limit)
-    return lose(head.from, "it sent a message with a header of " + std::to_string(rest.size()) + " bytes");
-  take_single(*peer, head.from, peer->full_sequence(head.sequence), rest, body);
+  if (head.kind == packet_kind::credit) return take_note(*peer, head.from, rest);
+  if (head.kind != packet_kind::one_message) {
+    take_short(*peer, head, rest);
+  } else if (rest.size() > header_limit) {
+    lose(head.from, "it sent a message with a header of " + std::to_string(rest.size()) + " bytes");
+  } else {
+    take_single(*peer, head.from, peer->full_sequence(head.sequence), rest, body, head.messages);
+  }
+  if (memory_.has_value()) lend_more(*peer, head.from);
 }
 
 template <conduit Conduit>
 void port_over<Conduit>::take_single(peer_record& peer, peer_number from, std::uint64_t sequence,
-                                     std::span<const std::byte> header, std::span<const std::byte> body) {
+                                     std::span<const std::byte> header, std::span<const std::byte> body,
+                                     std::uint16_t copies) {
   void* const place = copied(from, header, body);
   if (arrives_now(peer, sequence)) {
     ++peer.expected;
-    deliver(from, header, place, body.size());
+    deliver(peer, from, header, place, body.size(), copies);
     deliver_early(peer, from);
     return;
   }
   early_packet& early = peer.early.try_emplace(sequence, early_packet{.kind = packet_kind::one_message}).first->second;
-  early.messages.push_back({kept_header(header), place, body.size()});
+  early.messages.push_back({kept_header(header), place, body.size(), copies});
   tallies_.arrived_early.add();
   if (!peer.refused) ask_for_places(peer, from);
   arriving_.fetch_add(1, std::memory_order_relaxed);  // relaxed: the decrement is what others wait for
@@ -63,7 +69,7 @@ void port_over<Conduit>::take_short(peer_record& peer, const packet_head& head, 
   early_packet* early = nullptr;
   if (arrives_now(peer, sequence)) {
     ++peer.expected;
-    if (head.kind == packet_kind::goodbye) peer.said_goodbye = true;
+    if (head.kind == packet_kind::goodbye) part_with(peer, head.from);
   } else {
     early = &peer.early.try_emplace(sequence, early_packet{.kind = head.kind}).first->second;
     early->messages.reserve(head.messages);
@@ -81,9 +87,10 @@ void port_over<Conduit>::take_short(peer_record& peer, const packet_head& head, 
     messages = messages.subspan(message.header_bytes + message.body_bytes);
     void* const place = copied(head.from, header, body);
     if (early == nullptr)
-      deliver(head.from, header, place, body.size());
+      deliver(peer, head.from, header, place, body.size(), message.copies);
     else
-      early->messages.push_back({kept_header(header), place, body.size()});
+      early->messages.push_back({kept_header(header), place, body.size(), message.copies});
+    if (peer.gone) return;
   }
   if (early == nullptr)
     deliver_early(peer, head.from);
@@ -110,7 +117,7 @@ void port_over<Conduit>::announced(std::span<const std::byte> header, std::size_
   }
   const std::uint64_t sequence = peer->full_sequence(head.sequence);
   early_packet& early = peer->early.try_emplace(sequence, early_packet{.kind = packet_kind::one_message}).first->second;
-  early.body = std::make_unique<incoming_body>(head.from, sequence, header, bytes, body);
+  early.body = std::make_unique<incoming_body>(head.from, sequence, header, bytes, head.messages, body);
   arriving_.fetch_add(1, std::memory_order_relaxed);  // as above
   ask_for_places(*peer, head.from);
 }
@@ -162,11 +169,22 @@ void port_over<Conduit>::filled(packet_token token, bool whole) {
     return;
   }
   if (!arrives_now(peer, body->sequence)) tallies_.arrived_early.add();
-  deliver_early(peer, body->from);
+  const peer_number from = body->from;  // which does not outlive its delivery
+  deliver_early(peer, from);
+  if (memory_.has_value()) lend_more(peer, from);
 }
 
 template <conduit Conduit>
-void port_over<Conduit>::deliver(peer_number from, std::span<const std::byte> header, void* body, std::size_t bytes) {
+void port_over<Conduit>::deliver(peer_record& peer, peer_number from, std::span<const std::byte> header, void* body,
+                                 std::size_t bytes, std::uint16_t copies) {
+  if (memory_.has_value() && copies != 0) {
+    if (!memory_->arrived(peer.account, copies * message_cost(bytes))) [[unlikely]] {
+      if (body != nullptr) user_.abandoned(body);
+      return lose(from, "it sent a message of " + std::to_string(bytes) +
+                            " bytes for which it was granted no memory; is port_options::message_memory "
+                            "(--tri-message-memory) the same in all processes?");
+    }
+  }
   tallies_.messages_arrived.add();
   user_.arrived(from, header, body, bytes);
 }
@@ -181,9 +199,11 @@ void port_over<Conduit>::deliver_early(peer_record& peer, peer_number from) {
     peer.early.erase(peer.early.begin());
     ++peer.expected;
     arriving_.fetch_sub(1, std::memory_order_release);  // pairs: port.under_way
-    if (now.kind == packet_kind::goodbye) peer.said_goodbye = true;
-    if (now.body != nullptr) deliver(from, now.body->header.view(), now.body->place, now.body->bytes);
-    for (const early_message& message : now.messages) deliver(from, message.header.view(), message.body, message.bytes);
+    if (now.kind == packet_kind::goodbye) part_with(peer, from);
+    if (now.body != nullptr)
+      deliver(peer, from, now.body->header.view(), now.body->place, now.body->bytes, now.body->copies);
+    for (const early_message& message : now.messages)
+      deliver(peer, from, message.header.view(), message.body, message.bytes, message.copies);
   }
   if (!peer.refused) ask_for_places(peer, from);  // this packet may have closed a gap before announced ones
 }
@@ -217,6 +237,8 @@ void port_over<Conduit>::lose(peer_number number, const std::string& why, bool u
     ++packets_under_way_;
     finish(packet);
   }
+  drop_waiting_of(peer);
+  if (memory_.has_value()) memory_->lost(number, *this);
   forget_arrivals(peer);
   if (closing_ || !unexpected) return;
   peer.told = true;

@@ -16,6 +16,7 @@
 
 #include "host/clock.hpp"
 #include "wire/conduit.hpp"
+#include "wire/flow/lent_memory.hpp"
 #include "wire/linked_list.hpp"
 #include "wire/outbox.hpp"
 #include "wire/packet_format.hpp"
@@ -28,13 +29,14 @@
 namespace tri::wire {
 
 template <conduit Conduit>
-class port_over final : public port, private conduit_events {
+class port_over final : public port, private conduit_events, private flow::loan_owner {
  public:
   /// The conduit is made from `conduit_arguments`. Throws as open_port() does.
   template <class... Arguments>
   port_over(peer_number self, std::size_t peers, port_user& user, address_lookup lookup, const port_options& options,
             Arguments&&... conduit_arguments)
       : self_(self), user_(user), lookup_(std::move(lookup)), options_(checked(self, peers, options)), peers_(peers) {
+    if (options_.message_memory != no_limit) memory_.emplace(options_.message_memory, peers - 1);
     conduit_.emplace(std::forward<Arguments>(conduit_arguments)...);
     if (options_.coalesce_messages != 1) longest_hold_ = host::ns_to_ticks(1000.0 * options_.coalesce_us);
   }
@@ -53,6 +55,9 @@ class port_over final : public port, private conduit_events {
   int wake_descriptor() const override { return conduit_->wake_descriptor(); }
   bool prepare_sleep() override;
   std::int64_t longest_sleep_ns() const override { return conduit_->longest_sleep_ns(); }
+  // relaxed, both: a hint; whoever made it true stays awake until it is false.
+  bool memory_is_asked_for() const override { return memory_asked_for_.load(std::memory_order_relaxed); }
+  void drop_waiting() override;
   port_counters counters() const override { return tallies_.read(); }
 
   /// Of this process for all peers, before anything is sent. For tests.
@@ -66,6 +71,11 @@ class port_over final : public port, private conduit_events {
   void sent(packet_token token) override;
   void lost(peer_number peer, const std::string& why) override { lose(peer, why, !record_of(peer).said_goodbye); }
 
+  // loan_owner: by who has the turn.
+  flow::loan& loan_of(peer_number peer) override { return record_of(peer).account; }
+  void send_note(peer_number to, const flow::credit_note& note) override;
+  void recall_from_all() override;
+
   // All of these: by who has the turn.
   peer_record& record_of(peer_number peer);
   void connect(peer_number peer, std::span<const std::byte> address);
@@ -76,9 +86,19 @@ class port_over final : public port, private conduit_events {
     return &of_thread;
   }
   void post(peer_number to, std::span<const std::byte> header, const message_body& body);
+  void post_now(peer_record& peer, peer_number to, std::span<const std::byte> header, const message_body& body);
+  void wait_for_memory(peer_record& peer, peer_number to, std::span<const std::byte> header, const message_body& body);
+  void send_waiting(peer_record& peer, peer_number to);
+  void ask_for_memory(peer_record& peer, peer_number to);
+  void drop_waiting_of(peer_record& peer);
+  void take_note(peer_record& peer, peer_number from, std::span<const std::byte> bytes);
+  void lend_more(peer_record& peer, peer_number to);
+  bool serve_memory();
+  void part_with(peer_record& peer, peer_number number);
   void post_short(peer_record& peer, peer_number to, std::span<const std::byte> header, const message_body& body);
   void post_alone(peer_record& peer, peer_number to, std::span<const std::byte> header, const message_body& body);
   outgoing_packet* open_packet(peer_number to);
+  outgoing_packet* packet_alone(peer_number to);
   void send_short(outgoing_packet* packet, packet_kind kind = packet_kind::short_messages);
   bool send_open();
   void finish(outgoing_packet* packet);
@@ -87,11 +107,12 @@ class port_over final : public port, private conduit_events {
   bool arrives_now(peer_record& peer, std::uint64_t sequence) const { return sequence == peer.expected; }
   void take_short(peer_record& peer, const packet_head& head, std::span<const std::byte> messages);
   void take_single(peer_record& peer, peer_number from, std::uint64_t sequence, std::span<const std::byte> header,
-                   std::span<const std::byte> body);
+                   std::span<const std::byte> body, std::uint16_t copies);
   void* copied(peer_number from, std::span<const std::byte> header, std::span<const std::byte> body);
   bool ask_for_places(peer_record& peer, peer_number from);
   bool ask_again();
-  void deliver(peer_number from, std::span<const std::byte> header, void* body, std::size_t bytes);
+  void deliver(peer_record& peer, peer_number from, std::span<const std::byte> header, void* body, std::size_t bytes,
+               std::uint16_t copies);
   void deliver_early(peer_record& peer, peer_number from);
   peer_record* sender_of(const packet_head& head);
   void watch_senders();
@@ -125,8 +146,12 @@ class port_over final : public port, private conduit_events {
   linked_list<outgoing_packet> moving_;
   std::vector<std::unique_ptr<outgoing_packet>> spare_short_, spare_alone_;
   std::size_t packets_under_way_ = 0;
-  std::vector<peer_number> refused_;    // whose first body without a place was refused one
-  std::vector<peer_number> unwatched_;  // something came from them, and they are not connected
+  std::vector<peer_number> refused_;         // whose first body without a place was refused one
+  std::vector<peer_number> unwatched_;       // something came from them, and they are not connected
+  std::optional<flow::lent_memory> memory_;  // with a limit
+  std::atomic<bool> memory_asked_for_{false};
+  std::atomic<bool> drops_waiting_{false};
+  std::vector<peer_number> recalling_;  // peers that want back what we do not use of their memory
   std::vector<loss> losses_;            // not told to the user yet
   std::string strange_packet_;          // what was wrong with a packet of nobody known
   bool closing_ = false;
@@ -136,4 +161,5 @@ class port_over final : public port, private conduit_events {
 }  // namespace tri::wire
 
 #include "wire/port_arriving.hpp"
+#include "wire/port_memory.hpp"
 #include "wire/port_sending.hpp"

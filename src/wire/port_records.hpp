@@ -13,6 +13,9 @@
 #include <vector>
 
 #include "wire/conduit.hpp"
+#include "wire/flow/lent_memory.hpp"
+#include "wire/flow/memory_credit.hpp"
+#include "wire/outbox.hpp"
 #include "wire/packet_format.hpp"
 #include "wire/port.hpp"
 
@@ -58,13 +61,14 @@ struct incoming_body : packet_record {
   std::uint64_t sequence;
   kept_header header;
   std::size_t bytes;
+  std::uint16_t copies;
   announcement announced;  // null once it was accepted
   void* place = nullptr;
   bool whole = false;
 
   incoming_body(peer_number of, std::uint64_t number, std::span<const std::byte> head, std::size_t size,
-                announcement body)
-      : from(of), sequence(number), header(head), bytes(size), announced(body) {}
+                std::uint16_t counts, announcement body)
+      : from(of), sequence(number), header(head), bytes(size), copies(counts), announced(body) {}
 };
 
 /// A message that is complete, but was sent after one that is not.
@@ -72,6 +76,7 @@ struct early_message {
   kept_header header;
   void* body;
   std::size_t bytes;
+  std::uint16_t copies;
 };
 
 /// A packet that has to wait for its turn among those of its peer.
@@ -94,6 +99,10 @@ struct peer_record {
   std::uint64_t next_place = 0;     // of the first packet that may still have to be asked a place for
   bool refused = false;             // its body got none, and will be asked for again
   std::map<std::uint64_t, early_packet> early;
+  flow::memory_credit credit;         // of its memory
+  flow::loan account;                 // of ours
+  linked_list<waiting_send> waiting;  // for its memory, in order
+  std::uint64_t waiting_cost = 0;     // of all of them
 
   /// The full number of a packet, of which its head has the lower half: at most 2^31 packets are under way.
   std::uint64_t full_sequence(std::uint32_t sequence) const {

@@ -43,6 +43,11 @@ void port_over<Conduit>::leave() {
     // A sleeper looks after nothing: what is kept back would stay, and what UCX has not finished may need its progress.
     const bool asleep = !sleepers_.empty();
     if (wanted || asleep) send_open();
+    // relaxed: a thread that sets it does this itself afterwards, or leaves it to the one with the turn, by
+    // flush_wanted
+    if (tallies_.waiting.read() != 0 && drops_waiting_.load(std::memory_order_relaxed)) [[unlikely]]
+      for (std::atomic<peer_record*>& of_peer : peers_)
+        if (peer_record* const peer = of_peer.load(std::memory_order_relaxed)) drop_waiting_of(*peer);
     if (asleep && packets_under_way_ != 0) {
       sleepers_.clear();
       tallies_.wakes.add();
@@ -77,7 +82,9 @@ bool port_over<Conduit>::prepare_sleep() {
   if (!turn_.try_take()) return false;
   take_outbox();
   send_open();
-  const bool may_sleep = losses_.empty() && strange_packet_.empty() && conduit_->prepare_sleep();
+  // Nothing on the descriptor says that memory was given back.
+  const bool wanted = memory_.has_value() && memory_->somebody_asks();
+  const bool may_sleep = !wanted && losses_.empty() && strange_packet_.empty() && conduit_->prepare_sleep();
   if (may_sleep && std::find(sleepers_.begin(), sleepers_.end(), this_thread()) == sleepers_.end())
     sleepers_.push_back(this_thread());
   leave();
@@ -94,6 +101,7 @@ bool port_over<Conduit>::progress() {
   something |= conduit_->progress(*this);
   something |= ask_again();
   watch_senders();
+  if (memory_.has_value()) something |= serve_memory();
   something |= tell_losses();
   take_outbox();  // what the callbacks have sent must not wait for the next call
   send_open();
@@ -108,6 +116,10 @@ peer_record& port_over<Conduit>::record_of(peer_number peer) {
   peer_record* record = peers_[peer].load(std::memory_order_relaxed);  // relaxed: made by who has the turn
   if (record == nullptr) {
     record = new peer_record;
+    if (memory_.has_value()) {
+      memory_->known(record->account);
+      record->credit.granted(memory_->initial());
+    }
     peers_[peer].store(record, std::memory_order_release);  // pairs: port.record
   }
   return *record;
@@ -137,6 +149,18 @@ void port_over<Conduit>::post(peer_number to, std::span<const std::byte> header,
     drop(body);
     return;
   }
+  if (memory_.has_value() && body.copies != 0) {
+    const std::uint64_t cost = body.copies * message_cost(body.bytes);
+    if (!peer.waiting.empty() || !peer.credit.covers(cost)) [[unlikely]]
+      return wait_for_memory(peer, to, header, body);
+    peer.credit.use(cost);
+  }
+  post_now(peer, to, header, body);
+}
+
+template <conduit Conduit>
+void port_over<Conduit>::post_now(peer_record& peer, peer_number to, std::span<const std::byte> header,
+                                  const message_body& body) {
   tallies_.messages_sent.add();
   tallies_.bytes_sent.add(header.size() + body.bytes);
   if (header.size() + body.bytes <= options_.short_limit)
@@ -159,7 +183,8 @@ void port_over<Conduit>::post_short(peer_record& peer, peer_number to, std::span
   }
   outgoing_packet& packet = *peer.open;
   const message_head head = {.body_bytes = static_cast<std::uint32_t>(body.bytes),
-                             .header_bytes = static_cast<std::uint32_t>(header.size())};
+                             .header_bytes = static_cast<std::uint16_t>(header.size()),
+                             .copies = body.copies};
   packet.append(&head, sizeof head);
   packet.append(header.data(), header.size());
   packet.append(body.block, body.bytes);
@@ -217,24 +242,32 @@ bool port_over<Conduit>::send_open() {
   return something;
 }
 
+// Of no message yet.
+template <conduit Conduit>
+outgoing_packet* port_over<Conduit>::packet_alone(peer_number to) {
+  std::unique_ptr<outgoing_packet> packet;
+  if (spare_alone_.empty()) {
+    packet = std::make_unique<outgoing_packet>(outgoing_packet::kind::one_message, sizeof(packet_head) + header_limit);
+  } else {
+    packet = std::move(spare_alone_.back());
+    spare_alone_.pop_back();
+  }
+  packet->to = to;
+  packet->messages = 0;
+  packet->used = 0;
+  packet->body = {};
+  return packet.release();
+}
+
 template <conduit Conduit>
 void port_over<Conduit>::post_alone(peer_record& peer, peer_number to, std::span<const std::byte> header,
                                     const message_body& body) {
   if (peer.open != nullptr) send_short(peer.open);  // sent before this one, so numbered before it
-  std::unique_ptr<outgoing_packet> made;
-  if (spare_alone_.empty()) {
-    made = std::make_unique<outgoing_packet>(outgoing_packet::kind::one_message, sizeof(packet_head) + header_limit);
-  } else {
-    made = std::move(spare_alone_.back());
-    spare_alone_.pop_back();
-  }
-  outgoing_packet* const packet = made.release();
-  packet->to = to;
+  outgoing_packet* const packet = packet_alone(to);
   packet->messages = 1;
-  packet->used = 0;
   packet->body = body;
   const packet_head head = {
-      .from = self_, .sequence = peer.next_sequence++, .kind = packet_kind::one_message, .messages = 1};
+      .from = self_, .sequence = peer.next_sequence++, .kind = packet_kind::one_message, .messages = body.copies};
   packet->append(&head, sizeof head);
   packet->append(header.data(), header.size());
   // A header alone has nothing to announce.
@@ -300,6 +333,9 @@ void port_over<Conduit>::close() {
   const auto deadline = clock::now() + std::chrono::milliseconds(options_.close_timeout_ms);
   closing_ = true;
   take_outbox();
+  for (std::atomic<peer_record*>& of_peer : peers_)
+    if (peer_record* const peer = of_peer.load(std::memory_order_relaxed))  // relaxed: nobody else is here
+      drop_waiting_of(*peer);
   send_open();
   for (peer_number peer = 0; peer < peers_.size(); ++peer) {
     const peer_record* const record = peers_[peer].load(std::memory_order_relaxed);  // relaxed: nobody else is here

@@ -14,6 +14,7 @@ class tally {
   void add(std::uint64_t amount = 1) {
     value_.store(value_.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
   }
+  void set(std::uint64_t value) { value_.store(value, std::memory_order_relaxed); }
   void add_from_any_thread() { value_.fetch_add(1, std::memory_order_relaxed); }
   std::uint64_t read() const { return value_.load(std::memory_order_relaxed); }
 
@@ -23,7 +24,8 @@ class tally {
 
 struct port_tallies {
   tally messages_sent, messages_arrived, bytes_sent, short_sent, eager_sent, rendezvous_sent, short_packets,
-      packets_filled, arrived_early, places_refused, sends_handed_over, dropped, wakes;
+      packets_filled, arrived_early, places_refused, sends_handed_over, dropped, wakes, waited, waiting, most_waiting,
+      memory_notes, memory_in_use, memory_peak;
 
   port_counters read() const {
     return {.messages_sent = messages_sent.read(),
@@ -38,7 +40,13 @@ struct port_tallies {
             .places_refused = places_refused.read(),
             .sends_handed_over = sends_handed_over.read(),
             .dropped = dropped.read(),
-            .wakes = wakes.read()};
+            .wakes = wakes.read(),
+            .waited = waited.read(),
+            .waiting = waiting.read(),
+            .most_waiting = most_waiting.read(),
+            .memory_notes = memory_notes.read(),
+            .memory_in_use = memory_in_use.read(),
+            .memory_peak = memory_peak.read()};
   }
 };
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdlib>
@@ -34,7 +35,8 @@ struct answering_user final : port_user {
   static constexpr unsigned threads = 4;
 
   void* place_for(peer_number, std::span<const std::byte>, std::size_t bytes) override { return std::malloc(bytes); }
-  void arrived(peer_number from, std::span<const std::byte> header, void* body, std::size_t) override {
+  void arrived(peer_number from, std::span<const std::byte> header, void* body, std::size_t bytes) override {
+    cost += message_cost(bytes);
     heading of = {};
     std::memcpy(&of, header.data(), sizeof of);
     if (of.number != next[of.thread]) wrong = true;
@@ -46,7 +48,10 @@ struct answering_user final : port_user {
   }
   void abandoned(void*) override { wrong = true; }
   void lost(peer_number, const std::string&) override { wrong = true; }
+  std::uint64_t memory_given_back() override { return given_back.load(); }
 
+  std::atomic<std::uint64_t> cost{0};        // of all that arrived
+  std::atomic<std::uint64_t> given_back{0};  // of it; by a thread of its own
   port* answers_through = nullptr;
   std::array<std::uint64_t, threads> next = {};
   std::atomic<std::uint64_t> count{0};
@@ -54,14 +59,14 @@ struct answering_user final : port_user {
 };
 
 // Four threads send from 0 to 1 while two make progress on each side; 1 answers.
-TEST(PortThreads, SendersAndProgressAtOnce) {
-  constexpr std::uint64_t per_thread = 2000;
-  constexpr std::uint64_t all = answering_user::threads * per_thread;
+void senders_and_progress_at_once(std::uint64_t memory, std::uint64_t per_thread) {
+  const std::uint64_t all = answering_user::threads * per_thread;
   loop_network network(2, {.seed = 11, .longest_delay = 8, .piece_bytes = 512});
   std::array<answering_user, 2> users;
   port_options options;
   options.short_limit = 200;
   options.eager_limit = 500;
+  options.message_memory = memory;
   loop_port first(0, 2, users[0], address_of, options, network, 0U);
   loop_port second(1, 2, users[1], address_of, options, network, 1U);
   users[1].answers_through = &second;
@@ -70,13 +75,20 @@ TEST(PortThreads, SendersAndProgressAtOnce) {
   for (port* const wire : {static_cast<port*>(&first), static_cast<port*>(&second)})
     for (int copies = 0; copies < 2; ++copies)
       threads.emplace_back([&done, wire] {
-        while (!done.load()) wire->progress();
+        while (!done.load())
+          if (!wire->progress()) std::this_thread::yield();
       });
+  threads.emplace_back([&] {  // gives back what came
+    while (!done.load()) {
+      for (answering_user& user : users) user.given_back = user.cost.load();
+      std::this_thread::yield();
+    }
+  });
   static const std::array<std::byte, 2000> block = {};
   static std::atomic<std::uint64_t> released{0};
   released = 0;
   for (std::uint64_t thread = 0; thread < answering_user::threads; ++thread) {
-    threads.emplace_back([&first, thread] {
+    threads.emplace_back([&first, thread, per_thread] {
       for (std::uint64_t number = 0; number < per_thread; ++number) {
         const heading header = {.thread = thread, .number = number};
         const std::size_t bytes = number % 50 == 0 ? block.size() : number % 7 == 0 ? 300 : 8;
@@ -98,7 +110,15 @@ TEST(PortThreads, SendersAndProgressAtOnce) {
   EXPECT_EQ(released.load(), all);
   EXPECT_EQ(first.counters().messages_sent, all);
   EXPECT_EQ(first.counters().messages_arrived, all);
+  EXPECT_EQ(first.counters().waiting, 0U);
+  if (memory == no_limit) return;
+  EXPECT_GT(first.counters().waited, 0U);
+  EXPECT_LE(second.counters().memory_peak, std::max(memory, message_cost(block.size())));
 }
+
+TEST(PortThreads, SendersAndProgressAtOnce) { senders_and_progress_at_once(no_limit, 2000); }
+TEST(PortThreads, SendersAndProgressInLittleMemory) { senders_and_progress_at_once(20'000, 300); }
+TEST(PortThreads, SendersAndProgressWithoutMemory) { senders_and_progress_at_once(0, 50); }
 
 // Each side sleeps whenever it may, and only messages wake it. A wake that is lost hangs the test.
 TEST(PortThreads, SleepersAreWoken) {

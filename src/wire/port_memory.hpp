@@ -1,0 +1,158 @@
+// The memory of messages as port_over sees it: what waits here for that of a peer, and what is lent of ours
+// (flow/README.md). Included by port_over.hpp alone.
+#pragma once
+
+#include "wire/port_over.hpp"
+
+namespace tri::wire {
+
+// ---- as the sender
+
+template <conduit Conduit>
+void port_over<Conduit>::wait_for_memory(peer_record& peer, peer_number to, std::span<const std::byte> header,
+                                         const message_body& body) {
+  if (drops_waiting_.load(std::memory_order_relaxed))
+    return drop(body);  // relaxed: leave() drops what this look missed
+  auto waiting = std::make_unique<waiting_send>();
+  waiting->to = to;
+  waiting->header_bytes = static_cast<std::uint32_t>(header.size());
+  std::copy(header.begin(), header.end(), waiting->header.begin());
+  waiting->body = body;
+  peer.waiting.push_back(waiting.release());
+  peer.waiting_cost += body.copies * message_cost(body.bytes);
+  tallies_.waited.add();
+  tallies_.waiting.add();
+  tallies_.most_waiting.set(std::max(tallies_.most_waiting.read(), tallies_.waiting.read()));
+  ask_for_memory(peer, to);
+}
+
+template <conduit Conduit>
+void port_over<Conduit>::ask_for_memory(peer_record& peer, peer_number to) {
+  const message_body& first = peer.waiting.first()->body;
+  const std::uint64_t cost = first.copies * message_cost(first.bytes);
+  if (const auto note = peer.credit.request(cost, peer.waiting_cost - cost)) send_note(to, *note);
+}
+
+template <conduit Conduit>
+void port_over<Conduit>::send_waiting(peer_record& peer, peer_number to) {
+  while (!peer.waiting.empty()) {
+    const message_body& first = peer.waiting.first()->body;
+    const std::uint64_t cost = first.copies * message_cost(first.bytes);
+    if (!peer.credit.covers(cost)) return ask_for_memory(peer, to);
+    const std::unique_ptr<waiting_send> send(peer.waiting.pop_front());
+    peer.credit.use(cost);
+    peer.waiting_cost -= cost;
+    tallies_.waiting.set(tallies_.waiting.read() - 1);
+    post_now(peer, to, {send->header.data(), send->header_bytes}, send->body);
+  }
+}
+
+template <conduit Conduit>
+void port_over<Conduit>::drop_waiting_of(peer_record& peer) {
+  while (waiting_send* const first = peer.waiting.pop_front()) {
+    const std::unique_ptr<waiting_send> send(first);
+    tallies_.waiting.set(tallies_.waiting.read() - 1);
+    drop(send->body);
+  }
+  peer.waiting_cost = 0;
+}
+
+template <conduit Conduit>
+void port_over<Conduit>::drop_waiting() {
+  drops_waiting_.store(true, std::memory_order_relaxed);  // relaxed: the turn or flush_wanted orders it
+  flush();
+}
+
+// ---- as the receiver
+
+// Outside the order of packets: what is behind a gap must not keep back the memory that may be needed to close it.
+template <conduit Conduit>
+void port_over<Conduit>::send_note(peer_number to, const flow::credit_note& note) {
+  peer_record& peer = record_of(to);
+  if (peer.gone || peer.said_goodbye) return;
+  outgoing_packet* const packet = packet_alone(to);
+  const packet_head head = {.from = self_, .sequence = 0, .kind = packet_kind::credit, .messages = 0};
+  packet->append(&head, sizeof head);
+  packet->append(&note, sizeof note);
+  tallies_.memory_notes.add();
+  moving_.push_back(packet);
+  ++packets_under_way_;
+  if (conduit_->send(to, sending::copied, {}, packet->contents(), packet) == send_result::done) finish(packet);
+}
+
+template <conduit Conduit>
+void port_over<Conduit>::take_note(peer_record& peer, peer_number from, std::span<const std::byte> bytes) {
+  flow::credit_note note;
+  if (!memory_.has_value() || bytes.size() != sizeof note)
+    return lose(from,
+                "it talks about memory of messages in a way that this process does not know; is "
+                "port_options::message_memory (--tri-message-memory) the same in all processes?");
+  std::memcpy(&note, bytes.data(), sizeof note);
+  switch (note.what) {
+    case flow::credit_note::kind::grant:
+      peer.credit.granted(note.total);
+      send_waiting(peer, from);
+      break;
+    case flow::credit_note::kind::recall:
+      peer.credit.granted(note.total);
+      send_waiting(peer, from);
+      recalling_.push_back(from);  // answered when the peer is connected
+      break;
+    case flow::credit_note::kind::request:
+      memory_->requested(from, note, *this);
+      break;
+    case flow::credit_note::kind::returned:
+      if (!memory_->returned(peer.account, note)) lose(from, "it returned more memory than it had");
+      break;
+  }
+}
+
+// In advance, so that who sends much need not ask while there is plenty.
+template <conduit Conduit>
+void port_over<Conduit>::lend_more(peer_record& peer, peer_number to) {
+  if (memory_->is_outdated()) memory_->given_back(user_.memory_given_back());
+  if (peer.gone || peer.said_goodbye || !peer.reachable.load(std::memory_order_relaxed)) return;  // relaxed: our turn
+  memory_->top_up(to, *this);
+}
+
+template <conduit Conduit>
+void port_over<Conduit>::recall_from_all() {
+  for (peer_number number = 0; number < peers_.size(); ++number) {
+    const peer_record* const peer = peers_[number].load(std::memory_order_relaxed);  // relaxed: we have the turn
+    if (peer == nullptr || peer->gone || peer->said_goodbye) continue;
+    if (peer->reachable.load(std::memory_order_relaxed)) memory_->recall_from(number, *this);  // relaxed: as above
+  }
+}
+
+// After the senders of what came are connected: they get answers.
+template <conduit Conduit>
+bool port_over<Conduit>::serve_memory() {
+  for (const peer_number number : std::exchange(recalling_, {})) {
+    peer_record& peer = record_of(number);
+    if (peer.gone) continue;
+    send_note(number, peer.credit.recalled());
+    if (!peer.waiting.empty()) ask_for_memory(peer, number);
+  }
+  bool something = false;
+  if (memory_->somebody_asks()) {
+    const std::uint64_t notes = tallies_.memory_notes.read();
+    memory_->given_back(user_.memory_given_back());
+    memory_->serve(*this);
+    something = tallies_.memory_notes.read() != notes;
+  }
+  const bool asked_for = memory_->somebody_asks();
+  if (memory_asked_for_.load(std::memory_order_relaxed) != asked_for)  // relaxed: see memory_is_asked_for()
+    memory_asked_for_.store(asked_for, std::memory_order_relaxed);
+  tallies_.memory_in_use.set(memory_->in_use());
+  tallies_.memory_peak.set(memory_->peak());
+  return something;
+}
+
+// No message comes from it any more: what it was lent goes to others.
+template <conduit Conduit>
+void port_over<Conduit>::part_with(peer_record& peer, peer_number number) {
+  peer.said_goodbye = true;
+  if (memory_.has_value()) memory_->lost(number, *this);
+}
+
+}  // namespace tri::wire
