@@ -151,15 +151,16 @@ void measure(player& leader, const wire_task& task) {
   }
   const bool one_way = task.what == "one_way";
   // Threads that share a core take turns in slices of milliseconds.
-  const batch_runner runner({.batch_time_ms = task.senders > 1     ? 50.0
-                                              : task.bytes > 65536 ? 10.0
-                                                                   : 2.0,
+  const batch_runner runner({.batch_time_ms = task.senders > 1                              ? 50.0
+                                              : task.bytes > 65536 || task.what == "killer" ? 10.0
+                                                                                            : 2.0,
                              .warm_up_ms = 20,
                              .repetitions = 5,
                              .min_time_s = task.seconds,
                              .max_time_s = 2 * task.seconds});
   // Of a stream of small messages the answer at its end must not be what is measured.
-  const std::uint64_t unit = task.what == "stream" && task.bytes <= 4096 ? 1000 : 1;
+  const bool killer = task.what == "killer";
+  const std::uint64_t unit = (task.what == "stream" || killer) && task.bytes <= 4096 ? 1000 : killer ? 64 : 1;
   const samples measured = runner.time([&](std::uint64_t units) {
     if (one_way)
       leader.ping_pong(units);

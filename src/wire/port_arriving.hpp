@@ -52,7 +52,8 @@ void port_over<Conduit>::take_single(peer_record& peer, peer_number from, std::u
   void* const place = copied(from, header, body);
   if (arrives_now(peer, sequence)) {
     ++peer.expected;
-    deliver(peer, from, header, place, body.size(), copies);
+    deliver(from, header, place, body.size());
+    count_arrived(peer, from, copies * message_cost(body.size()));
     deliver_early(peer, from);
     return;
   }
@@ -76,26 +77,32 @@ void port_over<Conduit>::take_short(peer_record& peer, const packet_head& head, 
     tallies_.arrived_early.add();
     arriving_.fetch_add(1, std::memory_order_relaxed);  // as above
   }
+  std::uint64_t cost = 0;
   for (unsigned i = 0; i < head.messages; ++i) {
     message_head message;
     if (!take(messages, message) || messages.size() < std::size_t{message.header_bytes} + message.body_bytes ||
-        message.header_bytes > header_limit)
+        message.header_bytes > header_limit) {
+      count_arrived(peer, head.from, cost);
       return lose(head.from, "it sent a packet whose message " + std::to_string(i + 1) + " of " +
                                  std::to_string(head.messages) + " is not in it");
+    }
     const auto header = messages.first(message.header_bytes);
     const auto body = messages.subspan(message.header_bytes, message.body_bytes);
     messages = messages.subspan(message.header_bytes + message.body_bytes);
     void* const place = copied(head.from, header, body);
-    if (early == nullptr)
-      deliver(peer, head.from, header, place, body.size(), message.copies);
-    else
+    if (early == nullptr) {
+      cost += message.copies * message_cost(body.size());
+      deliver(head.from, header, place, body.size());
+    } else {
       early->messages.push_back({kept_header(header), place, body.size(), message.copies});
-    if (peer.gone) return;
+    }
   }
-  if (early == nullptr)
+  if (early == nullptr) {
+    count_arrived(peer, head.from, cost);
     deliver_early(peer, head.from);
-  else if (!peer.refused)
+  } else if (!peer.refused) {
     ask_for_places(peer, head.from);
+  }
 }
 
 template <conduit Conduit>
@@ -175,18 +182,20 @@ void port_over<Conduit>::filled(packet_token token, bool whole) {
 }
 
 template <conduit Conduit>
-void port_over<Conduit>::deliver(peer_record& peer, peer_number from, std::span<const std::byte> header, void* body,
-                                 std::size_t bytes, std::uint16_t copies) {
-  if (memory_.has_value() && copies != 0) {
-    if (!memory_->arrived(peer.account, copies * message_cost(bytes))) [[unlikely]] {
-      if (body != nullptr) user_.abandoned(body);
-      return lose(from, "it sent a message of " + std::to_string(bytes) +
-                            " bytes for which it was granted no memory; is port_options::message_memory "
-                            "(--tri-message-memory) the same in all processes?");
-    }
-  }
+void port_over<Conduit>::deliver(peer_number from, std::span<const std::byte> header, void* body, std::size_t bytes) {
   tallies_.messages_arrived.add();
   user_.arrived(from, header, body, bytes);
+}
+
+// Once for all messages of a packet, after they were delivered: until then nobody looks at the account (by who has the
+// turn), and a message that has run by now counts as given back at the next look.
+template <conduit Conduit>
+void port_over<Conduit>::count_arrived(peer_record& peer, peer_number from, std::uint64_t cost) {
+  if (!memory_.has_value() || memory_->arrived(peer.account, cost)) [[likely]]
+    return;
+  lose(from, "it sent messages of " + std::to_string(cost) +
+                 " bytes for which it was granted no memory; is port_options::message_memory (--tri-message-memory) "
+                 "the same in all processes?");
 }
 
 template <conduit Conduit>
@@ -200,10 +209,16 @@ void port_over<Conduit>::deliver_early(peer_record& peer, peer_number from) {
     ++peer.expected;
     arriving_.fetch_sub(1, std::memory_order_release);  // pairs: port.under_way
     if (now.kind == packet_kind::goodbye) part_with(peer, from);
-    if (now.body != nullptr)
-      deliver(peer, from, now.body->header.view(), now.body->place, now.body->bytes, now.body->copies);
-    for (const early_message& message : now.messages)
-      deliver(peer, from, message.header.view(), message.body, message.bytes, message.copies);
+    std::uint64_t cost = 0;
+    if (now.body != nullptr) {
+      cost += now.body->copies * message_cost(now.body->bytes);
+      deliver(from, now.body->header.view(), now.body->place, now.body->bytes);
+    }
+    for (const early_message& message : now.messages) {
+      cost += message.copies * message_cost(message.bytes);
+      deliver(from, message.header.view(), message.body, message.bytes);
+    }
+    count_arrived(peer, from, cost);
   }
   if (!peer.refused) ask_for_places(peer, from);  // this packet may have closed a gap before announced ones
 }

@@ -111,8 +111,8 @@ class port_over final : public port, private conduit_events, private flow::loan_
   void* copied(peer_number from, std::span<const std::byte> header, std::span<const std::byte> body);
   bool ask_for_places(peer_record& peer, peer_number from);
   bool ask_again();
-  void deliver(peer_record& peer, peer_number from, std::span<const std::byte> header, void* body, std::size_t bytes,
-               std::uint16_t copies);
+  void deliver(peer_number from, std::span<const std::byte> header, void* body, std::size_t bytes);
+  void count_arrived(peer_record& peer, peer_number from, std::uint64_t cost);
   void deliver_early(peer_record& peer, peer_number from);
   peer_record* sender_of(const packet_head& head);
   void watch_senders();
