@@ -30,9 +30,9 @@
 namespace tri::bench {
 
 std::string written(const wire_task& task) {
-  return fmt::format("{} {} {} {} {} {} {} {} {} {} {}", task.who, task.what, task.place, task.bytes,
+  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", task.who, task.what, task.place, task.bytes,
                      task.coalesced ? 1 : 0, task.senders, task.memory, task.seconds, task.conduit, task.in_flight,
-                     task.posted ? 1 : 0);
+                     task.posted ? 1 : 0, task.division);
 }
 
 wire_task read_wire_task(const std::string& text) {
@@ -43,7 +43,7 @@ wire_task read_wire_task(const std::string& text) {
         task.seconds))
     throw std::invalid_argument(fmt::format("'{}' is no task of the suite wire", text));
   task.coalesced = coalesced != 0;
-  if (int posted = 0; words >> task.conduit >> task.in_flight >> posted) task.posted = posted != 0;
+  if (int posted = 0; words >> task.conduit >> task.in_flight >> posted >> task.division) task.posted = posted != 0;
   const auto one_of = [&](const std::string& word, std::initializer_list<const char*> known) {
     for (const char* each : known)
       if (word == each) return;
@@ -53,6 +53,7 @@ wire_task read_wire_task(const std::string& text) {
   one_of(task.what, {"one_way", "stream", "wake", "multi", "killer"});
   one_of(task.conduit, {"ucx", "mpi"});
   one_of(task.place, {"loopback", "veth"});
+  one_of(task.division, {"receiving", "funnelled", "all", "spread"});
   return task;
 }
 
@@ -106,16 +107,16 @@ void make_up(const char* device, int last_byte) {
   throw std::runtime_error(fmt::format("the link {} did not come up", device));
 }
 
-std::unique_ptr<player> ready(const wire_task& task, unsigned number, int cpu, side_channel& other) {
-  host::pin_this_thread(cpu);
+std::unique_ptr<player> ready(const wire_task& task, unsigned number, const cpu_pair& cpus, side_channel& other) {
+  host::pin_this_thread(number == 0 ? cpus.first : cpus.second);
   std::unique_ptr<player> made =
-      task.who == "port" ? make_port_player(task, number) : make_raw_ucx_player(task, number);
+      task.who == "port" ? make_port_player(task, number, cpus) : make_raw_ucx_player(task, number);
   other.say(made->address());
   made->connect(other.hear());
   return made;
 }
 
-[[noreturn]] void follow(const wire_task& task, int cpu, side_channel leader) {
+[[noreturn]] void follow(const wire_task& task, const cpu_pair& cpus, side_channel leader) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   try {
     if (task.place == "veth") {
@@ -125,7 +126,7 @@ std::unique_ptr<player> ready(const wire_task& task, unsigned number, int cpu, s
       make_up(device_of(task, 1), 2);
       leader.say();
     }
-    ready(task, 1, cpu, leader)->serve(task.what == "wake");
+    ready(task, 1, cpus, leader)->serve(task.what == "wake");
   } catch (const std::exception& failure) {
     fmt::print(stderr, "trireme bench wire, the second process: {}\n", failure.what());
   }
@@ -179,7 +180,7 @@ int serve_over_mpi(const wire_task& task) {
   if (mpi.size() != 2) throw std::runtime_error(fmt::format("{} processes; the measurement needs 2", mpi.size()));
   const cpu_pair cpus = two_cpus();
   host::pin_this_thread(mpi.rank() == 0 ? cpus.first : cpus.second);
-  std::unique_ptr<player> own = make_port_player(task, static_cast<unsigned>(mpi.rank()));
+  std::unique_ptr<player> own = make_port_player(task, static_cast<unsigned>(mpi.rank()), cpus);
   own->connect(mpi.exchange(own->address())[static_cast<std::size_t>(1 - mpi.rank())]);
   if (mpi.rank() == 0) {
     measure(*own, task);
@@ -206,7 +207,7 @@ int serve_as_wire_contestant(const std::string& text) {
     call("fork", follower >= 0);
     if (follower == 0) {
       close(ends[0]);
-      follow(task, cpus.second, side_channel(ends[1]));
+      follow(task, cpus, side_channel(ends[1]));
     }
     close(ends[1]);
     side_channel other(ends[0]);
@@ -218,7 +219,7 @@ int serve_as_wire_contestant(const std::string& text) {
       make_up(device_of(task, 0), 1);
       other.hear();
     }
-    const std::unique_ptr<player> leader = ready(task, 0, cpus.first, other);
+    const std::unique_ptr<player> leader = ready(task, 0, cpus, other);
     measure(*leader, task);
     std::fflush(stdout);
     kill(follower, SIGKILL);

@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "framework/cacheline.hpp"
 #include "wire/task.hpp"
 
 namespace tri::bench {
@@ -35,7 +36,7 @@ class player {
 };
 
 /// `number` is 0 for the leader and 1 for the follower.
-std::unique_ptr<player> make_port_player(const wire_task& task, unsigned number);
+std::unique_ptr<player> make_port_player(const wire_task& task, unsigned number, const cpu_pair& cpus);
 std::unique_ptr<player> make_raw_ucx_player(const wire_task& task, unsigned number);
 
 /// Sends that may be under way at once.

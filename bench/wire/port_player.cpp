@@ -9,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "host/pinning.hpp"
 #include "wire/player.hpp"
 #include "wire/port.hpp"
 
@@ -19,11 +20,12 @@ enum class word : std::uint64_t { ball, item, last_item, answer, over };
 
 class port_player final : public player, private wire::port_user {
  public:
-  port_player(const wire_task& task, unsigned number)
-      : task_(task), number_(number), block_(task.bytes), place_(task.bytes) {
+  port_player(const wire_task& task, unsigned number, const cpu_pair& cpus)
+      : task_(task), number_(number), cpus_(cpus), block_(task.bytes), place_(task.bytes) {
     wire::port_options options;
     options.transports = "tcp";
     options.devices = device_of(task, number);
+    options.funnelled = task.division == "funnelled";
     if (!task.coalesced) options.coalesce_messages = 1;
     if (task.posted) options.mpi.posted = std::to_string(task.in_flight) + "x" + std::to_string(task.bytes);
     if (task.memory >= 0) options.message_memory = static_cast<std::uint64_t>(task.memory);
@@ -44,8 +46,7 @@ class port_player final : public player, private wire::port_user {
 
   void stream(std::uint64_t messages) override {
     const std::uint64_t before = came_;
-    const auto threads = static_cast<std::uint64_t>(task_.senders);
-    if (threads > 1) {
+    if (task_.senders > 1) {
       send_from_threads(messages - 1);
     } else {
       for (std::uint64_t message = 1; message < messages; ++message) send_one(message);
@@ -97,15 +98,27 @@ class port_player final : public player, private wire::port_user {
     while (out_ >= window_of(task_)) port_->progress();
   }
   void send_from_threads(std::uint64_t messages) {
+    const bool all = task_.division == "all";
+    const bool spread = task_.division == "spread";
     std::atomic<int> running{task_.senders};
     std::vector<std::thread> threads;
     for (int thread = 0; thread < task_.senders; ++thread)
       threads.emplace_back([&] {
+        if (spread) host::pin_this_thread(thread % 2 == 0 ? cpus_.first : cpus_.second);
         const std::uint64_t own = messages / static_cast<std::uint64_t>(task_.senders);
-        for (std::uint64_t message = 0; message < own; ++message) send(word::item);
+        for (std::uint64_t message = 1; message <= own; ++message) {
+          send(word::item);
+          if (all && message % 256 == 0) port_->progress();
+          while (out_.load(std::memory_order_relaxed) >= window_of(task_)) {  // relaxed: a count
+            if (all) port_->progress();
+            std::this_thread::yield();
+          }
+        }
         --running;
       });
-    while (running.load() != 0) port_->progress();
+    while (running.load() != 0) {
+      if (all || !port_->progress()) std::this_thread::yield();
+    }
     for (std::thread& thread : threads) thread.join();
   }
 
@@ -124,9 +137,10 @@ class port_player final : public player, private wire::port_user {
   void abandoned(void*) override {}
   void lost(wire::peer_number, const std::string&) override { std::_Exit(1); }
 
-  static inline std::uint64_t out_ = 0;  // bodies that are not released; one sender when there are bodies
+  static inline std::atomic<std::uint64_t> out_{0};  // bodies that are not released
   const wire_task task_;
   const unsigned number_;
+  const cpu_pair cpus_;  // of the two processes
   const word answer_ = word::answer;
   std::vector<std::byte> block_, place_;
   std::vector<std::byte> other_;
@@ -138,8 +152,8 @@ class port_player final : public player, private wire::port_user {
 
 }  // namespace
 
-std::unique_ptr<player> make_port_player(const wire_task& task, unsigned number) {
-  return std::make_unique<port_player>(task, number);
+std::unique_ptr<player> make_port_player(const wire_task& task, unsigned number, const cpu_pair& cpus) {
+  return std::make_unique<port_player>(task, number, cpus);
 }
 
 }  // namespace tri::bench

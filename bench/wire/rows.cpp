@@ -99,13 +99,17 @@ measurement measure_row(context& tools, const std::string& program, const wire_r
     return made;
   }
   wire_task raw = own;
-  if (own.memory < 0) {
+  std::string beside_name = "raw UCX", peer_name = "raw_ucx";
+  if (own.memory >= 0) {
+    raw.memory = -1;
+    beside_name = "no limit", peer_name = "no_limit";
+  } else if (own.division == "spread") {
+    raw.senders = 1;
+    beside_name = "one thread", peer_name = "one_thread";
+  } else {
     raw.who = "raw_ucx";
     raw.conduit = "ucx";
-  } else {
-    raw.memory = -1;
   }
-  const char* const beside_name = own.memory < 0 ? "raw UCX" : "no limit";
   std::vector<double> all_raw;
   comparison beside = {.name = beside_name, .ratios = {}};
   for (int round = 0; round < rounds; ++round) {
@@ -117,7 +121,7 @@ measurement measure_row(context& tools, const std::string& program, const wire_r
     all_raw.insert(all_raw.end(), of_raw.begin(), of_raw.end());
   }
   const double raw_ns = summarize(all_raw).median;
-  made.peers[own.memory < 0 ? "raw_ucx" : "no_limit"] = nanoseconds_in_unit(raw_ns, about.unit);
+  made.peers[peer_name] = nanoseconds_in_unit(raw_ns, about.unit);
   made.reference = std::move(beside);
   if (about.target_difference) {
     const double added = nanoseconds_in_unit(summarize(made.samples.operation_ns).median - raw_ns, about.unit);
@@ -181,10 +185,26 @@ std::vector<wire_row> described(const std::string& place) {
        .target_ratio = 1.3},
   };
   if (place == "loopback") {
-    rows.push_back({.name = "rate8_2threads",
-                    .task = task("stream", 8, true, 2),
-                    .unit = "M/s",
-                    .description = "8 B messages of two threads, while a third one makes progress; all on one core"});
+    const auto add_division = [&](const char* division, const char* description) {
+      wire_task of_two = task("stream", 8, true, 2);
+      of_two.division = division;
+      rows.push_back({.name = fmt::format("divisions/{}", division),
+                      .task = of_two,
+                      .unit = "M/s",
+                      .description = fmt::format("8 B messages of two threads on one core{}", description)});
+    };
+    add_division("all", ", which make progress themselves");
+    add_division("receiving", "; a third one there makes progress");
+    add_division("funnelled", "; a third one there sends them, and makes progress");
+    for (const std::size_t bytes : {8, 4096, 65536}) {
+      wire_task of_two = task("stream", bytes, true, 2);
+      of_two.division = "spread";
+      rows.push_back(
+          {.name = fmt::format("distributed_send/{}", bytes),
+           .task = of_two,
+           .unit = "us",
+           .description = fmt::format("{} B in one direction by two threads on two cores, beside one thread", bytes)});
+    }
   }
   return rows;
 }
@@ -222,21 +242,20 @@ std::vector<wire_row> described_multi_ping_pong(const std::string& conduit) {
 // one, so the ratio is what the limit costs.
 std::vector<wire_row> with_limits() {
   std::vector<wire_row> rows;
-  const auto add = [&](const char* what, const char* name, std::size_t bytes, std::int64_t memory,
-                       const std::string& unit, double target) {
+  const auto add = [&](const char* what, const char* name, std::size_t bytes, std::int64_t memory, double target) {
     rows.push_back({.name = fmt::format("{}/{}", name, memory),
                     .task = {.what = what, .bytes = bytes, .memory = memory},
-                    .unit = unit,
+                    .unit = "us",
                     .description = fmt::format("{} B with {} B for the messages at their receiver", bytes, memory),
                     .target_ratio = target});
   };
   constexpr std::int64_t plenty = 256 << 20;
-  add("one_way", "one_way/8", 8, plenty, "us", 1.02);
-  add("stream", "rate8", 8, plenty, "M/s", 1.02);
+  add("one_way", "one_way/8", 8, plenty, 1.02);
+  add("stream", "stream8", 8, plenty, 1.02);
   for (const std::size_t bytes : {8, 1024, 10240, 102400})
-    for (const std::int64_t memory : {plenty, std::int64_t{1} << 20, std::int64_t{250'000}, std::int64_t{0}})
-      add("killer", fmt::format("flood{}", bytes).c_str(), bytes, memory, bytes == 8 ? "M/s" : "us",
-          memory == plenty ? 1.02 : 2.0);
+    for (const std::int64_t memory :
+         {plenty, std::int64_t{1} << 20, std::int64_t{250'000}, std::int64_t{1} << 17, std::int64_t{0}})
+      add("killer", fmt::format("flood{}", bytes).c_str(), bytes, memory, memory == plenty ? 1.02 : 2.0);
   return rows;
 }
 

@@ -20,7 +20,10 @@ struct wire_task {
   double seconds = 1;
   std::string conduit = "ucx";  // of ours; "mpi": the contestant is started twice, by mpirun
   int in_flight = 1;            // of multi
-  bool posted = false;          // of mpi: receives of the size are posted ahead
+  // Of more senders than one: "receiving", a further thread makes progress; "funnelled", it sends, too; "all", they
+  // make progress themselves; "spread", as the first, on all cores
+  std::string division = "receiving";
+  bool posted = false;  // of mpi: receives of the size are posted ahead
 
   bool operator==(const wire_task&) const = default;
 };

@@ -24,7 +24,9 @@
   ROW(int,            wire_mpi_small_receives, 64,                      "",        between(1, 4096),                "with wire=mpi, how many of those receives there are") \
   ROW(std::string,    wire_mpi_posted,    "",                           "",        anything("parts like 4x65536, separated by commas; empty = none"), "with wire=mpi, receives posted ahead for larger messages: how many of which size") \
   ROW(int,            wire_mpi_adaptive,  0,                            "sizes",   between(0, 1024),                "with wire=mpi, for how many sizes, those seen most often, receives are posted ahead") \
-  ROW(bool,           comm_thread,        false,                        "",        on_or_off(),                     "a thread of each process that moves the messages between hosts; off = PEs without work do") \
+  ROW(communication_thread, comm_thread,  communication_thread::off,    "",        one_of("off|on|funnelled"),      "a thread of each process for the messages between hosts: off = PEs without work move them, on = it receives and all send, funnelled = it sends, too") \
+  ROW(int,            comm_thread_sends,  128,                          "messages", between(0, 1 << 30),            "with comm_thread=funnelled, how many messages it sends before it looks for what has come; 0 = all that wait") \
+  ROW(int,            comm_thread_backlog, 1024,                        "packets", between(0, 1 << 30),             "with comm_thread=funnelled, it sends nothing more while so many packets are not out yet; 0 = no limit") \
   ROW(std::size_t,    message_memory,     std::size_t{256} << 20,       "bytes",   anything("a size"),              "memory that messages from other hosts may take in a process until they run; what has no room waits at its sender") \
   ROW(std::string,    wire_transports,    "",                           "",        anything("names as in UCX_TLS, such as tcp; empty = what is found"), "networks that the wire may use") \
   ROW(std::string,    wire_devices,       "",                           "",        anything("names separated by commas, such as eth0; empty = all"), "network interfaces that the wire may use") \

@@ -49,7 +49,7 @@ pe::pe(runtime& owner, int number, int local_number)
       handlers_(functions().data()),
       inbox_(*record_->inbox),
       wire_(owner.wire()),
-      makes_progress_on_wire_(wire_ != nullptr && !owner.values().comm_thread),
+      makes_progress_on_wire_(wire_ != nullptr && owner.values().comm_thread == host::communication_thread::off),
       wire_every_ticks_(host::ns_to_ticks(wire_every_ns)),
       board_(owner.join_board(number)),
       idle_policy_(owner.values().idle, owner.placement().oversubscribed,

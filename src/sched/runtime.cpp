@@ -215,7 +215,11 @@ void runtime::wait_for_job(const pe& which) {
 // Nobody sends any more when all have met, but what was sent may be under way, and may need both sides to arrive. So
 // once more, when all that this process sent is out. What has arrived then lies in the inboxes.
 void runtime::meet_with_wire() {
-  const auto meet = [this] {
+  const auto look = [this] {  // funnelled: the communication thread is alone at the wire
+    const bool is_alone = values_.comm_thread == host::communication_thread::funnelled;
+    if (is_alone || !wire_->progress()) std::this_thread::yield();
+  };
+  const auto meet = [&] {
     std::atomic<bool> met{false};
     std::thread waiter([&] {
       try {
@@ -226,8 +230,7 @@ void runtime::meet_with_wire() {
       met.store(true, std::memory_order_release);  // pairs: itself
     });
     try {
-      while (!met.load(std::memory_order_acquire))  // pairs: itself
-        if (!wire_->progress()) std::this_thread::yield();
+      while (!met.load(std::memory_order_acquire)) look();  // pairs: itself
     } catch (const std::exception& error) {
       fail(error.what());
     }
@@ -235,8 +238,7 @@ void runtime::meet_with_wire() {
   };
   meet();
   wire_->drop_waiting();
-  while (!wire_->is_idle())
-    if (!wire_->progress()) std::this_thread::yield();
+  while (!wire_->is_idle()) look();
   meet();
 }
 
@@ -282,7 +284,7 @@ int runtime::run(const program& steps) {
   };
   std::vector<std::thread> threads;
   std::thread communication;
-  if (wire_ != nullptr && values_.comm_thread)
+  if (wire_ != nullptr && values_.comm_thread != host::communication_thread::off)
     communication = std::thread([this] {
       try {
         communicate();

@@ -64,6 +64,9 @@ wire_link::wire_link(runtime& job)
   options_.transports = job.values().wire_transports;
   options_.devices = job.values().wire_devices;
   options_.message_memory = job.values().message_memory;
+  options_.funnelled = job.values().comm_thread == host::communication_thread::funnelled;
+  options_.sends_per_look = static_cast<std::uint32_t>(job.values().comm_thread_sends);
+  options_.most_unfinished = static_cast<std::uint32_t>(job.values().comm_thread_backlog);
   options_.mpi = {.small_bytes = static_cast<std::size_t>(job.values().wire_mpi_small_bytes),
                   .small_receives = static_cast<std::size_t>(job.values().wire_mpi_small_receives),
                   .posted = job.values().wire_mpi_posted,

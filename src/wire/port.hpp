@@ -171,6 +171,13 @@ struct port_options {
   // that is larger than all of it comes when no other is here. The same in all processes of the job.
   std::uint64_t message_memory = no_limit;
 
+  // Only the thread that makes progress and sleeps is at the transport; all others leave their sends to it. Its effort
+  // is restrained (Mei 2012, 6.3.3): after `sends_per_look` messages it looks for what has come, and while
+  // `most_unfinished` packets are not out it sends nothing more. 0: no limit. Without `funnelled` neither counts.
+  bool funnelled = false;
+  std::uint32_t sends_per_look = 0;
+  std::uint32_t most_unfinished = 0;
+
   std::uint32_t close_timeout_ms = 5000;  // how long closing waits for what is still under way
 };
 

@@ -35,7 +35,12 @@ class port_over final : public port, private conduit_events, private flow::loan_
   template <class... Arguments>
   port_over(peer_number self, std::size_t peers, port_user& user, address_lookup lookup, const port_options& options,
             Arguments&&... conduit_arguments)
-      : self_(self), user_(user), lookup_(std::move(lookup)), options_(checked(self, peers, options)), peers_(peers) {
+      : self_(self),
+        user_(user),
+        lookup_(std::move(lookup)),
+        options_(checked(self, peers, options)),
+        peers_(peers),
+        sends_left_(options_.sends_per_look) {
     if (options_.message_memory != no_limit) memory_.emplace(options_.message_memory, peers - 1);
     conduit_.emplace(std::forward<Arguments>(conduit_arguments)...);
     if (options_.coalesce_messages != 1) longest_hold_ = host::ns_to_ticks(1000.0 * options_.coalesce_us);
@@ -80,6 +85,12 @@ class port_over final : public port, private conduit_events, private flow::loan_
   peer_record& record_of(peer_number peer);
   void connect(peer_number peer, std::span<const std::byte> address);
   bool take_outbox();
+  bool is_restrained() const {
+    return options_.funnelled && !closing_ &&
+           ((options_.sends_per_look != 0 && sends_left_ == 0) ||
+            (options_.most_unfinished != 0 && packets_under_way_ >= options_.most_unfinished));
+  }
+  void wake_funnel();
   void leave();
   static const void* this_thread() {
     static thread_local const char of_thread = 0;
@@ -136,6 +147,10 @@ class port_over final : public port, private conduit_events, private flow::loan_
 
   turn turn_;
   outbox outbox_;
+  // Funnelled: the oldest sends, taken out of the outbox and not posted yet; and how many may be before the next look.
+  waiting_send* taken_ = nullptr;
+  std::uint32_t sends_left_;
+  std::atomic<bool> funnel_sleeps_{false};
   std::atomic<bool> flush_wanted_{false};
   // Messages whose body is not free yet, and those that came in part. pairs: port.under_way
   std::atomic<std::int64_t> under_way_{0};

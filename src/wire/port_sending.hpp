@@ -14,7 +14,7 @@ void port_over<Conduit>::send(peer_number to, std::span<const std::byte> header,
   if (known == nullptr || !known->reachable.load(std::memory_order_acquire))    // pairs: port.reachable
     address_of_peer = lookup_(to);
   under_way_.fetch_add(1, std::memory_order_relaxed);  // relaxed: this thread knows of its message anyway
-  if (turn_.try_take()) {
+  if (!options_.funnelled && turn_.try_take()) {
     take_outbox();  // what this thread left there before goes first
     if (!address_of_peer.empty()) connect(to, address_of_peer);
     post(to, header, body);
@@ -29,14 +29,26 @@ void port_over<Conduit>::send(peer_number to, std::span<const std::byte> header,
   waiting->address = std::move(address_of_peer);
   outbox_.push(std::move(waiting));
   tallies_.sends_handed_over.add_from_any_thread();
-  if (turn_.try_take()) leave();
+  if (options_.funnelled)
+    wake_funnel();
+  else if (turn_.try_take())
+    leave();
+}
+
+// After something was left for the thread that is alone at the transport.
+template <conduit Conduit>
+void port_over<Conduit>::wake_funnel() {
+  // seq_cst, both: pushed before this look, and that thread looks for pushes after it has set this. One of the two sees
+  // the other. pairs: port.funnel_sleeps, outbox.empty
+  if (funnel_sleeps_.load(std::memory_order_seq_cst) && funnel_sleeps_.exchange(false, std::memory_order_seq_cst))
+    conduit_->wake();
 }
 
 // Gives the turn back, with nothing left that others handed over.
 template <conduit Conduit>
 void port_over<Conduit>::leave() {
   do {
-    take_outbox();
+    if (!options_.funnelled) take_outbox();
     // exchange: what is wanted after this look is seen by the loop. pairs: port.flush_wanted
     const bool wanted =
         flush_wanted_.load(std::memory_order_relaxed) && flush_wanted_.exchange(false, std::memory_order_seq_cst);
@@ -55,15 +67,19 @@ void port_over<Conduit>::leave() {
     }
     turn_.give_back();
     // pairs: outbox.empty, port.flush_wanted: pushed before this look, or its thread gets the turn
-  } while ((!outbox_.empty() || flush_wanted_.load(std::memory_order_seq_cst)) && turn_.try_take());
+    // Funnelled: who has the turn comes again before it sleeps.
+  } while (!options_.funnelled && (!outbox_.empty() || flush_wanted_.load(std::memory_order_seq_cst)) &&
+           turn_.try_take());
 }
 
 template <conduit Conduit>
 bool port_over<Conduit>::take_outbox() {
   bool something = false;
-  for (waiting_send* next = outbox_.take(); next != nullptr;) {
-    const std::unique_ptr<waiting_send> send(next);
-    next = send->next;
+  if (taken_ == nullptr) taken_ = outbox_.take();
+  while (taken_ != nullptr && !is_restrained()) {
+    if (sends_left_ != 0) --sends_left_;
+    const std::unique_ptr<waiting_send> send(taken_);
+    taken_ = send->next;
     if (!send->address.empty()) connect(send->to, send->address);
     post(send->to, {send->header.data(), send->header_bytes}, send->body);
     something = true;
@@ -74,7 +90,10 @@ bool port_over<Conduit>::take_outbox() {
 template <conduit Conduit>
 void port_over<Conduit>::flush() {
   flush_wanted_.store(true, std::memory_order_seq_cst);  // pairs: port.flush_wanted
-  if (turn_.try_take()) leave();
+  if (options_.funnelled)
+    wake_funnel();
+  else if (turn_.try_take())
+    leave();
 }
 
 template <conduit Conduit>
@@ -82,11 +101,16 @@ bool port_over<Conduit>::prepare_sleep() {
   if (!turn_.try_take()) return false;
   take_outbox();
   send_open();
+  // Funnelled: those who leave something from here on wake us, what was left before is seen below.
+  if (options_.funnelled) funnel_sleeps_.store(true, std::memory_order_seq_cst);  // pairs: port.funnel_sleeps
+  const bool left =
+      options_.funnelled && (taken_ != nullptr || !outbox_.empty() || flush_wanted_.load(std::memory_order_seq_cst));
   // Nothing on the descriptor says that memory was given back.
-  const bool wanted = memory_.has_value() && memory_->somebody_asks();
+  const bool wanted = left || (memory_.has_value() && memory_->somebody_asks());
   const bool may_sleep = !wanted && losses_.empty() && strange_packet_.empty() && conduit_->prepare_sleep();
   if (may_sleep && std::find(sleepers_.begin(), sleepers_.end(), this_thread()) == sleepers_.end())
     sleepers_.push_back(this_thread());
+  if (!may_sleep) funnel_sleeps_.store(false, std::memory_order_relaxed);  // relaxed: awake, it looks again anyway
   leave();
   return may_sleep;
 }
@@ -96,9 +120,11 @@ bool port_over<Conduit>::progress() {
   if (!turn_.try_take()) return false;
   // We are awake. Others may sleep on: this thread may be busy for long after its next send.
   if (!sleepers_.empty()) std::erase(sleepers_, this_thread());
+  if (options_.funnelled) funnel_sleeps_.store(false, std::memory_order_relaxed);  // relaxed: it looks below
   bool something = take_outbox();
   something |= send_open();
   something |= conduit_->progress(*this);
+  sends_left_ = options_.sends_per_look;
   something |= ask_again();
   watch_senders();
   if (memory_.has_value()) something |= serve_memory();
@@ -332,7 +358,8 @@ void port_over<Conduit>::close() {
   using clock = std::chrono::steady_clock;
   const auto deadline = clock::now() + std::chrono::milliseconds(options_.close_timeout_ms);
   closing_ = true;
-  take_outbox();
+  while (take_outbox()) {
+  }
   for (std::atomic<peer_record*>& of_peer : peers_)
     if (peer_record* const peer = of_peer.load(std::memory_order_relaxed))  // relaxed: nobody else is here
       drop_waiting_of(*peer);

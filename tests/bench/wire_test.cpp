@@ -31,7 +31,8 @@ TEST(WireSuite, HasTheRowsOfBothPlaces) {
 TEST(WireSuite, MeasuresBesideRawUcx) {
   const std::string file = (folder.path() / "rows.json").string();
   const auto ended = bench(
-      "--quick --filter 'ucx/(loopback/(one_way/8|one_way/65536|one_way/4194304|rate8|stream/65536|wake8)|veth/one_way/8)$'"
+      "--quick --filter "
+      "'ucx/(loopback/(one_way/8|one_way/65536|one_way/4194304|rate8|stream/65536|wake8)|veth/one_way/8)$'"
       " --json " +
       file);
   ASSERT_EQ(ended.status, 0) << ended.output << ended.errors;
@@ -67,6 +68,21 @@ TEST(WireSuite, MeasuresTheConduitOverMpi) {
       continue;
     }
     EXPECT_GT(row.at("median").get<double>(), 0);
+  }
+}
+
+TEST(WireSuite, MeasuresDivisionsOfLabourAndMemory) {
+  const std::string file = (folder.path() / "division_rows.json").string();
+  const auto ended =
+      bench("--quick --filter 'ucx/loopback/(divisions/|distributed_send/)|killer/flood1024/' --json " + file);
+  ASSERT_EQ(ended.status, 0) << ended.output << ended.errors;
+  const json rows = json::parse(tri::testing::contents_of(file)).at("rows");
+  ASSERT_EQ(rows.size(), 11U);
+  for (const json& row : rows) {
+    SCOPED_TRACE(row.dump());
+    ASSERT_FALSE(row.contains("error"));
+    EXPECT_GT(row.at("median").get<double>(), 0);
+    EXPECT_EQ(row.at("peers").size(), 1U);
   }
 }
 

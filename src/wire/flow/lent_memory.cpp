@@ -5,7 +5,7 @@ namespace tri::wire::flow {
 namespace {
 constexpr std::uint64_t grain = 64;
 constexpr std::uint64_t steps = 32;
-constexpr std::uint64_t batches = 8;
+constexpr std::uint64_t batches = 4;
 }  // namespace
 
 // A quarter goes to those of whom nothing is known, the rest follows who really sends.

@@ -245,7 +245,7 @@ TEST(PortMemory, LimitsThatDifferAreTold) {
   }
   ASSERT_EQ(user.checks().losses.size(), 1U);
   EXPECT_EQ(user.checks().losses[0].second,
-            "it sent a message of 8 bytes for which it was granted no memory; is port_options::message_memory "
+            "it sent messages of 12800 bytes for which it was granted no memory; is port_options::message_memory "
             "(--tri-message-memory) the same in all processes?");
   EXPECT_EQ(user.checks().places_in_use(), 0U);
 }
