@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <iterator>
 #include <span>
@@ -27,11 +28,14 @@ using member_list = shared_buffer<std::uint64_t>;
 using members_of_pe = std::pair<std::int32_t, std::vector<std::uint64_t>>;
 using members_by_pe = std::vector<members_of_pe>;
 
-/// What goes along with the members; plain data.
+/// What goes along with the members, in the envelope's place for an element.
 struct multicast_way {
   std::int32_t sender = no_pe;   // whose list it is
   std::int32_t meeting = no_pe;  // the PE of another host that hands the message on there, and where parts of a
                                  // reduction meet; no_pe on the way to it, and on the sender's own host
+
+  static multicast_way of(const sched::envelope& message) { return std::bit_cast<multicast_way>(message.element); }
+  std::uint64_t number() const { return std::bit_cast<std::uint64_t>(*this); }
 };
 
 template <class Tuple, class... First>
@@ -40,6 +44,14 @@ template <class... P, class... First>
 struct prepend<std::tuple<P...>, First...> {
   using type = std::tuple<First..., P...>;
 };
+
+/// Adds a member to the list.
+inline void add_member(members_by_pe& members, pe_number pe, std::uint64_t number) {
+  auto place = std::lower_bound(members.begin(), members.end(), pe,
+                                [](const members_of_pe& each, pe_number wanted) { return each.first < wanted; });
+  if (place == members.end() || place->first != pe) place = members.emplace(place, pe, std::vector<std::uint64_t>());
+  place->second.push_back(number);
+}
 
 /// The parts of a list of members that `same(pe, pe)` keeps together.
 template <class Same>
@@ -55,25 +67,30 @@ std::vector<std::span<members_of_pe>> split_members(std::span<members_of_pe> mem
 /// `Message` is multicast_method or reducing_multicast (section.hpp).
 template <class Message>
 struct multicast_relay {
-  using tuple = typename prepend<typename Message::inner, multicast_way, members_by_pe>::type;
+  using tuple = typename prepend<typename Message::inner, members_by_pe>::type;
   static constexpr std::size_t children_per_host = 4;  // of the tree over hosts
 
-  /// By the sender. Takes the numbers out of `members`.
+  /// By the sender.
   static void post(sched::pe& here, std::uint32_t collection, members_by_pe members, const auto&... arguments) {
     const multicast_way way{here.number(), no_pe};
-    const auto own = take_own_host(here, members);
-    post_to_hosts(here, collection, way, members, arguments...);
-    for (const auto& [pe, numbers] : own) post_to_pe(here, collection, way, pe, numbers, arguments...);
+    if (here.job().hosts() > 1) {
+      members_by_pe own = take_own_host(here, members);
+      post_to_hosts(here, collection, way, members, arguments...);
+      members = std::move(own);
+    }
+    for (const auto& [pe, numbers] : members) post_to_pe(here, collection, way, pe, numbers, arguments...);
   }
 
  private:
   static void deliver(sched::pe& here, sched::envelope& message) {
     unpacked_arguments<tuple> unpacked(message);
-    std::apply([&](multicast_way& way, members_by_pe& members,
-                   const auto&... arguments) { hand_on(here, message.collection, way, members, arguments...); },
-               unpacked.values());
+    std::apply(
+        [&](members_by_pe& members, const auto&... arguments) {
+          hand_on(here, message.collection, multicast_way::of(message), members, arguments...);
+        },
+        unpacked.values());
   }
-  static void hand_on(sched::pe& here, std::uint32_t collection, multicast_way& way, members_by_pe& members,
+  static void hand_on(sched::pe& here, std::uint32_t collection, multicast_way way, members_by_pe& members,
                       const auto&... arguments) {
     if (way.meeting == no_pe) {  // from another host
       members_by_pe own = take_own_host(here, members);
@@ -122,15 +139,14 @@ struct multicast_relay {
   static void relay(sched::pe& here, int to, std::uint32_t collection, const multicast_way& way,
                     std::span<members_of_pe> members, const auto&... arguments) {
     members_by_pe list(std::make_move_iterator(members.begin()), std::make_move_iterator(members.end()));
-    post_packed(here, to, handler, collection, 0,
-                pack_arguments<tuple>(here, here.is_in_this_process(to), false, way, std::move(list), arguments...));
+    post_packed(here, to, handler, collection, way.number(),
+                pack_arguments<tuple>(here, here.is_in_this_process(to), false, std::move(list), arguments...));
   }
   static void post_to_pe(sched::pe& here, std::uint32_t collection, const multicast_way& way, int pe,
                          const std::vector<std::uint64_t>& numbers, const auto&... arguments) {
     const member_list list(buffer<std::uint64_t>::copy_of(numbers));
-    post_packed(
-        here, pe, Message::handler, collection, 0,
-        pack_arguments<typename Message::tuple>(here, here.is_in_this_process(pe), false, way, list, arguments...));
+    post_packed(here, pe, Message::handler, collection, way.number(),
+                pack_arguments<typename Message::tuple>(here, here.is_in_this_process(pe), false, list, arguments...));
   }
   static inline const std::uint32_t handler = register_handler_of<tuple>(&deliver, "to hand on: " + Message::name());
 };

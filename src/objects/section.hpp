@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <utility>
 #include <vector>
 
@@ -21,14 +20,14 @@ struct reduced_member {
   using facts = method_facts<Method>;
   using contribution = std::decay_t<typename result_of_method<typename facts::result>::type>;
   using part = host_part_handler<Reducer, contribution>;
-  using tuple = typename prepend<typename facts::arguments, multicast_way, root_name>::type;
+  using tuple = typename prepend<typename facts::arguments, pe_number, root_name>::type;  // first: where parts meet
   static_assert(!is_task<typename facts::result>,
                 "a section is reduced over methods that return their value, not over coroutines");
 
   static contribution invoke(element_base& element, const auto& arguments) {
     auto& object = static_cast<typename facts::object&>(element);
     return std::apply(
-        [&](const auto&, const root_name&, const auto&... argument) -> decltype(auto) {
+        [&](pe_number, const root_name&, const auto&... argument) -> decltype(auto) {
           return (object.*Method)(std::decay_t<decltype(argument)>(argument)...);
         },
         arguments);
@@ -40,7 +39,7 @@ struct reduced_member {
     const owner_scope owner(&self->coroutines());
     unpacked_arguments<tuple> arguments(message);
     try {
-      part::send_part(here, std::get<0>(arguments.values()).meeting, std::get<1>(arguments.values()), 1,
+      part::send_part(here, std::get<0>(arguments.values()), std::get<1>(arguments.values()), 1,
                       Reducer::start(self->number(), invoke(*self, arguments.values())));
     } catch (...) {
       report_escaped(here, *self, method_name<Method>(), std::current_exception());
@@ -66,27 +65,26 @@ inline element_base* ready_member(branch& home, std::uint64_t number) {
 
 /// Gives one member of a list a message of its own, so that what waits for it (when, migration, forwarding) is the
 /// usual path. If the member is not here it is forwarded as the sender's, who hears that his route is old.
-template <class Tuple>
+template <class Tuple, sched::handler_function Deliver>
 void deliver_to_member(sched::pe& here, std::uint32_t collection, std::uint64_t number, int sender,
-                       std::uint32_t handler, sched::handler_function deliver, const auto&... arguments) {
+                       std::uint32_t handler, const auto&... arguments) {
   sched::envelope single{};
   single.element = number;
   single.collection = collection;
   single.handler = handler;
   single.source = static_cast<std::uint32_t>(sender);
   pack_arguments<Tuple>(here, true, false, arguments...).store(single);
-  deliver(here, single);
+  Deliver(here, single);
 }
 
 template <auto Method>
 struct multicast_method {
   using facts = method_facts<Method>;
   using inner = typename facts::arguments;
-  using tuple = typename prepend<inner, multicast_way, member_list>::type;
+  using tuple = typename prepend<inner, member_list>::type;
   static std::string name() { return "multicast of " + method_name<Method>(); }
   static void expect(const auto&...) {}
-  static void follow(sched::pe& here, std::uint32_t collection, std::uint64_t number, const multicast_way&,
-                     const auto&... arguments) {
+  static void follow(sched::pe& here, std::uint32_t collection, std::uint64_t number, const auto&... arguments) {
     follow_member<inner>(here, collection, number, entry_method<Method>::handler, arguments...);
   }
   static void deliver(sched::pe& here, sched::envelope& message) {
@@ -97,13 +95,13 @@ struct multicast_method {
       return;
     }
     unpacked_arguments<tuple> unpacked(message);
-    const member_list& members = std::get<1>(unpacked.values());
-    const int sender = std::get<0>(unpacked.values()).sender;
+    const member_list& members = std::get<0>(unpacked.values());
+    const int sender = multicast_way::of(message).sender;
     for (const std::uint64_t number : members)
       std::apply(
-          [&](const multicast_way&, const member_list&, const auto&... argument) {
-            deliver_to_member<inner>(here, message.collection, number, sender, entry_method<Method>::handler,
-                                     &entry_method<Method>::deliver, argument...);
+          [&](const member_list&, const auto&... argument) {
+            deliver_to_member<inner, &entry_method<Method>::deliver>(here, message.collection, number, sender,
+                                                                     entry_method<Method>::handler, argument...);
           },
           unpacked.values());
   }
@@ -115,14 +113,13 @@ struct reducing_multicast {
   using member = reduced_member<Method, Reducer>;
   using part = typename member::part;
   using inner = typename prepend<typename member::facts::arguments, root_name>::type;
-  using tuple = typename prepend<inner, multicast_way, member_list>::type;
+  using tuple = typename prepend<inner, member_list>::type;
   static std::string name() { return "reducing multicast of " + method_name<Method>() + " by " + type_name<Reducer>(); }
   static void expect(sched::pe& here, std::size_t members, const root_name& root, const auto&...) {
     part::expect(here, root, members);
   }
-  static void follow(sched::pe& here, std::uint32_t collection, std::uint64_t number, const multicast_way& way,
-                     const auto&... arguments) {
-    follow_member<typename member::tuple>(here, collection, number, member::handler, way, arguments...);
+  static void follow(sched::pe& here, std::uint32_t collection, std::uint64_t number, const auto&... arguments) {
+    follow_member<typename member::tuple>(here, collection, number, member::handler, no_pe, arguments...);
   }
   static void deliver(sched::pe& here, sched::envelope& message) {
     pe_objects& objects = pe_objects::of(here);
@@ -133,20 +130,20 @@ struct reducing_multicast {
     }
     method_scope scope(objects);
     unpacked_arguments<tuple> unpacked(message);
-    const multicast_way way = std::get<0>(unpacked.values());
-    const root_name root = std::get<2>(unpacked.values());
+    const multicast_way way = multicast_way::of(message);
+    const root_name root = std::get<1>(unpacked.values());
     const auto arguments = std::apply(
-        [&](const auto&, const auto&, const auto&... argument) { return typename member::tuple(way, argument...); },
+        [&](const member_list&, const auto&... argument) { return typename member::tuple(way.meeting, argument...); },
         unpacked.values());
     std::optional<typename part::partial> combined;
     std::uint32_t count = 0;
-    for (const std::uint64_t number : std::get<1>(unpacked.values())) {
+    for (const std::uint64_t number : std::get<0>(unpacked.values())) {
       element_base* const element = ready_member(*home, number);
       if (element == nullptr) {
         std::apply(
             [&](const auto&... argument) {
-              deliver_to_member<typename member::tuple>(here, message.collection, number, way.sender, member::handler,
-                                                        &member::deliver, argument...);
+              deliver_to_member<typename member::tuple, &member::deliver>(here, message.collection, number, way.sender,
+                                                                          member::handler, argument...);
             },
             arguments);
         continue;
@@ -219,15 +216,14 @@ class section {
     if (objects::pe_objects::of(here).is_ending()) return;
     objects::branch* const home = objects::pe_objects::of(here).find_branch(array_.id());
     if (home == nullptr) throw std::logic_error("trireme: this section belongs to no array that exists here");
-    std::map<int, std::vector<std::uint64_t>> by_pe;
+    objects::members_by_pe members;
     for (const std::uint64_t number : members_) {
       const objects::pe_number pe = home->route(number);
       if (pe >= 0)
-        by_pe[pe].push_back(number);
+        objects::add_member(members, pe, number);
       else  // it is not known here for the moment
-        Message::follow(here, array_.id(), number, {}, arguments...);
+        Message::follow(here, array_.id(), number, arguments...);
     }
-    objects::members_by_pe members(std::make_move_iterator(by_pe.begin()), std::make_move_iterator(by_pe.end()));
     objects::multicast_relay<Message>::post(here, array_.id(), std::move(members), arguments...);
   }
   array<T> array_;
