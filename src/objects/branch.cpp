@@ -149,7 +149,8 @@ branch::branch(pe_objects& objects, const collection_facts& facts, std::string n
       name_(std::move(name)),
       location_(objects.here.number(), facts.shape.dense ? population::dense : population::sparse,
                 [this](std::uint64_t number) { return home_of(number); }),
-      combined_in_host_(facts.id != 0 && !here_.job().is_on_own_host(contribution_root_pe())),
+      combined_in_host_(facts.id != 0 && here_.job().pes_of_host() > 1 &&
+                        !here_.job().is_on_own_host(contribution_root_pe())),
       told_level_(no_level) {
   if (facts_.shape.dense) {
     initial_routes_ = shared_routes(facts_, here_.job().pes());

@@ -185,6 +185,18 @@ void contributions_cross_once_from_each_host() {
 const case_entry contributions_cross_once_case{"contributions_cross_once_from_each_host",
                                                &contributions_cross_once_from_each_host};
 
+// Not run with the others: a contribution that stays away, so that what the others of its host gave does not cross.
+void crash_silent_contribution() {
+  auto all = make_array<resident>({pe_count()}, round_robin());
+  while (host_of(objects::pe_objects::of(sched::this_pe()).find_branch(all.id())->contribution_root_pe()) == host_of(0))
+    all = make_array<resident>({pe_count()}, round_robin());
+  future<int> never;
+  for (int i = 0; i < pe_count(); ++i)
+    if (i != 1) all(i).send<&resident::give>(callback<int>(never.get_promise()));
+  never.get();
+}
+const case_entry silent_contribution_case{"crash_silent_contribution", &crash_silent_contribution};
+
 void results_of_coroutines_cross_once_from_each_host() {
   crossings count;
   const int n = 4 * pe_count();
