@@ -114,9 +114,11 @@ void death_deliver(sched::pe& here, sched::envelope& message);
 void birth_deliver(sched::pe& here, sched::envelope& message);
 void birth_counted_deliver(sched::pe& here, sched::envelope& message);
 void floor_deliver(sched::pe& here, sched::envelope& message);
+void level_deliver(sched::pe& here, sched::envelope& message);
 const std::uint32_t birth_handler = sched::register_handler(&birth_deliver, "element to be born");
 const std::uint32_t birth_counted_handler = sched::register_handler(&birth_counted_deliver, "element may be born");
 const std::uint32_t floor_handler = sched::register_handler(&floor_deliver, "broadcasts no longer needed");
+const std::uint32_t level_handler = sched::register_handler(&level_deliver, "contributions made");
 const std::uint32_t death_handler = sched::register_handler(&death_deliver, "element deleted");
 const std::uint32_t acknowledge_handler = sched::register_handler(&acknowledge_deliver, "element arrival acknowledged");
 
@@ -146,7 +148,10 @@ branch::branch(pe_objects& objects, const collection_facts& facts, std::string n
       facts_(facts),
       name_(std::move(name)),
       location_(objects.here.number(), facts.shape.dense ? population::dense : population::sparse,
-                [this](std::uint64_t number) { return home_of(number); }) {
+                [this](std::uint64_t number) { return home_of(number); }),
+      combined_in_host_(facts.id != 0 && here_.job().pes_of_host() > 1 &&
+                        !here_.job().is_on_own_host(contribution_root_pe())),
+      told_level_(no_level) {
   if (facts_.shape.dense) {
     initial_routes_ = shared_routes(facts_, here_.job().pes());
     routes_ = initial_routes_->data();
@@ -243,6 +248,7 @@ void branch::create_initial(const constructor& make) {
     install(construct(number, make));
     ++births_;
   }
+  if (!local_.empty()) told_level_ = 0;  // which contributions_of_host() knows
   flush_contributions();
 }
 
@@ -561,6 +567,7 @@ void branch::element_arrived(std::uint64_t number, int from, std::unique_ptr<ele
   arrived.ready_ = false;
   arrived.seen_broadcasts_ = seen;
   install(std::move(element));
+  tell_level();
   post_packed(here_, from, acknowledge_handler, facts_.id, seen, pack_arguments<std::tuple<>>(here_, true, false));
   location_actions actions;
   location_.on_element_arrived(number, from, actions);
@@ -736,13 +743,50 @@ void branch::leave_level(std::uint64_t level) {
   if (--found->second == 0) levels_.erase(found);
 }
 
-// Everything that no element of this PE will add to any more goes to the root. Elements that arrive later and are
-// behind make a new, smaller part.
+// Everything that no element of this PE will add to any more goes to the root, or first to where the parts of this host
+// meet. Elements that arrive later and are behind make a new, smaller part.
 void branch::flush_contributions() {
-  while (!contributions_.empty() && (levels_.empty() || contributions_.begin()->first < levels_.begin()->first)) {
+  const std::uint64_t reached = level();
+  while (!contributions_.empty() && contributions_.begin()->first < reached) {
     auto first = contributions_.extract(contributions_.begin());
-    first.mapped()->send_to_root(*this, first.key());
+    if (!combined_in_host_) {
+      first.mapped()->send_to_root(*this, first.key());
+      continue;
+    }
+    told_level_ = contributions_.empty() ? reached : std::min(reached, contributions_.begin()->first);
+    first.mapped()->send_to_host(*this, first.key(), told_level_);
   }
+  tell_level();
+}
+
+int branch::host_contribution_pe() const {
+  const sched::runtime& job = here_.job();
+  return job.first_pe_of_host() + static_cast<int>(facts_.id % static_cast<std::uint32_t>(job.pes_of_host()));
+}
+
+branch::contributions_of_pes& branch::contributions_of_host() {
+  if (host_contributions_ == nullptr) {
+    std::vector<std::uint64_t> levels(static_cast<std::size_t>(here_.job().pes_of_host()), no_level);
+    if (initial_routes_ != nullptr)
+      for (const pe_number pe : *initial_routes_)
+        if (here_.job().is_on_own_host(pe)) levels[here_.job().host_pe_number(pe)] = 0;
+    host_contributions_ = std::make_unique<contributions_of_pes>(std::move(levels));
+  }
+  return *host_contributions_;
+}
+
+void branch::heard_level(int pe, std::uint64_t level) {
+  contributions_of_pes& of_host = contributions_of_host();
+  of_host.heard(here_.job().host_pe_number(pe), level);
+  of_host.take_complete([this](std::uint64_t number, auto& sum) { sum->send_to_root(*this, number); });
+}
+
+// A level that changes without a part: elements came, left or ended.
+void branch::tell_level() {
+  if (!combined_in_host_ || level() == told_level_) return;
+  told_level_ = level();
+  post_packed(here_, host_contribution_pe(), level_handler, facts_.id, told_level_,
+              pack_arguments<std::tuple<>>(here_, true, false));
 }
 
 std::string branch::describe_waiting() const {
@@ -750,6 +794,12 @@ std::string branch::describe_waiting() const {
   for (const auto& [number, part] : contributions_)
     text += fmt::format("\n  PE {}: contribution {} of {} has {} of {} local elements", here_.number(), number, name_,
                         part->count, local_.size());
+  if (host_contributions_ != nullptr)
+    host_contributions_->visit_waiting([&](std::uint64_t number, const auto& sum, std::size_t behind) {
+      text += fmt::format("\n  PE {}: contribution {} of {} has {} elements of this host and waits for PE {}",
+                          here_.number(), number, name_, sum->count,
+                          here_.job().first_pe_of_host() + static_cast<int>(behind));
+    });
   for (element_base* const element : local_) {
     if (!element->has_mailbox()) continue;
     for (const auto& waiting : element->mailbox().waiters())
@@ -850,6 +900,13 @@ void birth_counted_deliver(sched::pe& here, sched::envelope& message) {
 void floor_deliver(sched::pe& here, sched::envelope& message) {
   if (branch* const home = pe_objects::of(here).find_branch(message.collection))
     home->heard_floor(here.job().host_of(static_cast<int>(message.source)), message.element);
+}
+
+void level_deliver(sched::pe& here, sched::envelope& message) {
+  if (branch* const home = pe_objects::of(here).find_branch(message.collection))
+    home->heard_level(static_cast<int>(message.source), message.element);
+  else
+    pe_objects::of(here).hold_for_creation(message);
 }
 
 void acknowledge_deliver(sched::pe& here, sched::envelope& message) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "objects/element.hpp"
+#include "objects/host_contributions.hpp"
 #include "objects/index.hpp"
 #include "objects/location/location_protocol.hpp"
 #include "objects/pe_objects.hpp"
@@ -68,16 +69,19 @@ struct root_name {
   std::uint32_t generation = 0;
 };
 
-/// Elements of `contribute` on their way to the root.
+/// Elements of `contribute` on their way to the root: those of a PE, or of a host.
 class contribution_base {
  public:
   virtual ~contribution_base() = default;
   virtual void send_to_root(branch& home, std::uint64_t number) = 0;
+  /// To the PE of this host that combines; `level` is that of this PE from now on.
+  virtual void send_to_host(branch& home, std::uint64_t number, std::uint64_t level) = 0;
   std::uint64_t count = 0;
 };
 
 class branch {
  public:
+  using contributions_of_pes = host_contributions<std::unique_ptr<contribution_base>>;
   using constructor = std::function<std::unique_ptr<element_base>()>;
 
   branch(pe_objects& objects, const collection_facts& facts, std::string name);
@@ -150,6 +154,10 @@ class branch {
   /// The PE where the contributions of this collection meet. Only there: how many elements take part in a contribution,
   /// and the news that one was deleted, which takes part in none from `first_missing` on.
   int contribution_root_pe() const;
+  /// The PE of this host where its parts meet first when the root is on another host, and there what they add up to.
+  int host_contribution_pe() const;
+  contributions_of_pes& contributions_of_host();
+  void heard_level(int pe, std::uint64_t level);
   std::int64_t contributors(std::uint64_t number) const;
   void member_left(std::uint64_t first_missing);
 
@@ -180,6 +188,8 @@ class branch {
   void tell_floor_to_hosts();
   void leave_level(std::uint64_t level);
   void flush_contributions();
+  std::uint64_t level() const { return levels_.empty() ? no_level : levels_.begin()->first; }
+  void tell_level();
   const char* key_hint() const;
   void send_control(int to, std::uint64_t number, const location_control& control);
 
@@ -211,6 +221,9 @@ class branch {
 
   std::map<std::uint64_t, std::size_t> levels_;  // contribute number -> local elements that contribute it next
   std::map<std::uint64_t, std::unique_ptr<contribution_base>> contributions_;
+  const bool combined_in_host_;                               // contributions: their root is on another host
+  std::uint64_t told_level_;                                  // to the PE of the host that combines
+  std::unique_ptr<contributions_of_pes> host_contributions_;  // there
   std::map<std::uint64_t, root_name> contribution_roots_;
   std::map<std::uint64_t, std::int64_t>
       left_members_;  // at the root: deleted elements by the first contribution they miss

@@ -18,11 +18,14 @@ namespace tri::objects {
 
 class branch;
 
-/// What the PEs of this host have contributed to a reduction whose root is on another host; on the first PE.
+/// What the PEs of this host have contributed to a reduction whose root is on another host; on one PE of the host.
+/// Complete when no base part is missing and nothing is under way.
 struct host_part {
   std::int64_t bases = 0;
   std::int64_t population = 0;
   std::int64_t elements = 0;
+  std::int64_t missing_bases = 0;
+  std::int64_t under_way = 0;
   virtual ~host_part() = default;
 };
 

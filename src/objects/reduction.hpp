@@ -5,7 +5,7 @@
 // is complete when all PEs have sent their base part and the counts add up to the sum of births minus deaths, which is
 // the population at the moment of the broadcast: exact under migration, insertion and deletion.
 //
-// The base parts of another host meet on its first PE, and go on as one (mei.md M57).
+// The parts of another host meet on one of its PEs, and go on as one (mei.md M57).
 #pragma once
 
 #include <cstdint>
@@ -152,35 +152,54 @@ struct part_handler {
   }
 };
 
-/// The base parts of one host, on its first PE, on their way to a root on another host.
+/// What a part says of others that come to the same host's PE of a reduction: so many have begun, so many are over.
+struct part_progress {
+  std::int64_t begun = 0;
+  std::int64_t over = 0;
+};
+
+/// The parts of one host on their way to a root on another host. They meet on one PE of the host and go on as one.
 template <class Reducer, class T>
 struct host_part_handler {
   using partial = partial_of<Reducer, T>;
   using tuple = std::tuple<root_name, part_counts, partial>;
+  using tuple_in_host = std::tuple<root_name, part_counts, part_progress, partial>;
   struct collected final : host_part {
     std::optional<partial> value;
   };
 
-  static void send(sched::pe& here, int to, const root_name& root, const part_counts& counts, partial&& value,
-                   std::uint32_t which) {
-    post_packed(here, to, which, 0, 0,
-                pack_arguments<tuple>(here, here.is_in_this_process(to), false, root, counts, std::move(value)));
+  static void post(sched::pe& here, int to, const root_name& root, const part_counts& counts,
+                   const part_progress& progress, partial&& value) {
+    post_packed(here, to, collector, 0, 0,
+                pack_arguments<tuple_in_host>(here, here.is_in_this_process(to), false, root, counts, progress,
+                                              std::move(value)));
+  }
+  static collected& row_of(sched::pe& here, const root_name& root, std::int64_t missing_bases) {
+    auto& place = pe_objects::of(here).host_parts[{root.pe, root.slot, root.generation}];
+    if (place == nullptr) {
+      place = std::make_unique<collected>();
+      place->missing_bases = missing_bases;
+    }
+    return static_cast<collected&>(*place);
   }
   static void collect(sched::pe& here, sched::envelope& message) {
-    unpacked_arguments<tuple> arguments(message);
-    auto& [root, counts, value] = arguments.values();
-    auto& parts = pe_objects::of(here).host_parts;
-    auto& place = parts[{root.pe, root.slot, root.generation}];
-    if (place == nullptr) place = std::make_unique<collected>();
-    auto& sum = static_cast<collected&>(*place);
+    unpacked_arguments<tuple_in_host> arguments(message);
+    auto& [root, counts, progress, value] = arguments.values();
+    collected& sum = row_of(here, root, here.job().pes_of_host());
     sum.bases += counts.bases;
     sum.population += counts.population;
     sum.elements += counts.elements;
+    sum.missing_bases -= counts.bases;
+    sum.under_way += progress.begun - progress.over;
     if (counts.elements != 0) combine_into<Reducer>(sum.value, std::move(value));
-    if (sum.bases < here.job().pes_of_host()) return;
-    send(here, static_cast<int>(root.pe), root, {sum.bases, sum.population, sum.elements},
-         sum.value.has_value() ? std::move(*sum.value) : partial{}, handler);
-    parts.erase({root.pe, root.slot, root.generation});
+    // Parts under way may end before the base that counts them comes.
+    if (sum.missing_bases != 0 || sum.under_way != 0) return;
+    const int to = static_cast<int>(root.pe);
+    post_packed(here, to, handler, 0, 0,
+                pack_arguments<tuple>(here, here.is_in_this_process(to), false, root,
+                                      part_counts{sum.bases, sum.population, sum.elements},
+                                      sum.value.has_value() ? std::move(*sum.value) : partial{}));
+    pe_objects::of(here).host_parts.erase({root.pe, root.slot, root.generation});
   }
   static void deliver(sched::pe& here, sched::envelope& message) {
     unpacked_arguments<tuple> arguments(message);
@@ -191,16 +210,36 @@ struct host_part_handler {
   }
   static inline const std::uint32_t handler = register_handler_of<tuple>(
       &deliver, "reduction part of a host " + type_name<Reducer>() + " of " + type_name<T>());
-  static inline const std::uint32_t collector = register_handler_of<tuple>(
+  static inline const std::uint32_t collector = register_handler_of<tuple_in_host>(
       &collect, "reduction part for a host " + type_name<Reducer>() + " of " + type_name<T>());
 
-  /// A base part of this PE.
+  /// Where the parts of a broadcast's reduction meet on this host; nowhere: at the root.
+  static int meeting_of_broadcast(sched::pe& here, const root_name& root) {
+    return here.job().is_on_own_host(static_cast<int>(root.pe)) ? no_pe : here.job().first_pe_of_host();
+  }
+  /// On the PE where the parts of a section meet: so many members of this host will send theirs.
+  static void expect(sched::pe& here, const root_name& root, std::size_t members) {
+    row_of(here, root, 0).under_way += static_cast<std::int64_t>(members);
+  }
+
+  /// A base part of this PE. Of its elements so many have begun coroutines and send parts later.
   static void send_base(sched::pe& here, const root_name& root, std::uint32_t count, std::int64_t net_births,
-                        partial&& value) {
-    if (here.job().is_on_own_host(static_cast<int>(root.pe)))
-      part_handler<Reducer, T>::send(here, root, count, static_cast<std::int32_t>(net_births), std::move(value));
+                        std::int64_t begun, partial&& value) {
+    if (const int meeting = meeting_of_broadcast(here, root); meeting != no_pe)
+      post(here, meeting, root, {1, net_births, count}, {begun, 0}, std::move(value));
     else
-      send(here, here.job().first_pe_of_host(), root, {1, net_births, count}, std::move(value), collector);
+      part_handler<Reducer, T>::send(here, root, count, static_cast<std::int32_t>(net_births), std::move(value));
+  }
+  /// A part of elements that were counted as under way where the parts meet (no_pe: at the root).
+  static void send_part(sched::pe& here, int meeting, const root_name& root, std::uint32_t count, partial&& value) {
+    if (meeting == no_pe) {
+      part_handler<Reducer, T>::send(here, root, count, part_header::not_a_base, std::move(value));
+    } else if (here.job().is_on_own_host(meeting)) {
+      post(here, meeting, root, {0, 0, count}, {0, count}, std::move(value));
+    } else {  // a member that has left the host: the others there shall not wait for it
+      post(here, meeting, root, {}, {0, count}, partial{});
+      part_handler<Reducer, T>::send(here, root, count, part_header::not_a_base, std::move(value));
+    }
   }
 };
 
@@ -307,6 +346,7 @@ struct reducing_broadcast : broadcast_handler<reducing_broadcast<Method, Reducer
   static_assert(!std::is_void_v<value>, "reduce: the method must return the value that is reduced");
   using contribution = std::decay_t<value>;
   using part = part_handler<Reducer, contribution>;
+  using host_part = host_part_handler<Reducer, contribution>;
   using tuple = typename decltype([]<class... P>(std::tuple<P...>*) {
     return std::type_identity<std::tuple<root_name, P...>>{};
   }(static_cast<typename facts::arguments*>(nullptr)))::type;
@@ -316,6 +356,9 @@ struct reducing_broadcast : broadcast_handler<reducing_broadcast<Method, Reducer
     const root_name root = std::get<0>(arguments);
     std::optional<typename part::partial> combined;
     std::uint32_t count = 0;
+    std::int64_t begun = 0;
+    // One that catches up is not counted in a base part.
+    const int meeting = only == nullptr ? host_part::meeting_of_broadcast(here, root) : no_pe;
     for_broadcast_targets(home, message, only, [&](element_base& element) {
       const owner_scope owner(&element.coroutines());
       auto& object = static_cast<typename facts::object&>(element);
@@ -328,18 +371,20 @@ struct reducing_broadcast : broadcast_handler<reducing_broadcast<Method, Reducer
       };
       try {
         if constexpr (is_task<typename facts::result>) {
-          invoke().detach(element.coroutines(), [&element, root](std::exception_ptr error, contribution* returned) {
-            sched::pe& now = sched::this_pe();  // the element may have moved to another PE of the process by now
-            if (error != nullptr) report_escaped(now, element, method_name<Method>(), error);
-            if (returned == nullptr)
-              now.job().fail("a reduction cannot be completed: " +
-                             describe_escaped(now, element, method_name<Method>(), deleted_too_early()));
-            try {  // the coroutine has ended: an exception from here has nowhere to go
-              part::send(now, root, 1, part_header::not_a_base, Reducer::start(element.number(), std::move(*returned)));
-            } catch (...) {
-              report_escaped(now, element, method_name<Method>(), std::current_exception());
-            }
-          });
+          ++begun;
+          invoke().detach(
+              element.coroutines(), [&element, root, meeting](std::exception_ptr error, contribution* returned) {
+                sched::pe& now = sched::this_pe();  // the element may have moved to another PE of the process by now
+                if (error != nullptr) report_escaped(now, element, method_name<Method>(), error);
+                if (returned == nullptr)
+                  now.job().fail("a reduction cannot be completed: " +
+                                 describe_escaped(now, element, method_name<Method>(), deleted_too_early()));
+                try {  // the coroutine has ended: an exception from here has nowhere to go
+                  host_part::send_part(now, meeting, root, 1, Reducer::start(element.number(), std::move(*returned)));
+                } catch (...) {
+                  report_escaped(now, element, method_name<Method>(), std::current_exception());
+                }
+              });
         } else {
           auto one = Reducer::start(element.number(), contribution(invoke()));
           if (combined.has_value())
@@ -354,7 +399,7 @@ struct reducing_broadcast : broadcast_handler<reducing_broadcast<Method, Reducer
     });
     auto value = combined.has_value() ? std::move(*combined) : typename part::partial{};
     if (only == nullptr)
-      host_part_handler<Reducer, contribution>::send_base(here, root, count, home.net_births(), std::move(value));
+      host_part::send_base(here, root, count, home.net_births(), begun, std::move(value));
     else if (count != 0)
       part::send(here, root, count, part_header::not_a_base, std::move(value));
   }
@@ -418,8 +463,10 @@ void post_broadcast(sched::pe& here, const branch& home, std::uint32_t handler, 
 
 template <class Reducer, class T>
 struct contribution_root_handler;
+template <class Reducer, class T>
+struct host_contribution_handler;
 
-/// The local part of one contribute() number.
+/// The part of one contribute() number: of a PE, or of a host.
 template <class Reducer, class T>
 class local_contribution final : public contribution_base {
  public:
@@ -434,13 +481,17 @@ class local_contribution final : public contribution_base {
   void send_to_root(branch& home, std::uint64_t number) override {
     contribution_root_handler<Reducer, T>::send(home, number, count, std::move(*value_), target_);
   }
+  void send_to_host(branch& home, std::uint64_t number, std::uint64_t level) override {
+    host_contribution_handler<Reducer, T>::send(home, number, level, count, std::move(*value_), target_);
+  }
 
  private:
   std::optional<partial> value_;
   callback<result_of_reduction<Reducer, T>> target_;
 };
 
-/// Parts of contribute() meet on PE (collection mod PEs), which keeps one root per number.
+/// Parts of contribute() meet on PE (collection mod PEs), which keeps one root per number; those of another host first
+/// on a PE there.
 template <class Reducer, class T>
 struct contribution_root_handler {
   using partial = partial_of<Reducer, T>;
@@ -473,6 +524,40 @@ struct contribution_root_handler {
   }
   static inline const std::uint32_t handler =
       register_handler_of<tuple>(&deliver, "contribution " + type_name<Reducer>() + " of " + type_name<T>());
+};
+
+/// On their way to a root on another host, parts meet on a PE of their own (host_contributions.hpp).
+template <class Reducer, class T>
+struct host_contribution_handler {
+  using partial = partial_of<Reducer, T>;
+  using target = callback<result_of_reduction<Reducer, T>>;
+  using tuple = std::tuple<std::uint64_t, std::uint64_t, target, partial>;
+  static void send(branch& home, std::uint64_t number, std::uint64_t level, std::uint64_t count, partial&& value,
+                   const target& to) {
+    auto& here = home.here();
+    const int meeting = home.host_contribution_pe();
+    post_packed(
+        here, meeting, handler, home.facts().id, number,
+        pack_arguments<tuple>(here, here.is_in_this_process(meeting), false, level, count, to, std::move(value)));
+  }
+  static void deliver(sched::pe& here, sched::envelope& message) {
+    branch* const home = pe_objects::of(here).find_branch(message.collection);
+    if (home == nullptr) {
+      pe_objects::of(here).hold_for_creation(message);
+      return;
+    }
+    unpacked_arguments<tuple> arguments(message);
+    auto& [level, count, to, value] = arguments.values();
+    using part = local_contribution<Reducer, T>;
+    auto& place = home->contributions_of_host().sum(message.element);
+    if (place == nullptr) place = std::make_unique<part>(to);
+    auto& sum = static_cast<part&>(*place);
+    sum.add(std::move(value));
+    sum.count += count;
+    home->heard_level(static_cast<int>(message.source), level);
+  }
+  static inline const std::uint32_t handler =
+      register_handler_of<tuple>(&deliver, "contribution for a host " + type_name<Reducer>() + " of " + type_name<T>());
 };
 
 template <class Reducer, class T>

@@ -1,43 +1,33 @@
 // Sections: some elements of an array, addressed together. A multicast sends one message to each PE of the host that
-// has members, whatever their number, and one to each other host that has some (mei.md M57); members that have moved
-// meanwhile are followed one by one.
+// has members, whatever their number, and one to each other host that has some (multicast.hpp); members that have moved
+// meanwhile are followed one by one. The parts of a reduction come back the same way: one from each other host.
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <utility>
 #include <vector>
 
 #include "objects/array.hpp"
+#include "objects/multicast.hpp"
 
 namespace tri {
 
 namespace objects {
-
-/// Members of a section on one PE, by number; goes with the message without being copied.
-using member_list = shared_buffer<std::uint64_t>;
-
-template <class Tuple, class... First>
-struct prepend;
-template <class... P, class... First>
-struct prepend<std::tuple<P...>, First...> {
-  using type = std::tuple<First..., P...>;
-};
 
 /// One member of a section reduction that has to be followed: runs the method and sends a part of one.
 template <auto Method, class Reducer>
 struct reduced_member {
   using facts = method_facts<Method>;
   using contribution = std::decay_t<typename result_of_method<typename facts::result>::type>;
-  using part = part_handler<Reducer, contribution>;
-  using tuple = typename prepend<typename facts::arguments, root_name>::type;
+  using part = host_part_handler<Reducer, contribution>;
+  using tuple = typename prepend<typename facts::arguments, pe_number, root_name>::type;  // first: where parts meet
   static_assert(!is_task<typename facts::result>,
                 "a section is reduced over methods that return their value, not over coroutines");
 
   static contribution invoke(element_base& element, const auto& arguments) {
     auto& object = static_cast<typename facts::object&>(element);
     return std::apply(
-        [&](const root_name&, const auto&... argument) -> decltype(auto) {
+        [&](pe_number, const root_name&, const auto&... argument) -> decltype(auto) {
           return (object.*Method)(std::decay_t<decltype(argument)>(argument)...);
         },
         arguments);
@@ -49,8 +39,8 @@ struct reduced_member {
     const owner_scope owner(&self->coroutines());
     unpacked_arguments<tuple> arguments(message);
     try {
-      part::send(here, std::get<0>(arguments.values()), 1, part_header::not_a_base,
-                 Reducer::start(self->number(), invoke(*self, arguments.values())));
+      part::send_part(here, std::get<0>(arguments.values()), std::get<1>(arguments.values()), 1,
+                      Reducer::start(self->number(), invoke(*self, arguments.values())));
     } catch (...) {
       report_escaped(here, *self, method_name<Method>(), std::current_exception());
     }
@@ -59,33 +49,7 @@ struct reduced_member {
       &deliver, "section reduction of " + method_name<Method>(), &make_tuple_portable<tuple>);
 };
 
-/// Members of a section on another host: on each PE that has some, those.
-using host_members = std::vector<std::pair<std::int32_t, std::vector<std::uint64_t>>>;
-
-/// A multicast on its way to the first PE of another host, which hands it on. `Message` is multicast_method or
-/// reducing_multicast.
-template <class Message>
-struct host_multicast {
-  using tuple = typename prepend<typename Message::inner, host_members>::type;
-  static void deliver(sched::pe& here, sched::envelope& message) {
-    unpacked_arguments<tuple> arguments(message);
-    std::apply(
-        [&](const host_members& members, const auto&... argument) {
-          for (const auto& [pe, numbers] : members) post(here, pe, message.collection, numbers, argument...);
-        },
-        arguments.values());
-  }
-  static void post(sched::pe& here, int pe, std::uint32_t collection, const std::vector<std::uint64_t>& numbers,
-                   const auto&... arguments) {
-    const member_list list(buffer<std::uint64_t>::copy_of(numbers));
-    post_packed(here, pe, Message::handler, collection, 0,
-                pack_arguments<typename Message::tuple>(here, here.is_in_this_process(pe), false, list, arguments...));
-  }
-  static inline const std::uint32_t handler =
-      register_handler_of<tuple>(&deliver, "for a host: " + sched::handler_table()[Message::handler].name);
-};
-
-/// Sends the members of a list that are not here one by one, as messages of `handler` with a copy of the arguments.
+/// Sends a message of `handler` to one member, with a copy of the arguments.
 template <class Tuple, class... A>
 void follow_member(sched::pe& here, std::uint32_t collection, std::uint64_t number, std::uint32_t handler,
                    const A&... arguments) {
@@ -99,11 +63,30 @@ inline element_base* ready_member(branch& home, std::uint64_t number) {
   return element != nullptr && element->is_ready() ? element : nullptr;
 }
 
+/// Gives one member of a list a message of its own, so that what waits for it (when, migration, forwarding) is the
+/// usual path. If the member is not here it is forwarded as the sender's, who hears that his route is old.
+template <class Tuple, sched::handler_function Deliver>
+void deliver_to_member(sched::pe& here, std::uint32_t collection, std::uint64_t number, int sender,
+                       std::uint32_t handler, const auto&... arguments) {
+  sched::envelope single{};
+  single.element = number;
+  single.collection = collection;
+  single.handler = handler;
+  single.source = static_cast<std::uint32_t>(sender);
+  pack_arguments<Tuple>(here, true, false, arguments...).store(single);
+  Deliver(here, single);
+}
+
 template <auto Method>
 struct multicast_method {
   using facts = method_facts<Method>;
   using inner = typename facts::arguments;
   using tuple = typename prepend<inner, member_list>::type;
+  static std::string name() { return "multicast of " + method_name<Method>(); }
+  static void expect(const auto&...) {}
+  static void follow(sched::pe& here, std::uint32_t collection, std::uint64_t number, const auto&... arguments) {
+    follow_member<inner>(here, collection, number, entry_method<Method>::handler, arguments...);
+  }
   static void deliver(sched::pe& here, sched::envelope& message) {
     pe_objects& objects = pe_objects::of(here);
     branch* const home = objects.find_branch(message.collection);
@@ -111,34 +94,33 @@ struct multicast_method {
       objects.hold_for_creation(message);
       return;
     }
-    unpacked_arguments<tuple> arguments(message);
-    const member_list members = std::get<0>(arguments.values());
-    for (const std::uint64_t number : members) {
-      // Each member gets a message of its own here, so that what waits for it (when, migration, forwarding) is the
-      // usual path.
-      sched::envelope single{};
-      single.element = number;
-      single.collection = message.collection;
-      single.handler = entry_method<Method>::handler;
-      single.source = message.source;
+    unpacked_arguments<tuple> unpacked(message);
+    const member_list& members = std::get<0>(unpacked.values());
+    const int sender = multicast_way::of(message).sender;
+    for (const std::uint64_t number : members)
       std::apply(
           [&](const member_list&, const auto&... argument) {
-            pack_arguments<typename facts::arguments>(here, true, false, argument...).store(single);
+            deliver_to_member<inner, &entry_method<Method>::deliver>(here, message.collection, number, sender,
+                                                                     entry_method<Method>::handler, argument...);
           },
-          arguments.values());
-      entry_method<Method>::deliver(here, single);
-    }
+          unpacked.values());
   }
-  static inline const std::uint32_t handler =
-      register_handler_of<tuple>(&deliver, "multicast of " + method_name<Method>());
+  static inline const std::uint32_t handler = register_handler_of<tuple>(&deliver, name());
 };
 
 template <auto Method, class Reducer>
 struct reducing_multicast {
   using member = reduced_member<Method, Reducer>;
   using part = typename member::part;
-  using inner = typename member::tuple;
+  using inner = typename prepend<typename member::facts::arguments, root_name>::type;
   using tuple = typename prepend<inner, member_list>::type;
+  static std::string name() { return "reducing multicast of " + method_name<Method>() + " by " + type_name<Reducer>(); }
+  static void expect(sched::pe& here, std::size_t members, const root_name& root, const auto&...) {
+    part::expect(here, root, members);
+  }
+  static void follow(sched::pe& here, std::uint32_t collection, std::uint64_t number, const auto&... arguments) {
+    follow_member<typename member::tuple>(here, collection, number, member::handler, no_pe, arguments...);
+  }
   static void deliver(sched::pe& here, sched::envelope& message) {
     pe_objects& objects = pe_objects::of(here);
     branch* const home = objects.find_branch(message.collection);
@@ -147,25 +129,28 @@ struct reducing_multicast {
       return;
     }
     method_scope scope(objects);
-    unpacked_arguments<tuple> arguments(message);
-    const auto inner =
-        std::apply([](const member_list&, const auto&... argument) { return typename member::tuple(argument...); },
-                   arguments.values());
+    unpacked_arguments<tuple> unpacked(message);
+    const multicast_way way = multicast_way::of(message);
+    const root_name root = std::get<1>(unpacked.values());
+    const auto arguments = std::apply(
+        [&](const member_list&, const auto&... argument) { return typename member::tuple(way.meeting, argument...); },
+        unpacked.values());
     std::optional<typename part::partial> combined;
     std::uint32_t count = 0;
-    for (const std::uint64_t number : std::get<0>(arguments.values())) {
+    for (const std::uint64_t number : std::get<0>(unpacked.values())) {
       element_base* const element = ready_member(*home, number);
       if (element == nullptr) {
         std::apply(
             [&](const auto&... argument) {
-              follow_member<typename member::tuple>(here, message.collection, number, member::handler, argument...);
+              deliver_to_member<typename member::tuple, &member::deliver>(here, message.collection, number, way.sender,
+                                                                          member::handler, argument...);
             },
-            inner);
+            arguments);
         continue;
       }
       const owner_scope owner(&element->coroutines());
       try {
-        auto one = Reducer::start(number, member::invoke(*element, inner));
+        auto one = Reducer::start(number, member::invoke(*element, arguments));
         if (combined.has_value())
           Reducer::combine(*combined, std::move(one));
         else
@@ -175,11 +160,9 @@ struct reducing_multicast {
         report_escaped(here, *element, method_name<Method>(), std::current_exception());
       }
     }
-    if (count > 0)
-      part::send(here, std::get<1>(arguments.values()), count, part_header::not_a_base, std::move(*combined));
+    if (count > 0) part::send_part(here, way.meeting, root, count, std::move(*combined));
   }
-  static inline const std::uint32_t handler = register_handler_of<tuple>(
-      &deliver, "reducing multicast of " + method_name<Method>() + " by " + type_name<Reducer>());
+  static inline const std::uint32_t handler = register_handler_of<tuple>(&deliver, name());
 };
 
 }  // namespace objects
@@ -200,7 +183,7 @@ class section {
     using message = objects::multicast_method<Method>;
     static_assert(objects::method_facts<Method>::copyable_arguments,
                   "multicast: the arguments go to many elements and must be copyable");
-    post<message>(objects::entry_method<Method>::handler, arguments...);
+    post<message>(arguments...);
   }
   /// Invokes a method on every member and reduces what it returns, to a future on this PE.
   template <auto Method, class Reducer, class... A>
@@ -213,8 +196,7 @@ class section {
     future<objects::result_of_reduction<Reducer, contribution>> result;
     objects::reduction_root<Reducer, contribution>::start(
         here, "section reduction of " + objects::method_name<Method>(), 0, static_cast<std::int64_t>(members_.size()),
-        result.get_promise(),
-        [&](const objects::root_name& root) { post<message>(message::member::handler, root, arguments...); });
+        result.get_promise(), [&](const objects::root_name& root) { post<message>(root, arguments...); });
     return result;
   }
 
@@ -229,30 +211,20 @@ class section {
 
  private:
   template <class Message, class... A>
-  void post(std::uint32_t single_handler, const A&... arguments) const {
-    using to_host = objects::host_multicast<Message>;
+  void post(const A&... arguments) const {
     auto& here = sched::this_pe();
     if (objects::pe_objects::of(here).is_ending()) return;
     objects::branch* const home = objects::pe_objects::of(here).find_branch(array_.id());
     if (home == nullptr) throw std::logic_error("trireme: this section belongs to no array that exists here");
-    std::map<int, std::vector<std::uint64_t>> by_pe;
+    objects::members_by_pe members;
     for (const std::uint64_t number : members_) {
       const objects::pe_number pe = home->route(number);
       if (pe >= 0)
-        by_pe[pe].push_back(number);
-      else
-        objects::follow_member<typename Message::inner>(here, array_.id(), number, single_handler, arguments...);
+        objects::add_member(members, pe, number);
+      else  // it is not known here for the moment
+        Message::follow(here, array_.id(), number, arguments...);
     }
-    const sched::runtime& job = here.job();
-    std::map<int, objects::host_members> by_host;
-    for (auto& [pe, numbers] : by_pe)
-      if (job.is_on_own_host(pe))
-        to_host::post(here, pe, array_.id(), numbers, arguments...);
-      else
-        by_host[job.host_of(pe)].emplace_back(pe, std::move(numbers));
-    for (const auto& [host, members] : by_host)
-      objects::post_packed(here, job.first_pe_of(host), to_host::handler, array_.id(), 0,
-                           objects::pack_arguments<typename to_host::tuple>(here, false, false, members, arguments...));
+    objects::multicast_relay<Message>::post(here, array_.id(), std::move(members), arguments...);
   }
   array<T> array_;
   std::vector<std::uint64_t> members_;  // element numbers

@@ -278,33 +278,5 @@ void broadcasts_that_throw() {
 }
 const case_entry broadcasts_that_throw_case{"broadcasts_that_throw", &broadcasts_that_throw};
 
-// What a broadcast sends between hosts: one message to each other host; a reduction, one back from each, too.
-struct counting : group_member<counting> {
-  int heard = 0;
-  void hear(const std::string& text) { heard += static_cast<int>(text.size()); }
-  std::uint64_t handed_to_the_wire() {
-    const sched::pe& here = sched::this_pe();
-    const std::uint64_t relayed = here.job().process_record_of(here.job().process())->relayed.read();
-    return here.counters().sent_to_hosts.read() + (here.local_number() == 0 ? relayed : 0);
-  }
-  int sum_heard() { return heard; }
-};
-void trees_cross_to_each_host_once() {
-  const auto hosts = static_cast<std::uint64_t>(sched::this_pe().job().hosts());
-  auto all = make_group<counting>();
-  const auto handed = [&] { return all.reduce<&counting::handed_to_the_wire>(sum).get(); };
-  handed();
-  const std::uint64_t first = handed();
-  const std::uint64_t to_ask = handed() - first;
-  check_equal(to_ask, 2 * (hosts - 1));
-  const std::uint64_t before = handed();
-  constexpr int broadcasts = 5;
-  const std::string text(100, 'x');
-  for (int i = 0; i < broadcasts; ++i) all.broadcast<&counting::hear>(text);
-  check_equal(handed() - before, broadcasts * (hosts - 1) + to_ask);
-  check_equal(all.reduce<&counting::sum_heard>(sum).get(), broadcasts * 100 * pe_count());
-}
-const case_entry trees_cross_once_case{"trees_cross_to_each_host_once", &trees_cross_to_each_host_once};
-
 }  // namespace
 }  // namespace tri::testing

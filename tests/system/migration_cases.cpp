@@ -122,6 +122,35 @@ void contributions_while_moving() {
 }
 const case_entry contributions_case{"contributions_while_moving", &contributions_while_moving};
 
+// Multicasts and reductions of a section while its members move: each member hears each once.
+void sections_while_moving() {
+  constexpr int n = 12, rounds = 80;
+  auto targets = make_array<traveller>({n}, pe_count());
+  std::vector<index<1>> members;
+  for (int i = 0; i < n; ++i)
+    if (i % 3 != 0) members.push_back({i});
+  const int size = static_cast<int>(members.size());
+  const auto some = targets.select(members);
+  std::mt19937 random(7);
+  const auto draw = [&](int below) { return static_cast<int>(random() % static_cast<unsigned>(below)); };
+  std::vector<future<int>> bags;
+  for (int round = 0; round < rounds; ++round) {
+    for (int k = 0; k < 3; ++k) targets(draw(n)).send<&traveller::go>(draw(pe_count()));
+    some.multicast<&traveller::ghost>(round, 1);
+    bags.push_back(some.reduce<&traveller::baggage>(sum));
+    if (round % 8 != 0) continue;  // several are under way at once
+    check_equal(bags.back().get(), 100 * size);
+    bags.pop_back();
+  }
+  for (auto& each : bags) check_equal(each.get(), 100 * size);
+  quiescence().get();
+  // Those that nobody asked for wait with their element.
+  check_equal(targets.select(members).reduce<&traveller::moved>(gather).get().size(), members.size());
+  for (const index<1>& member : members) check_equal(targets[member].call<&traveller::collect>(rounds).get(), rounds);
+  if (pe_count() > 1) check(targets.reduce<&traveller::moved>(sum).get() > 0, "nothing migrated");
+}
+const case_entry sections_moving_case{"sections_while_moving", &sections_while_moving};
+
 // Messages kept for a later `when` travel with their element.
 void kept_messages_travel() {
   constexpr int n = 6;

@@ -1,0 +1,64 @@
+// What the PEs of one host contribute to reductions whose root is on another host. One PE of the host combines their
+// parts, so that one message of the host crosses for each contribution (mei.md M57). States and events only: who calls
+// it sends. `Sum` is what parts add up to.
+//
+// Each PE says how far it has come: it has sent its parts of all contributions below its level, and of those from the
+// level on it may still send some. A level that rises without a part is told by itself; so a sum never waits for a part
+// that does not come. Elements move: a level may fall, and a part may come when the sum of its number has gone. Such a
+// part goes by itself, and nothing is lost, because the root counts elements.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace tri::objects {
+
+/// Level of a PE without elements.
+inline constexpr std::uint64_t no_level = ~std::uint64_t{0};
+
+template <class Sum>
+class host_contributions {
+ public:
+  /// Levels before anything was contributed, by PE of the host.
+  explicit host_contributions(std::vector<std::uint64_t> levels) : levels_(std::move(levels)), lowest_(find_lowest()) {}
+
+  /// The sum that a part is added to; afterwards comes `heard` with the level of its PE.
+  Sum& sum(std::uint64_t number) { return sums_[number]; }
+  void heard(std::size_t pe, std::uint64_t level) {
+    const std::uint64_t before = std::exchange(levels_[pe], level);
+    if (level < lowest_)
+      lowest_ = level;
+    else if (before == lowest_)
+      lowest_ = find_lowest();
+  }
+  /// Calls `send(number, sum)` for all that no PE will add to.
+  template <class Send>
+  void take_complete(Send&& send) {
+    while (!sums_.empty() && sums_.begin()->first < lowest_) {
+      auto first = sums_.extract(sums_.begin());
+      send(first.key(), first.mapped());
+    }
+  }
+  /// Calls `visit(number, sum, pe)` for what waits; `pe` is the first PE that has not come so far.
+  template <class Visit>
+  void visit_waiting(Visit&& visit) const {
+    for (const auto& [number, sum] : sums_) {
+      const auto behind =
+          std::find_if(levels_.begin(), levels_.end(), [&](std::uint64_t level) { return level <= number; });
+      visit(number, sum, static_cast<std::size_t>(behind - levels_.begin()));
+    }
+  }
+  const std::vector<std::uint64_t>& levels() const { return levels_; }
+
+ private:
+  std::uint64_t find_lowest() const { return *std::min_element(levels_.begin(), levels_.end()); }
+  std::vector<std::uint64_t> levels_;
+  std::uint64_t lowest_;
+  std::map<std::uint64_t, Sum> sums_;
+};
+
+}  // namespace tri::objects

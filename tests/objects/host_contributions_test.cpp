@@ -1,0 +1,202 @@
+// Every interleaving of a few elements that contribute and move, on the PEs of one host and elsewhere. The PEs behave
+// as branch::flush_contributions says.
+#include "objects/host_contributions.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <deque>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "explore/channel_explorer.hpp"
+
+namespace tri::objects {
+namespace {
+
+constexpr int pes = 2, elements = 3;
+constexpr std::uint64_t numbers = 2;
+constexpr int elsewhere = pes;  // another host: what contributes there is no business of this one
+
+struct element {
+  int place = 0;  // `pes + 1` + its destination: on its way there
+  std::uint64_t next = 0;
+};
+
+struct packet {
+  bool is_part;
+  std::uint64_t number, level;
+  int count;
+};
+
+struct pe_side {
+  std::map<std::uint64_t, int> parts;  // by number
+  std::uint64_t told = no_level;
+  std::deque<packet> channel;
+};
+
+class world {
+ public:
+  world(const std::array<int, elements>& places, int most_moves) : moves_left_(most_moves), may_move_(most_moves > 0) {
+    std::vector<std::uint64_t> levels(pes, no_level);
+    for (int i = 0; i < elements; ++i) {
+      of_[static_cast<std::size_t>(i)].place = places[static_cast<std::size_t>(i)];
+      if (places[static_cast<std::size_t>(i)] < pes)
+        levels[static_cast<std::size_t>(places[static_cast<std::size_t>(i)])] = 0;
+    }
+    for (std::size_t pe = 0; pe < pes; ++pe) sides_[pe].told = levels[pe];
+    host_ = host_contributions<int>(levels);
+  }
+
+  int steps() const { return static_cast<int>(possible().size()); }
+  void take(int which) {
+    const auto [kind, who, to] = possible()[static_cast<std::size_t>(which)];
+    if (kind == deliver) return arrive(who);
+    element& one = of_[static_cast<std::size_t>(who)];
+    if (kind == give) {
+      const std::uint64_t number = one.next++;
+      if (one.place == elsewhere) {
+        ++counted_[number];
+      } else {
+        ++sides_[static_cast<std::size_t>(one.place)].parts[number];
+        flush(one.place);
+      }
+    } else if (kind == leave) {
+      --moves_left_;
+      const int from = std::exchange(one.place, pes + 1 + to);
+      if (from != elsewhere) flush(from);
+    } else {
+      one.place -= pes + 1;
+      if (one.place != elsewhere) tell(one.place);
+    }
+  }
+  void check_end() const {
+    for (std::uint64_t number = 0; number < numbers; ++number) {
+      if (counted_[number] != elements) throw std::logic_error("contributions are missing");
+      if (!may_move_ && crossed_[number] > 1) throw std::logic_error("more than one message crossed");
+    }
+    host_.visit_waiting([](auto...) { throw std::logic_error("a sum still waits"); });
+  }
+  void encode(std::string& bytes) const {
+    const auto put = [&](std::uint64_t word) { bytes.append(reinterpret_cast<const char*>(&word), sizeof word); };
+    put(static_cast<std::uint64_t>(moves_left_));
+    for (const element& one : of_) put(static_cast<std::uint64_t>(one.place)), put(one.next);
+    for (const pe_side& side : sides_) {
+      put(side.told), put(side.parts.size()), put(side.channel.size());
+      for (const auto& [number, count] : side.parts) put(number), put(static_cast<std::uint64_t>(count));
+      for (const packet& each : side.channel)
+        put(each.is_part), put(each.number), put(each.level), put(static_cast<std::uint64_t>(each.count));
+    }
+    for (const std::uint64_t level : host_.levels()) put(level);
+    host_.visit_waiting(
+        [&](std::uint64_t number, int sum, std::size_t) { put(number), put(static_cast<std::uint64_t>(sum)); });
+    for (std::uint64_t number = 0; number < numbers; ++number)
+      put(static_cast<std::uint64_t>(counted_[number])), put(static_cast<std::uint64_t>(crossed_[number]));
+  }
+
+ private:
+  enum step_kind { give, leave, come, deliver };
+  struct step {
+    step_kind kind;
+    int who, to;
+  };
+  std::vector<step> possible() const {
+    std::vector<step> all;
+    for (int i = 0; i < elements; ++i) {
+      const element& one = of_[static_cast<std::size_t>(i)];
+      if (one.place > elsewhere) {
+        all.push_back({come, i, 0});
+        continue;
+      }
+      if (one.next < numbers) all.push_back({give, i, 0});
+      for (int to = 0; to <= elsewhere && moves_left_ > 0; ++to)
+        if (to != one.place) all.push_back({leave, i, to});
+    }
+    for (int pe = 0; pe < pes; ++pe)
+      if (!sides_[static_cast<std::size_t>(pe)].channel.empty()) all.push_back({deliver, pe, 0});
+    return all;
+  }
+  std::uint64_t level_of(int pe) const {
+    std::uint64_t level = no_level;
+    for (const element& one : of_)
+      if (one.place == pe) level = std::min(level, one.next);
+    return level;
+  }
+  void flush(int pe) {
+    pe_side& side = sides_[static_cast<std::size_t>(pe)];
+    const std::uint64_t reached = level_of(pe);
+    while (!side.parts.empty() && side.parts.begin()->first < reached) {
+      const auto [number, count] = *side.parts.begin();
+      side.parts.erase(side.parts.begin());
+      side.told = side.parts.empty() ? reached : std::min(reached, side.parts.begin()->first);
+      side.channel.push_back({true, number, side.told, count});
+    }
+    tell(pe);
+  }
+  void tell(int pe) {
+    pe_side& side = sides_[static_cast<std::size_t>(pe)];
+    const std::uint64_t level = level_of(pe);
+    if (level == side.told) return;
+    side.told = level;
+    side.channel.push_back({false, 0, level, 0});
+  }
+  void arrive(int pe) {
+    pe_side& side = sides_[static_cast<std::size_t>(pe)];
+    const packet next = side.channel.front();
+    side.channel.pop_front();
+    if (next.is_part) host_.sum(next.number) += next.count;
+    host_.heard(static_cast<std::size_t>(pe), next.level);
+    host_.take_complete([&](std::uint64_t number, int sum) {
+      counted_[number] += sum;
+      ++crossed_[number];
+    });
+  }
+
+  std::array<element, elements> of_{};
+  std::array<pe_side, pes> sides_{};
+  host_contributions<int> host_{std::vector<std::uint64_t>(pes, no_level)};
+  std::array<int, numbers> counted_{};
+  std::array<int, numbers> crossed_{};
+  int moves_left_;
+  bool may_move_;
+};
+
+void explore(const std::array<int, elements>& places, int most_moves) {
+  const auto found = explore::explore_all(world(places, most_moves), 5'000'000);
+  EXPECT_EQ(found.failure, "");
+  EXPECT_TRUE(found.complete);
+  EXPECT_GT(found.ends, 0U);
+}
+
+TEST(HostContributions, OneMessageCrossesForEachNumberWhileNothingMoves) {
+  explore({0, 1, 1}, 0);
+  explore({0, 0, 0}, 0);  // a PE without elements is not waited for
+  explore({1, elsewhere, 1}, 0);
+}
+
+TEST(HostContributions, EveryElementCountsOnceWhileTheyMove) {
+  explore({0, 1, 1}, 2);
+  explore({0, 0, elsewhere}, 2);
+}
+
+TEST(HostContributions, NamesThePeThatIsBehind) {
+  host_contributions<int> host({0, 3, 1});
+  host.sum(1) = 7;
+  std::vector<std::size_t> behind;
+  const auto look = [&] { host.visit_waiting([&](std::uint64_t, int, std::size_t pe) { behind.push_back(pe); }); };
+  look();
+  host.heard(0, 2);
+  look();
+  host.heard(2, 2);
+  int sent = 0;
+  host.take_complete([&](std::uint64_t number, int sum) { sent += static_cast<int>(number) * 100 + sum; });
+  look();
+  EXPECT_EQ(behind, (std::vector<std::size_t>{0, 2}));
+  EXPECT_EQ(sent, 107);
+}
+
+}  // namespace
+}  // namespace tri::objects
