@@ -26,6 +26,7 @@
   ROW(int,            wire_mpi_adaptive,  0,                            "sizes",   between(0, 1024),                "with wire=mpi, for how many sizes, those seen most often, receives are posted ahead") \
   ROW(bool,           comm_thread,        false,                        "",        on_or_off(),                     "a thread of each process that moves the messages between hosts; off = PEs without work do") \
   ROW(std::size_t,    message_memory,     std::size_t{256} << 20,       "bytes",   anything("a size"),              "memory that messages from other hosts may take in a process until they run; what has no room waits at its sender") \
+  ROW(std::size_t,    mailbox_memory,     std::size_t{16} << 20,        "bytes",   anything("a size"),              "memory that messages of a tri::mailbox which nobody has asked for may take on a PE; what has no room waits at its sender") \
   ROW(std::string,    wire_transports,    "",                           "",        anything("names as in UCX_TLS, such as tcp; empty = what is found"), "networks that the wire may use") \
   ROW(std::string,    wire_devices,       "",                           "",        anything("names separated by commas, such as eth0; empty = all"), "network interfaces that the wire may use") \
   ROW(std::string,    topology,           "auto",                       "",        anything("auto, the path of an hwloc XML file or synthetic:<description>"), "the machine to plan for: auto = this one") \

@@ -47,6 +47,12 @@ class unexpected_messages {
       ++one;
     return one;
   }
+  /// For those who only look.
+  const unexpected_message* find_match(const message_filter& filter) const {
+    for (const auto& [place, one] : messages_)
+      if (!one.matched && filter.takes(one.source, one.context, one.tag)) return &one;
+    return nullptr;
+  }
   void erase(iterator one) { messages_.erase(one); }
 
  private:
