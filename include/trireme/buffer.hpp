@@ -55,6 +55,12 @@ inline void drop_buffer(const void* data) noexcept {
     arena::release_on_pe(header);
 }
 
+/// For the runtime: the same memory as an array of something else.
+struct buffer_access {
+  template <class To, class From>
+  static auto as(From&& from);
+};
+
 }  // namespace detail
 
 /// A movable array of `size()` elements, uninitialised unless a value is given.
@@ -119,9 +125,20 @@ class buffer {
  private:
   template <class>
   friend class shared_buffer;
+  friend struct detail::buffer_access;
   T* data_ = nullptr;
   std::size_t size_ = 0;
 };
+
+/// A last part that is shorter than a To is cut off.
+template <class To, class From>
+auto detail::buffer_access::as(From&& from) {
+  static_assert(!std::is_lvalue_reference_v<From>, "the buffer is given away");
+  buffer<To> result;
+  result.size_ = std::exchange(from.size_, 0) * sizeof(*from.data_) / sizeof(To);
+  result.data_ = reinterpret_cast<To*>(std::exchange(from.data_, nullptr));
+  return result;
+}
 
 /// A buffer that nobody changes any more; copies share it.
 template <class T>

@@ -3,6 +3,7 @@
 
 #include "objects/array.hpp"
 #include "objects/group.hpp"
+#include "objects/mailbox.hpp"
 #include "objects/nodegroup.hpp"
 #include "objects/offload.hpp"
 #include "objects/section.hpp"

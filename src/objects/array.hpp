@@ -239,14 +239,14 @@ class array_element : public objects::element_base {
   template <auto Method, class Reference = int>
   auto when(Reference reference = {}) {
     using waiter = objects::method_waiter<Method>;
-    return objects::mailbox_awaiter<objects::single_result, waiter>(
+    return objects::when_awaiter<objects::single_result, waiter>(
         *this, std::make_unique<waiter>(*this, static_cast<std::uint64_t>(reference), 1));
   }
   /// The same for `count` messages with this reference; yields a vector of the results.
   template <auto Method, class Reference>
   auto when_n(std::size_t count, Reference reference) {
     using waiter = objects::method_waiter<Method>;
-    return objects::mailbox_awaiter<objects::many_results, waiter>(
+    return objects::when_awaiter<objects::many_results, waiter>(
         *this, std::make_unique<waiter>(*this, static_cast<std::uint64_t>(reference), count));
   }
   /// Waits for several of them at once: `auto [a, b] = co_await all(when<&Self::x>(1), when_n<&Self::y>(2, 1))`.

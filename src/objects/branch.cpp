@@ -75,7 +75,7 @@ struct serialized_element {
   std::uint64_t seen_broadcasts = 0;
   std::uint64_t contributions = 0;
   std::uint32_t type = 0;
-  std::vector<mailbox::kept> kept;
+  std::vector<awaited_messages::kept> kept;
   std::vector<sched::envelope> undelivered;
 
   void save(cereal::BinaryOutputArchive& archive) {
@@ -227,8 +227,8 @@ std::unique_ptr<element_base> branch::remove(std::uint64_t number) {
 void branch::end(sched::pe& here, element_base& element) {
   element.coroutines_.destroy_all();
   for (sched::envelope& message : std::exchange(element.undelivered_, {})) sched::drop_message(here, message);
-  if (!element.has_mailbox()) return;
-  for (auto& kept : element.mailbox().take_messages()) sched::drop_message(here, kept.message);
+  if (!element.has_awaited()) return;
+  for (auto& kept : element.awaited().take_messages()) sched::drop_message(here, kept.message);
 }
 
 std::unique_ptr<element_base> branch::construct(std::uint64_t number, const constructor& make) {
@@ -332,8 +332,8 @@ void branch::erase(element_base& element) {
 // for are no errors: they reached it in time.
 void branch::answer_pending(element_base& deleted) {
   deleted.coroutines_.cancel_all();
-  if (!deleted.has_mailbox()) return;
-  for (auto& kept : deleted.mailbox().take_messages())
+  if (!deleted.has_awaited()) return;
+  for (auto& kept : deleted.awaited().take_messages())
     if (!sched::refuse_message(
             here_, kept.message,
             fmt::format("a message '{}' from PE {} waited for a coroutine of {}, which was deleted",
@@ -521,7 +521,7 @@ void branch::depart(std::uint64_t number, int to) {
   packed_arguments packed;
   if (same_process) {
     facts.address =
-        reinterpret_cast<std::uint64_t>(leaving.release());  // its undelivered messages and mailbox go along
+        reinterpret_cast<std::uint64_t>(leaving.release());  // its undelivered and its awaited messages go along
     packed = pack_arguments<std::tuple<travelling_element>>(here_, true, false, facts);
   } else {
     archive_output stream;
@@ -529,8 +529,8 @@ void branch::depart(std::uint64_t number, int to) {
       cereal::BinaryOutputArchive archive(stream);
       serialized_element head{leaves_host,     seen, leaving->contributions_,
                               leaving->type(), {},   std::move(leaving->undelivered_)};
-      if (leaving->has_mailbox())
-        for (const auto& kept : leaving->mailbox().take_messages()) head.kept.push_back(kept);
+      if (leaving->has_awaited())
+        for (const auto& kept : leaving->awaited().take_messages()) head.kept.push_back(kept);
       for (auto& kept : head.kept) make_portable(here_, kept.message, leaves_host);
       for (auto& message : head.undelivered) make_portable(here_, message, leaves_host);
       head.save(archive);
@@ -801,13 +801,13 @@ std::string branch::describe_waiting() const {
                           here_.job().first_pe_of_host() + static_cast<int>(behind));
     });
   for (element_base* const element : local_) {
-    if (!element->has_mailbox()) continue;
-    for (const auto& waiting : element->mailbox().waiters())
+    if (!element->has_awaited()) continue;
+    for (const auto& waiting : element->awaited().waiters())
       for (const message_waiter* const waiter : waiting.wanted)
         if (!waiter->satisfied())
           text +=
               fmt::format("\n  PE {}: {} waits for {} with reference number {}", here_.number(), element->describe(),
-                          sched::handler_table()[mailbox::method_of(*waiter)].name, mailbox::reference_of(*waiter));
+                          sched::handler_table()[awaited_messages::method_of(*waiter)].name, awaited_messages::reference_of(*waiter));
   }
   if (const auto held = location_.held_messages(); held != 0)
     text +=
@@ -842,7 +842,7 @@ void element_deliver(sched::pe& here, sched::envelope& message) {
     const owner_scope before(running_owner);  // element_base sets that of the new element
     element = element_type_of(found_facts.type).load(archive);
     element->take_undelivered(std::move(found_facts.undelivered));
-    for (auto& each : found_facts.kept) element->mailbox().arrive(each.method, each.reference, each.message);
+    for (auto& each : found_facts.kept) element->awaited().arrive(each.method, each.reference, each.message);
   }
   arena::release_on_pe(message.block().block);
   home.element_arrived(message.element, static_cast<int>(message.source), std::move(element),

@@ -107,7 +107,7 @@ void entry_method<Method>::deliver(sched::pe& here, sched::envelope& message) {
   const owner_scope owner(&self->coroutines());
   try {
     if (is_awaited)
-      self->mailbox().arrive(handler, peek_reference<typename facts::arguments, 0>(message), message);
+      self->awaited().arrive(handler, peek_reference<typename facts::arguments, 0>(message), message);
     else
       run(here, *self, message);
   } catch (...) {
@@ -178,7 +178,7 @@ struct called_method {
   // What the call throws goes to its caller; what leaves the coroutine that it resumes, to the coroutine's.
   static void wait_for_coroutine(sched::pe& here, element_base& self, sched::envelope& message) {
     try {
-      self.mailbox().arrive(entry_method<Method>::handler, peek_reference<tuple, 1>(message), message);
+      self.awaited().arrive(entry_method<Method>::handler, peek_reference<tuple, 1>(message), message);
     } catch (...) {
       report_escaped(here, self, method_name<Method>(), std::current_exception());
     }

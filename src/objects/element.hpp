@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "objects/awaited_messages.hpp"
 #include "objects/element_type.hpp"
 #include "objects/index.hpp"
-#include "objects/mailbox.hpp"
 #include "objects/method.hpp"
 #include "objects/pe_objects.hpp"
 #include "objects/task.hpp"
@@ -57,10 +57,10 @@ class element_base {
   std::uint64_t seen_broadcasts() const { return seen_broadcasts_; }
   branch& home() const { return *home_; }
   coroutine_owner& coroutines() { return coroutines_; }
-  objects::mailbox& mailbox() {
-    return mailbox_ != nullptr ? *mailbox_ : *(mailbox_ = std::make_unique<objects::mailbox>());
+  awaited_messages& awaited() {
+    return awaited_ != nullptr ? *awaited_ : *(awaited_ = std::make_unique<awaited_messages>());
   }
-  bool has_mailbox() const { return mailbox_ != nullptr; }
+  bool has_awaited() const { return awaited_ != nullptr; }
   /// A coroutine of this element waits for something other than messages (a future): then it cannot leave its PE now.
   bool waits_for_results() const { return coroutines_.waits_for_result(); }
 
@@ -75,11 +75,11 @@ class element_base {
   std::uint64_t contributions_ = 0;    // number of the next contribute()
   std::vector<sched::envelope>
       undelivered_;  // on a migration: messages that reached the old place and did not run there
-  std::unique_ptr<objects::mailbox> mailbox_;
-  coroutine_owner coroutines_;  // last: destroyed first, while the mailbox its coroutines refer to is still there
+  std::unique_ptr<awaited_messages> awaited_;
+  coroutine_owner coroutines_;  // last: destroyed first, while the messages its coroutines refer to is still there
 };
 
-/// Waits in `co_await` for `count` messages of one method; see mailbox.hpp.
+/// Waits in `co_await` for `count` messages of one method; see awaited_messages.hpp.
 template <auto Method>
 class method_waiter final : public message_waiter {
   using facts = method_facts<Method>;
@@ -114,18 +114,18 @@ class method_waiter final : public message_waiter {
 
 /// The awaitable of when() and all(): several waiters that are satisfied together.
 template <class Result, class... Waiter>
-class mailbox_awaiter {
+class when_awaiter {
  public:
-  explicit mailbox_awaiter(element_base& self, std::unique_ptr<Waiter>... waiters)
+  explicit when_awaiter(element_base& self, std::unique_ptr<Waiter>... waiters)
       : self_(&self), waiters_(std::move(waiters)...) {}
-  mailbox_awaiter(mailbox_awaiter&& other) noexcept = default;
-  ~mailbox_awaiter() {
-    if (suspended_ != nullptr) self_->mailbox().forget(suspended_);
+  when_awaiter(when_awaiter&& other) noexcept = default;
+  ~when_awaiter() {
+    if (suspended_ != nullptr) self_->awaited().forget(suspended_);
   }
-  bool await_ready() { return self_->mailbox().satisfy(wanted()); }
+  bool await_ready() { return self_->awaited().satisfy(wanted()); }
   void await_suspend(std::coroutine_handle<> coroutine) {
     suspended_ = coroutine;
-    self_->mailbox().wait({wanted(), coroutine});
+    self_->awaited().wait({wanted(), coroutine});
   }
   decltype(auto) await_resume() {
     suspended_ = nullptr;
@@ -148,12 +148,12 @@ class all_awaiter {
  public:
   all_awaiter(element_base& self, Part&&... parts) : self_(&self), parts_(std::move(parts)...) {}
   ~all_awaiter() {
-    if (suspended_ != nullptr) self_->mailbox().forget(suspended_);
+    if (suspended_ != nullptr) self_->awaited().forget(suspended_);
   }
-  bool await_ready() { return self_->mailbox().satisfy(wanted()); }
+  bool await_ready() { return self_->awaited().satisfy(wanted()); }
   void await_suspend(std::coroutine_handle<> coroutine) {
     suspended_ = coroutine;
-    self_->mailbox().wait({wanted(), coroutine});
+    self_->awaited().wait({wanted(), coroutine});
   }
   auto await_resume() {
     suspended_ = nullptr;

@@ -70,7 +70,7 @@ class result_waiter {
 };
 
 template <class T>
-class result_state final : public awaited_result {
+class result_state : public awaited_result {
  public:
   ~result_state() override {
     if (waiter_ != nullptr) waiter_->part();
@@ -179,7 +179,9 @@ template <class T>
 class [[nodiscard]] future {
  public:
   /// A future with its promise. On a PE only.
-  future() : state_(std::make_unique<objects::result_state<T>>()), pe_(&sched::this_pe()) {
+  future() : future(std::make_unique<objects::result_state<T>>()) {}
+  /// A future of a state that the runtime sets.
+  explicit future(std::unique_ptr<objects::result_state<T>> state) : state_(std::move(state)), pe_(&sched::this_pe()) {
     name_ = objects::pe_objects::of(*pe_).results.add(*state_);
   }
   future(future&& other) noexcept = default;

@@ -1,79 +1,115 @@
-// Where an element keeps messages for methods that its coroutines await (`when`), and the coroutines that wait for
-// them. A message for an awaited method runs the method when both are there: the message, and a coroutine that asks for
-// it with the same reference number (the method's first argument, if that is an integer). The method is named by the
-// handler of its sends; the message may also be a call, which has a handler of its own.
+// Mailboxes: two-sided messages with tags between PEs. Who sends names the receiver and a tag, who receives names the
+// sender and the tag it wants, or any. Messages that nobody has asked for take a bounded memory at the receiver; what
+// has no room stays with its sender until a receive takes it, so a slow receiver is never flooded
+// (wire/flow/README.md).
+//
+//   tri::mailbox box = tri::make_mailbox();
+//   box.send(3, 7, values);                                        // any PE; never waits
+//   tri::received_message m = co_await box.receive(tri::any_source, 7);     // on PE 3
+//   auto values = m.take<std::vector<double>>();
 #pragma once
 
-#include <coroutine>
 #include <cstdint>
-#include <deque>
-#include <vector>
+#include <memory>
+#include <optional>
+#include <utility>
 
-#include "objects/task.hpp"
-#include "sched/envelope.hpp"
+#include "objects/mailbox_place.hpp"
 
-namespace tri::objects {
+namespace tri {
 
-/// One coroutine waiting for messages of one method. Lives in the coroutine's frame.
-class message_waiter {
- public:
-  message_waiter(std::uint32_t method, std::uint64_t reference, std::size_t count)
-      : method_(method), reference_(reference), missing_(count) {}
-  message_waiter(const message_waiter&) = delete;
-  message_waiter& operator=(const message_waiter&) = delete;
-  virtual ~message_waiter() = default;
-  /// Runs the method with the message's arguments and keeps its result. False: the method threw and its caller was
-  /// told; the coroutine goes on waiting.
-  virtual bool accept(sched::envelope& message) = 0;
+/// In receives: whoever sent the message, whatever its tag is.
+inline constexpr int any_source = -1;
+inline constexpr int any_tag = -1;
 
-  bool matches(std::uint32_t method, std::uint64_t reference) const {
-    return missing_ > 0 && method_ == method && reference_ == reference;
-  }
-  bool satisfied() const { return missing_ == 0; }
-
- protected:
-  friend class mailbox;
-  void use(sched::envelope& message) {
-    --missing_;  // first: the method may send, and what waits may change while it runs
-    if (!accept(message)) ++missing_;
-  }
-  std::uint32_t method_;
-  std::uint64_t reference_;
-  std::size_t missing_;
+struct mailbox_options {
+  /// Bytes that messages which nobody has asked for may take on each PE, with 112 for the record of each and 64 for the
+  /// data where it has any; 0 is allowed: then all wait at their senders. Unset: --tri-mailbox-memory.
+  std::optional<std::uint64_t> memory;
+  /// Messages up to this size are sent at once; larger ones when the receiver has agreed, one round trip later.
+  std::uint64_t eager_bytes = 1024;
 };
 
+/// Handle of a mailbox: plain data, may be copied and sent anywhere. All calls on PEs only.
 class mailbox {
  public:
-  struct kept {
-    std::uint32_t method;
-    std::uint64_t reference;
-    sched::envelope message;
-  };
-  /// A waiting coroutine and everything it waits for at once.
-  struct waiting {
-    std::vector<message_waiter*> wanted;
-    std::coroutine_handle<> coroutine;
-  };
+  mailbox() = default;
+  explicit mailbox(std::uint32_t id) : id_(id) {}
 
-  /// A message came, and a method of the element counts as running (owner_scope): gives it to the coroutine that has
-  /// waited longest for it (and resumes that coroutine when it has all it wants), or keeps a copy. Returns true if the
-  /// message was used.
-  bool arrive(std::uint32_t method, std::uint64_t reference, sched::envelope& message);
-  /// A coroutine asks: uses kept messages. True if it need not wait.
-  bool satisfy(const std::vector<message_waiter*>& wanted);
-  void wait(waiting entry) { waiting_.push_back(std::move(entry)); }
-  void forget(std::coroutine_handle<> coroutine);
+  /// Sends to a PE: one plain value, the values of a range of plain data (std::vector, std::string, std::span, ...), a
+  /// tri::buffer that is moved (no copy inside a host), or an object with a serialize function. Returns at once; what
+  /// was sent may be changed. Two messages from one PE to another that a receive would take arrive in the order of
+  /// sending. Throws std::out_of_range for a PE that is not there, std::invalid_argument for a negative tag.
+  template <class T>
+  void send(int to, int tag, T&& value) const {
+    auto& here = sched::this_pe();
+    objects::check_pe(here, to, [] { return "tri::mailbox: message sent to a receiver"; });
+    objects::check_tag(tag);
+    objects::message_contents contents = objects::contents_of(std::forward<T>(value));
+    if (auto* const place = local(here))
+      place->send(to, tag, std::move(contents));
+    else
+      own(here).send<&objects::mailbox_place::send_late>(to, tag, contents.type, std::move(contents.data));
+  }
 
-  std::size_t kept_messages() const { return kept_.size(); }
-  const std::deque<kept>& messages() const { return kept_; }
-  std::deque<kept> take_messages() { return std::move(kept_); }
-  const std::vector<waiting>& waiters() const { return waiting_; }
-  static std::uint32_t method_of(const message_waiter& waiter) { return waiter.method_; }
-  static std::uint64_t reference_of(const message_waiter& waiter) { return waiter.reference_; }
+  /// Takes the first message for this PE that matches; when there is none, waits: the future is ready when the message
+  /// is here. Receives get their messages in the order in which they were asked for. A future that is dropped before a
+  /// message was found for it gives the receive up; later, the message is lost with it.
+  future<received_message> receive(int source = any_source, int tag = any_tag) const {
+    auto& here = sched::this_pe();
+    auto state = std::make_unique<objects::receive_state>(id_, objects::pattern_of(here, source, tag));
+    objects::receive_state& waiting = *state;
+    future<received_message> result(std::move(state));
+    if (auto* const place = local(here)) {
+      place->post(waiting);
+    } else {
+      const auto name = result.get_promise();
+      own(here).send<&objects::mailbox_place::post_late>(name.slot, name.generation);
+    }
+    return result;
+  }
+
+  /// Like receive, but only if a message that matches is known here; then nothing else can take it. Its data may still
+  /// be on the way.
+  std::optional<future<received_message>> try_receive(int source = any_source, int tag = any_tag) const {
+    if (!probe(source, tag).has_value()) return std::nullopt;
+    return receive(source, tag);
+  }
+
+  /// The message that `receive` would take, if it is known here. A message that waits at its sender for memory is not
+  /// known: where memory may be short, only a receive is sure to find it.
+  std::optional<message_info> probe(int source = any_source, int tag = any_tag) const {
+    auto& here = sched::this_pe();
+    const auto wanted = objects::pattern_of(here, source, tag);
+    auto* const place = local(here);
+    return place == nullptr ? std::nullopt : place->probe(wanted);
+  }
+
+  /// Of the calling PE.
+  mailbox_statistics statistics() const {
+    auto* const place = local(sched::this_pe());
+    return place == nullptr ? mailbox_statistics{} : place->statistics();
+  }
 
  private:
-  std::deque<kept> kept_;         // in order of arrival
-  std::vector<waiting> waiting_;  // in order of asking
+  /// Null when the creation has not arrived here yet; then a call waits for it as a message.
+  objects::mailbox_place* local(sched::pe& here) const {
+    if (id_ == 0) throw std::logic_error("tri::mailbox: this handle names no mailbox; make one with tri::make_mailbox");
+    return own(here).local();
+  }
+  element_ref<objects::mailbox_place> own(sched::pe& here) const {
+    return {id_, static_cast<std::uint64_t>(here.number())};
+  }
+  std::uint32_t id_ = 0;
 };
 
-}  // namespace tri::objects
+/// Makes a mailbox, which has a place on every PE, for the rest of the job. Any PE may call it; the handle works at
+/// once.
+inline mailbox make_mailbox(const mailbox_options& options = {}) {
+  const objects::mailbox_limits limits{
+      .memory = options.memory.value_or(sched::this_pe().job().values().mailbox_memory),
+      .eager_bytes = options.eager_bytes};
+  return mailbox(make_group<objects::mailbox_place>(limits).id());
+}
+
+}  // namespace tri

@@ -316,7 +316,7 @@ struct broadcast_method : broadcast_handler<broadcast_method<Method>> {
           std::apply(
               [&](const auto&... argument) { pack_arguments<tuple>(here, true, false, argument...).store(single); },
               arguments);
-          element.mailbox().arrive(single.handler, peek_reference<tuple, 0>(single), single);
+          element.awaited().arrive(single.handler, peek_reference<tuple, 0>(single), single);
           return;
         }
         auto& object = static_cast<typename facts::object&>(element);

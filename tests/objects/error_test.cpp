@@ -327,6 +327,29 @@ TEST_F(errors, stall_reports_name_what_is_waited_for) {
   EXPECT_EXIT(run_on_pes(
                   2, [] { make_sparse_array<box>()(5, 5).call<&box::value>().get(); }, soon),
               ExitedWithCode(1), "1 messages wait for elements of .*box that do not exist");
+  EXPECT_EXIT(
+      run_on_pes(
+          2,
+          [] {
+            const mailbox letters = make_mailbox({.memory = 1000});
+            letters.send(0, 8, 1.5);
+            letters.send(0, 9, 1.5);
+            static_cast<void>(letters.receive(1, 7).get());
+          },
+          soon),
+      ExitedWithCode(1),
+      "PE 0: a receive from PE 1 with tag 7 in mailbox [0-9]+; messages that it does not take are here: 2, the first "
+      "from PE 0 with tag 8");
+  EXPECT_EXIT(run_on_pes(
+                  2,
+                  [] {
+                    const mailbox letters = make_mailbox({.memory = 0});
+                    letters.send(0, 8, 1.5);
+                    static_cast<void>(letters.receive(any_source, 7).get());
+                  },
+                  soon),
+              ExitedWithCode(1),
+              "a receive from any PE with tag 7 in mailbox [0-9]+; senders whose messages have no room: 1");
 }
 
 TEST_F(errors, the_arena_is_exhausted) {

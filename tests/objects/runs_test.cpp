@@ -5,6 +5,9 @@
 #include <array>
 #include <memory>
 #include <new>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "support/check.hpp"
 #include "support/run_on_pes.hpp"
@@ -259,6 +262,26 @@ TEST(runs, a_broadcast_that_throws_was_never_sent) {
 }
 
 // A future that the program keeps until its run has ended.
+TEST(runs, mailboxes_end_with_the_run) {
+  for (int run = 0; run < 3; ++run) {
+    std::optional<future<received_message>> unserved;
+    EXPECT_EQ(run_on_pes(2,
+                         [&] {
+                           const mailbox letters = make_mailbox();
+                           check_equal(letters.statistics().memory_limit, 12345u);
+                           letters.send(0, 1, std::vector<int>(10'000));  // stays at its sender
+                           letters.send(1, 1, std::string("nobody takes this"));
+                           unserved = letters.receive(1, 2);
+                           quiescence().get();
+                           check_equal(letters.statistics().recorded, 1u);
+                           check_equal(letters.statistics().buffered_bytes, 0u);
+                         },
+                         {"--tri-mailbox-memory=12345"}),
+              0);
+    EXPECT_FALSE(unserved->ready());
+  }
+}
+
 TEST(runs, a_future_may_outlive_its_run) {
   std::optional<future<counted>> kept;
   EXPECT_EQ(run_on_pes(1, [&] { kept.emplace(); }), 0);

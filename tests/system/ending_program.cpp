@@ -33,7 +33,7 @@ enum kind {
   nonexistent_element,
   nonexistent_called,
   nonexistent_collection,
-  mailbox_message,
+  awaited_message,
   suspended_coroutine,
   member_of_migrating,
   message_to_migrating,
@@ -219,7 +219,7 @@ void start_and_leave() {
     workers(i).send<&worker::take>(counted(callback_value));
     workers(i).send<&worker::ask>(counted(call));
     workers(i).send<&worker::ask_node>(nodes, counted(node_call));
-    for (int unasked = 0; unasked < 3; ++unasked) workers(i).send<&worker::awaited>(unasked, counted(mailbox_message));
+    for (int unasked = 0; unasked < 3; ++unasked) workers(i).send<&worker::awaited>(unasked, counted(awaited_message));
     workers(i).send<&worker::wait>(counted(suspended_coroutine));
     workers(i).send<&worker::give_own>();
     tri::send_after<&worker::pass>(never, workers(i), counted(timer));
@@ -239,7 +239,7 @@ void start_and_leave() {
   for (int i = 0; i < 4; ++i) {
     // Within a process a suspended coroutine moves along; to another one it cannot.
     if (tri::process_count() == 1) wanderers(i).send<&wanderer::wait>();
-    wanderers(i).send<&wanderer::awaited>(i, counted(mailbox_message));
+    wanderers(i).send<&wanderer::awaited>(i, counted(awaited_message));
     for (int hits = 0; hits < 5; ++hits) wanderers(i).send<&wanderer::hit>(counted(message_to_migrating));
     wanderers(i).send<&wanderer::go>();
   }

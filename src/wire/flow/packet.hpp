@@ -41,7 +41,7 @@ struct packet {
 static_assert(sizeof(packet) == 40 && std::is_trivially_copyable_v<packet>, "sent as it is");
 static_assert(std::has_unique_object_representations_v<packet>, "no padding that would leak memory onto the wire");
 
-/// A packet that the caller has to send. `message` is set for data: whose bytes they are.
+/// A packet that the caller has to send. `message` is set for data (whose bytes they are) and for rts.
 struct outgoing {
   peer_number to = 0;
   packet what;

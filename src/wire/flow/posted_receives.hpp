@@ -38,6 +38,15 @@ class posted_receives {
     }
     return std::nullopt;
   }
+  /// False: it has got its message.
+  bool withdraw(message_token token) {
+    for (auto one = waiting_.begin(); one != waiting_.end(); ++one) {
+      if (one->token != token) continue;
+      waiting_.erase(one);
+      return true;
+    }
+    return false;
+  }
 
  private:
   std::list<receive> waiting_;

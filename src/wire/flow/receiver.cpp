@@ -5,8 +5,10 @@
 
 namespace tri::wire::flow {
 
-receiver::receiver(std::size_t peers, std::uint64_t memory_limit, std::size_t answers, restart_pace pace)
+receiver::receiver(std::size_t peers, std::uint64_t memory_limit, std::size_t answers, restart_pace pace,
+                   std::uint64_t buffer_limit)
     : memory_(memory_limit),
+      buffers_(buffer_limit),
       answers_(answers),
       ages_(peers),
       marked_(peers),
@@ -72,7 +74,7 @@ decision receiver::on_request(peer_number from, const packet& rts) {
   const std::uint64_t place = next_place_++;
   unexpected_message message{
       .request = rts.request, .bytes = rts.bytes, .source = from, .context = rts.context, .tag = rts.tag};
-  const bool has_buffer = memory_.try_take(rts.bytes);
+  const bool has_buffer = buffers_.fits(rts.bytes) && memory_.try_take(rts.bytes) && buffers_.try_take(rts.bytes);
   if (has_buffer) message.is = unexpected_message::state::coming;
   unexpected_.add(place, message);
   if (has_buffer) {

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <vector>
@@ -63,9 +64,11 @@ class receiver {
   };
 
   /// `memory_limit` bytes for records and buffers together; 0 is allowed, then a message comes only when its receive
-  /// is posted. `answers`: places of the emergency memory.
+  /// is posted. `answers`: places of the emergency memory. `buffer_limit`: how much of the memory buffers may take; the
+  /// rest is left for records, of which one saves more than a buffer does.
   receiver(std::size_t peers, std::uint64_t memory_limit, std::size_t answers = 64,
-           restart_pace pace = restart_pace::as_served);
+           restart_pace pace = restart_pace::as_served,
+           std::uint64_t buffer_limit = std::numeric_limits<std::uint64_t>::max());
 
   /// False: on_request and post must wait until packets were taken out.
   bool has_room() const { return answers_.has_room(); }
@@ -76,8 +79,16 @@ class receiver {
   std::optional<delivery> on_data(peer_number from, const packet& data);
   /// A receive is made. Nothing: it waits; it is named in a later decision or delivery.
   std::optional<delivery> post(const receive& wanted);
+  /// A receive is given up. False: a message was matched to it, and will be delivered. What the receive asked for from
+  /// senders that were refused stays asked for: they are told when a record fits or the next receive is posted.
+  bool withdraw(message_token receive) { return posted_.withdraw(receive); }
+  /// The recorded message that a receive would take, which stays; null if there is none.
+  const unexpected_message* find(const message_filter& wanted) const { return unexpected_.find_match(wanted); }
   /// The buffer of a delivery is free again.
-  void consumed(std::uint64_t buffer_bytes) { release(buffer_bytes); }
+  void consumed(std::uint64_t buffer_bytes) {
+    buffers_.give_back(buffer_bytes);
+    release(buffer_bytes);
+  }
 
   /// The caller's own use of the same memory (section 4.3.4: memory that is freed anywhere restarts senders).
   [[nodiscard]] bool reserve(std::uint64_t bytes) { return memory_.try_take(bytes); }
@@ -88,6 +99,8 @@ class receiver {
   bool has_packet() const { return !answers_.is_empty() || may_restart_one_more(); }
 
   const bounded_memory& memory() const { return memory_; }
+  /// The part of it that buffers take.
+  const bounded_memory& buffers() const { return buffers_; }
   const reply_places& answers() const { return answers_; }
   const counters& count() const { return count_; }
   std::size_t recorded() const { return unexpected_.size(); }
@@ -102,6 +115,7 @@ class receiver {
   template <class Put>
   void encode(Put&& put) const {
     put(memory_.used());
+    put(buffers_.used());
     put(next_place_);
     put(std::uint64_t{restart_from_} << 1U | std::uint64_t{restart_next_});
     for (peer_number peer = 0; peer < ages_.size(); ++peer) {
@@ -143,6 +157,7 @@ class receiver {
   void check_peer(peer_number from, packet_kind kind) const;
 
   bounded_memory memory_;
+  bounded_memory buffers_;
   reply_places answers_;
   posted_receives posted_;
   unexpected_messages unexpected_;

@@ -37,7 +37,7 @@ void sender::pump(destination& queue, std::vector<outgoing>& out) {
     if (entry.is == state::waiting) return;
     entry.is = state::waiting;
     entry.age_tried = queue.age;
-    outgoing request{.to = entry.to, .what = {}};
+    outgoing request{.to = entry.to, .what = {}, .message = entry.message};
     request.what.kind = packet_kind::rts;
     request.what.age = queue.age;
     request.what.context = entry.context;

@@ -75,6 +75,31 @@ TEST_P(every_interleaving, of_one_sender_with_three_messages_and_everything_late
   RecordProperty("states", static_cast<int>(states));
 }
 
+TEST_P(every_interleaving, with_receives_that_are_given_up_and_made_again) {
+  of_each_memory(4, [](scope& what) {
+    what.late_data = what.late_packets = false;
+    what.window = 2;
+    what.withdrawals = 1;
+  });
+}
+
+TEST_P(every_interleaving, with_a_receive_given_up_and_everything_late) {
+  std::size_t states = 0;
+  for (const std::uint64_t memory : memory_sizes(6)) {
+    scope what = make_scope(GetParam(), 1, 2, memory, 2);
+    what.withdrawals = 2;
+    EXPECT_EQ(explore(what, &states), "") << "memory " << memory;
+  }
+  RecordProperty("states", static_cast<int>(states));
+}
+
+TEST_P(every_interleaving, with_memory_that_buffers_may_not_take) {
+  of_each_memory(6, [](scope& what) {
+    what.late_data = what.late_packets = false;
+    what.buffer_limit = what.memory / 2;
+  });
+}
+
 TEST_P(every_interleaving, with_one_place_for_answers) {
   of_each_memory(3, [](scope& what) {
     what.answers = 1;

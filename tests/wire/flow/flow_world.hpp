@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -26,9 +27,11 @@ struct scope {
   std::vector<std::vector<planned_send>> sends;  // of each sender, in its order
   std::vector<message_filter> receives;          // in the order of posting
   std::size_t window = 1;                        // receives that are posted and not done
+  std::size_t withdrawals = 0;                   // receives that are given up and posted again later, in any order
   std::uint64_t memory = 0;
   std::size_t answers = 4;
   restart_pace pace = restart_pace::as_served;
+  std::uint64_t buffer_limit = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t used_by_others = 0;  // of the memory, at the beginning; freed at some time
   std::uint64_t stall_below = 0;     // the rule of others: take nothing from the network while less memory is free
   bool late_data = true;             // false: data arrives with the CTS, buffers are consumed at once,
@@ -41,8 +44,7 @@ class flow_world {
   // The scope must outlive the world.
   explicit flow_world(const scope& what)
       : scope_(&what),
-        to_receive_(what.receives.size(), 0),
-        receiver_(what.sends.size(), what.memory, what.answers, what.pace),
+        receiver_(what.sends.size(), what.memory, what.answers, what.pace, what.buffer_limit),
         others_(what.used_by_others) {
     for (const auto& sends : what.sends) {
       ends_.emplace_back();
@@ -73,9 +75,21 @@ class flow_world {
         break;
       }
       case step_kind::post: {
-        const std::size_t number_of_receive = posted_++;
-        const receive wanted{scope_->receives[number_of_receive], 1000, number_of_receive};
+        if (again_.empty())
+          postings_.push_back({posted_++});
+        else
+          postings_.push_back({again_.front()});
+        if (!again_.empty()) again_.pop_front();
+        const receive wanted{filter_of(postings_.back()), 1000, postings_.size() - 1};
         if (const auto done = receiver_.post(wanted)) deliver(*done);
+        break;
+      }
+      case step_kind::withdraw: {
+        posting& given_up = postings_[what.of];
+        // False: a message is on its way to it.
+        given_up.is_withdrawn = receiver_.withdraw(what.of);
+        if (given_up.is_withdrawn) again_.push_back(given_up.receive);
+        ++withdrawn_;
         break;
       }
       case step_kind::request: {
@@ -122,7 +136,8 @@ class flow_world {
       if (ends_[i].sent < scope_->sends[i].size() || !ends_[i].side.is_idle())
         throw std::logic_error("deadlock: sender " + std::to_string(i) + " has messages left");
     }
-    if (posted_ < scope_->receives.size() || done_ < posted_) throw std::logic_error("deadlock: a receive is not done");
+    if (posted_ < scope_->receives.size() || !again_.empty() || done_ < posted_)
+      throw std::logic_error("deadlock: a receive is not done");
     if (receiver_.recorded() + receiver_.posted() + receiver_.receiving() + receiver_.marked() != 0)
       throw std::logic_error("something is left at the receiver");
     if (receiver_.memory().used() != 0) throw std::logic_error("memory is left in use");
@@ -144,7 +159,12 @@ class flow_world {
     };
     put(posted_);
     put(others_);
-    for (const std::uint64_t got : to_receive_) put(got);
+    put(withdrawn_);
+    for (const std::size_t one : again_) put(one);
+    for (const posting& one : postings_) {
+      put(std::uint64_t{one.receive} << 1U | std::uint64_t{one.is_withdrawn});
+      put(one.got);
+    }
     for (const end& one : ends_) {
       put(one.sent);
       one.side.encode(put);
@@ -171,7 +191,7 @@ class flow_world {
   std::uint64_t messages() const { return messages_; }
 
  private:
-  enum class step_kind : std::uint8_t { send, post, request, answer, data, packet, consume, others_free };
+  enum class step_kind : std::uint8_t { send, post, withdraw, request, answer, data, packet, consume, others_free };
   struct step {
     step_kind kind;
     std::size_t of = 0;
@@ -185,6 +205,14 @@ class flow_world {
     std::vector<outgoing> data;  // in no order
   };
 
+  // A receive that was posted, maybe a second time. Its token is its number among these.
+  struct posting {
+    std::size_t receive = 0;
+    message_token got = 0;  // 0: nothing yet
+    bool is_withdrawn = false;
+  };
+  const message_filter& filter_of(const posting& one) const { return scope_->receives[one.receive]; }
+
   static message_token token_of(std::size_t from, std::size_t number) { return (from + 1) * 1000 + number; }
 
   void list_steps() const {
@@ -197,8 +225,11 @@ class flow_world {
       if (!one.to_sender.empty()) steps_.push_back({step_kind::answer, i});
       for (std::size_t k = 0; k < one.data.size(); ++k) steps_.push_back({step_kind::data, i, k});
     }
-    if (posted_ < scope_->receives.size() && posted_ - done_ < scope_->window && receiver_.has_room())
+    const std::size_t waiting = posted_ - again_.size() - done_;
+    if ((posted_ < scope_->receives.size() || !again_.empty()) && waiting < scope_->window && receiver_.has_room())
       steps_.push_back({step_kind::post});
+    for (std::size_t i = 0; withdrawn_ < scope_->withdrawals && i < postings_.size(); ++i)
+      if (postings_[i].got == 0 && !postings_[i].is_withdrawn) steps_.push_back({step_kind::withdraw, i});
     if (scope_->late_packets && receiver_.has_packet()) steps_.push_back({step_kind::packet});
     if (!unconsumed_.empty()) steps_.push_back({step_kind::consume});
     if (others_ > 0) steps_.push_back({step_kind::others_free});
@@ -238,11 +269,13 @@ class flow_world {
     const planned_send& was = scope_->sends[from][number];
     if (done.source != from || done.tag != was.tag || done.bytes != was.bytes)
       throw std::logic_error("another message");
-    if (!scope_->receives[done.receive].takes(done.source, 0, was.tag)) throw std::logic_error("not for that receive");
+    posting& taker = postings_.at(done.receive);
+    if (taker.is_withdrawn) throw std::logic_error("to a receive that was given up");
+    if (!filter_of(taker).takes(done.source, 0, was.tag)) throw std::logic_error("not for that receive");
     if (delivered_[from][number]) throw std::logic_error("delivered twice");
-    if (to_receive_[done.receive] != 0) throw std::logic_error("two messages for one receive");
+    if (taker.got != 0) throw std::logic_error("two messages for one receive");
     delivered_[from][number] = true;
-    to_receive_[done.receive] = message;
+    taker.got = message;
     ++done_;
     check_order(from);
     if (!done.buffered) return;
@@ -255,12 +288,12 @@ class flow_world {
 
   // Of two messages of one sender that a receive would take, it gets the one sent first unless an earlier receive did.
   void check_order(std::size_t from) const {
-    for (std::size_t later = 0; later < to_receive_.size(); ++later) {
-      if (to_receive_[later] / 1000 != from + 1) continue;
-      const std::size_t number = to_receive_[later] % 1000;
+    for (std::size_t later = 0; later < postings_.size(); ++later) {
+      if (postings_[later].got / 1000 != from + 1) continue;
+      const std::size_t number = postings_[later].got % 1000;
       for (std::size_t earlier = 0; earlier < later; ++earlier) {
-        if (to_receive_[earlier] / 1000 != from + 1 || to_receive_[earlier] % 1000 < number) continue;
-        if (scope_->receives[earlier].takes(static_cast<peer_number>(from), 0, scope_->sends[from][number].tag))
+        if (postings_[earlier].got / 1000 != from + 1 || postings_[earlier].got % 1000 < number) continue;
+        if (filter_of(postings_[earlier]).takes(static_cast<peer_number>(from), 0, scope_->sends[from][number].tag))
           throw std::logic_error("order broken");
       }
     }
@@ -273,12 +306,14 @@ class flow_world {
 
   void check() const {
     const std::uint64_t used = others_ + receiver_.recorded() * record_bytes + buffers_;
+    if (receiver_.buffers().used() != buffers_ || buffers_ > scope_->buffer_limit)
+      throw std::logic_error("buffers in use are not what is accounted for, or too many");
     if (receiver_.memory().used() != used) throw std::logic_error("memory in use is not what is accounted for");
     if (used > scope_->memory) throw std::logic_error("more memory in use than the limit");
     if (receiver_.memory().fits(record_bytes) && receiver_.marked() > 0)
       throw std::logic_error("a sender waits for memory that is there");
     // A restart has a cause: a receive posted, or memory freed (the record and the buffer of a message, the others').
-    const std::uint64_t causes = scope_->receives.size() + 2 * messages_ + 1;
+    const std::uint64_t causes = scope_->receives.size() + scope_->withdrawals + 2 * messages_ + 1;
     for (std::size_t i = 0; i < ends_.size(); ++i) {
       if (receiver_.age(static_cast<peer_number>(i)) > causes) throw std::logic_error("restarts without a cause");
     }
@@ -289,15 +324,17 @@ class flow_world {
   const scope* scope_;
   std::vector<end> ends_;
   std::vector<std::vector<bool>> delivered_;
-  std::vector<message_token> to_receive_;  // what each receive got; 0: nothing yet
+  std::vector<posting> postings_;  // in the order of posting
+  std::deque<std::size_t> again_;  // receives that were given up, to be posted again
   receiver receiver_;
   std::map<std::uint64_t, message_token> arrived_;  // data by place, not delivered yet
   std::deque<std::uint64_t> unconsumed_;
   std::uint64_t buffers_ = 0;
   std::uint64_t others_;
   std::uint64_t messages_ = 0;
-  std::size_t posted_ = 0;
+  std::size_t posted_ = 0;  // once at least
   std::size_t done_ = 0;
+  std::size_t withdrawn_ = 0;
   static inline thread_local std::vector<step> steps_;  // scratch of list_steps
 };
 

@@ -348,5 +348,57 @@ TEST(flow_receiver, refuses_what_cannot_come) {
   }
 }
 
+TEST(flow_request, gets_no_buffer_beyond_what_buffers_may_take) {
+  receiver here(1, 10 * record_bytes, 64, restart_pace::as_served, 100);
+  EXPECT_EQ(here.on_request(0, request(1, 0, 7, 60)).what, verdict::buffered);
+  EXPECT_EQ(here.on_request(0, request(2, 0, 7, 60)).what, verdict::recorded);
+  EXPECT_EQ(here.on_request(0, request(3, 0, 7, 40)).what, verdict::buffered);
+  EXPECT_EQ(here.buffers().used(), 100U);
+  EXPECT_EQ(here.memory().used(), 3 * record_bytes + 100);
+  here.on_data(0, data_for(1));
+  const auto done = here.post(receive_of(0, 7, 1));
+  ASSERT_TRUE(done && done->buffered);
+  here.consumed(done->buffer_bytes);
+  EXPECT_EQ(here.on_request(0, request(4, 0, 7, 60)).what, verdict::buffered);
+}
+
+// ---- receives that are given up, and looking
+
+TEST(flow_receive, given_up_takes_nothing_any_more) {
+  receiver here(2, record_bytes);
+  EXPECT_FALSE(here.post(receive_of(any_source, 7, 1)));
+  EXPECT_FALSE(here.post(receive_of(any_source, 7, 2)));
+  EXPECT_TRUE(here.withdraw(1));
+  EXPECT_FALSE(here.withdraw(1));
+  EXPECT_EQ(here.posted(), 1U);
+  EXPECT_EQ(here.on_request(0, request(1, 0, 7, 0)).receive, 2U);
+  EXPECT_FALSE(here.withdraw(2)) << "a message is on its way to it";
+  EXPECT_EQ(here.on_request(0, request(2, 0, 7, 0)).what, verdict::buffered);
+}
+
+TEST(flow_receive, given_up_before_its_sender_was_told_leaves_the_sender_to_the_next) {
+  receiver here(1, 0);
+  EXPECT_EQ(here.on_request(0, request(1, 0, 7, 10)).what, verdict::refused);
+  EXPECT_THAT(packets(here), ElementsAre(ncts(0, 1)));
+  EXPECT_FALSE(here.post(receive_of(0, 7, 1)));
+  EXPECT_TRUE(here.withdraw(1));
+  EXPECT_THAT(packets(here), IsEmpty()) << "there is neither memory nor a receive";
+  EXPECT_FALSE(here.post(receive_of(0, 7, 2)));
+  EXPECT_THAT(packets(here), ElementsAre(resend_all(0, 1)));
+  EXPECT_EQ(here.on_request(0, request(1, 1, 7, 10)).receive, 2U);
+}
+
+TEST(flow_receive, looks_at_what_it_would_take) {
+  receiver here(2, 10 * record_bytes);
+  EXPECT_EQ(here.find({}), nullptr);
+  here.on_request(1, request(1, 0, 7, 40));
+  here.on_request(0, request(1, 0, 8, 50));
+  EXPECT_EQ(here.find({})->bytes, 40U);
+  EXPECT_EQ(here.find({.source = 0})->tag, 8);
+  EXPECT_EQ(here.find({.source = 0, .context = 0, .tag = 7}), nullptr);
+  EXPECT_FALSE(here.post(receive_of(1, 7, 1)));  // its data is on the way
+  EXPECT_EQ(here.find({})->bytes, 50U) << "the first one is spoken for";
+}
+
 }  // namespace
 }  // namespace tri::wire::flow

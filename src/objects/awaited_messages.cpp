@@ -1,10 +1,10 @@
-#include "objects/mailbox.hpp"
+#include "objects/awaited_messages.hpp"
 
 #include <algorithm>
 
 namespace tri::objects {
 
-bool mailbox::arrive(std::uint32_t method, std::uint64_t reference, sched::envelope& message) {
+bool awaited_messages::arrive(std::uint32_t method, std::uint64_t reference, sched::envelope& message) {
   for (std::size_t i = 0; i < waiting_.size(); ++i) {
     auto& wanted = waiting_[i].wanted;
     const auto match = std::find_if(wanted.begin(), wanted.end(),
@@ -26,7 +26,7 @@ bool mailbox::arrive(std::uint32_t method, std::uint64_t reference, sched::envel
   return false;
 }
 
-bool mailbox::satisfy(const std::vector<message_waiter*>& wanted) {
+bool awaited_messages::satisfy(const std::vector<message_waiter*>& wanted) {
   for (message_waiter* const waiter : wanted) {
     while (!waiter->satisfied()) {
       const auto found = std::find_if(kept_.begin(), kept_.end(),
@@ -40,7 +40,7 @@ bool mailbox::satisfy(const std::vector<message_waiter*>& wanted) {
   return std::all_of(wanted.begin(), wanted.end(), [](const message_waiter* w) { return w->satisfied(); });
 }
 
-void mailbox::forget(std::coroutine_handle<> coroutine) {
+void awaited_messages::forget(std::coroutine_handle<> coroutine) {
   std::erase_if(waiting_, [&](const waiting& w) { return w.coroutine == coroutine; });
 }
 

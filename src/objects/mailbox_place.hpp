@@ -1,0 +1,168 @@
+// One PE's part of a tri::mailbox: what it has sent and nobody has taken yet, what has come and nobody has asked for,
+// and the receives that wait. The rules are those of the machines in wire/flow: the receiver's memory is bounded, what
+// has no room stays with its sender. This turns their packets into messages of objects, and carries the data. Used by
+// its PE's thread only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "objects/group.hpp"
+#include "objects/received_message.hpp"
+#include "wire/flow/receiver.hpp"
+#include "wire/flow/sender.hpp"
+
+namespace tri {
+
+/// What a probe tells of a message.
+struct message_info {
+  int source = 0;
+  int tag = 0;
+  std::size_t bytes = 0;
+};
+
+/// What a mailbox has done on one PE so far, and what it holds there now.
+struct mailbox_statistics {
+  std::uint64_t memory_limit = 0;
+  std::uint64_t memory_used = 0;     // records and data of messages that nobody has asked for
+  std::uint64_t memory_peak = 0;     // the most of it
+  std::uint64_t buffered_bytes = 0;  // the data among it that is here
+  std::uint64_t recorded = 0;        // messages that nobody has asked for
+  std::uint64_t posted = 0;          // receives that wait for a message
+  std::uint64_t unsent = 0;          // messages of this PE whose data is still here
+  std::uint64_t requests = 0;        // messages that asked to come, each time
+  std::uint64_t eager = 0;           // among them, with the data
+  std::uint64_t refusals = 0;        // no memory for a record
+  std::uint64_t stale = 0;           // asked before they knew of a restart
+  std::uint64_t restarts = 0;        // times that a sender was told to ask again
+};
+
+namespace objects {
+
+class mailbox_place;
+
+/// What a receive waits for.
+struct message_pattern {
+  wire::flow::message_filter filter;
+  std::string describe() const;
+};
+/// Throws std::out_of_range, std::invalid_argument.
+message_pattern pattern_of(sched::pe& here, int source, int tag);
+void check_tag(int tag);
+
+/// A receive: the state of its future.
+class receive_state final : public result_state<received_message> {
+ public:
+  receive_state(std::uint32_t mailbox, const message_pattern& wanted) : mailbox_(mailbox), wanted_(wanted) {}
+  ~receive_state() override;
+  std::string describe() const override;
+  const message_pattern& wanted() const { return wanted_; }
+
+ private:
+  friend class mailbox_place;
+  mailbox_place* place_ = nullptr;  // where it is posted
+  std::uint64_t token_ = 0;
+  std::uint32_t mailbox_;
+  message_pattern wanted_;
+};
+
+/// Limits of a mailbox, the same on all PEs.
+struct mailbox_limits {
+  std::uint64_t memory = 0;
+  std::uint64_t eager_bytes = 0;
+};
+
+class mailbox_place final : public group_member<mailbox_place> {
+ public:
+  explicit mailbox_place(const mailbox_limits& limits);
+  mailbox_place(const mailbox_place&) = delete;
+  mailbox_place& operator=(const mailbox_place&) = delete;
+  ~mailbox_place() override;
+
+  // ---- calls of this PE
+  void send(int to, int tag, message_contents contents);
+  void post(receive_state& waiting);
+  void give_up(receive_state& waiting);
+  std::optional<message_info> probe(const message_pattern& wanted) const;
+  mailbox_statistics statistics() const;
+  std::string describe_unclaimed() const;
+
+  // ---- entry methods: the packets of wire/flow, as they fit into an envelope
+  struct request_note {
+    std::uint64_t request;
+    std::uint64_t bytes;
+    std::uint32_t age;
+    std::int32_t tag;
+    std::uint32_t source;
+  };
+  struct answer_note {
+    std::uint64_t request;  // resendAll: the age
+    std::uint64_t place;
+    std::uint64_t bytes;
+    std::uint32_t source;
+    std::uint16_t kind;
+    std::uint16_t has_data;  // the data came with the request
+  };
+  struct data_note {
+    std::uint64_t place;
+    std::uint32_t source;
+    std::uint32_t type;
+  };
+  static_assert(sizeof(request_note) <= sched::inline_payload_bytes &&
+                    sizeof(answer_note) <= sched::inline_payload_bytes &&
+                    sizeof(data_note) + sizeof(buffer<std::byte>) <= sched::inline_payload_bytes,
+                "fits into an envelope");
+  void take_request(const request_note& note) { requested(note, nullptr); }
+  void take_eager(const request_note& note, std::uint32_t type, buffer<std::byte> data) {
+    message_contents contents{type, std::move(data)};
+    requested(note, &contents);
+  }
+  void take_answer(const answer_note& note);
+  void take_data(const data_note& note, buffer<std::byte> data);
+  /// What was asked for on this PE before the creation of the mailbox had arrived.
+  void send_late(std::int32_t to, std::int32_t tag, std::uint32_t type, buffer<std::byte> data) {
+    send(to, tag, {type, std::move(data)});
+  }
+  void post_late(std::uint32_t slot, std::uint32_t generation);
+
+ private:
+  struct unsent_message {
+    message_contents contents;
+    bool was_offered = false;  // its data went with a request
+    std::size_t next_free = 0;
+  };
+  struct posted_receive {
+    receive_state* state = nullptr;  // null: given up when a message had been matched to it already
+    std::size_t next_free = 0;
+  };
+
+  void requested(const request_note& note, message_contents* eager);
+  void arrived(std::uint32_t from, std::uint64_t place, message_contents contents, std::uint64_t came_with_request);
+  void finish(const wire::flow::delivery& done);
+  void transmit(bool data_is_there);
+  void answer(std::uint64_t came_with_request);
+  element_ref<mailbox_place> at(std::uint32_t pe) const { return {home().facts().id, pe}; }
+  std::uint64_t add(receive_state& waiting);
+  void remove(std::uint64_t token);
+
+  const mailbox_limits limits_;
+  wire::flow::sender sender_;
+  wire::flow::receiver receiver_;
+  std::vector<unsent_message> unsent_;
+  std::vector<posted_receive> receives_;
+  static constexpr std::size_t none = ~std::size_t{0};
+  std::size_t free_unsent_ = none;
+  std::size_t free_receive_ = none;
+  std::unordered_map<std::uint64_t, message_contents> arrived_;  // by place, complete, nobody has asked for them
+  std::uint64_t buffered_bytes_ = 0;
+  std::uint64_t eager_ = 0;
+  std::vector<wire::flow::outgoing> out_;  // of the event that is being dealt with
+};
+
+}  // namespace objects
+}  // namespace tri
