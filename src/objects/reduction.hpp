@@ -45,9 +45,9 @@ struct part_counts {
 template <class Reducer, class Partial>
 void combine_into(std::optional<Partial>& sum, Partial&& value) {
   if (sum.has_value())
-    Reducer::combine(*sum, std::move(value));
+    Reducer::combine(*sum, std::forward<Partial>(value));
   else
-    sum.emplace(std::move(value));
+    sum.emplace(std::forward<Partial>(value));
 }
 
 /// The collecting end of one reduction; lives on the heap of its PE until it is complete, then deletes itself.
