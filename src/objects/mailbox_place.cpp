@@ -100,7 +100,7 @@ void mailbox_place::take_answer(const answer_note& note) {
 
 // A short message goes with its first request. Should that be refused, the later ones go without: most of what is asked
 // for again is refused again.
-void mailbox_place::transmit(bool data_is_there) {
+void mailbox_place::transmit(bool data_is_there) try {
   const auto own = static_cast<std::uint32_t>(number());
   for (const wire::flow::outgoing& one : out_) {
     unsent_message& message = unsent_[one.message];
@@ -120,6 +120,14 @@ void mailbox_place::transmit(bool data_is_there) {
     message = {};
     message.next_free = std::exchange(free_unsent_, one.message);
   }
+} catch (const std::exception& error) {
+  fail_half_way(error);
+}
+
+// The machines have noted what was about to be sent.
+void mailbox_place::fail_half_way(const std::exception& error) {
+  home().here().job().fail(
+      fmt::format("mailbox {} on PE {} cannot go on: {}", home().facts().id, home().here().number(), error.what()));
 }
 
 // ---- receiving
@@ -159,7 +167,7 @@ void mailbox_place::arrived(std::uint32_t from, std::uint64_t place, message_con
 }
 
 // The packets that an event gave rise to. Nothing else comes between, so there is always room for the next answer.
-void mailbox_place::answer(std::uint64_t came_with_request) {
+void mailbox_place::answer(std::uint64_t came_with_request) try {
   const auto own = static_cast<std::uint32_t>(number());
   while (const auto next = receiver_.next_packet()) {
     const packet& what = next->what;
@@ -168,6 +176,8 @@ void mailbox_place::answer(std::uint64_t came_with_request) {
         answer_note{what.kind == packet_kind::resend_all ? what.age : what.request, what.place, what.bytes, own,
                     static_cast<std::uint16_t>(what.kind), static_cast<std::uint16_t>(has_data ? 1 : 0)});
   }
+} catch (const std::exception& error) {
+  fail_half_way(error);
 }
 
 // Last of an event: a coroutine that goes on may call us.

@@ -145,6 +145,7 @@ class mailbox_place final : public group_member<mailbox_place> {
   void arrived(std::uint32_t from, std::uint64_t place, message_contents contents, std::uint64_t came_with_request);
   void finish(const wire::flow::delivery& done);
   void transmit(bool data_is_there);
+  [[noreturn]] void fail_half_way(const std::exception& error);
   void answer(std::uint64_t came_with_request);
   element_ref<mailbox_place> at(std::uint32_t pe) const { return {home().facts().id, pe}; }
   std::uint64_t add(receive_state& waiting);

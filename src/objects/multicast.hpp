@@ -1,6 +1,6 @@
 // The way of a multicast to the members of a section. Its sender sorts them by the PEs where it believes them to be. On
 // its own host it sends to each of these; to the other hosts by a tree that crosses to each once (mei.md M57). There
-// one PE hands the message on, to the PEs of its own process and to one PE of each other process that has several.
+// one PE hands the message on, to the PEs of its own process and to one PE of each other process.
 //
 // A member that has moved meanwhile is followed by a message of its own, and the sender is told: its next multicast
 // finds the new place.
@@ -107,10 +107,13 @@ struct multicast_relay {
     for (const bool own : {false, true})  // others first, so that they start while we work
       for (const std::span<members_of_pe> part : by_process) {
         if (here.is_in_this_process(part.front().first) != own) continue;
-        if (own || part.size() == 1)
+        // Always by the same PE for one sender, also to one member alone: so its multicasts stay in order in this host.
+        const int process = job.process_of(part.front().first);
+        if (own || job.pes_per_process() == 1)
           for (const auto& [pe, numbers] : part) post_to_pe(here, collection, way, pe, numbers, arguments...);
         else
-          relay(here, part.front().first, collection, way, part, arguments...);
+          relay(here, process * job.pes_per_process() + way.sender % job.pes_per_process(), collection, way, part,
+                arguments...);
       }
   }
   static members_by_pe take_own_host(sched::pe& here, members_by_pe& members) {

@@ -84,8 +84,8 @@ struct port_counters {
 
 class port {
  public:
-  /// Sends what is left, says goodbye to the peers and waits, for at most port_options::close_timeout_ms, until this
-  /// is out. No other thread may use the port any more.
+  /// Sends what is left and need not wait for memory of its receiver, says goodbye to the peers and waits, for at most
+  /// port_options::close_timeout_ms, until this is out. No other thread may use the port any more.
   virtual ~port() = default;
 
   /// What others need to reach this port: their address_lookup has to return it for `self`.
@@ -121,14 +121,16 @@ class port {
   /// Somebody waits for memory of this process: who gives some back should make progress before it sleeps. Any thread.
   virtual bool memory_is_asked_for() const = 0;
 
-  /// The peers use nothing any more: what waits for their memory, now or later, is dropped and released. Any thread.
+  /// Nobody uses messages any more, here or at the peers: what waits for their memory, now or later, is dropped and
+  /// released, and so is what comes here and has no place. Any thread.
   virtual void drop_waiting() = 0;
 
   virtual port_counters counters() const = 0;
 };
 
-/// The address of a peer's port. May block; called once per peer, on first use, from the thread that sends or makes
-/// progress. Must not use the port. Throws when there is none.
+/// The address of a peer's port. May block; called for each message until the peer is connected, which is once where
+/// the sender finds nobody else at the transport, from the thread that sends or makes progress. Must not use the port.
+/// Throws when there is none.
 using address_lookup = std::function<std::vector<std::byte>(peer_number)>;
 
 enum class conduit_choice : std::uint8_t {

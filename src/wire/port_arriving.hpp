@@ -156,6 +156,14 @@ bool port_over<Conduit>::ask_for_places(peer_record& peer, peer_number from) {
 template <conduit Conduit>
 bool port_over<Conduit>::ask_again() {
   bool something = false;
+  // Nobody runs what comes any more, so nobody frees memory: a body without a place would wait for ever, and what is
+  // behind it as well. relaxed: seen sooner or later
+  if (drops_waiting_.load(std::memory_order_relaxed)) [[unlikely]] {
+    unwanted_.insert(unwanted_.end(), refused_.begin(), refused_.end());
+    refused_.clear();
+    for (const peer_number number : unwanted_) forget_arrivals(record_of(number));
+    return false;
+  }
   std::erase_if(refused_, [&](peer_number number) {
     peer_record& peer = record_of(number);
     something |= ask_for_places(peer, number);

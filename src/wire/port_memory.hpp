@@ -140,7 +140,7 @@ bool port_over<Conduit>::serve_memory() {
     memory_->serve(*this);
     something = tallies_.memory_notes.read() != notes;
   }
-  const bool asked_for = memory_->somebody_asks();
+  const bool asked_for = memory_->somebody_asks() || !refused_.empty();
   if (memory_asked_for_.load(std::memory_order_relaxed) != asked_for)  // relaxed: see memory_is_asked_for()
     memory_asked_for_.store(asked_for, std::memory_order_relaxed);
   tallies_.memory_in_use.set(memory_->in_use());
@@ -148,11 +148,12 @@ bool port_over<Conduit>::serve_memory() {
   return something;
 }
 
-// No message comes from it any more: what it was lent goes to others.
+// No message comes from it any more: what it was lent goes to others. It grants no memory either.
 template <conduit Conduit>
 void port_over<Conduit>::part_with(peer_record& peer, peer_number number) {
   peer.said_goodbye = true;
   if (memory_.has_value()) memory_->lost(number, *this);
+  if (!peer.waiting.empty()) lose_ended(peer, number);
 }
 
 }  // namespace tri::wire

@@ -97,6 +97,7 @@ class port_over final : public port, private conduit_events, private flow::loan_
     return &of_thread;
   }
   void post(peer_number to, std::span<const std::byte> header, const message_body& body);
+  void lose_ended(peer_record& peer, peer_number number);
   void post_now(peer_record& peer, peer_number to, std::span<const std::byte> header, const message_body& body);
   void wait_for_memory(peer_record& peer, peer_number to, std::span<const std::byte> header, const message_body& body);
   void send_waiting(peer_record& peer, peer_number to);
@@ -162,6 +163,7 @@ class port_over final : public port, private conduit_events, private flow::loan_
   std::vector<std::unique_ptr<outgoing_packet>> spare_short_, spare_alone_;
   std::size_t packets_under_way_ = 0;
   std::vector<peer_number> refused_;         // whose first body without a place was refused one
+  std::vector<peer_number> unwanted_;        // the same at the end, when nobody uses what comes
   std::vector<peer_number> unwatched_;       // something came from them, and they are not connected
   std::optional<flow::lent_memory> memory_;  // with a limit
   std::atomic<bool> memory_asked_for_{false};

@@ -101,13 +101,16 @@ bool port_over<Conduit>::prepare_sleep() {
   if (!turn_.try_take()) return false;
   take_outbox();
   send_open();
-  // Funnelled: those who leave something from here on wake us, what was left before is seen below.
-  if (options_.funnelled) funnel_sleeps_.store(true, std::memory_order_seq_cst);  // pairs: port.funnel_sleeps
-  const bool left =
-      options_.funnelled && (taken_ != nullptr || !outbox_.empty() || flush_wanted_.load(std::memory_order_seq_cst));
-  // Nothing on the descriptor says that memory was given back.
-  const bool wanted = left || (memory_.has_value() && memory_->somebody_asks());
-  const bool may_sleep = !wanted && losses_.empty() && strange_packet_.empty() && conduit_->prepare_sleep();
+  // Nothing on the descriptor says that memory was given back, or that a body would have a place now.
+  const bool wanted = !refused_.empty() || (memory_.has_value() && memory_->somebody_asks());
+  bool may_sleep =
+      !wanted && taken_ == nullptr && losses_.empty() && strange_packet_.empty() && conduit_->prepare_sleep();
+  if (may_sleep && options_.funnelled) {
+    // Those who leave something from here on wake us, what was left before is seen now. After the conduit has prepared
+    // itself, because that takes a wake-up away which came earlier. pairs: port.funnel_sleeps
+    funnel_sleeps_.store(true, std::memory_order_seq_cst);
+    may_sleep = outbox_.empty() && !flush_wanted_.load(std::memory_order_seq_cst);
+  }
   if (may_sleep && std::find(sleepers_.begin(), sleepers_.end(), this_thread()) == sleepers_.end())
     sleepers_.push_back(this_thread());
   if (!may_sleep) funnel_sleeps_.store(false, std::memory_order_relaxed);  // relaxed: awake, it looks again anyway
@@ -166,11 +169,7 @@ void port_over<Conduit>::connect(peer_number peer, std::span<const std::byte> ad
 template <conduit Conduit>
 void port_over<Conduit>::post(peer_number to, std::span<const std::byte> header, const message_body& body) {
   peer_record& peer = record_of(to);
-  if (peer.said_goodbye && !peer.told) {
-    peer.told = true;
-    losses_.push_back({to, "it has ended, and a message was sent to it after that"});
-    lose(to, {}, /*unexpected=*/false);
-  }
+  if (peer.said_goodbye) lose_ended(peer, to);
   if (peer.gone) {
     drop(body);
     return;
@@ -182,6 +181,14 @@ void port_over<Conduit>::post(peer_number to, std::span<const std::byte> header,
     peer.credit.use(cost);
   }
   post_now(peer, to, header, body);
+}
+
+// There are messages for a peer that has said goodbye.
+template <conduit Conduit>
+void port_over<Conduit>::lose_ended(peer_record& peer, peer_number number) {
+  if (std::exchange(peer.told, true)) return;
+  losses_.push_back({number, "it has ended, and a message was sent to it after that"});
+  lose(number, {}, /*unexpected=*/false);
 }
 
 template <conduit Conduit>

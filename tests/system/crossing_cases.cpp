@@ -185,6 +185,45 @@ void contributions_cross_once_from_each_host() {
 const case_entry contributions_cross_once_case{"contributions_cross_once_from_each_host",
                                                &contributions_cross_once_from_each_host};
 
+struct listener : array_element<listener, index<1>> {
+  int last = -1, heard = 0;
+  bool disordered = false;
+  void hear(int number) {
+    disordered |= number <= last;
+    last = number;
+    ++heard;
+  }
+  int told() { return disordered ? -1'000'000 : heard; }
+};
+
+// Multicasts of one sender to sections of different members, some of them alone in their process or on their host, come
+// to those who get several in the order of sending (nobody moves, and there are at most five hosts).
+void multicasts_of_one_sender_stay_in_order() {
+  if (sched::this_pe().job().hosts() > 5) return;
+  const int n = pe_count(), rounds = 200;
+  auto all = make_array<listener>({n}, round_robin());
+  std::vector<section<listener>> sections;
+  std::vector<int> members(static_cast<std::size_t>(n), 0);
+  const auto add = [&](const auto& is_member) {
+    std::vector<index<1>> chosen;
+    for (int i = 0; i < n; ++i)
+      if (is_member(i)) chosen.push_back({i}), ++members[static_cast<std::size_t>(i)];
+    if (!chosen.empty()) sections.push_back(all.select(chosen));
+  };
+  add([](int) { return true; });
+  for (int alone = 0; alone < n; ++alone) add([&](int i) { return i == alone; });
+  add([](int i) { return i % 2 == 1; });
+  quiescence().get();
+  int number = 0;
+  for (int round = 0; round < rounds; ++round)
+    for (const auto& each : sections) each.multicast<&listener::hear>(number++);
+  quiescence().get();
+  for (int i = 0; i < n; ++i)
+    check_equal(all(i).call<&listener::told>().get(), rounds * members[static_cast<std::size_t>(i)]);
+}
+const case_entry ordered_multicasts_case{"multicasts_of_one_sender_stay_in_order",
+                                         &multicasts_of_one_sender_stay_in_order};
+
 // Not run with the others: a contribution that stays away, so that what the others of its host gave does not cross.
 void crash_silent_contribution() {
   auto all = make_array<resident>({pe_count()}, round_robin());
