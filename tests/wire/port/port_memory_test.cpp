@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -244,9 +245,12 @@ TEST(PortMemory, LimitsThatDifferAreTold) {
     receiver.progress();
   }
   ASSERT_EQ(user.checks().losses.size(), 1U);
-  EXPECT_EQ(user.checks().losses[0].second,
-            "it sent messages of 12800 bytes for which it was granted no memory; is port_options::message_memory "
-            "(--tri-message-memory) the same in all processes?");
+  // How many of them came in its first packet is a matter of time.
+  EXPECT_TRUE(std::regex_match(user.checks().losses[0].second,
+                               std::regex("it sent messages of [0-9]+ bytes for which it was granted no memory; is "
+                                          "port_options::message_memory \\(--tri-message-memory\\) the same in all "
+                                          "processes\\?")))
+      << user.checks().losses[0].second;
   EXPECT_EQ(user.checks().places_in_use(), 0U);
 }
 
