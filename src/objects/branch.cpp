@@ -805,9 +805,9 @@ std::string branch::describe_waiting() const {
     for (const auto& waiting : element->awaited().waiters())
       for (const message_waiter* const waiter : waiting.wanted)
         if (!waiter->satisfied())
-          text +=
-              fmt::format("\n  PE {}: {} waits for {} with reference number {}", here_.number(), element->describe(),
-                          sched::handler_table()[awaited_messages::method_of(*waiter)].name, awaited_messages::reference_of(*waiter));
+          text += fmt::format("\n  PE {}: {} waits for {} with reference number {}", here_.number(),
+                              element->describe(), sched::handler_table()[awaited_messages::method_of(*waiter)].name,
+                              awaited_messages::reference_of(*waiter));
   }
   if (const auto held = location_.held_messages(); held != 0)
     text +=

@@ -5,9 +5,9 @@
 
 #include <atomic>
 #include <functional>
+#include <optional>
 #include <stdexcept>
 #include <string>
-#include <optional>
 #include <thread>
 #include <vector>
 
