@@ -1,22 +1,54 @@
 #!/usr/bin/env bash
 # md on two hosts that are network namespaces of this machine, with a cable (veth) between them: what they share is the
-# file system, as on a cluster. Needs root. Usage: two_hosts.sh <build folder> [options of md ...]
-# Status 77, and why, where namespaces cannot be made.
+# file system, as on a cluster. Needs root.
+# Usage: two_hosts.sh <build folder> [--launcher trireme|openmpi|mpich] [-n PROCESSES] [options of md ...]
+#   two_hosts.sh build/release --launcher mpich --tri-wire mpi      MPICH starts the processes and carries their messages
+# Status 77, and why, where namespaces cannot be made or the launcher is not installed.
 set -euo pipefail
-[ $# -ge 1 ] || { sed -n 2,4p "$0" | cut -c3- >&2; exit 2; }
+usage() { sed -n 2,6p "$0" | cut -c3- >&2; exit 2; }
+[ $# -ge 1 ] && [ -x "$1/bin/trireme" ] || usage
 build=$(realpath "$1")
 here=$(realpath "$(dirname "$0")")
 shift
-[ $# -gt 0 ] || set -- --data "$here/data/melt.data"
+launcher=trireme
+processes=2
+while [ $# -gt 0 ]; do
+  case $1 in
+    --launcher) launcher=${2:-}; shift 2 || usage ;;
+    -n) processes=${2:-}; shift 2 || usage ;;
+    *) break ;;
+  esac
+done
+case " $* " in
+  *" --data"* | *" --restart-in"* | *" --help "* | *" -h "*) ;;
+  *) set -- --data "$here/data/melt.data" "$@" ;;
+esac
 
 skip() { echo "two_hosts.sh: $1" >&2; exit 77; }
 [ "$(id -u)" = 0 ] || skip "network namespaces need root"
 command -v ip >/dev/null || skip "the command ip is missing (Debian's package iproute2)"
+case $launcher in
+  trireme) ;;
+  openmpi) command -v mpirun.openmpi >/dev/null || skip "the command mpirun.openmpi is missing (Debian's package openmpi-bin)" ;;
+  mpich) command -v mpiexec.hydra >/dev/null || skip "the command mpiexec.hydra is missing (Debian's package mpich)" ;;
+  *) echo "two_hosts.sh: there is no launcher '$launcher': trireme, openmpi or mpich" >&2; exit 2 ;;
+esac
+
 hosts=("trireme-a-$$" "trireme-b-$$")
-remove() { for host in "${hosts[@]}"; do ip netns delete "$host" 2>/dev/null || true; done; }
+remove() {
+  for host in "${hosts[@]}"; do
+    ip netns delete "$host" 2>/dev/null || true
+    rm -rf "/etc/netns/$host"
+  done
+}
 trap remove EXIT
 trap 'exit 130' INT TERM
-for i in 0 1; do ip netns add "${hosts[i]}" 2>/dev/null || skip "ip netns add is not permitted here"; done
+for i in 0 1; do
+  # `ip netns exec` shows the files of this folder in /etc: there the hosts find each other by name.
+  mkdir -p "/etc/netns/${hosts[i]}"
+  printf '127.0.0.1 localhost\n10.231.7.1 %s\n10.231.7.2 %s\n' "${hosts[@]}" > "/etc/netns/${hosts[i]}/hosts"
+  ip netns add "${hosts[i]}" 2>/dev/null || skip "ip netns add is not permitted here"
+done
 ip link add "tri$$" netns "${hosts[0]}" type veth peer name "tri$$" netns "${hosts[1]}" || skip "veth devices are not to be had here"
 for i in 0 1; do
   ip -n "${hosts[i]}" address add "10.231.7.$((i + 1))/24" dev "tri$$"
@@ -28,5 +60,16 @@ for host in "${hosts[@]}"; do
   for _ in {1..100}; do ip -n "$host" link show "tri$$" | grep -q "state UP" && break; sleep 0.02; done
 done
 
-"$build/bin/trireme" run -n 2 --pes 1 --rsh "$here/../../tests/support/network_namespace_shell.sh" \
-  --hosts "${hosts[0]},${hosts[1]}" "$build/apps/md/md" "$@"
+shell=$(realpath "$here/../../tests/support/network_namespace_shell.sh")
+each=$(((processes + 1) / 2))
+on_first_host() { ip netns exec "${hosts[0]}" unshare --uts sh -c 'hostname "$0" && exec "$@"' "${hosts[0]}" "$@"; }
+case $launcher in
+  trireme) "$build/bin/trireme" run -n "$processes" --pes 1 --rsh "$shell" --hosts "${hosts[0]},${hosts[1]}" "$build/apps/md/md" "$@" ;;
+  openmpi)
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    on_first_host mpirun.openmpi -n "$processes" --bind-to none --host "${hosts[0]}:$each,${hosts[1]}:$each" \
+      --mca plm_rsh_agent "$shell" "$build/apps/md/md" "$@" --tri-pes 1 ;;
+  mpich)
+    on_first_host mpiexec.hydra -n "$processes" -ppn "$each" -launcher ssh -launcher-exec "$shell" \
+      -hosts "${hosts[0]},${hosts[1]}" "$build/apps/md/md" "$@" --tri-pes 1 ;;
+esac

@@ -118,18 +118,41 @@ INSTANTIATE_TEST_SUITE_P(of_mpis, launchers, testing::Values(START_OPENMPI, STAR
                          [](const auto& each) { return each.index == 0 ? "openmpi" : "mpich"; });
 
 // Real ones: network namespaces with a cable between them, each with an agent of the launcher.
-TEST_F(program, same_bytes_on_two_network_namespaces) {
+struct launch {
+  const char* launcher;
+  const char* installed;  ///< Empty: this MPI is not here, or not for sanitizers.
+  int processes;
+  const char* wire;
+};
+
+class network_namespaces : public program, public testing::WithParamInterface<launch> {};
+
+TEST_P(network_namespaces, same_bytes_as_the_serial_program) {
+  const auto& [launcher, installed, processes, wire] = GetParam();
+  if (*installed == 0) GTEST_SKIP() << "this MPI is not installed (scripts/deps.sh test), or not for sanitizers";
+  if (wire == std::string("mpi") && !WIRE_OVER_MPI) GTEST_SKIP() << "there is no wire over this MPI in this build";
   const outcome expected = serial(short_run + " --dump-format lammps --restart-out serial.restart --dump serial.dump");
   ASSERT_EQ(expected.status, 0) << expected.output;
+  const std::string count = std::to_string(processes);
   const outcome got =
-      run(MD_TWO_HOSTS " " MD_BUILD " " + short_run + " --dump-format lammps --restart-out md.restart --dump md.dump");
+      run(std::string(MD_TWO_HOSTS " " MD_BUILD " --launcher ") + launcher + " -n " + count + " " + short_run +
+          " --dump-format lammps --restart-out md.restart --dump md.dump --tri-wire " + wire);
   if (got.status == 77) GTEST_SKIP() << got.output;
   ASSERT_EQ(got.status, 0) << got.output;
   EXPECT_EQ(got.table(), expected.table());
   EXPECT_TRUE(file("md.restart") == file("serial.restart"));
   EXPECT_TRUE(file("md.dump") == file("serial.dump"));
-  EXPECT_THAT(got.output, HasSubstr("2 PEs in 2 processes"));
+  EXPECT_THAT(got.output, HasSubstr(count + " PEs in " + count + " processes"));
 }
+
+INSTANTIATE_TEST_SUITE_P(
+    two, network_namespaces,
+    testing::Values(launch{"trireme", "always", 2, "ucx"}, launch{"trireme", "always", 4, "ucx"},
+                    launch{"openmpi", START_OPENMPI, 4, "ucx"}, launch{"openmpi", START_OPENMPI, 4, "mpi"},
+                    launch{"mpich", START_MPICH, 4, "ucx"}, launch{"mpich", START_MPICH, 4, "mpi"}),
+    [](const auto& each) {
+      return std::string(each.param.launcher) + "_" + std::to_string(each.param.processes) + "_" + each.param.wire;
+    });
 
 class grids : public program, public testing::WithParamInterface<const char*> {};
 
