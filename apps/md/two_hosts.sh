@@ -60,6 +60,7 @@ for host in "${hosts[@]}"; do
   for _ in {1..100}; do ip -n "$host" link show "tri$$" | grep -q "state UP" && break; sleep 0.02; done
 done
 
+export TRIREME_AFFINITY=none  # both hosts have the same cores; each would bind its first PE to the first of them
 shell=$(realpath "$here/../../tests/support/network_namespace_shell.sh")
 each=$(((processes + 1) / 2))
 on_first_host() { ip netns exec "${hosts[0]}" unshare --uts sh -c 'hostname "$0" && exec "$@"' "${hosts[0]}" "$@"; }
