@@ -13,10 +13,12 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include "framework/batches.hpp"
 #include "framework/cacheline.hpp"
@@ -116,16 +118,29 @@ std::unique_ptr<player> ready(const wire_task& task, unsigned number, const cpu_
   return made;
 }
 
+/// The leader's end of a cable to the namespace of a process that has entered its own and said so.
+void connect_networks(const wire_task& task, pid_t follower, side_channel& other) {
+  enter_own_network();
+  other.hear();
+  run(fmt::format("ip link add trireme0 type veth peer name trireme1 netns {}", follower));
+  other.say();
+  make_up(device_of(task, 0), 1);
+  other.hear();
+}
+
+/// The follower's end.
+void connect_networks(const wire_task& task, side_channel& leader) {
+  enter_own_network();
+  leader.say();
+  leader.hear();
+  make_up(device_of(task, 1), 2);
+  leader.say();
+}
+
 [[noreturn]] void follow(const wire_task& task, const cpu_pair& cpus, side_channel leader) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   try {
-    if (task.place == "veth") {
-      enter_own_network();
-      leader.say();
-      leader.hear();
-      make_up(device_of(task, 1), 2);
-      leader.say();
-    }
+    if (task.place == "veth") connect_networks(task, leader);
     ready(task, 1, cpus, leader)->serve(task.what == "wake");
   } catch (const std::exception& failure) {
     fmt::print(stderr, "trireme bench wire, the second process: {}\n", failure.what());
@@ -173,9 +188,46 @@ void measure(player& leader, const wire_task& task) {
   for (const double ns : measured.operation_ns) print_batch(one_way ? ns / 2 : ns / static_cast<double>(unit));
 }
 
+// Becomes hydra, which starts this program in two network namespaces: its processes keep their connection to it in a
+// namespace of their own, where those of Open MPI would not reach their daemon.
+[[noreturn]] void become_launcher(const wire_task& task) {
+  int ends[2] = {};
+  call("socketpair", socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
+  const pid_t second_network = fork();
+  call("fork", second_network >= 0);
+  if (second_network == 0) {  // keeps the namespace until hydra ends
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    close(ends[0]);
+    try {
+      side_channel leader(ends[1]);
+      connect_networks(task, leader);
+      leader.hear();
+    } catch (const std::exception& failure) {
+      fmt::print(stderr, "trireme bench wire, the second network: {}\n", failure.what());
+      _exit(1);
+    }
+    for (;;) pause();
+  }
+  close(ends[1]);
+  side_channel other(ends[0]);
+  connect_networks(task, second_network, other);
+  other.say();
+  // Device names differ, so both are allowed; NOLOCAL: MPICH must not find that both share a machine.
+  for (const auto& [name, value] : {std::pair{"UCX_TLS", "tcp"}, std::pair{"UCX_NET_DEVICES", "trireme0,trireme1"},
+                                    std::pair{"UCX_WARN_INVALID_CONFIG", "n"}, std::pair{"MPIR_CVAR_NOLOCAL", "1"}})
+    setenv(name, value, 1);
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe"), second = std::to_string(second_network),
+                    text = written(task);
+  execlp("mpirun.mpich", "mpirun.mpich", "-n", "1", self.c_str(), "bench", "--wire-contestant", text.c_str(), ":", "-n",
+         "1", "nsenter", "-t", second.c_str(), "-n", "-m", self.c_str(), "bench", "--wire-contestant", text.c_str(),
+         nullptr);
+  throw std::runtime_error(fmt::format("cannot start mpirun.mpich: {}", std::strerror(errno)));
+}
+
 // Both processes are started by mpirun or mpiexec, and end as MPI wants it.
 int serve_over_mpi(const wire_task& task) {
   const auto launcher = host::detect_launcher(host::environment_of_this_process()).kind;
+  if (launcher == host::launcher_kind::none && task.place == "veth") become_launcher(task);
   host::mpi_calls& mpi = host::start_mpi("auto", launcher);
   if (mpi.size() != 2) throw std::runtime_error(fmt::format("{} processes; the measurement needs 2", mpi.size()));
   const cpu_pair cpus = two_cpus();
@@ -211,14 +263,7 @@ int serve_as_wire_contestant(const std::string& text) {
     }
     close(ends[1]);
     side_channel other(ends[0]);
-    if (task.place == "veth") {
-      enter_own_network();
-      other.hear();
-      run(fmt::format("ip link add trireme0 type veth peer name trireme1 netns {}", follower));
-      other.say();
-      make_up(device_of(task, 0), 1);
-      other.hear();
-    }
+    if (task.place == "veth") connect_networks(task, follower, other);
     const std::unique_ptr<player> leader = ready(task, 0, cpus, other);
     measure(*leader, task);
     std::fflush(stdout);

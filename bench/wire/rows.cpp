@@ -27,43 +27,37 @@ struct wire_row {
   std::optional<double> target_difference = {};  // to raw UCX, in the unit
 };
 
-/// What starts two processes that talk by TCP on the loopback device; empty: no MPI is installed.
-std::vector<std::string> mpi_launcher() {
-  const auto is_here = [](const char* name) {
-    return std::system(fmt::format("command -v {} > /dev/null 2>&1", name).c_str()) == 0;
+bool is_installed(const char* name) {
+  return std::system(fmt::format("command -v {} > /dev/null 2>&1", name).c_str()) == 0;
+}
+
+/// What starts two contestants that talk by TCP, on the loopback device or over the cable of the namespaces; empty:
+/// what that needs is not installed.
+std::vector<std::string> under_mpi(const std::string& place, const std::vector<std::string>& contestant) {
+  std::vector<std::string> command;
+  const auto append = [&](const std::vector<std::string>& words) {
+    command.insert(command.end(), words.begin(), words.end());
   };
-  if (is_here("mpirun.openmpi")) {
-    return {"env",
-            "OMPI_ALLOW_RUN_AS_ROOT=1",
-            "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
-            "mpirun.openmpi",
-            "--oversubscribe",
-            "--bind-to",
-            "none",
-            "--mca",
-            "pml",
-            "ob1",
-            "--mca",
-            "btl",
-            "tcp,self",
-            "--mca",
-            "btl_tcp_if_include",
-            "lo",
-            "--mca",
-            "mpi_yield_when_idle",
-            "0",
-            "-n",
-            "2"};
+  if (place == "veth") {
+    if (is_installed("mpirun.mpich")) append(contestant);  // starts itself anew under it, in two namespaces
+  } else if (is_installed("mpirun.openmpi")) {
+    // clang-format off
+    append({"env", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "mpirun.openmpi", "--oversubscribe",
+            "--bind-to", "none", "--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "lo",
+            "--mca", "mpi_yield_when_idle", "0", "-n", "2"});
+    // clang-format on
+    append(contestant);
+  } else if (is_installed("mpirun.mpich")) {
+    append({"env", "UCX_TLS=tcp", "UCX_NET_DEVICES=lo", "MPIR_CVAR_NOLOCAL=1", "mpirun.mpich", "-n", "2"});
+    append(contestant);
   }
-  if (is_here("mpirun.mpich")) return {"env", "UCX_TLS=tcp", "UCX_NET_DEVICES=lo", "mpirun.mpich", "-n", "2"};
-  return {};
+  return command;
 }
 
 std::vector<double> start(const std::string& program, wire_task task) {
   std::vector<double> samples;
-  std::vector<std::string> command;
-  if (task.conduit == "mpi") command = mpi_launcher();
-  command.insert(command.end(), {program, "bench", "--wire-contestant", written(task)});
+  std::vector<std::string> command = {program, "bench", "--wire-contestant", written(task)};
+  if (task.conduit == "mpi") command = under_mpi(task.place, command);
   process_lines(
       command,
       [&](const std::string& line) {
@@ -84,8 +78,9 @@ measurement measure_row(context& tools, const std::string& program, const wire_r
     made.not_available = "only root can make network namespaces";
     return made;
   }
-  if (about.task.conduit == "mpi" && mpi_launcher().empty()) {
-    made.not_available = "neither mpirun.openmpi nor mpirun.mpich is installed";
+  if (about.task.conduit == "mpi" && under_mpi(about.task.place, {program}).empty()) {
+    made.not_available = about.task.place == "veth" ? "no mpirun.mpich is installed"
+                                                    : "neither mpirun.openmpi nor mpirun.mpich is installed";
     return made;
   }
   const batch_options& method = tools.runner().options();
@@ -209,10 +204,10 @@ std::vector<wire_row> described(const std::string& place) {
   return rows;
 }
 
-// Of the conduit over MPI: what shows its protocols. Its library decides what the network is, so no other place.
-std::vector<wire_row> described_over_mpi() {
+// Of the conduit over MPI: what shows its protocols.
+std::vector<wire_row> described_over_mpi(const std::string& place) {
   std::vector<wire_row> rows;
-  for (wire_row& about : described("loopback")) {
+  for (wire_row& about : described(place)) {
     if (!about.name.starts_with("one_way/") && about.name != "rate8" && about.name != "wake8") continue;
     about.task.conduit = "mpi";
     about.target = about.target_ratio = about.target_difference = {};
@@ -278,9 +273,11 @@ std::vector<row_definition> wire_rows(const std::string& program) {
   add("ucx/loopback", described("loopback"));
   add("ucx/veth", described("veth"));
   add("ucx/loopback", described_multi_ping_pong("ucx"));
-  add("mpi/loopback", described_over_mpi());
+  add("mpi/loopback", described_over_mpi("loopback"));
+  add("mpi/veth", described_over_mpi("veth"));
   add("mpi/loopback", described_multi_ping_pong("mpi"));
   add("killer", with_limits());
+  for (row_definition& each : broadcast_rows()) rows.push_back(std::move(each));
   return rows;
 }
 

@@ -9,5 +9,6 @@
 namespace tri::bench {
 
 std::vector<row_definition> wire_rows(const std::string& program);
+std::vector<row_definition> broadcast_rows();  // part of them
 
 }  // namespace tri::bench

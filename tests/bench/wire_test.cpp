@@ -11,6 +11,7 @@
 namespace {
 
 using nlohmann::json;
+using testing::AnyOf;
 using testing::HasSubstr;
 
 const tri::testing::temporary_folder folder;
@@ -55,16 +56,17 @@ TEST(WireSuite, MeasuresTheConduitOverMpi) {
   const std::string file = (folder.path() / "mpi_rows.json").string();
   const auto ended = bench(
       "--quick --filter 'wire/(mpi/loopback/(one_way/8|one_way/65536|one_way/4194304|rate8|wake8|"
-      "multi_ping_pong_posted/16x16384)|ucx/loopback/multi_ping_pong/16x4096)$' --json " +
+      "multi_ping_pong_posted/16x16384)|mpi/veth/one_way/8|ucx/loopback/multi_ping_pong/16x4096)$' --json " +
       file);
   ASSERT_EQ(ended.status, 0) << ended.output << ended.errors;
   const json rows = json::parse(tri::testing::contents_of(file)).at("rows");
-  ASSERT_EQ(rows.size(), 7U);
+  ASSERT_EQ(rows.size(), 8U);
   for (const json& row : rows) {
     SCOPED_TRACE(row.dump());
     ASSERT_FALSE(row.contains("error"));
     if (row.contains("not_available")) {
-      EXPECT_THAT(row.at("not_available").get<std::string>(), HasSubstr("mpirun.mpich is installed"));
+      EXPECT_THAT(row.at("not_available").get<std::string>(),
+                  AnyOf(HasSubstr("mpirun.mpich is installed"), HasSubstr("only root can make network namespaces")));
       continue;
     }
     EXPECT_GT(row.at("median").get<double>(), 0);
@@ -83,6 +85,21 @@ TEST(WireSuite, MeasuresDivisionsOfLabourAndMemory) {
     ASSERT_FALSE(row.contains("error"));
     EXPECT_GT(row.at("median").get<double>(), 0);
     EXPECT_EQ(row.at("peers").size(), 1U);
+  }
+}
+
+TEST(WireSuite, MeasuresBroadcastsToPretendHosts) {
+  const std::string file = (folder.path() / "broadcast_rows.json").string();
+  const auto ended = bench("--quick --filter 'broadcast/(2|8|64)$' --json " + file);
+  ASSERT_EQ(ended.status, 0) << ended.output << ended.errors;
+  const json rows = json::parse(tri::testing::contents_of(file)).at("rows");
+  ASSERT_EQ(rows.size(), 3U);
+  for (const json& row : rows) {
+    SCOPED_TRACE(row.dump());
+    ASSERT_FALSE(row.contains("error"));
+    EXPECT_GT(row.at("median").get<double>(), 0);
+    EXPECT_GT(row.at("peers").at("binomial").get<double>(), 0);
+    EXPECT_GT(row.at("peers").at("flat").get<double>(), 0);
   }
 }
 
