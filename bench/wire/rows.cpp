@@ -281,6 +281,8 @@ std::vector<row_definition> wire_rows(const std::string& program) {
   add("mpi/loopback", described_over_mpi());
   add("mpi/loopback", described_multi_ping_pong("mpi"));
   add("killer", with_limits());
+  for (row_definition& about : cache_rows(program)) rows.push_back(std::move(about));
+  for (row_definition& about : remap_rows()) rows.push_back(std::move(about));
   return rows;
 }
 
