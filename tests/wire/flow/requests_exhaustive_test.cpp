@@ -47,6 +47,10 @@ TEST(every_interleaving_of_requests, of_two_initiators_with_three_each) {
   of_each_pool({{3, 2}, 2, 3, false, true});
 }
 
+TEST(every_interleaving_of_requests, of_three_requests_and_two_with_everything_late) {
+  of_each_pool({{3, 2}, 2, 2, true, true});
+}
+
 TEST(every_interleaving_of_requests, of_three_initiators) {
   of_each_pool({{2, 2, 1}, 2, 2, true, false});
   of_each_pool({{2, 2, 2}, 2, 2, false, false});
