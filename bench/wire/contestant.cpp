@@ -27,6 +27,7 @@
 #include "host/mpi_library.hpp"
 #include "host/pinning.hpp"
 #include "host/variable_names.hpp"
+#include "wire/cache_player.hpp"
 #include "wire/player.hpp"
 
 namespace tri::bench {
@@ -52,10 +53,10 @@ wire_task read_wire_task(const std::string& text) {
     throw std::invalid_argument(fmt::format("'{}' in the task '{}' of the suite wire", word, text));
   };
   one_of(task.who, {"port", "raw_ucx"});
-  one_of(task.what, {"one_way", "stream", "wake", "multi", "killer"});
+  one_of(task.what, {"one_way", "stream", "wake", "multi", "killer", "cache"});
   one_of(task.conduit, {"ucx", "mpi"});
   one_of(task.place, {"loopback", "veth"});
-  one_of(task.division, {"receiving", "funnelled", "all", "spread"});
+  one_of(task.division, {"receiving", "funnelled", "all", "spread", "mixed", "separated", "undisturbed"});
   return task;
 }
 
@@ -111,8 +112,9 @@ void make_up(const char* device, int last_byte) {
 
 std::unique_ptr<player> ready(const wire_task& task, unsigned number, const cpu_pair& cpus, side_channel& other) {
   host::pin_this_thread(number == 0 ? cpus.first : cpus.second);
-  std::unique_ptr<player> made =
-      task.who == "port" ? make_port_player(task, number, cpus) : make_raw_ucx_player(task, number);
+  std::unique_ptr<player> made = task.what == "cache" ? make_cache_player(task, number, cpus)
+                                 : task.who == "port" ? make_port_player(task, number, cpus)
+                                                      : make_raw_ucx_player(task, number);
   other.say(made->address());
   made->connect(other.hear());
   return made;
@@ -155,6 +157,7 @@ void print_batch(double ns) {
 
 void measure(player& leader, const wire_task& task) {
   leader.ping_pong(100);  // connections, both ways
+  if (task.what == "cache") return print_cache_batches(dynamic_cast<cache_player&>(leader), task);
   if (task.what == "wake") {
     const std::int64_t end_ns = host::now_ns() + static_cast<std::int64_t>(task.seconds * 1e9);
     do {

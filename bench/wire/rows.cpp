@@ -277,7 +277,9 @@ std::vector<row_definition> wire_rows(const std::string& program) {
   add("mpi/veth", described_over_mpi("veth"));
   add("mpi/loopback", described_multi_ping_pong("mpi"));
   add("killer", with_limits());
-  for (row_definition& each : broadcast_rows()) rows.push_back(std::move(each));
+  for (row_definition& about : broadcast_rows()) rows.push_back(std::move(about));
+  for (row_definition& about : cache_rows(program)) rows.push_back(std::move(about));
+  for (row_definition& about : remap_rows()) rows.push_back(std::move(about));
   return rows;
 }
 

@@ -10,7 +10,7 @@ namespace tri::bench {
 struct wire_task {
   std::string who = "port";  // "port": ours; "raw_ucx": UCX called plainly
   // one_way, stream, wake; multi: many there and back at once; killer: a stream whose receiver uses nothing while more
-  // comes
+  // comes; cache: a computation beside messages
   std::string what = "one_way";
   std::string place = "loopback";  // or "veth": two network namespaces, for root
   std::size_t bytes = 8;
@@ -19,9 +19,9 @@ struct wire_task {
   std::int64_t memory = -1;  // bytes that messages may take at the receiver; of ours; negative: no limit
   double seconds = 1;
   std::string conduit = "ucx";  // of ours; "mpi": the contestant is started twice, by mpirun
-  int in_flight = 1;            // of multi
+  int in_flight = 1;            // of multi, cache
   // Of more senders than one: "receiving", a further thread makes progress; "funnelled", it sends, too; "all", they
-  // make progress themselves; "spread", as the first, on all cores
+  // make progress themselves; "spread", as the first, on all cores. Of cache: wire/cache_player.hpp
   std::string division = "receiving";
   bool posted = false;  // of mpi: receives of the size are posted ahead
 

@@ -103,6 +103,41 @@ TEST(WireSuite, MeasuresBroadcastsToPretendHosts) {
   }
 }
 
+TEST(WireSuite, MeasuresWhatMessagesDoToTheCache) {
+  const std::string file = (folder.path() / "cache_rows.json").string();
+  const auto ended = bench("--quick --filter 'ucx/loopback/cache/' --json " + file);
+  ASSERT_EQ(ended.status, 0) << ended.output << ended.errors;
+  const json rows = json::parse(tri::testing::contents_of(file)).at("rows");
+  ASSERT_EQ(rows.size(), 2U);
+  for (const json& row : rows) {
+    SCOPED_TRACE(row.dump());
+    ASSERT_FALSE(row.contains("error"));
+    EXPECT_GT(row.at("median").get<double>(), 0);
+    EXPECT_GT(row.at("peers").at("undisturbed").get<double>(), 0);
+    const json& counts = row.at("counts");
+    const bool is_mixed = row.at("name") == "wire/ucx/loopback/cache/mixed";
+    EXPECT_GE(counts.at("messages").get<double>(), is_mixed ? 1.0 : 1e-9);
+    // Misses where the machine counts them, else why it does not.
+    if (!counts.contains("cache misses")) {
+      EXPECT_THAT(row.at("note").get<std::string>(), HasSubstr("perf_event_open: "));
+    }
+  }
+}
+
+TEST(WireSuite, MeasuresMessagesPutToTheirPlaceByPages) {
+  const std::string file = (folder.path() / "remap_rows.json").string();
+  const auto ended = bench("--quick --filter 'remap/.*/(8192|2097152)$' --json " + file);
+  ASSERT_EQ(ended.status, 0) << ended.output << ended.errors;
+  const json rows = json::parse(tri::testing::contents_of(file)).at("rows");
+  ASSERT_EQ(rows.size(), 4U);
+  for (const json& row : rows) {
+    SCOPED_TRACE(row.dump());
+    ASSERT_FALSE(row.contains("error"));
+    EXPECT_GT(row.at("median").get<double>(), 0);
+    EXPECT_GT(row.at("peers").at("copy").get<double>(), 0);
+  }
+}
+
 TEST(WireSuite, AContestantRefusesWhatItDoesNotKnow) {
   const auto ended = bench("--wire-contestant 'port nothing loopback 8 1 1 0.1'");
   EXPECT_NE(ended.status, 0);

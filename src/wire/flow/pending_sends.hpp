@@ -36,11 +36,16 @@ struct pending_send {
   state is = state::unused;
 };
 
-/// What a sender keeps for each peer.
-struct destination {
+/// The queue of one destination.
+struct send_queue {
   entry_index first = no_entry;
   entry_index last = no_entry;
-  entry_index unasked = no_entry;  // everything before it was asked with the present age; it and what follows were not
+  entry_index unasked =
+      no_entry;  // everything before it was asked for (with the present age); it and the rest were not
+};
+
+/// What a sender keeps for each peer.
+struct destination : send_queue {
   std::uint32_t age = 0;
 };
 static_assert(sizeof(destination) == 16);
@@ -60,7 +65,7 @@ class pending_sends {
     return number_of(index) == number ? index : no_entry;
   }
 
-  entry_index append(destination& queue, const pending_send& what) {
+  entry_index append(send_queue& queue, const pending_send& what) {
     entry_index index = first_unused_;
     if (index == no_entry) {
       index = static_cast<entry_index>(entries_.size());
@@ -87,7 +92,7 @@ class pending_sends {
   }
 
   /// Out of the queue; the entry stays until release.
-  void unlink(destination& queue, entry_index index) {
+  void unlink(send_queue& queue, entry_index index) {
     const pending_send& entry = entries_[index];
     if (queue.unasked == index) queue.unasked = entry.next;
     (entry.previous == no_entry ? queue.first : entries_[entry.previous].next) = entry.next;

@@ -1,0 +1,57 @@
+// Peers that say nothing: a cable that was pulled out, a host that froze. Transports notice late or never (TCP repeats
+// what was not acknowledged for a quarter of an hour). Time comes in as beats, so nothing here reads a clock.
+//
+// At each beat every connected peer that was not heard of since the last one is asked for a sign of life, and answers
+// at once, or at its own next beat when its threads compute. After `beats_until_lost` beats without any packet it is
+// lost. A process that was itself stopped has had no beats meanwhile and blames nobody. Included by port_over.hpp alone.
+#pragma once
+
+#include "wire/port_over.hpp"
+
+namespace tri::wire {
+
+template <conduit Conduit>
+void port_over<Conduit>::beat() {
+  // relaxed: whoever has the turn sees it at its next look; one that was missed is made up for by the next beat.
+  beat_is_due_.store(true, std::memory_order_relaxed);
+  if (options_.funnelled)
+    wake_funnel();
+  else
+    progress();
+}
+
+// By who has the turn.
+template <conduit Conduit>
+void port_over<Conduit>::ask_for_signs_of_life() {
+  beat_is_due_.store(false, std::memory_order_relaxed);  // relaxed: see beat()
+  for (peer_number number = 0; number < peers_.size(); ++number) {
+    peer_record* const peer = peers_[number].load(std::memory_order_relaxed);  // relaxed: made by who has the turn
+    if (peer == nullptr || peer->gone || peer->said_goodbye) continue;
+    if (!peer->reachable.load(std::memory_order_relaxed)) continue;  // relaxed: as above
+    if (peer->silent_beats == options_.beats_until_lost) {
+      lose(number, "nothing has been heard of it for " + options_.silence_in_words);
+    } else if (++peer->silent_beats > 1) {
+      send_heartbeat(number, packet_kind::heartbeat);
+    }
+  }
+}
+
+// Outside the order of packets: it says nothing about them.
+template <conduit Conduit>
+void port_over<Conduit>::send_heartbeat(peer_number to, packet_kind kind) {
+  tallies_.heartbeats.add();
+  send_unordered(to, kind, {});
+}
+
+template <conduit Conduit>
+void port_over<Conduit>::send_unordered(peer_number to, packet_kind kind, std::span<const std::byte> contents) {
+  outgoing_packet* const packet = packet_alone(to);
+  const packet_head head = {.from = self_, .sequence = 0, .kind = kind, .messages = 0};
+  packet->append(&head, sizeof head);
+  packet->append(contents.data(), contents.size());
+  moving_.push_back(packet);
+  ++packets_under_way_;
+  if (conduit_->send(to, sending::copied, {}, packet->contents(), packet) == send_result::done) finish(packet);
+}
+
+}  // namespace tri::wire
