@@ -1,21 +1,25 @@
 #!/usr/bin/env bash
 # md on two hosts that are network namespaces of this machine, with a cable (veth) between them: what they share is the
 # file system, as on a cluster. Needs root.
-# Usage: two_hosts.sh <build folder> [--launcher trireme|openmpi|mpich] [-n PROCESSES] [options of md ...]
+# Usage: two_hosts.sh <build folder> [--launcher trireme|openmpi|mpich] [-n PROCESSES] [--unplug AFTER[,FOR]]
+#          [options of md ...]
 #   two_hosts.sh build/release --launcher mpich --tri-wire mpi      MPICH starts the processes and carries their messages
+#   two_hosts.sh build/release --unplug 2,1 --steps 20000           the cable is out from second 2 on, for a second
 # Status 77, and why, where namespaces cannot be made or the launcher is not installed.
 set -euo pipefail
-usage() { sed -n 2,6p "$0" | cut -c3- >&2; exit 2; }
+usage() { sed -n 2,8p "$0" | cut -c3- >&2; exit 2; }
 [ $# -ge 1 ] && [ -x "$1/bin/trireme" ] || usage
 build=$(realpath "$1")
 here=$(realpath "$(dirname "$0")")
 shift
 launcher=trireme
 processes=2
+unplug=
 while [ $# -gt 0 ]; do
   case $1 in
     --launcher) launcher=${2:-}; shift 2 || usage ;;
     -n) processes=${2:-}; shift 2 || usage ;;
+    --unplug) unplug=${2:-}; shift 2 || usage ;;
     *) break ;;
   esac
 done
@@ -64,6 +68,14 @@ export TRIREME_AFFINITY=none  # both hosts have the same cores; each would bind 
 shell=$(realpath "$here/../../tests/support/network_namespace_shell.sh")
 each=$(((processes + 1) / 2))
 on_first_host() { ip netns exec "${hosts[0]}" unshare --uts sh -c 'hostname "$0" && exec "$@"' "${hosts[0]}" "$@"; }
+if [ -n "$unplug" ]; then
+  after=${unplug%%,*}
+  {
+    sleep "$after"
+    ip -n "${hosts[0]}" link set "tri$$" down
+    [ "$unplug" = "$after" ] || { sleep "${unplug#*,}"; ip -n "${hosts[0]}" link set "tri$$" up; }
+  } > /dev/null 2>&1 &
+fi
 case $launcher in
   trireme) "$build/bin/trireme" run -n "$processes" --pes 1 --rsh "$shell" --hosts "${hosts[0]},${hosts[1]}" "$build/apps/md/md" "$@" ;;
   openmpi)

@@ -31,6 +31,7 @@
   ROW(std::size_t,    mailbox_memory,     std::size_t{16} << 20,        "bytes",   anything("a size"),              "memory that messages of a tri::mailbox which nobody has asked for may take on a PE; what has no room waits at its sender") \
   ROW(std::string,    wire_transports,    "",                           "",        anything("names as in UCX_TLS, such as tcp; empty = what is found"), "networks that the wire may use") \
   ROW(std::string,    wire_devices,       "",                           "",        anything("names separated by commas, such as eth0; empty = all"), "network interfaces that the wire may use") \
+  ROW(double,         silence_s,          30,                           "s",       at_least(0),                     "a process of another host that says nothing on the wire for so long is lost, which ends the job; 0 = never") \
   ROW(std::string,    topology,           "auto",                       "",        anything("auto, the path of an hwloc XML file or synthetic:<description>"), "the machine to plan for: auto = this one") \
   ROW(double,         stall_report_s,     5,                            "s",       at_least(0),                     "seconds without any progress while a result is awaited after which the job ends with a report; 0 = never") \
   ROW(bool,           counters,           false,                        "",        on_or_off(),                     "print the counters of every PE at the end") \

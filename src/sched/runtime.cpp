@@ -284,6 +284,7 @@ int runtime::run(const program& steps) {
   };
   std::vector<std::thread> threads;
   std::thread communication;
+  if (wire_ != nullptr) wire_->watch_silence();
   if (wire_ != nullptr && values_.comm_thread != host::communication_thread::off)
     communication = std::thread([this] {
       try {

@@ -67,6 +67,7 @@ wire_link::wire_link(runtime& job)
   options_.funnelled = job.values().comm_thread == host::communication_thread::funnelled;
   options_.sends_per_look = static_cast<std::uint32_t>(job.values().comm_thread_sends);
   options_.most_unfinished = static_cast<std::uint32_t>(job.values().comm_thread_backlog);
+  options_.silence_in_words = fmt::format("{} s (--tri-silence-s)", job.values().silence_s);
   options_.mpi = {.small_bytes = static_cast<std::size_t>(job.values().wire_mpi_small_bytes),
                   .small_receives = static_cast<std::size_t>(job.values().wire_mpi_small_receives),
                   .posted = job.values().wire_mpi_posted,
@@ -78,6 +79,24 @@ wire_link::wire_link(runtime& job)
 }
 
 wire_link::~wire_link() = default;
+
+// A thread of its own, because the PEs may compute for longer than that without a look at the wire.
+void wire_link::watch_silence() {
+  if (job_.values().silence_s <= 0) return;
+  const std::chrono::duration<double> between_beats(job_.values().silence_s / options_.beats_until_lost);
+  heart_ = std::jthread([this, between_beats](const std::stop_token& job_is_over) {
+    std::mutex alone;
+    std::unique_lock lock(alone);
+    std::condition_variable_any never;
+    while (never.wait_for(lock, job_is_over, between_beats, [] { return false; }), !job_is_over.stop_requested()) {
+      try {
+        port_->beat();
+      } catch (const std::exception& error) {
+        job_.fail(error.what());
+      }
+    }
+  });
+}
 
 // ---- sending
 

@@ -75,6 +75,9 @@ class wire_link final : private wire::port_user {
     return std::min(of_wire_ns, limit_ns);
   }
 
+  /// From now on a process of another host that says nothing for configuration::silence_s counts as lost.
+  void watch_silence();
+
   /// The job ends: peers that go are no loss.
   void expect_ends() { ending_.store(true, std::memory_order_relaxed); }  // relaxed: the barrier of the end orders it
 
@@ -103,6 +106,7 @@ class wire_link final : private wire::port_user {
   std::uint64_t counted_ = 0;  // bytes of messages that arrived; by who makes progress
   std::unique_ptr<wire::port> port_;
   std::jthread bearer_of_bad_news_;  // of the first loss
+  std::jthread heart_;
 };
 
 }  // namespace tri::sched

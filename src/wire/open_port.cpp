@@ -31,6 +31,8 @@ const port_options& checked(peer_number self, std::size_t peers, const port_opti
         fmt::format("packets of {} bytes: with short messages of up to {} bytes they need {} to 1000000 bytes",
                     options.packet_bytes, options.short_limit, needed));
   }
+  if (options.beats_until_lost < 2)
+    throw std::invalid_argument("beats_until_lost: 2 to 255; a peer is asked at one beat and has until the next");
   if (options.coalesce_messages > 65535)
     throw std::invalid_argument(fmt::format("{} messages in one packet: at most 65535", options.coalesce_messages));
   return options;

@@ -5,6 +5,8 @@
 //   one message      conduit header: packet_head, header of the message                 body: that of the message
 //   goodbye          as short messages, with none
 //   credit           conduit header: empty     body: packet_head, flow::credit_note     has no place in the order
+//   heartbeat        conduit header: empty     body: packet_head; asks for an answer    has no place in the order
+//   answer           the same, and asks for nothing
 #pragma once
 
 #include <cstddef>
@@ -17,7 +19,7 @@
 
 namespace tri::wire {
 
-enum class packet_kind : std::uint16_t { short_messages, one_message, goodbye, credit };
+enum class packet_kind : std::uint16_t { short_messages, one_message, goodbye, credit, heartbeat, answer };
 
 struct packet_head {
   peer_number from = 0;

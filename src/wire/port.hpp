@@ -80,6 +80,7 @@ struct port_counters {
   std::uint64_t memory_notes = 0;   // packets sent to ask for memory, to grant it and to have it back
   std::uint64_t memory_in_use = 0;  // bytes of messages that arrived and were not given back, as last heard
   std::uint64_t memory_peak = 0;    // the most of it
+  std::uint64_t heartbeats = 0;     // packets that ask for a sign of life, or give one
 };
 
 class port {
@@ -124,6 +125,11 @@ class port {
   /// Nobody uses messages any more, here or at the peers: what waits for their memory, now or later, is dropped and
   /// released, and so is what comes here and has no place. Any thread.
   virtual void drop_waiting() = 0;
+
+  /// To be called `port_options::beats_until_lost` times, at regular intervals, within the time after which a connected
+  /// peer that says nothing counts as lost; by a thread that computes nothing, so that peers get answers whatever
+  /// the others do. Any thread; makes progress where that is allowed.
+  virtual void beat() = 0;
 
   virtual port_counters counters() const = 0;
 };
@@ -179,6 +185,9 @@ struct port_options {
   bool funnelled = false;
   std::uint32_t sends_per_look = 0;
   std::uint32_t most_unfinished = 0;
+
+  std::uint8_t beats_until_lost = 4;      // see beat(); 2 or more
+  std::string silence_in_words = "long";  // how long those are, for the message: "30 s"
 
   std::uint32_t close_timeout_ms = 5000;  // how long closing waits for what is still under way
 };

@@ -34,7 +34,13 @@ void port_over<Conduit>::packet(std::span<const std::byte> header, std::span<con
   }
   peer_record* const peer = sender_of(head);
   if (peer == nullptr) return;
+  peer->silent_beats = 0;
   if (head.kind == packet_kind::credit) return take_note(*peer, head.from, rest);
+  if (head.kind == packet_kind::heartbeat || head.kind == packet_kind::answer) [[unlikely]] {
+    if (head.kind == packet_kind::heartbeat && peer->reachable.load(std::memory_order_relaxed))  // relaxed: our turn
+      send_heartbeat(head.from, packet_kind::answer);
+    return;
+  }
   if (head.kind != packet_kind::one_message) {
     take_short(*peer, head, rest);
   } else if (rest.size() > header_limit) {
@@ -122,6 +128,7 @@ void port_over<Conduit>::announced(std::span<const std::byte> header, std::size_
     conduit_->refuse(body);
     return;
   }
+  peer->silent_beats = 0;
   const std::uint64_t sequence = peer->full_sequence(head.sequence);
   early_packet& early = peer->early.try_emplace(sequence, early_packet{.kind = packet_kind::one_message}).first->second;
   early.body = std::make_unique<incoming_body>(head.from, sequence, header, bytes, head.messages, body);
@@ -176,6 +183,7 @@ template <conduit Conduit>
 void port_over<Conduit>::filled(packet_token token, bool whole) {
   const auto body = static_cast<incoming_body*>(token);
   peer_record& peer = record_of(body->from);
+  peer.silent_beats = 0;
   body->whole = whole;
   if (!whole || peer.gone || closing_) {
     user_.abandoned(body->place);

@@ -3,7 +3,8 @@
 //
 // At each beat every connected peer that was not heard of since the last one is asked for a sign of life, and answers
 // at once, or at its own next beat when its threads compute. After `beats_until_lost` beats without any packet it is
-// lost. A process that was itself stopped has had no beats meanwhile and blames nobody. Included by port_over.hpp alone.
+// lost. A process that was itself stopped has had no beats meanwhile and blames nobody. Included by port_over.hpp
+// alone.
 #pragma once
 
 #include "wire/port_over.hpp"

@@ -70,14 +70,8 @@ template <conduit Conduit>
 void port_over<Conduit>::send_note(peer_number to, const flow::credit_note& note) {
   peer_record& peer = record_of(to);
   if (peer.gone || peer.said_goodbye) return;
-  outgoing_packet* const packet = packet_alone(to);
-  const packet_head head = {.from = self_, .sequence = 0, .kind = packet_kind::credit, .messages = 0};
-  packet->append(&head, sizeof head);
-  packet->append(&note, sizeof note);
   tallies_.memory_notes.add();
-  moving_.push_back(packet);
-  ++packets_under_way_;
-  if (conduit_->send(to, sending::copied, {}, packet->contents(), packet) == send_result::done) finish(packet);
+  send_unordered(to, packet_kind::credit, std::as_bytes(std::span(&note, 1)));
 }
 
 template <conduit Conduit>

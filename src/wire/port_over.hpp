@@ -63,6 +63,7 @@ class port_over final : public port, private conduit_events, private flow::loan_
   // relaxed, both: a hint; whoever made it true stays awake until it is false.
   bool memory_is_asked_for() const override { return memory_asked_for_.load(std::memory_order_relaxed); }
   void drop_waiting() override;
+  void beat() override;
   port_counters counters() const override { return tallies_.read(); }
 
   /// Of this process for all peers, before anything is sent. For tests.
@@ -106,6 +107,9 @@ class port_over final : public port, private conduit_events, private flow::loan_
   void take_note(peer_record& peer, peer_number from, std::span<const std::byte> bytes);
   void lend_more(peer_record& peer, peer_number to);
   bool serve_memory();
+  void ask_for_signs_of_life();
+  void send_heartbeat(peer_number to, packet_kind kind);
+  void send_unordered(peer_number to, packet_kind kind, std::span<const std::byte> contents);
   void part_with(peer_record& peer, peer_number number);
   void post_short(peer_record& peer, peer_number to, std::span<const std::byte> header, const message_body& body);
   void post_alone(peer_record& peer, peer_number to, std::span<const std::byte> header, const message_body& body);
@@ -143,6 +147,7 @@ class port_over final : public port, private conduit_events, private flow::loan_
   const address_lookup lookup_;
   const port_options options_;
   std::uint64_t longest_hold_ = 0;  // ticks
+  std::atomic<bool> beat_is_due_{false};
   std::vector<std::atomic<peer_record*>> peers_;
   std::optional<Conduit> conduit_;
 
@@ -178,5 +183,6 @@ class port_over final : public port, private conduit_events, private flow::loan_
 }  // namespace tri::wire
 
 #include "wire/port_arriving.hpp"
+#include "wire/port_heartbeat.hpp"
 #include "wire/port_memory.hpp"
 #include "wire/port_sending.hpp"

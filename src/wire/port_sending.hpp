@@ -131,6 +131,8 @@ bool port_over<Conduit>::progress() {
   something |= ask_again();
   watch_senders();
   if (memory_.has_value()) something |= serve_memory();
+  if (beat_is_due_.load(std::memory_order_relaxed)) [[unlikely]]  // relaxed: see beat()
+    ask_for_signs_of_life();
   something |= tell_losses();
   take_outbox();  // what the callbacks have sent must not wait for the next call
   send_open();

@@ -164,6 +164,8 @@ int run_command(int argc, char** argv) {
   try {
     if (const std::optional<int> done = parse_program_options(app, argc, argv, launch.command)) return *done;
     launch.environment = checked(tunables);
+    if (app.count("--silence") > 0)  // on the wire, too
+      launch.environment.emplace_back("TRIREME_SILENCE_S", fmt::format("{}", launch.silence_s));
     choose_hosts(hosts, shell, app.count("--processes") > 0, launch);
     return host::launch(launch);
   } catch (const host::configuration_error& problem) {

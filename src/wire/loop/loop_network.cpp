@@ -30,6 +30,7 @@ void loop_network::wake(member& sleeper) {
 void loop_network::add(peer_number to, std::uint64_t due, event added) {
   member& receiver = members_[to];
   if (receiver.dead || !receiver.open) return;
+  if (added.what != event::kind::free && (receiver.cut_off || members_[added.peer].cut_off)) return;
   receiver.events.emplace(due, std::move(added));
   if (receiver.armed) wake(receiver);
 }
@@ -38,6 +39,15 @@ void loop_network::kill(peer_number peer) {
   const std::lock_guard guard(lock_);
   members_[peer].dead = true;
   leave(peer, /*orderly=*/false);
+}
+
+void loop_network::cut_off(peer_number peer) {
+  const std::lock_guard guard(lock_);
+  members_[peer].cut_off = true;
+  for (peer_number other = 0; other < members_.size(); ++other)
+    std::erase_if(members_[other].events, [&](const auto& waiting) {
+      return waiting.second.what != event::kind::free && (other == peer || waiting.second.peer == peer);
+    });
 }
 
 // Of an orderly end all that was sent arrives before the others hear of it; of a death, some.

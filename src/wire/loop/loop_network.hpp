@@ -38,6 +38,9 @@ class loop_network {
   /// The peer stops in the middle of everything; the others hear of it some ticks later.
   void kill(peer_number peer);
 
+  /// From now on nothing comes from the peer and nothing reaches it, and nobody is told.
+  void cut_off(peer_number peer);
+
   /// Bytes of bodies that packets on their way hold: nothing of announced bodies.
   std::size_t bytes_stored() const;
 
@@ -77,6 +80,7 @@ class loop_network {
   struct member {
     bool open = false;
     bool dead = false;
+    bool cut_off = false;
     std::multimap<std::uint64_t, event> events = {};  // by the tick at which they are due
     std::set<peer_number> connected = {};
     std::set<peer_number> lost = {};

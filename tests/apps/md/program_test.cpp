@@ -154,6 +154,43 @@ INSTANTIATE_TEST_SUITE_P(
       return std::string(each.param.launcher) + "_" + std::to_string(each.param.processes) + "_" + each.param.wire;
     });
 
+// The cable is pulled out in the middle. For a moment: nothing is lost. For good: each side ends its processes, and
+// says why.
+class cables : public network_namespaces {};
+
+TEST_P(cables, a_short_interruption_changes_nothing) {
+  const auto& [launcher, installed, processes, wire] = GetParam();
+  if (*installed == 0) GTEST_SKIP() << "this MPI is not installed (scripts/deps.sh test), or not for sanitizers";
+  const outcome expected = serial("--data " + data + " --steps 1500 --thermo 500 --thermo-digits 17");
+  ASSERT_EQ(expected.status, 0) << expected.output;
+  const outcome got =
+      run(std::string(MD_TWO_HOSTS " " MD_BUILD " --launcher ") + launcher + " --unplug 0.6,0.7 --data " + data +
+          " --steps 1500 --thermo 500 --thermo-digits 17 --tri-stall-report-s 60 --tri-wire " + wire);
+  if (got.status == 77) GTEST_SKIP() << got.output;
+  ASSERT_EQ(got.status, 0) << got.output;
+  EXPECT_EQ(got.table(), expected.table());
+}
+
+TEST_P(cables, one_that_stays_out_ends_the_job) {
+  const auto& [launcher, installed, processes, wire] = GetParam();
+  if (*installed == 0) GTEST_SKIP() << "this MPI is not installed (scripts/deps.sh test), or not for sanitizers";
+  // Open MPI's mpirun waits for its daemon on the other host, which nobody can reach before the cable is back.
+  const std::string when = launcher == std::string("openmpi") ? "1.5,8" : "1.5";
+  const outcome got = run(std::string(MD_TWO_HOSTS " " MD_BUILD " --launcher ") + launcher + " -n " +
+                          std::to_string(processes) + " --unplug " + when + " --data " + data +
+                          " --steps 100000000 --tri-silence-s 2 --tri-stall-report-s 60 --tri-wire " + wire);
+  if (got.status == 77) GTEST_SKIP() << got.output;
+  EXPECT_NE(got.status, 0);
+  EXPECT_NE(got.status, 124) << "it had to be ended by force: " << got.output;
+  EXPECT_THAT(got.output, HasSubstr("nothing has been heard of it for 2 s (--tri-silence-s)"));
+}
+
+INSTANTIATE_TEST_SUITE_P(between, cables,
+                         testing::Values(launch{"trireme", "always", 2, "ucx"},
+                                         launch{"openmpi", START_OPENMPI, 4, "ucx"},
+                                         launch{"mpich", START_MPICH, 4, "ucx"}),
+                         [](const auto& each) { return each.param.launcher; });
+
 class grids : public program, public testing::WithParamInterface<const char*> {};
 
 // One and two patches in a direction meet themselves and each other through several images; with more, some are

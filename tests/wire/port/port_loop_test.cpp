@@ -100,6 +100,83 @@ TEST(PortOverLoop, EverythingArrivesInOrderForEverySeed) {
   EXPECT_GT(early, 1000U) << "the network never put anything out of order, so nothing was tested";
 }
 
+// Peers that are cut off: each side finds out by its beats, once, and not before it had time to be answered.
+TEST(PortOverLoop, APeerThatSaysNothingIsLost) {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    port_options options = small_limits(seed);
+    options.beats_until_lost = static_cast<std::uint8_t>(2 + seed % 4);
+    options.silence_in_words = "a while";
+    job all(3, {.seed = seed, .longest_delay = 5, .piece_bytes = 64}, options);
+    const auto beat_all = [&] {
+      for (const auto& wire : all.ports) wire->beat();
+      for (int turn = 0; turn < 100; ++turn) all.turn();  // there and back, with all delays
+    };
+    for (peer_number from = 0; from < 3; ++from) all.send(from, (from + 1) % 3, seed % 400);
+    for (int turn = 0; turn < 100; ++turn) all.turn();
+    // Nobody sends anything else: what follows are signs of life, each asked for and given.
+    for (int beat = 0; beat < 20; ++beat) beat_all();
+    for (const checking_user& user : all.users) ASSERT_EQ(user.losses.size(), 0U);
+    for (const auto& wire : all.ports) ASSERT_GT(wire->counters().heartbeats, 10U);
+
+    all.network.cut_off(2);
+    for (int beat = 0; beat + 1 < options.beats_until_lost; ++beat) beat_all();
+    for (const checking_user& user : all.users) ASSERT_EQ(user.losses.size(), 0U) << "too early";
+    for (int beat = 0; beat < 3; ++beat) beat_all();
+    for (const peer_number peer : {0U, 1U}) {
+      ASSERT_EQ(all.users[peer].losses.size(), 1U);
+      ASSERT_EQ(all.users[peer].losses.front().first, 2U);
+      ASSERT_EQ(all.users[peer].losses.front().second, "nothing has been heard of it for a while");
+    }
+    ASSERT_EQ(all.users[2].losses.size(), 2U);
+    for (int beat = 0; beat < 20; ++beat) beat_all();
+    ASSERT_EQ(all.users[0].losses.size(), 1U) << "told twice, or of a peer that answers";
+  }
+}
+
+// A process whose threads compute makes progress at its beats only, which is enough; one that has said goodbye is
+// expected to say nothing.
+TEST(PortOverLoop, APeerThatComputesAnswersAtItsBeats) {
+  port_options options = small_limits(1);
+  options.beats_until_lost = 4;
+  job all(2, {.seed = 1, .longest_delay = 1}, options);
+  all.send(0, 1, 10);
+  for (int turn = 0; turn < 20; ++turn) all.turn();
+  for (int beat = 0; beat < 100; ++beat) {
+    for (int turn = 0; turn < 20; ++turn) all.ports[0]->progress();
+    all.ports[0]->beat();
+    all.ports[1]->beat();
+  }
+  ASSERT_EQ(all.users[0].losses.size(), 0U);
+  ASSERT_EQ(all.users[1].losses.size(), 0U);
+  EXPECT_GT(all.ports[1]->counters().heartbeats, 20U);
+
+  // Without those it is taken for lost.
+  for (int beat = 0; beat < 6; ++beat) {
+    for (int turn = 0; turn < 20; ++turn) all.ports[0]->progress();
+    all.ports[0]->beat();
+  }
+  ASSERT_EQ(all.users[0].losses.size(), 1U);
+}
+
+TEST(PortOverLoop, APeerThatHasEndedIsNotAskedForSignsOfLife) {
+  port_options options = small_limits(1);
+  options.close_timeout_ms = 1000;
+  job all(2, {.seed = 1, .longest_delay = 1}, options);
+  all.send(0, 1, 10);
+  all.send(1, 0, 10);
+  for (int turn = 0; turn < 50; ++turn) all.turn();
+  all.ports[1].reset();
+  for (int turn = 0; turn < 50; ++turn) all.ports[0]->progress();
+  const std::uint64_t before = all.ports[0]->counters().heartbeats;
+  for (int beat = 0; beat < 20; ++beat) {
+    all.ports[0]->beat();
+    for (int turn = 0; turn < 20; ++turn) all.ports[0]->progress();
+  }
+  EXPECT_EQ(all.ports[0]->counters().heartbeats, before);
+  EXPECT_EQ(all.users[0].losses.size(), 0U);
+}
+
 // A peer dies in the middle. The others get all that they send to each other, hear of the death once, and keep nothing.
 TEST(PortOverLoop, LossOfAPeerForEverySeed) {
   std::uint64_t abandoned = 0, dropped = 0;
