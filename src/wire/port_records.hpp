@@ -34,7 +34,8 @@ struct outgoing_packet : packet_record {
   message_body body = {};       // one message
   std::size_t used = 0;         // bytes of `bytes`
   std::size_t capacity = 0;
-  std::unique_ptr<std::byte[]> bytes;  // short messages: the packet; one message: its head and header
+  std::unique_ptr<std::byte[]> bytes;      // short messages: the packet; one message: its head and header
+  std::vector<std::uint64_t> traced = {};  // message_body::trace of short messages that have one
 
   outgoing_packet(kind of, std::size_t size) : holds(of), capacity(size), bytes(new std::byte[size]) {}
   void append(const void* source, std::size_t size) {

@@ -1,0 +1,38 @@
+// Switching the trace of all PEs: an ordinary message to each, so what their sender sends afterwards finds them
+// switched.
+#include "sched/pe.hpp"
+#include "sched/runtime.hpp"
+#include "trireme/trace.hpp"
+
+namespace tri {
+namespace {
+
+void switch_here(sched::pe& here, sched::envelope& message) { here.switch_trace(message.element != 0); }
+const std::uint32_t switch_handler = sched::register_handler(&switch_here, "sched.trace switch");
+
+void switch_all(bool on) {
+  sched::pe& here = sched::this_pe();
+  if (here.job().values().trace.empty()) return;
+  for (int pe = 0; pe < here.job().pes(); ++pe) {
+    if (pe == here.number()) continue;
+    here.send(pe, [&](sched::envelope& message) {
+      message.element = on ? 1 : 0;
+      message.collection = 0;
+      message.handler = switch_handler;
+      message.bytes = 0;
+      message.kind = sched::payload_kind::direct;
+      message.flags = 0;
+    });
+  }
+  here.switch_trace(on);
+}
+
+}  // namespace
+
+void trace::on() { switch_all(true); }
+void trace::off() { switch_all(false); }
+void trace::on_this_pe() { sched::this_pe().switch_trace(true); }
+void trace::off_this_pe() { sched::this_pe().switch_trace(false); }
+bool trace::is_on() { return sched::this_pe().trace() != nullptr; }
+
+}  // namespace tri
