@@ -15,6 +15,7 @@
 #include "wire/conduit.hpp"
 #include "wire/flow/lent_memory.hpp"
 #include "wire/flow/memory_credit.hpp"
+#include "wire/linked_list.hpp"
 #include "wire/outbox.hpp"
 #include "wire/packet_format.hpp"
 #include "wire/port.hpp"
