@@ -79,6 +79,7 @@ TEST_F(traced_job, is_switched_while_it_runs) {
         << row.label() << ": something is behind it";
   }
   EXPECT_EQ(count(*trace.row_of_pe(0), event::send, handler_of(trace, "Worker::during")), 1200u);
+  EXPECT_EQ(count(*trace.row_of_pe(0), event::begin, trace::main_program), 1u) << "it switched the trace on";
 }
 
 TEST_F(traced_job, that_never_switches_it_on_writes_nothing) {

@@ -120,6 +120,15 @@ TEST_F(written_trace, switched_off_is_no_time) {
   EXPECT_EQ(profile.methods.at(0).calls, 0u) << "its end was not seen";
 }
 
+TEST_F(written_trace, may_begin_while_the_main_program_waits) {
+  write({0, 0, "a", 0, {at(0, event::on), at(100, event::resume), at(400, event::off)}});
+  const trace_folder trace = read();
+  EXPECT_EQ(profile_of(trace).rows[0].busy, 300);
+  std::ostringstream out;
+  write_chrome_trace(out, trace, {});
+  EXPECT_THAT(out.str(), HasSubstr(R"("name":"main program","cat":"method","pid":0,"tid":0,"ts":0.100,"dur":0.300)"));
+}
+
 // M51, M52.
 TEST_F(written_trace, slow_calls_and_the_communication_thread_are_told) {
   write({2, 1, "a", 0, {at(0, event::on), at(3'000'000, event::slow, {.number = 4'000'000, .handler = 1})}});

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "support/command_runner.hpp"
@@ -191,6 +192,32 @@ TEST_F(process_trace_test, the_wire_is_traced_while_a_pe_is) {
   EXPECT_EQ(text.of(event::arrived)[0].bytes, 4u);
   EXPECT_EQ(text.of(event::work).size(), 1u);
   EXPECT_EQ(text.of(event::idle).size(), 1u);
+}
+
+TEST_F(process_trace_test, any_thread_may_write_to_the_wire) {
+  constexpr std::uint32_t threads = 4, messages = 5000;
+  {
+    const auto traces = process_trace::open({.folder = folder_.path().string(), .events = 64}, facts_);
+    traces->switched(true);
+    std::vector<std::thread> all;
+    for (std::uint32_t self = 0; self < threads; ++self)
+      all.emplace_back([&traces, self] {
+        for (std::uint32_t i = 0; i < messages; ++i) {
+          traces->wire()->left(self, i);
+          traces->wire()->arrived(self, i, 0, target::pe, 4);
+          if (self == 0) traces->wire()->thread_worked(i % 2 == 0, host::ticks());
+          if (i % 1000 == 0) traces->wire()->call_ended(wire_progress_call, 0);  // since the machine was started
+        }
+      });
+    for (std::thread& each : all) each.join();
+  }
+  const file_text text = read(folder_.path() / "wire-1.trace");
+  std::vector<std::uint64_t> next(threads, 0);
+  for (const record& one : text.of(event::left)) EXPECT_EQ(one.number, next[one.peer]++);
+  EXPECT_THAT(next, ::testing::Each(messages));
+  EXPECT_EQ(text.of(event::arrived).size(), threads * messages);
+  EXPECT_EQ(text.of(event::work).size(), messages / 2);
+  EXPECT_EQ(text.of(event::slow).size(), threads * messages / 1000);
 }
 
 TEST_F(process_trace_test, traces_of_an_earlier_job_are_removed_and_nothing_else) {

@@ -85,7 +85,10 @@ void add_row(event_list& list, const trace_folder& trace, const trace_row& row) 
       case event::end:
       case event::resume:
       case event::helped:
-        if (!stack.empty() && stack.back().closed_by == one.what) close(one.ns);
+        if (!stack.empty() && stack.back().closed_by == one.what)
+          close(one.ns);
+        else if (stack.empty() && one.what == event::resume)  // of a wait that began before the trace
+          stack.push_back({one.ns, trace.name_of(trace::main_program), "method", {}, event::end});
         break;
       case event::on:
       case event::off:

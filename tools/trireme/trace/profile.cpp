@@ -87,8 +87,11 @@ std::vector<stretch> stretches_of(const trace_row& row, std::int64_t end_ns) {
       case event::wait:
         stack.push_back({activity::overhead});
         break;
-      case event::resume:
-        pop(activity::overhead);
+      case event::resume:  // of a wait that began before the trace: the main program's
+        if (stack.empty())
+          stack.push_back({activity::method, trace::main_program});
+        else
+          pop(activity::overhead);
         break;
       case event::help:
         stack.push_back({activity::help});
