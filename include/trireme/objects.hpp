@@ -10,4 +10,5 @@
 #include "objects/single.hpp"
 #include "trireme/buffer.hpp"
 #include "trireme/run.hpp"
+#include "trireme/trace.hpp"
 #include "trireme/variables.hpp"

@@ -101,7 +101,7 @@ class read_only {
  private:
   // An empty message means the end of the run.
   void store(sched::envelope& message) {
-    if (message.bytes == 0 && message.kind == sched::payload_kind::direct) {
+    if (message.used_bytes() == 0 && message.kind == sched::payload_kind::direct) {
       value_.reset();
       return;
     }

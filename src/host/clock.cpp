@@ -4,16 +4,9 @@
 #include <limits>
 
 namespace tri::host {
-namespace {
 
-struct clock_pair {
-  std::uint64_t tick;
-  std::int64_t ns;
-};
-
-// Both clocks at one moment: of several tries the one with the shortest bracket, so that a preemption between the two
-// reads does not count.
-clock_pair read_both() {
+// Of several tries the one with the shortest bracket, so that a preemption between the two reads does not count.
+clock_pair both_clocks() {
   clock_pair best{};
   std::uint64_t shortest = std::numeric_limits<std::uint64_t>::max();
   for (int i = 0; i < 16; ++i) {
@@ -28,9 +21,11 @@ clock_pair read_both() {
   return best;
 }
 
+namespace {
+
 // Read when the program starts, so that whoever asks for the first time some milliseconds later need not wait.
 const clock_pair& both_at_start() {
-  static const clock_pair at_start = read_both();
+  static const clock_pair at_start = both_clocks();
   return at_start;
 }
 [[maybe_unused]] const clock_pair& start_of_program = both_at_start();
@@ -40,7 +35,7 @@ double calibrate() {
   const clock_pair begin = both_at_start();
   while (now_ns() - begin.ns < calibration_ns) {
   }
-  const clock_pair end = read_both();
+  const clock_pair end = both_clocks();
   return static_cast<double>(end.ns - begin.ns) /
          static_cast<double>(std::max<std::uint64_t>(end.tick - begin.tick, 1));
 }

@@ -26,6 +26,14 @@ inline std::uint64_t ticks() {
 #endif
 }
 
+struct clock_pair {
+  std::uint64_t tick;
+  std::int64_t ns;
+};
+
+// Both clocks at one moment.
+clock_pair both_clocks();
+
 // Nanoseconds of one tick. Within the first 5 ms of a process the first call waits until those are over, to compare the
 // two clocks.
 double ns_per_tick();

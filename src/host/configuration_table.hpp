@@ -39,5 +39,10 @@
   ROW(std::string,    loops_report_file,  "",                           "",        anything("the path of a file; empty = none"), "write at the end where the time of each parallel loop went, as JSON") \
   ROW(std::string,    loops_schedule,     "automatic",                  "",        anything("a loop schedule such as hybrid,0.8"), "schedule of parallel loops for which the program names none") \
   ROW(std::string,    loops_tune,         "",                           "",        anything("the path of a file written by trireme tune; empty = none"), "schedules of parallel loops, place by place, for loops for which the program names none") \
+  ROW(std::string,    trace,              "",                           "",        anything("the path of a folder; empty = none"), "write a trace into this folder, for `trireme trace`") \
+  ROW(std::string,    trace_pes,          "all",                        "",        anything("all, or PEs such as 0-3,7"),  "with trace, the PEs that write one") \
+  ROW(bool,           trace_start,        true,                         "",        on_or_off(),                     "with trace, on from the start; off: when the program calls tri::trace::on()") \
+  ROW(int,            trace_events,       65536,                        "events",  between(16, 1 << 26),            "with trace, events of 32 bytes that each PE keeps before it writes them to its file") \
+  ROW(int,            trace_slow_us,      10000,                        "us",      between(1, 1000000000),          "with trace, calls that take at least so long are told one by one") \
   ROW(bool,           footprint,          false,                        "",        on_or_off(),                     "print what memory was used for at the end")
 // clang-format on

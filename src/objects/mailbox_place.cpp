@@ -139,9 +139,11 @@ void mailbox_place::requested(const request_note& note, message_contents* eager)
   rts.request = note.request;
   rts.bytes = note.bytes;
   const wire::flow::decision made = receiver_.on_request(note.source, rts);
+  using wire::flow::verdict;
+  if (made.what != verdict::refused && made.what != verdict::stale)  // those come again
+    trace(trace::event::incoming, note.source, note.tag, bytes_of(note.bytes), 0);
   if (eager != nullptr) {
     ++eager_;
-    using wire::flow::verdict;
     if (made.what == verdict::to_receive || made.what == verdict::buffered)
       return arrived(note.source, made.place, std::move(*eager), made.place);
   }
@@ -189,6 +191,7 @@ void mailbox_place::finish(const wire::flow::delivery& done) {
   receive_state* const waiting = receives_[done.receive].state;
   remove(done.receive);
   if (waiting == nullptr) return;
+  trace(trace::event::taken, done.source, done.tag, here.bytes(), waiting->order_);
   waiting->place_ = nullptr;
   waiting->set(std::move(here));
 }
@@ -198,7 +201,19 @@ std::uint64_t mailbox_place::add(receive_state& waiting) {
   receives_[token].state = &waiting;
   waiting.place_ = this;
   waiting.token_ = token;
+  waiting.order_ = ++asked_;
   return token;
+}
+
+void mailbox_place::trace(trace::event what, std::uint32_t source, std::int32_t tag, std::size_t bytes,
+                          std::uint64_t receive) const {
+  if (trace::recorder* const to = home().here().trace())
+    to->add({.ticks = host::ticks(),
+             .number = trace::mailbox_number(home().facts().id, receive),
+             .bytes = static_cast<std::uint32_t>(bytes),
+             .peer = source,
+             .handler = static_cast<std::uint32_t>(tag),
+             .what = what});
 }
 
 void mailbox_place::remove(std::uint64_t token) {

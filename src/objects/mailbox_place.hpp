@@ -67,6 +67,7 @@ class receive_state final : public result_state<received_message> {
   friend class mailbox_place;
   mailbox_place* place_ = nullptr;  // where it is posted
   std::uint64_t token_ = 0;
+  std::uint64_t order_ = 0;  // among the receives of this place, for a trace
   std::uint32_t mailbox_;
   message_pattern wanted_;
 };
@@ -150,6 +151,7 @@ class mailbox_place final : public group_member<mailbox_place> {
   element_ref<mailbox_place> at(std::uint32_t pe) const { return {home().facts().id, pe}; }
   std::uint64_t add(receive_state& waiting);
   void remove(std::uint64_t token);
+  void trace(trace::event what, std::uint32_t source, std::int32_t tag, std::size_t bytes, std::uint64_t receive) const;
 
   const mailbox_limits limits_;
   wire::flow::sender sender_;
@@ -162,6 +164,7 @@ class mailbox_place final : public group_member<mailbox_place> {
   std::unordered_map<std::uint64_t, message_contents> arrived_;  // by place, complete, nobody has asked for them
   std::uint64_t buffered_bytes_ = 0;
   std::uint64_t eager_ = 0;
+  std::uint64_t asked_ = 0;                // receives so far
   std::vector<wire::flow::outgoing> out_;  // of the event that is being dealt with
 };
 

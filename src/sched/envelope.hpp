@@ -45,13 +45,19 @@ struct alignas(64) envelope {
   std::uint32_t collection;
   std::uint32_t handler;
   std::uint32_t source;  // PE that sent it last (the sender, or who forwarded it)
-  std::uint16_t bytes;   // payload bytes in use, for counters
+  std::uint16_t bytes;   // payload bytes in use; in the upper half the tag of a traced message. See used_bytes()
   payload_kind kind;
   std::uint8_t flags;
   alignas(16) std::byte payload[inline_payload_bytes];
 
   block_payload& block() { return *reinterpret_cast<block_payload*>(payload); }
   const block_payload& block() const { return *reinterpret_cast<const block_payload*>(payload); }
+
+  /// Payload bytes in use. Who writes a message writes them into `bytes`; the upper half is then 0, as they are few.
+  std::uint8_t used_bytes() const { return static_cast<std::uint8_t>(bytes & 0xff); }
+  /// Of a traced message (trace/format.hpp); 0 of others.
+  std::uint8_t trace_tag() const { return static_cast<std::uint8_t>(bytes >> 8); }
+  void set_trace_tag(std::uint8_t tag) { bytes = static_cast<std::uint16_t>((bytes & 0xff) | tag << 8); }
 
   /// The link of the intrusive lists in which overflowing and urgent messages travel.
   envelope* next() const { return reinterpret_cast<envelope*>(stamp); }
@@ -69,6 +75,6 @@ struct alignas(64) envelope {
     __builtin_memcpy(payload, other.payload, sizeof payload);
   }
 };
-static_assert(sizeof(envelope) == 64 && std::is_trivially_copyable_v<envelope>);
+static_assert(inline_payload_bytes < 256 && sizeof(envelope) == 64 && std::is_trivially_copyable_v<envelope>);
 
 }  // namespace tri::sched

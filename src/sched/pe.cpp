@@ -26,6 +26,16 @@ std::vector<handler_function>& functions() {
   return table;
 }
 
+// So tracing costs handlers nothing while it is off.
+const handler_function* traced_functions(handler_function traced) {
+  static const std::vector<handler_function> table(functions().size(), traced);
+  return table.data();
+}
+
+std::uint64_t argument_bytes(const envelope& message) {
+  return message.kind == payload_kind::direct ? message.used_bytes() : message.block().bytes;
+}
+
 }  // namespace
 
 namespace {
@@ -63,9 +73,34 @@ pe::pe(runtime& owner, int number, int local_number)
 
 pe::~pe() = default;
 
+void pe::switch_trace(bool on) {
+  trace::process_trace* const traces = owner_.traces();
+  trace::recorder* const own = traces == nullptr ? nullptr : traces->of_pe(local_number_);
+  if (own == nullptr || (trace_ != nullptr) == on) return;
+  own->mark(on ? trace::event::on : trace::event::off);
+  traces->switched(on);
+  trace_ = on ? own : nullptr;
+  handlers_ = on ? traced_functions(&run_traced) : functions().data();
+}
+
+void pe::run_traced(pe& here, envelope& message) {
+  const std::uint32_t handler = message.handler;
+  const trace::recorder::began start =
+      here.trace_->begin(handler, message.source, argument_bytes(message), message.trace_tag());
+  functions()[handler](here, message);
+  if (here.trace_ != nullptr) here.trace_->end(handler, start);
+}
+
+void pe::trace_send(trace::target to, int destination, envelope& message) {
+  message.set_trace_tag(trace::tag_of(
+      trace_->send(message.handler, to, static_cast<std::uint32_t>(destination), argument_bytes(message))));
+}
+
 // Counted first: the receiver, and who relays, may count their part at once.
 void pe::send_to_host(int destination, envelope& message) {
   message.source = static_cast<std::uint32_t>(number_);
+  if (trace_ != nullptr) [[unlikely]]
+    trace_send(trace::target::pe, destination, message);
   counters().sent.add();
   counters().sent_to_others.add();
   wire_->send(*this, destination, message);
@@ -73,6 +108,8 @@ void pe::send_to_host(int destination, envelope& message) {
 
 void pe::send_to_other_hosts(envelope& message) {
   message.source = static_cast<std::uint32_t>(number_);
+  if (trace_ != nullptr) [[unlikely]]
+    trace_send(trace::target::other_hosts, 0, message);
   wire_->send_to_other_hosts(*this, message);
 }
 
@@ -91,6 +128,8 @@ void pe::send_copy(int destination, const envelope& message) {
   auto* const block = static_cast<envelope*>(arena::allocate_on_pe(sizeof(envelope)));
   block->assign_message(message);
   block->source = static_cast<std::uint32_t>(number_);
+  if (trace_ != nullptr) [[unlikely]]
+    trace_send(trace::target::pe, destination, *block);
   counters().sent.add();
   if (destination != number_) counters().sent_to_others.add();
   push_urgent(*inbox, block);
@@ -102,6 +141,8 @@ void pe::send_to_node(int process, const envelope& message) {
   envelope copy;
   copy.assign_message(message);
   copy.source = static_cast<std::uint32_t>(number_);
+  if (trace_ != nullptr) [[unlikely]]
+    trace_send(trace::target::process, process, copy);
   if (target == nullptr) {
     wire_->send_to_node(*this, process, copy);
     return;
@@ -245,9 +286,14 @@ bool pe::run_timers() {
 
 bool pe::help_on_board() {
   if (board_.has_work() && !board_.is_in_chunks()) {
+    const std::uint64_t before = trace_ == nullptr ? 0 : host::ticks();
     // A portion ends when a message arrives: helping must not delay what only this PE can do.
     if (board_.help([this] { return inbox_.seems_empty(); }) > 0) {
       counters().board_portions.add();
+      if (trace_ != nullptr) [[unlikely]] {
+        trace_->mark(trace::event::help, before);  // what bodies did meanwhile is in the file already
+        trace_->mark(trace::event::helped);
+      }
       if (board_.has_work() && own_work_waits()) wake_another_helper();
       return true;
     }
@@ -328,6 +374,8 @@ bool pe::turn() {
 }
 
 void pe::run_until(const std::function<bool()>& done, bool waiting_on_result) {
+  if (trace_ != nullptr && waiting_on_result) [[unlikely]]
+    trace_->mark(trace::event::wait);
   while (!done()) {
     if (waiting_on_result && owner_.stopping()) throw stop_unwinding{};
     if (turn()) {
@@ -336,6 +384,8 @@ void pe::run_until(const std::function<bool()>& done, bool waiting_on_result) {
     }
     idle(waiting_on_result);
   }
+  if (trace_ != nullptr && waiting_on_result) [[unlikely]]
+    trace_->mark(trace::event::resume);
 }
 
 bool pe::run_idle_hooks() {
@@ -345,6 +395,8 @@ bool pe::run_idle_hooks() {
 }
 
 void pe::idle(bool waiting_on_result) {
+  if (trace_ != nullptr) [[unlikely]]
+    trace_->idle();
   if (run_idle_hooks()) return;
   switch (idle_policy_.next(host::ticks())) {
     case idle_step::spin:

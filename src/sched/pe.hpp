@@ -21,6 +21,7 @@
 #include "sched/local_queue.hpp"
 #include "sched/ordered_queue.hpp"
 #include "sched/wire_link.hpp"
+#include "trace/recorder.hpp"
 
 namespace tri::sched {
 
@@ -63,6 +64,8 @@ class pe {
       envelope& place = local_.push();
       place.source = static_cast<std::uint32_t>(number_);
       fill(place);
+      if (trace_ != nullptr) [[unlikely]]
+        trace_send(trace::target::pe, destination, place);
       counters().sent.add();
       return;
     }
@@ -79,6 +82,8 @@ class pe {
       counters().overflowed.add();
     place.message->source = static_cast<std::uint32_t>(number_);
     fill(*place.message);
+    if (trace_ != nullptr) [[unlikely]]
+      trace_send(trace::target::pe, destination, *place.message);
     counters().sent.add();
     counters().sent_to_others.add();
     publish(inbox, place);
@@ -122,6 +127,11 @@ class pe {
   /// Called on every fruitless turn; returns true if it did something. Used by services such as quiescence.
   void add_idle_hook(std::function<bool()> hook) { idle_hooks_.push_back(std::move(hook)); }
 
+  /// Where events of this PE go now; null: nowhere. Switched by its own thread.
+  trace::recorder* trace() const { return trace_; }
+  /// From now on; does nothing on a PE that was not chosen to be traced.
+  void switch_trace(bool on);
+
   /// Per-PE state of upper layers (the objects layer's collections).
   void* upper = nullptr;
 
@@ -140,6 +150,8 @@ class pe {
   };
 
   void send_to_host(int destination, envelope& message);
+  void trace_send(trace::target to, int destination, envelope& message);
+  static void run_traced(pe& here, envelope& message);
   bool wire_is_due() const { return makes_progress_on_wire_ && host::ticks() - last_wire_ticks_ > wire_every_ticks_; }
   void run(envelope& message) {
     if ((message.flags & envelope::any_count) != 0) [[unlikely]]
@@ -180,7 +192,8 @@ class pe {
   std::uint32_t host_number_;
   pe_record* record_;
   process_record& own_process_;
-  const handler_function* handlers_;
+  const handler_function* handlers_;  // while this PE is traced: a table whose every row is run_traced
+  trace::recorder* trace_ = nullptr;
   std::vector<peer> peers_;
   inbox_reader inbox_;
   wire_link* const wire_;              // null with one host

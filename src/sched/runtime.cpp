@@ -51,8 +51,10 @@ runtime::runtime(host::configuration values)
                                                 [this] { job_.barrier(); });
   host::ns_per_tick();  // calibrate before anybody needs it
   lay_out_records();
+  if (!values_.trace.empty() && job_.self().local_rank == 0) trace::remove_old_traces(values_.trace);
   job_.barrier();
   find_peers();
+  if (!values_.trace.empty()) open_traces();
   if (hosts() > 1) {
     wire_bell_.emplace();
     wire_ = std::make_unique<wire_link>(*this);
@@ -68,6 +70,21 @@ runtime::~runtime() {
   wire_.reset();
   arena_.reset();
   close(own_file_);
+}
+
+void runtime::open_traces() {
+  trace::process_facts facts{.process = process(),
+                             .processes = processes(),
+                             .host = host(),
+                             .hosts = hosts(),
+                             .pes_per_process = pes_per_process(),
+                             .comm_thread = values_.text_of("comm_thread")};
+  for (const handler_row& row : handler_table()) facts.handlers.push_back(row.name);
+  traces_ = trace::process_trace::open({.folder = values_.trace,
+                                        .pes = values_.trace_pes,
+                                        .events = static_cast<std::size_t>(values_.trace_events),
+                                        .slow_us = values_.trace_slow_us},
+                                       facts);
 }
 
 int runtime::pes_of_host() const { return job_.processes_of(host()) * pes_per_process(); }
@@ -173,13 +190,17 @@ void runtime::run_pe(pe& which, const program& steps) {
   detail::this_pe = &which;
   steps.prepare(which);
   phase_->arrive_and_wait();
+  if (values_.trace_start) which.switch_trace(true);
   if (which.number() == 0) {
+    if (which.trace() != nullptr) which.trace()->mark(trace::event::begin, host::ticks(), trace::main_program);
     try {
       request_stop(steps.main_program());
     } catch (const stop_unwinding&) {  // stopped already, by somebody else
     }
+    if (which.trace() != nullptr) which.trace()->mark(trace::event::end, host::ticks(), trace::main_program);
   }
   which.run_until([this] { return stopping(); });
+  which.switch_trace(false);
   if (wire_ != nullptr) wire_->expect_ends();
   wait_for_job(which);  // nobody sends to us any more
   end_offloads(which);
@@ -253,8 +274,12 @@ void runtime::drop_messages(pe& which, const program& steps) {
 void runtime::communicate() {
   const auto patience = host::ns_to_ticks(static_cast<double>(values_.idle_spin_us) * 1000.0);
   std::uint64_t last_work = host::ticks();
+  trace::wire_row* const row = traces_ == nullptr ? nullptr : traces_->wire();
   while (!communication_ends_.load(std::memory_order_acquire)) {  // pairs: runtime.communication_ends
-    if (wire_->progress()) {
+    const std::uint64_t before = row == nullptr ? 0 : host::ticks();
+    const bool worked = wire_->progress();
+    if (row != nullptr) row->thread_worked(worked, before);
+    if (worked) {
       last_work = host::ticks();
     } else if (!placement_.oversubscribed && host::ticks() - last_work < patience) {
       host::cpu_relax();

@@ -23,6 +23,7 @@
 #include "sched/pe.hpp"
 #include "sched/poll_bell.hpp"
 #include "sched/wire_link.hpp"
+#include "trace/process_trace.hpp"
 
 namespace tri::sched {
 
@@ -79,6 +80,8 @@ class runtime {
   wire_link* wire() const { return wire_.get(); }
   /// The thread of this process for work that may block.
   offload_thread& offloads() { return *offloads_; }
+  /// Where the events of this process go; null: nowhere.
+  trace::process_trace* traces() const { return traces_.get(); }
   /// What the PE that watches the wire sleeps on. Only with a wire.
   const poll_bell& wire_bell() const { return *wire_bell_; }
   /// Records of another PE or process of this host; null on another host.
@@ -109,6 +112,7 @@ class runtime {
   void check_for_stall(pe& here);
 
  private:
+  void open_traces();
   void lay_out_records();
   void find_peers();
   bool is_stalled(const message_counts& now);
@@ -127,6 +131,7 @@ class runtime {
   int own_file_;
   host::job job_;
   host::placement placement_;
+  std::unique_ptr<trace::process_trace> traces_;
   std::unique_ptr<arena::arena_space> arena_;
   window_root* root_ = nullptr;
   host_record* host_ = nullptr;

@@ -22,6 +22,14 @@ enum class reach : std::uint8_t { one_pe, any_pe_of_process, all_pes_of_hosts };
 constexpr int children_per_host = 4;  // of the tree over hosts
 constexpr std::chrono::milliseconds time_for_better_news{500};
 
+// On the wire only, in the flags of a message: the number of its send is behind it, for a trace.
+constexpr std::uint8_t is_traced = 32;
+static_assert((is_traced &
+               (envelope::has_priority | envelope::is_immediate | envelope::is_backlog | envelope::any_count)) == 0);
+
+// How a port names a message to its user: the sender and the number of the send.
+std::uint64_t trace_name(std::uint32_t source, std::uint32_t number) { return std::uint64_t{source} << 32 | number; }
+
 void release_block(void* block) { arena::release_on_pe(block); }
 
 void* copy_of(const void* block, std::uint64_t bytes) {
@@ -43,22 +51,37 @@ struct wire_link::packet_header {
   reach to;
   payload_kind kind;
   std::uint8_t flags;
-  std::uint8_t bytes;                       // of a direct payload
-  std::byte payload[inline_payload_bytes];  // the arguments, or the priority; last, sent as far as it is used
+  std::uint8_t bytes;  // of a direct payload
+  // The arguments, or the priority, and behind them of a traced message the number of its send; last, sent as far as it
+  // is used.
+  std::byte payload[inline_payload_bytes + sizeof(std::uint32_t)];
   static constexpr std::size_t fixed_bytes = 36;
 
+  std::size_t payload_bytes() const {
+    if (kind == payload_kind::direct) return bytes;
+    return (flags & envelope::has_priority) != 0 ? sizeof(priority) : 0;
+  }
   std::span<const std::byte> used() const {
-    const std::size_t more = kind == payload_kind::direct            ? bytes
-                             : (flags & envelope::has_priority) != 0 ? sizeof(priority)
-                                                                     : 0;
-    return {reinterpret_cast<const std::byte*>(this), fixed_bytes + more};
+    return {reinterpret_cast<const std::byte*>(this),
+            fixed_bytes + payload_bytes() + ((flags & is_traced) != 0 ? sizeof(std::uint32_t) : 0)};
+  }
+  void set_trace_number(std::uint64_t number) {
+    flags |= is_traced;
+    const auto sent = static_cast<std::uint32_t>(number);
+    std::memcpy(payload + payload_bytes(), &sent, sizeof sent);
+  }
+  std::uint32_t trace_number() const {
+    std::uint32_t number = 0;
+    std::memcpy(&number, payload + payload_bytes(), sizeof number);
+    return number;
   }
 };
 
 wire_link::wire_link(runtime& job)
     : job_(job),
       producer_(static_cast<std::uint32_t>(job.pes_of_host() + job.process() - job.first_process_of(job.host()))),
-      own_process_(*job.process_record_of(job.process())) {
+      own_process_(*job.process_record_of(job.process())),
+      row_(job.traces() == nullptr ? nullptr : job.traces()->wire()) {
   static_assert(std::is_trivially_copyable_v<packet_header> && sizeof(packet_header) <= wire::header_limit &&
                 offsetof(packet_header, payload) == packet_header::fixed_bytes);
   options_.transports = job.values().wire_transports;
@@ -106,7 +129,8 @@ void wire_link::post(int process, const packet_header& header, void* block) {
                 {.block = block,
                  .bytes = block == nullptr ? 0 : header.block_bytes,
                  .release = block == nullptr ? nullptr : &release_block,
-                 .copies = copies_of(process, header)});
+                 .copies = copies_of(process, header),
+                 .trace = (header.flags & is_traced) != 0 ? trace_name(header.source, header.trace_number()) : 0});
   } catch (const std::exception& error) {
     job_.fail(fmt::format("process {} cannot send to process {} on host {}: {}", job_.process(), process,
                           job_.host_of_process(process), error.what()));
@@ -135,20 +159,25 @@ void wire_link::post(pe& here, int process, packet_header& header, envelope& mes
   header.flags = message.flags;
   void* block = nullptr;
   if (message.kind == payload_kind::direct) {
-    header.bytes = static_cast<std::uint8_t>(message.bytes);
-    std::memcpy(header.payload, message.payload, message.bytes);
+    header.bytes = message.used_bytes();
+    std::memcpy(header.payload, message.payload, header.bytes);
   } else {
     header.block_bytes = message.block().bytes;
     std::memcpy(header.payload, &message.block().urgency, sizeof(priority));
     block = message.block().block;
     if (header.block_bytes == 0) arena::release_on_pe(std::exchange(block, nullptr));
   }
+  // Of messages to all hosts each copy takes its own way.
+  trace::recorder* const trace = header.to == reach::all_pes_of_hosts ? nullptr : here.trace();
+  if (trace != nullptr) header.set_trace_number(trace->last_send());
+  const auto start = trace == nullptr ? trace::recorder::began{} : trace->call_begins();
   if (header.to == reach::all_pes_of_hosts) {
     here.counters().sent_to_hosts.add(static_cast<std::uint64_t>(to_child_hosts(header, block)));
   } else {
     here.counters().sent_to_hosts.add();
     post(process, header, block);
   }
+  if (trace != nullptr) trace->call_ended(trace::wire_send_call, start);
 }
 
 void wire_link::send(pe& here, int destination, envelope& message) {
@@ -188,6 +217,19 @@ int wire_link::to_child_hosts(const packet_header& header, void* block) {
   }
   if (block != nullptr) arena::release_on_pe(block);
   return std::max(last - first, 0);
+}
+
+bool wire_link::progress_traced() {
+  if (!row_->is_on()) return port_->progress();
+  const std::uint64_t before = host::ticks();
+  const bool worked = port_->progress();
+  row_->call_ended(trace::wire_progress_call, before);
+  return worked;
+}
+
+void wire_link::left(wire::peer_number, std::uint64_t trace) {
+  if (row_ != nullptr)
+    row_->left(static_cast<std::uint32_t>(trace >> 32), static_cast<std::uint32_t>(trace & 0xffff'ffff));
 }
 
 // ---- arriving
@@ -260,14 +302,20 @@ void wire_link::arrived(wire::peer_number from, std::span<const std::byte> bytes
   message.source = header.source;
   message.bytes = header.bytes;
   message.kind = header.kind;
-  message.flags = header.flags;
+  message.flags = static_cast<std::uint8_t>(header.flags & ~is_traced);
+  if ((header.flags & is_traced) != 0) {
+    message.set_trace_tag(trace::tag_of(header.trace_number()));
+    if (row_ != nullptr)
+      row_->arrived(header.source, header.trace_number(), header.handler,
+                    header.to == reach::one_pe ? trace::target::pe : trace::target::process, header.destination);
+  }
   if ((header.flags & envelope::is_immediate) == 0) {
     const bool for_all = header.to == reach::all_pes_of_hosts;
     message.flags |= for_all ? envelope::is_counted_copy : envelope::is_counted;
     counted_ += wire::message_cost(body_bytes) * (for_all ? static_cast<std::uint64_t>(job_.pes_of_host()) : 1);
   }
   if (header.kind == payload_kind::direct) {
-    std::memcpy(message.payload, header.payload, sizeof header.payload);
+    std::memcpy(message.payload, header.payload, sizeof message.payload);
   } else {
     block_payload& payload = message.block();
     payload.block = body != nullptr ? body : arena::allocate_on_pe(1);  // who takes the arguments releases a block

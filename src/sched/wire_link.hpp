@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "sched/envelope.hpp"
+#include "trace/process_trace.hpp"
 #include "wire/port.hpp"
 
 namespace tri::sched {
@@ -39,7 +40,7 @@ class wire_link final : private wire::port_user {
   void send_to_other_hosts(pe& here, envelope& message);
 
   /// Moves what is under way; on any thread, one at a time, and the others are not kept. True if there was something.
-  bool progress() { return port_->progress(); }
+  bool progress() { return row_ == nullptr ? port_->progress() : progress_traced(); }
   /// All that was sent is out.
   bool is_idle() const { return port_->is_idle(); }
   std::span<const std::byte> address() const { return port_->address(); }
@@ -86,12 +87,14 @@ class wire_link final : private wire::port_user {
   void arrived(wire::peer_number from, std::span<const std::byte> header, void* body, std::size_t bytes) override;
   void abandoned(void* place) override;
   void lost(wire::peer_number peer, const std::string& why) override;
+  void left(wire::peer_number to, std::uint64_t trace) override;
   std::uint64_t memory_given_back() override { return given_back(); }
   std::uint64_t given_back() const;
 
   struct packet_header;
   void post(pe& here, int process, packet_header& header, envelope& message);
   void post(int process, const packet_header& header, void* block);
+  bool progress_traced();
   std::uint16_t copies_of(int process, const packet_header& header) const;
   int to_child_hosts(const packet_header& header, void* block);
   void deliver(int destination, const envelope& message);
@@ -100,6 +103,7 @@ class wire_link final : private wire::port_user {
   runtime& job_;
   const std::uint32_t producer_;  // our number in the inboxes of the host
   process_record& own_process_;
+  trace::wire_row* const row_;  // null: nobody traces
   std::atomic<bool> ending_{false};
   std::atomic<bool> watched_{false};
   wire::port_options options_;

@@ -18,8 +18,8 @@ namespace tri::wire {
 /// The longest header of a message.
 inline constexpr std::size_t header_limit = 128;
 
-/// Implemented by the owner of the port. Called only inside port::progress(), on its calling thread, one call at a
-/// time; the functions may call send() and flush() of the port, but not progress(), and must not throw.
+/// Implemented by the owner of the port. Called only inside port::progress() (left: see there), on its calling thread,
+/// one call at a time; the functions may call send() and flush() of the port, but not progress(), and must not throw.
 class port_user {
  public:
   /// Memory for a body of `bytes` (never 0), which becomes the message's. May be asked before earlier messages of the
@@ -34,6 +34,12 @@ class port_user {
   /// The peer is gone without having said so (once per peer). What was under way to it is released; later messages to
   /// it are dropped and released.
   virtual void lost(peer_number peer, const std::string& why) = 0;
+  /// A message with a message_body::trace, which it names, is about to be given to the conduit. Called also inside
+  /// send(), flush() and prepare_sleep(); must not call the port.
+  virtual void left(peer_number to, std::uint64_t trace) {
+    static_cast<void>(to);
+    static_cast<void>(trace);
+  }
   /// message_cost() of all counted messages that have arrived and use no memory any more, added up since the start,
   /// once for each of their copies. Asked for when others wait for memory; matters with port_options::message_memory.
   virtual std::uint64_t memory_given_back() { return 0; }
@@ -56,6 +62,8 @@ struct message_body {
   /// How many messages the receiver makes of it: each counts in its memory. 0: it does not count, and passes those that
   /// wait for memory; for the few messages that must not wait.
   std::uint16_t copies = 1;
+  /// Not 0: port_user::left tells when the message leaves.
+  std::uint64_t trace = 0;
 };
 
 /// What a port has done so far; to be read while it works, each figure on its own.

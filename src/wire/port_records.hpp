@@ -15,6 +15,7 @@
 #include "wire/conduit.hpp"
 #include "wire/flow/lent_memory.hpp"
 #include "wire/flow/memory_credit.hpp"
+#include "wire/linked_list.hpp"
 #include "wire/outbox.hpp"
 #include "wire/packet_format.hpp"
 #include "wire/port.hpp"
@@ -34,7 +35,8 @@ struct outgoing_packet : packet_record {
   message_body body = {};       // one message
   std::size_t used = 0;         // bytes of `bytes`
   std::size_t capacity = 0;
-  std::unique_ptr<std::byte[]> bytes;  // short messages: the packet; one message: its head and header
+  std::unique_ptr<std::byte[]> bytes;      // short messages: the packet; one message: its head and header
+  std::vector<std::uint64_t> traced = {};  // message_body::trace of short messages that have one
 
   outgoing_packet(kind of, std::size_t size) : holds(of), capacity(size), bytes(new std::byte[size]) {}
   void append(const void* source, std::size_t size) {

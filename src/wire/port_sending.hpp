@@ -224,6 +224,8 @@ void port_over<Conduit>::post_short(peer_record& peer, peer_number to, std::span
   packet.append(header.data(), header.size());
   packet.append(body.block, body.bytes);
   ++packet.messages;
+  if (body.trace != 0) [[unlikely]]
+    packet.traced.push_back(body.trace);
   tallies_.short_sent.add();
   if (body.release != nullptr) body.release(body.block);
   if (packet.messages == options_.coalesce_messages || packet.messages == 65535) send_short(&packet);
@@ -245,6 +247,7 @@ outgoing_packet* port_over<Conduit>::open_packet(peer_number to) {
   }
   packet->to = to;
   packet->messages = 0;
+  packet->traced.clear();
   packet->used = sizeof(packet_head);  // filled in when it is sent
   packet->body = {};
   packet->opened_at = longest_hold_ == 0 ? 0 : host::ticks();
@@ -267,6 +270,10 @@ void port_over<Conduit>::send_short(outgoing_packet* packet, packet_kind kind) {
   tallies_.short_packets.add();
   moving_.push_back(packet);
   ++packets_under_way_;
+  if (!packet->traced.empty()) [[unlikely]] {
+    for (const std::uint64_t trace : packet->traced) user_.left(packet->to, trace);
+    packet->traced.clear();
+  }
   if (conduit_->send(packet->to, sending::copied, {}, packet->contents(), packet) == send_result::done) finish(packet);
 }
 
@@ -311,6 +318,8 @@ void port_over<Conduit>::post_alone(peer_record& peer, peer_number to, std::span
   moving_.push_back(packet);
   ++packets_under_way_;
   const std::span bytes(static_cast<const std::byte*>(body.block), body.bytes);
+  if (body.trace != 0) [[unlikely]]
+    user_.left(to, body.trace);
   if (conduit_->send(to, announce ? sending::announced : sending::copied, packet->contents(), bytes, packet) ==
       send_result::done)
     finish(packet);

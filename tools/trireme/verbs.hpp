@@ -26,5 +26,6 @@ int noise_command(int argc, char** argv);
 int omp_rewrite_command(int argc, char** argv);
 int tune_command(int argc, char** argv);
 int repeat_command(int argc, char** argv);
+int trace_command(int argc, char** argv);
 
 }  // namespace tri::tools

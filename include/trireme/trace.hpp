@@ -1,0 +1,23 @@
+// Switching a trace while a program runs. A trace is written by programs that are started with --tri-trace FOLDER
+// (TRIREME_TRACE); without that these calls do nothing, so they may stay in the program. docs/tracing.md has more.
+//
+//   tri::trace::on();   // with --tri-trace-start off: only what follows is of interest
+//   solve();
+//   tri::trace::off();
+#pragma once
+
+namespace tri::trace {
+
+/// From now on, on all PEs that were chosen (--tri-trace-pes): on this one at once, on the others with a message that
+/// arrives before whatever this PE sends to them afterwards. On PEs only.
+void on();
+void off();
+
+/// The same for the calling PE alone.
+void on_this_pe();
+void off_this_pe();
+
+/// Events of this PE are written now.
+bool is_on();
+
+}  // namespace tri::trace

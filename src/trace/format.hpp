@@ -1,0 +1,75 @@
+// What a trace file looks like: a head, a description in JSON that is filled up with spaces to a multiple of the
+// record's size, then records in the order in which they were written. One file for each PE, and one for the wire of
+// each process. A file may end in the middle of a record when its job was killed.
+//
+// Times are ticks of the processor (host/clock.hpp). `clock` records say which time of the system's monotonic clock
+// some of them are, so files of one machine fit together however long the job ran; the description names the clock.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+namespace tri::trace {
+
+inline constexpr std::uint32_t format_version = 1;
+inline constexpr char format_magic[8] = {'T', 'R', 'I', 'T', 'R', 'A', 'C', 'E'};
+
+struct file_head {
+  char magic[8];
+  std::uint32_t version;
+  std::uint32_t description_bytes;
+};
+static_assert(sizeof(file_head) == 16);
+
+enum class event : std::uint8_t {
+  clock = 1,  // number: nanoseconds of the monotonic clock
+  on,         // tracing of this row was switched on, or off
+  off,
+  begin,     // a message's handler; peer: the PE that sent it; bytes: of its arguments; tag: see tag_of
+  end,       // of the handler
+  wait,      // the main program (or a loop's body) waits for a result; the PE runs messages meanwhile
+  resume,    // and goes on
+  help,      // work from the board of the host begins, ends
+  helped,    //
+  idle,      // nothing to do, until another event but send
+  send,      // handler, bytes; peer: the destination, as `to` says; number: counts the sends of this PE from 1
+  left,      // wire: a message was given to the network; peer: the PE that sent it; number: of its send
+  arrived,   // wire: a message came out of the network; the same, and bytes: the PE that it is for
+  work,      // wire: the communication thread moves messages, until idle
+  slow,      // something took long: handler, or a `call`; number: ticks; it ended at `ticks`
+  written,   // the buffer was written to the file; number: ticks that this took; it ended at `ticks`
+  incoming,  // a mailbox learned of a message; peer: the PE that sent it; handler: its tag; number: see mailbox_number
+  taken,     // the message of a receive is there; the same
+};
+inline constexpr std::uint8_t last_event = static_cast<std::uint8_t>(event::taken);
+
+/// Whom a message was sent to.
+enum class target : std::uint8_t { pe, process, other_hosts };
+
+/// In place of a handler: calls that are no handlers.
+inline constexpr std::uint32_t wire_progress_call = 0xffff'fff0;
+inline constexpr std::uint32_t wire_send_call = 0xffff'fff1;
+inline constexpr std::uint32_t main_program = 0xffff'fff2;
+
+/// Eight bits of a send's number travel with the message, so that its begin can be found again; 0: it was not traced.
+constexpr std::uint8_t tag_of(std::uint64_t number) { return static_cast<std::uint8_t>(1 + number % 255); }
+
+/// The mailbox and, of `taken`, the place of the receive among those that this PE asked for (the order of the program).
+constexpr std::uint64_t mailbox_number(std::uint32_t mailbox, std::uint64_t receive) {
+  return std::uint64_t{mailbox} << 32 | (receive & 0xffff'ffff);
+}
+
+struct record {
+  std::uint64_t ticks = 0;
+  std::uint64_t number = 0;
+  std::uint32_t bytes = 0;  // 2^32 - 1: that or more
+  std::uint32_t peer = 0;
+  std::uint32_t handler = 0;
+  event what{};
+  target to{};
+  std::uint8_t tag = 0;
+  std::uint8_t unused = 0;
+};
+static_assert(sizeof(record) == 32 && std::is_trivially_copyable_v<record>, "written as it is");
+
+}  // namespace tri::trace

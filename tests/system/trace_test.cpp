@@ -1,0 +1,244 @@
+// Traces of whole programs: what is in them, and what `trireme trace` tells of them (M49 to M52, FA-01, FA-08).
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "host/sanitizer.hpp"
+#include "support/command_runner.hpp"
+#include "trace/message_path.hpp"
+#include "trace/profile.hpp"
+#include "trace/receive_order.hpp"
+#include "trace/trace_folder.hpp"
+
+namespace tri::tools {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::command_result;
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::UnorderedElementsAre;
+using trace::event;
+
+class traced_job : public ::testing::Test {
+ protected:
+  command_result run(int processes, int pes, const std::string& what, const std::string& options) const {
+    const command_result done = testing::run_command(
+        folder_.path(), TRIREME_COMMAND " run -n " + std::to_string(processes) + " --pes " + std::to_string(pes) +
+                            " " TRACE_PROGRAM " " + what + " --tri-trace t " + options);
+    EXPECT_EQ(done.status, 0) << done.output << done.errors;
+    return done;
+  }
+  trace_folder read() const { return read_trace(folder_.path() / "t"); }
+  command_result tell(const std::string& options) const {
+    return testing::run_command(folder_.path(), TRIREME_COMMAND " trace t " + options);
+  }
+  std::vector<std::string> files() const {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(folder_.path() / "t"))
+      names.push_back(entry.path().filename().string());
+    return names;
+  }
+  static std::uint32_t handler_of(const trace_folder& trace, const std::string& name) {
+    for (std::uint32_t i = 0; i < trace.handlers.size(); ++i)
+      if (trace.handlers[i].ends_with(name)) return i;
+    ADD_FAILURE() << "no method " << name;
+    return 0;
+  }
+  static std::size_t count(const trace_row& row, event what, std::uint32_t handler) {
+    return static_cast<std::size_t>(std::count_if(row.events.begin(), row.events.end(), [&](const trace_event& one) {
+      return one.what == what && one.handler == handler;
+    }));
+  }
+  testing::temporary_folder folder_;
+};
+
+// M49: only what happens while it is on, on all PEs; a buffer of 16 events, so files would grow.
+TEST_F(traced_job, is_switched_while_it_runs) {
+  run(2, 2, "switch", "--tri-trace-start off --tri-trace-events 16");
+  const trace_folder trace = read();
+  ASSERT_EQ(trace.rows.size(), 4u);
+  for (const trace_row& row : trace.rows) {
+    EXPECT_EQ(count(row, event::begin, handler_of(trace, "Worker::before")), 0u) << row.label();
+    EXPECT_EQ(count(row, event::begin, handler_of(trace, "Worker::during")), 300u) << row.label();
+    EXPECT_EQ(count(row, event::end, handler_of(trace, "Worker::during")), 300u) << row.label();
+    EXPECT_EQ(count(row, event::begin, handler_of(trace, "Worker::after")), 0u) << row.label();
+    const auto off = std::find_if(row.events.begin(), row.events.end(),
+                                  [](const trace_event& one) { return one.what == event::off; });
+    EXPECT_TRUE(
+        std::all_of(off, row.events.end(),
+                    [](const trace_event& one) { return one.what == event::off || one.what == event::written; }))
+        << row.label() << ": something is behind it";
+  }
+  EXPECT_EQ(count(*trace.row_of_pe(0), event::send, handler_of(trace, "Worker::during")), 1200u);
+  EXPECT_EQ(count(*trace.row_of_pe(0), event::begin, trace::main_program), 1u) << "it switched the trace on";
+}
+
+TEST_F(traced_job, that_never_switches_it_on_writes_nothing) {
+  run(1, 2, "stall", "--tri-trace-start off --tri-trace-events 16");
+  const trace_folder trace = read();
+  ASSERT_EQ(trace.rows.size(), 2u);
+  for (const trace_row& row : trace.rows) EXPECT_TRUE(row.events.empty()) << row.events.size();
+  EXPECT_EQ(tell("").status, 0);
+}
+
+// M49: PEs that were not chosen have no file; those of an earlier job go.
+TEST_F(traced_job, writes_only_of_chosen_pes) {
+  run(2, 2, "stall", "");
+  EXPECT_THAT(files(), UnorderedElementsAre("pe-0.trace", "pe-1.trace", "pe-2.trace", "pe-3.trace"));
+  run(2, 2, "stall", "--tri-trace-pes 1,3");
+  EXPECT_THAT(files(), UnorderedElementsAre("pe-1.trace", "pe-3.trace"));
+  const command_result none = testing::run_command(
+      folder_.path(), TRIREME_COMMAND " run -n 1 --pes 2 " TRACE_PROGRAM " stall --tri-trace t --tri-trace-pes 2");
+  EXPECT_NE(none.status, 0);
+  EXPECT_THAT(none.errors, HasSubstr("there is no PE 2: the PEs are 0-1"));
+}
+
+// M51: the events are the calls that took so long by the trace's own clock, and the stall is one of them, once.
+TEST_F(traced_job, tells_calls_that_take_long) {
+  run(1, 2, "stall", "--tri-trace-slow-us 10000");
+  const trace_folder trace = read();
+  const trace_row& row = *trace.row_of_pe(1);
+  EXPECT_EQ(count(row, event::slow, handler_of(trace, "Worker::stall")), 1u);
+  std::map<std::uint32_t, std::int64_t> begun;
+  std::map<std::uint32_t, std::size_t> expected;
+  for (const trace_event& one : row.events) {
+    if (one.what == event::begin) begun[one.handler] = one.ns;
+    if (one.what == event::end && one.ns - begun[one.handler] >= 10'000'000) ++expected[one.handler];
+  }
+  std::map<std::uint32_t, std::size_t> found;
+  for (const trace_event& one : row.events)
+    if (one.what == event::slow) ++found[one.handler];
+  EXPECT_EQ(found, expected);
+  const command_result text = tell("");
+  EXPECT_THAT(text.output, ContainsRegex("PE 1 \\(N0\\) +at .* took +2[0-9.]+ ms +.*Worker::stall"));
+}
+
+struct wire_setting {
+  std::string options;
+  std::string wire_row;
+};
+class crossing_job : public traced_job, public ::testing::WithParamInterface<wire_setting> {};
+
+// M50, M52: each message has three segments that add up, whoever is at the wire; rows have the numbers of their nodes.
+TEST_P(crossing_job, follows_messages_between_hosts) {
+  if (host::under_thread_sanitizer) GTEST_SKIP() << "it does not know UCX";
+  run(2, 2, "cross", "--tri-hosts 2 " + GetParam().options);
+  EXPECT_THAT(files(), UnorderedElementsAre("pe-0.trace", "pe-1.trace", "pe-2.trace", "pe-3.trace", "wire-0.trace",
+                                            "wire-1.trace"));
+  const trace_folder trace = read();
+  EXPECT_TRUE(trace.clocks.empty()) << "pretended hosts have one clock";
+  const std::vector<message_path> paths = paths_of(trace);
+  for (const auto& [method, messages, bytes] :
+       {std::tuple("Worker::ping", 100, 4u), std::tuple("Worker::big_ping", 10, 160'008u)}) {
+    std::set<std::uint64_t> numbers;
+    std::uint64_t before = 0;
+    for (const message_path& path : paths) {
+      if (path.handler != handler_of(trace, method)) continue;
+      EXPECT_TRUE(path.between_hosts);
+      EXPECT_EQ(path.source, 0);
+      EXPECT_EQ(path.destination, 3);
+      EXPECT_GT(path.number, before) << "in the order of the sends";
+      before = path.number;
+      EXPECT_TRUE(numbers.insert(path.number).second);
+      // Calibration leaves an error of some 100 ns between processes.
+      EXPECT_GE(path.to_wire(), 0);
+      EXPECT_GE(path.on_wire(), -1000);
+      EXPECT_GE(path.to_method(), 0);
+      EXPECT_EQ(path.to_wire() + path.on_wire() + path.to_method(), path.total());
+    }
+    EXPECT_EQ(numbers.size(), static_cast<std::size_t>(messages)) << method;
+    static_cast<void>(bytes);
+  }
+  const command_result text = tell("--json t.json --svg t.svg");
+  ASSERT_EQ(text.status, 0) << text.errors;
+  EXPECT_THAT(text.output, HasSubstr("PE 3 (N1)"));
+  EXPECT_THAT(text.output, ContainsRegex(GetParam().wire_row + " \\(N1\\) .* 1[1-9][0-9] in"));
+  EXPECT_THAT(text.output, ContainsRegex("PE 0 \\(N0\\) -> PE 3 \\(N1\\), [0-9]+ bytes at .*: [0-9]+ \\+ -?[0-9]+ \\+ "
+                                         "[0-9]+ = [0-9]+ ns  .*Worker::"));
+  const nlohmann::json viewer = nlohmann::json::parse(testing::contents_of(folder_.path() / "t.json"));
+  std::map<std::string, int> phases;
+  for (const auto& one : viewer.at("traceEvents")) ++phases[one.at("ph").get<std::string>()];
+  EXPECT_EQ(phases["s"], phases["f"]) << "flows begin and end";
+  EXPECT_GE(phases["t"], 220) << "those between hosts pass two wires";
+  EXPECT_EQ(phases["M"], 8) << "processes and rows have names";
+  EXPECT_THAT(testing::contents_of(folder_.path() / "t.svg"), HasSubstr("<polyline"));
+}
+INSTANTIATE_TEST_SUITE_P(wires, crossing_job,
+                         ::testing::Values(wire_setting{"--tri-comm-thread off", "wire"},
+                                           wire_setting{"--tri-comm-thread on", "CommP"},
+                                           wire_setting{"--tri-comm-thread funnelled", "CommP"}),
+                         [](const auto& chosen) {
+                           return chosen.param.options.substr(chosen.param.options.rfind(' ') + 1);
+                         });
+
+std::vector<received> from(std::uint32_t sender, const std::vector<received>& stream) {
+  std::vector<received> found;
+  std::copy_if(stream.begin(), stream.end(), std::back_inserter(found),
+               [&](const received& one) { return one.sender == sender; });
+  return found;
+}
+
+// FA-01 and FA-08: four hosts, in each round another link is late.
+TEST_F(traced_job, has_messages_in_the_order_of_the_program_and_of_arrival) {
+  if (host::under_thread_sanitizer) GTEST_SKIP() << "it does not know UCX";
+  run(4, 1, "orders", "--tri-hosts 4");
+  const trace_folder trace = read();
+  std::vector<receive_stream> streams = streams_of(trace);
+  const auto found = std::find_if(streams.begin(), streams.end(),
+                                  [](const receive_stream& one) { return one.pe == 0 && one.mailbox != 0; });
+  ASSERT_NE(found, streams.end());
+  ASSERT_EQ(found->logical.size(), 360u);
+  ASSERT_EQ(found->physical.size(), 360u);
+  for (std::size_t i = 0; i < found->logical.size(); ++i)
+    EXPECT_EQ(found->logical[i],
+              (received{1 + static_cast<std::uint32_t>(i % 3), 100 * (1 + i % 3), static_cast<std::int64_t>(i / 3)}))
+        << i;
+  EXPECT_NE(found->physical, found->logical);
+  EXPECT_GT(found->displaced(), 100u);
+  for (std::uint32_t sender = 1; sender < 4; ++sender)
+    EXPECT_EQ(from(sender, found->physical), from(sender, found->logical)) << "sender " << sender;
+
+  const command_result text = tell("--prediction --streams s.csv");
+  ASSERT_EQ(text.status, 0) << text.errors;
+  const auto rate = [&](const std::string& order) {
+    std::istringstream lines(text.output);
+    for (std::string line; std::getline(lines, line);) {
+      std::istringstream words(line);
+      std::vector<std::string> all;
+      for (std::string word; words >> word;) all.push_back(word);
+      // PE 0 (N0) mailbox 3 logical 360 early 98.0 ...
+      if (all.size() == 13 && all[1] == "0" && all[3] == "mailbox" && all[5] == order && all[7] == "early")
+        return std::stod(all[8]);
+    }
+    ADD_FAILURE() << "no row for " << order << "\n" << text.output;
+    return 0.0;
+  };
+  EXPECT_GE(rate("logical"), 90.0);
+  EXPECT_LT(rate("physical"), rate("logical") - 20.0);
+  const std::string csv = testing::contents_of(folder_.path() / "s.csv");
+  EXPECT_THAT(csv, HasSubstr(",logical,0,1,100,0\n"));
+  EXPECT_THAT(csv, HasSubstr(",physical,0,"));
+  EXPECT_THAT(tell("").output,
+              ContainsRegex("mailbox [0-9]+: 360 messages arrived, 360 were received; [0-9]+ of them at "
+                            "another place"));
+}
+
+TEST_F(traced_job, in_a_folder_that_cannot_be_is_told) {
+  testing::write_file(folder_.path() / "t", "a file");
+  const command_result done =
+      testing::run_command(folder_.path(), TRACE_PROGRAM " stall --tri-pes 1 --tri-trace t/sub");
+  EXPECT_EQ(done.status, 1);
+  EXPECT_THAT(done.errors, HasSubstr("trireme: cannot write a trace into the folder t/sub: "));
+}
+
+}  // namespace
+}  // namespace tri::tools
