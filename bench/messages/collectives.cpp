@@ -2,6 +2,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "host/clock.hpp"
 #include "messages/pes.hpp"
 #include "messages/rows.hpp"
 
@@ -38,6 +39,43 @@ measurement group_broadcast_and_reduce(context& tools) {
           })};
 }
 
+// Reductions while PEs compute (mei.md, benchmark of 6.4.2): each operation begins one and then gives every PE two
+// computations. What is measured is the time until the callback runs on PE 0.
+constexpr double computation_us = 2000;
+
+struct calculator : tri::array_element<calculator, tri::index<1>> {
+  std::uint64_t heard_ticks = 0;
+  void give(bool at_once, tri::callback<int> target) {
+    if (at_once)
+      contribute(1, tri::immediately(tri::sum), target);
+    else
+      contribute(1, tri::sum, target);
+  }
+  void compute() {
+    const std::uint64_t end = tri::host::ticks() + tri::host::ns_to_ticks(computation_us * 1000);
+    while (tri::host::ticks() < end) {
+    }
+  }
+  void hear(int) { heard_ticks = tri::host::ticks(); }
+};
+
+template <bool AtOnce>
+measurement reduce_beside_computations(context& tools) {
+  const auto calculators = tri::make_array<calculator>({tri::pe_count()}, tri::round_robin());
+  return {.samples = tools.runner().collect([&](std::uint64_t rounds) {
+    batch_result result;
+    for (std::uint64_t i = 0; i < rounds; ++i) {
+      const std::uint64_t begin = tri::host::ticks();
+      calculators.broadcast<&calculator::give>(AtOnce, tri::to<&calculator::hear>(calculators(0)));
+      for (int computation = 0; computation < 2; ++computation)
+        for (int pe = 0; pe < tri::pe_count(); ++pe) calculators(pe).send<&calculator::compute>();
+      tri::quiescence().get();
+      result.elapsed_ns += tri::host::ticks_to_ns(calculators(0).local()->heard_ticks - begin);
+    }
+    return result;
+  })};
+}
+
 measurement find_quiescence(context& tools) {
   return {.samples = time_beside_handoff(tools.runner(), [](std::uint64_t rounds) {
             for (std::uint64_t i = 0; i < rounds; ++i) tri::quiescence().get();
@@ -67,6 +105,17 @@ std::vector<row_definition> collective_rows() {
        .handoffs = 2,
        .description = "the same for a group: one member on each of two threads",
        .measure = group_broadcast_and_reduce,
+       .launch = two_threads},
+      {.name = "reduction/busy/queued",
+       .unit = "us",
+       .description =
+           "until the callback of contributions runs, while each of two threads has two methods of 2 ms to run",
+       .measure = reduce_beside_computations<false>,
+       .launch = two_threads},
+      {.name = "reduction/busy/immediate",
+       .unit = "us",
+       .description = "the same with tri::immediately(tri::sum)",
+       .measure = reduce_beside_computations<true>,
        .launch = two_threads},
       {.name = "quiescence/idle",
        .unit = "us",

@@ -150,8 +150,7 @@ branch::branch(pe_objects& objects, const collection_facts& facts, std::string n
       location_(objects.here.number(), facts.shape.dense ? population::dense : population::sparse,
                 [this](std::uint64_t number) { return home_of(number); }),
       combined_in_host_(facts.id != 0 && here_.job().pes_of_host() > 1 &&
-                        !here_.job().is_on_own_host(contribution_root_pe())),
-      told_level_(no_level) {
+                        !here_.job().is_on_own_host(contribution_root_pe())) {
   if (facts_.shape.dense) {
     initial_routes_ = shared_routes(facts_, here_.job().pes());
     routes_ = initial_routes_->data();
@@ -248,7 +247,7 @@ void branch::create_initial(const constructor& make) {
     install(construct(number, make));
     ++births_;
   }
-  if (!local_.empty()) told_level_ = 0;  // which contributions_of_host() knows
+  if (!local_.empty()) told_level_.level = 0;  // which contributions_of_host() knows
   flush_contributions();
 }
 
@@ -753,8 +752,9 @@ void branch::flush_contributions() {
       first.mapped()->send_to_root(*this, first.key());
       continue;
     }
-    told_level_ = contributions_.empty() ? reached : std::min(reached, contributions_.begin()->first);
-    first.mapped()->send_to_host(*this, first.key(), told_level_);
+    first.mapped()->send_to_host(
+        *this, first.key(),
+        next_told(contributions_.empty() ? reached : std::min(reached, contributions_.begin()->first)));
   }
   tell_level();
 }
@@ -775,7 +775,7 @@ branch::contributions_of_pes& branch::contributions_of_host() {
   return *host_contributions_;
 }
 
-void branch::heard_level(int pe, std::uint64_t level) {
+void branch::heard_level(int pe, const told_level& level) {
   contributions_of_pes& of_host = contributions_of_host();
   of_host.heard(here_.job().host_pe_number(pe), level);
   of_host.take_complete([this](std::uint64_t number, auto& sum) { sum->send_to_root(*this, number); });
@@ -783,11 +783,12 @@ void branch::heard_level(int pe, std::uint64_t level) {
 
 // A level that changes without a part: elements came, left or ended.
 void branch::tell_level() {
-  if (!combined_in_host_ || level() == told_level_) return;
-  told_level_ = level();
-  post_packed(here_, host_contribution_pe(), level_handler, facts_.id, told_level_,
-              pack_arguments<std::tuple<>>(here_, true, false));
+  if (!combined_in_host_ || level() == told_level_.level) return;
+  post_packed(here_, host_contribution_pe(), level_handler, facts_.id, 0,
+              pack_arguments<std::tuple<told_level>>(here_, true, false, next_told(level())));
 }
+
+told_level branch::next_told(std::uint64_t level) { return told_level_ = {level, told_level_.number + 1}; }
 
 std::string branch::describe_waiting() const {
   std::string text;
@@ -904,7 +905,8 @@ void floor_deliver(sched::pe& here, sched::envelope& message) {
 
 void level_deliver(sched::pe& here, sched::envelope& message) {
   if (branch* const home = pe_objects::of(here).find_branch(message.collection))
-    home->heard_level(static_cast<int>(message.source), message.element);
+    home->heard_level(static_cast<int>(message.source),
+                      std::get<0>(unpacked_arguments<std::tuple<told_level>>(message).values()));
   else
     pe_objects::of(here).hold_for_creation(message);
 }

@@ -75,7 +75,7 @@ class contribution_base {
   virtual ~contribution_base() = default;
   virtual void send_to_root(branch& home, std::uint64_t number) = 0;
   /// To the PE of this host that combines; `level` is that of this PE from now on.
-  virtual void send_to_host(branch& home, std::uint64_t number, std::uint64_t level) = 0;
+  virtual void send_to_host(branch& home, std::uint64_t number, const told_level& level) = 0;
   std::uint64_t count = 0;
 };
 
@@ -157,7 +157,7 @@ class branch {
   /// The PE of this host where its parts meet first when the root is on another host, and there what they add up to.
   int host_contribution_pe() const;
   contributions_of_pes& contributions_of_host();
-  void heard_level(int pe, std::uint64_t level);
+  void heard_level(int pe, const told_level& level);
   std::int64_t contributors(std::uint64_t number) const;
   void member_left(std::uint64_t first_missing);
 
@@ -190,6 +190,7 @@ class branch {
   void flush_contributions();
   std::uint64_t level() const { return levels_.empty() ? no_level : levels_.begin()->first; }
   void tell_level();
+  told_level next_told(std::uint64_t level);
   const char* key_hint() const;
   void send_control(int to, std::uint64_t number, const location_control& control);
 
@@ -222,7 +223,7 @@ class branch {
   std::map<std::uint64_t, std::size_t> levels_;  // contribute number -> local elements that contribute it next
   std::map<std::uint64_t, std::unique_ptr<contribution_base>> contributions_;
   const bool combined_in_host_;                               // contributions: their root is on another host
-  std::uint64_t told_level_;                                  // to the PE of the host that combines
+  told_level told_level_;                                     // to the PE of the host that combines
   std::unique_ptr<contributions_of_pes> host_contributions_;  // there
   std::map<std::uint64_t, root_name> contribution_roots_;
   std::map<std::uint64_t, std::int64_t>

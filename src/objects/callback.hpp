@@ -25,28 +25,36 @@ class callback {
     return made;
   }
   /// Sends the value. On a PE only.
-  void operator()(T value) const {
+  void operator()(T value) const { deliver<false>(std::move(value)); }
+  /// The same, before everything that waits at the receiver's PE.
+  void immediately(T value) const { deliver<true>(std::move(value)); }
+
+ private:
+  template <bool Immediate>
+  void deliver(T value) const {
     if (handler_ == no_handler) {
-      promise_.set(std::move(value));
+      if constexpr (Immediate)
+        promise_.set_immediately(std::move(value));
+      else
+        promise_.set(std::move(value));
       return;
     }
     auto& here = sched::this_pe();
-    objects::post_packed(here, here.number(), handler_, collection_, element_,
-                         objects::pack_arguments<std::tuple<T>>(here, true, false, std::move(value)));
+    objects::post_packed_as<Immediate>(here, here.number(), handler_, collection_, element_,
+                                       objects::pack_arguments<std::tuple<T>>(here, true, false, std::move(value)));
   }
-
- private:
-  // Runs on the PE that has the value, and sends it on to the method from there.
+  // Runs on the PE that has the value, and sends it on to the method from there; an immediate one immediately.
   template <auto Method>
   struct entry {
     static void deliver(sched::pe&, sched::envelope& message) {
       objects::unpacked_arguments<std::tuple<T>> arguments(message);
       using object = typename objects::method_facts<Method>::object;
       const element_ref<object> target(message.collection, message.element);
+      const message_options options{std::nullopt, (message.flags & sched::envelope::is_immediate) != 0};
       if constexpr (std::tuple_size_v<typename objects::method_facts<Method>::arguments> == 0)
-        target.template send<Method>();
+        target.template send_with<Method>(&options);
       else
-        target.template send<Method>(std::move(std::get<0>(arguments.values())));
+        target.template send_with<Method>(&options, std::move(std::get<0>(arguments.values())));
     }
     static inline const std::uint32_t handler =
         objects::register_handler_of<std::tuple<T>>(&deliver, "callback to " + objects::method_name<Method>());

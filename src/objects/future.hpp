@@ -150,19 +150,12 @@ struct promise {
   /// Sends the value to the future's PE. On a PE only.
   template <class... V>
   void set(V&&... value) const {
-    auto& here = sched::this_pe();
-    using tuple = std::tuple<objects::stored<T>>;
-    if constexpr (std::is_void_v<T>) {
-      static_assert(sizeof...(V) == 0, "promise<void>::set takes no value");
-      objects::post_packed(
-          here, static_cast<int>(pe), objects::result_handler<T>::handler, 0, objects::pack_name(slot, generation),
-          objects::pack_arguments<tuple>(here, here.is_in_this_process(static_cast<int>(pe)), false, std::monostate{}));
-    } else {
-      objects::post_packed(here, static_cast<int>(pe), objects::result_handler<T>::handler, 0,
-                           objects::pack_name(slot, generation),
-                           objects::pack_arguments<tuple>(here, here.is_in_this_process(static_cast<int>(pe)), false,
-                                                          T(std::forward<V>(value)...)));
-    }
+    set_as<false>(std::forward<V>(value)...);
+  }
+  /// The same, before everything that waits there.
+  template <class... V>
+  void set_immediately(V&&... value) const {
+    set_as<true>(std::forward<V>(value)...);
   }
   /// The future throws remote_error with this text.
   void fail(const std::string& text) const {
@@ -170,6 +163,25 @@ struct promise {
     objects::post_packed(here, static_cast<int>(pe), objects::error_handler, 0, objects::pack_name(slot, generation),
                          objects::pack_arguments<std::tuple<std::string>>(
                              here, here.is_in_this_process(static_cast<int>(pe)), false, text));
+  }
+
+ private:
+  template <bool Immediate, class... V>
+  void set_as(V&&... value) const {
+    auto& here = sched::this_pe();
+    using tuple = std::tuple<objects::stored<T>>;
+    const auto post = [&](auto&& stored_value) {
+      objects::post_packed_as<Immediate>(
+          here, static_cast<int>(pe), objects::result_handler<T>::handler, 0, objects::pack_name(slot, generation),
+          objects::pack_arguments<tuple>(here, here.is_in_this_process(static_cast<int>(pe)), false,
+                                         std::forward<decltype(stored_value)>(stored_value)));
+    };
+    if constexpr (std::is_void_v<T>) {
+      static_assert(sizeof...(V) == 0, "promise<void>::set takes no value");
+      post(std::monostate{});
+    } else {
+      post(T(std::forward<V>(value)...));
+    }
   }
 };
 

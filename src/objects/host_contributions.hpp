@@ -20,15 +20,25 @@ namespace tri::objects {
 /// Level of a PE without elements.
 inline constexpr std::uint64_t no_level = ~std::uint64_t{0};
 
+/// What a PE says of its level. Parts that are immediate messages pass others, so what it says is numbered.
+struct told_level {
+  std::uint64_t level = no_level;
+  std::uint64_t number = 0;
+};
+
 template <class Sum>
 class host_contributions {
  public:
   /// Levels before anything was contributed, by PE of the host.
-  explicit host_contributions(std::vector<std::uint64_t> levels) : levels_(std::move(levels)), lowest_(find_lowest()) {}
+  explicit host_contributions(std::vector<std::uint64_t> levels)
+      : levels_(std::move(levels)), numbers_(levels_.size(), 0), lowest_(find_lowest()) {}
 
   /// The sum that a part is added to; afterwards comes `heard` with the level of its PE.
   Sum& sum(std::uint64_t number) { return sums_[number]; }
-  void heard(std::size_t pe, std::uint64_t level) {
+  void heard(std::size_t pe, const told_level& told) {
+    if (told.number <= numbers_[pe]) return;  // something newer passed it
+    numbers_[pe] = told.number;
+    const std::uint64_t level = told.level;
     const std::uint64_t before = std::exchange(levels_[pe], level);
     if (level < lowest_)
       lowest_ = level;
@@ -57,6 +67,7 @@ class host_contributions {
  private:
   std::uint64_t find_lowest() const { return *std::min_element(levels_.begin(), levels_.end()); }
   std::vector<std::uint64_t> levels_;
+  std::vector<std::uint64_t> numbers_;  // of what each PE said last
   std::uint64_t lowest_;
   std::map<std::uint64_t, Sum> sums_;
 };

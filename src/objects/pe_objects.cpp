@@ -94,6 +94,7 @@ void pe_objects::drop_held() {
   ending_ = true;  // first: destructors of the arguments may send what would be held
   for (auto& made : branches_)
     if (made != nullptr) made->drop_held();
+  multicasts_from.drop_kept([this](sched::envelope& message) { sched::drop_message(here, message); });
   while (!uncreated_.empty()) {
     auto held = uncreated_.extract(uncreated_.begin());
     for (sched::envelope& message : held.mapped()) sched::drop_message(here, message);
@@ -163,6 +164,10 @@ std::string pe_objects::describe_waiting() const {
   });
   for (const auto& made : branches_)
     if (made != nullptr) text += made->describe_waiting();
+  multicasts_from.visit_waiting([&](int sender, std::size_t kept, std::uint64_t missing) {
+    text +=
+        fmt::format("\n  PE {}: {} multicasts of PE {} wait for its number {}", here.number(), kept, sender, missing);
+  });
   for (const auto& [collection, messages] : uncreated_)
     text += fmt::format("\n  PE {}: {} messages wait for collection {} to be created", here.number(), messages.size(),
                         collection);

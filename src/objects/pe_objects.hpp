@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "objects/order_of_ways.hpp"
 #include "objects/result_table.hpp"
 #include "sched/pe.hpp"
 
@@ -68,6 +69,9 @@ class pe_objects {
 
   result_table results;
   std::map<std::array<std::uint32_t, 3>, std::unique_ptr<host_part>> host_parts;  // by PE and name of the root
+  /// Multicasts between hosts, which go different ways.
+  numbers_for_receivers multicasts_to;
+  arrivals_in_order<sched::envelope> multicasts_from;
   /// Running number of the single objects that this PE creates for another; 0 is that of no object. One count for each
   /// of them, so that the numbers of the deleted ones there are neighbours (location/number_set.hpp).
   std::uint32_t next_single_for(int pe) { return ++singles_made_[static_cast<std::size_t>(pe)]; }

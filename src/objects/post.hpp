@@ -49,4 +49,25 @@ inline void post_packed(sched::pe& here, int destination, std::uint32_t handler,
   }
 }
 
+/// The same before everything that waits there, between two entry methods.
+inline void post_immediately(sched::pe& here, int destination, std::uint32_t handler, std::uint32_t collection,
+                             std::uint64_t element, const packed_arguments& packed) {
+  sched::envelope message{};
+  message.element = element;
+  message.collection = collection;
+  message.handler = handler;
+  message.flags = sched::envelope::is_immediate;
+  packed.store(message);
+  post_or_drop(here, message, [&] { here.send_copy(destination, message); });
+}
+
+template <bool Immediate>
+void post_packed_as(sched::pe& here, int destination, std::uint32_t handler, std::uint32_t collection,
+                    std::uint64_t element, const packed_arguments& packed) {
+  if constexpr (Immediate)
+    post_immediately(here, destination, handler, collection, element, packed);
+  else
+    post_packed(here, destination, handler, collection, element, packed);
+}
+
 }  // namespace tri::objects

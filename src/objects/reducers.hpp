@@ -6,6 +6,7 @@
 //   ordered(reducer)              the same value for every placement: combined strictly in order of element number
 //   by(lambda)                    an associative, commutative function of your own: T(T, T)
 //   several(reducer, ...)         one reducer for each component of a std::tuple, all in one message
+//   immediately(reducer)          the same, combined and handed out before everything that waits on the PEs concerned
 #pragma once
 
 #include <algorithm>
@@ -63,8 +64,17 @@ struct gathering {
   }
 };
 
+/// A reducer whose parts and result are immediate messages.
+template <class Reducer>
+struct passing_the_queues : Reducer {
+  static constexpr bool is_immediate = true;
+};
+template <class Reducer>
+inline constexpr bool passes_the_queues = requires { Reducer::is_immediate; };
+
 template <class Reducer>
 struct in_order : gathering {
+  static_assert(!passes_the_queues<Reducer>, "immediately() goes around the others: immediately(ordered(...))");
   template <class T>
   static T finish(std::vector<std::pair<std::uint64_t, T>>&& parts) {
     auto values = gathering::finish(std::move(parts));
@@ -76,6 +86,8 @@ struct in_order : gathering {
 
 template <class... Reducer>
 struct component_wise {
+  static_assert(!(passes_the_queues<Reducer> || ...),
+                "immediately() goes around the others: immediately(several(...))");
   template <class T>
   using partial = T;
   template <class T>
@@ -169,6 +181,10 @@ inline constexpr objects::folding<objects::bits_xor> bit_xor;
 inline constexpr objects::gathering gather;
 template <class Reducer>
 constexpr objects::in_order<Reducer> ordered(Reducer) {
+  return {};
+}
+template <class Reducer>
+constexpr objects::passing_the_queues<Reducer> immediately(Reducer) {
   return {};
 }
 template <class Function>

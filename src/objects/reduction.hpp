@@ -50,6 +50,13 @@ void combine_into(std::optional<Partial>& sum, Partial&& value) {
     sum.emplace(std::forward<Partial>(value));
 }
 
+/// Parts go as the reducer wants it.
+template <class Reducer>
+void post_part(sched::pe& here, int to, std::uint32_t handler, std::uint32_t collection, std::uint64_t element,
+               const packed_arguments& packed) {
+  post_packed_as<passes_the_queues<Reducer>>(here, to, handler, collection, element, packed);
+}
+
 /// The collecting end of one reduction; lives on the heap of its PE until it is complete, then deletes itself.
 template <class Reducer, class T>
 class reduction_root final : public awaited_result {
@@ -113,7 +120,10 @@ class reduction_root final : public awaited_result {
     if (bases_ != expected_bases_ || count_ != population_) return;
     if (!value_.has_value()) here_.job().fail(what_ + ": a reduction over no elements has no value");
     pe_objects::of(here_).results.remove(name_);
-    target_(Reducer::finish(std::move(*value_)));
+    if constexpr (passes_the_queues<Reducer>)
+      target_.immediately(Reducer::finish(std::move(*value_)));
+    else
+      target_(Reducer::finish(std::move(*value_)));
     delete this;
   }
 
@@ -146,9 +156,10 @@ struct part_handler {
   static void send(sched::pe& here, const root_name& root, std::uint32_t count, std::int32_t net_births,
                    partial&& value) {
     const int to = static_cast<int>(root.pe);
-    post_packed(here, to, handler, 0, 0,
-                pack_arguments<tuple>(here, here.is_in_this_process(to), false,
-                                      part_header{root.slot, root.generation, count, net_births}, std::move(value)));
+    post_part<Reducer>(
+        here, to, handler, 0, 0,
+        pack_arguments<tuple>(here, here.is_in_this_process(to), false,
+                              part_header{root.slot, root.generation, count, net_births}, std::move(value)));
   }
 };
 
@@ -170,9 +181,9 @@ struct host_part_handler {
 
   static void post(sched::pe& here, int to, const root_name& root, const part_counts& counts,
                    const part_progress& progress, partial&& value) {
-    post_packed(here, to, collector, 0, 0,
-                pack_arguments<tuple_in_host>(here, here.is_in_this_process(to), false, root, counts, progress,
-                                              std::move(value)));
+    post_part<Reducer>(here, to, collector, 0, 0,
+                       pack_arguments<tuple_in_host>(here, here.is_in_this_process(to), false, root, counts, progress,
+                                                     std::move(value)));
   }
   static collected& row_of(sched::pe& here, const root_name& root, std::int64_t missing_bases) {
     auto& place = pe_objects::of(here).host_parts[{root.pe, root.slot, root.generation}];
@@ -195,10 +206,10 @@ struct host_part_handler {
     // Parts under way may end before the base that counts them comes.
     if (sum.missing_bases != 0 || sum.under_way != 0) return;
     const int to = static_cast<int>(root.pe);
-    post_packed(here, to, handler, 0, 0,
-                pack_arguments<tuple>(here, here.is_in_this_process(to), false, root,
-                                      part_counts{sum.bases, sum.population, sum.elements},
-                                      sum.value.has_value() ? std::move(*sum.value) : partial{}));
+    post_part<Reducer>(here, to, handler, 0, 0,
+                       pack_arguments<tuple>(here, here.is_in_this_process(to), false, root,
+                                             part_counts{sum.bases, sum.population, sum.elements},
+                                             sum.value.has_value() ? std::move(*sum.value) : partial{}));
     pe_objects::of(here).host_parts.erase({root.pe, root.slot, root.generation});
   }
   static void deliver(sched::pe& here, sched::envelope& message) {
@@ -481,7 +492,7 @@ class local_contribution final : public contribution_base {
   void send_to_root(branch& home, std::uint64_t number) override {
     contribution_root_handler<Reducer, T>::send(home, number, count, std::move(*value_), target_);
   }
-  void send_to_host(branch& home, std::uint64_t number, std::uint64_t level) override {
+  void send_to_host(branch& home, std::uint64_t number, const told_level& level) override {
     host_contribution_handler<Reducer, T>::send(home, number, level, count, std::move(*value_), target_);
   }
 
@@ -500,8 +511,8 @@ struct contribution_root_handler {
   static void send(branch& home, std::uint64_t number, std::uint64_t count, partial&& value, const target& to) {
     auto& here = home.here();
     const int root = home.contribution_root_pe();
-    post_packed(here, root, handler, home.facts().id, number,
-                pack_arguments<tuple>(here, here.is_in_this_process(root), false, count, to, std::move(value)));
+    post_part<Reducer>(here, root, handler, home.facts().id, number,
+                       pack_arguments<tuple>(here, here.is_in_this_process(root), false, count, to, std::move(value)));
   }
   static void deliver(sched::pe& here, sched::envelope& message) {
     branch* const home = pe_objects::of(here).find_branch(message.collection);
@@ -531,12 +542,12 @@ template <class Reducer, class T>
 struct host_contribution_handler {
   using partial = partial_of<Reducer, T>;
   using target = callback<result_of_reduction<Reducer, T>>;
-  using tuple = std::tuple<std::uint64_t, std::uint64_t, target, partial>;
-  static void send(branch& home, std::uint64_t number, std::uint64_t level, std::uint64_t count, partial&& value,
+  using tuple = std::tuple<told_level, std::uint64_t, target, partial>;
+  static void send(branch& home, std::uint64_t number, const told_level& level, std::uint64_t count, partial&& value,
                    const target& to) {
     auto& here = home.here();
     const int meeting = home.host_contribution_pe();
-    post_packed(
+    post_part<Reducer>(
         here, meeting, handler, home.facts().id, number,
         pack_arguments<tuple>(here, here.is_in_this_process(meeting), false, level, count, to, std::move(value)));
   }

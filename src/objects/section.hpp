@@ -78,7 +78,7 @@ void deliver_to_member(sched::pe& here, std::uint32_t collection, std::uint64_t 
 }
 
 template <auto Method>
-struct multicast_method {
+struct multicast_method : multicast_handler<multicast_method<Method>> {
   using facts = method_facts<Method>;
   using inner = typename facts::arguments;
   using tuple = typename prepend<inner, member_list>::type;
@@ -87,29 +87,21 @@ struct multicast_method {
   static void follow(sched::pe& here, std::uint32_t collection, std::uint64_t number, const auto&... arguments) {
     follow_member<inner>(here, collection, number, entry_method<Method>::handler, arguments...);
   }
-  static void deliver(sched::pe& here, sched::envelope& message) {
-    pe_objects& objects = pe_objects::of(here);
-    branch* const home = objects.find_branch(message.collection);
-    if (home == nullptr) {
-      objects.hold_for_creation(message);
-      return;
-    }
-    unpacked_arguments<tuple> unpacked(message);
-    const member_list& members = std::get<0>(unpacked.values());
+  static void run(sched::pe& here, branch&, sched::envelope& message, tuple& arguments) {
     const int sender = multicast_way::of(message).sender;
-    for (const std::uint64_t number : members)
-      std::apply(
-          [&](const member_list&, const auto&... argument) {
+    std::apply(
+        [&](const member_list& list, const auto&... argument) {
+          for (const std::uint64_t number : members_of(list))
             deliver_to_member<inner, &entry_method<Method>::deliver>(here, message.collection, number, sender,
                                                                      entry_method<Method>::handler, argument...);
-          },
-          unpacked.values());
+        },
+        arguments);
   }
-  static inline const std::uint32_t handler = register_handler_of<tuple>(&deliver, name());
+  static inline const std::uint32_t handler = register_handler_of<tuple>(&multicast_method::deliver, name());
 };
 
 template <auto Method, class Reducer>
-struct reducing_multicast {
+struct reducing_multicast : multicast_handler<reducing_multicast<Method, Reducer>> {
   using member = reduced_member<Method, Reducer>;
   using part = typename member::part;
   using inner = typename prepend<typename member::facts::arguments, root_name>::type;
@@ -121,24 +113,17 @@ struct reducing_multicast {
   static void follow(sched::pe& here, std::uint32_t collection, std::uint64_t number, const auto&... arguments) {
     follow_member<typename member::tuple>(here, collection, number, member::handler, no_pe, arguments...);
   }
-  static void deliver(sched::pe& here, sched::envelope& message) {
-    pe_objects& objects = pe_objects::of(here);
-    branch* const home = objects.find_branch(message.collection);
-    if (home == nullptr) {
-      objects.hold_for_creation(message);
-      return;
-    }
-    method_scope scope(objects);
-    unpacked_arguments<tuple> unpacked(message);
+  static void run(sched::pe& here, branch& home, sched::envelope& message, tuple& received) {
+    method_scope scope(pe_objects::of(here));
     const multicast_way way = multicast_way::of(message);
-    const root_name root = std::get<1>(unpacked.values());
+    const root_name root = std::get<1>(received);
     const auto arguments = std::apply(
         [&](const member_list&, const auto&... argument) { return typename member::tuple(way.meeting, argument...); },
-        unpacked.values());
+        received);
     std::optional<typename part::partial> combined;
     std::uint32_t count = 0;
-    for (const std::uint64_t number : std::get<0>(unpacked.values())) {
-      element_base* const element = ready_member(*home, number);
+    for (const std::uint64_t number : members_of(std::get<0>(received))) {
+      element_base* const element = ready_member(home, number);
       if (element == nullptr) {
         std::apply(
             [&](const auto&... argument) {
@@ -162,7 +147,7 @@ struct reducing_multicast {
     }
     if (count > 0) part::send_part(here, way.meeting, root, count, std::move(*combined));
   }
-  static inline const std::uint32_t handler = register_handler_of<tuple>(&deliver, name());
+  static inline const std::uint32_t handler = register_handler_of<tuple>(&reducing_multicast::deliver, name());
 };
 
 }  // namespace objects

@@ -29,6 +29,7 @@ class counter {
   X(sent_to_hosts, "messages handed to the wire")                                                           \
   X(bytes_copied, "bytes of arguments copied or serialised into messages")                                  \
   X(forwarded, "messages sent on because their element had moved")                                          \
+  X(handed_on, "multicasts handed on to other PEs, whose sender is elsewhere")                              \
   X(overflowed, "messages that found the receiver's ring full")                                             \
   X(node_messages, "messages taken from the node queue")                                                    \
   X(offloaded, "pieces of work handed to the offload thread")                                               \

@@ -55,6 +55,11 @@ struct host_record {
   alignas(64) std::atomic<std::uint32_t> idle_listener{0};
   std::byte* board_memory = nullptr;
   std::size_t board_bytes = 0;
+  /// Trees over hosts that began on this one; turns them (host_tree.hpp).
+  alignas(64) std::atomic<std::uint32_t> trees_begun{0};
+  /// How often this host has chosen a PE of the job to hand multicasts on, then how often a host to hand them on to
+  /// further hosts (objects/inner_vertices.hpp). Null where there is only one host.
+  std::atomic<std::uint64_t>* chosen = nullptr;
 };
 
 /// The root that each process publishes: its own record, and (local rank 0) the host's.

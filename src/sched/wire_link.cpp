@@ -1,6 +1,7 @@
 #include "sched/wire_link.hpp"
 
 #include <fmt/format.h>
+#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
@@ -11,6 +12,7 @@
 
 #include "arena/arena.hpp"
 #include "sched/handler_table.hpp"
+#include "sched/host_tree.hpp"
 #include "sched/pe.hpp"
 #include "sched/runtime.hpp"
 
@@ -19,7 +21,6 @@ namespace {
 
 enum class reach : std::uint8_t { one_pe, any_pe_of_process, all_pes_of_hosts };
 
-constexpr int children_per_host = 4;  // of the tree over hosts
 constexpr std::chrono::milliseconds time_for_better_news{500};
 
 // On the wire only, in the flags of a message: the number of its send is behind it, for a trace.
@@ -46,7 +47,7 @@ struct wire_link::packet_header {
   std::uint32_t collection;
   std::uint32_t handler;
   std::uint32_t source;
-  std::int32_t destination;  // a PE, a process, or the host where the tree begins, as `to` says
+  std::int32_t destination;  // as `to` says: a PE, a process, or a tree over hosts: its root + its turn * hosts
   std::uint64_t block_bytes;
   reach to;
   payload_kind kind;
@@ -199,24 +200,25 @@ void wire_link::send_to_other_hosts(pe& here, envelope& message) {
   here.counters().sent.add(static_cast<std::uint64_t>(job_.pes() - job_.pes_of_host()));
   packet_header header{};
   header.to = reach::all_pes_of_hosts;
-  header.destination = job_.host();
+  // relaxed: trees may begin in any order; the messages carry everything else
+  const std::uint32_t number = job_.own_host().trees_begun.fetch_add(1, std::memory_order_relaxed);
+  header.destination = job_.host() + host_tree::turn_of(number, job_.hosts()) * job_.hosts();
   post(here, 0, header, message);
 }
 
 // Takes the block over. Returns how many.
 int wire_link::to_child_hosts(const packet_header& header, void* block) {
-  const int hosts = job_.hosts();
-  const int root = header.destination;
-  const int own = (job_.host() - root + hosts) % hosts;  // numbered from the root
-  const int first = own * children_per_host + 1;
-  const int last = std::min(first + children_per_host, hosts);
-  for (int child = first; child < last; ++child) {
+  const host_tree tree(job_.hosts(), header.destination % job_.hosts(), header.destination / job_.hosts());
+  std::array<int, host_tree::most_children> children{};
+  int count = 0;
+  tree.for_each_child(job_.host(), [&](int child) { children[static_cast<std::size_t>(count++)] = child; });
+  for (int i = 0; i < count; ++i) {
     void* const mine =
-        block == nullptr || child + 1 == last ? std::exchange(block, nullptr) : copy_of(block, header.block_bytes);
-    post(job_.first_process_of((child + root) % hosts), header, mine);
+        block == nullptr || i + 1 == count ? std::exchange(block, nullptr) : copy_of(block, header.block_bytes);
+    post(job_.first_process_of(children[static_cast<std::size_t>(i)]), header, mine);
   }
   if (block != nullptr) arena::release_on_pe(block);
-  return std::max(last - first, 0);
+  return count;
 }
 
 bool wire_link::progress_traced() {

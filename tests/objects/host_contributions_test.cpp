@@ -28,33 +28,36 @@ struct element {
 
 struct packet {
   bool is_part;
-  std::uint64_t number, level;
+  std::uint64_t number;
+  told_level told;
   int count;
 };
 
 struct pe_side {
   std::map<std::uint64_t, int> parts;  // by number
-  std::uint64_t told = no_level;
+  told_level told;
   std::deque<packet> channel;
 };
 
 class world {
  public:
-  world(const std::array<int, elements>& places, int most_moves) : moves_left_(most_moves), may_move_(most_moves > 0) {
+  /// `may_pass`: what a PE sends may come in any order, as when some of its reductions are immediate.
+  world(const std::array<int, elements>& places, int most_moves, bool may_pass)
+      : moves_left_(most_moves), may_pass_(may_pass), may_cross_often_(most_moves > 0 || may_pass) {
     std::vector<std::uint64_t> levels(pes, no_level);
     for (int i = 0; i < elements; ++i) {
       of_[static_cast<std::size_t>(i)].place = places[static_cast<std::size_t>(i)];
       if (places[static_cast<std::size_t>(i)] < pes)
         levels[static_cast<std::size_t>(places[static_cast<std::size_t>(i)])] = 0;
     }
-    for (std::size_t pe = 0; pe < pes; ++pe) sides_[pe].told = levels[pe];
+    for (std::size_t pe = 0; pe < pes; ++pe) sides_[pe].told.level = levels[pe];
     host_ = host_contributions<int>(levels);
   }
 
   int steps() const { return static_cast<int>(possible().size()); }
   void take(int which) {
     const auto [kind, who, to] = possible()[static_cast<std::size_t>(which)];
-    if (kind == deliver) return arrive(who);
+    if (kind == deliver) return arrive(who, to);
     element& one = of_[static_cast<std::size_t>(who)];
     if (kind == give) {
       const std::uint64_t number = one.next++;
@@ -76,7 +79,7 @@ class world {
   void check_end() const {
     for (std::uint64_t number = 0; number < numbers; ++number) {
       if (counted_[number] != elements) throw std::logic_error("contributions are missing");
-      if (!may_move_ && crossed_[number] > 1) throw std::logic_error("more than one message crossed");
+      if (!may_cross_often_ && crossed_[number] > 1) throw std::logic_error("more than one message crossed");
     }
     host_.visit_waiting([](auto...) { throw std::logic_error("a sum still waits"); });
   }
@@ -85,12 +88,14 @@ class world {
     put(static_cast<std::uint64_t>(moves_left_));
     for (const element& one : of_) put(static_cast<std::uint64_t>(one.place)), put(one.next);
     for (const pe_side& side : sides_) {
-      put(side.told), put(side.parts.size()), put(side.channel.size());
+      put(side.told.level), put(side.told.number), put(side.parts.size()), put(side.channel.size());
       for (const auto& [number, count] : side.parts) put(number), put(static_cast<std::uint64_t>(count));
       for (const packet& each : side.channel)
-        put(each.is_part), put(each.number), put(each.level), put(static_cast<std::uint64_t>(each.count));
+        put(each.is_part), put(each.number), put(each.told.level), put(each.told.number),
+            put(static_cast<std::uint64_t>(each.count));
     }
     for (const std::uint64_t level : host_.levels()) put(level);
+    for (const std::uint64_t number : heard_) put(number);
     host_.visit_waiting(
         [&](std::uint64_t number, int sum, std::size_t) { put(number), put(static_cast<std::uint64_t>(sum)); });
     for (std::uint64_t number = 0; number < numbers; ++number)
@@ -116,7 +121,8 @@ class world {
         if (to != one.place) all.push_back({leave, i, to});
     }
     for (int pe = 0; pe < pes; ++pe)
-      if (!sides_[static_cast<std::size_t>(pe)].channel.empty()) all.push_back({deliver, pe, 0});
+      for (int i = 0; i < static_cast<int>(sides_[static_cast<std::size_t>(pe)].channel.size()); ++i)
+        if (i == 0 || may_pass_) all.push_back({deliver, pe, i});
     return all;
   }
   std::uint64_t level_of(int pe) const {
@@ -131,7 +137,7 @@ class world {
     while (!side.parts.empty() && side.parts.begin()->first < reached) {
       const auto [number, count] = *side.parts.begin();
       side.parts.erase(side.parts.begin());
-      side.told = side.parts.empty() ? reached : std::min(reached, side.parts.begin()->first);
+      side.told = {side.parts.empty() ? reached : std::min(reached, side.parts.begin()->first), side.told.number + 1};
       side.channel.push_back({true, number, side.told, count});
     }
     tell(pe);
@@ -139,16 +145,18 @@ class world {
   void tell(int pe) {
     pe_side& side = sides_[static_cast<std::size_t>(pe)];
     const std::uint64_t level = level_of(pe);
-    if (level == side.told) return;
-    side.told = level;
-    side.channel.push_back({false, 0, level, 0});
+    if (level == side.told.level) return;
+    side.told = {level, side.told.number + 1};
+    side.channel.push_back({false, 0, side.told, 0});
   }
-  void arrive(int pe) {
+  void arrive(int pe, int which) {
     pe_side& side = sides_[static_cast<std::size_t>(pe)];
-    const packet next = side.channel.front();
-    side.channel.pop_front();
+    const packet next = side.channel[static_cast<std::size_t>(which)];
+    side.channel.erase(side.channel.begin() + which);
     if (next.is_part) host_.sum(next.number) += next.count;
-    host_.heard(static_cast<std::size_t>(pe), next.level);
+    host_.heard(static_cast<std::size_t>(pe), next.told);
+    std::uint64_t& heard = heard_[static_cast<std::size_t>(pe)];
+    heard = std::max(heard, next.told.number);
     host_.take_complete([&](std::uint64_t number, int sum) {
       counted_[number] += sum;
       ++crossed_[number];
@@ -160,12 +168,14 @@ class world {
   host_contributions<int> host_{std::vector<std::uint64_t>(pes, no_level)};
   std::array<int, numbers> counted_{};
   std::array<int, numbers> crossed_{};
+  std::array<std::uint64_t, pes> heard_{};  // the number of what was heard last
   int moves_left_;
-  bool may_move_;
+  bool may_pass_;
+  bool may_cross_often_;
 };
 
-void explore(const std::array<int, elements>& places, int most_moves) {
-  const auto found = explore::explore_all(world(places, most_moves), 5'000'000);
+void explore(const std::array<int, elements>& places, int most_moves, bool may_pass = false) {
+  const auto found = explore::explore_all(world(places, most_moves, may_pass), 5'000'000);
   EXPECT_EQ(found.failure, "");
   EXPECT_TRUE(found.complete);
   EXPECT_GT(found.ends, 0U);
@@ -182,15 +192,21 @@ TEST(HostContributions, EveryElementCountsOnceWhileTheyMove) {
   explore({0, 0, elsewhere}, 2);
 }
 
+TEST(HostContributions, EveryElementCountsOnceWhereImmediatePartsPassOthers) {
+  explore({0, 1, 1}, 0, true);
+  explore({0, 1, 1}, 1, true);
+  explore({0, 0, elsewhere}, 1, true);
+}
+
 TEST(HostContributions, NamesThePeThatIsBehind) {
   host_contributions<int> host({0, 3, 1});
   host.sum(1) = 7;
   std::vector<std::size_t> behind;
   const auto look = [&] { host.visit_waiting([&](std::uint64_t, int, std::size_t pe) { behind.push_back(pe); }); };
   look();
-  host.heard(0, 2);
+  host.heard(0, {2, 1});
   look();
-  host.heard(2, 2);
+  host.heard(2, {2, 1});
   int sent = 0;
   host.take_complete([&](std::uint64_t number, int sum) { sent += static_cast<int>(number) * 100 + sum; });
   look();

@@ -1,0 +1,48 @@
+// The tree by which a message for all hosts goes from host to host. Its shape is that of a heap with four children for
+// each vertex. Where a host stands in it changes from tree to tree: those between the root and the leaves have more to
+// do, so each tree begins with the hosts that come after the inner vertices of the one before (mei.md M61). A pure
+// function: whoever hands a message on finds its children from the host of the root and the number of turns.
+#pragma once
+
+#include <algorithm>
+
+namespace tri::sched {
+
+class host_tree {
+ public:
+  static constexpr int most_children = 4;
+
+  /// `turn` in 0 .. turns(hosts) - 1: by how many hosts the others are moved.
+  constexpr host_tree(int hosts, int root, int turn) : hosts_(hosts), root_(root), turn_(turn) {}
+
+  static constexpr int turns(int hosts) { return std::max(hosts - 1, 1); }
+  /// Vertices between the root and the leaves.
+  static constexpr int inner_vertices(int hosts) {
+    return std::max((hosts - 1 + most_children - 1) / most_children - 1, 0);
+  }
+  /// The turn of a root's tree with this number: the inner vertices of one tree after the other go round the hosts.
+  static constexpr int turn_of(unsigned number, int hosts) {
+    const auto all = static_cast<unsigned long>(turns(hosts));
+    return static_cast<int>(number % all * static_cast<unsigned long>(inner_vertices(hosts)) % all);
+  }
+
+  /// Calls visit(child) for each host to which `host` hands the message on.
+  template <class Visit>
+  constexpr void for_each_child(int host, Visit&& visit) const {
+    const int first = position_of(host) * most_children + 1;
+    for (int child = first; child < std::min(first + most_children, hosts_); ++child) visit(host_at(child));
+  }
+
+ private:
+  // Positions count along the heap; the root has 0.
+  constexpr int position_of(int host) const {
+    const int after = (host - root_ + hosts_) % hosts_;
+    return after == 0 ? 0 : 1 + (after - 1 - turn_ + hosts_ - 1) % (hosts_ - 1);
+  }
+  constexpr int host_at(int position) const { return (root_ + 1 + (position - 1 + turn_) % (hosts_ - 1)) % hosts_; }
+  int hosts_;
+  int root_;
+  int turn_;
+};
+
+}  // namespace tri::sched
