@@ -28,6 +28,10 @@ struct mailbox_options {
   std::optional<std::uint64_t> memory;
   /// Messages up to this size are sent at once; larger ones when the receiver has agreed, one round trip later.
   std::uint64_t eager_bytes = 1024;
+  /// Bytes beside `memory` that each PE lends in advance to the senders of messages that it expects, because what it
+  /// receives repeats itself: these come without asking, whatever their size up to a quarter of it. 0: none. Unset:
+  /// --tri-mailbox-credits.
+  std::optional<std::uint64_t> credits = {};
 };
 
 /// Handle of a mailbox: plain data, may be copied and sent anywhere. All calls on PEs only.
@@ -108,7 +112,8 @@ class mailbox {
 inline mailbox make_mailbox(const mailbox_options& options = {}) {
   const objects::mailbox_limits limits{
       .memory = options.memory.value_or(sched::this_pe().job().values().mailbox_memory),
-      .eager_bytes = options.eager_bytes};
+      .eager_bytes = options.eager_bytes,
+      .credits = options.credits.value_or(sched::this_pe().job().values().mailbox_credits)};
   return mailbox(make_group<objects::mailbox_place>(limits).id());
 }
 

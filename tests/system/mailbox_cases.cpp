@@ -253,7 +253,9 @@ struct exchanger : group_member<exchanger> {
       }
       const auto seen = box.statistics();
       check(seen.memory_used <= memory && seen.memory_peak <= memory, "more memory than allowed");
-      check(seen.buffered_bytes + record * seen.recorded <= seen.memory_used, "more is here than is accounted for");
+      check(seen.buffered_bytes + record * seen.recorded <= seen.memory_used + seen.credit_used,
+            "more is here than is accounted for");
+      check(seen.credit_peak <= seen.credit_limit && seen.credit_used <= seen.credit_limit, "the pool is too small");
     }
     // Of two messages of a sender, an earlier receive that takes both must have got the one sent first.
     for (std::size_t later = 0; later < receives.size(); ++later)
@@ -274,8 +276,9 @@ void order() {
   for (int round = 0; round < rounds; ++round)
     for (const std::uint64_t memory :
          {std::uint64_t{0}, record - 1, record, 2 * record, 3 * record + 200, 8 * record, std::uint64_t{100'000'000}})
-      for (const std::uint64_t eager : {std::uint64_t{0}, std::uint64_t{1024}}) {
-        const mailbox box = make_mailbox({.memory = memory, .eager_bytes = eager});
+      for (const auto& [eager, credits] :
+           {std::pair<std::uint64_t, std::uint64_t>{0, 0}, {1024, 0}, {0, 16'384}, {1024, 4'096}}) {
+        const mailbox box = make_mailbox({.memory = memory, .eager_bytes = eager, .credits = credits});
         std::vector<future<int>> done;
         ++seed;
         for (int pe = 0; pe < pe_count(); ++pe) {
@@ -342,6 +345,88 @@ void worst_case() {
   check_equal(plenty.memory_peak, all * (record + header + 400));
 }
 const case_entry worst_case_case{"mailbox_worst_case", &worst_case};
+
+// ---- messages that are foreseen (Farreras 2008, chapter 3): what repeats itself comes without asking
+
+struct neighbour : group_member<neighbour> {
+  // Several sizes from both neighbours in turn, the receives made before the sends.
+  task<mailbox_statistics> exchange(mailbox box, int rounds) {
+    constexpr std::array<std::size_t, 3> sizes{810, 2560, 4860};  // 3240, 10,240 and 19,440 B
+    const int me = this_pe(), pes = pe_count();
+    const int right = (me + 1) % pes, left = (me + pes - 1) % pes;
+    for (int round = 0; round < rounds; ++round) {
+      std::vector<future<received_message>> waiting;
+      for (int i = 0; i < 3; ++i)
+        for (const int from : {left, right})
+          waiting.push_back(box.receive(from, 2 * i + (from == left && (from != right || waiting.size() % 2 == 0))));
+      for (int i = 0; i < 3; ++i) {
+        box.send(right, 2 * i + 1, std::vector<int>(sizes[static_cast<std::size_t>(i)], round));
+        box.send(left, 2 * i, std::vector<int>(sizes[static_cast<std::size_t>(i)], round));
+      }
+      for (std::size_t i = 0; i < waiting.size(); ++i) {
+        const received_message here = co_await waiting[i];
+        check_equal(here.values<int>().size(), sizes[i / 2]);
+        check_equal(here.values<int>().back(), round);
+      }
+    }
+    co_return box.statistics();
+  }
+  task<mailbox_statistics> receive_stream(mailbox box, int from, int count) {
+    for (int i = 0; i < count; ++i) {
+      check_equal((co_await box.receive(from, 1)).values<int>()[0], i);
+      if (i % 8 == 7) box.send(from, 2, i);  // so that the sender does not run away
+    }
+    co_return box.statistics();
+  }
+  task<int> send_stream(mailbox box, int to, int count) {
+    for (int i = 0; i < count; ++i) {
+      box.send(to, 1, std::vector<int>(1000, i));
+      if (i % 8 == 7) static_cast<void>(co_await box.receive(to, 2));
+    }
+    co_return 0;
+  }
+};
+std::vector<mailbox_statistics> exchange_on_all(const group<neighbour>& all, mailbox box, int rounds) {
+  std::vector<future<mailbox_statistics>> done;
+  for (int pe = 0; pe < pe_count(); ++pe) done.push_back(all[pe].call<&neighbour::exchange>(box, rounds));
+  std::vector<mailbox_statistics> seen;
+  for (auto& each : done) seen.push_back(each.get());
+  return seen;
+}
+void foreseen() {
+  const auto all = make_group<neighbour>();
+  const int learning = 20, rounds = host::under_thread_sanitizer ? 40 : 100;
+  const auto messages = static_cast<std::uint64_t>(6 * rounds);
+  for (const std::uint64_t memory : {std::uint64_t{0}, std::uint64_t{1} << 20}) {
+    const mailbox asking = make_mailbox({.memory = memory});
+    for (const auto& seen : exchange_on_all(all, asking, rounds)) {
+      check_equal(seen.handshakes, messages);
+      check_equal(seen.unasked + seen.credit_limit, 0u);
+    }
+    const mailbox box = make_mailbox({.memory = memory, .credits = 1u << 20});
+    const auto before = exchange_on_all(all, box, learning);
+    const auto after = exchange_on_all(all, box, rounds);
+    for (std::size_t pe = 0; pe < after.size(); ++pe) {
+      const std::uint64_t unasked = after[pe].unasked - before[pe].unasked;
+      const std::uint64_t handshakes = after[pe].handshakes - before[pe].handshakes;
+      check_equal(unasked + handshakes, messages);
+      check(10 * unasked > 9 * messages, fmt::format("only {} of {} messages went unasked", unasked, messages));
+      check_equal(after[pe].credit_notes, 0u);  // all credit travels with what the neighbours are sent anyway
+      check(after[pe].credit_peak > 0 && after[pe].credit_peak <= after[pe].credit_limit, "the pool is too small");
+    }
+  }
+  // In one direction: at most one round of notes for 32 messages.
+  if (pe_count() == 1) return;
+  const int count = 1000;
+  const mailbox box = make_mailbox({.credits = 1u << 20});
+  auto sent = all[0].call<&neighbour::send_stream>(box, pe_count() - 1, count);
+  const auto seen = all[pe_count() - 1].call<&neighbour::receive_stream>(box, 0, count).get();
+  static_cast<void>(sent.get());
+  check_equal(seen.unasked + seen.handshakes, static_cast<std::uint64_t>(count));
+  check(seen.unasked > 800, fmt::format("only {} of {} messages went unasked", seen.unasked, count));
+  check(seen.credit_notes <= static_cast<std::uint64_t>(count) / 32 + 1, "credit travels alone too often");
+}
+const case_entry foreseen_case{"mailbox_foreseen", &foreseen};
 
 // ---- a mailbox that is made elsewhere, used at once by whoever hears of it
 

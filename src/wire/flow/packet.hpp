@@ -26,9 +26,17 @@ constexpr const char* name_of(packet_kind kind) {
   return static_cast<std::size_t>(kind) < std::size(names) ? names[static_cast<std::size_t>(kind)] : "unknown packet";
 }
 
+/// Who provides the memory for a message (wire/prediction: the receiver granted it before it was asked).
+enum class payment : std::uint8_t {
+  none,    // the receiver, when it is asked
+  here,    // a credit: its data travels with the request
+  before,  // a credit: its data came with an earlier request that was refused, and the receiver keeps it
+};
+
 struct packet {
   packet_kind kind = packet_kind::rts;
-  std::uint8_t unused[3] = {};
+  payment paid = payment::none;  // rts
+  std::uint8_t unused[2] = {};
   std::uint32_t age = 0;      // rts, resend_all
   std::uint32_t context = 0;  // rts
   std::int32_t tag = 0;       // rts

@@ -34,6 +34,7 @@ struct pending_send {
   entry_index next = no_entry;
   entry_index previous = no_entry;
   state is = state::unused;
+  bool is_paid = false;  // by a credit: the receiver has the data, or will with the request under way
 };
 
 /// What a sender keeps for each peer.

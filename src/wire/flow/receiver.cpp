@@ -57,15 +57,22 @@ decision receiver::on_request(peer_number from, const packet& rts) {
     if (posted_.has_match(from, rts.context, rts.tag)) owed_.insert(from);
     return {.what = verdict::stale};
   }
+  const bool is_paid = rts.paid != payment::none;
   restarted_.erase(from);
   owed_.erase(from);  // it knows the age; told again, it would owe us nothing, and be waited for in vain
 
   if (const auto match = posted_.take_match(from, rts.context, rts.tag)) {
-    delivery to{.receive = match->token, .bytes = rts.bytes, .source = from, .context = rts.context, .tag = rts.tag};
+    delivery to{.receive = match->token,
+                .bytes = rts.bytes,
+                .source = from,
+                .context = rts.context,
+                .tag = rts.tag,
+                .is_paid = is_paid};
     const std::uint64_t place = grant_to_receive(from, to, rts.request, match->capacity);
     return {verdict::to_receive, place, match->token};
   }
-  if (!memory_.try_take(record_bytes)) {
+  // With an earlier message of its sender refused, a paid one has to wait, too: recorded, it would overtake that.
+  if (is_paid ? marked_.has(from) : !memory_.try_take(record_bytes)) {
     ++count_.refusals;
     marked_.insert(from);
     answer(from, packet_kind::ncts, rts.request);
@@ -74,7 +81,9 @@ decision receiver::on_request(peer_number from, const packet& rts) {
   const std::uint64_t place = next_place_++;
   unexpected_message message{
       .request = rts.request, .bytes = rts.bytes, .source = from, .context = rts.context, .tag = rts.tag};
-  const bool has_buffer = buffers_.fits(rts.bytes) && memory_.try_take(rts.bytes) && buffers_.try_take(rts.bytes);
+  const bool has_buffer =
+      is_paid || (buffers_.fits(rts.bytes) && memory_.try_take(rts.bytes) && buffers_.try_take(rts.bytes));
+  message.is_paid = is_paid;
   if (has_buffer) message.is = unexpected_message::state::coming;
   unexpected_.add(place, message);
   if (has_buffer) {
@@ -107,9 +116,14 @@ std::optional<delivery> receiver::on_data(peer_number from, const packet& data) 
 // A message that is complete in its buffer; its record goes.
 delivery receiver::deliver(unexpected_messages::iterator one, message_token receive) {
   const auto& [place, message] = *one;
-  const delivery done{receive, place, message.bytes, message.bytes, message.source, message.context, message.tag, true};
+  delivery done{receive,         place,       message.bytes, message.bytes, message.source,
+                message.context, message.tag, true,          false};
+  if (message.is_paid) {
+    done.buffer_bytes = 0;
+    done.is_paid = true;
+  }
   unexpected_.erase(one);
-  release(record_bytes);
+  if (!done.is_paid) release(record_bytes);
   return done;
 }
 

@@ -31,6 +31,7 @@ struct delivery {
   std::uint32_t context = 0;
   std::int32_t tag = 0;
   bool buffered = false;
+  bool is_paid = false;  // its memory is that of a credit (`price_of(bytes)`), given back by this; nothing to consume
 };
 
 /// What became of a request.
@@ -73,7 +74,8 @@ class receiver {
   /// False: on_request and post must wait until packets were taken out.
   bool has_room() const { return answers_.has_room(); }
 
-  /// An RTS has come (sections 4.3.1 to 4.3.3).
+  /// An RTS has come (sections 4.3.1 to 4.3.3). One that is paid takes nothing from this memory, and is refused only
+  /// where it would overtake; then its data stays with the caller, for the next request of the message.
   decision on_request(peer_number from, const packet& rts);
   /// DATA has come, completely.
   std::optional<delivery> on_data(peer_number from, const packet& data);
@@ -103,6 +105,8 @@ class receiver {
   const bounded_memory& buffers() const { return buffers_; }
   const reply_places& answers() const { return answers_; }
   const counters& count() const { return count_; }
+  /// Null: there is none.
+  const unexpected_message* recorded_at(std::uint64_t place) const { return unexpected_.look_at(place); }
   std::size_t recorded() const { return unexpected_.size(); }
   std::size_t posted() const { return posted_.size(); }
   std::size_t receiving() const { return receiving_.size(); }

@@ -1,5 +1,7 @@
 #include "wire/flow/sender.hpp"
 
+#include "wire/flow/price.hpp"
+
 namespace tri::wire::flow {
 namespace {
 
@@ -44,6 +46,13 @@ void sender::pump(destination& queue, std::vector<outgoing>& out) {
     request.what.tag = entry.tag;
     request.what.request = entries_.number_of(queue.unasked);
     request.what.bytes = entry.bytes;
+    if (entry.is_paid) {
+      request.what.paid = payment::before;
+    } else if (credits_.largest_eager() != 0 &&
+               credits_.send(entry.to, price_of(entry.bytes)) == prediction::route::eager) {
+      request.what.paid = payment::here;
+      entry.is_paid = true;
+    }
     out.push_back(request);
     queue.unasked = entry.next;
   }

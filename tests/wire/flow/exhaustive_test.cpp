@@ -114,6 +114,58 @@ TEST_P(every_interleaving, with_memory_that_others_give_back_at_some_time) {
   });
 }
 
+// Messages that go unasked: any of these plans, right or wrong, at any time, notes and returned credit at any time.
+std::vector<std::vector<prediction::expected_message>> plans_of(std::size_t senders) {
+  const std::uint64_t one = price_of(record_bytes);
+  if (senders == 1) return {{{0, one}, {0, one}}, {{0, 3 * one}}};
+  return {{{0, one}, {1, one}}, {{1, one}, {1, one}}};
+}
+
+TEST_P(every_interleaving, with_credits_of_one_sender_and_everything_late) {
+  std::size_t states = 0;
+  for (const std::uint64_t memory : {std::uint64_t{0}, record_bytes, 3 * record_bytes, 8 * record_bytes}) {
+    for (const std::uint64_t first_size : {0U, 1U}) {
+      scope what = make_scope(GetParam(), 1, 2, memory, 1, first_size);
+      what.credits = 512;
+      what.plans = plans_of(1);
+      what.most_plans = 2;
+      EXPECT_EQ(explore(what, &states), "") << "memory " << memory;
+    }
+  }
+  RecordProperty("states", static_cast<int>(states));
+}
+
+TEST_P(every_interleaving, with_credits_of_one_sender_of_three_messages) {
+  std::size_t states = 0;
+  for (const std::uint64_t memory : {std::uint64_t{0}, record_bytes, 3 * record_bytes}) {
+    for (const std::size_t window : {1U, 2U}) {
+      scope what = make_scope(GetParam(), 1, 3, memory, window);
+      what.credits = 512;
+      what.plans = plans_of(1);
+      what.most_plans = 2;
+      what.late_data = what.late_packets = false;
+      EXPECT_EQ(explore(what, &states), "") << "memory " << memory << ", window " << window;
+    }
+  }
+  RecordProperty("states", static_cast<int>(states));
+}
+
+TEST_P(every_interleaving, with_credits_that_two_senders_compete_for) {
+  std::size_t states = 0;
+  for (const std::uint64_t memory : {std::uint64_t{0}, 2 * record_bytes}) {
+    scope what = make_scope(GetParam(), 2, 2, memory, 1);
+    what.sends[1].resize(1);  // two messages and one
+    std::erase_if(what.receives, [n = 0](const message_filter&) mutable { return ++n == 4; });
+    if (GetParam() == program::reverse) what.receives[1].tag = 0;
+    what.credits = 256;
+    what.plans = plans_of(2);
+    what.most_plans = 2;
+    what.late_data = what.late_packets = false;
+    EXPECT_EQ(explore(what, &states), "") << "memory " << memory;
+  }
+  RecordProperty("states", static_cast<int>(states));
+}
+
 INSTANTIATE_TEST_SUITE_P(flow, every_interleaving, testing::ValuesIn(all_programs),
                          [](const auto& one) { return name_of(one.param); });
 
