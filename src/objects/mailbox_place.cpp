@@ -21,6 +21,9 @@ std::size_t bytes_of(std::uint64_t cost) { return cost == 0 ? 0 : cost - sizeof(
 constexpr std::uint64_t line = wire::prediction::buffer_bytes(1);
 constexpr std::uint32_t no_recall = std::numeric_limits<std::uint32_t>::max();
 
+// Of a message that a receive waits for, a copy up to this size costs less than another round trip.
+constexpr std::size_t largest_copied = 32768;
+
 // One message takes at most so much of the pool, so that it serves several.
 std::uint64_t largest_on_credit(std::uint64_t credits) { return credits / 4; }
 
@@ -71,10 +74,11 @@ std::string receive_state::describe() const {
 
 mailbox_place::mailbox_place(const mailbox_limits& limits)
     : limits_(limits),
+      late_calls_(&home().objects().late_mailbox_calls[home().facts().id]),
       sender_(static_cast<std::size_t>(home().here().job().pes()), largest_on_credit(limits.credits)),
       // Half of the memory is kept for records: a message without one is asked for again and again.
       receiver_(static_cast<std::size_t>(home().here().job().pes()), limits.memory, 64,
-                wire::flow::restart_pace::as_served, limits.memory / 2) {
+                wire::flow::restart_pace::by_name, limits.memory / 2) {
   if (largest_on_credit(limits.credits) == 0) return;
   wire::prediction::credit_options options;
   options.largest_eager = largest_on_credit(limits.credits);
@@ -102,11 +106,20 @@ void mailbox_place::send(int to, int tag, message_contents contents) {
 void mailbox_place::take_answer(const answer_note& note) {
   packet answer;
   answer.kind = static_cast<packet_kind>(note.kind);
-  if (answer.kind == packet_kind::resend_all)
-    answer.age = static_cast<std::uint32_t>(note.request);
-  else
-    answer.request = note.request;
-  answer.place = note.place;
+  switch (answer.kind) {
+    case packet_kind::resend_one:
+      answer.tag = static_cast<std::int32_t>(note.place);
+      [[fallthrough]];
+    case packet_kind::resend_all:
+      answer.age = static_cast<std::uint32_t>(note.request);
+      break;
+    case packet_kind::ncts:
+      answer.age = static_cast<std::uint32_t>(note.place);
+      [[fallthrough]];
+    default:
+      answer.request = note.request;
+      answer.place = note.place;
+  }
   if (note.granted_lines != 0 || note.recalled_lines != no_recall)
     noted(note.source, {note.granted_lines * line, note.recalled_lines == no_recall ? 0 : note.recalled_lines * line});
   out_.clear();
@@ -121,8 +134,8 @@ void mailbox_place::noted(std::uint32_t from, const wire::prediction::credit_not
   fail_half_way(error);
 }
 
-// A short message goes with its first request. Should that be refused, the later ones go without: most of what is asked
-// for again is refused again.
+// A short message goes with its first request. Should that be refused, the later ones go without, as most of what is
+// asked for again is refused again; unless a receive waits for it.
 void mailbox_place::transmit(bool data_is_there) try {
   const auto own = static_cast<std::uint32_t>(number());
   for (const wire::flow::outgoing& one : out_) {
@@ -133,14 +146,16 @@ void mailbox_place::transmit(bool data_is_there) try {
                         .age = one.what.age,
                         .tag = one.what.tag,
                         .source = own,
+                        .none_asleep = one.what.none_asleep ? 1U : 0U,
                         .paid = static_cast<std::uint32_t>(one.what.paid),
                         .granted_lines = 0};
       if (foresight_ != nullptr)
         note.granted_lines = static_cast<std::uint32_t>(foresight_->in.credits().grants_leaving_to(one.to) / line);
       if (one.what.paid == wire::flow::payment::here) {
         at(one.to).send<&mailbox_place::take_unasked>(note, message.contents.type, std::move(message.contents.data));
-      } else if (one.what.paid == wire::flow::payment::before || message.was_offered ||
-                 message.contents.data.size() > limits_.eager_bytes) {
+      } else if (one.what.paid == wire::flow::payment::before ||
+                 (one.what.is_wanted ? message.contents.data.size() > largest_copied
+                                     : message.was_offered || message.contents.data.size() > limits_.eager_bytes)) {
         at(one.to).send<&mailbox_place::take_request>(note);
       } else {
         message.was_offered = true;
@@ -171,6 +186,7 @@ namespace {
 packet request_of(const mailbox_place::request_note& note) {
   packet rts;
   rts.paid = static_cast<wire::flow::payment>(note.paid);
+  rts.none_asleep = note.none_asleep != 0;
   rts.age = note.age;
   rts.tag = note.tag;
   rts.request = note.request;
@@ -243,8 +259,11 @@ void mailbox_place::answer(std::uint64_t came_with_request) try {
   while (const auto next = receiver_.next_packet()) {
     const packet& what = next->what;
     const bool has_data = what.kind == packet_kind::cts && what.place == came_with_request;
-    answer_note note{.request = what.kind == packet_kind::resend_all ? what.age : what.request,
-                     .place = what.place,
+    const bool is_restart = what.kind == packet_kind::resend_all || what.kind == packet_kind::resend_one;
+    answer_note note{.request = is_restart ? what.age : what.request,
+                     .place = what.kind == packet_kind::ncts         ? what.age
+                              : what.kind == packet_kind::resend_one ? static_cast<std::uint32_t>(what.tag)
+                                                                     : what.place,
                      .granted_lines = 0,
                      .recalled_lines = no_recall,
                      .source = own,
@@ -315,6 +334,7 @@ void mailbox_place::post(receive_state& waiting) {
 }
 
 void mailbox_place::post_late(std::uint32_t slot, std::uint32_t generation) {
+  --*late_calls_;
   if (auto* const waiting = static_cast<receive_state*>(home().objects().results.find(slot, generation)))
     post(*waiting);
 }

@@ -101,6 +101,8 @@ class mailbox_place final : public group_member<mailbox_place> {
   void post(receive_state& waiting);
   void give_up(receive_state& waiting);
   std::optional<message_info> probe(const message_pattern& wanted) const;
+  /// Calls that were made before wait as messages.
+  bool has_late_calls() const { return *late_calls_ != 0; }
   mailbox_statistics statistics() const;
   std::string describe_unclaimed() const;
 
@@ -110,13 +112,14 @@ class mailbox_place final : public group_member<mailbox_place> {
     std::uint64_t bytes;
     std::uint32_t age;
     std::int32_t tag;
-    std::uint32_t source : 30;
+    std::uint32_t source : 29;
+    std::uint32_t none_asleep : 1;
     std::uint32_t paid : 2;
     std::uint32_t granted_lines;  // of credit for messages in the other direction
   };
   struct answer_note {
-    std::uint64_t request;  // resendAll: the age
-    std::uint64_t place;
+    std::uint64_t request;         // resendAll, resendOne: the age
+    std::uint64_t place;           // NCTS: the age; resendOne: the tag
     std::uint32_t granted_lines;   // of credit
     std::uint32_t recalled_lines;  // all ones: nothing is recalled
     std::uint32_t source;
@@ -149,8 +152,9 @@ class mailbox_place final : public group_member<mailbox_place> {
   void take_returned_credit(std::uint64_t bytes, std::uint32_t source);
   void take_answer(const answer_note& note);
   void take_data(const data_note& note, buffer<std::byte> data);
-  /// What was asked for on this PE before the creation of the mailbox had arrived.
+  /// What was asked for on this PE before the creation of the mailbox had arrived, or behind that.
   void send_late(std::int32_t to, std::int32_t tag, std::uint32_t type, buffer<std::byte> data) {
+    --*late_calls_;
     send(to, tag, {type, std::move(data)});
   }
   void post_late(std::uint32_t slot, std::uint32_t generation);
@@ -193,6 +197,7 @@ class mailbox_place final : public group_member<mailbox_place> {
   void remove(std::uint64_t token);
 
   const mailbox_limits limits_;
+  std::uint64_t* const late_calls_;  // of pe_objects
   wire::flow::sender sender_;
   wire::flow::receiver receiver_;
   std::vector<unsent_message> unsent_;

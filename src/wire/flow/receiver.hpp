@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <limits>
 #include <map>
 #include <optional>
@@ -53,6 +54,10 @@ struct decision {
 enum class restart_pace : std::uint8_t {
   as_served,    // as many as the free memory and the posted receives may serve; the others when these have asked
   all_at_once,  // every marked one, as in the thesis
+  /// As served; and a receive that names its sender has that ask for the one message it would take (resendOne), and
+  /// freed memory restarts senders when half of all is free. Otherwise n messages in the memory of few are asked for
+  /// n * n times.
+  by_name,
 };
 
 class receiver {
@@ -61,7 +66,7 @@ class receiver {
     std::uint64_t requests = 0;
     std::uint64_t refusals = 0;
     std::uint64_t stale = 0;
-    std::uint64_t restarts = 0;  // resendAll packets
+    std::uint64_t restarts = 0;  // resendAll and resendOne packets
   };
 
   /// `memory_limit` bytes for records and buffers together; 0 is allowed, then a message comes only when its receive
@@ -98,7 +103,7 @@ class receiver {
 
   /// The next packet to send. To be called after every event, until there is nothing.
   std::optional<outgoing> next_packet();
-  bool has_packet() const { return !answers_.is_empty() || may_restart_one_more(); }
+  bool has_packet() const { return !answers_.is_empty() || !finds_.empty() || may_restart_one_more(); }
 
   const bounded_memory& memory() const { return memory_; }
   /// The part of it that buffers take.
@@ -110,6 +115,8 @@ class receiver {
   std::size_t recorded() const { return unexpected_.size(); }
   std::size_t posted() const { return posted_.size(); }
   std::size_t receiving() const { return receiving_.size(); }
+  /// While so many bytes are free nobody is marked.
+  std::uint64_t restarts_at() const { return restarts_at_; }
   bool is_marked(peer_number peer) const { return marked_.has(peer); }
   std::size_t marked() const { return marked_.size(); }
   std::size_t restarts_owed() const { return owed_.size(); }
@@ -123,8 +130,9 @@ class receiver {
     put(next_place_);
     put(std::uint64_t{restart_from_} << 1U | std::uint64_t{restart_next_});
     for (peer_number peer = 0; peer < ages_.size(); ++peer) {
-      put(std::uint64_t{ages_[peer]} << 3U | std::uint64_t{marked_.has(peer)} << 2U |
-          std::uint64_t{owed_.has(peer)} << 1U | std::uint64_t{restarted_.has(peer)});
+      put(std::uint64_t{ages_[peer]} << 4U | std::uint64_t{refused_at_[peer] == ages_[peer]} << 3U |
+          std::uint64_t{marked_.has(peer)} << 2U | std::uint64_t{owed_.has(peer)} << 1U |
+          std::uint64_t{restarted_.has(peer)});
     }
     put(answers_.size());
     for (std::size_t i = 0; i < answers_.size(); ++i) {
@@ -132,6 +140,12 @@ class receiver {
       put(std::uint64_t{answer.to} << 8U | static_cast<std::uint64_t>(answer.what.kind));
       put(answer.what.request);
       put(answer.what.place);
+      put(answer.what.age);
+    }
+    put(finds_.size());
+    for (const restart_of_one& one : finds_) {
+      put(std::uint64_t{one.in} << 32U | one.age);
+      put(std::uint64_t{one.context} << 32U | static_cast<std::uint32_t>(one.tag));
     }
     put(posted_.size());
     for (const receive& one : posted_) put(one.token);
@@ -150,6 +164,14 @@ class receiver {
   }
 
  private:
+  // A resendOne that is owed. One at most for each posted receive, and no more than the caller lets wait.
+  struct restart_of_one {
+    peer_number in = 0;
+    std::uint32_t age = 0;
+    std::uint32_t context = 0;
+    std::int32_t tag = 0;
+  };
+
   void answer(peer_number to, packet_kind kind, std::uint64_t request, std::uint64_t place = 0,
               std::uint64_t bytes = 0);
   std::uint64_t grant_to_receive(peer_number from, const delivery& what, std::uint64_t request, std::uint64_t capacity);
@@ -167,10 +189,13 @@ class receiver {
   unexpected_messages unexpected_;
   std::map<std::uint64_t, delivery> receiving_;  // by place: accepted into the memory of a receive, data on its way
   std::vector<std::uint32_t> ages_;              // restarts of each sender
+  std::vector<std::uint32_t> refused_at_;        // of a marked sender: the age of its last refusal
   peer_set marked_;                              // the failed bits: refused for lack of memory since its last restart
   peer_set owed_;                                // its age has advanced, it was not told yet
-  peer_set restarted_;                           // told, and its first request of that age has not come yet
+  std::deque<restart_of_one> finds_;
+  peer_set restarted_;  // told, and its first request of that age has not come yet
   restart_pace pace_;
+  std::uint64_t restarts_at_;
   peer_number restart_from_ = 0;
   bool restart_next_ = false;  // answers and restarts take turns
   std::uint64_t next_place_ = 1;

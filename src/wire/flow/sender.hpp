@@ -32,7 +32,7 @@ class sender {
 
   /// Appends the packets that are to be sent now, in this order, to `out`; so do the others.
   void send(peer_number to, const message_to_send& message, std::vector<outgoing>& out);
-  /// CTS, NCTS, NCTSD or resendAll has come.
+  /// CTS, NCTS, NCTSD, resendAll or resendOne has come.
   void on_packet(peer_number from, const packet& what, std::vector<outgoing>& out);
 
   /// Credits were granted or recalled. A number, even 0: that many bytes leave this side and have to be told to `from`.
@@ -62,13 +62,14 @@ class sender {
       put(std::uint64_t{entry.reuse} << 32U | static_cast<std::uint64_t>(entry.is));
       if (entry.is == pending_send::state::unused) continue;
       put(entry.message);
-      put(std::uint64_t{entry.age_tried} << 1U | std::uint64_t{entry.is_paid});
+      put(std::uint64_t{entry.age_tried} << 2U | std::uint64_t{entry.is_wanted} << 1U | std::uint64_t{entry.is_paid});
     }
     if (credits_.largest_eager() == 0) return;
     for (peer_number peer = 0; peer < destinations_.size(); ++peer) put(credits_.balance(peer));
   }
 
  private:
+  void walk_again(destination& queue, std::uint32_t age, std::vector<outgoing>& out);
   void pump(destination& queue, std::vector<outgoing>& out);
   void send_data(entry_index index, const packet& cts, std::vector<outgoing>& out);
 

@@ -191,10 +191,10 @@ class flow_world {
       bytes[at] = static_cast<char>(bytes.size() - at);
     };
     const auto put_packet = [&put](const packet& what) {
-      put(static_cast<std::uint64_t>(what.kind));
+      put(static_cast<std::uint64_t>(what.kind) << 32U | static_cast<std::uint32_t>(what.tag));
       put(what.age);
       put(what.request);
-      put(what.place << 2U | static_cast<std::uint64_t>(what.paid));
+      put(what.place << 3U | std::uint64_t{what.none_asleep} << 2U | static_cast<std::uint64_t>(what.paid));
     };
     put(posted_);
     put(others_);
@@ -439,7 +439,7 @@ class flow_world {
       throw std::logic_error("buffers in use are not what is accounted for, or too many");
     if (receiver_.memory().used() != used) throw std::logic_error("memory in use is not what is accounted for");
     if (used > scope_->memory) throw std::logic_error("more memory in use than the limit");
-    if (receiver_.memory().fits(record_bytes) && receiver_.marked() > 0)
+    if (receiver_.memory().fits(receiver_.restarts_at()) && receiver_.marked() > 0)
       throw std::logic_error("a sender waits for memory that is there");
     // A restart has a cause: a receive posted, or memory freed (the record and the buffer of a message, the others').
     const std::uint64_t causes = scope_->receives.size() + scope_->withdrawals + 2 * messages_ + 1;

@@ -33,7 +33,8 @@ TEST_P(random_interleavings, end_with_everything_received_in_order) {
     scope what = make_scope(GetParam(), 2 + seed % 3, 3 + seed / 3 % 3, records[seed / 9 % 8] * record_bytes,
                             windows[seed / 72 % 4], seed / 5 % 3);
     what.answers = 1 + seed / 7 % 4;
-    what.pace = seed % 2 == 0 ? restart_pace::as_served : restart_pace::all_at_once;
+    constexpr restart_pace paces[] = {restart_pace::as_served, restart_pace::all_at_once, restart_pace::by_name};
+    what.pace = paces[seed / 2 % 3];
     what.used_by_others = seed / 11 % 2 * what.memory / 2;
     flow_world<> world(what);
     const auto result = explore::explore_random(world, seed, 100'000);
@@ -67,6 +68,7 @@ TEST_P(random_interleavings, with_credits_stay_in_their_pool) {
                             1 + seed / 45 % 4, seed / 5 % 3);
     what.answers = 1 + seed / 7 % 4;
     what.credits = 128 * (seed / 11 % 12);
+    if (seed / 13 % 2 == 0) what.pace = restart_pace::by_name;
     for (std::size_t plan = 0; plan < 4; ++plan) {
       auto& expected = what.plans.emplace_back();
       for (std::size_t i = 0; i <= (seed + plan) % 4; ++i)
@@ -91,8 +93,9 @@ TEST(random_programs, receive_in_the_order_of_sending) {
   constexpr std::size_t windows[] = {1, 3, 100};
   std::uint64_t restarts = 0;
   for (std::uint64_t seed = 0; seed < count; ++seed) {
-    const scope what = make_random_scope(seed, 1 + seed % 4, 1 + seed / 4 % 6, records[seed % 5] * record_bytes,
-                                         windows[seed / 5 % 3]);
+    scope what = make_random_scope(seed, 1 + seed % 4, 1 + seed / 4 % 6, records[seed % 5] * record_bytes,
+                                   windows[seed / 5 % 3]);
+    if (seed / 15 % 2 == 0) what.pace = restart_pace::by_name;
     flow_world<> world(what);
     ASSERT_EQ(explore::explore_random(world, seed, 100'000).failure, "");
     restarts += world.receiving_side().count().restarts;
