@@ -17,7 +17,7 @@ namespace tri::bench {
 namespace {
 
 using std::uint64_t;
-constexpr int messages_of_a_sender = 16;
+constexpr int messages_of_a_sender = 48;
 constexpr int stop = 1;  // tag
 
 struct partner : group_member<partner> {

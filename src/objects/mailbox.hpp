@@ -29,7 +29,8 @@ struct mailbox_options {
   /// Messages up to this size are sent at once; larger ones when the receiver has agreed, one round trip later.
   std::uint64_t eager_bytes = 1024;
   /// Bytes beside `memory` that each PE lends in advance to the senders of messages that it expects, because what it
-  /// receives repeats itself: these come without asking, whatever their size up to a quarter of it. 0: none. Unset:
+  /// receives repeats itself: these come without asking, if they have up to 128 KiB and a quarter of it. 0: none.
+  /// Unset:
   /// --tri-mailbox-credits.
   std::optional<std::uint64_t> credits = {};
 };

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "wire/flow/price.hpp"
@@ -24,8 +25,12 @@ constexpr std::uint32_t no_recall = std::numeric_limits<std::uint32_t>::max();
 // Of a message that a receive waits for, a copy up to this size costs less than another round trip.
 constexpr std::size_t largest_copied = 32768;
 
-// One message takes at most so much of the pool, so that it serves several.
-std::uint64_t largest_on_credit(std::uint64_t credits) { return credits / 4; }
+// One message takes at most a quarter of the pool, so that it serves several; larger ones than this are announced and
+// fetched by the wire in any case, and gain nothing.
+std::uint64_t largest_on_credit(std::uint64_t credits) {
+  constexpr std::size_t largest = 131072;
+  return std::min<std::uint64_t>(credits / 4, wire::flow::price_of(cost_of(largest)));
+}
 
 template <class Entry>
 std::size_t take_free(std::vector<Entry>& entries, std::size_t& first_free) {
@@ -145,9 +150,9 @@ void mailbox_place::transmit(bool data_is_there) try {
                         .bytes = one.what.bytes,
                         .age = one.what.age,
                         .tag = one.what.tag,
-                        .source = own,
+                        .source = own & ((1U << 29U) - 1),
                         .none_asleep = one.what.none_asleep ? 1U : 0U,
-                        .paid = static_cast<std::uint32_t>(one.what.paid),
+                        .paid = static_cast<std::uint32_t>(one.what.paid) & 3U,
                         .granted_lines = 0};
       if (foresight_ != nullptr)
         note.granted_lines = static_cast<std::uint32_t>(foresight_->in.credits().grants_leaving_to(one.to) / line);
