@@ -5,6 +5,7 @@
 #include <atomic>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <thread>
 
@@ -137,6 +138,40 @@ void looking() {
   check_equal(box.statistics().unsent, 0u);
 }
 const case_entry looking_case{"mailbox_probe_and_give_up", &looking};
+
+// A future is dropped between the answer to its message's request and the data: the message is lost with it, and
+// nothing of it stays.
+struct dropper : group_member<dropper> {
+  static inline std::optional<future<received_message>> dropped;  // of PE 0
+  // Between two messages of the mailbox on this PE.
+  void drop(mailbox box, bool is_recorded_first) {
+    if (is_recorded_first) {
+      check_equal(box.statistics().recorded, 1u);
+      dropped.emplace(box.receive(0, 1));
+    }
+    check_equal(box.statistics().posted, 0u);
+    check_equal(box.statistics().buffered_bytes, 0u);
+    check(!dropped->ready(), "its data should be on the way");
+    dropped.reset();
+  }
+};
+void dropped_while_matched() {
+  const auto all = make_group<dropper>();
+  for (const bool is_recorded_first : {false, true}) {
+    const mailbox box = make_mailbox({.memory = 1u << 20, .eager_bytes = 0});
+    if (!is_recorded_first) dropper::dropped.emplace(box.receive(0, 1));
+    box.send(0, 1, std::vector<int>(1000, 1));
+    all[0].send<&dropper::drop>(box, is_recorded_first);
+    quiescence().get();
+    check(!dropper::dropped.has_value(), "it was not dropped");
+    const auto after = box.statistics();
+    check_equal(after.memory_used + after.buffered_bytes + after.recorded + after.posted + after.unsent, 0u);
+    check_equal(after.handshakes, 1u);
+    box.send(0, 1, std::vector<int>(1000, 2));
+    check_equal(box.receive(0, 1).get().values<int>()[0], 2);
+  }
+}
+const case_entry dropped_case{"mailbox_dropped_while_matched", &dropped_while_matched};
 
 // A coroutine that waits for a message ends with its object; another one gets the message.
 struct waiting_element : array_element<waiting_element, index<1>> {

@@ -36,7 +36,10 @@ class program_order {
   }
   /// It is given up; those behind it are told of when the next one is served.
   void given_up(std::uint64_t number) {
-    if (number >= first_) receives_[number - first_].is = state::given_up;
+    if (number < first_) return;
+    receives_[number - first_].is = state::given_up;
+    // A program that asks and gives up again and again must not fill the memory.
+    while (!receives_.empty() && receives_.back().is == state::given_up) receives_.pop_back();
   }
 
   std::size_t held_back() const { return waiting_; }

@@ -45,6 +45,15 @@ TEST(ProgramOrder, DoesNotWaitForWhatIsGivenUp) {
   EXPECT_THAT(it.messages, ElementsAre(Pair(2, 20), Pair(3, 30)));
   it.order.given_up(a);  // again, and long past
   EXPECT_EQ(it.order.held_back(), 0U);
+  const std::uint64_t open = it.order.made();
+  for (int i = 0; i < 10; ++i) {
+    const std::uint64_t first = it.order.made(), second = it.order.made();
+    it.order.given_up(first);
+    it.order.given_up(second);
+    EXPECT_EQ(first, open + 1) << "nothing is kept of the others";
+  }
+  it.served(open, 4);
+  EXPECT_EQ(it.messages.back(), std::pair(std::uint32_t{4}, std::uint64_t{40}));
 }
 
 TEST(ProgramOrder, PassesOverWhatIsServedMuchLater) {
