@@ -222,7 +222,7 @@ std::optional<outgoing> receiver::next_packet() {
   restart_next_ = false;
   if (!finds_.empty()) {
     const restart_of_one one = finds_.front();
-    finds_.pop_front();
+    finds_.erase(finds_.begin());
     ++count_.restarts;
     outgoing out{.to = one.in, .what = {}};
     out.what.kind = packet_kind::resend_one;

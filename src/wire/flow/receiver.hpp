@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <limits>
 #include <map>
 #include <optional>
@@ -192,8 +191,8 @@ class receiver {
   std::vector<std::uint32_t> refused_at_;        // of a marked sender: the age of its last refusal
   peer_set marked_;                              // the failed bits: refused for lack of memory since its last restart
   peer_set owed_;                                // its age has advanced, it was not told yet
-  std::deque<restart_of_one> finds_;
-  peer_set restarted_;  // told, and its first request of that age has not come yet
+  std::vector<restart_of_one> finds_;            // hardly ever more than one
+  peer_set restarted_;                           // told, and its first request of that age has not come yet
   restart_pace pace_;
   std::uint64_t restarts_at_;
   peer_number restart_from_ = 0;
