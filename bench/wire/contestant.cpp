@@ -33,9 +33,9 @@
 namespace tri::bench {
 
 std::string written(const wire_task& task) {
-  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", task.who, task.what, task.place, task.bytes,
+  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {}", task.who, task.what, task.place, task.bytes,
                      task.coalesced ? 1 : 0, task.senders, task.memory, task.seconds, task.conduit, task.in_flight,
-                     task.posted ? 1 : 0, task.division);
+                     task.posted ? 1 : 0, task.division, task.credits);
 }
 
 wire_task read_wire_task(const std::string& text) {
@@ -46,14 +46,15 @@ wire_task read_wire_task(const std::string& text) {
         task.seconds))
     throw std::invalid_argument(fmt::format("'{}' is no task of the suite wire", text));
   task.coalesced = coalesced != 0;
-  if (int posted = 0; words >> task.conduit >> task.in_flight >> posted >> task.division) task.posted = posted != 0;
+  if (int posted = 0; words >> task.conduit >> task.in_flight >> posted >> task.division >> task.credits)
+    task.posted = posted != 0;
   const auto one_of = [&](const std::string& word, std::initializer_list<const char*> known) {
     for (const char* each : known)
       if (word == each) return;
     throw std::invalid_argument(fmt::format("'{}' in the task '{}' of the suite wire", word, text));
   };
-  one_of(task.who, {"port", "raw_ucx"});
-  one_of(task.what, {"one_way", "stream", "wake", "multi", "killer", "cache"});
+  one_of(task.who, {"port", "raw_ucx", "mailbox"});
+  one_of(task.what, {"one_way", "stream", "wake", "multi", "killer", "cache", "exchange"});
   one_of(task.conduit, {"ucx", "mpi"});
   one_of(task.place, {"loopback", "veth"});
   one_of(task.division, {"receiving", "funnelled", "all", "spread", "mixed", "separated", "undisturbed"});
@@ -255,6 +256,7 @@ int serve_as_wire_contestant(const std::string& text) {
   try {
     const wire_task task = read_wire_task(text);
     if (task.conduit == "mpi") return serve_over_mpi(task);
+    if (task.who == "mailbox") return serve_over_mailboxes(task);
     const cpu_pair cpus = two_cpus();
     int ends[2] = {};
     call("socketpair", socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);

@@ -58,6 +58,10 @@ std::vector<double> start(const std::string& program, wire_task task) {
   std::vector<double> samples;
   std::vector<std::string> command = {program, "bench", "--wire-contestant", written(task)};
   if (task.conduit == "mpi") command = under_mpi(task.place, command);
+  if (task.who == "mailbox") {
+    const std::vector<std::string> launch = {program, "run", "-n", "2", "--pes", std::to_string(task.senders)};
+    command.insert(command.begin(), launch.begin(), launch.end());
+  }
   process_lines(
       command,
       [&](const std::string& line) {
@@ -95,7 +99,10 @@ measurement measure_row(context& tools, const std::string& program, const wire_r
   }
   wire_task raw = own;
   std::string beside_name = "raw UCX", peer_name = "raw_ucx";
-  if (own.memory >= 0) {
+  if (own.credits > 0) {
+    raw.credits = 0;
+    beside_name = "asking", peer_name = "asking";
+  } else if (own.memory >= 0) {
     raw.memory = -1;
     beside_name = "no limit", peer_name = "no_limit";
   } else if (own.division == "spread") {
@@ -254,6 +261,34 @@ std::vector<wire_row> with_limits() {
   return rows;
 }
 
+// Messages by mailbox between two hosts of one PE each: more PEs than cores would show the scheduler.
+std::vector<wire_row> by_mailbox_with_limits() {
+  std::vector<wire_row> rows;
+  for (const std::size_t bytes : {1024, 10240, 102400})
+    for (const std::int64_t memory : {std::int64_t{256} << 20, std::int64_t{1} << 17, std::int64_t{0}})
+      rows.push_back(
+          {.name = fmt::format("mailbox/{}/{}", bytes, memory),
+           .task = {.who = "mailbox", .what = "killer", .bytes = bytes, .memory = memory},
+           .unit = "us",
+           .description = fmt::format("messages of {} B by mailbox, received in the reverse order of sending with {} B "
+                                      "of memory for those that nobody has asked for",
+                                      bytes, memory),
+           .target_ratio = memory >> 20 != 0 ? 1.02 : 2.0});
+  return rows;
+}
+std::vector<wire_row> by_mailbox_foreseen() {
+  std::vector<wire_row> rows;
+  for (const std::size_t bytes : {4096, 32768, 131072})
+    for (const char* what : {"one_way", "exchange"})
+      rows.push_back({.name = fmt::format("{}/{}", what, bytes),
+                      .task = {.who = "mailbox", .what = what, .bytes = bytes, .credits = std::int64_t{64} << 20},
+                      .unit = "us",
+                      .description = fmt::format(
+                          "{} B by mailbox {}, on credit, beside messages that ask first", bytes,
+                          std::string(what) == "one_way" ? "there and back, half of it" : "both ways at once")});
+  return rows;
+}
+
 }  // namespace
 
 std::vector<row_definition> wire_rows(const std::string& program) {
@@ -277,6 +312,8 @@ std::vector<row_definition> wire_rows(const std::string& program) {
   add("mpi/veth", described_over_mpi("veth"));
   add("mpi/loopback", described_multi_ping_pong("mpi"));
   add("killer", with_limits());
+  add("killer", by_mailbox_with_limits());
+  add("mailbox", by_mailbox_foreseen());
   for (row_definition& about : broadcast_rows()) rows.push_back(std::move(about));
   for (row_definition& about : cache_rows(program)) rows.push_back(std::move(about));
   for (row_definition& about : remap_rows()) rows.push_back(std::move(about));

@@ -8,9 +8,11 @@
 namespace tri::bench {
 
 struct wire_task {
-  std::string who = "port";  // "port": ours; "raw_ucx": UCX called plainly
+  // "port": ours; "raw_ucx": UCX called plainly; "mailbox": a tri::mailbox between PEs of two pretended hosts
+  std::string who = "port";
   // one_way, stream, wake; multi: many there and back at once; killer: a stream whose receiver uses nothing while more
-  // comes; cache: a computation beside messages
+  // comes; of a mailbox: messages that are received in the reverse order of sending; exchange: of a mailbox, both ways;
+  // cache: a computation beside messages
   std::string what = "one_way";
   std::string place = "loopback";  // or "veth": two network namespaces, for root
   std::size_t bytes = 8;
@@ -23,7 +25,8 @@ struct wire_task {
   // Of more senders than one: "receiving", a further thread makes progress; "funnelled", it sends, too; "all", they
   // make progress themselves; "spread", as the first, on all cores. Of cache: wire/cache_player.hpp
   std::string division = "receiving";
-  bool posted = false;  // of mpi: receives of the size are posted ahead
+  bool posted = false;       // of mpi: receives of the size are posted ahead
+  std::int64_t credits = 0;  // of a mailbox: memory that is lent for messages that are foreseen
 
   bool operator==(const wire_task&) const = default;
 };
@@ -34,5 +37,7 @@ wire_task read_wire_task(const std::string& text);
 
 /// Measures with a second process and prints nanoseconds per message, one line per batch. The exit status.
 int serve_as_wire_contestant(const std::string& task);
+/// The same where `trireme run` has started both processes.
+int serve_over_mailboxes(const wire_task& task);
 
 }  // namespace tri::bench

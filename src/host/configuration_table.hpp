@@ -29,6 +29,7 @@
   ROW(int,            comm_thread_backlog, 1024,                        "packets", between(0, 1 << 30),             "with comm_thread=funnelled, it sends nothing more while so many packets are not out yet; 0 = no limit") \
   ROW(std::size_t,    message_memory,     std::size_t{256} << 20,       "bytes",   anything("a size"),              "memory that messages from other hosts may take in a process until they run; what has no room waits at its sender") \
   ROW(std::size_t,    mailbox_memory,     std::size_t{16} << 20,        "bytes",   anything("a size"),              "memory that messages of a tri::mailbox which nobody has asked for may take on a PE; what has no room waits at its sender") \
+  ROW(std::size_t,    mailbox_credits,    0,                            "bytes",   anything("a size"),              "memory that a PE lends in advance to those whose messages of a tri::mailbox it expects, which then come without asking; 0 = none") \
   ROW(std::string,    wire_transports,    "",                           "",        anything("names as in UCX_TLS, such as tcp; empty = what is found"), "networks that the wire may use") \
   ROW(std::string,    wire_devices,       "",                           "",        anything("names separated by commas, such as eth0; empty = all"), "network interfaces that the wire may use") \
   ROW(double,         silence_s,          30,                           "s",       at_least(0),                     "a process of another host that says nothing on the wire for so long is lost, which ends the job; 0 = never") \

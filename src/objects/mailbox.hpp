@@ -25,9 +25,14 @@ inline constexpr int any_tag = -1;
 struct mailbox_options {
   /// Bytes that messages which nobody has asked for may take on each PE, with 112 for the record of each and 64 for the
   /// data where it has any; 0 is allowed: then all wait at their senders. Unset: --tri-mailbox-memory.
-  std::optional<std::uint64_t> memory;
+  std::optional<std::uint64_t> memory = {};
   /// Messages up to this size are sent at once; larger ones when the receiver has agreed, one round trip later.
   std::uint64_t eager_bytes = 1024;
+  /// Bytes beside `memory` that each PE lends in advance to the senders of messages that it expects, because what it
+  /// receives repeats itself: these come without asking, if they have up to 128 KiB and a quarter of it. 0: none.
+  /// Unset:
+  /// --tri-mailbox-credits.
+  std::optional<std::uint64_t> credits = {};
 };
 
 /// Handle of a mailbox: plain data, may be copied and sent anywhere. All calls on PEs only.
@@ -46,7 +51,7 @@ class mailbox {
     objects::check_pe(here, to, [] { return "tri::mailbox: message sent to a receiver"; });
     objects::check_tag(tag);
     objects::message_contents contents = objects::contents_of(std::forward<T>(value));
-    if (auto* const place = local(here))
+    if (auto* const place = local(here, call::made))
       place->send(to, tag, std::move(contents));
     else
       own(here).send<&objects::mailbox_place::send_late>(to, tag, contents.type, std::move(contents.data));
@@ -60,7 +65,7 @@ class mailbox {
     auto state = std::make_unique<objects::receive_state>(id_, objects::pattern_of(here, source, tag));
     objects::receive_state& waiting = *state;
     future<received_message> result(std::move(state));
-    if (auto* const place = local(here)) {
+    if (auto* const place = local(here, call::made)) {
       place->post(waiting);
     } else {
       const auto name = result.get_promise();
@@ -81,21 +86,27 @@ class mailbox {
   std::optional<message_info> probe(int source = any_source, int tag = any_tag) const {
     auto& here = sched::this_pe();
     const auto wanted = objects::pattern_of(here, source, tag);
-    auto* const place = local(here);
+    auto* const place = local(here, call::looks);
     return place == nullptr ? std::nullopt : place->probe(wanted);
   }
 
   /// Of the calling PE.
   mailbox_statistics statistics() const {
-    auto* const place = local(sched::this_pe());
+    auto* const place = own(sched::this_pe()).local();
     return place == nullptr ? mailbox_statistics{} : place->statistics();
   }
 
  private:
-  /// Null when the creation has not arrived here yet; then a call waits for it as a message.
-  objects::mailbox_place* local(sched::pe& here) const {
+  enum class call { made, looks };
+  /// Null when the creation has not arrived here yet, or calls from before it wait still; then the call waits behind
+  /// them as a message.
+  objects::mailbox_place* local(sched::pe& here, call what) const {
     if (id_ == 0) throw std::logic_error("tri::mailbox: this handle names no mailbox; make one with tri::make_mailbox");
-    return own(here).local();
+    objects::mailbox_place* const place = own(here).local();
+    if (place != nullptr && !place->has_late_calls()) [[likely]]
+      return place;
+    if (what == call::made) ++objects::pe_objects::of(here).late_mailbox_calls[id_];
+    return nullptr;
   }
   element_ref<objects::mailbox_place> own(sched::pe& here) const {
     return {id_, static_cast<std::uint64_t>(here.number())};
@@ -108,7 +119,8 @@ class mailbox {
 inline mailbox make_mailbox(const mailbox_options& options = {}) {
   const objects::mailbox_limits limits{
       .memory = options.memory.value_or(sched::this_pe().job().values().mailbox_memory),
-      .eager_bytes = options.eager_bytes};
+      .eager_bytes = options.eager_bytes,
+      .credits = options.credits.value_or(sched::this_pe().job().values().mailbox_credits)};
   return mailbox(make_group<objects::mailbox_place>(limits).id());
 }
 

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
+
+#include "wire/flow/price.hpp"
 
 namespace tri::objects {
 
@@ -14,6 +17,20 @@ namespace {
 // What data costs in the receiver's memory: a buffer has a header.
 std::uint64_t cost_of(std::size_t bytes) { return bytes == 0 ? 0 : bytes + sizeof(tri::detail::buffer_header); }
 std::size_t bytes_of(std::uint64_t cost) { return cost == 0 ? 0 : cost - sizeof(tri::detail::buffer_header); }
+
+// Credits are counted in whole cache lines.
+constexpr std::uint64_t line = wire::prediction::buffer_bytes(1);
+constexpr std::uint32_t no_recall = std::numeric_limits<std::uint32_t>::max();
+
+// Of a message that a receive waits for, a copy up to this size costs less than another round trip.
+constexpr std::size_t largest_copied = 32768;
+
+// One message takes at most a quarter of the pool, so that it serves several; larger ones than this are announced and
+// fetched by the wire in any case, and gain nothing.
+std::uint64_t largest_on_credit(std::uint64_t credits) {
+  constexpr std::size_t largest = 131072;
+  return std::min<std::uint64_t>(credits / 4, wire::flow::price_of(cost_of(largest)));
+}
 
 template <class Entry>
 std::size_t take_free(std::vector<Entry>& entries, std::size_t& first_free) {
@@ -62,10 +79,17 @@ std::string receive_state::describe() const {
 
 mailbox_place::mailbox_place(const mailbox_limits& limits)
     : limits_(limits),
-      sender_(static_cast<std::size_t>(home().here().job().pes())),
+      late_calls_(&home().objects().late_mailbox_calls[home().facts().id]),
+      sender_(static_cast<std::size_t>(home().here().job().pes()), largest_on_credit(limits.credits)),
       // Half of the memory is kept for records: a message without one is asked for again and again.
       receiver_(static_cast<std::size_t>(home().here().job().pes()), limits.memory, 64,
-                wire::flow::restart_pace::as_served, limits.memory / 2) {}
+                wire::flow::restart_pace::by_name, limits.memory / 2) {
+  if (largest_on_credit(limits.credits) == 0) return;
+  wire::prediction::credit_options options;
+  options.largest_eager = largest_on_credit(limits.credits);
+  options.pool_limit = std::min(limits.credits, line * (no_recall - 1));  // what a note can say
+  foresight_ = std::make_unique<foresight>(static_cast<std::uint32_t>(home().here().job().pes()), options);
+}
 
 mailbox_place::~mailbox_place() {
   for (const posted_receive& one : receives_)
@@ -87,26 +111,56 @@ void mailbox_place::send(int to, int tag, message_contents contents) {
 void mailbox_place::take_answer(const answer_note& note) {
   packet answer;
   answer.kind = static_cast<packet_kind>(note.kind);
-  if (answer.kind == packet_kind::resend_all)
-    answer.age = static_cast<std::uint32_t>(note.request);
-  else
-    answer.request = note.request;
-  answer.place = note.place;
-  answer.bytes = note.bytes;
+  switch (answer.kind) {
+    case packet_kind::resend_one:
+      answer.tag = static_cast<std::int32_t>(note.place);
+      [[fallthrough]];
+    case packet_kind::resend_all:
+      answer.age = static_cast<std::uint32_t>(note.request);
+      break;
+    case packet_kind::ncts:
+      answer.age = static_cast<std::uint32_t>(note.place);
+      [[fallthrough]];
+    default:
+      answer.request = note.request;
+      answer.place = note.place;
+  }
+  if (note.granted_lines != 0 || note.recalled_lines != no_recall)
+    noted(note.source, {note.granted_lines * line, note.recalled_lines == no_recall ? 0 : note.recalled_lines * line});
   out_.clear();
   sender_.on_packet(note.source, answer, out_);
   transmit(note.has_data != 0);
 }
 
-// A short message goes with its first request. Should that be refused, the later ones go without: most of what is asked
-// for again is refused again.
+void mailbox_place::noted(std::uint32_t from, const wire::prediction::credit_note& note) try {
+  if (const auto back = sender_.on_credit(from, note))
+    at(from).send<&mailbox_place::take_returned_credit>(*back, static_cast<std::uint32_t>(number()));
+} catch (const std::exception& error) {
+  fail_half_way(error);
+}
+
+// A short message goes with its first request. Should that be refused, the later ones go without, as most of what is
+// asked for again is refused again; unless a receive waits for it.
 void mailbox_place::transmit(bool data_is_there) try {
   const auto own = static_cast<std::uint32_t>(number());
   for (const wire::flow::outgoing& one : out_) {
     unsent_message& message = unsent_[one.message];
     if (one.what.kind == packet_kind::rts) {
-      const request_note note{one.what.request, one.what.bytes, one.what.age, one.what.tag, own};
-      if (message.was_offered || message.contents.data.size() > limits_.eager_bytes) {
+      request_note note{.request = one.what.request,
+                        .bytes = one.what.bytes,
+                        .age = one.what.age,
+                        .tag = one.what.tag,
+                        .source = own & ((1U << 29U) - 1),
+                        .none_asleep = one.what.none_asleep ? 1U : 0U,
+                        .paid = static_cast<std::uint32_t>(one.what.paid) & 3U,
+                        .granted_lines = 0};
+      if (foresight_ != nullptr)
+        note.granted_lines = static_cast<std::uint32_t>(foresight_->in.credits().grants_leaving_to(one.to) / line);
+      if (one.what.paid == wire::flow::payment::here) {
+        at(one.to).send<&mailbox_place::take_unasked>(note, message.contents.type, std::move(message.contents.data));
+      } else if (one.what.paid == wire::flow::payment::before ||
+                 (one.what.is_wanted ? message.contents.data.size() > largest_copied
+                                     : message.was_offered || message.contents.data.size() > limits_.eager_bytes)) {
         at(one.to).send<&mailbox_place::take_request>(note);
       } else {
         message.was_offered = true;
@@ -132,13 +186,25 @@ void mailbox_place::fail_half_way(const std::exception& error) {
 
 // ---- receiving
 
-void mailbox_place::requested(const request_note& note, message_contents* eager) {
+namespace {
+
+packet request_of(const mailbox_place::request_note& note) {
   packet rts;
+  rts.paid = static_cast<wire::flow::payment>(note.paid);
+  rts.none_asleep = note.none_asleep != 0;
   rts.age = note.age;
   rts.tag = note.tag;
   rts.request = note.request;
   rts.bytes = note.bytes;
-  const wire::flow::decision made = receiver_.on_request(note.source, rts);
+  return rts;
+}
+
+}  // namespace
+
+void mailbox_place::requested(const request_note& note, message_contents* eager) {
+  if (note.granted_lines != 0) noted(note.source, {note.granted_lines * line, 0});
+  if (request_of(note).paid == wire::flow::payment::before) return requested_paid(note);
+  const wire::flow::decision made = receiver_.on_request(note.source, request_of(note));
   using wire::flow::verdict;
   if (made.what != verdict::refused && made.what != verdict::stale)  // those come again
     trace(trace::event::incoming, note.source, note.tag, bytes_of(note.bytes), 0);
@@ -150,7 +216,34 @@ void mailbox_place::requested(const request_note& note, message_contents* eager)
   answer(0);
 }
 
+// Its memory was granted, so it is kept even if the request is refused, to keep the order.
+void mailbox_place::take_unasked(const request_note& note, std::uint32_t type, buffer<std::byte> data) {
+  if (note.granted_lines != 0) noted(note.source, {note.granted_lines * line, 0});
+  ++foresight_->unasked;
+  foresight_->in.credits().arrived(note.source, wire::flow::price_of(note.bytes));
+  foresight_->parked[{note.source, note.request}] = {type, std::move(data)};
+  requested_paid(note);
+}
+
+void mailbox_place::requested_paid(const request_note& note) {
+  const auto here = foresight_->parked.find({note.source, note.request});
+  if (here == foresight_->parked.end())
+    throw wire::flow::protocol_error(note.source, packet_kind::rts, "its data should be here and is not");
+  const wire::flow::decision made = receiver_.on_request(note.source, request_of(note));
+  if (made.what == wire::flow::verdict::refused || made.what == wire::flow::verdict::stale) return answer(0);
+  trace(trace::event::incoming, note.source, note.tag, bytes_of(note.bytes), 0);
+  message_contents contents = std::move(here->second);
+  foresight_->parked.erase(here);
+  arrived(note.source, made.place, std::move(contents), made.place);
+}
+
+void mailbox_place::take_returned_credit(std::uint64_t bytes, std::uint32_t source) {
+  ++foresight_->recalls;
+  foresight_->in.credits().given_back(source, bytes);
+}
+
 void mailbox_place::take_data(const data_note& note, buffer<std::byte> data) {
+  ++handshakes_;
   arrived(note.source, note.place, {note.type, std::move(data)}, 0);
 }
 
@@ -163,7 +256,7 @@ void mailbox_place::arrived(std::uint32_t from, std::uint64_t place, message_con
   buffered_bytes_ += contents.data.size();
   arrived_.emplace(place, std::move(contents));
   const auto done = receiver_.on_data(from, data);
-  if (done.has_value() && done->buffered) receiver_.consumed(done->buffer_bytes);
+  if (done.has_value() && done->buffered && !done->is_paid) receiver_.consumed(done->buffer_bytes);
   answer(came_with_request);
   if (done.has_value()) finish(*done);
 }
@@ -174,9 +267,22 @@ void mailbox_place::answer(std::uint64_t came_with_request) try {
   while (const auto next = receiver_.next_packet()) {
     const packet& what = next->what;
     const bool has_data = what.kind == packet_kind::cts && what.place == came_with_request;
-    at(next->to).send<&mailbox_place::take_answer>(
-        answer_note{what.kind == packet_kind::resend_all ? what.age : what.request, what.place, what.bytes, own,
-                    static_cast<std::uint16_t>(what.kind), static_cast<std::uint16_t>(has_data ? 1 : 0)});
+    const bool is_restart = what.kind == packet_kind::resend_all || what.kind == packet_kind::resend_one;
+    answer_note note{.request = is_restart ? what.age : what.request,
+                     .place = what.kind == packet_kind::ncts         ? what.age
+                              : what.kind == packet_kind::resend_one ? static_cast<std::uint32_t>(what.tag)
+                                                                     : what.place,
+                     .granted_lines = 0,
+                     .recalled_lines = no_recall,
+                     .source = own,
+                     .kind = static_cast<std::uint16_t>(what.kind),
+                     .has_data = static_cast<std::uint16_t>(has_data ? 1 : 0)};
+    if (foresight_ != nullptr) {
+      const auto credit = foresight_->in.credits().leaving_to(next->to);
+      note.granted_lines = static_cast<std::uint32_t>(credit.granted / line);
+      if (credit.recalled != 0) note.recalled_lines = static_cast<std::uint32_t>(credit.recalled / line);
+    }
+    at(next->to).send<&mailbox_place::take_answer>(note);
   }
 } catch (const std::exception& error) {
   fail_half_way(error);
@@ -189,6 +295,7 @@ void mailbox_place::finish(const wire::flow::delivery& done) {
   arrived_.erase(found);
   buffered_bytes_ -= here.bytes();
   receive_state* const waiting = receives_[done.receive].state;
+  if (foresight_ != nullptr) foresee(receives_[done.receive], done);
   remove(done.receive);
   if (waiting == nullptr) return;
   trace(trace::event::taken, done.source, done.tag, here.bytes(), waiting->order_);
@@ -196,9 +303,27 @@ void mailbox_place::finish(const wire::flow::delivery& done) {
   waiting->set(std::move(here));
 }
 
+void mailbox_place::foresee(const posted_receive& served, const wire::flow::delivery& done) {
+  const std::uint64_t price = wire::flow::price_of(done.bytes);
+  if (done.is_paid) foresight_->in.credits().released(done.source, price);
+  foresight_->order.served(served.number, done.source, price,
+                           [this](std::uint32_t sender, std::uint64_t size) { tell_foresight(sender, size); });
+}
+
+void mailbox_place::tell_foresight(std::uint32_t sender, std::uint64_t size) try {
+  for (const wire::prediction::credit_message& one : foresight_->in.received(sender, size)) {
+    ++foresight_->notes;
+    at(one.peer).send<&mailbox_place::take_credit>(
+        credit_note{one.note.granted, one.note.recalled, static_cast<std::uint32_t>(number())});
+  }
+} catch (const std::exception& error) {
+  fail_half_way(error);
+}
+
 std::uint64_t mailbox_place::add(receive_state& waiting) {
   const std::size_t token = take_free(receives_, free_receive_);
   receives_[token].state = &waiting;
+  if (foresight_ != nullptr) receives_[token].number = foresight_->order.made();
   waiting.place_ = this;
   waiting.token_ = token;
   waiting.order_ = ++asked_;
@@ -224,22 +349,25 @@ void mailbox_place::post(receive_state& waiting) {
   const std::uint64_t token = add(waiting);
   const auto done = receiver_.post(
       {.filter = waiting.wanted().filter, .capacity = std::numeric_limits<std::uint64_t>::max(), .token = token});
-  if (done.has_value() && done->buffered) receiver_.consumed(done->buffer_bytes);
+  if (done.has_value() && done->buffered && !done->is_paid) receiver_.consumed(done->buffer_bytes);
   answer(0);
   if (done.has_value()) finish(*done);
 }
 
 void mailbox_place::post_late(std::uint32_t slot, std::uint32_t generation) {
+  --*late_calls_;
   if (auto* const waiting = static_cast<receive_state*>(home().objects().results.find(slot, generation)))
     post(*waiting);
 }
 
 void mailbox_place::give_up(receive_state& waiting) {
   waiting.place_ = nullptr;
-  if (receiver_.withdraw(waiting.token_))
-    remove(waiting.token_);
-  else
+  if (!receiver_.withdraw(waiting.token_)) {
     receives_[waiting.token_].state = nullptr;
+    return;
+  }
+  if (foresight_ != nullptr) foresight_->order.given_up(receives_[waiting.token_].number);
+  remove(waiting.token_);
 }
 
 // ---- looking
@@ -251,18 +379,28 @@ std::optional<message_info> mailbox_place::probe(const message_pattern& wanted) 
 }
 
 mailbox_statistics mailbox_place::statistics() const {
-  return {.memory_limit = receiver_.memory().limit(),
-          .memory_used = receiver_.memory().used(),
-          .memory_peak = receiver_.memory().most_used(),
-          .buffered_bytes = buffered_bytes_,
-          .recorded = receiver_.recorded(),
-          .posted = receiver_.posted(),
-          .unsent = sender_.pending(),
-          .requests = receiver_.count().requests,
-          .eager = eager_,
-          .refusals = receiver_.count().refusals,
-          .stale = receiver_.count().stale,
-          .restarts = receiver_.count().restarts};
+  mailbox_statistics seen{.memory_limit = receiver_.memory().limit(),
+                          .memory_used = receiver_.memory().used(),
+                          .memory_peak = receiver_.memory().most_used(),
+                          .buffered_bytes = buffered_bytes_,
+                          .recorded = receiver_.recorded(),
+                          .posted = receiver_.posted(),
+                          .unsent = sender_.pending(),
+                          .requests = receiver_.count().requests,
+                          .eager = eager_,
+                          .refusals = receiver_.count().refusals,
+                          .stale = receiver_.count().stale,
+                          .restarts = receiver_.count().restarts,
+                          .handshakes = handshakes_};
+  if (foresight_ == nullptr) return seen;
+  const auto& credits = foresight_->in.credits();
+  seen.unasked = foresight_->unasked;
+  seen.credit_limit = credits.limit();
+  seen.credit_used = credits.in_use();
+  seen.credit_peak = credits.most_in_use();
+  seen.credit_notes = foresight_->notes;
+  seen.credit_recalls = foresight_->recalls;
+  return seen;
 }
 
 std::string mailbox_place::describe_unclaimed() const {

@@ -73,6 +73,21 @@ TEST(WireSuite, MeasuresTheConduitOverMpi) {
   }
 }
 
+TEST(WireSuite, MeasuresMailboxes) {
+  const std::string file = (folder.path() / "mailbox_rows.json").string();
+  const auto ended = bench("--quick --filter 'killer/mailbox/(1024|102400)/|wire/mailbox/.*/32768' --json " + file);
+  ASSERT_EQ(ended.status, 0) << ended.output << ended.errors;
+  const json rows = json::parse(tri::testing::contents_of(file)).at("rows");
+  ASSERT_EQ(rows.size(), 8U);
+  for (const json& row : rows) {
+    SCOPED_TRACE(row.dump());
+    ASSERT_FALSE(row.contains("error"));
+    EXPECT_GT(row.at("median").get<double>(), 0);
+    const bool is_on_credit = row.at("name").get<std::string>().starts_with("wire/mailbox/");
+    EXPECT_GT(row.at("peers").at(is_on_credit ? "asking" : "no_limit").get<double>(), 0);
+  }
+}
+
 TEST(WireSuite, MeasuresDivisionsOfLabourAndMemory) {
   const std::string file = (folder.path() / "division_rows.json").string();
   const auto ended =

@@ -1,5 +1,5 @@
-// Every interleaving of a few elements that contribute and move, on the PEs of one host and elsewhere. The PEs behave
-// as branch::flush_contributions says.
+// Every interleaving of a few elements that contribute, move, are inserted and deleted, on the PEs of one host and
+// elsewhere. The PEs behave as branch::flush_contributions says.
 #include "objects/host_contributions.hpp"
 
 #include <gtest/gtest.h>
@@ -20,6 +20,8 @@ namespace {
 constexpr int pes = 2, elements = 3;
 constexpr std::uint64_t numbers = 2;
 constexpr int elsewhere = pes;  // another host: what contributes there is no business of this one
+
+constexpr int unborn = 100, dead = 101;
 
 struct element {
   int place = 0;  // `pes + 1` + its destination: on its way there
@@ -42,13 +44,18 @@ struct pe_side {
 class world {
  public:
   /// `may_pass`: what a PE sends may come in any order, as when some of its reductions are immediate.
-  world(const std::array<int, elements>& places, int most_moves, bool may_pass)
-      : moves_left_(most_moves), may_pass_(may_pass), may_cross_often_(most_moves > 0 || may_pass) {
+  world(const std::array<int, elements>& places, int most_moves, int most_deaths, bool may_pass)
+      : moves_left_(most_moves),
+        deaths_left_(most_deaths),
+        may_pass_(may_pass),
+        may_cross_often_(most_moves > 0 || may_pass) {
     std::vector<std::uint64_t> levels(pes, no_level);
     for (int i = 0; i < elements; ++i) {
       of_[static_cast<std::size_t>(i)].place = places[static_cast<std::size_t>(i)];
       if (places[static_cast<std::size_t>(i)] < pes)
         levels[static_cast<std::size_t>(places[static_cast<std::size_t>(i)])] = 0;
+      // A part of it may come when the sum has gone.
+      if (places[static_cast<std::size_t>(i)] == unborn) may_cross_often_ = true;
     }
     for (std::size_t pe = 0; pe < pes; ++pe) sides_[pe].told.level = levels[pe];
     host_ = host_contributions<int>(levels);
@@ -61,12 +68,20 @@ class world {
     element& one = of_[static_cast<std::size_t>(who)];
     if (kind == give) {
       const std::uint64_t number = one.next++;
+      ++given_[number];
       if (one.place == elsewhere) {
         ++counted_[number];
       } else {
         ++sides_[static_cast<std::size_t>(one.place)].parts[number];
         flush(one.place);
       }
+    } else if (kind == die) {
+      --deaths_left_;
+      const int from = std::exchange(one.place, dead);
+      if (from != elsewhere) flush(from);
+    } else if (kind == be_born) {
+      one.place = to;
+      if (to != elsewhere) flush(to);
     } else if (kind == leave) {
       --moves_left_;
       const int from = std::exchange(one.place, pes + 1 + to);
@@ -78,14 +93,15 @@ class world {
   }
   void check_end() const {
     for (std::uint64_t number = 0; number < numbers; ++number) {
-      if (counted_[number] != elements) throw std::logic_error("contributions are missing");
+      if (counted_[number] != given_[number]) throw std::logic_error("contributions are missing");
       if (!may_cross_often_ && crossed_[number] > 1) throw std::logic_error("more than one message crossed");
     }
     host_.visit_waiting([](auto...) { throw std::logic_error("a sum still waits"); });
   }
   void encode(std::string& bytes) const {
     const auto put = [&](std::uint64_t word) { bytes.append(reinterpret_cast<const char*>(&word), sizeof word); };
-    put(static_cast<std::uint64_t>(moves_left_));
+    put(static_cast<std::uint64_t>(moves_left_)), put(static_cast<std::uint64_t>(deaths_left_));
+    for (const int given : given_) put(static_cast<std::uint64_t>(given));
     for (const element& one : of_) put(static_cast<std::uint64_t>(one.place)), put(one.next);
     for (const pe_side& side : sides_) {
       put(side.told.level), put(side.told.number), put(side.parts.size()), put(side.channel.size());
@@ -103,7 +119,7 @@ class world {
   }
 
  private:
-  enum step_kind { give, leave, come, deliver };
+  enum step_kind { give, leave, come, die, be_born, deliver };
   struct step {
     step_kind kind;
     int who, to;
@@ -112,11 +128,17 @@ class world {
     std::vector<step> all;
     for (int i = 0; i < elements; ++i) {
       const element& one = of_[static_cast<std::size_t>(i)];
+      if (one.place == dead) continue;
+      if (one.place == unborn) {
+        for (int to = 0; to <= elsewhere; ++to) all.push_back({be_born, i, to});
+        continue;
+      }
       if (one.place > elsewhere) {
         all.push_back({come, i, 0});
         continue;
       }
       if (one.next < numbers) all.push_back({give, i, 0});
+      if (deaths_left_ > 0) all.push_back({die, i, 0});
       for (int to = 0; to <= elsewhere && moves_left_ > 0; ++to)
         if (to != one.place) all.push_back({leave, i, to});
     }
@@ -168,14 +190,16 @@ class world {
   host_contributions<int> host_{std::vector<std::uint64_t>(pes, no_level)};
   std::array<int, numbers> counted_{};
   std::array<int, numbers> crossed_{};
+  std::array<int, numbers> given_{};
   std::array<std::uint64_t, pes> heard_{};  // the number of what was heard last
   int moves_left_;
+  int deaths_left_;
   bool may_pass_;
   bool may_cross_often_;
 };
 
-void explore(const std::array<int, elements>& places, int most_moves, bool may_pass = false) {
-  const auto found = explore::explore_all(world(places, most_moves, may_pass), 5'000'000);
+void explore(const std::array<int, elements>& places, int most_moves, int most_deaths = 0, bool may_pass = false) {
+  const auto found = explore::explore_all(world(places, most_moves, most_deaths, may_pass), 5'000'000);
   EXPECT_EQ(found.failure, "");
   EXPECT_TRUE(found.complete);
   EXPECT_GT(found.ends, 0U);
@@ -193,9 +217,20 @@ TEST(HostContributions, EveryElementCountsOnceWhileTheyMove) {
 }
 
 TEST(HostContributions, EveryElementCountsOnceWhereImmediatePartsPassOthers) {
-  explore({0, 1, 1}, 0, true);
-  explore({0, 1, 1}, 1, true);
-  explore({0, 0, elsewhere}, 1, true);
+  explore({0, 1, 1}, 0, 0, true);
+  explore({0, 1, 1}, 1, 0, true);
+  explore({0, 0, elsewhere}, 1, 0, true);
+}
+
+TEST(HostContributions, NobodyWaitsForThoseThatAreDeleted) {
+  explore({0, 1, 1}, 0, 2);
+  explore({0, 1, elsewhere}, 1, 3);
+}
+
+TEST(HostContributions, ThoseThatAreInsertedCount) {
+  explore({0, 1, unborn}, 0);
+  explore({unborn, unborn, 1}, 1);
+  explore({0, unborn, 1}, 1, 1);
 }
 
 TEST(HostContributions, NamesThePeThatIsBehind) {

@@ -269,6 +269,7 @@ TEST(runs, mailboxes_end_with_the_run) {
                          [&] {
                            const mailbox letters = make_mailbox();
                            check_equal(letters.statistics().memory_limit, 12345u);
+                           check_equal(letters.statistics().credit_limit, 6789u);
                            letters.send(0, 1, std::vector<int>(10'000));  // stays at its sender
                            letters.send(1, 1, std::string("nobody takes this"));
                            unserved = letters.receive(1, 2);
@@ -276,7 +277,7 @@ TEST(runs, mailboxes_end_with_the_run) {
                            check_equal(letters.statistics().recorded, 1u);
                            check_equal(letters.statistics().buffered_bytes, 0u);
                          },
-                         {"--tri-mailbox-memory=12345"}),
+                         {"--tri-mailbox-memory=12345", "--tri-mailbox-credits=6789"}),
               0);
     EXPECT_FALSE(unserved->ready());
   }

@@ -2,9 +2,12 @@
 // messages, receives that are given up.
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <random>
+#include <thread>
 
 #include "host/sanitizer.hpp"
 #include "system/cases.hpp"
@@ -136,6 +139,40 @@ void looking() {
 }
 const case_entry looking_case{"mailbox_probe_and_give_up", &looking};
 
+// A future is dropped between the answer to its message's request and the data: the message is lost with it, and
+// nothing of it stays.
+struct dropper : group_member<dropper> {
+  static inline std::optional<future<received_message>> dropped;  // of PE 0
+  // Between two messages of the mailbox on this PE.
+  void drop(mailbox box, bool is_recorded_first) {
+    if (is_recorded_first) {
+      check_equal(box.statistics().recorded, 1u);
+      dropped.emplace(box.receive(0, 1));
+    }
+    check_equal(box.statistics().posted, 0u);
+    check_equal(box.statistics().buffered_bytes, 0u);
+    check(!dropped->ready(), "its data should be on the way");
+    dropped.reset();
+  }
+};
+void dropped_while_matched() {
+  const auto all = make_group<dropper>();
+  for (const bool is_recorded_first : {false, true}) {
+    const mailbox box = make_mailbox({.memory = 1u << 20, .eager_bytes = 0});
+    if (!is_recorded_first) dropper::dropped.emplace(box.receive(0, 1));
+    box.send(0, 1, std::vector<int>(1000, 1));
+    all[0].send<&dropper::drop>(box, is_recorded_first);
+    quiescence().get();
+    check(!dropper::dropped.has_value(), "it was not dropped");
+    const auto after = box.statistics();
+    check_equal(after.memory_used + after.buffered_bytes + after.recorded + after.posted + after.unsent, 0u);
+    check_equal(after.handshakes, 1u);
+    box.send(0, 1, std::vector<int>(1000, 2));
+    check_equal(box.receive(0, 1).get().values<int>()[0], 2);
+  }
+}
+const case_entry dropped_case{"mailbox_dropped_while_matched", &dropped_while_matched};
+
 // A coroutine that waits for a message ends with its object; another one gets the message.
 struct waiting_element : array_element<waiting_element, index<1>> {
   task<int> wait(mailbox box) { co_return (co_await box.receive(any_source, 4)).take<int>(); }
@@ -253,7 +290,9 @@ struct exchanger : group_member<exchanger> {
       }
       const auto seen = box.statistics();
       check(seen.memory_used <= memory && seen.memory_peak <= memory, "more memory than allowed");
-      check(seen.buffered_bytes + record * seen.recorded <= seen.memory_used, "more is here than is accounted for");
+      check(seen.buffered_bytes + record * seen.recorded <= seen.memory_used + seen.credit_used,
+            "more is here than is accounted for");
+      check(seen.credit_peak <= seen.credit_limit && seen.credit_used <= seen.credit_limit, "the pool is too small");
     }
     // Of two messages of a sender, an earlier receive that takes both must have got the one sent first.
     for (std::size_t later = 0; later < receives.size(); ++later)
@@ -274,8 +313,9 @@ void order() {
   for (int round = 0; round < rounds; ++round)
     for (const std::uint64_t memory :
          {std::uint64_t{0}, record - 1, record, 2 * record, 3 * record + 200, 8 * record, std::uint64_t{100'000'000}})
-      for (const std::uint64_t eager : {std::uint64_t{0}, std::uint64_t{1024}}) {
-        const mailbox box = make_mailbox({.memory = memory, .eager_bytes = eager});
+      for (const auto& [eager, credits] :
+           {std::pair<std::uint64_t, std::uint64_t>{0, 0}, {1024, 0}, {0, 16'384}, {1024, 4'096}}) {
+        const mailbox box = make_mailbox({.memory = memory, .eager_bytes = eager, .credits = credits});
         std::vector<future<int>> done;
         ++seed;
         for (int pe = 0; pe < pe_count(); ++pe) {
@@ -325,6 +365,13 @@ void worst_case() {
       check_equal(seen.memory_used, 0u);
       if (memory == 0) check(seen.refusals > 0, "nothing was refused");
     }
+  // Many messages and no memory: each is asked for when it is sent, and when it is wanted.
+  const int many = host::under_thread_sanitizer ? 100 : 1000 / pe_count();
+  const auto found = kill(many, 10, {.memory = 0});
+  const auto sent = static_cast<std::uint64_t>(many) * pes;
+  check_equal(found.requests, 2 * sent);
+  check_equal(found.refusals, sent);
+  check_equal(found.restarts, sent);
   // Many messages. Records for all and little memory for data: most data waits at the senders, and each is asked for
   // once.
   const int count = host::under_thread_sanitizer ? 200 : 2000 / pe_count();
@@ -342,6 +389,90 @@ void worst_case() {
   check_equal(plenty.memory_peak, all * (record + header + 400));
 }
 const case_entry worst_case_case{"mailbox_worst_case", &worst_case};
+
+// ---- messages that are foreseen (Farreras 2008, chapter 3): what repeats itself comes without asking
+
+struct neighbour : group_member<neighbour> {
+  // Several sizes from both neighbours in turn, the receives made before the sends.
+  task<mailbox_statistics> exchange(mailbox box, int rounds) {
+    constexpr std::array<std::size_t, 3> sizes{810, 2560, 4860};  // 3240, 10,240 and 19,440 B
+    const int me = this_pe(), pes = pe_count();
+    const int right = (me + 1) % pes, left = (me + pes - 1) % pes;
+    for (int round = 0; round < rounds; ++round) {
+      std::vector<future<received_message>> waiting;
+      for (int i = 0; i < 3; ++i)
+        for (const int from : {left, right})
+          waiting.push_back(box.receive(from, 2 * i + (from == left && (from != right || waiting.size() % 2 == 0))));
+      for (int i = 0; i < 3; ++i) {
+        box.send(right, 2 * i + 1, std::vector<int>(sizes[static_cast<std::size_t>(i)], round));
+        box.send(left, 2 * i, std::vector<int>(sizes[static_cast<std::size_t>(i)], round));
+      }
+      for (std::size_t i = 0; i < waiting.size(); ++i) {
+        const received_message here = co_await waiting[i];
+        check_equal(here.values<int>().size(), sizes[i / 2]);
+        check_equal(here.values<int>().back(), round);
+      }
+    }
+    co_return box.statistics();
+  }
+  task<mailbox_statistics> receive_stream(mailbox box, int from, int count) {
+    for (int i = 0; i < count; ++i) {
+      check_equal((co_await box.receive(from, 1)).values<int>()[0], i);
+      if (i % 8 == 7) box.send(from, 2, i);  // so that the sender does not run away
+    }
+    co_return box.statistics();
+  }
+  task<int> send_stream(mailbox box, int to, int count) {
+    for (int i = 0; i < count; ++i) {
+      box.send(to, 1, std::vector<int>(1000, i));
+      if (i % 8 == 7) static_cast<void>(co_await box.receive(to, 2));
+    }
+    co_return 0;
+  }
+};
+std::vector<mailbox_statistics> exchange_on_all(const group<neighbour>& all, mailbox box, int rounds) {
+  std::vector<future<mailbox_statistics>> done;
+  for (int pe = 0; pe < pe_count(); ++pe) done.push_back(all[pe].call<&neighbour::exchange>(box, rounds));
+  std::vector<mailbox_statistics> seen;
+  for (auto& each : done) seen.push_back(each.get());
+  return seen;
+}
+void foreseen() {
+  const auto all = make_group<neighbour>();
+  const int learning = 20, rounds = host::under_thread_sanitizer ? 40 : 100;
+  const auto messages = static_cast<std::uint64_t>(6 * rounds);
+  for (const std::uint64_t memory : {std::uint64_t{0}, std::uint64_t{1} << 20}) {
+    const mailbox asking = make_mailbox({.memory = memory});
+    for (const auto& seen : exchange_on_all(all, asking, rounds)) {
+      // Without memory, those that are found at their sender come with their second request.
+      check(memory == 0 ? seen.handshakes + seen.eager >= messages : seen.handshakes == messages, "who did not ask?");
+      check_equal(seen.unasked + seen.credit_limit, 0u);
+    }
+    const mailbox box = make_mailbox({.memory = memory, .credits = 1u << 20});
+    const auto before = exchange_on_all(all, box, learning);
+    const auto after = exchange_on_all(all, box, rounds);
+    for (std::size_t pe = 0; pe < after.size(); ++pe) {
+      const std::uint64_t unasked = after[pe].unasked - before[pe].unasked;
+      const std::uint64_t handshakes = after[pe].handshakes - before[pe].handshakes;
+      if (memory > 0) check_equal(unasked + handshakes, messages);
+      check(10 * handshakes < messages, fmt::format("{} handshakes for {} messages", handshakes, messages));
+      check(10 * unasked > 9 * messages, fmt::format("only {} of {} messages went unasked", unasked, messages));
+      check_equal(after[pe].credit_notes, 0u);  // all credit travels with what the neighbours are sent anyway
+      check(after[pe].credit_peak > 0 && after[pe].credit_peak <= after[pe].credit_limit, "the pool is too small");
+    }
+  }
+  // In one direction: at most one round of notes for 32 messages.
+  if (pe_count() == 1) return;
+  const int count = 1000;
+  const mailbox box = make_mailbox({.credits = 1u << 20});
+  auto sent = all[0].call<&neighbour::send_stream>(box, pe_count() - 1, count);
+  const auto seen = all[pe_count() - 1].call<&neighbour::receive_stream>(box, 0, count).get();
+  static_cast<void>(sent.get());
+  check_equal(seen.unasked + seen.handshakes, static_cast<std::uint64_t>(count));
+  check(seen.unasked > 800, fmt::format("only {} of {} messages went unasked", seen.unasked, count));
+  check(seen.credit_notes <= static_cast<std::uint64_t>(count) / 32 + 1, "credit travels alone too often");
+}
+const case_entry foreseen_case{"mailbox_foreseen", &foreseen};
 
 // ---- a mailbox that is made elsewhere, used at once by whoever hears of it
 
@@ -366,6 +497,51 @@ void made_anywhere() {
   }
 }
 const case_entry made_case{"mailbox_made_anywhere", &made_anywhere};
+
+// ---- calls before the mailbox exists: on the second PE of a host, whose first one is held up while it should pass the
+// creation on
+
+struct early_bird : group_member<early_bird> {
+  static inline std::atomic<int> step = 0;  // of this process: 1 held up, 2 may go on
+  void hold_up() {
+    step = 1;
+    while (step != 2) std::this_thread::yield();
+  }
+  // Goes on while messages that came too early are released, and what was sent before is among them.
+  task<int> answer(mailbox box) {
+    const int asked = (co_await box.receive(0, 7)).take<int>();
+    box.send(0, 1, asked + 1);
+    co_return 0;
+  }
+  void send_before(mailbox box) {
+    check_equal(box.statistics().memory_limit, 0u);  // there is no mailbox here
+    box.send(0, 1, 1);
+    check(!box.probe(0, 7).has_value(), "nothing can be known");
+    step = 2;
+  }
+  bool is_held_up() { return step == 1; }
+  void begin() { step = 0; }
+};
+void used_too_early() {
+  const auto& job = sched::this_pe().job();
+  const int first = job.first_pe_of(1 % job.hosts()), second = first + 1;
+  if (job.hosts() < 2 || second >= pe_count() || job.process_of(first) != job.process_of(second)) return;
+  const auto all = make_group<early_bird>();
+  for (int round = 0; round < 5; ++round) {
+    all[second].call<&early_bird::begin>().get();
+    all[first].send<&early_bird::hold_up>();
+    while (!all[second].call<&early_bird::is_held_up>().get()) {
+    }
+    const mailbox box = make_mailbox({.memory = 1u << 20});
+    auto answered = all[second].call<&early_bird::answer>(box);
+    box.send(second, 7, 1);
+    all[second].send<&early_bird::send_before>(box);
+    check_equal(box.receive(second, 1).get().take<int>(), 1);
+    check_equal(box.receive(second, 1).get().take<int>(), 2);
+    check_equal(answered.get(), 0);
+  }
+}
+const case_entry too_early_case{"mailbox_used_too_early", &used_too_early};
 
 // ---- the end of the job finds messages that nobody wanted, with and without data, and receives that nobody served
 

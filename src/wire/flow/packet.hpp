@@ -1,5 +1,6 @@
-// What travels between the two machines (Farreras 2008, chapter 4: RTS, CTS, NCTS, NCTSD, resendAll), as values. All
-// but `data` are control packets and must stay in order between two peers; `data` may overtake anything.
+// What travels between the two machines (Farreras 2008, chapter 4: RTS, CTS, NCTS, NCTSD, resendAll; resendOne is
+// ours), as values. All but `data` are control packets and must stay in order between two peers; `data` may overtake
+// anything.
 #pragma once
 
 #include <cstdint>
@@ -19,19 +20,29 @@ enum class packet_kind : std::uint8_t {
   nctsd,       // receiver: recorded in its order, but there is no buffer yet; a cts follows
   resend_all,  // receiver: ask again for everything refused, in order, with this age
   data,        // sender: the payload for `place`
+  resend_one,  // receiver: ask again for the first refused message that a receive with this context and tag takes
 };
 
 constexpr const char* name_of(packet_kind kind) {
-  constexpr const char* names[] = {"RTS", "CTS", "NCTS", "NCTSD", "resendAll", "DATA"};
+  constexpr const char* names[] = {"RTS", "CTS", "NCTS", "NCTSD", "resendAll", "DATA", "resendOne"};
   return static_cast<std::size_t>(kind) < std::size(names) ? names[static_cast<std::size_t>(kind)] : "unknown packet";
 }
 
+/// Who provides the memory for a message (wire/prediction: the receiver granted it before it was asked).
+enum class payment : std::uint8_t {
+  none,    // the receiver, when it is asked
+  here,    // a credit: its data travels with the request
+  before,  // a credit: its data came with an earlier request that was refused, and the receiver keeps it
+};
+
 struct packet {
   packet_kind kind = packet_kind::rts;
-  std::uint8_t unused[3] = {};
-  std::uint32_t age = 0;      // rts, resend_all
-  std::uint32_t context = 0;  // rts
-  std::int32_t tag = 0;       // rts
+  payment paid = payment::none;  // rts
+  bool none_asleep = false;      // rts: nothing of its sender that was refused waits to be asked for
+  bool is_wanted = false;        // rts: a receive that was told waits for it; its data may as well come along
+  std::uint32_t age = 0;      // rts, resend_all, resend_one; ncts: the one that the receiver has, another if too late
+  std::uint32_t context = 0;  // rts, resend_one
+  std::int32_t tag = 0;       // rts, resend_one (any_tag: whatever it is)
   std::uint64_t request = 0;  // rts, and the answers to it: the sender's number
   std::uint64_t place = 0;    // cts, data: the receiver's number of where the data goes
   std::uint64_t bytes = 0;    // rts: of the message; cts, data: of it that have a place

@@ -1,14 +1,20 @@
 // The pending send queues of all destinations (Farreras 2008, section 4.3): every message enters the queue of its
 // destination and leaves it when the receiver has accepted or recorded it, so the queue continues the receiver's queues
 // in the sender's memory. Entries lie in one table; a request's number is its index and how often that was used before,
-// so an answer to a request that is over is noticed.
+// so an answer to a request that is over is noticed. What was refused for lack of memory sleeps apart from the queue,
+// where a receive's context and tag find it, until the receiver asks for it or for everything.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
+#include <map>
+#include <tuple>
+#include <utility>
 #include <vector>
 
+#include "wire/flow/message_filter.hpp"
 #include "wire/flow/packet.hpp"
 
 namespace tri::wire::flow {
@@ -21,11 +27,13 @@ struct pending_send {
     unused,
     fresh,     // no request was made yet
     waiting,   // its request is not answered
-    refused,   // answered NCTS; asked again when the age is another than `age_tried`
+    refused,   // answered NCTS because its age was over; asked again with the next one
+    asleep,    // answered NCTS for lack of memory; not asked again before the receiver says so
     recorded,  // answered NCTSD: out of the queue, the data waits for CTS
   };
   message_token message = 0;
   std::uint64_t bytes = 0;
+  std::uint64_t order = 0;  // of sending, among all
   std::uint32_t context = 0;
   std::int32_t tag = 0;
   peer_number to = 0;
@@ -34,6 +42,8 @@ struct pending_send {
   entry_index next = no_entry;
   entry_index previous = no_entry;
   state is = state::unused;
+  bool is_wanted = false;  // found for a receive, and not judged since
+  bool is_paid = false;    // by a credit: the receiver has the data, or will with the request under way
 };
 
 /// The queue of one destination.
@@ -78,14 +88,8 @@ class pending_sends {
     }
     pending_send& entry = entries_[index];
     entry.is = pending_send::state::fresh;
-    entry.previous = queue.last;
-    entry.next = no_entry;
-    if (queue.last == no_entry) {
-      queue.first = index;
-    } else {
-      entries_[queue.last].next = index;
-    }
-    queue.last = index;
+    entry.order = next_order_++;
+    insert_before(queue, index, no_entry);
     if (queue.unasked == no_entry) queue.unasked = index;
     ++size_;
     return index;
@@ -98,6 +102,64 @@ class pending_sends {
     (entry.previous == no_entry ? queue.first : entries_[entry.previous].next) = entry.next;
     (entry.next == no_entry ? queue.last : entries_[entry.next].previous) = entry.previous;
   }
+
+  /// Out of the queue, to be found.
+  void put_to_sleep(destination& queue, entry_index index) {
+    unlink(queue, index);
+    pending_send& entry = entries_[index];
+    entry.is = pending_send::state::asleep;
+    entry.is_wanted = false;
+    asleep_.emplace(std::pair(entry.to, entry.order), index);
+    by_tag_.emplace(std::tuple(entry.to, entry.context, entry.tag, entry.order), index);
+  }
+  /// The first one asleep that the filter takes; its source is where the messages go. no_entry: there is none.
+  entry_index find_asleep(const message_filter& wanted) const {
+    if (wanted.tag != any_tag) {
+      const auto one = by_tag_.lower_bound({wanted.source, wanted.context, wanted.tag, 0});
+      return one != by_tag_.end() &&
+                     wanted.takes(std::get<0>(one->first), std::get<1>(one->first), std::get<2>(one->first))
+                 ? one->second
+                 : no_entry;
+    }
+    for (auto one = asleep_.lower_bound({wanted.source, 0}); one != asleep_.end() && one->first.first == wanted.source;
+         ++one) {
+      if (entries_[one->second].context == wanted.context) return one->second;
+    }
+    return no_entry;
+  }
+  /// Back to its place in the queue, which has to be walked from its beginning then.
+  void wake(destination& queue, entry_index index) {
+    pending_send& entry = entries_[index];
+    entry.is_wanted = true;
+    asleep_.erase({entry.to, entry.order});
+    by_tag_.erase({entry.to, entry.context, entry.tag, entry.order});
+    entry.is = pending_send::state::refused;
+    // Mostly what sleeps is older than all that is awake.
+    entry_index next = queue.first;
+    while (next != no_entry && entries_[next].order < entry.order) next = entries_[next].next;
+    insert_before(queue, index, next);
+  }
+  void wake_all(destination& queue, peer_number to) {
+    entry_index next = queue.first;
+    for (auto one = asleep_.lower_bound({to, 0}); one != asleep_.end() && one->first.first == to;) {
+      const entry_index index = one->second;
+      const pending_send& entry = entries_[index];
+      by_tag_.erase({entry.to, entry.context, entry.tag, entry.order});
+      one = asleep_.erase(one);
+      entries_[index].is = pending_send::state::refused;
+      while (next != no_entry && entries_[next].order < entry.order) next = entries_[next].next;
+      insert_before(queue, index, next);
+    }
+  }
+  bool has_asleep(peer_number to) const {
+    const auto one = asleep_.lower_bound({to, 0});
+    return one != asleep_.end() && one->first.first == to;
+  }
+  std::size_t asleep(peer_number to) const {
+    return static_cast<std::size_t>(
+        std::distance(asleep_.lower_bound({to, 0}), asleep_.lower_bound({peer_number{to + 1}, 0})));
+  }
+
   void release(entry_index index) {
     pending_send& entry = entries_[index];
     entry.is = pending_send::state::unused;
@@ -108,7 +170,19 @@ class pending_sends {
   }
 
  private:
+  // `next`: no_entry for the end.
+  void insert_before(destination& queue, entry_index index, entry_index next) {
+    const entry_index previous = next == no_entry ? queue.last : entries_[next].previous;
+    entries_[index].next = next;
+    entries_[index].previous = previous;
+    (previous == no_entry ? queue.first : entries_[previous].next) = index;
+    (next == no_entry ? queue.last : entries_[next].previous) = index;
+  }
+
   std::vector<pending_send> entries_;
+  std::map<std::pair<peer_number, std::uint64_t>, entry_index> asleep_;  // by order of sending
+  std::map<std::tuple<peer_number, std::uint32_t, std::int32_t, std::uint64_t>, entry_index> by_tag_;
+  std::uint64_t next_order_ = 0;
   entry_index first_unused_ = no_entry;
   std::size_t size_ = 0;
 };

@@ -11,10 +11,12 @@ receiver::receiver(std::size_t peers, std::uint64_t memory_limit, std::size_t an
       buffers_(buffer_limit),
       answers_(answers),
       ages_(peers),
+      refused_at_(peers),
       marked_(peers),
       owed_(peers),
       restarted_(peers),
-      pace_(pace) {
+      pace_(pace),
+      restarts_at_(pace == restart_pace::by_name ? std::max(record_bytes, memory_limit / 2) : record_bytes) {
   if (peers >= any_source)
     throw std::invalid_argument("flow control: " + std::to_string(peers) + " peers are too many");
 }
@@ -31,6 +33,7 @@ void receiver::answer(peer_number to, packet_kind kind, std::uint64_t request, s
   out.what.request = request;
   out.what.place = place;
   out.what.bytes = bytes;
+  if (kind == packet_kind::ncts) out.what.age = ages_[to];
   answers_.put(out);
 }
 
@@ -54,27 +57,41 @@ decision receiver::on_request(peer_number from, const packet& rts) {
     // It was under way when its sender was restarted. Accepted now, it could overtake one that was refused before it.
     ++count_.stale;
     answer(from, packet_kind::ncts, rts.request);
-    if (posted_.has_match(from, rts.context, rts.tag)) owed_.insert(from);
+    // One that is marked has been told of the receive, and asks again when it hears the new age.
+    if (!marked_.has(from) && posted_.has_match(from, rts.context, rts.tag)) owed_.insert(from);
     return {.what = verdict::stale};
   }
+  const bool is_paid = rts.paid != payment::none;
   restarted_.erase(from);
   owed_.erase(from);  // it knows the age; told again, it would owe us nothing, and be waited for in vain
 
+  // Everything it has was asked for with this age, or will be, in order: it need not be told of receives any more.
+  if (rts.none_asleep && refused_at_[from] != rts.age) marked_.erase(from);
+
   if (const auto match = posted_.take_match(from, rts.context, rts.tag)) {
-    delivery to{.receive = match->token, .bytes = rts.bytes, .source = from, .context = rts.context, .tag = rts.tag};
+    delivery to{.receive = match->token,
+                .bytes = rts.bytes,
+                .source = from,
+                .context = rts.context,
+                .tag = rts.tag,
+                .is_paid = is_paid};
     const std::uint64_t place = grant_to_receive(from, to, rts.request, match->capacity);
     return {verdict::to_receive, place, match->token};
   }
-  if (!memory_.try_take(record_bytes)) {
+  // With an earlier message of its sender refused, it has to wait, too: recorded, it would overtake that.
+  if (marked_.has(from) || (!is_paid && !memory_.try_take(record_bytes))) {
     ++count_.refusals;
     marked_.insert(from);
+    refused_at_[from] = rts.age;
     answer(from, packet_kind::ncts, rts.request);
     return {.what = verdict::refused};
   }
   const std::uint64_t place = next_place_++;
   unexpected_message message{
       .request = rts.request, .bytes = rts.bytes, .source = from, .context = rts.context, .tag = rts.tag};
-  const bool has_buffer = buffers_.fits(rts.bytes) && memory_.try_take(rts.bytes) && buffers_.try_take(rts.bytes);
+  const bool has_buffer =
+      is_paid || (buffers_.fits(rts.bytes) && memory_.try_take(rts.bytes) && buffers_.try_take(rts.bytes));
+  message.is_paid = is_paid;
   if (has_buffer) message.is = unexpected_message::state::coming;
   unexpected_.add(place, message);
   if (has_buffer) {
@@ -107,9 +124,14 @@ std::optional<delivery> receiver::on_data(peer_number from, const packet& data) 
 // A message that is complete in its buffer; its record goes.
 delivery receiver::deliver(unexpected_messages::iterator one, message_token receive) {
   const auto& [place, message] = *one;
-  const delivery done{receive, place, message.bytes, message.bytes, message.source, message.context, message.tag, true};
+  delivery done{receive,         place,       message.bytes, message.bytes, message.source,
+                message.context, message.tag, true,          false};
+  if (message.is_paid) {
+    done.buffer_bytes = 0;
+    done.is_paid = true;
+  }
   unexpected_.erase(one);
-  release(record_bytes);
+  if (!done.is_paid) release(record_bytes);
   return done;
 }
 
@@ -151,7 +173,7 @@ std::optional<delivery> receiver::post(const receive& wanted) {
 
 void receiver::release(std::uint64_t bytes) {
   memory_.give_back(bytes);
-  if (memory_.fits(record_bytes)) restart_all();
+  if (memory_.fits(restarts_at_)) restart_all();
 }
 
 // From now on only requests that the sender makes after it was told are accepted.
@@ -160,6 +182,7 @@ void receiver::restart(peer_number peer) {
   ++ages_[peer];
   restarted_.erase(peer);
   owed_.insert(peer);
+  std::erase_if(finds_, [peer](const restart_of_one& one) { return one.in == peer; });  // they are part of it
 }
 
 void receiver::restart_all() {
@@ -171,13 +194,20 @@ void receiver::restart_for_receive(const message_filter& filter) {
     restart_all();
     return;
   }
-  if (marked_.has(filter.source)) restart(filter.source);
+  if (pace_ == restart_pace::by_name) {
+    // It stays marked. What it has asked for before it hears of this is refused: it could come before what is found.
+    if (marked_.has(filter.source))
+      finds_.push_back({filter.source, ++ages_[filter.source], filter.context, filter.tag});
+  } else if (marked_.has(filter.source)) {
+    restart(filter.source);
+  }
   if (owed_.has(filter.source)) restart_from_ = filter.source;  // before others, whom this receive does not help
 }
 
 // As many as memory and receives may serve; each restarted sender answers with at least one request, and then either
 // has used what there was, or is refused and makes place for the next.
 bool receiver::may_restart_one_more() const {
+  if (!finds_.empty()) return true;
   if (owed_.is_empty()) return false;
   if (pace_ == restart_pace::all_at_once) return true;
   return restarted_.size() < memory_.free() / record_bytes + posted_.size();
@@ -190,6 +220,17 @@ std::optional<outgoing> receiver::next_packet() {
     return answers_.take();
   }
   restart_next_ = false;
+  if (!finds_.empty()) {
+    const restart_of_one one = finds_.front();
+    finds_.erase(finds_.begin());
+    ++count_.restarts;
+    outgoing out{.to = one.in, .what = {}};
+    out.what.kind = packet_kind::resend_one;
+    out.what.age = one.age;
+    out.what.context = one.context;
+    out.what.tag = one.tag;
+    return out;
+  }
   if (!can_restart) return std::nullopt;
   const peer_number peer = owed_.next_from(restart_from_);
   owed_.erase(peer);

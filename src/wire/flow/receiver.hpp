@@ -31,6 +31,7 @@ struct delivery {
   std::uint32_t context = 0;
   std::int32_t tag = 0;
   bool buffered = false;
+  bool is_paid = false;  // its memory is that of a credit (`price_of(bytes)`), given back by this; nothing to consume
 };
 
 /// What became of a request.
@@ -52,6 +53,10 @@ struct decision {
 enum class restart_pace : std::uint8_t {
   as_served,    // as many as the free memory and the posted receives may serve; the others when these have asked
   all_at_once,  // every marked one, as in the thesis
+  /// As served; and a receive that names its sender has that ask for the one message it would take (resendOne), and
+  /// freed memory restarts senders when half of all is free. Otherwise n messages in the memory of few are asked for
+  /// n * n times.
+  by_name,
 };
 
 class receiver {
@@ -60,7 +65,7 @@ class receiver {
     std::uint64_t requests = 0;
     std::uint64_t refusals = 0;
     std::uint64_t stale = 0;
-    std::uint64_t restarts = 0;  // resendAll packets
+    std::uint64_t restarts = 0;  // resendAll and resendOne packets
   };
 
   /// `memory_limit` bytes for records and buffers together; 0 is allowed, then a message comes only when its receive
@@ -73,7 +78,8 @@ class receiver {
   /// False: on_request and post must wait until packets were taken out.
   bool has_room() const { return answers_.has_room(); }
 
-  /// An RTS has come (sections 4.3.1 to 4.3.3).
+  /// An RTS has come (sections 4.3.1 to 4.3.3). One that is paid takes nothing from this memory, and is refused only
+  /// where it would overtake; then its data stays with the caller, for the next request of the message.
   decision on_request(peer_number from, const packet& rts);
   /// DATA has come, completely.
   std::optional<delivery> on_data(peer_number from, const packet& data);
@@ -96,16 +102,20 @@ class receiver {
 
   /// The next packet to send. To be called after every event, until there is nothing.
   std::optional<outgoing> next_packet();
-  bool has_packet() const { return !answers_.is_empty() || may_restart_one_more(); }
+  bool has_packet() const { return !answers_.is_empty() || !finds_.empty() || may_restart_one_more(); }
 
   const bounded_memory& memory() const { return memory_; }
   /// The part of it that buffers take.
   const bounded_memory& buffers() const { return buffers_; }
   const reply_places& answers() const { return answers_; }
   const counters& count() const { return count_; }
+  /// Null: there is none.
+  const unexpected_message* recorded_at(std::uint64_t place) const { return unexpected_.look_at(place); }
   std::size_t recorded() const { return unexpected_.size(); }
   std::size_t posted() const { return posted_.size(); }
   std::size_t receiving() const { return receiving_.size(); }
+  /// While so many bytes are free nobody is marked.
+  std::uint64_t restarts_at() const { return restarts_at_; }
   bool is_marked(peer_number peer) const { return marked_.has(peer); }
   std::size_t marked() const { return marked_.size(); }
   std::size_t restarts_owed() const { return owed_.size(); }
@@ -119,8 +129,9 @@ class receiver {
     put(next_place_);
     put(std::uint64_t{restart_from_} << 1U | std::uint64_t{restart_next_});
     for (peer_number peer = 0; peer < ages_.size(); ++peer) {
-      put(std::uint64_t{ages_[peer]} << 3U | std::uint64_t{marked_.has(peer)} << 2U |
-          std::uint64_t{owed_.has(peer)} << 1U | std::uint64_t{restarted_.has(peer)});
+      put(std::uint64_t{ages_[peer]} << 4U | std::uint64_t{refused_at_[peer] == ages_[peer]} << 3U |
+          std::uint64_t{marked_.has(peer)} << 2U | std::uint64_t{owed_.has(peer)} << 1U |
+          std::uint64_t{restarted_.has(peer)});
     }
     put(answers_.size());
     for (std::size_t i = 0; i < answers_.size(); ++i) {
@@ -128,6 +139,12 @@ class receiver {
       put(std::uint64_t{answer.to} << 8U | static_cast<std::uint64_t>(answer.what.kind));
       put(answer.what.request);
       put(answer.what.place);
+      put(answer.what.age);
+    }
+    put(finds_.size());
+    for (const restart_of_one& one : finds_) {
+      put(std::uint64_t{one.in} << 32U | one.age);
+      put(std::uint64_t{one.context} << 32U | static_cast<std::uint32_t>(one.tag));
     }
     put(posted_.size());
     for (const receive& one : posted_) put(one.token);
@@ -146,6 +163,14 @@ class receiver {
   }
 
  private:
+  // A resendOne that is owed. One at most for each posted receive, and no more than the caller lets wait.
+  struct restart_of_one {
+    peer_number in = 0;
+    std::uint32_t age = 0;
+    std::uint32_t context = 0;
+    std::int32_t tag = 0;
+  };
+
   void answer(peer_number to, packet_kind kind, std::uint64_t request, std::uint64_t place = 0,
               std::uint64_t bytes = 0);
   std::uint64_t grant_to_receive(peer_number from, const delivery& what, std::uint64_t request, std::uint64_t capacity);
@@ -163,10 +188,13 @@ class receiver {
   unexpected_messages unexpected_;
   std::map<std::uint64_t, delivery> receiving_;  // by place: accepted into the memory of a receive, data on its way
   std::vector<std::uint32_t> ages_;              // restarts of each sender
+  std::vector<std::uint32_t> refused_at_;        // of a marked sender: the age of its last refusal
   peer_set marked_;                              // the failed bits: refused for lack of memory since its last restart
   peer_set owed_;                                // its age has advanced, it was not told yet
+  std::vector<restart_of_one> finds_;            // hardly ever more than one
   peer_set restarted_;                           // told, and its first request of that age has not come yet
   restart_pace pace_;
+  std::uint64_t restarts_at_;
   peer_number restart_from_ = 0;
   bool restart_next_ = false;  // answers and restarts take turns
   std::uint64_t next_place_ = 1;

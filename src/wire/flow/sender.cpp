@@ -1,5 +1,7 @@
 #include "wire/flow/sender.hpp"
 
+#include "wire/flow/price.hpp"
+
 namespace tri::wire::flow {
 namespace {
 
@@ -10,7 +12,7 @@ using state = pending_send::state;
 std::size_t sender::pending(peer_number to) const {
   std::size_t count = 0;
   for (entry_index i = destinations_[to].first; i != no_entry; i = entries_[i].next) ++count;
-  return count;
+  return count + entries_.asleep(to);
 }
 
 void sender::send(peer_number to, const message_to_send& message, std::vector<outgoing>& out) {
@@ -44,9 +46,24 @@ void sender::pump(destination& queue, std::vector<outgoing>& out) {
     request.what.tag = entry.tag;
     request.what.request = entries_.number_of(queue.unasked);
     request.what.bytes = entry.bytes;
+    request.what.is_wanted = entry.is_wanted;
+    request.what.none_asleep = !entries_.has_asleep(entry.to);
+    if (entry.is_paid) {
+      request.what.paid = payment::before;
+    } else if (credits_.largest_eager() != 0 &&
+               credits_.send(entry.to, price_of(entry.bytes)) == prediction::route::eager) {
+      request.what.paid = payment::here;
+      entry.is_paid = true;
+    }
     out.push_back(request);
     queue.unasked = entry.next;
   }
+}
+
+void sender::walk_again(destination& queue, std::uint32_t age, std::vector<outgoing>& out) {
+  queue.age = age;
+  queue.unasked = queue.first;
+  pump(queue, out);
 }
 
 void sender::send_data(entry_index index, const packet& cts, std::vector<outgoing>& out) {
@@ -67,13 +84,19 @@ void sender::on_packet(peer_number from, const packet& what, std::vector<outgoin
   if (what.kind == packet_kind::resend_all) {
     // The same age a second time changes nothing: what is owed an attempt is remembered, not counted.
     if (what.age == queue.age) return;
-    queue.age = what.age;
-    queue.unasked = queue.first;
-    pump(queue, out);
+    entries_.wake_all(queue, from);
+    walk_again(queue, what.age, out);
+    return;
+  }
+  if (what.kind == packet_kind::resend_one) {
+    // All that is awake has to ask with the new age, too, so that it does not come before an older one.
+    const entry_index first = entries_.find_asleep({.source = from, .context = what.context, .tag = what.tag});
+    if (first != no_entry) entries_.wake(queue, first);
+    walk_again(queue, what.age, out);
     return;
   }
   if (what.kind != packet_kind::cts && what.kind != packet_kind::ncts && what.kind != packet_kind::nctsd) {
-    throw protocol_error(from, what.kind, "only CTS, NCTS, NCTSD and resendAll come to a sender");
+    throw protocol_error(from, what.kind, "only CTS, NCTS, NCTSD, resendAll and resendOne come to a sender");
   }
   const entry_index index = entries_.find(what.request);
   if (index == no_entry || entries_[index].to != from) {
@@ -96,7 +119,13 @@ void sender::on_packet(peer_number from, const packet& what, std::vector<outgoin
       entry.is = state::recorded;
       break;
     default:
-      entry.is = state::refused;
+      // Judged with the age that it was made with, there was no receive for it, and one that is made later is told
+      // with a newer age: after this, or before and then it asks again.
+      if (what.age == entry.age_tried && queue.age == entry.age_tried) {
+        entries_.put_to_sleep(queue, index);
+      } else {
+        entry.is = state::refused;
+      }
       break;
   }
   pump(queue, out);

@@ -6,11 +6,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "wire/flow/packet.hpp"
 #include "wire/flow/pending_sends.hpp"
+#include "wire/prediction/credit_sender.hpp"
 
 namespace tri::wire::flow {
 
@@ -23,12 +25,20 @@ struct message_to_send {
 
 class sender {
  public:
-  explicit sender(std::size_t peers) : destinations_(peers) {}
+  /// `largest_paid`: messages that take no more memory at the receiver (`price_of`) use the credits that it grants, and
+  /// go with their request; 0: credits are not used.
+  explicit sender(std::size_t peers, std::uint64_t largest_paid = 0)
+      : destinations_(peers), credits_(static_cast<std::uint32_t>(largest_paid == 0 ? 0 : peers), largest_paid) {}
 
   /// Appends the packets that are to be sent now, in this order, to `out`; so do the others.
   void send(peer_number to, const message_to_send& message, std::vector<outgoing>& out);
-  /// CTS, NCTS, NCTSD or resendAll has come.
+  /// CTS, NCTS, NCTSD, resendAll or resendOne has come.
   void on_packet(peer_number from, const packet& what, std::vector<outgoing>& out);
+
+  /// Credits were granted or recalled. A number, even 0: that many bytes leave this side and have to be told to `from`.
+  [[nodiscard]] std::optional<std::uint64_t> on_credit(peer_number from, const prediction::credit_note& note) {
+    return credits_.noted(from, note);
+  }
 
   bool is_idle() const { return entries_.size() == 0; }
   /// Messages whose data was not sent yet, to all peers.
@@ -36,6 +46,8 @@ class sender {
   /// Those to one peer that its receiver has neither accepted nor recorded.
   std::size_t pending(peer_number to) const;
   std::uint32_t age(peer_number to) const { return destinations_[to].age; }
+  /// Bytes of credit.
+  std::uint64_t credit(peer_number to) const { return credits_.largest_eager() == 0 ? 0 : credits_.balance(to); }
 
   /// Hands every word of the state to `put`: equal words, equal future.
   template <class Put>
@@ -50,16 +62,20 @@ class sender {
       put(std::uint64_t{entry.reuse} << 32U | static_cast<std::uint64_t>(entry.is));
       if (entry.is == pending_send::state::unused) continue;
       put(entry.message);
-      put(entry.age_tried);
+      put(std::uint64_t{entry.age_tried} << 2U | std::uint64_t{entry.is_wanted} << 1U | std::uint64_t{entry.is_paid});
     }
+    if (credits_.largest_eager() == 0) return;
+    for (peer_number peer = 0; peer < destinations_.size(); ++peer) put(credits_.balance(peer));
   }
 
  private:
+  void walk_again(destination& queue, std::uint32_t age, std::vector<outgoing>& out);
   void pump(destination& queue, std::vector<outgoing>& out);
   void send_data(entry_index index, const packet& cts, std::vector<outgoing>& out);
 
   std::vector<destination> destinations_;
   pending_sends entries_;
+  prediction::credit_sender credits_;
 };
 
 }  // namespace tri::wire::flow

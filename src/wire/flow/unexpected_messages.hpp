@@ -27,6 +27,7 @@ struct unexpected_message {
   std::int32_t tag = 0;
   state is = state::bare;
   bool matched = false;
+  bool is_paid = false;  // record and buffer are those of a credit, not of this account
   // In its bin.
   std::pair<const std::uint64_t, unexpected_message>* next = nullptr;
   std::pair<const std::uint64_t, unexpected_message>* previous = nullptr;
@@ -59,6 +60,10 @@ class unexpected_messages {
     append_to_bin(*messages_.emplace_hint(messages_.end(), place, message));
   }
   iterator at(std::uint64_t place) { return messages_.find(place); }
+  const unexpected_message* look_at(std::uint64_t place) const {
+    const auto found = messages_.find(place);
+    return found == messages_.end() ? nullptr : &found->second;
+  }
   iterator first_match(const message_filter& filter) {
     const entry* const found = find_entry(filter);
     return found == nullptr ? messages_.end() : messages_.find(found->first);

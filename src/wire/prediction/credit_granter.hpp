@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <span>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "wire/prediction/credit_note.hpp"
@@ -54,6 +55,9 @@ class credit_granter {
 
   // A message leaves for `peer`: the note that has to travel on it, often empty.
   [[nodiscard]] credit_note leaving_to(std::uint32_t peer);
+
+  // The same where a note has room for grants only: recalls wait for another. The bytes granted.
+  [[nodiscard]] std::uint64_t grants_leaving_to(std::uint32_t peer) { return std::exchange(peers_.at(peer).unsent, 0); }
 
   // Appends every note that still waits; they have to be sent as messages of their own.
   void flush(std::vector<credit_message>& messages);

@@ -43,6 +43,7 @@ class credit_sender {
 
   void lost(std::uint32_t peer) { balances_.at(peer) = 0; }
 
+  std::uint64_t largest_eager() const { return largest_eager_; }
   std::uint64_t balance(std::uint32_t destination) const { return balances_.at(destination); }
 
  private:

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "explore/channel_explorer.hpp"
@@ -30,14 +31,24 @@ std::string explore(const scope& what, std::size_t* states) {
   return result.failure;
 }
 
-class every_interleaving : public testing::TestWithParam<program> {
+// Every program with restarts of all that was refused, and with those that name the message.
+using variant = std::tuple<program, restart_pace>;
+
+class every_interleaving : public testing::TestWithParam<variant> {
  protected:
+  static program which() { return std::get<0>(GetParam()); }
+  static scope make(std::size_t senders, std::size_t messages, std::uint64_t memory, std::size_t window,
+                    std::size_t first_size = 1) {
+    scope made = make_scope(which(), senders, messages, memory, window, first_size);
+    made.pace = std::get<1>(GetParam());
+    return made;
+  }
   // Two senders with two messages each, `change`d, with every size of memory up to so many records.
   template <class Change>
   void of_each_memory(std::size_t most_records, Change&& change) {
     std::size_t states = 0;
     for (const std::uint64_t memory : memory_sizes(most_records)) {
-      scope what = make_scope(GetParam(), 2, 2, memory, 1);
+      scope what = make(2, 2, memory, 1);
       change(what);
       EXPECT_EQ(explore(what, &states), "") << "memory " << memory;
     }
@@ -48,12 +59,12 @@ class every_interleaving : public testing::TestWithParam<program> {
 TEST_P(every_interleaving, of_two_senders_with_two_messages_each) {
   std::size_t states = 0;
   for (const std::uint64_t memory : memory_sizes(8)) {
-    scope what = make_scope(GetParam(), 2, 2, memory, 4);
+    scope what = make(2, 2, memory, 4);
     what.late_data = what.late_packets = false;
     EXPECT_EQ(explore(what, &states), "") << "memory " << memory;
     what.window = 1;
     EXPECT_EQ(explore(what, &states), "") << "memory " << memory << ", one receive at a time";
-    what.pace = restart_pace::all_at_once;
+    if (what.pace == restart_pace::as_served) what.pace = restart_pace::all_at_once;
     EXPECT_EQ(explore(what, &states), "") << "memory " << memory << ", all restarted at once";
   }
   RecordProperty("states", static_cast<int>(states));
@@ -67,7 +78,7 @@ TEST_P(every_interleaving, of_one_sender_with_three_messages_and_everything_late
   std::size_t states = 0;
   for (const std::size_t answers : {1U, 4U}) {
     for (const std::uint64_t memory : memory_sizes(7)) {
-      scope what = make_scope(GetParam(), 1, 3, memory, 3);
+      scope what = make(1, 3, memory, 3);
       what.answers = answers;
       EXPECT_EQ(explore(what, &states), "") << "memory " << memory << ", places for answers " << answers;
     }
@@ -86,7 +97,7 @@ TEST_P(every_interleaving, with_receives_that_are_given_up_and_made_again) {
 TEST_P(every_interleaving, with_a_receive_given_up_and_everything_late) {
   std::size_t states = 0;
   for (const std::uint64_t memory : memory_sizes(6)) {
-    scope what = make_scope(GetParam(), 1, 2, memory, 2);
+    scope what = make(1, 2, memory, 2);
     what.withdrawals = 2;
     EXPECT_EQ(explore(what, &states), "") << "memory " << memory;
   }
@@ -114,8 +125,65 @@ TEST_P(every_interleaving, with_memory_that_others_give_back_at_some_time) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(flow, every_interleaving, testing::ValuesIn(all_programs),
-                         [](const auto& one) { return name_of(one.param); });
+// Messages that go unasked: any of these plans, right or wrong, at any time, notes and returned credit at any time.
+std::vector<std::vector<prediction::expected_message>> plans_of(std::size_t senders) {
+  const std::uint64_t one = price_of(record_bytes);
+  if (senders == 1) return {{{0, one}, {0, one}}, {{0, 3 * one}}};
+  return {{{0, one}, {1, one}}, {{1, one}, {1, one}}};
+}
+
+TEST_P(every_interleaving, with_credits_of_one_sender_and_everything_late) {
+  std::size_t states = 0;
+  for (const std::uint64_t memory : {std::uint64_t{0}, record_bytes, 3 * record_bytes, 8 * record_bytes}) {
+    for (const std::uint64_t first_size : {0U, 1U}) {
+      scope what = make(1, 2, memory, 1, first_size);
+      what.credits = 512;
+      what.plans = plans_of(1);
+      what.most_plans = 2;
+      EXPECT_EQ(explore(what, &states), "") << "memory " << memory;
+    }
+  }
+  RecordProperty("states", static_cast<int>(states));
+}
+
+TEST_P(every_interleaving, with_credits_of_one_sender_of_three_messages) {
+  std::size_t states = 0;
+  for (const std::uint64_t memory : {std::uint64_t{0}, record_bytes, 3 * record_bytes}) {
+    for (const std::size_t window : {1U, 2U}) {
+      scope what = make(1, 3, memory, window);
+      what.credits = 512;
+      what.plans = plans_of(1);
+      what.most_plans = 2;
+      what.late_data = what.late_packets = false;
+      EXPECT_EQ(explore(what, &states), "") << "memory " << memory << ", window " << window;
+    }
+  }
+  RecordProperty("states", static_cast<int>(states));
+}
+
+TEST_P(every_interleaving, with_credits_that_two_senders_compete_for) {
+  std::size_t states = 0;
+  for (const std::uint64_t memory : {std::uint64_t{0}, 2 * record_bytes}) {
+    scope what = make(2, 2, memory, 1);
+    what.sends[1].resize(1);  // two messages and one
+    std::erase_if(what.receives, [n = 0](const message_filter&) mutable { return ++n == 4; });
+    if (which() == program::reverse) what.receives[1].tag = 0;
+    what.credits = 256;
+    what.plans = plans_of(2);
+    what.most_plans = 2;
+    what.late_data = what.late_packets = false;
+    EXPECT_EQ(explore(what, &states), "") << "memory " << memory;
+  }
+  RecordProperty("states", static_cast<int>(states));
+}
+
+INSTANTIATE_TEST_SUITE_P(flow, every_interleaving,
+                         testing::Combine(testing::ValuesIn(all_programs),
+                                          testing::Values(restart_pace::as_served, restart_pace::by_name)),
+                         [](const auto& one) {
+                           const bool by_name = std::get<1>(one.param) == restart_pace::by_name;
+                           return name_of(std::get<0>(one.param)) + (by_name ? "_by_name" : "");
+                         });
 
 // A receiver that takes nothing from the network while less than a fixed threshold of memory is free: in the reverse
 // program the message it needs is behind those it does not take. No threshold has to be passed here.

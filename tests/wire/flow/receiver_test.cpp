@@ -42,7 +42,7 @@ void PrintTo(const sent& one, std::ostream* out) { *out << name_of(one.kind) << 
 std::vector<sent> packets(receiver& from) {
   std::vector<sent> all;
   while (const auto one = from.next_packet()) {
-    const bool is_restart = one->what.kind == packet_kind::resend_all;
+    const bool is_restart = one->what.kind == packet_kind::resend_all || one->what.kind == packet_kind::resend_one;
     all.push_back({one->to, one->what.kind, is_restart ? one->what.age : one->what.request});
   }
   return all;
@@ -52,6 +52,8 @@ sent cts(peer_number to, std::uint64_t request) { return {to, packet_kind::cts, 
 sent ncts(peer_number to, std::uint64_t request) { return {to, packet_kind::ncts, request}; }
 sent nctsd(peer_number to, std::uint64_t request) { return {to, packet_kind::nctsd, request}; }
 sent resend_all(peer_number to, std::uint64_t age) { return {to, packet_kind::resend_all, age}; }
+
+sent resend_one(peer_number to, std::uint64_t age) { return {to, packet_kind::resend_one, age}; }
 
 // ---- the answer to a request
 
@@ -280,6 +282,59 @@ TEST(flow_restart, requests_made_before_the_restart_is_told_are_refused) {
 }
 
 // ---- emergency memory
+
+TEST(flow_restart, by_name_asks_the_named_sender_for_one_message) {
+  receiver at(3, 0, 8, restart_pace::by_name);
+  for (const peer_number from : {1U, 2U}) at.on_request(from, request(1, 0, 5, 8));
+  packets(at);
+  EXPECT_EQ(at.post(receive_of(1, 5, 77)), std::nullopt);
+  const auto told = at.next_packet();
+  ASSERT_TRUE(told.has_value());
+  EXPECT_EQ(told->what.kind, packet_kind::resend_one);
+  EXPECT_EQ(told->to, 1U);
+  EXPECT_EQ(told->what.age, 1U);
+  EXPECT_EQ(told->what.tag, 5);
+  EXPECT_FALSE(at.has_packet());
+  EXPECT_TRUE(at.is_marked(1) && at.is_marked(2)) << "they may have more";
+  EXPECT_EQ(at.on_request(1, request(2, 0, 5, 8)).what, verdict::stale) << "it could have overtaken the one asked for";
+  EXPECT_THAT(packets(at), ElementsAre(ncts(1, 2))) << "it has been told";
+  packet last = request(1, 1, 5, 8);
+  last.none_asleep = true;
+  EXPECT_EQ(at.on_request(1, last).what, verdict::to_receive);
+  EXPECT_FALSE(at.is_marked(1)) << "it has nothing more";
+  packets(at);
+  at.post(receive_of(any_source, any_tag, 78));
+  EXPECT_THAT(packets(at), ElementsAre(resend_all(2, 1))) << "all, where anybody may send";
+}
+
+TEST(flow_restart, by_name_a_sender_that_was_refused_at_this_age_stays_marked) {
+  receiver at(1, 0, 8, restart_pace::by_name);
+  at.on_request(0, request(1, 0, 5, 8));
+  packet next = request(2, 0, 6, 8);
+  next.none_asleep = true;  // the refusal was under way
+  EXPECT_EQ(at.on_request(0, next).what, verdict::refused);
+  EXPECT_TRUE(at.is_marked(0));
+  packets(at);
+  at.post(receive_of(0, 5, 77));
+  EXPECT_THAT(packets(at), ElementsAre(resend_one(0, 1)));
+}
+
+TEST(flow_restart, by_name_freed_memory_restarts_when_half_of_it_is_free) {
+  receiver at(2, 4 * record_bytes, 8, restart_pace::by_name);
+  for (std::uint64_t i = 0; i < 4; ++i) at.on_request(0, request(i, 0, static_cast<std::int32_t>(i), 0));
+  for (const peer_number from : {0U, 1U}) at.on_request(from, request(9, 0, 9, 0));
+  packets(at);
+  for (std::uint64_t place = 1; place <= 4; ++place) at.on_data(0, data_for(place));
+  EXPECT_TRUE(at.post(receive_of(0, 0, 1)).has_value());
+  EXPECT_THAT(packets(at), IsEmpty());
+  EXPECT_EQ(at.on_request(1, request(10, 0, 10, 0)).what, verdict::refused) << "there is memory, but 9 came before it";
+  packets(at);
+  at.post(receive_of(1, 9, 2));
+  EXPECT_THAT(packets(at), ElementsAre(resend_one(1, 1)));
+  EXPECT_TRUE(at.post(receive_of(0, 1, 3)).has_value());
+  EXPECT_THAT(packets(at), ElementsAre(resend_all(0, 1), resend_all(1, 2)));
+  EXPECT_EQ(at.marked(), 0U);
+}
 
 TEST(flow_emergency, answers_leave_with_all_memory_used_and_take_only_their_places) {
   receiver here(100, 1000, 2);

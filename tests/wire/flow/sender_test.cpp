@@ -5,6 +5,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tri::wire::flow {
@@ -25,6 +26,7 @@ class flow_sender : public testing::Test {
   }
   std::vector<std::string> answer(message_token to, packet_kind kind, std::uint64_t place = 0) {
     packet what;
+    if (kind == packet_kind::ncts) what.age = static_cast<std::uint32_t>(std::exchange(place, 0));  // of the receiver
     what.kind = kind;
     what.request = requests_.at(to);
     what.place = place;
@@ -34,6 +36,13 @@ class flow_sender : public testing::Test {
     packet what;
     what.kind = packet_kind::resend_all;
     what.age = age;
+    return give(what);
+  }
+  std::vector<std::string> resend_one(std::uint32_t age, std::int32_t tag) {
+    packet what;
+    what.kind = packet_kind::resend_one;
+    what.age = age;
+    what.tag = tag;
     return give(what);
   }
   std::vector<std::string> give(const packet& what, peer_number from = 0) {
@@ -50,12 +59,14 @@ class flow_sender : public testing::Test {
       }
       const auto message = static_cast<message_token>(one.what.tag);
       requests_[message] = one.what.request;
+      last_ = one.what;
       all.push_back("RTS " + std::to_string(message) + "@" + std::to_string(one.what.age));
     }
     return all;
   }
 
   sender here_{2};
+  packet last_;  // request
   std::map<message_token, std::uint64_t> requests_;
 };
 
@@ -160,6 +171,32 @@ TEST_F(flow_sender, destinations_do_not_wait_for_each_other) {
   send(1, 0);
   resend_all(1);
   EXPECT_THAT(send(2, 1), ElementsAre("RTS 2@0"));
+}
+
+TEST_F(flow_sender, asks_for_one_that_is_named_in_its_place) {
+  for (message_token message = 1; message <= 4; ++message) send(message);
+  for (message_token message = 1; message <= 4; ++message) answer(message, packet_kind::ncts);
+  EXPECT_THAT(resend_one(1, 3), ElementsAre("RTS 3@1"));
+  EXPECT_TRUE(last_.is_wanted);
+  EXPECT_FALSE(last_.none_asleep);
+  EXPECT_THAT(resend_one(2, 7), IsEmpty()) << "no such tag; but the age is new";
+  EXPECT_THAT(answer(3, packet_kind::ncts), ElementsAre("RTS 3@2")) << "too late for the age it was made with";
+  EXPECT_THAT(answer(3, packet_kind::cts, 9), ElementsAre("DATA 3>9"));
+  EXPECT_THAT(resend_one(3, any_tag), ElementsAre("RTS 1@3"));
+  EXPECT_THAT(send(5), ElementsAre("RTS 5@3")) << "a new message asks once";
+  EXPECT_THAT(answer(1, packet_kind::ncts, 3), IsEmpty()) << "judged: asleep";
+  EXPECT_EQ(here_.pending(0), 4U);
+  EXPECT_THAT(resend_all(4), ElementsAre("RTS 1@4", "RTS 2@4", "RTS 4@4")) << "5 is not answered";
+  EXPECT_TRUE(last_.none_asleep);
+  EXPECT_FALSE(last_.is_wanted);
+}
+
+TEST_F(flow_sender, what_was_judged_before_a_newer_age_was_heard_asks_again) {
+  send(1);
+  send(2);
+  answer(1, packet_kind::ncts);
+  EXPECT_THAT(resend_one(1, 2), IsEmpty()) << "2 is on its way";
+  EXPECT_THAT(answer(2, packet_kind::ncts), ElementsAre("RTS 2@1")) << "judged without the receive that was told";
 }
 
 TEST_F(flow_sender, refuses_what_cannot_come) {
