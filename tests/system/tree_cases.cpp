@@ -40,7 +40,7 @@ struct hearer : array_element<hearer, index<1>> {
   int how_often() { return heard; }
 };
 struct caster : array_element<caster, index<1>> {
-  int cast(section<hearer> to) {
+  int cast(const section<hearer>& to) {
     to.multicast<&hearer::hear>();
     return 1;
   }
