@@ -104,7 +104,7 @@ class pending_sends {
   }
 
   /// Out of the queue, to be found.
-  void put_to_sleep(destination& queue, entry_index index) {
+  void put_to_sleep(send_queue& queue, entry_index index) {
     unlink(queue, index);
     pending_send& entry = entries_[index];
     entry.is = pending_send::state::asleep;
@@ -128,7 +128,7 @@ class pending_sends {
     return no_entry;
   }
   /// Back to its place in the queue, which has to be walked from its beginning then.
-  void wake(destination& queue, entry_index index) {
+  void wake(send_queue& queue, entry_index index) {
     pending_send& entry = entries_[index];
     entry.is_wanted = true;
     asleep_.erase({entry.to, entry.order});
@@ -139,7 +139,7 @@ class pending_sends {
     while (next != no_entry && entries_[next].order < entry.order) next = entries_[next].next;
     insert_before(queue, index, next);
   }
-  void wake_all(destination& queue, peer_number to) {
+  void wake_all(send_queue& queue, peer_number to) {
     entry_index next = queue.first;
     for (auto one = asleep_.lower_bound({to, 0}); one != asleep_.end() && one->first.first == to;) {
       const entry_index index = one->second;
@@ -171,7 +171,7 @@ class pending_sends {
 
  private:
   // `next`: no_entry for the end.
-  void insert_before(destination& queue, entry_index index, entry_index next) {
+  void insert_before(send_queue& queue, entry_index index, entry_index next) {
     const entry_index previous = next == no_entry ? queue.last : entries_[next].previous;
     entries_[index].next = next;
     entries_[index].previous = previous;

@@ -26,16 +26,14 @@ void find(Function*& function, const char* name) {
 
 // The functions of UCX that are called here, with the types of its header.
 struct ucx_functions {
-#define TRIREME_UCX_FUNCTIONS(X)                                                                     \
-  X(ucp_init_version)                                                                                \
-  X(ucp_cleanup)                                                                                     \
-  X(ucp_config_read)                                                                                 \
-  X(ucp_config_modify)                                                                               \
-  X(ucp_config_release)                                                                              \
+// clang-format off
+#define TRIREME_UCX_FUNCTIONS(X) \
+  X(ucp_init_version) X(ucp_cleanup) X(ucp_config_read) X(ucp_config_modify) X(ucp_config_release) \
   X(ucp_worker_create) X(ucp_worker_destroy) X(ucp_worker_get_address) X(ucp_worker_release_address) \
-      X(ucp_worker_get_efd) X(ucp_worker_arm) X(ucp_worker_signal) X(ucp_worker_progress)            \
-          X(ucp_worker_set_am_recv_handler) X(ucp_ep_create) X(ucp_ep_close_nbx) X(ucp_am_send_nbx)  \
-              X(ucp_am_recv_data_nbx) X(ucp_am_data_release) X(ucp_request_free) X(ucs_status_string)
+  X(ucp_worker_get_efd) X(ucp_worker_arm) X(ucp_worker_signal) X(ucp_worker_progress) \
+  X(ucp_worker_set_am_recv_handler) X(ucp_ep_create) X(ucp_ep_close_nbx) X(ucp_am_send_nbx) \
+  X(ucp_am_recv_data_nbx) X(ucp_am_data_release) X(ucp_request_free) X(ucs_status_string)
+// clang-format on
 #define TRIREME_UCX_MEMBER(name) decltype(::name)* name = nullptr;
   TRIREME_UCX_FUNCTIONS(TRIREME_UCX_MEMBER)
 #undef TRIREME_UCX_MEMBER
