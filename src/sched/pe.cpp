@@ -290,8 +290,8 @@ bool pe::help_on_board() {
     // A portion ends when a message arrives: helping must not delay what only this PE can do.
     if (board_.help([this] { return inbox_.seems_empty(); }) > 0) {
       counters().board_portions.add();
-      if (trace_ != nullptr) [[unlikely]] {
-        trace_->mark(trace::event::help, before);  // what bodies did meanwhile is in the file already
+      if (trace_ != nullptr && before != 0) [[unlikely]] {  // 0: a body has switched it on
+        trace_->mark(trace::event::help, before);           // what bodies did meanwhile is in the file already
         trace_->mark(trace::event::helped);
       }
       if (board_.has_work() && own_work_waits()) wake_another_helper();

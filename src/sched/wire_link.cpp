@@ -22,6 +22,7 @@ namespace {
 enum class reach : std::uint8_t { one_pe, any_pe_of_process, all_pes_of_hosts };
 
 constexpr std::chrono::milliseconds time_for_better_news{500};
+constexpr double least_bytes_per_second = 1e6;  // of a network, for one process
 
 // On the wire only, in the flags of a message: the number of its send is behind it, for a trace.
 constexpr std::uint8_t is_traced = 32;
@@ -91,6 +92,14 @@ wire_link::wire_link(runtime& job)
   options_.funnelled = job.values().comm_thread == host::communication_thread::funnelled;
   options_.sends_per_look = static_cast<std::uint32_t>(job.values().comm_thread_sends);
   options_.most_unfinished = static_cast<std::uint32_t>(job.values().comm_thread_backlog);
+  constexpr double shortest_silence_s = 0.1;
+  const double silence_s = job.values().silence_s;
+  if (silence_s != 0 && silence_s < shortest_silence_s)
+    throw host::configuration_error(
+        fmt::format("silence_s '{}': seconds until a process counts as lost, at least {}, or 0 = never", silence_s,
+                    shortest_silence_s));
+  options_.least_bytes_per_beat = std::max<std::uint64_t>(
+      1, static_cast<std::uint64_t>(least_bytes_per_second * silence_s / options_.beats_until_lost));
   options_.silence_in_words = fmt::format("{} s (--tri-silence-s)", job.values().silence_s);
   options_.mpi = {.small_bytes = static_cast<std::size_t>(job.values().wire_mpi_small_bytes),
                   .small_receives = static_cast<std::size_t>(job.values().wire_mpi_small_receives),
@@ -106,7 +115,7 @@ wire_link::~wire_link() = default;
 
 // A thread of its own, because the PEs may compute for longer than that without a look at the wire.
 void wire_link::watch_silence() {
-  if (job_.values().silence_s <= 0) return;
+  if (job_.values().silence_s == 0) return;
   const std::chrono::duration<double> between_beats(job_.values().silence_s / options_.beats_until_lost);
   heart_ = std::jthread([this, between_beats](const std::stop_token& job_is_over) {
     std::mutex alone;
@@ -241,7 +250,9 @@ void* wire_link::place_for(wire::peer_number from, std::span<const std::byte> he
     return arena::allocate_on_pe(bytes);
   } catch (const std::exception& error) {
     // A body that was announced may stay where it is until messages that are here have run.
-    if (header.size() + bytes > options_.eager_limit && counted_ != given_back()) return nullptr;
+    // relaxed, all of counted_: by who makes progress, one thread at a time; others read it for a report.
+    const std::uint64_t counted = counted_.load(std::memory_order_relaxed);
+    if (header.size() + bytes > options_.eager_limit && counted != given_back()) return nullptr;
     job_.fail(fmt::format("process {} has no memory for a message of {} bytes from process {}: {}", job_.process(),
                           bytes, from, error.what()));
   }
@@ -267,13 +278,18 @@ std::string wire_link::report() const {
       "memory_limit={} memory_peak={} memory_left={} memory_notes={}",
       job_.process(), now.messages_sent, now.messages_arrived,
       now.short_packets + now.eager_sent + now.rendezvous_sent + now.memory_notes, now.waited, now.most_waiting,
-      now.dropped, options_.message_memory, now.memory_peak, counted_ - given_back(), now.memory_notes);
+      now.dropped, options_.message_memory, now.memory_peak, counted_.load(std::memory_order_relaxed) - given_back(),
+      now.memory_notes);
 }
 
 void wire_link::abandoned(void* place) { arena::release_on_pe(place); }
 
 void wire_link::lost(wire::peer_number peer, const std::string& why) {
-  if (ending_.load(std::memory_order_relaxed)) return;  // relaxed: see expect_ends
+  if (!ending_.load(std::memory_order_relaxed)) report_loss(peer, why);  // relaxed: see expect_ends
+}
+
+// Silence is no orderly end, not even while the job ends: all processes listen until they have said goodbye.
+void wire_link::report_loss(wire::peer_number peer, const std::string& why) {
   const int process = static_cast<int>(peer);
   const std::string text = fmt::format("process {} lost process {} on host {}: {}", job_.process(), process,
                                        job_.host_of_process(process), why);
@@ -314,7 +330,9 @@ void wire_link::arrived(wire::peer_number from, std::span<const std::byte> bytes
   if ((header.flags & envelope::is_immediate) == 0) {
     const bool for_all = header.to == reach::all_pes_of_hosts;
     message.flags |= for_all ? envelope::is_counted_copy : envelope::is_counted;
-    counted_ += wire::message_cost(body_bytes) * (for_all ? static_cast<std::uint64_t>(job_.pes_of_host()) : 1);
+    const std::uint64_t cost =
+        wire::message_cost(body_bytes) * (for_all ? static_cast<std::uint64_t>(job_.pes_of_host()) : 1);
+    counted_.store(counted_.load(std::memory_order_relaxed) + cost, std::memory_order_relaxed);
   }
   if (header.kind == payload_kind::direct) {
     std::memcpy(message.payload, header.payload, sizeof message.payload);

@@ -87,6 +87,8 @@ class wire_link final : private wire::port_user {
   void arrived(wire::peer_number from, std::span<const std::byte> header, void* body, std::size_t bytes) override;
   void abandoned(void* place) override;
   void lost(wire::peer_number peer, const std::string& why) override;
+  void silent(wire::peer_number peer, const std::string& why) override { report_loss(peer, why); }
+  void report_loss(wire::peer_number peer, const std::string& why);
   void left(wire::peer_number to, std::uint64_t trace) override;
   std::uint64_t memory_given_back() override { return given_back(); }
   std::uint64_t given_back() const;
@@ -107,7 +109,7 @@ class wire_link final : private wire::port_user {
   std::atomic<bool> ending_{false};
   std::atomic<bool> watched_{false};
   wire::port_options options_;
-  std::uint64_t counted_ = 0;  // bytes of messages that arrived; by who makes progress
+  std::atomic<std::uint64_t> counted_{0};  // bytes of messages that arrived; by who makes progress
   std::unique_ptr<wire::port> port_;
   std::jthread bearer_of_bad_news_;  // of the first loss
   std::jthread heart_;

@@ -33,6 +33,7 @@ const port_options& checked(peer_number self, std::size_t peers, const port_opti
   }
   if (options.beats_until_lost < 2)
     throw std::invalid_argument("beats_until_lost: 2 to 255; a peer is asked at one beat and has until the next");
+  if (options.least_bytes_per_beat == 0) throw std::invalid_argument("least_bytes_per_beat: 1 or more");
   if (options.coalesce_messages > 65535)
     throw std::invalid_argument(fmt::format("{} messages in one packet: at most 65535", options.coalesce_messages));
   return options;

@@ -34,6 +34,8 @@ class port_user {
   /// The peer is gone without having said so (once per peer). What was under way to it is released; later messages to
   /// it are dropped and released.
   virtual void lost(peer_number peer, const std::string& why) = 0;
+  /// The same, because nothing was heard of it for too long (port::beat): it may never end what is under way to it.
+  virtual void silent(peer_number peer, const std::string& why) { lost(peer, why); }
   /// A message with a message_body::trace, which it names, is about to be given to the conduit. Called also inside
   /// send(), flush() and prepare_sleep(); must not call the port.
   virtual void left(peer_number to, std::uint64_t trace) {
@@ -194,8 +196,9 @@ struct port_options {
   std::uint32_t sends_per_look = 0;
   std::uint32_t most_unfinished = 0;
 
-  std::uint8_t beats_until_lost = 4;      // see beat(); 2 or more
-  std::string silence_in_words = "long";  // how long those are, for the message: "30 s"
+  std::uint64_t least_bytes_per_beat = 1 << 20;  // of a body that comes more slowly nothing is known
+  std::uint8_t beats_until_lost = 4;             // see beat(); 2 or more
+  std::string silence_in_words = "long";         // how long those are, for the message: "30 s"
 
   std::uint32_t close_timeout_ms = 5000;  // how long closing waits for what is still under way
 };

@@ -153,6 +153,7 @@ bool port_over<Conduit>::ask_for_places(peer_record& peer, peer_number from) {
       peer.refused = true;
       return something;
     }
+    peer.filling_bytes += body->bytes;
     conduit_->accept(std::exchange(body->announced, nullptr), body->place, body->bytes, body);
     something = true;
   }
@@ -184,6 +185,7 @@ void port_over<Conduit>::filled(packet_token token, bool whole) {
   const auto body = static_cast<incoming_body*>(token);
   peer_record& peer = record_of(body->from);
   peer.silent_beats = 0;
+  peer.filling_bytes -= body->bytes;
   body->whole = whole;
   if (!whole || peer.gone || closing_) {
     user_.abandoned(body->place);
@@ -273,7 +275,7 @@ void port_over<Conduit>::lose(peer_number number, const std::string& why, bool u
   forget_arrivals(peer);
   if (closing_ || !unexpected) return;
   peer.told = true;
-  losses_.push_back({number, why});
+  losses_.push_back({number, why, std::exchange(silent_, false)});
 }
 
 // What can be delivered was; what is left waits for something that will not come. Bodies that are being filled stay
@@ -300,7 +302,7 @@ void port_over<Conduit>::forget_arrivals(peer_record& peer) {
 template <conduit Conduit>
 bool port_over<Conduit>::tell_losses() {
   const std::vector<loss> told = std::exchange(losses_, {});
-  for (const loss& lost : told) user_.lost(lost.peer, lost.why);
+  for (const loss& lost : told) lost.silent ? user_.silent(lost.peer, lost.why) : user_.lost(lost.peer, lost.why);
   return !told.empty();
 }
 

@@ -13,6 +13,11 @@ namespace tri::wire {
 
 template <conduit Conduit>
 void port_over<Conduit>::beat() {
+  // All that has come first: where nobody else looks, a sign of life may be behind much else. The limit is for peers
+  // that send without end; another thread that is at the wire looks itself.
+  constexpr int most_looks = 1'000'000;
+  for (int looks = 0; !options_.funnelled && looks < most_looks && progress(); ++looks) {
+  }
   // relaxed: whoever has the turn sees it at its next look; one that was missed is made up for by the next beat.
   beat_is_due_.store(true, std::memory_order_relaxed);
   if (options_.funnelled)
@@ -29,8 +34,12 @@ void port_over<Conduit>::ask_for_signs_of_life() {
     peer_record* const peer = peers_[number].load(std::memory_order_relaxed);  // relaxed: made by who has the turn
     if (peer == nullptr || peer->gone || peer->said_goodbye) continue;
     if (!peer->reachable.load(std::memory_order_relaxed)) continue;  // relaxed: as above
-    if (peer->silent_beats == options_.beats_until_lost) {
+    // What a peer sends behind a body cannot be seen before all of the body is there.
+    const std::uint64_t for_bodies = peer->filling_bytes / options_.least_bytes_per_beat;
+    if (peer->silent_beats >= options_.beats_until_lost + for_bodies) {
+      silent_ = true;
       lose(number, "nothing has been heard of it for " + options_.silence_in_words);
+      silent_ = false;
     } else if (++peer->silent_beats > 1) {
       send_heartbeat(number, packet_kind::heartbeat);
     }

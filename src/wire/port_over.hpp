@@ -140,6 +140,7 @@ class port_over final : public port, private conduit_events, private flow::loan_
   struct loss {
     peer_number peer;
     std::string why;
+    bool silent = false;
   };
 
   const peer_number self_;
@@ -174,6 +175,7 @@ class port_over final : public port, private conduit_events, private flow::loan_
   std::atomic<bool> memory_asked_for_{false};
   std::atomic<bool> drops_waiting_{false};
   std::vector<peer_number> recalling_;  // peers that want back what we do not use of their memory
+  bool silent_ = false;                 // of the peer that is about to be lost
   std::vector<loss> losses_;            // not told to the user yet
   std::string strange_packet_;          // what was wrong with a packet of nobody known
   bool closing_ = false;

@@ -93,9 +93,10 @@ struct peer_record {
   std::atomic<bool> reachable{false};  // connected, or lost: no address is needed any more
   bool gone = false;                   // nothing is sent to it any more
   bool said_goodbye = false;
-  bool told = false;              // the user knows that it is gone
-  bool watching = false;          // it is, or is about to be connected because something came from it
-  std::uint8_t silent_beats = 0;  // since something came from it
+  bool told = false;                // the user knows that it is gone
+  bool watching = false;            // it is, or is about to be connected because something came from it
+  std::uint32_t silent_beats = 0;   // since something came from it
+  std::uint64_t filling_bytes = 0;  // of its bodies that have a place and are not whole
   std::uint32_t next_sequence = 0;
   outgoing_packet* open = nullptr;  // takes short messages
   std::uint64_t expected = 0;       // sequence of the packet whose messages are next

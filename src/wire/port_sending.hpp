@@ -60,7 +60,9 @@ void port_over<Conduit>::leave() {
     if (tallies_.waiting.read() != 0 && drops_waiting_.load(std::memory_order_relaxed)) [[unlikely]]
       for (std::atomic<peer_record*>& of_peer : peers_)
         if (peer_record* const peer = of_peer.load(std::memory_order_relaxed)) drop_waiting_of(*peer);
-    if (asleep && packets_under_way_ != 0) {
+    // Nor does the descriptor tell that a body would have a place now, or that memory was given back.
+    const bool waits = !refused_.empty() || (memory_.has_value() && memory_->somebody_asks());
+    if (asleep && (packets_under_way_ != 0 || waits)) {
       sleepers_.clear();
       tallies_.wakes.add();
       conduit_->wake();
@@ -189,7 +191,7 @@ void port_over<Conduit>::post(peer_number to, std::span<const std::byte> header,
 template <conduit Conduit>
 void port_over<Conduit>::lose_ended(peer_record& peer, peer_number number) {
   if (std::exchange(peer.told, true)) return;
-  losses_.push_back({number, "it has ended, and a message was sent to it after that"});
+  losses_.push_back({number, "it has ended, and a message was sent to it after that", false});
   lose(number, {}, /*unexpected=*/false);
 }
 

@@ -143,6 +143,7 @@ TEST_P(crossing_job, follows_messages_between_hosts) {
     std::uint64_t before = 0;
     for (const message_path& path : paths) {
       if (path.handler != handler_of(trace, method)) continue;
+      EXPECT_EQ(path.bytes, bytes) << method;
       EXPECT_TRUE(path.between_hosts);
       EXPECT_EQ(path.source, 0);
       EXPECT_EQ(path.destination, 3);
@@ -156,7 +157,6 @@ TEST_P(crossing_job, follows_messages_between_hosts) {
       EXPECT_EQ(path.to_wire() + path.on_wire() + path.to_method(), path.total());
     }
     EXPECT_EQ(numbers.size(), static_cast<std::size_t>(messages)) << method;
-    static_cast<void>(bytes);
   }
   const command_result text = tell("--json t.json --svg t.svg");
   ASSERT_EQ(text.status, 0) << text.errors;

@@ -100,8 +100,12 @@ void multicasts_are_handed_on_by_all_pes_in_turn() {
   });
   if (inner_vertices_of_all() != 0) check(sum_of(many_senders) != 0, "nobody handed a multicast on");
   check_spread(many_senders, static_cast<std::size_t>(n), "trees of several senders");
-  const int rounds = 2 * static_cast<int>(trees);
-  check(hearers.reduce<&hearer::how_often>(maximum).get() >= rounds, "multicasts are missing");
+  const std::vector<int> heard = hearers.reduce<&hearer::how_often>(gather).get();
+  for (int i = 0; i < n; ++i) {
+    int expected = 2 * static_cast<int>(trees);
+    for (int tree = 0; tree < static_cast<int>(trees) && n > 2; ++tree) expected += tree % n != i ? 1 : 0;
+    check_equal(heard[static_cast<std::size_t>(i)], expected);
+  }
 }
 const case_entry multicasts_spread_case{"multicasts_are_handed_on_by_all_pes_in_turn",
                                         &multicasts_are_handed_on_by_all_pes_in_turn};

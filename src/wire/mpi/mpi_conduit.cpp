@@ -28,7 +28,7 @@ using host::mpi_channel;
 using host::mpi_completion;
 
 // Which program may talk to us. Changes with every change of what packets look like.
-constexpr std::array<char, 4> address_mark = {'T', 'R', 'M', '1'};
+constexpr std::array<char, 4> address_mark = {'T', 'R', 'M', '2'};
 
 // Nobody wakes a sleeper when a message comes, so it looks again: soon at first, then less and less often.
 constexpr std::int64_t shortest_nap_ns = 50'000;

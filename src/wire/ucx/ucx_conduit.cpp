@@ -16,7 +16,7 @@ namespace tri::wire {
 namespace {
 
 // What stands before UCX's address: which program may talk to us. Changes with every change of what packets look like.
-constexpr std::array<char, 4> address_mark = {'T', 'R', 'I', '1'};
+constexpr std::array<char, 4> address_mark = {'T', 'R', 'I', '2'};
 constexpr unsigned handler_id = 0;
 
 template <class Function>

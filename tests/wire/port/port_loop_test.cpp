@@ -159,6 +159,41 @@ TEST(PortOverLoop, APeerThatComputesAnswersAtItsBeats) {
   ASSERT_EQ(all.users[0].losses.size(), 1U);
 }
 
+// ... whatever came before the question.
+TEST(PortOverLoop, APeerThatComputesTakesAllThatHasComeAtABeat) {
+  port_options options = small_limits(1);
+  options.beats_until_lost = 4;
+  options.coalesce_messages = 1;
+  job all(2, {.seed = 1, .longest_delay = 1}, options);
+  all.send(0, 1, 10);
+  for (int turn = 0; turn < 20; ++turn) all.turn();
+  for (int message = 0; message < 1000; ++message) all.send(0, 1, 50);
+  for (int turn = 0; turn < 5000; ++turn) all.ports[0]->progress();  // until all of it is there
+  all.ports[1]->beat();
+  EXPECT_EQ(all.users[1].arrived_from(0), 1001U);
+}
+
+// A body on its way gets time by its size, and no more than that.
+TEST(PortOverLoop, AnInterruptedBodyIsWaitedForByItsSize) {
+  port_options options = small_limits(1);
+  options.beats_until_lost = 3;
+  options.least_bytes_per_beat = 1000;
+  job all(2, {.seed = 1, .longest_delay = 1, .piece_bytes = 64}, options);
+  all.send(0, 1, 5'000);
+  const auto is_coming = [&] { return all.users[1].places_in_use() == 1; };
+  for (int turn = 0; turn < 100 && !is_coming(); ++turn) all.turn();
+  ASSERT_TRUE(is_coming());
+  all.network.cut_off(0);
+  const auto beat = [&] {
+    for (int turn = 0; turn < 20; ++turn) all.ports[1]->progress();
+    all.ports[1]->beat();
+  };
+  for (int beats = 0; beats < 3 + 5; ++beats) beat();
+  EXPECT_EQ(all.users[1].losses.size(), 0U);
+  for (int beats = 0; beats < 2; ++beats) beat();
+  EXPECT_EQ(all.users[1].losses.size(), 1U);
+}
+
 TEST(PortOverLoop, APeerThatHasEndedIsNotAskedForSignsOfLife) {
   port_options options = small_limits(1);
   options.close_timeout_ms = 1000;
