@@ -138,7 +138,8 @@ class port {
 
   /// To be called `port_options::beats_until_lost` times, at regular intervals, within the time after which a connected
   /// peer that says nothing counts as lost; by a thread that computes nothing, so that peers get answers whatever
-  /// the others do. Any thread; makes progress where that is allowed.
+  /// the others do. One thread; makes progress where that is allowed, all that there is if nobody else has made any
+  /// since the last beat.
   virtual void beat() = 0;
 
   virtual port_counters counters() const = 0;

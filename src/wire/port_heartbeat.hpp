@@ -13,10 +13,11 @@ namespace tri::wire {
 
 template <conduit Conduit>
 void port_over<Conduit>::beat() {
-  // All that has come first: where nobody else looks, a sign of life may be behind much else. The limit is for peers
-  // that send without end; another thread that is at the wire looks itself.
+  // Where nobody has looked since the last beat, a sign of life may be behind much else: all that has come first. The
+  // limit is for peers that send without end.
   constexpr int most_looks = 1'000'000;
-  for (int looks = 0; !options_.funnelled && looks < most_looks && progress(); ++looks) {
+  const bool nobody_looks = !options_.funnelled && tallies_.looks.read() == looks_at_last_beat_;
+  for (int looks = 0; nobody_looks && looks < most_looks && progress(); ++looks) {
   }
   // relaxed: whoever has the turn sees it at its next look; one that was missed is made up for by the next beat.
   beat_is_due_.store(true, std::memory_order_relaxed);
@@ -24,6 +25,7 @@ void port_over<Conduit>::beat() {
     wake_funnel();
   else
     progress();
+  looks_at_last_beat_ = tallies_.looks.read();
 }
 
 // By who has the turn.

@@ -149,6 +149,7 @@ class port_over final : public port, private conduit_events, private flow::loan_
   const port_options options_;
   std::uint64_t longest_hold_ = 0;  // ticks
   std::atomic<bool> beat_is_due_{false};
+  std::uint64_t looks_at_last_beat_ = 0;  // by who calls beat()
   std::vector<std::atomic<peer_record*>> peers_;
   std::optional<Conduit> conduit_;
 

@@ -123,6 +123,7 @@ bool port_over<Conduit>::prepare_sleep() {
 template <conduit Conduit>
 bool port_over<Conduit>::progress() {
   if (!turn_.try_take()) return false;
+  tallies_.looks.add();
   // We are awake. Others may sleep on: this thread may be busy for long after its next send.
   if (!sleepers_.empty()) std::erase(sleepers_, this_thread());
   if (options_.funnelled) funnel_sleeps_.store(false, std::memory_order_relaxed);  // relaxed: it looks below

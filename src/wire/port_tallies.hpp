@@ -25,7 +25,7 @@ class tally {
 struct port_tallies {
   tally messages_sent, messages_arrived, bytes_sent, short_sent, eager_sent, rendezvous_sent, short_packets,
       packets_filled, arrived_early, places_refused, sends_handed_over, dropped, wakes, waited, waiting, most_waiting,
-      memory_notes, memory_in_use, memory_peak, heartbeats;
+      memory_notes, memory_in_use, memory_peak, heartbeats, looks;
 
   port_counters read() const {
     return {.messages_sent = messages_sent.read(),

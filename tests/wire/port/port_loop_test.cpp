@@ -167,6 +167,7 @@ TEST(PortOverLoop, APeerThatComputesTakesAllThatHasComeAtABeat) {
   job all(2, {.seed = 1, .longest_delay = 1}, options);
   all.send(0, 1, 10);
   for (int turn = 0; turn < 20; ++turn) all.turn();
+  all.ports[1]->beat();
   for (int message = 0; message < 1000; ++message) all.send(0, 1, 50);
   for (int turn = 0; turn < 5000; ++turn) all.ports[0]->progress();  // until all of it is there
   all.ports[1]->beat();
