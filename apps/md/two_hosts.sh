@@ -41,6 +41,8 @@ esac
 hosts=("trireme-a-$$" "trireme-b-$$")
 remove() {
   for host in "${hosts[@]}"; do
+    # Of Open MPI a daemon may be left that waits for its launcher.
+    ip netns pids "$host" 2>/dev/null | xargs -r kill -9 2>/dev/null || true
     ip netns delete "$host" 2>/dev/null || true
     rm -rf "/etc/netns/$host"
   done

@@ -115,7 +115,9 @@ std::uint64_t read_size(std::string_view text, const allowed_values& allowed) {
     if (exponent != 0 && end != last && (*end == 'B' || *end == 'b')) ++end;
   }
   if (error != std::errc() || end != last || value > (std::numeric_limits<std::uint64_t>::max() >> exponent)) {
-    throw std::invalid_argument(fmt::format("it must be a size such as 4096, 64K, 16M or 2G, {}", allowed.text));
+    throw std::invalid_argument(fmt::format("it must be a size such as 4096, 64K, 16M or 2G{}{}",
+                                            allowed.text == "a size" ? "" : ", ",
+                                            allowed.text == "a size" ? "" : allowed.text));
   }
   value <<= exponent;
   check_integer(value, allowed);

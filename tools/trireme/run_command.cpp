@@ -101,11 +101,18 @@ void choose_hosts(const std::string& hosts, const std::string& shell, bool proce
   if (hosts.empty()) return;
   if (hosts.find_first_not_of("0123456789") == std::string::npos) {
     host::configuration values;
-    values.set("hosts", hosts, host::value_origin::command_line);
+    try {
+      values.set("hosts", hosts, host::value_origin::command_line);
+    } catch (const host::configuration_error&) {
+      throw host::configuration_error(
+          fmt::format("--hosts '{}': 1 to 1024 pretend hosts, or names such as a,b", hosts));
+    }
     launch.environment.emplace_back("TRIREME_HOSTS", hosts);
+    if (!processes_given) launch.processes = std::stoi(hosts);
     return;
   }
   launch.hosts = split(hosts, ',');
+  if (hosts.back() == ',') launch.hosts.emplace_back();  // an empty name, to be refused
   for (const std::string& each : launch.hosts) {
     if (!each.empty() && each[0] != '-' && each.find_first_of(" \t'\"$`;&|<>()\\") == std::string::npos) continue;
     throw host::configuration_error(
