@@ -85,8 +85,6 @@ void simulate(const run_input& input, const options& values) {
         return the_world->patch_pe(the_world->grid().index({at[2], at[1], at[0]}));
       }),
       proxies, output);
-  // The proxies of a PE want its pairs. Between hosts a message of another PE could come before they are made.
-  tri::quiescence().get();
 
   std::size_t atoms = 0;
   for (int p = 0; p < grid.size(); ++p) {

@@ -66,11 +66,11 @@ element_type describe_element_type() {
   return type;
 }
 
-/// relaxed: sent with the creation messages. All elements of a dense collection count from the start: contributions may
-/// be faster than creation.
-inline collection_shared* shared_by_host(const sched::runtime& job, const array_shape& shape) {
+/// For a host. `births`: all elements of a dense collection count from the start, as contributions may be faster than
+/// creation. relaxed: sent with the creation messages.
+inline collection_shared* shared_by_host(const sched::runtime& job, std::uint64_t births) {
   auto* const made = collection_shared::make(job.pes_of_host(), job.hosts());
-  if (shape.dense) made->births.store(static_cast<std::int64_t>(shape.elements()), std::memory_order_relaxed);
+  made->births.store(static_cast<std::int64_t>(births), std::memory_order_relaxed);
   return made;
 }
 
@@ -99,31 +99,36 @@ struct creation {
     }
     objects.release_held(facts.id);
   }
-  /// To the other PEs of this host.
-  static void post_to_host(sched::pe& here, const tuple& arguments) {
-    auto& job = here.job();
-    const int first = job.first_pe_of_host();
-    for (int pe = first; pe < first + job.pes_of_host(); ++pe)
-      if (pe != here.number()) post(here, pe, arguments);
-  }
   static void post(sched::pe& here, int pe, const tuple& arguments) {
-    post_packed(here, pe, handler, std::get<0>(arguments).id, 0,
-                std::apply(
-                    [&](const auto&... each) {
-                      return pack_arguments<tuple>(here, here.is_in_this_process(pe), false, each...);
-                    },
-                    arguments));
+    post_packed(here, pe, handler, std::get<0>(arguments).id, 0, packed(here, here.is_in_this_process(pe), arguments));
+  }
+  static void post_to_other_hosts(sched::pe& here, std::uint64_t births, const tuple& arguments) {
+    sched::envelope message{};
+    message.element = births;
+    message.collection = std::get<0>(arguments).id;
+    message.handler = handler;
+    packed(here, false, arguments).store(message);
+    here.send_making(message);
   }
   static void deliver(sched::pe& here, sched::envelope& message) {
     unpacked_arguments<tuple> arguments(message);
     collection_facts& facts = std::get<0>(arguments.values());
-    if (facts.shared == nullptr) {  // from another host, to the first PE of this one
-      facts.shared = shared_by_host(here.job(), facts.shape);
-      post_to_host(here, arguments.values());
-    }
+    if (facts.shared == nullptr)
+      facts.shared = reinterpret_cast<collection_shared*>(static_cast<std::uintptr_t>(message.element));
     create(here, arguments.values());
   }
-  static inline const std::uint32_t handler = register_handler_of<tuple>(&deliver, "creation of " + type_name<T>());
+  /// From another host: `element` holds the births, then the address of what the PEs of this host share.
+  static void at_host(const sched::runtime& job, sched::envelope& message) {
+    message.element = reinterpret_cast<std::uintptr_t>(shared_by_host(job, message.element));
+  }
+  static inline const std::uint32_t handler =
+      register_handler_of<tuple>(&deliver, "creation of " + type_name<T>(), nullptr, nullptr, &at_host);
+
+ private:
+  static packed_arguments packed(sched::pe& here, bool same_process, const tuple& arguments) {
+    return std::apply(
+        [&](const auto&... each) { return pack_arguments<tuple>(here, same_process, false, each...); }, arguments);
+  }
 };
 
 /// Creates a collection on all PEs; returns when it exists on this one.
@@ -138,12 +143,14 @@ collection_facts create_collection(array_shape shape, placement where, bool one_
   facts.one_per_pe = one_per_pe;
   facts.creator = here.number();
   using made = creation<T, A...>;
+  const std::uint64_t births = shape.dense ? shape.elements() : 0;
   typename made::tuple packed(facts, arguments...);
-  for (int host = 0; host < job.hosts(); ++host)
-    if (host != job.host()) made::post(here, job.first_pe_of(host), packed);
-  facts.shared = shared_by_host(job, shape);
+  if (job.hosts() > 1) made::post_to_other_hosts(here, births, packed);
+  facts.shared = shared_by_host(job, births);
   std::get<0>(packed) = facts;
-  made::post_to_host(here, packed);
+  const int first = job.first_pe_of_host();
+  for (int pe = first; pe < first + job.pes_of_host(); ++pe)
+    if (pe != here.number()) made::post(here, pe, packed);
   made::create(here, packed);
   return facts;
 }

@@ -17,6 +17,7 @@ struct node_objects {
   std::mutex lock;
   std::map<std::uint32_t, std::unique_ptr<node_object>> members;          // in order of creation
   std::unordered_map<std::uint32_t, std::vector<sched::envelope>> early;  // messages that came before their member
+  std::unordered_map<std::uint32_t, std::shared_ptr<std::once_flag>> being_made;
 };
 node_objects& here_known() {
   static node_objects known;
@@ -25,13 +26,24 @@ node_objects& here_known() {
 
 }  // namespace
 
-void install_node_object(sched::pe& here, std::uint32_t group, std::unique_ptr<node_object> object) {
-  std::vector<sched::envelope> waiting;
+void install_node_object(sched::pe& here, std::uint32_t group,
+                         const std::function<std::unique_ptr<node_object>()>& make) {
+  std::shared_ptr<std::once_flag> once;
   {
     std::lock_guard guard(here_known().lock);
-    here_known().members[group] = std::move(object);
-    if (auto found = here_known().early.extract(group)) waiting = std::move(found.mapped());
+    if (here_known().members.contains(group)) return;
+    auto& making = here_known().being_made[group];
+    if (making == nullptr) making = std::make_shared<std::once_flag>();
+    once = making;
   }
+  std::vector<sched::envelope> waiting;
+  std::call_once(*once, [&] {  // its constructor may ask for other groups, hence outside of the lock
+    auto object = make();
+    std::lock_guard guard(here_known().lock);
+    here_known().members[group] = std::move(object);
+    here_known().being_made.erase(group);
+    if (auto found = here_known().early.extract(group)) waiting = std::move(found.mapped());
+  });
   // Not run here, one after the other: they may wait for each other, and another PE may be idle.
   for (const sched::envelope& message : waiting) {
     here.send_to_node(here.job().process(), message);
@@ -62,8 +74,8 @@ node_object& node_object_here(std::uint32_t group) {
 // object, hence outside of the lock.
 void drop_node_objects() {
   const auto take_last = []() -> std::unique_ptr<node_object> {
-    auto& [lock, members, early] = here_known();
-    std::lock_guard guard(lock);
+    std::lock_guard guard(here_known().lock);
+    auto& members = here_known().members;
     return members.empty() ? nullptr : std::move(members.extract(std::prev(members.end())).mapped());
   };
   while (take_last() != nullptr) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -17,8 +18,10 @@ class node_object {
   virtual ~node_object() = default;
 };
 
-/// Registers the member of this process; the messages that came before it are sent once more.
-void install_node_object(sched::pe& here, std::uint32_t group, std::unique_ptr<node_object> object);
+/// Makes the member of this process if no other PE of it has; returns when it exists. The messages that came before it
+/// are sent once more.
+void install_node_object(sched::pe& here, std::uint32_t group,
+                         const std::function<std::unique_ptr<node_object>()>& make);
 /// The member of this process; null when its creation has not arrived, and then the message is kept for it.
 node_object* find_node_object(sched::pe& here, sched::envelope& message);
 /// Without a message. Throws std::logic_error when there is none.
@@ -43,9 +46,10 @@ struct node_creation {
   using tuple = std::tuple<A...>;
   static void deliver(sched::pe& here, sched::envelope& message) {
     unpacked_arguments<tuple> arguments(message);
-    install_node_object(
-        here, message.collection,
-        std::apply([](auto&... argument) { return std::make_unique<T>(std::move(argument)...); }, arguments.values()));
+    install_node_object(here, message.collection, [&]() -> std::unique_ptr<node_object> {
+      return std::apply([](auto&... argument) { return std::make_unique<T>(std::move(argument)...); },
+                        arguments.values());
+    });
   }
   static inline const std::uint32_t handler =
       register_handler_of<tuple>(&deliver, "creation of node group " + type_name<T>());
@@ -211,22 +215,30 @@ class nodegroup {
   std::uint32_t id_ = 0;
 };
 
-/// Creates one member in every process, each with copies of the arguments.
+/// Creates one member in every process, each with copies of the arguments. Every PE hears of it, so that none of them
+/// can hear of the group before its process has a member.
 template <class T, class... A>
 nodegroup<T> make_nodegroup(const A&... arguments) {
   auto& here = sched::this_pe();
   auto& job = here.job();
   const std::uint32_t id = job.new_collection_number();
   using made = objects::node_creation<T, A...>;
-  for (int process = 0; process < job.processes(); ++process) {
-    const bool same_process = process == job.process();
-    auto message = objects::node_message(
+  const auto message_for = [&](bool same_process) {
+    return objects::node_message(
         made::handler, id, objects::pack_arguments<typename made::tuple>(here, same_process, false, arguments...));
-    if (same_process)
-      made::deliver(here, message);
-    else
-      objects::post_or_drop(here, message, [&] { here.send_copy(process * job.pes_per_process(), message); });
+  };
+  if (job.hosts() > 1) {
+    auto to_hosts = message_for(false);
+    here.send_making(to_hosts);
   }
+  const int first = job.first_pe_of_host();
+  for (int pe = first; pe < first + job.pes_of_host(); ++pe) {
+    if (pe == here.number()) continue;
+    auto message = message_for(here.is_in_this_process(pe));
+    objects::post_or_drop(here, message, [&] { here.send_copy(pe, message); });
+  }
+  auto own = message_for(true);
+  made::deliver(here, own);
   return nodegroup<T>(id);
 }
 

@@ -15,8 +15,9 @@ std::vector<handler_row>& rows() {
 }  // namespace
 
 std::uint32_t register_handler(handler_function run, std::string name, handler_function make_portable,
-                               handler_function drop, refusal_function refuse, handler_function make_remote) {
-  rows().push_back({run, std::move(name), make_portable, drop, refuse, make_remote});
+                               handler_function drop, refusal_function refuse, handler_function make_remote,
+                               arrival_function at_host) {
+  rows().push_back({run, std::move(name), make_portable, drop, refuse, make_remote, at_host});
   return static_cast<std::uint32_t>(rows().size() - 1);
 }
 

@@ -11,9 +11,11 @@ namespace tri::sched {
 
 class pe;
 struct envelope;
+class runtime;
 
 using handler_function = void (*)(pe&, envelope&);
 using refusal_function = void (*)(pe&, envelope&, const std::string& why);
+using arrival_function = void (*)(const runtime&, envelope&);
 
 struct handler_row {
   handler_function run;
@@ -30,12 +32,15 @@ struct handler_row {
   /// For another host: replaces arguments with addresses in the arena (a tri::buffer) or C++ objects by an archive.
   /// Null for handlers whose messages are plain bytes.
   handler_function make_remote = nullptr;
+  /// Of a making (pe::send_making): called once on each host, by whoever makes progress on the wire there, before the
+  /// message is copied for the PEs; may change its `element`.
+  arrival_function at_host = nullptr;
 };
 
 /// Adds a row and returns its number. Before main only.
 std::uint32_t register_handler(handler_function run, std::string name, handler_function make_portable = nullptr,
                                handler_function drop = nullptr, refusal_function refuse = nullptr,
-                               handler_function make_remote = nullptr);
+                               handler_function make_remote = nullptr, arrival_function at_host = nullptr);
 const std::vector<handler_row>& handler_table();
 /// Lets go of a message that will never run. The envelope stays the caller's.
 void drop_message(pe& here, envelope& message);

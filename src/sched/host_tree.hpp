@@ -26,6 +26,12 @@ class host_tree {
     return static_cast<int>(number % all * static_cast<unsigned long>(inner_vertices(hosts)) % all);
   }
 
+  /// To how many hosts `host` hands the message on.
+  constexpr int children(int host) const {
+    int count = 0;
+    for_each_child(host, [&](int) { ++count; });
+    return count;
+  }
   /// Calls visit(child) for each host to which `host` hands the message on.
   template <class Visit>
   constexpr void for_each_child(int host, Visit&& visit) const {

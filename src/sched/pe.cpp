@@ -113,6 +113,13 @@ void pe::send_to_other_hosts(envelope& message) {
   wire_->send_to_other_hosts(*this, message);
 }
 
+void pe::send_making(envelope& message) {
+  message.source = static_cast<std::uint32_t>(number_);
+  if (trace_ != nullptr) [[unlikely]]
+    trace_send(trace::target::other_hosts, 0, message);
+  wire_->send_making(*this, message);
+}
+
 void pe::send_copy(int destination, const envelope& message) {
   if ((message.flags & (envelope::has_priority | envelope::is_immediate)) == 0) {
     send(destination, [&](envelope& place) { place.assign_message(message); });

@@ -94,6 +94,9 @@ class pe {
   void send_to_node(int process, const envelope& message);
   /// To every PE of every other host; takes the payload over.
   void send_to_other_hosts(envelope& message);
+  /// The same with the making of a collection, before any other PE of this host is told of it: all that is sent because
+  /// of it, by whomever, arrives later (departures.hpp).
+  void send_making(envelope& message);
   /// To this PE itself once `delay_ns` have passed.
   void send_later(std::int64_t delay_ns, const envelope& message);
 

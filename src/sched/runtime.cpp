@@ -52,11 +52,14 @@ runtime::runtime(host::configuration values)
   host::ns_per_tick();  // calibrate before anybody needs it
   lay_out_records();
   if (!values_.trace.empty() && job_.self().local_rank == 0) trace::remove_old_traces(values_.trace);
+  if (hosts() > 1) {
+    wire_bell_.emplace();
+    root_->process->wire_bell = wire_bell_->name();
+  }
   job_.barrier();
   find_peers();
   if (!values_.trace.empty()) open_traces();
   if (hosts() > 1) {
-    wire_bell_.emplace();
     wire_ = std::make_unique<wire_link>(*this);
     job_.publish_card(wire_->address());
     job_.barrier();
@@ -78,7 +81,8 @@ void runtime::open_traces() {
                              .host = host(),
                              .hosts = hosts(),
                              .pes_per_process = pes_per_process(),
-                             .comm_thread = values_.text_of("comm_thread")};
+                             .comm_thread = values_.text_of("comm_thread"),
+                             .handlers = {}};
   for (const handler_row& row : handler_table()) facts.handlers.push_back(row.name);
   traces_ = trace::process_trace::open({.folder = values_.trace,
                                         .pes = values_.trace_pes,

@@ -14,12 +14,21 @@
 #include "sched/handler_table.hpp"
 #include "sched/host_tree.hpp"
 #include "sched/pe.hpp"
+#include "sched/poll_bell.hpp"
 #include "sched/runtime.hpp"
 
 namespace tri::sched {
 namespace {
 
-enum class reach : std::uint8_t { one_pe, any_pe_of_process, all_pes_of_hosts };
+enum class reach : std::uint8_t {
+  one_pe,
+  any_pe_of_process,
+  all_pes_of_hosts,
+  making,               // to all PEs of hosts, which acknowledge it
+  making_acknowledged,  // to the process that sent the making
+  making_settled,       // to all hosts: all have acknowledged it
+};
+constexpr bool goes_to_all_pes(reach to) { return to == reach::all_pes_of_hosts || to == reach::making; }
 
 constexpr std::chrono::milliseconds time_for_better_news{500};
 constexpr double least_bytes_per_second = 1e6;  // of a network, for one process
@@ -79,11 +88,19 @@ struct wire_link::packet_header {
   }
 };
 
+/// What may have to wait for makings before it leaves.
+struct wire_link::departure {
+  int process;  // not used of what goes to all hosts
+  packet_header header;
+  void* block;
+};
+
 wire_link::wire_link(runtime& job)
     : job_(job),
       producer_(static_cast<std::uint32_t>(job.pes_of_host() + job.process() - job.first_process_of(job.host()))),
       own_process_(*job.process_record_of(job.process())),
-      row_(job.traces() == nullptr ? nullptr : job.traces()->wire()) {
+      row_(job.traces() == nullptr ? nullptr : job.traces()->wire()),
+      departures_(job.own_host().makings, job.hosts() - 1) {
   static_assert(std::is_trivially_copyable_v<packet_header> && sizeof(packet_header) <= wire::header_limit &&
                 offsetof(packet_header, payload) == packet_header::fixed_bytes);
   options_.transports = job.values().wire_transports;
@@ -150,7 +167,8 @@ void wire_link::post(int process, const packet_header& header, void* block) {
 // Immediate ones are few, and must not wait behind what they are meant to pass.
 std::uint16_t wire_link::copies_of(int process, const packet_header& header) const {
   if ((header.flags & envelope::is_immediate) != 0) return 0;
-  if (header.to != reach::all_pes_of_hosts) return 1;
+  if (header.to == reach::making_acknowledged || header.to == reach::making_settled) return 0;
+  if (!goes_to_all_pes(header.to)) return 1;
   return static_cast<std::uint16_t>(job_.processes_of_host(job_.host_of_process(process)) * job_.pes_per_process());
 }
 
@@ -178,16 +196,45 @@ void wire_link::post(pe& here, int process, packet_header& header, envelope& mes
     if (header.block_bytes == 0) arena::release_on_pe(std::exchange(block, nullptr));
   }
   // Of messages to all hosts each copy takes its own way.
-  trace::recorder* const trace = header.to == reach::all_pes_of_hosts ? nullptr : here.trace();
+  trace::recorder* const trace = goes_to_all_pes(header.to) ? nullptr : here.trace();
   if (trace != nullptr) header.set_trace_number(trace->last_send());
   const auto start = trace == nullptr ? trace::recorder::began{} : trace->call_begins();
-  if (header.to == reach::all_pes_of_hosts) {
-    here.counters().sent_to_hosts.add(static_cast<std::uint64_t>(to_child_hosts(header, block)));
+  here.counters().sent_to_hosts.add(
+      goes_to_all_pes(header.to) ? static_cast<std::uint64_t>(tree_of(header).children(job_.host())) : 1);
+  const departure one{process, header, block};
+  if (departures_.is_open() && header.to != reach::making) [[likely]] {
+    leave(one);
   } else {
-    here.counters().sent_to_hosts.add();
-    post(process, header, block);
+    std::lock_guard guard(departing_);
+    if (header.to == reach::making)
+      departures_.begin_making(one);
+    else
+      departures_.keep(one);
+    departures_.let_go([this](const departure& next) { leave(next); });
   }
   if (trace != nullptr) trace->call_ended(trace::wire_send_call, start);
+}
+
+void wire_link::leave(const departure& one) {
+  if (goes_to_all_pes(one.header.to))
+    to_child_hosts(one.header, one.block);
+  else
+    post(one.process, one.header, one.block);
+}
+
+void wire_link::let_go() {
+  std::lock_guard guard(departing_);
+  departures_.let_go([this](const departure& next) { leave(next); });
+}
+
+void wire_link::drop_waiting() {
+  {
+    std::lock_guard guard(departing_);
+    departures_.drop_all([](const departure& one) {
+      if (one.block != nullptr) arena::release_on_pe(one.block);
+    });
+  }
+  port_->drop_waiting();
 }
 
 void wire_link::send(pe& here, int destination, envelope& message) {
@@ -205,19 +252,38 @@ void wire_link::send_to_node(pe& here, int process, envelope& message) {
 }
 
 void wire_link::send_to_other_hosts(pe& here, envelope& message) {
-  // First: a copy that is processed before it counts as sent would look like quiescence.
-  here.counters().sent.add(static_cast<std::uint64_t>(job_.pes() - job_.pes_of_host()));
   packet_header header{};
   header.to = reach::all_pes_of_hosts;
+  post_to_hosts(here, header, message);
+}
+
+void wire_link::send_making(pe& here, envelope& message) {
+  packet_header header{};
+  header.to = reach::making;
+  post_to_hosts(here, header, message);
+}
+
+void wire_link::post_to_hosts(pe& here, packet_header& header, envelope& message) {
+  // First: a copy that is processed before it counts as sent would look like quiescence.
+  here.counters().sent.add(static_cast<std::uint64_t>(job_.pes() - job_.pes_of_host()));
+  header.destination = next_tree();
+  post(here, 0, header, message);
+}
+
+// For packet_header::destination.
+std::int32_t wire_link::next_tree() const {
   // relaxed: trees may begin in any order; the messages carry everything else
   const std::uint32_t number = job_.own_host().trees_begun.fetch_add(1, std::memory_order_relaxed);
-  header.destination = job_.host() + host_tree::turn_of(number, job_.hosts()) * job_.hosts();
-  post(here, 0, header, message);
+  return job_.host() + host_tree::turn_of(number, job_.hosts()) * job_.hosts();
+}
+
+host_tree wire_link::tree_of(const packet_header& header) const {
+  return {job_.hosts(), header.destination % job_.hosts(), header.destination / job_.hosts()};
 }
 
 // Takes the block over. Returns how many.
 int wire_link::to_child_hosts(const packet_header& header, void* block) {
-  const host_tree tree(job_.hosts(), header.destination % job_.hosts(), header.destination / job_.hosts());
+  const host_tree tree = tree_of(header);
   std::array<int, host_tree::most_children> children{};
   int count = 0;
   tree.for_each_child(job_.host(), [&](int child) { children[static_cast<std::size_t>(count++)] = child; });
@@ -327,8 +393,10 @@ void wire_link::arrived(wire::peer_number from, std::span<const std::byte> bytes
       row_->arrived(header.source, header.trace_number(), header.handler,
                     header.to == reach::one_pe ? trace::target::pe : trace::target::process, header.destination);
   }
+  if (header.to == reach::making_acknowledged) return making_acknowledged();
+  if (header.to == reach::making_settled) return making_settled_elsewhere(header);
   if ((header.flags & envelope::is_immediate) == 0) {
-    const bool for_all = header.to == reach::all_pes_of_hosts;
+    const bool for_all = goes_to_all_pes(header.to);
     message.flags |= for_all ? envelope::is_counted_copy : envelope::is_counted;
     const std::uint64_t cost =
         wire::message_cost(body_bytes) * (for_all ? static_cast<std::uint64_t>(job_.pes_of_host()) : 1);
@@ -351,16 +419,57 @@ void wire_link::arrived(wire::peer_number from, std::span<const std::byte> bytes
         own_process_.nodes->push(message);
         own_process_.wake(1);
         break;
+      case reach::making:
       case reach::all_pes_of_hosts:
         own_process_.relayed.add(
             static_cast<std::uint64_t>(to_child_hosts(header, body == nullptr ? nullptr : copy_of(body, body_bytes))));
+        if (header.to == reach::making) {
+          job_.own_host().makings.heard();
+          if (const auto at_host = handler_table()[header.handler].at_host) at_host(job_, message);
+        }
         to_pes_of_host(message);
+        if (header.to == reach::making) {
+          packet_header thanks{};
+          thanks.to = reach::making_acknowledged;
+          thanks.source = header.source;
+          post(job_.process_of(static_cast<int>(header.source)), thanks, nullptr);
+        }
         break;
+      case reach::making_acknowledged:
+      case reach::making_settled:
+        break;  // above
     }
   } catch (const std::exception& error) {
     job_.fail(fmt::format("process {} cannot take a message '{}' from process {}: {}", job_.process(),
                           handler_table()[header.handler].name, from, error.what()));
   }
+}
+
+void wire_link::making_acknowledged() {
+  {
+    std::lock_guard guard(departing_);
+    if (!departures_.acknowledged()) return;
+  }
+  packet_header news{};
+  news.to = reach::making_settled;
+  news.destination = next_tree();
+  to_child_hosts(news, nullptr);
+  let_go();
+  ring_other_processes();
+}
+
+void wire_link::making_settled_elsewhere(const packet_header& news) {
+  to_child_hosts(news, nullptr);
+  job_.own_host().makings.heard_to_be_settled();
+  let_go();
+  ring_other_processes();
+}
+
+// Those of this host, whose watch of the wire may sleep on messages that may go now.
+void wire_link::ring_other_processes() const {
+  const int first = job_.first_process_of(job_.host());
+  for (int other = first; other < first + job_.processes_of_host(job_.host()); ++other)
+    if (other != job_.process()) poll_bell::ring(job_.process_record_of(other)->wire_bell);
 }
 
 void wire_link::deliver(int destination, const envelope& message) {

@@ -4,17 +4,21 @@
 //
 // Order. Messages from one PE to another arrive in the order sent: the port keeps the order between two processes, and
 // whoever makes progress, one thread at a time, is the one producer "wire of this process" of the inboxes of the host.
+// The making of a collection comes before all that is sent because of it, whatever way that goes (departures.hpp).
 #pragma once
 
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <thread>
 
+#include "sched/departures.hpp"
 #include "sched/envelope.hpp"
+#include "sched/host_tree.hpp"
 #include "trace/process_trace.hpp"
 #include "wire/port.hpp"
 
@@ -38,10 +42,17 @@ class wire_link final : private wire::port_user {
   /// One copy for every PE of every other host, by a tree over hosts that crosses to each once (mei.md M55). Adds those
   /// copies to the messages sent.
   void send_to_other_hosts(pe& here, envelope& message);
+  /// The same with the making of a collection; before any PE of this host can know of it. Once on each host its handler's
+  /// `at_host` is called before the copies are made.
+  void send_making(pe& here, envelope& message);
 
   /// Moves what is under way; on any thread, one at a time, and the others are not kept. True if there was something.
-  bool progress() { return row_ == nullptr ? port_->progress() : progress_traced(); }
-  /// All that was sent is out.
+  bool progress() {
+    if (departures_.keeps_something()) [[unlikely]]
+      let_go();
+    return row_ == nullptr ? port_->progress() : progress_traced();
+  }
+  /// All that was sent is out; after drop_waiting.
   bool is_idle() const { return port_->is_idle(); }
   std::span<const std::byte> address() const { return port_->address(); }
 
@@ -52,8 +63,8 @@ class wire_link final : private wire::port_user {
   }
   /// Messages wait at other processes until some here have run.
   bool memory_is_asked_for() const { return port_->memory_is_asked_for(); }
-  /// Nobody runs messages any more: those that wait here for memory of others are dropped.
-  void drop_waiting() { port_->drop_waiting(); }
+  /// Nobody runs messages any more: those that wait here, for memory of others or for makings, are dropped.
+  void drop_waiting();
   wire::port_counters counters() const { return port_->counters(); }
   /// One line of figures.
   std::string report() const;
@@ -67,7 +78,7 @@ class wire_link final : private wire::port_user {
   void end_watch() { watched_.store(false, std::memory_order_seq_cst); }
   bool is_watched() const { return watched_.load(std::memory_order_seq_cst); }
   /// True: `wake_descriptor` becomes readable when there is something to do. False: call `progress` first.
-  bool prepare_sleep() { return port_->prepare_sleep(); }
+  bool prepare_sleep() { return !departures_.keeps_something() && port_->prepare_sleep(); }
   int wake_descriptor() const { return port_->wake_descriptor(); }
   /// No longer than the transport allows, and than `limit_ns` (negative: no limit).
   std::int64_t sleep_at_most(std::int64_t limit_ns) const {
@@ -94,10 +105,19 @@ class wire_link final : private wire::port_user {
   std::uint64_t given_back() const;
 
   struct packet_header;
+  struct departure;
   void post(pe& here, int process, packet_header& header, envelope& message);
+  void post_to_hosts(pe& here, packet_header& header, envelope& message);
   void post(int process, const packet_header& header, void* block);
+  void leave(const departure& one);
+  void let_go();
+  void making_acknowledged();
+  void making_settled_elsewhere(const packet_header& news);
+  void ring_other_processes() const;
   bool progress_traced();
   std::uint16_t copies_of(int process, const packet_header& header) const;
+  std::int32_t next_tree() const;
+  host_tree tree_of(const packet_header& header) const;
   int to_child_hosts(const packet_header& header, void* block);
   void deliver(int destination, const envelope& message);
   void to_pes_of_host(const envelope& message);
@@ -110,6 +130,8 @@ class wire_link final : private wire::port_user {
   std::atomic<bool> watched_{false};
   wire::port_options options_;
   std::atomic<std::uint64_t> counted_{0};  // bytes of messages that arrived; by who makes progress
+  std::mutex departing_;                   // for departures_
+  departures<departure> departures_;
   std::unique_ptr<wire::port> port_;
   std::jthread bearer_of_bad_news_;  // of the first loss
   std::jthread heart_;

@@ -1,0 +1,129 @@
+// Keeps the making of collections before everything that is sent because of it, on all hosts. Inside a host that holds by
+// itself: the making is put into all inboxes before its maker can send anything else. Between hosts a message could be
+// faster than the making that its arguments speak of, for it may come from another process, or through a third host.
+//
+// The rule: when a message leaves a host, every collection that a PE of that host can know lies in the inboxes of all
+// PEs of the job. So a host sends nothing else while a making is under way that began there or has come there:
+//   the maker's process sends the making to all hosts, each of which acknowledges that it lies in its inboxes; when
+//   all have, the maker's process tells all hosts, and what was kept meanwhile goes.
+// Makings of one host follow each other; those of different hosts do not wait for each other once they are sent, and
+// news about them never wait, so no circle of waiting is possible (tests/sched/departures_test.cpp: all interleavings).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <utility>
+
+namespace tri::sched {
+
+/// Makings that are not known to be everywhere; shared by the processes of a host. `Word`: std::atomic, or a stand-in in
+/// an exploration.
+template <template <class> class Word = std::atomic>
+struct makings_of_host {
+  /// All: begun here and not settled, or heard of and not heard to be settled. Raised before any PE of the host can know
+  /// the collection, by whose inbox it then learns of it; so who reads 0 knows of none. pairs: itself
+  alignas(64) Word<std::uint64_t> unsettled{0};
+  /// Of this host: numbers drawn, and how many of them, in this order, are settled.
+  Word<std::uint64_t> begun{0};
+  Word<std::uint64_t> settled{0};
+  /// Of other hosts: heard of and not heard to be settled.
+  Word<std::uint64_t> open_of_others{0};
+
+  /// A making of another host has come; before it is put into an inbox.
+  void heard() {
+    open_of_others.fetch_add(1, std::memory_order_seq_cst);  // pairs: departures.kept
+    unsettled.fetch_add(1, std::memory_order_seq_cst);
+  }
+  void heard_to_be_settled() {
+    open_of_others.fetch_sub(1, std::memory_order_seq_cst);  // pairs: departures.kept
+    unsettled.fetch_sub(1, std::memory_order_seq_cst);
+  }
+};
+
+/// What a process keeps until it may leave the host, in the order in which it was sent. But for `is_open` and
+/// `keeps_something` the calls are made under a lock of the caller.
+template <class Item, template <class> class Word = std::atomic>
+class departures {
+ public:
+  /// `other_hosts`: as many acknowledge each making.
+  departures(makings_of_host<Word>& host, int other_hosts) : host_(&host), other_hosts_(other_hosts) {}
+  /// For an exploration, which copies its hosts: the same on the copy of the host.
+  departures(const departures& other, makings_of_host<Word>& host) : departures(other) { host_ = &host; }
+
+  /// What is sent now may leave at once. Any thread; for messages of one thread in their order.
+  bool is_open() const {
+    return host_->unsettled.load(std::memory_order_acquire) == 0 &&  // pairs: itself
+           kept_count_.load(std::memory_order_acquire) == 0;         // pairs: itself; who left before us is out
+  }
+  /// Any thread. seq_cst: departures.kept. Who keeps something looks at the makings afterwards; who settles one looks
+  /// here, or rings somebody who does, afterwards. So one of the two lets it go.
+  bool keeps_something() const { return kept_count_.load(std::memory_order_seq_cst) != 0; }
+
+  /// A making; before any PE of this host can know of it. It leaves by `let_go`.
+  void begin_making(Item making) {
+    host_->unsettled.fetch_add(1, std::memory_order_seq_cst);  // pairs: itself
+    push({std::move(making), host_->begun.fetch_add(1, std::memory_order_seq_cst), true});
+  }
+  void keep(Item message) { push({std::move(message), host_->begun.load(std::memory_order_seq_cst), false}); }
+
+  /// Calls `leave(item)` for each that may leave now. True if there was one.
+  template <class Leave>
+  bool let_go(Leave&& leave) {
+    const std::size_t before = kept_.size();
+    while (!kept_.empty() && may_leave(kept_.front())) {
+      if (kept_.front().is_making) missing_ = other_hosts_;
+      leave(std::move(kept_.front().item));
+      kept_.pop_front();
+    }
+    if (kept_.size() == before) return false;
+    kept_count_.store(kept_.size(), std::memory_order_seq_cst);  // pairs: itself
+    return true;
+  }
+  /// A host says that it has our making. True: all have, and from now on it is settled; tell them.
+  bool acknowledged() {
+    if (--missing_ > 0) return false;
+    host_->settled.fetch_add(1, std::memory_order_seq_cst);  // pairs: departures.kept
+    host_->unsettled.fetch_sub(1, std::memory_order_seq_cst);
+    return true;
+  }
+  /// The job ends: calls `drop(item)` for all.
+  template <class Drop>
+  void drop_all(Drop&& drop) {
+    for (waiting& each : kept_) drop(std::move(each.item));
+    kept_.clear();
+    kept_count_.store(0, std::memory_order_seq_cst);  // pairs: itself
+  }
+
+  /// For explorations: what its future depends on.
+  template <class Put>
+  void encode(Put&& put) const {
+    put(static_cast<std::uint64_t>(missing_));
+    for (const waiting& each : kept_) put(each.number * 2 + (each.is_making ? 1 : 0)), put(each.item);
+  }
+
+ private:
+  struct waiting {
+    Item item;
+    // Of a making: its number. Of anything else: so many makings of this host had begun; its sender may know them.
+    std::uint64_t number;
+    bool is_making;
+  };
+  void push(waiting one) {
+    kept_.push_back(std::move(one));
+    kept_count_.store(kept_.size(), std::memory_order_seq_cst);  // pairs: departures.kept
+  }
+  // In this queue no message waits for a making behind it: that one had not begun.
+  bool may_leave(const waiting& one) const {
+    return host_->settled.load(std::memory_order_seq_cst) >= one.number &&  // pairs: departures.kept
+           host_->open_of_others.load(std::memory_order_seq_cst) == 0;      // pairs: departures.kept
+  }
+
+  makings_of_host<Word>* host_;
+  int other_hosts_;
+  int missing_ = 0;
+  std::deque<waiting> kept_;
+  Word<std::uint64_t> kept_count_{0};
+};
+
+}  // namespace tri::sched
