@@ -35,6 +35,29 @@ struct mailbox_options {
   std::optional<std::uint64_t> credits = {};
 };
 
+/// Memory of a mailbox on one PE that the program uses for something else (mailbox::take_memory), until this ends.
+/// Senders that waited for it ask again then. Movable; may end on any PE, at the latest with the job.
+class mailbox_memory {
+ public:
+  mailbox_memory(mailbox_memory&& other) noexcept
+      : id_(other.id_), pe_(other.pe_), bytes_(std::exchange(other.bytes_, 0)) {}
+  mailbox_memory& operator=(mailbox_memory&& other) noexcept {
+    std::swap(id_, other.id_), std::swap(pe_, other.pe_), std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~mailbox_memory() {
+    if (bytes_ != 0) objects::give_mailbox_memory_back(id_, pe_, bytes_);
+  }
+  std::uint64_t bytes() const { return bytes_; }
+
+ private:
+  friend class mailbox;
+  mailbox_memory(std::uint32_t id, int pe, std::uint64_t bytes) : id_(id), pe_(pe), bytes_(bytes) {}
+  std::uint32_t id_;
+  int pe_;
+  std::uint64_t bytes_;
+};
+
 /// Handle of a mailbox: plain data, may be copied and sent anywhere. All calls on PEs only.
 class mailbox {
  public:
@@ -51,10 +74,7 @@ class mailbox {
     objects::check_pe(here, to, [] { return "tri::mailbox: message sent to a receiver"; });
     objects::check_tag(tag);
     objects::message_contents contents = objects::contents_of(std::forward<T>(value));
-    if (auto* const place = local(here, call::made))
-      place->send(to, tag, std::move(contents));
-    else
-      own(here).send<&objects::mailbox_place::send_late>(to, tag, contents.type, std::move(contents.data));
+    place_on(here).send(to, tag, std::move(contents));
   }
 
   /// Takes the first message for this PE that matches; when there is none, waits: the future is ready when the message
@@ -65,12 +85,7 @@ class mailbox {
     auto state = std::make_unique<objects::receive_state>(id_, objects::pattern_of(here, source, tag));
     objects::receive_state& waiting = *state;
     future<received_message> result(std::move(state));
-    if (auto* const place = local(here, call::made)) {
-      place->post(waiting);
-    } else {
-      const auto name = result.get_promise();
-      own(here).send<&objects::mailbox_place::post_late>(name.slot, name.generation);
-    }
+    place_on(here).post(waiting);
     return result;
   }
 
@@ -85,31 +100,27 @@ class mailbox {
   /// known: where memory may be short, only a receive is sure to find it.
   std::optional<message_info> probe(int source = any_source, int tag = any_tag) const {
     auto& here = sched::this_pe();
-    const auto wanted = objects::pattern_of(here, source, tag);
-    auto* const place = local(here, call::looks);
-    return place == nullptr ? std::nullopt : place->probe(wanted);
+    return place_on(here).probe(objects::pattern_of(here, source, tag));
+  }
+
+  /// Takes `bytes` of this mailbox's memory on the calling PE for something of the program's own, so that both together
+  /// stay within one limit. Nothing when so much is not free: messages that nobody has asked for may have it.
+  std::optional<mailbox_memory> take_memory(std::uint64_t bytes) const {
+    auto& here = sched::this_pe();
+    if (!place_on(here).take_memory(bytes)) return std::nullopt;
+    return mailbox_memory(id_, here.number(), bytes);
   }
 
   /// Of the calling PE.
-  mailbox_statistics statistics() const {
-    auto* const place = own(sched::this_pe()).local();
-    return place == nullptr ? mailbox_statistics{} : place->statistics();
-  }
+  mailbox_statistics statistics() const { return place_on(sched::this_pe()).statistics(); }
 
  private:
-  enum class call { made, looks };
-  /// Null when the creation has not arrived here yet, or calls from before it wait still; then the call waits behind
-  /// them as a message.
-  objects::mailbox_place* local(sched::pe& here, call what) const {
-    if (id_ == 0) throw std::logic_error("tri::mailbox: this handle names no mailbox; make one with tri::make_mailbox");
-    objects::mailbox_place* const place = own(here).local();
-    if (place != nullptr && !place->has_late_calls()) [[likely]]
-      return place;
-    if (what == call::made) ++objects::pe_objects::of(here).late_mailbox_calls[id_];
-    return nullptr;
-  }
-  element_ref<objects::mailbox_place> own(sched::pe& here) const {
-    return {id_, static_cast<std::uint64_t>(here.number())};
+  objects::mailbox_place& place_on(sched::pe& here) const {
+    auto* const place =
+        element_ref<objects::mailbox_place>(id_, static_cast<std::uint64_t>(here.number())).local();
+    if (id_ == 0 || place == nullptr) [[unlikely]]
+      throw std::logic_error("tri::mailbox: this handle names no mailbox of this job; make one with tri::make_mailbox");
+    return *place;
   }
   std::uint32_t id_ = 0;
 };

@@ -498,50 +498,38 @@ void made_anywhere() {
 }
 const case_entry made_case{"mailbox_made_anywhere", &made_anywhere};
 
-// ---- calls before the mailbox exists: on the second PE of a host, whose first one is held up while it should pass the
-// creation on
+// ---- memory that the program takes for itself: messages that have no room come when it gives some back
 
-struct early_bird : group_member<early_bird> {
-  static inline std::atomic<int> step = 0;  // of this process: 1 held up, 2 may go on
-  void hold_up() {
-    step = 1;
-    while (step != 2) std::this_thread::yield();
+struct spammer : group_member<spammer> {
+  void send(mailbox box, int to, int count) {
+    for (int i = 0; i < count; ++i) box.send(to, i, std::vector<int>(100, i));
   }
-  // Goes on while messages that came too early are released, and what was sent before is among them.
-  task<int> answer(mailbox box) {
-    const int asked = (co_await box.receive(0, 7)).take<int>();
-    box.send(0, 1, asked + 1);
-    co_return 0;
-  }
-  void send_before(mailbox box) {
-    check_equal(box.statistics().memory_limit, 0u);  // there is no mailbox here
-    box.send(0, 1, 1);
-    check(!box.probe(0, 7).has_value(), "nothing can be known");
-    step = 2;
-  }
-  bool is_held_up() { return step == 1; }
-  void begin() { step = 0; }
 };
-void used_too_early() {
-  const auto& job = sched::this_pe().job();
-  const int first = job.first_pe_of(1 % job.hosts()), second = first + 1;
-  if (job.hosts() < 2 || second >= pe_count() || job.process_of(first) != job.process_of(second)) return;
-  const auto all = make_group<early_bird>();
-  for (int round = 0; round < 5; ++round) {
-    all[second].call<&early_bird::begin>().get();
-    all[first].send<&early_bird::hold_up>();
-    while (!all[second].call<&early_bird::is_held_up>().get()) {
-    }
-    const mailbox box = make_mailbox({.memory = 1u << 20});
-    auto answered = all[second].call<&early_bird::answer>(box);
-    box.send(second, 7, 1);
-    all[second].send<&early_bird::send_before>(box);
-    check_equal(box.receive(second, 1).get().take<int>(), 1);
-    check_equal(box.receive(second, 1).get().take<int>(), 2);
-    check_equal(answered.get(), 0);
-  }
+void program_memory() {
+  constexpr std::uint64_t limit = 1u << 20;
+  constexpr int count = 20;
+  const auto all = make_group<spammer>();
+  const int sender = pe_count() - 1;
+  const mailbox box = make_mailbox({.memory = limit});
+  check(!box.take_memory(limit + 1).has_value(), "more than there is");
+  std::optional<mailbox_memory> own = box.take_memory(limit - 3 * record);
+  check_equal(own->bytes(), limit - 3 * record);
+  check_equal(box.statistics().memory_used, limit - 3 * record);
+  check(!box.take_memory(3 * record + 1).has_value(), "more than is left");
+  all[sender].send<&spammer::send>(box, 0, count);
+  quiescence().get();
+  check(box.statistics().recorded <= 3, "the others have no room");
+  mailbox_memory moved = std::move(*own);
+  own.reset();
+  check_equal(moved.bytes(), limit - 3 * record);
+  check(box.statistics().memory_used >= limit - 3 * record, "it was moved");
+  moved = *box.take_memory(0);
+  quiescence().get();
+  check_equal(box.statistics().recorded, static_cast<std::uint64_t>(count));
+  for (int i = count - 1; i >= 0; --i) check_equal(box.receive(sender, i).get().values<int>()[99], i);
+  check_equal(box.statistics().memory_used, 0u);
 }
-const case_entry too_early_case{"mailbox_used_too_early", &used_too_early};
+const case_entry program_memory_case{"mailbox_memory_of_the_program", &program_memory};
 
 // ---- the end of the job finds messages that nobody wanted, with and without data, and receives that nobody served
 

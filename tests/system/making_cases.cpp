@@ -23,11 +23,12 @@ struct newly_made {
   group<kept_by_pe> members;
   nodegroup<kept_by_process> nodes;
   array<cell> cells;
+  mailbox box;
   int maker = 0;
   template <class Archive>
   void serialize(Archive& archive) {
     archive(cereal::binary_data(&members, sizeof members), cereal::binary_data(&nodes, sizeof nodes),
-            cereal::binary_data(&cells, sizeof cells), maker);
+            cereal::binary_data(&cells, sizeof cells), cereal::binary_data(&box, sizeof box), maker);
   }
 };
 
@@ -40,7 +41,7 @@ struct told : group_member<told> {
     const int pes = sched::this_pe().job().pes();
     const int here = sched::this_pe().number();
     const newly_made made{make_group<kept_by_pe>(here), make_nodegroup<kept_by_process>(here),
-                          make_array<cell>({pes * cells_of_a_pe}), here};
+                          make_array<cell>({pes * cells_of_a_pe}), make_mailbox(), here};
     for (int pe = pes - 1; pe >= 0; --pe) this_array()(pe).send<&told::use>(made, 2);
   }
   /// Told by the maker, and by others at up to `hops` hops from it.
@@ -51,6 +52,7 @@ struct told : group_member<told> {
     check_equal(made.cells.local_elements().size(), std::size_t{cells_of_a_pe});
     const int pes = sched::this_pe().job().pes();
     const int here = sched::this_pe().number();
+    check(!made.box.probe().has_value(), "nothing was sent to this mailbox");  // throws where it does not exist
     made.cells.broadcast<&cell::touch>();
     made.cells.select({index<1>(0), index<1>(pes * cells_of_a_pe - 1)}).multicast<&cell::touch>();
     if (hops > 0) this_array()((here + pes / 2 + hops) % pes).send<&told::use>(made, hops - 1);
