@@ -19,6 +19,7 @@ enum class queue_kind : std::uint8_t { mpsc, locked, spsc };
 enum class allocator_kind : std::uint8_t { caches, locked };
 // Who is at the network: PEs without work; a thread that receives while all send; a thread alone (Mei 2012, 6.1.1).
 enum class communication_thread : std::uint8_t { off, on, funnelled };
+enum class wire_library : std::uint8_t { ucx, mpi };
 enum class idle_policy : std::uint8_t { automatic, spin, yield, sleep };  // "auto" is a keyword
 
 // The thread sanitizer leaves only a little address space to programs.
@@ -73,5 +74,6 @@ inline constexpr const char* job_variable = "TRIREME_JOB";
 inline constexpr const char* process_variable = "TRIREME_PROCESS";
 inline constexpr const char* processes_variable = "TRIREME_PROCESSES";
 inline constexpr const char* machines_variable = "TRIREME_MACHINES";
+inline constexpr const char* machine_names_variable = "TRIREME_MACHINE_NAMES";  // separated by commas
 
 }  // namespace tri::host

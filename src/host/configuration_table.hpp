@@ -18,7 +18,7 @@
   ROW(int,            idle_spin_us,       200,                          "us",      between(0, 1000000),             "how long idle=auto spins before it yields") \
   ROW(int,            longest_sleep_ms,   1000,                         "ms",      between(0, 3600000),             "how long a PE sleeps at most before it looks for work although nobody woke it; 0 = until somebody does") \
   ROW(int,            hosts,              1,                            "hosts",   between(1, 1024),                "pretend hosts: the processes are split into this many blocks that share no memory with each other") \
-  ROW(std::string,    wire,               "ucx",                        "",        anything("ucx or mpi"),          "what carries messages between hosts; mpi: the MPI library of the launcher") \
+  ROW(wire_library,   wire,               wire_library::ucx,            "",        one_of("ucx|mpi"),               "what carries messages between hosts; mpi: the MPI library of the launcher") \
   ROW(std::string,    wire_mpi,           "auto",                       "",        anything("auto, openmpi, mpich or the path of a plug-in"), "with wire=mpi, which MPI library: auto = the one that belongs to the launcher") \
   ROW(int,            wire_mpi_small_bytes, 8192,                       "bytes",   between(256, 1048576),           "with wire=mpi, packets up to this size go into receives that are posted for anything") \
   ROW(int,            wire_mpi_small_receives, 64,                      "",        between(1, 4096),                "with wire=mpi, how many of those receives there are") \

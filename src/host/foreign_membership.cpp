@@ -62,6 +62,10 @@ std::string foreign_membership::name_of(int process) const {
                      record.host_name.data());
 }
 
+std::string foreign_membership::name_of_machine(int machine) const {
+  return record_of(machines().first_process_of(machine)).host_name.data();
+}
+
 void foreign_membership::start_watch() {
   std::vector<neighbour_watch::neighbour> neighbours;
   const bool leads = process_ == members_.first;

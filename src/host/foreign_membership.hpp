@@ -24,6 +24,7 @@ class foreign_membership final : public membership {
 
   int process() const override { return process_; }
   const layout& machines() const override { return numbers_.machines; }
+  std::string name_of_machine(int machine) const override;
   roster meet(const own_facts& own, const layout& hosts) override;
   void barrier() override { space_->fence(false); }
   void publish_card(std::span<const std::byte> card) override { space_->put("card", card); }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 
 #include "host/configuration.hpp"
@@ -28,7 +29,7 @@ std::unique_ptr<membership> membership_over_mpi(const configuration& values, con
 
 std::unique_ptr<membership> membership_of(const configuration& values, const detected_launcher& found) {
   const bool by_mpi = found.kind == launcher_kind::pmi1 || found.kind == launcher_kind::pmix;
-  if (by_mpi && values.wire == "mpi") return membership_over_mpi(values, found);
+  if (by_mpi && values.wire == wire_library::mpi) return membership_over_mpi(values, found);
   switch (found.kind) {
     case launcher_kind::trireme:
       return std::make_unique<trireme_membership>(found.job_name);
@@ -73,9 +74,16 @@ int host_of(int process, int processes, int hosts) {
 job job::join(const configuration& values, int own_arena_fd, std::uint64_t fingerprint) {
   job joined;
   const detected_launcher found = detect_launcher(environment_of_this_process());
+  static std::atomic<bool> joined_before{false};
+  // relaxed, here and below: the flag alone matters
+  if (found.kind != launcher_kind::none && joined_before.load(std::memory_order_relaxed))
+    throw job_error(
+        "this process was in a job before: with a launcher (trireme run, mpirun, ...) tri::run may be called once, as "
+        "the job ends with it; call it once for all the work, or start the program without a launcher");
   try {
     joined.membership_ = membership_of(values, found);
     if (joined.launched()) {
+      joined_before.store(true, std::memory_order_relaxed);
       joined.process_ = joined.membership_->process();
       joined.machines_ = joined.membership_->machines();
     }
@@ -96,6 +104,12 @@ job job::join(const configuration& values, int own_arena_fd, std::uint64_t finge
     throw job_error(fmt::format("process {} cannot join the job: {}", joined.process_, problem.what()));
   }
   return joined;
+}
+
+std::string job::name_of_host(int host) const {
+  std::string name;
+  if (launched() && hosts() == machines_.hosts()) name = membership_->name_of_machine(host);
+  return name.empty() ? fmt::format("host {}", host) : name;
 }
 
 void job::barrier() {

@@ -52,6 +52,9 @@ class job {
 
   void barrier();  // collective, through the launcher
 
+  // Its name, or "host 3" when it is pretended or nobody said a name.
+  std::string name_of_host(int host) const;
+
   // A card is what others need to reach this process, such as the address of its wire: up to most_card_bytes, published
   // at most once and before a barrier. Throws std::length_error, std::logic_error.
   void publish_card(std::span<const std::byte> card);

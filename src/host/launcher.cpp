@@ -15,6 +15,7 @@
 #include <system_error>
 
 #include "host/clock.hpp"
+#include "host/configuration.hpp"
 #include "host/job_monitor.hpp"
 #include "host/labelled_output.hpp"
 #include "host/launcher_mode.hpp"
@@ -127,6 +128,7 @@ void launcher::start_on_hosts() {
   for (const std::string& each : environment_of_this_process())
     if (travels(each)) job.environment.push_back(each);
   for (const auto& [name, value] : options_.environment) job.environment.push_back(fmt::format("{}={}", name, value));
+  job.environment.push_back(fmt::format("{}={}", machine_names_variable, fmt::join(options_.hosts, ",")));
   for (int machine = 0; machine < machines_.hosts(); ++machine) {
     job.host = options_.hosts[static_cast<std::size_t>(machine)];
     job.first = machines_.first_process_of(machine);

@@ -51,6 +51,8 @@ class membership {
   // Which processes share a machine.
   virtual const layout& machines() const = 0;
   int processes() const { return machines().processes(); }
+  // As people call it; empty when nobody said.
+  virtual std::string name_of_machine(int machine) const = 0;
 
   // Collective: returns when all processes have the whole roster. `hosts` divides the processes as `machines` does, or
   // the machines further (emulated hosts). Throws job_error, protocol_error, std::system_error.

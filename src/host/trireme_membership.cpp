@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <sstream>
 #include <string_view>
 #include <system_error>
 
@@ -54,6 +55,15 @@ trireme_membership::trireme_membership(const std::string& job_name) {
   } catch (const std::exception& problem) {
     throw job_error(fmt::format("process {} cannot join the job: {}", process_, problem.what()));
   }
+}
+
+std::string trireme_membership::name_of_machine(int machine) const {
+  const char* const names = std::getenv(machine_names_variable);
+  std::istringstream all(names == nullptr ? "" : names);
+  std::string name;
+  for (int i = 0; i <= machine; ++i)
+    if (!std::getline(all, name, ',')) return {};
+  return name;
 }
 
 roster trireme_membership::meet(const own_facts& own, const layout& hosts) {

@@ -19,6 +19,7 @@ class trireme_membership final : public membership {
 
   int process() const override { return process_; }
   const layout& machines() const override { return machines_; }
+  std::string name_of_machine(int machine) const override;
   roster meet(const own_facts& own, const layout& hosts) override;
   void barrier() override;
   void publish_card(std::span<const std::byte> card) override;

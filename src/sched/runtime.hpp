@@ -68,6 +68,7 @@ class runtime {
   int process_of(int pe) const { return pe / job_.pes_per_process(); }
   int host_of(int pe) const { return host_of_process(process_of(pe)); }
   int host_of_process(int process) const { return job_.host_of(process); }
+  std::string name_of_host(int host) const { return job_.name_of_host(host); }
   int processes_of_host(int host) const { return job_.processes_of(host); }
   int hosts() const { return job_.hosts(); }
   int host() const { return job_.host(); }

@@ -123,7 +123,7 @@ wire_link::wire_link(runtime& job)
                   .posted = job.values().wire_mpi_posted,
                   .adaptive_classes = static_cast<std::size_t>(job.values().wire_mpi_adaptive)};
   port_ = wire::open_port(
-      wire::conduit_named(job.values().wire), static_cast<wire::peer_number>(job.process()),
+      wire::conduit_named(job.values().text_of("wire")), static_cast<wire::peer_number>(job.process()),
       static_cast<std::size_t>(job.processes()), *this,
       [&job](wire::peer_number peer) { return job.card_of(static_cast<int>(peer)); }, options_);
 }
@@ -159,8 +159,8 @@ void wire_link::post(int process, const packet_header& header, void* block) {
                  .copies = copies_of(process, header),
                  .trace = (header.flags & is_traced) != 0 ? trace_name(header.source, header.trace_number()) : 0});
   } catch (const std::exception& error) {
-    job_.fail(fmt::format("process {} cannot send to process {} on host {}: {}", job_.process(), process,
-                          job_.host_of_process(process), error.what()));
+    job_.fail(fmt::format("process {} cannot send to process {} on {}: {}", job_.process(), process,
+                          job_.name_of_host(job_.host_of_process(process)), error.what()));
   }
 }
 
@@ -357,8 +357,8 @@ void wire_link::lost(wire::peer_number peer, const std::string& why) {
 // Silence is no orderly end, not even while the job ends: all processes listen until they have said goodbye.
 void wire_link::report_loss(wire::peer_number peer, const std::string& why) {
   const int process = static_cast<int>(peer);
-  const std::string text = fmt::format("process {} lost process {} on host {}: {}", job_.process(), process,
-                                       job_.host_of_process(process), why);
+  const std::string text = fmt::format("process {} lost process {} on {}: {}", job_.process(), process,
+                                       job_.name_of_host(job_.host_of_process(process)), why);
   // Whoever watches the processes knows more (which signal, which exception), a little later, and ends the job.
   if (bearer_of_bad_news_.joinable()) return;
   bearer_of_bad_news_ = std::jthread([this, text](const std::stop_token& job_is_over) {

@@ -101,6 +101,13 @@ TEST(command, run_forwards_options_and_arguments) {
   EXPECT_THAT(ended.output, HasSubstr("[1] 3 none sleep 64 true -n 7 --label --tri-pes 9\n"));
 }
 
+TEST(command, run_reads_switches_as_programs_do) {
+  EXPECT_EQ(trireme("run --tri-counters on sh -c 'echo $TRIREME_COUNTERS'").output, "on\n");
+  EXPECT_EQ(trireme("run --tri-counters off sh -c 'echo $TRIREME_COUNTERS \"$@\"' x ''").output, "off \n");
+  EXPECT_EQ(trireme("run --tri-counters sh -c 'echo $TRIREME_COUNTERS'").output, "true\n");
+  EXPECT_EQ(trireme("run sh -- -c 'echo \"$@\"' x --tri-counters on").output, "--tri-counters on\n");
+}
+
 TEST(command, info) {
   const result info = trireme("info");
   EXPECT_EQ(info.status, 0);

@@ -66,6 +66,17 @@ int exchange(const configuration& values) {
   return 0;
 }
 
+// As a program that calls tri::run twice.
+int join_twice(const configuration& values) {
+  for (int time = 1; time <= 2; ++time) {
+    job own = job::join(values, -1, 7);
+    own.barrier();
+    say(fmt::format("joined {}", time));
+    own.leave(0);
+  }
+  return 0;
+}
+
 std::vector<std::byte> card_for(int process) {
   return std::vector<std::byte>(static_cast<std::size_t>(process) * most_card_bytes / 32,
                                 static_cast<std::byte>(process));
@@ -136,6 +147,7 @@ int act(int argc, char** argv, configuration values) {
   const int status = argc > 3 ? std::atoi(argv[3]) : 0;
   const bool chosen = own_rank() == number;
   if (what == "exchange") return exchange(values);
+  if (what == "twice") return join_twice(values);
   if (what == "cards") return show_cards(values, number);
   if (what == "exit_before_join" && chosen) _exit(status);
   if (what == "different_pes") values.pes = 1 + own_rank();

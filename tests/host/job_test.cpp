@@ -89,6 +89,14 @@ TEST(job, one_launched_process) {
   EXPECT_EQ(started.output(), "process 0 of 1 on host 0 of 1, pes 1: 0.0=memory-0\n");
 }
 
+TEST(job, is_joined_once_under_a_launcher) {
+  launched_job started(probe(1, {"twice"}));
+  EXPECT_NE(started.wait(), 0);
+  EXPECT_THAT(started.output(), HasSubstr("joined 1\n"));
+  EXPECT_THAT(started.output(), HasSubstr("tri::run may be called once"));
+  EXPECT_FALSE(started.anything_left());
+}
+
 TEST(job, four_processes_read_each_others_memory) {
   launched_job started(probe(4, {"exchange", "--tri-pes=2"}));
   expect_clean(started);

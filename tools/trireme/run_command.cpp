@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -9,11 +10,13 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "command_line.hpp"
 #include "host/configuration.hpp"
 #include "host/launcher.hpp"
+#include "host/option_value.hpp"
 #include "host/process_tree.hpp"
 #include "verbs.hpp"
 
@@ -73,6 +76,26 @@ std::vector<tunable_option> add_tunables(CLI::App& app) {
     options.push_back({option, &row});
   }
   return options;
+}
+
+// A switch takes the next word if that is on, off, true, ..., as programs read it themselves: `--tri-counters on` becomes
+// `--tri-counters=on`. What follows "--" is left alone.
+std::vector<std::string> with_values_of_switches(int argc, char** argv) {
+  const auto is_switch = [](const std::string& word) {
+    return std::ranges::any_of(host::tunables(), [&](const host::tunable_description& row) {
+      return row.kind == "switch" && (word == row.option() || word == "--tri-" + row.name);
+    });
+  };
+  std::vector<std::string> words;
+  bool left_alone = false;
+  for (int i = 0; i < argc; ++i) {
+    std::string word = argv[i];
+    left_alone |= word == "--";
+    if (!left_alone && i + 1 < argc && is_switch(word) && host::is_bool_word(argv[i + 1]))
+      word += fmt::format("={}", argv[++i]);
+    words.push_back(std::move(word));
+  }
+  return words;
 }
 
 // Checks the values of the options that were given, here and once, and turns them into variables for the processes.
@@ -168,8 +191,14 @@ int run_command(int argc, char** argv) {
       ->type_name("SECONDS")
       ->check(number_between(0, 86400));
 
+  std::vector<std::string> words = with_values_of_switches(argc, argv);
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+
   try {
-    if (const std::optional<int> done = parse_program_options(app, argc, argv, launch.command)) return *done;
+    if (const auto done = parse_program_options(app, static_cast<int>(words.size()), pointers.data(), launch.command))
+      return *done;
     launch.environment = checked(tunables);
     if (app.count("--silence") > 0)  // on the wire, too
       launch.environment.emplace_back("TRIREME_SILENCE_S", fmt::format("{}", launch.silence_s));
