@@ -24,7 +24,8 @@ const std::vector<std::string>& names_to_suggest() {
 }
 
 bool known(std::string_view variable) {
-  for (const char* each : {job_variable, process_variable, processes_variable, machines_variable, machine_names_variable})
+  for (const char* each :
+       {job_variable, process_variable, processes_variable, machines_variable, machine_names_variable})
     if (variable == each) return true;
   return std::find(names_to_suggest().begin(), names_to_suggest().end(), variable) != names_to_suggest().end();
 }

@@ -277,8 +277,7 @@ template <class Tuple>
 // NOLINTNEXTLINE(performance-unnecessary-value-param): it is moved, which the check does not see in a template
 std::uint32_t register_handler_of(sched::handler_function run, std::string name,
                                   sched::handler_function make_portable = nullptr,
-                                  sched::refusal_function refuse = nullptr,
-                                  sched::arrival_function at_host = nullptr) {
+                                  sched::refusal_function refuse = nullptr, sched::arrival_function at_host = nullptr) {
   return sched::register_handler(run, std::move(name), make_portable, &drop_arguments<Tuple>, refuse,
                                  remote_form_of<Tuple>(), at_host);
 }

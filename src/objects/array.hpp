@@ -126,8 +126,8 @@ struct creation {
 
  private:
   static packed_arguments packed(sched::pe& here, bool same_process, const tuple& arguments) {
-    return std::apply(
-        [&](const auto&... each) { return pack_arguments<tuple>(here, same_process, false, each...); }, arguments);
+    return std::apply([&](const auto&... each) { return pack_arguments<tuple>(here, same_process, false, each...); },
+                      arguments);
   }
 };
 

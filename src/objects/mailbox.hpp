@@ -116,8 +116,7 @@ class mailbox {
 
  private:
   objects::mailbox_place& place_on(sched::pe& here) const {
-    auto* const place =
-        element_ref<objects::mailbox_place>(id_, static_cast<std::uint64_t>(here.number())).local();
+    auto* const place = element_ref<objects::mailbox_place>(id_, static_cast<std::uint64_t>(here.number())).local();
     if (id_ == 0 || place == nullptr) [[unlikely]]
       throw std::logic_error("tri::mailbox: this handle names no mailbox of this job; make one with tri::make_mailbox");
     return *place;

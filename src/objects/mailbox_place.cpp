@@ -373,7 +373,8 @@ void give_mailbox_memory_back(std::uint32_t mailbox, int pe, std::uint64_t bytes
     else
       owner.send<&mailbox_place::give_memory_back>(bytes);
   } catch (const std::exception& error) {  // senders would wait for it
-    here->job().fail(fmt::format("mailbox {}: {} bytes cannot be given back to PE {}: {}", mailbox, bytes, pe, error.what()));
+    here->job().fail(
+        fmt::format("mailbox {}: {} bytes cannot be given back to PE {}: {}", mailbox, bytes, pe, error.what()));
   }
 }
 

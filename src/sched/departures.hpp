@@ -1,6 +1,6 @@
-// Keeps the making of collections before everything that is sent because of it, on all hosts. Inside a host that holds by
-// itself: the making is put into all inboxes before its maker can send anything else. Between hosts a message could be
-// faster than the making that its arguments speak of, for it may come from another process, or through a third host.
+// Keeps the making of collections before everything that is sent because of it, on all hosts. Inside a host that holds
+// by itself: the making is put into all inboxes before its maker can send anything else. Between hosts a message could
+// be faster than the making that its arguments speak of, for it may come from another process, or through a third host.
 //
 // The rule: when a message leaves a host, every collection that a PE of that host can know lies in the inboxes of all
 // PEs of the job. So a host sends nothing else while a making is under way that began there or has come there:
@@ -17,12 +17,12 @@
 
 namespace tri::sched {
 
-/// Makings that are not known to be everywhere; shared by the processes of a host. `Word`: std::atomic, or a stand-in in
-/// an exploration.
+/// Makings that are not known to be everywhere; shared by the processes of a host. `Word`: std::atomic, or a stand-in
+/// in an exploration.
 template <template <class> class Word = std::atomic>
 struct makings_of_host {
-  /// All: begun here and not settled, or heard of and not heard to be settled. Raised before any PE of the host can know
-  /// the collection, by whose inbox it then learns of it; so who reads 0 knows of none. pairs: itself
+  /// All: begun here and not settled, or heard of and not heard to be settled. Raised before any PE of the host can
+  /// know the collection, by whose inbox it then learns of it; so who reads 0 knows of none. pairs: itself
   alignas(64) Word<std::uint64_t> unsettled{0};
   /// Of this host: numbers drawn, and how many of them, in this order, are settled.
   Word<std::uint64_t> begun{0};

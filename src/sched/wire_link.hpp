@@ -42,8 +42,8 @@ class wire_link final : private wire::port_user {
   /// One copy for every PE of every other host, by a tree over hosts that crosses to each once (mei.md M55). Adds those
   /// copies to the messages sent.
   void send_to_other_hosts(pe& here, envelope& message);
-  /// The same with the making of a collection; before any PE of this host can know of it. Once on each host its handler's
-  /// `at_host` is called before the copies are made.
+  /// The same with the making of a collection; before any PE of this host can know of it. Once on each host its
+  /// handler's `at_host` is called before the copies are made.
   void send_making(pe& here, envelope& message);
 
   /// Moves what is under way; on any thread, one at a time, and the others are not kept. True if there was something.

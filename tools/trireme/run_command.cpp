@@ -78,7 +78,8 @@ std::vector<tunable_option> add_tunables(CLI::App& app) {
   return options;
 }
 
-// A switch takes the next word if that is on, off, true, ..., as programs read it themselves: `--tri-counters on` becomes
+// A switch takes the next word if that is on, off, true, ..., as programs read it themselves: `--tri-counters on`
+// becomes
 // `--tri-counters=on`. What follows "--" is left alone.
 std::vector<std::string> with_values_of_switches(int argc, char** argv) {
   const auto is_switch = [](const std::string& word) {

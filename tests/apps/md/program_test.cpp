@@ -185,7 +185,8 @@ TEST_P(cables, one_that_stays_out_ends_the_job) {
   if (got.status == 77) GTEST_SKIP() << got.output;
   EXPECT_NE(got.status, 0);
   EXPECT_NE(got.status, 124) << "it had to be ended by force: " << got.output;
-  EXPECT_THAT(got.output, testing::ContainsRegex("lost process [0-9]+ on [a-z][-a-z0-9_]*[0-9]+[-a-z0-9_]*: nothing has been heard of it for 2 s .--tri-silence-s."));
+  EXPECT_THAT(got.output, testing::ContainsRegex("lost process [0-9]+ on [a-z][-a-z0-9_]*[0-9]+[-a-z0-9_]*: nothing "
+                                                 "has been heard of it for 2 s .--tri-silence-s."));
 }
 
 INSTANTIATE_TEST_SUITE_P(between, cables,
