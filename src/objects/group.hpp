@@ -1,6 +1,8 @@
 // Groups: one member on every PE, addressed by PE number.
 #pragma once
 
+#include <stdexcept>
+
 #include "objects/array.hpp"
 
 namespace tri {
@@ -17,7 +19,14 @@ class group : public array<T> {
   explicit group(const array<T>& members) : array<T>(members) {}
   element_ref<T> operator[](int pe) const { return array<T>::operator()(pe); }
   /// The member on the calling PE.
-  T& local() const { return *(*this)[sched::this_pe().number()].local(); }
+  /// Throws std::logic_error where the group does not exist yet, for an urgent message has passed its making.
+  T& local() const {
+    T* const member = (*this)[sched::this_pe().number()].local();
+    if (member == nullptr) [[unlikely]]
+      throw std::logic_error("trireme: group of " + objects::type_name<T>() +
+                             " has no member on this PE yet (immediate messages pass the making of collections)");
+    return *member;
+  }
 };
 
 template <class T, class... A>

@@ -36,13 +36,16 @@ struct mailbox_options {
 };
 
 /// Memory of a mailbox on one PE that the program uses for something else (mailbox::take_memory), until this ends.
-/// Senders that waited for it ask again then. Movable; may end on any PE, at the latest with the job.
+/// Senders that waited for it ask again then. Movable; ends on a PE, any one, or after the job.
 class mailbox_memory {
  public:
   mailbox_memory(mailbox_memory&& other) noexcept
       : id_(other.id_), pe_(other.pe_), bytes_(std::exchange(other.bytes_, 0)) {}
   mailbox_memory& operator=(mailbox_memory&& other) noexcept {
-    std::swap(id_, other.id_), std::swap(pe_, other.pe_), std::swap(bytes_, other.bytes_);
+    mailbox_memory ends(std::move(*this));
+    id_ = other.id_;
+    pe_ = other.pe_;
+    bytes_ = std::exchange(other.bytes_, 0);
     return *this;
   }
   ~mailbox_memory() {
@@ -74,7 +77,10 @@ class mailbox {
     objects::check_pe(here, to, [] { return "tri::mailbox: message sent to a receiver"; });
     objects::check_tag(tag);
     objects::message_contents contents = objects::contents_of(std::forward<T>(value));
-    place_on(here).send(to, tag, std::move(contents));
+    if (auto* const place = local(here, call::made))
+      place->send(to, tag, std::move(contents));
+    else
+      own(here).send<&objects::mailbox_place::send_late>(to, tag, contents.type, std::move(contents.data));
   }
 
   /// Takes the first message for this PE that matches; when there is none, waits: the future is ready when the message
@@ -85,7 +91,12 @@ class mailbox {
     auto state = std::make_unique<objects::receive_state>(id_, objects::pattern_of(here, source, tag));
     objects::receive_state& waiting = *state;
     future<received_message> result(std::move(state));
-    place_on(here).post(waiting);
+    if (auto* const place = local(here, call::made)) {
+      place->post(waiting);
+    } else {
+      const auto name = result.get_promise();
+      own(here).send<&objects::mailbox_place::post_late>(name.slot, name.generation);
+    }
     return result;
   }
 
@@ -100,26 +111,40 @@ class mailbox {
   /// known: where memory may be short, only a receive is sure to find it.
   std::optional<message_info> probe(int source = any_source, int tag = any_tag) const {
     auto& here = sched::this_pe();
-    return place_on(here).probe(objects::pattern_of(here, source, tag));
+    const auto wanted = objects::pattern_of(here, source, tag);
+    auto* const place = local(here, call::looks);
+    return place == nullptr ? std::nullopt : place->probe(wanted);
   }
 
   /// Takes `bytes` of this mailbox's memory on the calling PE for something of the program's own, so that both together
   /// stay within one limit. Nothing when so much is not free: messages that nobody has asked for may have it.
   std::optional<mailbox_memory> take_memory(std::uint64_t bytes) const {
     auto& here = sched::this_pe();
-    if (!place_on(here).take_memory(bytes)) return std::nullopt;
+    auto* const place = local(here, call::looks);
+    if (place == nullptr || !place->take_memory(bytes)) return std::nullopt;
     return mailbox_memory(id_, here.number(), bytes);
   }
 
   /// Of the calling PE.
-  mailbox_statistics statistics() const { return place_on(sched::this_pe()).statistics(); }
+  mailbox_statistics statistics() const {
+    auto* const place = own(sched::this_pe()).local();
+    return place == nullptr ? mailbox_statistics{} : place->statistics();
+  }
 
  private:
-  objects::mailbox_place& place_on(sched::pe& here) const {
-    auto* const place = element_ref<objects::mailbox_place>(id_, static_cast<std::uint64_t>(here.number())).local();
-    if (id_ == 0 || place == nullptr) [[unlikely]]
-      throw std::logic_error("tri::mailbox: this handle names no mailbox of this job; make one with tri::make_mailbox");
-    return *place;
+  enum class call { made, looks };
+  /// Null when the creation has not run here yet, for urgent messages pass it, or calls from before it wait still; then
+  /// the call waits behind them as a message.
+  objects::mailbox_place* local(sched::pe& here, call what) const {
+    if (id_ == 0) throw std::logic_error("tri::mailbox: this handle names no mailbox; make one with tri::make_mailbox");
+    objects::mailbox_place* const place = own(here).local();
+    if (place != nullptr && !place->has_late_calls()) [[likely]]
+      return place;
+    if (what == call::made) ++objects::pe_objects::of(here).late_mailbox_calls[id_];
+    return nullptr;
+  }
+  element_ref<objects::mailbox_place> own(sched::pe& here) const {
+    return {id_, static_cast<std::uint64_t>(here.number())};
   }
   std::uint32_t id_ = 0;
 };

@@ -79,6 +79,7 @@ std::string receive_state::describe() const {
 
 mailbox_place::mailbox_place(const mailbox_limits& limits)
     : limits_(limits),
+      late_calls_(&home().objects().late_mailbox_calls[home().facts().id]),
       sender_(static_cast<std::size_t>(home().here().job().pes()), largest_on_credit(limits.credits)),
       // Half of the memory is kept for records: a message without one is asked for again and again.
       receiver_(static_cast<std::size_t>(home().here().job().pes()), limits.memory, 64,
@@ -353,6 +354,12 @@ void mailbox_place::post(receive_state& waiting) {
   if (done.has_value()) finish(*done);
 }
 
+void mailbox_place::post_late(std::uint32_t slot, std::uint32_t generation) {
+  --*late_calls_;
+  if (auto* const waiting = static_cast<receive_state*>(home().objects().results.find(slot, generation)))
+    post(*waiting);
+}
+
 void mailbox_place::give_up(receive_state& waiting) {
   waiting.place_ = nullptr;
   if (!receiver_.withdraw(waiting.token_)) {
@@ -365,7 +372,12 @@ void mailbox_place::give_up(receive_state& waiting) {
 
 void give_mailbox_memory_back(std::uint32_t mailbox, int pe, std::uint64_t bytes) noexcept {
   sched::pe* const here = sched::detail::this_pe;
-  if (here == nullptr || here->upper == nullptr || pe_objects::of(*here).is_ending()) return;
+  if (here == nullptr) {
+    if (auto* const job = sched::current_runtime())
+      job->fail(fmt::format("memory of mailbox {} (tri::mailbox_memory) ended on a thread that is no PE", mailbox));
+    return;
+  }
+  if (here->upper == nullptr || pe_objects::of(*here).is_ending()) return;
   try {
     const element_ref<mailbox_place> owner(mailbox, static_cast<std::uint64_t>(pe));
     if (auto* const place = owner.local())

@@ -102,6 +102,8 @@ class mailbox_place final : public group_member<mailbox_place> {
   void post(receive_state& waiting);
   void give_up(receive_state& waiting);
   std::optional<message_info> probe(const message_pattern& wanted) const;
+  /// Calls that were made before wait as messages.
+  bool has_late_calls() const { return *late_calls_ != 0; }
   /// For the program's own use; false: not so much is free.
   bool take_memory(std::uint64_t bytes) { return receiver_.reserve(bytes); }
   mailbox_statistics statistics() const;
@@ -157,6 +159,12 @@ class mailbox_place final : public group_member<mailbox_place> {
     receiver_.release(bytes);
     answer(0);
   }
+  /// What was asked for on this PE before the creation of the mailbox had arrived, or behind that.
+  void send_late(std::int32_t to, std::int32_t tag, std::uint32_t type, buffer<std::byte> data) {
+    --*late_calls_;
+    send(to, tag, {type, std::move(data)});
+  }
+  void post_late(std::uint32_t slot, std::uint32_t generation);
 
  private:
   struct unsent_message {
@@ -197,6 +205,7 @@ class mailbox_place final : public group_member<mailbox_place> {
   void trace(trace::event what, std::uint32_t source, std::int32_t tag, std::size_t bytes, std::uint64_t receive) const;
 
   const mailbox_limits limits_;
+  std::uint64_t* const late_calls_;  // of pe_objects
   wire::flow::sender sender_;
   wire::flow::receiver receiver_;
   std::vector<unsent_message> unsent_;
@@ -213,7 +222,7 @@ class mailbox_place final : public group_member<mailbox_place> {
   std::vector<wire::flow::outgoing> out_;  // of the event that is being dealt with
 };
 
-/// What mailbox_place::take_memory gave; on any thread of the job's, and without effect when the job is over.
+/// What mailbox_place::take_memory gave; on a PE (elsewhere the job fails), and without effect when the job is over.
 void give_mailbox_memory_back(std::uint32_t mailbox, int pe, std::uint64_t bytes) noexcept;
 
 }  // namespace objects

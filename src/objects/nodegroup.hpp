@@ -227,6 +227,9 @@ nodegroup<T> make_nodegroup(const A&... arguments) {
     return objects::node_message(
         made::handler, id, objects::pack_arguments<typename made::tuple>(here, same_process, false, arguments...));
   };
+  // The own member first: where its constructor throws, nobody else has heard of the group.
+  auto own = message_for(true);
+  made::deliver(here, own);
   if (job.hosts() > 1) {
     auto to_hosts = message_for(false);
     here.send_making(to_hosts);
@@ -237,8 +240,6 @@ nodegroup<T> make_nodegroup(const A&... arguments) {
     auto message = message_for(here.is_in_this_process(pe));
     objects::post_or_drop(here, message, [&] { here.send_copy(pe, message); });
   }
-  auto own = message_for(true);
-  made::deliver(here, own);
   return nodegroup<T>(id);
 }
 

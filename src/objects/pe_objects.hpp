@@ -76,6 +76,9 @@ class pe_objects {
   /// of them, so that the numbers of the deleted ones there are neighbours (location/number_set.hpp).
   std::uint32_t next_single_for(int pe) { return ++singles_made_[static_cast<std::size_t>(pe)]; }
   sched::pe& here;
+  /// Calls of mailboxes, by mailbox, that wait as messages: made before it existed here, and those after them. While
+  /// there are any, further calls go the same way, or they would come first.
+  std::unordered_map<std::uint32_t, std::uint64_t> late_mailbox_calls;
 
   std::string describe_waiting() const;
 

@@ -17,28 +17,56 @@
 
 namespace tri::sched {
 
-/// Makings that are not known to be everywhere; shared by the processes of a host. `Word`: std::atomic, or a stand-in
-/// in an exploration.
+/// Makings that are not known to be everywhere; shared by the processes of a host. All counts but the first only grow.
+/// `Word`: std::atomic, or a stand-in in an exploration.
 template <template <class> class Word = std::atomic>
 struct makings_of_host {
-  /// All: begun here and not settled, or heard of and not heard to be settled. Raised before any PE of the host can
-  /// know the collection, by whose inbox it then learns of it; so who reads 0 knows of none. pairs: itself
+  /// How many: begun here or heard of, and not settled. Raised before any PE of the host can know the collection, by
+  /// whose inbox it then learns of it; so who reads 0 knows of none. pairs: itself
   alignas(64) Word<std::uint64_t> unsettled{0};
   /// Of this host: numbers drawn, and how many of them, in this order, are settled.
   Word<std::uint64_t> begun{0};
   Word<std::uint64_t> settled{0};
-  /// Of other hosts: heard of and not heard to be settled.
-  Word<std::uint64_t> open_of_others{0};
+  /// Of other hosts, in the order in which they were heard of: how many, and how many from the first on are settled.
+  Word<std::uint64_t> heard{0};
+  Word<std::uint64_t> heard_and_settled{0};
+};
 
-  /// A making of another host has come; before it is put into an inbox.
-  void heard() {
-    open_of_others.fetch_add(1, std::memory_order_seq_cst);  // pairs: departures.kept
-    unsettled.fetch_add(1, std::memory_order_seq_cst);
+/// Which makings of other hosts are open; of the process that hears of them for its host, by whoever is at the wire.
+template <template <class> class Word = std::atomic>
+class makings_of_others {
+ public:
+  /// Before it is put into an inbox.
+  void heard(makings_of_host<Word>& host, int maker) {
+    open_.push_back({maker, false});
+    host.heard.fetch_add(1, std::memory_order_seq_cst);  // pairs: departures.kept
+    host.unsettled.fetch_add(1, std::memory_order_seq_cst);
   }
-  void heard_to_be_settled() {
-    open_of_others.fetch_sub(1, std::memory_order_seq_cst);  // pairs: departures.kept
-    unsettled.fetch_sub(1, std::memory_order_seq_cst);
+  /// All hosts have the oldest open one of `maker`: those of one host are settled in their order.
+  void settled(makings_of_host<Word>& host, int maker) {
+    for (one& each : open_) {
+      if (each.maker != maker || each.is_settled) continue;
+      each.is_settled = true;
+      break;
+    }
+    for (; !open_.empty() && open_.front().is_settled; open_.pop_front()) {
+      host.heard_and_settled.fetch_add(1, std::memory_order_seq_cst);  // pairs: departures.kept
+      host.unsettled.fetch_sub(1, std::memory_order_seq_cst);
+    }
   }
+
+  /// For explorations: what its future depends on.
+  template <class Put>
+  void encode(Put&& put) const {
+    for (const one& each : open_) put(static_cast<std::uint64_t>(each.maker * 2 + (each.is_settled ? 1 : 0)));
+  }
+
+ private:
+  struct one {
+    int maker;
+    bool is_settled;
+  };
+  std::deque<one> open_;
 };
 
 /// What a process keeps until it may leave the host, in the order in which it was sent. But for `is_open` and
@@ -63,11 +91,15 @@ class departures {
   /// A making; before any PE of this host can know of it. It leaves by `let_go`.
   void begin_making(Item making) {
     host_->unsettled.fetch_add(1, std::memory_order_seq_cst);  // pairs: itself
-    push({std::move(making), host_->begun.fetch_add(1, std::memory_order_seq_cst), true});
+    const std::uint64_t number = host_->begun.fetch_add(1, std::memory_order_seq_cst);
+    push({std::move(making), number, host_->heard.load(std::memory_order_seq_cst), true});
   }
-  void keep(Item message) { push({std::move(message), host_->begun.load(std::memory_order_seq_cst), false}); }
+  void keep(Item message) {
+    const std::uint64_t begun = host_->begun.load(std::memory_order_seq_cst);
+    push({std::move(message), begun, host_->heard.load(std::memory_order_seq_cst), false});
+  }
 
-  /// Calls `leave(item)` for each that may leave now. True if there was one.
+  /// Calls `leave(item)`, which must not throw, for each that may leave now. True if there was one.
   template <class Leave>
   bool let_go(Leave&& leave) {
     const std::size_t before = kept_.size();
@@ -99,7 +131,7 @@ class departures {
   template <class Put>
   void encode(Put&& put) const {
     put(static_cast<std::uint64_t>(missing_));
-    for (const waiting& each : kept_) put(each.number * 2 + (each.is_making ? 1 : 0)), put(each.item);
+    for (const waiting& each : kept_) put(each.number * 2 + (each.is_making ? 1 : 0)), put(each.heard), put(each.item);
   }
 
  private:
@@ -107,16 +139,17 @@ class departures {
     Item item;
     // Of a making: its number. Of anything else: so many makings of this host had begun; its sender may know them.
     std::uint64_t number;
+    std::uint64_t heard;  // so many of other hosts had been heard of
     bool is_making;
   };
   void push(waiting one) {
     kept_.push_back(std::move(one));
     kept_count_.store(kept_.size(), std::memory_order_seq_cst);  // pairs: departures.kept
   }
-  // In this queue no message waits for a making behind it: that one had not begun.
+  // In this queue no message waits for a making behind it: that one had not begun. pairs, both: departures.kept
   bool may_leave(const waiting& one) const {
-    return host_->settled.load(std::memory_order_seq_cst) >= one.number &&  // pairs: departures.kept
-           host_->open_of_others.load(std::memory_order_seq_cst) == 0;      // pairs: departures.kept
+    return host_->settled.load(std::memory_order_seq_cst) >= one.number &&
+           host_->heard_and_settled.load(std::memory_order_seq_cst) >= one.heard;
   }
 
   makings_of_host<Word>* host_;

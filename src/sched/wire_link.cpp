@@ -202,11 +202,15 @@ void wire_link::post(pe& here, int process, packet_header& header, envelope& mes
   here.counters().sent_to_hosts.add(
       goes_to_all_pes(header.to) ? static_cast<std::uint64_t>(tree_of(header).children(job_.host())) : 1);
   const departure one{process, header, block};
-  if (departures_.is_open() && header.to != reach::making) [[likely]] {
+  // The order to stop names no collection, and makings may wait for memory of processes that have stopped already.
+  const bool passes = header.handler == stop_message;
+  if (passes || (departures_.is_open() && header.to != reach::making)) [[likely]] {
     leave(one);
   } else {
     std::lock_guard guard(departing_);
-    if (header.to == reach::making)
+    if (drops_departures_)
+      drop(one);
+    else if (header.to == reach::making)
       departures_.begin_making(one);
     else
       departures_.keep(one);
@@ -216,10 +220,13 @@ void wire_link::post(pe& here, int process, packet_header& header, envelope& mes
 }
 
 void wire_link::leave(const departure& one) {
-  if (goes_to_all_pes(one.header.to))
+  if (!goes_to_all_pes(one.header.to)) return post(one.process, one.header, one.block);
+  try {
     to_child_hosts(one.header, one.block);
-  else
-    post(one.process, one.header, one.block);
+  } catch (const std::exception& error) {  // some have it
+    job_.fail(fmt::format("process {} cannot send a message '{}' to all hosts: {}", job_.process(),
+                          handler_table()[one.header.handler].name, error.what()));
+  }
 }
 
 void wire_link::let_go() {
@@ -227,12 +234,22 @@ void wire_link::let_go() {
   departures_.let_go([this](const departure& next) { leave(next); });
 }
 
+// Whoever has the lock lets go, too.
+void wire_link::try_to_let_go() {
+  if (std::unique_lock lock(departing_, std::try_to_lock); lock.owns_lock())
+    departures_.let_go([this](const departure& next) { leave(next); });
+}
+
+void wire_link::drop(const departure& one) {
+  if (one.block != nullptr) arena::release_on_pe(one.block);
+}
+
+// Nothing new about makings either: the others drop what they keep, too, and news could be late for their ports.
 void wire_link::drop_waiting() {
   {
     std::lock_guard guard(departing_);
-    departures_.drop_all([](const departure& one) {
-      if (one.block != nullptr) arena::release_on_pe(one.block);
-    });
+    drops_departures_ = true;
+    departures_.drop_all(&drop);
   }
   port_->drop_waiting();
 }
@@ -424,16 +441,11 @@ void wire_link::arrived(wire::peer_number from, std::span<const std::byte> bytes
         own_process_.relayed.add(
             static_cast<std::uint64_t>(to_child_hosts(header, body == nullptr ? nullptr : copy_of(body, body_bytes))));
         if (header.to == reach::making) {
-          job_.own_host().makings.heard();
+          makings_of_others_.heard(job_.own_host().makings, job_.host_of(static_cast<int>(header.source)));
           if (const auto at_host = handler_table()[header.handler].at_host) at_host(job_, message);
         }
         to_pes_of_host(message);
-        if (header.to == reach::making) {
-          packet_header thanks{};
-          thanks.to = reach::making_acknowledged;
-          thanks.source = header.source;
-          post(job_.process_of(static_cast<int>(header.source)), thanks, nullptr);
-        }
+        if (header.to == reach::making) acknowledge(job_.process_of(static_cast<int>(header.source)));
         break;
       case reach::making_acknowledged:
       case reach::making_settled:
@@ -445,13 +457,21 @@ void wire_link::arrived(wire::peer_number from, std::span<const std::byte> bytes
   }
 }
 
+void wire_link::acknowledge(int process) {
+  packet_header thanks{};
+  thanks.to = reach::making_acknowledged;
+  std::lock_guard guard(departing_);
+  if (!drops_departures_) post(process, thanks, nullptr);
+}
+
 void wire_link::making_acknowledged() {
   {
     std::lock_guard guard(departing_);
-    if (!departures_.acknowledged()) return;
+    if (drops_departures_ || !departures_.acknowledged()) return;
   }
   packet_header news{};
   news.to = reach::making_settled;
+  news.source = static_cast<std::uint32_t>(job_.process() * job_.pes_per_process());
   news.destination = next_tree();
   to_child_hosts(news, nullptr);
   let_go();
@@ -460,7 +480,7 @@ void wire_link::making_acknowledged() {
 
 void wire_link::making_settled_elsewhere(const packet_header& news) {
   to_child_hosts(news, nullptr);
-  job_.own_host().makings.heard_to_be_settled();
+  makings_of_others_.settled(job_.own_host().makings, job_.host_of(static_cast<int>(news.source)));
   let_go();
   ring_other_processes();
 }

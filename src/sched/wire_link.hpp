@@ -49,7 +49,7 @@ class wire_link final : private wire::port_user {
   /// Moves what is under way; on any thread, one at a time, and the others are not kept. True if there was something.
   bool progress() {
     if (departures_.keeps_something()) [[unlikely]]
-      let_go();
+      try_to_let_go();
     return row_ == nullptr ? port_->progress() : progress_traced();
   }
   /// All that was sent is out; after drop_waiting.
@@ -111,6 +111,9 @@ class wire_link final : private wire::port_user {
   void post(int process, const packet_header& header, void* block);
   void leave(const departure& one);
   void let_go();
+  void try_to_let_go();
+  static void drop(const departure& one);
+  void acknowledge(int process);
   void making_acknowledged();
   void making_settled_elsewhere(const packet_header& news);
   void ring_other_processes() const;
@@ -130,8 +133,10 @@ class wire_link final : private wire::port_user {
   std::atomic<bool> watched_{false};
   wire::port_options options_;
   std::atomic<std::uint64_t> counted_{0};  // bytes of messages that arrived; by who makes progress
-  std::mutex departing_;                   // for departures_
+  std::mutex departing_;                   // for the next two
+  bool drops_departures_ = false;
   departures<departure> departures_;
+  makings_of_others<> makings_of_others_;  // by who makes progress
   std::unique_ptr<wire::port> port_;
   std::jthread bearer_of_bad_news_;  // of the first loss
   std::jthread heart_;

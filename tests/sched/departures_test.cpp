@@ -40,6 +40,7 @@ class world {
       : processes_of_host_(processes_of_host),
         rules_(rules),
         hosts_(static_cast<std::size_t>(hosts)),
+        others_(static_cast<std::size_t>(hosts)),
         processes_(scripts.size()) {
     if (scripts.size() != static_cast<std::size_t>(hosts * processes_of_host)) throw std::invalid_argument("scripts");
     for (std::size_t i = 0; i < processes_.size(); ++i) {
@@ -52,6 +53,7 @@ class world {
         rules_(other.rules_),
         collections_(other.collections_),
         hosts_(other.hosts_),
+        others_(other.others_),
         processes_(other.processes_),
         channels_(other.channels_) {
     for (std::size_t i = 0; i < processes_.size(); ++i)
@@ -90,7 +92,8 @@ class world {
       if (processes_[i].has != collections_) throw std::logic_error("a PE lacks a collection");
     }
     for (const makings& host : hosts_)
-      if (host.unsettled.value != 0 || host.open_of_others.value != 0 || host.begun.value != host.settled.value)
+      if (host.unsettled.value != 0 || host.heard.value != host.heard_and_settled.value ||
+          host.begun.value != host.settled.value)
         throw std::logic_error("a making is not settled");
   }
   void encode(std::string& bytes) const {
@@ -99,8 +102,11 @@ class world {
       put(static_cast<std::uint64_t>(each.kind) | std::uint64_t{each.knows} << 8U |
           static_cast<std::uint64_t>(each.other) << 48U);
     };
-    for (const makings& host : hosts_)
-      put(host.unsettled.value), put(host.begun.value), put(host.settled.value), put(host.open_of_others.value);
+    for (const makings& host : hosts_) {
+      put(host.unsettled.value), put(host.begun.value), put(host.settled.value);
+      put(host.heard.value), put(host.heard_and_settled.value);
+    }
+    for (const makings_of_others<explore::plain_word>& host : others_) host.encode(put);
     for (std::size_t i = 0; i < processes_.size(); ++i) {
       const process& one = processes_[i];
       put(one.line), put(one.has), put(one.is_rung ? 1 : 0), put(one.inbox.size());
@@ -202,18 +208,19 @@ class world {
         processes_[static_cast<std::size_t>(to)].inbox.push_back(came);
         break;
       case packet_kind::making:
-        if (rules_ == protocol::whole) hosts_[host_of(to)].heard();
+        if (rules_ == protocol::whole)
+          others_[host_of(to)].heard(hosts_[host_of(to)], static_cast<int>(host_of(came.other)));
         to_inboxes(host_of(to), -1, came);
         channels_[{to, came.other}].push_back({packet_kind::acknowledged, 0, came.other});
         break;
       case packet_kind::acknowledged:
         if (!gates_[static_cast<std::size_t>(to)].acknowledged()) break;
-        if (rules_ == protocol::whole) to_other_hosts(to, {packet_kind::settled, 0, 0});
+        if (rules_ == protocol::whole) to_other_hosts(to, {packet_kind::settled, 0, to});
         let_go(to);
         ring_others(to);
         break;
       case packet_kind::settled:
-        hosts_[host_of(to)].heard_to_be_settled();
+        others_[host_of(to)].settled(hosts_[host_of(to)], static_cast<int>(host_of(came.other)));
         let_go(to);
         ring_others(to);
         break;
@@ -224,6 +231,7 @@ class world {
   protocol rules_;
   std::uint32_t collections_ = 0;
   std::vector<makings> hosts_;
+  std::vector<makings_of_others<explore::plain_word>> others_;  // of the first process of each host
   std::vector<process> processes_;
   std::deque<gate> gates_;
   std::map<std::pair<int, int>, std::deque<packet>> channels_;
@@ -261,6 +269,60 @@ TEST(Departures, LargerHostsByChance) {
     ASSERT_EQ(found.failure, "") << "seed " << seed;
     ASSERT_EQ(found.ends, 1U) << "seed " << seed;
   }
+}
+
+// A message waits for the makings before it, and not for those that others begin meanwhile.
+TEST(Departures, MakingsWithoutAPauseKeepNothingForEver) {
+  makings_of_host<> host;
+  makings_of_others<> others;
+  departures<int> own(host, 2);
+  std::vector<int> left;
+  const auto let_go = [&] { own.let_go([&](int each) { left.push_back(each); }); };
+  others.heard(host, 1);
+  EXPECT_FALSE(own.is_open());
+  own.keep(10);
+  others.heard(host, 2);
+  own.keep(20);
+  let_go();
+  EXPECT_EQ(left, std::vector<int>());
+  others.heard(host, 1);
+  others.settled(host, 1);
+  let_go();
+  EXPECT_EQ(left, std::vector<int>({10}));
+  own.keep(30);
+  others.settled(host, 1);  // its second one; that of 2, which was heard of before it, is open
+  let_go();
+  EXPECT_EQ(left, std::vector<int>({10}));
+  others.settled(host, 2);
+  let_go();
+  EXPECT_EQ(left, std::vector<int>({10, 20, 30}));
+  EXPECT_TRUE(own.is_open());
+}
+TEST(Departures, MakingsOfOneHostGoOneAfterTheOther) {
+  makings_of_host<> host;
+  departures<int> first(host, 1), second(host, 1);
+  std::vector<int> left;
+  const auto let_go = [&](departures<int>& which) { which.let_go([&](int each) { left.push_back(each); }); };
+  first.begin_making(1);
+  second.begin_making(2);
+  second.keep(3);
+  first.keep(4);
+  let_go(second), let_go(first);
+  EXPECT_EQ(left, std::vector<int>({1}));
+  EXPECT_TRUE(first.acknowledged());
+  let_go(first);
+  EXPECT_EQ(left, std::vector<int>({1}));  // 4 was sent when the second making had begun
+  let_go(second);
+  EXPECT_EQ(left, std::vector<int>({1, 2}));
+  EXPECT_TRUE(second.acknowledged());
+  let_go(first), let_go(second);
+  EXPECT_EQ(left, std::vector<int>({1, 2, 4, 3}));
+  int dropped = 0;
+  first.begin_making(5);
+  first.keep(6);
+  first.drop_all([&](int) { ++dropped; });
+  EXPECT_EQ(dropped, 2);
+  EXPECT_FALSE(first.keeps_something());
 }
 
 // What the exploration finds where hosts that have heard of a making go on sending, and where nothing is kept.

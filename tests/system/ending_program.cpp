@@ -40,6 +40,7 @@ enum kind {
   insertion,
   single_object,
   creation,
+  creation_again_and_again,
   read_only_value,
   offloaded_work,
   offloaded_by_destructor,
@@ -122,6 +123,7 @@ struct worker : tri::array_element<worker, tri::index<1>> {
     if (this_index()[0] == last) this_array()(0).send<&worker::spread_to_again>(some, std::move(token));
   }
   void spread_to_again(tri::section<worker> some, counted token) { some.multicast<&worker::spread_to>(some, token); }
+  void pass_to_nobody(counted) {}
   counted give(counted token) {
     token.step();
     token.become(call_result);
@@ -206,6 +208,19 @@ struct last_words : tri::group_member<last_words> {
   void hear(counted) {}
 };
 
+// Makes collections on all PEs without a pause; each is sent to another PE, which hears of it later than it was made.
+struct maker : tri::group_member<maker> {
+  void make(counted token) {
+    const auto made = tri::make_array<worker>({1}, token);
+    this_array()((tri::this_pe() + 1) % tri::pe_count()).send<&maker::hear>(made, token);
+    tri::send_after<&maker::make>(std::chrono::milliseconds(1), this_element(), std::move(token));
+  }
+  void hear(tri::array<worker> made, counted token) {
+    token.step();
+    made(0).send<&worker::pass_to_nobody>(std::move(token));
+  }
+};
+
 tri::read_only<counted> published;
 
 void start_and_leave() {
@@ -235,6 +250,9 @@ void start_and_leave() {
   for (int pe = 0; pe < tri::pe_count(); ++pe) tri::send<&bounce>(pe, counted(function_on_pe));
   for (int i = 0; i < 20; ++i) nodes[i % tri::process_count()].send<&node_member::pass>(nodes, counted(node));
 
+  const auto makers = tri::make_group<maker>();
+  makers.broadcast<&maker::make>(counted(creation_again_and_again));
+
   auto wanderers = tri::make_array<wanderer>({4});
   for (int i = 0; i < 4; ++i) {
     // Within a process a suspended coroutine moves along; to another one it cannot.
@@ -257,9 +275,9 @@ void start_and_leave() {
   tri::make_object<single>(counted(single_object));
 
   // What runs for ever must have begun here, or its last message may not have been under way at all.
-  for (const int kind :
-       {own_pe, other_pe, immediate_message, node, node_call, function_on_pe, broadcast, multicast, call,
-        callback_value, reduction_part, member_of_migrating, message_to_migrating, insertion, single_object}) {
+  for (const int kind : {own_pe, other_pe, immediate_message, node, node_call, function_on_pe, broadcast, multicast,
+                         call, callback_value, reduction_part, member_of_migrating, message_to_migrating, insertion,
+                         single_object, creation_again_and_again}) {
     if ((kind == member_of_migrating || kind == immediate_message) && tri::pe_count() == 1) continue;
     while (steps[static_cast<std::size_t>(kind)] < 5) tri::after(std::chrono::milliseconds(1)).get();
   }

@@ -531,6 +531,53 @@ void program_memory() {
 }
 const case_entry program_memory_case{"mailbox_memory_of_the_program", &program_memory};
 
+// ---- calls before the mailbox exists: on a PE that is held up while the creation and then an urgent message come
+
+struct early_bird : group_member<early_bird> {
+  static inline std::atomic<int> step = 0;  // of this process: 1 held up, 2 may go on
+  void hold_up() {
+    step = 1;
+    while (step != 2) std::this_thread::yield();
+  }
+  static void let_go() { step = 2; }
+  // Goes on while messages that came too early are released, and what was sent before is among them.
+  task<int> answer(mailbox box) {
+    const int asked = (co_await box.receive(0, 7)).take<int>();
+    box.send(0, 1, asked + 1);
+    co_return 0;
+  }
+  void send_before(mailbox box, group<early_bird> new_group) {
+    check_equal(box.statistics().memory_limit, 0u);  // there is no mailbox here
+    check(!box.take_memory(1).has_value(), "there is no memory");
+    box.send(0, 1, 1);
+    check(!box.probe(0, 7).has_value(), "nothing can be known");
+    check_throws<std::logic_error>([&] { static_cast<void>(new_group.local()); }, "has no member on this PE yet");
+    check_throws<std::logic_error>([&] { new_group.broadcast<&early_bird::begin>(); }, "exists here");
+  }
+  bool is_held_up() { return step == 1; }
+  void begin() { step = 0; }
+};
+void used_too_early() {
+  const int second = 1;  // of the process of PE 0, for its step is a variable of that
+  if (sched::this_pe().job().pes_per_process() < 2) return;
+  const auto all = make_group<early_bird>();
+  for (int round = 0; round < 5; ++round) {
+    all[second].call<&early_bird::begin>().get();
+    all[second].send<&early_bird::hold_up>();
+    while (early_bird::step != 1) std::this_thread::yield();
+    const mailbox box = make_mailbox({.memory = 1u << 20});
+    const auto new_group = make_group<early_bird>();
+    auto answered = all[second].with(immediate).call<&early_bird::answer>(box);
+    box.send(second, 7, 1);
+    all[second].with(immediate).send<&early_bird::send_before>(box, new_group);
+    early_bird::let_go();
+    check_equal(box.receive(second, 1).get().take<int>(), 1);
+    check_equal(box.receive(second, 1).get().take<int>(), 2);
+    check_equal(answered.get(), 0);
+  }
+}
+const case_entry too_early_case{"mailbox_used_too_early", &used_too_early};
+
 // ---- the end of the job finds messages that nobody wanted, with and without data, and receives that nobody served
 
 struct abandoned : group_member<abandoned> {
