@@ -6,10 +6,14 @@
 // PEs of the job. So a host sends nothing else while a making is under way that began there or has come there:
 //   the maker's process sends the making to all hosts, each of which acknowledges that it lies in its inboxes; when
 //   all have, the maker's process tells all hosts, and what was kept meanwhile goes.
-// Makings of one host follow each other; those of different hosts do not wait for each other once they are sent, and
-// news about them never wait, so no circle of waiting is possible (tests/sched/departures_test.cpp: all interleavings).
+// Makings of one process may follow each other at once, for they arrive everywhere in their order; those of several
+// processes of a host wait for each other; those of different hosts do not, once they are sent, and news about them
+// never wait. So no circle of waiting is possible (tests/sched/departures_test.cpp: all interleavings).
+//
+// Needed from below: makings that one process sends, and what a host says of them, arrive in their order.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -88,15 +92,15 @@ class departures {
   /// here, or rings somebody who does, afterwards. So one of the two lets it go.
   bool keeps_something() const { return kept_count_.load(std::memory_order_seq_cst) != 0; }
 
-  /// A making; before any PE of this host can know of it. It leaves by `let_go`.
-  void begin_making(Item making) {
+  /// A making; before any PE of this host can know of it. It leaves by `let_go`. `name` is its own in the job, not 0.
+  void begin_making(Item making, std::uint64_t name) {
     host_->unsettled.fetch_add(1, std::memory_order_seq_cst);  // pairs: itself
     const std::uint64_t number = host_->begun.fetch_add(1, std::memory_order_seq_cst);
-    push({std::move(making), number, host_->heard.load(std::memory_order_seq_cst), true});
+    push({std::move(making), number, host_->heard.load(std::memory_order_seq_cst), name});
   }
   void keep(Item message) {
     const std::uint64_t begun = host_->begun.load(std::memory_order_seq_cst);
-    push({std::move(message), begun, host_->heard.load(std::memory_order_seq_cst), false});
+    push({std::move(message), begun, host_->heard.load(std::memory_order_seq_cst), 0});
   }
 
   /// Calls `leave(item)`, which must not throw, for each that may leave now. True if there was one.
@@ -104,7 +108,7 @@ class departures {
   bool let_go(Leave&& leave) {
     const std::size_t before = kept_.size();
     while (!kept_.empty() && may_leave(kept_.front())) {
-      if (kept_.front().is_making) missing_ = other_hosts_;
+      if (kept_.front().name != 0) under_way_.push_back({kept_.front().name, other_hosts_});
       leave(std::move(kept_.front().item));
       kept_.pop_front();
     }
@@ -112,9 +116,12 @@ class departures {
     kept_count_.store(kept_.size(), std::memory_order_seq_cst);  // pairs: itself
     return true;
   }
-  /// A host says that it has our making. True: all have, and from now on it is settled; tell them.
-  bool acknowledged() {
-    if (--missing_ > 0) return false;
+  /// A host says that it has our making. True: all have, and from now on it is settled; tell them. It is the oldest one
+  /// that is under way, for the hosts say so in the order of the makings.
+  bool acknowledged(std::uint64_t name) {
+    const auto found = std::ranges::find(under_way_, name, &making_under_way::name);
+    if (found == under_way_.end() || --found->missing > 0) return false;
+    under_way_.pop_front();
     host_->settled.fetch_add(1, std::memory_order_seq_cst);  // pairs: departures.kept
     host_->unsettled.fetch_sub(1, std::memory_order_seq_cst);
     return true;
@@ -130,8 +137,9 @@ class departures {
   /// For explorations: what its future depends on.
   template <class Put>
   void encode(Put&& put) const {
-    put(static_cast<std::uint64_t>(missing_));
-    for (const waiting& each : kept_) put(each.number * 2 + (each.is_making ? 1 : 0)), put(each.heard), put(each.item);
+    for (const making_under_way& each : under_way_) put(each.name), put(static_cast<std::uint64_t>(each.missing));
+    put(under_way_.size());
+    for (const waiting& each : kept_) put(each.number), put(each.heard), put(each.name), put(each.item);
   }
 
  private:
@@ -140,21 +148,27 @@ class departures {
     // Of a making: its number. Of anything else: so many makings of this host had begun; its sender may know them.
     std::uint64_t number;
     std::uint64_t heard;  // so many of other hosts had been heard of
-    bool is_making;
+    std::uint64_t name;   // of a making; else 0
+  };
+  struct making_under_way {
+    std::uint64_t name;
+    int missing;  // hosts that have not acknowledged it
   };
   void push(waiting one) {
     kept_.push_back(std::move(one));
     kept_count_.store(kept_.size(), std::memory_order_seq_cst);  // pairs: departures.kept
   }
-  // In this queue no message waits for a making behind it: that one had not begun. pairs, both: departures.kept
+  // In this queue no message waits for a making behind it: that one had not begun. Makings that are under way from here
+  // are no hindrance to the next one. pairs, both: departures.kept
   bool may_leave(const waiting& one) const {
-    return host_->settled.load(std::memory_order_seq_cst) >= one.number &&
+    const std::uint64_t passed = one.name != 0 ? under_way_.size() : 0;
+    return host_->settled.load(std::memory_order_seq_cst) + passed >= one.number &&
            host_->heard_and_settled.load(std::memory_order_seq_cst) >= one.heard;
   }
 
   makings_of_host<Word>* host_;
   int other_hosts_;
-  int missing_ = 0;
+  std::deque<making_under_way> under_way_;
   std::deque<waiting> kept_;
   Word<std::uint64_t> kept_count_{0};
 };

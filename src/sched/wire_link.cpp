@@ -211,7 +211,7 @@ void wire_link::post(pe& here, int process, packet_header& header, envelope& mes
     if (drops_departures_)
       drop(one);
     else if (header.to == reach::making)
-      departures_.begin_making(one);
+      departures_.begin_making(one, header.collection);
     else
       departures_.keep(one);
     departures_.let_go([this](const departure& next) { leave(next); });
@@ -283,7 +283,8 @@ void wire_link::send_making(pe& here, envelope& message) {
 void wire_link::post_to_hosts(pe& here, packet_header& header, envelope& message) {
   // First: a copy that is processed before it counts as sent would look like quiescence.
   here.counters().sent.add(static_cast<std::uint64_t>(job_.pes() - job_.pes_of_host()));
-  header.destination = next_tree();
+  // Makings arrive in their order: by the same tree.
+  header.destination = header.to == reach::making ? job_.host() : next_tree();
   post(here, 0, header, message);
 }
 
@@ -410,7 +411,7 @@ void wire_link::arrived(wire::peer_number from, std::span<const std::byte> bytes
       row_->arrived(header.source, header.trace_number(), header.handler,
                     header.to == reach::one_pe ? trace::target::pe : trace::target::process, header.destination);
   }
-  if (header.to == reach::making_acknowledged) return making_acknowledged();
+  if (header.to == reach::making_acknowledged) return making_acknowledged(header.collection);
   if (header.to == reach::making_settled) return making_settled_elsewhere(header);
   if ((header.flags & envelope::is_immediate) == 0) {
     const bool for_all = goes_to_all_pes(header.to);
@@ -445,7 +446,7 @@ void wire_link::arrived(wire::peer_number from, std::span<const std::byte> bytes
           if (const auto at_host = handler_table()[header.handler].at_host) at_host(job_, message);
         }
         to_pes_of_host(message);
-        if (header.to == reach::making) acknowledge(job_.process_of(static_cast<int>(header.source)));
+        if (header.to == reach::making) acknowledge(header);
         break;
       case reach::making_acknowledged:
       case reach::making_settled:
@@ -457,22 +458,23 @@ void wire_link::arrived(wire::peer_number from, std::span<const std::byte> bytes
   }
 }
 
-void wire_link::acknowledge(int process) {
+void wire_link::acknowledge(const packet_header& making) {
   packet_header thanks{};
   thanks.to = reach::making_acknowledged;
+  thanks.collection = making.collection;
   std::lock_guard guard(departing_);
-  if (!drops_departures_) post(process, thanks, nullptr);
+  if (!drops_departures_) post(job_.process_of(static_cast<int>(making.source)), thanks, nullptr);
 }
 
-void wire_link::making_acknowledged() {
+void wire_link::making_acknowledged(std::uint32_t collection) {
   {
     std::lock_guard guard(departing_);
-    if (drops_departures_ || !departures_.acknowledged()) return;
+    if (drops_departures_ || !departures_.acknowledged(collection)) return;
   }
   packet_header news{};
   news.to = reach::making_settled;
   news.source = static_cast<std::uint32_t>(job_.process() * job_.pes_per_process());
-  news.destination = next_tree();
+  news.destination = job_.host();
   to_child_hosts(news, nullptr);
   let_go();
   ring_other_processes();

@@ -113,8 +113,8 @@ class wire_link final : private wire::port_user {
   void let_go();
   void try_to_let_go();
   static void drop(const departure& one);
-  void acknowledge(int process);
-  void making_acknowledged();
+  void acknowledge(const packet_header& making);
+  void making_acknowledged(std::uint32_t collection);
   void making_settled_elsewhere(const packet_header& news);
   void ring_other_processes() const;
   bool progress_traced();

@@ -105,7 +105,7 @@ TEST(command, run_reads_switches_as_programs_do) {
   EXPECT_EQ(trireme("run --tri-counters on sh -c 'echo $TRIREME_COUNTERS'").output, "on\n");
   EXPECT_EQ(trireme("run --tri-counters off sh -c 'echo $TRIREME_COUNTERS \"$@\"' x ''").output, "off \n");
   EXPECT_EQ(trireme("run --tri-counters sh -c 'echo $TRIREME_COUNTERS'").output, "true\n");
-  EXPECT_EQ(trireme("run sh -- -c 'echo \"$@\"' x --tri-counters on").output, "--tri-counters on\n");
+  EXPECT_EQ(trireme("run -- sh -c 'echo \"$@\"' x --tri-counters on").output, "--tri-counters on\n");
 }
 
 TEST(command, info) {

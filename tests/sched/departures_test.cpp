@@ -157,7 +157,7 @@ class world {
     if (to == make) {
       const std::uint32_t made = collections_ + 1;  // the next bit
       collections_ |= made;
-      own.begin_making({packet_kind::making, made, number});
+      own.begin_making({packet_kind::making, made, number}, made);
       let_go(number);
       to_inboxes(host_of(number), number, {packet_kind::making, made, number});
       self.has |= made;
@@ -211,10 +211,10 @@ class world {
         if (rules_ == protocol::whole)
           others_[host_of(to)].heard(hosts_[host_of(to)], static_cast<int>(host_of(came.other)));
         to_inboxes(host_of(to), -1, came);
-        channels_[{to, came.other}].push_back({packet_kind::acknowledged, 0, came.other});
+        channels_[{to, came.other}].push_back({packet_kind::acknowledged, came.knows, came.other});
         break;
       case packet_kind::acknowledged:
-        if (!gates_[static_cast<std::size_t>(to)].acknowledged()) break;
+        if (!gates_[static_cast<std::size_t>(to)].acknowledged(came.knows)) break;
         if (rules_ == protocol::whole) to_other_hosts(to, {packet_kind::settled, 0, to});
         let_go(to);
         ring_others(to);
@@ -248,6 +248,7 @@ TEST(Departures, OneMakerAndAMessageThatGoesRoundTheOtherHosts) {
   expect_right(world(3, 1, {{make, 1, 2}, {2, 2}, {1, 0}}));
 }
 TEST(Departures, TwoMakersOnTwoHosts) { expect_right(world(2, 1, {{make, 1, make, 1}, {make, 0, 0}})); }
+TEST(Departures, OneAfterTheOtherFromOneMaker) { expect_right(world(3, 1, {{make, make, 1, make, 2}, {2}, {0}})); }
 TEST(Departures, TwoMakersOfOneHost) { expect_right(world(2, 2, {{make, 1, 3}, {make, 2}, {}, {}})); }
 TEST(Departures, AHostOfTwoProcessesPassesOn) { expect_right(world(2, 2, {{make, 1}, {3}, {make}, {1}})); }
 TEST(Departures, ThreeMakersOnThreeHosts) { expect_right(world(3, 1, {{make, 1}, {make}, {make}})); }
@@ -298,27 +299,44 @@ TEST(Departures, MakingsWithoutAPauseKeepNothingForEver) {
   EXPECT_EQ(left, std::vector<int>({10, 20, 30}));
   EXPECT_TRUE(own.is_open());
 }
-TEST(Departures, MakingsOfOneHostGoOneAfterTheOther) {
+TEST(Departures, MakingsOfOneProcessDoNotWaitForEachOther) {
+  makings_of_host<> host;
+  departures<int> own(host, 2);
+  std::vector<int> left;
+  const auto let_go = [&] { own.let_go([&](int each) { left.push_back(each); }); };
+  own.begin_making(1, 101), own.begin_making(2, 102), own.keep(3), own.begin_making(4, 103);
+  let_go();
+  EXPECT_EQ(left, std::vector<int>({1, 2}));
+  EXPECT_FALSE(own.acknowledged(101));
+  EXPECT_FALSE(own.acknowledged(102));  // the second one by one host, before the first one by the other
+  EXPECT_TRUE(own.acknowledged(101));
+  let_go();
+  EXPECT_EQ(left, std::vector<int>({1, 2}));
+  EXPECT_TRUE(own.acknowledged(102));
+  let_go();
+  EXPECT_EQ(left, std::vector<int>({1, 2, 3, 4}));
+}
+TEST(Departures, MakingsOfSeveralProcessesGoOneAfterTheOther) {
   makings_of_host<> host;
   departures<int> first(host, 1), second(host, 1);
   std::vector<int> left;
   const auto let_go = [&](departures<int>& which) { which.let_go([&](int each) { left.push_back(each); }); };
-  first.begin_making(1);
-  second.begin_making(2);
+  first.begin_making(1, 101);
+  second.begin_making(2, 102);
   second.keep(3);
   first.keep(4);
   let_go(second), let_go(first);
   EXPECT_EQ(left, std::vector<int>({1}));
-  EXPECT_TRUE(first.acknowledged());
+  EXPECT_TRUE(first.acknowledged(101));
   let_go(first);
   EXPECT_EQ(left, std::vector<int>({1}));  // 4 was sent when the second making had begun
   let_go(second);
   EXPECT_EQ(left, std::vector<int>({1, 2}));
-  EXPECT_TRUE(second.acknowledged());
+  EXPECT_TRUE(second.acknowledged(102));
   let_go(first), let_go(second);
   EXPECT_EQ(left, std::vector<int>({1, 2, 4, 3}));
   int dropped = 0;
-  first.begin_making(5);
+  first.begin_making(5, 103);
   first.keep(6);
   first.drop_all([&](int) { ++dropped; });
   EXPECT_EQ(dropped, 2);

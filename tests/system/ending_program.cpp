@@ -208,12 +208,12 @@ struct last_words : tri::group_member<last_words> {
   void hear(counted) {}
 };
 
-// Makes collections on all PEs without a pause; each is sent to another PE, which hears of it later than it was made.
+// Makes collections on all PEs without end; each is sent to another PE, which hears of it later than it was made.
 struct maker : tri::group_member<maker> {
   void make(counted token) {
     const auto made = tri::make_array<worker>({1}, token);
     this_array()((tri::this_pe() + 1) % tri::pe_count()).send<&maker::hear>(made, token);
-    tri::send_after<&maker::make>(std::chrono::milliseconds(1), this_element(), std::move(token));
+    tri::send_after<&maker::make>(std::chrono::milliseconds(10), this_element(), std::move(token));
   }
   void hear(tri::array<worker> made, counted token) {
     token.step();
