@@ -250,8 +250,8 @@ TEST(Departures, OneMakerAndAMessageThatGoesRoundTheOtherHosts) {
 TEST(Departures, TwoMakersOnTwoHosts) { expect_right(world(2, 1, {{make, 1, make, 1}, {make, 0, 0}})); }
 TEST(Departures, OneAfterTheOtherFromOneMaker) { expect_right(world(3, 1, {{make, make, 1, make, 2}, {2}, {0}})); }
 TEST(Departures, TwoMakersOfOneHost) { expect_right(world(2, 2, {{make, 1, 3}, {make, 2}, {}, {}})); }
-TEST(Departures, AHostOfTwoProcessesPassesOn) { expect_right(world(2, 2, {{make, 1}, {3}, {make}, {1}})); }
-TEST(Departures, ThreeMakersOnThreeHosts) { expect_right(world(3, 1, {{make, 1}, {make}, {make}})); }
+TEST(Departures, AHostOfTwoProcessesPassesOn) { expect_right(world(2, 2, {{make, 1}, {3}, {make}, {}})); }
+TEST(Departures, TwoMakersOnThreeHosts) { expect_right(world(3, 1, {{make, 1}, {make, 2}, {}})); }
 
 TEST(Departures, LargerHostsByChance) {
   std::vector<script> scripts;
@@ -264,7 +264,7 @@ TEST(Departures, LargerHostsByChance) {
     std::erase(lines, process);
     scripts.push_back(lines);
   }
-  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
     world start(4, 2, scripts);
     const auto found = explore::explore_random(start, seed, 100'000);
     ASSERT_EQ(found.failure, "") << "seed " << seed;

@@ -213,7 +213,7 @@ struct maker : tri::group_member<maker> {
   void make(counted token) {
     const auto made = tri::make_array<worker>({1}, token);
     this_array()((tri::this_pe() + 1) % tri::pe_count()).send<&maker::hear>(made, token);
-    tri::send_after<&maker::make>(std::chrono::milliseconds(10), this_element(), std::move(token));
+    tri::send_after<&maker::make>(std::chrono::milliseconds(100), this_element(), std::move(token));
   }
   void hear(tri::array<worker> made, counted token) {
     token.step();
