@@ -27,9 +27,6 @@
 
 namespace tri::sched {
 
-/// Handler of the order to stop, which passes messages that wait for makings (departures.hpp).
-extern const std::uint32_t stop_message;
-
 class runtime {
  public:
   /// Collective over the processes of the job: maps the arena, lays out the PEs' records, waits for everybody.

@@ -148,6 +148,13 @@ void wire_link::watch_silence() {
   });
 }
 
+// Immediate ones are few, and must not wait behind what they are meant to pass. Makings are few, too, and messages wait
+// for them, the order to stop among these: to a process that has stopped already they must come all the same.
+bool wire_link::takes_memory(const packet_header& header) {
+  return (header.flags & envelope::is_immediate) == 0 &&
+         (header.to == reach::one_pe || header.to == reach::any_pe_of_process || header.to == reach::all_pes_of_hosts);
+}
+
 // ---- sending
 
 void wire_link::post(int process, const packet_header& header, void* block) {
@@ -164,10 +171,8 @@ void wire_link::post(int process, const packet_header& header, void* block) {
   }
 }
 
-// Immediate ones are few, and must not wait behind what they are meant to pass.
 std::uint16_t wire_link::copies_of(int process, const packet_header& header) const {
-  if ((header.flags & envelope::is_immediate) != 0) return 0;
-  if (header.to == reach::making_acknowledged || header.to == reach::making_settled) return 0;
+  if (!takes_memory(header)) return 0;
   if (!goes_to_all_pes(header.to)) return 1;
   return static_cast<std::uint16_t>(job_.processes_of_host(job_.host_of_process(process)) * job_.pes_per_process());
 }
@@ -202,9 +207,7 @@ void wire_link::post(pe& here, int process, packet_header& header, envelope& mes
   here.counters().sent_to_hosts.add(
       goes_to_all_pes(header.to) ? static_cast<std::uint64_t>(tree_of(header).children(job_.host())) : 1);
   const departure one{process, header, block};
-  // The order to stop names no collection, and makings may wait for memory of processes that have stopped already.
-  const bool passes = header.handler == stop_message;
-  if (passes || (departures_.is_open() && header.to != reach::making)) [[likely]] {
+  if (departures_.is_open() && header.to != reach::making) [[likely]] {
     leave(one);
   } else {
     std::lock_guard guard(departing_);
@@ -413,7 +416,7 @@ void wire_link::arrived(wire::peer_number from, std::span<const std::byte> bytes
   }
   if (header.to == reach::making_acknowledged) return making_acknowledged(header.collection);
   if (header.to == reach::making_settled) return making_settled_elsewhere(header);
-  if ((header.flags & envelope::is_immediate) == 0) {
+  if (takes_memory(header)) {
     const bool for_all = goes_to_all_pes(header.to);
     message.flags |= for_all ? envelope::is_counted_copy : envelope::is_counted;
     const std::uint64_t cost =

@@ -112,6 +112,7 @@ class wire_link final : private wire::port_user {
   void leave(const departure& one);
   void let_go();
   void try_to_let_go();
+  static bool takes_memory(const packet_header& header);
   static void drop(const departure& one);
   void acknowledge(const packet_header& making);
   void making_acknowledged(std::uint32_t collection);
