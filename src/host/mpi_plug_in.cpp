@@ -23,7 +23,7 @@ mpi_request packed(MPI_Request request) {
   if (request == MPI_REQUEST_NULL) return 0;
   // One more, because a library may use 0 for a request; MPI_REQUEST_NULL is some other value.
   std::uint64_t bits = 0;
-  std::memcpy(&bits, &request, sizeof request);
+  std::memcpy(&bits, &request, sizeof(MPI_Request));
   return bits + 1;
 }
 
@@ -31,7 +31,7 @@ MPI_Request unpacked(mpi_request request) {
   if (request == 0) return MPI_REQUEST_NULL;
   const std::uint64_t bits = request - 1;
   MPI_Request handle = MPI_REQUEST_NULL;
-  std::memcpy(&handle, &bits, sizeof handle);
+  std::memcpy(&handle, &bits, sizeof(MPI_Request));
   return handle;
 }
 

@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -64,8 +65,8 @@ void neighbour_watch::stop() {
 
 void neighbour_watch::connect(int process, packet_socket socket) {
   const std::lock_guard locked(lock_);
-  for (const auto& each : watched_)
-    if (each->who.process == process) each->socket = std::move(socket);
+  const auto neighbour = std::ranges::find_if(watched_, [&](const auto& each) { return each->who.process == process; });
+  if (neighbour != watched_.end()) (*neighbour)->socket = std::move(socket);
   eventfd_write(wake_.get(), 1);
 }
 

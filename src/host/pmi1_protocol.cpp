@@ -148,7 +148,7 @@ std::string conversation::ask(const std::string& command,
                               const std::vector<std::pair<std::string, std::string>>& values,
                               const std::string& answer_command) {
   if (!expected_.empty()) throw std::logic_error("a PMI question is under way");
-  const std::string line = build(command, values);
+  std::string line = build(command, values);
   expected_ = answer_command;
   return line;
 }

@@ -128,7 +128,7 @@ void runtime::lay_out_records() {
     shared.board_memory = static_cast<std::byte*>(heap.reserve(shared.board_bytes));
     board_ = board::board::initialise({shared.board_memory, shared.board_bytes}, shape_of_host());
     if (hosts() > 1) {
-      const auto choices = static_cast<std::size_t>(pes() + hosts());
+      const std::size_t choices = static_cast<std::size_t>(pes()) + static_cast<std::size_t>(hosts());
       shared.chosen = static_cast<std::atomic<std::uint64_t>*>(heap.reserve(choices * sizeof(*shared.chosen)));
       for (std::size_t i = 0; i < choices; ++i) new (shared.chosen + i) std::atomic<std::uint64_t>(0);
     }
