@@ -231,12 +231,15 @@ TEST_P(conformance, every_case_holds_with_delays) { expect_all_cases(true); }
 
 // The line of the program depends on its arguments only: the same for all MPIs and modes.
 TEST_P(conformance, random_traffic_arrives) {
-  // Many small messages, and fewer large ones; CONFORMANCE_MESSAGES per rank makes it a soak.
+  // Many small messages, a million in the usual mode with 2 ranks, and fewer large ones or with delays;
+  // CONFORMANCE_MESSAGES per rank makes all of it a soak.
   const char* const asked = std::getenv("CONFORMANCE_MESSAGES");
   const long many = asked != nullptr ? std::atol(asked) : ranks() == 2 ? 50000 : 3000;
+  const bool soak = asked == nullptr && ranks() == 2 && how().name == "drop_in";
   for (const bool delays : {false, true}) {
     for (const long largest : {2000, 400000}) {
-      const long messages = (largest > 2000 ? many / 10 : many) / (delays ? 5 : 1);
+      const long messages =
+          soak && !delays && largest == 2000 ? 500000 : (largest > 2000 ? many / 10 : many) / (delays ? 5 : 1);
       const std::string arguments = fmt::format("--messages {} --largest {} --seed {}", messages, largest, ranks());
       const auto ended = run(with(), how(), ranks(), delays ? "traffic_delayed" : "traffic", arguments,
                              delays ? fmt::format("CONFORMANCE_DELAYS={}", largest) : "");
