@@ -81,31 +81,27 @@ void multicasts_are_handed_on_by_all_pes_in_turn() {
   };
   quiescence().get();
   check_equal(witnesses.reduce<&witness::forget_choices>(sum).get(), n);
-  const auto count = [&](auto&& work) {
+  // One tree after the other: a host counts the trees that others send when they come, so of many at once it may give
+  // more to a PE that has not begun with its own.
+  const auto count = [&](auto&& one_tree) {
     const figures before = witnesses.reduce<&witness::handed_on>(gather).get();
-    work();
-    quiescence().get();
+    for (int i = 0; i < static_cast<int>(trees); ++i) {
+      one_tree(i);
+      quiescence().get();
+    }
     return difference(before, witnesses.reduce<&witness::handed_on>(gather).get());
   };
   const auto other_pes = static_cast<std::size_t>(n - sched::this_pe().job().pes_of_host());
 
-  const figures one_section = count([&] {
-    const auto all = everybody_but(-1);
-    for (std::uint64_t i = 0; i < trees; ++i) all.multicast<&hearer::hear>();
-  });
+  const auto all = everybody_but(-1);
+  const figures one_section = count([&](int) { all.multicast<&hearer::hear>(); });
   check_equal(sum_of(one_section), trees * inner_vertices_of_all());
   if (other_pes == 0) return;
   check_spread(one_section, other_pes, "trees of one section");
   if (n > 2)
-    check_spread(count([&] {
-                   for (std::uint64_t i = 0; i < trees; ++i)
-                     everybody_but(static_cast<int>(i) % n).multicast<&hearer::hear>();
-                 }),
-                 other_pes, "trees of several sections");
-  const figures many_senders = count([&] {
-    const auto all = everybody_but(-1);
-    for (int i = 0; i < static_cast<int>(trees); ++i) casters(i).call<&caster::cast>(all).get();
-  });
+    check_spread(count([&](int tree) { everybody_but(tree % n).multicast<&hearer::hear>(); }), other_pes,
+                 "trees of several sections");
+  const figures many_senders = count([&](int tree) { casters(tree).call<&caster::cast>(all).get(); });
   if (inner_vertices_of_all() != 0) check(sum_of(many_senders) != 0, "nobody handed a multicast on");
   check_spread(many_senders, static_cast<std::size_t>(n), "trees of several senders");
   const std::vector<int> heard = hearers.reduce<&hearer::how_often>(gather).get();
