@@ -83,12 +83,13 @@ void multicasts_are_handed_on_by_all_pes_in_turn() {
   check_equal(witnesses.reduce<&witness::forget_choices>(sum).get(), n);
   // One tree after the other: a host counts the trees that others send when they come, so of many at once it may give
   // more to a PE that has not begun with its own.
-  const auto count = [&](auto&& one_tree) {
+  const auto count = [&](auto&& one_tree, bool at_once = false) {
     const figures before = witnesses.reduce<&witness::handed_on>(gather).get();
     for (int i = 0; i < static_cast<int>(trees); ++i) {
       one_tree(i);
-      quiescence().get();
+      if (!at_once) quiescence().get();
     }
+    quiescence().get();
     return difference(before, witnesses.reduce<&witness::handed_on>(gather).get());
   };
   const auto other_pes = static_cast<std::size_t>(n - sched::this_pe().job().pes_of_host());
@@ -96,6 +97,8 @@ void multicasts_are_handed_on_by_all_pes_in_turn() {
   const auto all = everybody_but(-1);
   const figures one_section = count([&](int) { all.multicast<&hearer::hear>(); });
   check_equal(sum_of(one_section), trees * inner_vertices_of_all());
+  const figures at_once = count([&](int) { all.multicast<&hearer::hear>(); }, true);
+  check_equal(sum_of(at_once), trees * inner_vertices_of_all());
   if (other_pes == 0) return;
   check_spread(one_section, other_pes, "trees of one section");
   if (n > 2)
@@ -106,7 +109,7 @@ void multicasts_are_handed_on_by_all_pes_in_turn() {
   check_spread(many_senders, static_cast<std::size_t>(n), "trees of several senders");
   const std::vector<int> heard = hearers.reduce<&hearer::how_often>(gather).get();
   for (int i = 0; i < n; ++i) {
-    int expected = 2 * static_cast<int>(trees);
+    int expected = 3 * static_cast<int>(trees);
     for (int tree = 0; tree < static_cast<int>(trees) && n > 2; ++tree) expected += tree % n != i ? 1 : 0;
     check_equal(heard[static_cast<std::size_t>(i)], expected);
   }

@@ -235,11 +235,11 @@ TEST_P(conformance, random_traffic_arrives) {
   // CONFORMANCE_MESSAGES per rank makes all of it a soak.
   const char* const asked = std::getenv("CONFORMANCE_MESSAGES");
   const long many = asked != nullptr ? std::atol(asked) : ranks() == 2 ? 50000 : 3000;
-  const bool soak = asked == nullptr && ranks() == 2 && how().name == "drop_in";
+  const long most = asked == nullptr && ranks() == 2 && how().name == "drop_in" ? 500000 : many;
   for (const bool delays : {false, true}) {
     for (const long largest : {2000, 400000}) {
-      const long messages =
-          soak && !delays && largest == 2000 ? 500000 : (largest > 2000 ? many / 10 : many) / (delays ? 5 : 1);
+      const long small = delays ? many / 5 : most;
+      const long messages = largest > 2000 ? many / (delays ? 50 : 10) : small;
       const std::string arguments = fmt::format("--messages {} --largest {} --seed {}", messages, largest, ranks());
       const auto ended = run(with(), how(), ranks(), delays ? "traffic_delayed" : "traffic", arguments,
                              delays ? fmt::format("CONFORMANCE_DELAYS={}", largest) : "");
