@@ -9,15 +9,17 @@ MAKEFLAGS += --no-print-directory
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 SUITES ?=
+SECONDS_EACH ?= 60
 export NINJA_STATUS = [%f/%t] 
 
-# $(call build,<preset>,<targets>): configure once (ninja reconfigures by itself afterwards), then build.
+# $(call build,<preset>,<targets>): configure once, then build. Ninja configures again by itself, also when Debian packages
+# have come or gone.
 define build
 @test -f build/$(1)/build.ninja || { echo "configuring build/$(1)"; cmake --preset $(1) --log-level=WARNING >/dev/null; }
 @cmake --build --preset $(1) --parallel $(JOBS) $(if $(2),--target $(2))
 endef
 
-.PHONY: help build demo test bench check sanitize install clean format
+.PHONY: help build demo test bench check sanitize fuzz aarch64 install deb deb-test fresh clean format
 help:
 	@echo "Trireme: one runtime that makes all cores of a node pull together."
 	@echo
@@ -27,9 +29,13 @@ help:
 	@echo
 	@echo "  make build             build everything into build/release"
 	@echo "  make install PREFIX=   install library, headers and the trireme command (now: $(PREFIX))"
+	@echo "  make deb               Debian packages of it, in build/deb (make deb-test installs and tries them in a minimal root)"
 	@echo "  make check             format, lint, headers that compile alone, what the documents name"
 	@echo "  make format            let clang-format rewrite the sources"
-	@echo "  make sanitize          the tests under the address and thread sanitizers"
+	@echo "  make sanitize          the tests under the address and thread sanitizers, then the fuzz targets"
+	@echo "  make fuzz              the fuzz targets, each for a minute (SECONDS_EACH=60)"
+	@echo "  make aarch64           unit tests built for 64-bit Arm, in an emulator"
+	@echo "  make fresh             demo, install and a user's program on a minimal Debian, as a stranger (scripts/fresh.sh --help)"
 	@echo "  make clean             remove build/"
 	@echo
 	@echo "Missing Debian packages are installed as root or through sudo; JOBS=$(JOBS) sets the number of build jobs, and of tests at a time."
@@ -62,16 +68,55 @@ format:
 	@scripts/deps.sh check
 	@git ls-files '*.hpp' '*.cpp' | xargs clang-format-16 -i
 
-# The sanitizer runs leave out the tests labelled no_sanitize and no_tsan (CMakePresets.json).
+# The sanitizer runs leave out the tests labelled no_sanitize and no_tsan (CMakePresets.json). With SANITIZED=units only
+# the tests of single parts run, which need no programs: a third of the building.
+SANITIZED ?= all
+units := $(filter units,$(SANITIZED))
 sanitize:
 	@scripts/deps.sh test
-	$(call build,asan)
-	@ctest --preset asan --parallel $(JOBS)
-	$(call build,tsan)
-	@ctest --preset tsan --parallel $(JOBS)
+	$(call build,asan,$(if $(units),unit_tests))
+	@ctest --preset asan --parallel $(JOBS) $(if $(units),-L '^unit$$')
+	$(call build,tsan,$(if $(units),unit_tests))
+	@ctest --preset tsan --parallel $(JOBS) $(if $(units),-L '^unit$$')
+	$(if $(units),,@$(MAKE) fuzz)
 
-install: build
+# Seven targets: four minutes on two CPUs (tests/fuzz/README.md).
+fuzz:
+	@scripts/deps.sh fuzz
+	$(call build,fuzz,fuzz_targets)
+	@JOBS=$(JOBS) SECONDS_EACH=$(SECONDS_EACH) scripts/fuzz.sh build/fuzz
+
+# For 64-bit Arm: what rests on atomics, shared layouts or instructions of its own, with as little else as possible. The
+# emulator keeps the order of this processor's accesses: memory orders are tested by tests/explore.
+AARCH64_TESTS := arena_arena_test arena_block_cache_test arena_host_lock_test board_layout_test board_words_test \
+	board_process_test board_stress_test divisible_task_test progress_test omp_virtual_parts_test omp_portable_parts_test
+aarch64:
+	@scripts/deps.sh aarch64
+	@scripts/aarch64_sysroot.sh build/aarch64-sysroot
+	$(call build,aarch64,$(AARCH64_TESTS))
+	@ctest --preset aarch64 --parallel $(JOBS) -R "^($$(tr ' ' '|' <<<"$(strip $(AARCH64_TESTS))"))$$"
+
+# Builds what is installed, and nothing else.
+install:
+	@scripts/deps.sh build
+	$(call build,release,installed_parts)
 	@cmake --install build/release --prefix "$(PREFIX)"
+
+# For the release of Debian or Ubuntu that this runs on; docs/installing.md.
+deb:
+	@scripts/deps.sh deb
+	$(call build,deb,installed_parts)
+	@cd build/deb && rm -f *.deb && cpack >cpack.log || { cat cpack.log; exit 1; }
+	@ls build/deb/*.deb
+
+deb-test: deb
+	@scripts/deps.sh deb-test
+	@scripts/deb_test.sh build/deb/*.deb
+
+# As an ordinary user it says that it needs root.
+fresh:
+	@if [ "$$(id -u)" = 0 ]; then scripts/deps.sh fresh; fi
+	@scripts/fresh.sh
 
 clean:
 	@rm -rf build

@@ -5,43 +5,48 @@ include(CMakePackageConfigHelpers)
 
 set(TRIREME_CONFIG_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/trireme")
 
-install(TARGETS trireme EXPORT trireme-targets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
-install(EXPORT trireme-targets NAMESPACE trireme:: DESTINATION "${TRIREME_CONFIG_DIR}")
-if(TARGET trireme_command)
-  install(TARGETS trireme_command RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
-endif()
-if(TARGET trireme_omp)  # loaded by `trireme exec`, never linked
-  install(TARGETS trireme_omp trireme_omp_virtual LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
-endif()
-if(TARGET trireme_mpi_slack)  # loaded beside it
-  install(TARGETS trireme_mpi_slack LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
-endif()
-foreach(mpi IN LISTS TRIREME_MPI_ABIS)
-  if(TARGET trireme_wire_${mpi})  # loaded by programs whose wire is MPI; no part of builds with sanitizers
-    install(TARGETS trireme_wire_${mpi} LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
-  endif()
-  if(TARGET trireme_mpi_${mpi})  # loaded by `trireme exec`; no part of builds with sanitizers
-    install(TARGETS trireme_mpi_${mpi} LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+# Two components, which cpack makes into packages: what programs need to run, and what it takes to build them.
+install(TARGETS trireme EXPORT trireme-targets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT development)
+install(EXPORT trireme-targets NAMESPACE trireme:: DESTINATION "${TRIREME_CONFIG_DIR}" COMPONENT development)
+install(TARGETS trireme_command RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT runtime)
+# Loaded at run time and never linked, so in a folder that no linker searches: the drop-ins by `trireme exec`, the wires by
+# programs whose wire is MPI, what is measured by `trireme bench`. What a build leaves out is in
+# cmake/TriremeDependencies.cmake.
+#
+# Building the target installed_parts builds all that is installed, and nothing else.
+add_custom_target(installed_parts DEPENDS trireme trireme_command)
+foreach(plug_in omp omp_virtual mpi_slack bench_openmp mpi_openmpi mpi_mpich wire_openmpi wire_mpich)
+  if(TARGET trireme_${plug_in})
+    install(TARGETS trireme_${plug_in} LIBRARY DESTINATION "${TRIREME_PLUG_IN_DIR}" COMPONENT runtime)
+    add_dependencies(installed_parts trireme_${plug_in})
   endif()
 endforeach()
-if(TARGET trireme_bench_openmp)  # loaded by `trireme bench loops`
-  install(TARGETS trireme_bench_openmp LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+if(TARGET trireme_share)
+  install(DIRECTORY "${CMAKE_BINARY_DIR}/share/" DESTINATION "${CMAKE_INSTALL_DATADIR}" COMPONENT runtime)
+  add_dependencies(installed_parts trireme_share)
 endif()
 
 # The public headers hold templates, which include headers of the layers ("sched/pe.hpp"): those go beside them into a
 # folder of their own that is on the include path of trireme::trireme.
-install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/trireme" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/trireme" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT development
   FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/src/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/trireme/internal"
-  FILES_MATCHING PATTERN "*.hpp")
+  COMPONENT development FILES_MATCHING PATTERN "*.hpp")
 
 configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/trireme-config.cmake.in"
   "${PROJECT_BINARY_DIR}/trireme-config.cmake" INSTALL_DESTINATION "${TRIREME_CONFIG_DIR}")
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/trireme-config-version.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/trireme-config.cmake" "${PROJECT_BINARY_DIR}/trireme-config-version.cmake"
-  DESTINATION "${TRIREME_CONFIG_DIR}")
+  DESTINATION "${TRIREME_CONFIG_DIR}" COMPONENT development)
 
 # The prefix is written relative to the .pc file, so an installed tree can be moved.
 file(RELATIVE_PATH TRIREME_PC_TO_PREFIX "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
+# So programs are told where its plug-ins are, save those of the system, which is not moved.
+set(TRIREME_PC_RPATH "")
+if(NOT CMAKE_INSTALL_PREFIX STREQUAL "/usr")
+  set(TRIREME_PC_RPATH " -Wl,-rpath,\${libdir}/trireme")
+endif()
 configure_file("${CMAKE_CURRENT_LIST_DIR}/trireme.pc.in" "${PROJECT_BINARY_DIR}/trireme.pc" @ONLY)
-install(FILES "${PROJECT_BINARY_DIR}/trireme.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+install(FILES "${PROJECT_BINARY_DIR}/trireme.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT development)
+
+include(TriremePackages)

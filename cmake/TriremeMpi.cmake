@@ -1,8 +1,9 @@
-# The MPI libraries that parts are built for, one ABI each: TRIREME_MPI_ABIS lists those that are installed. For each
+# The MPI libraries that parts are built for, one ABI each: TRIREME_MPI_ABIS lists those that are not switched off. For each
 # there is trireme_mpi_abi_<name>, which has its mpi.h and the name as TRIREME_MPI_ABI; programs of its own link
 # PkgConfig::mpi_<name> as well, and a drop-in gets the library from the program.
 #
-# TRIREME_MPIS lists those whose programs can be built and started: TRIREME_MPICC_<name> and TRIREME_MPIRUN_<name>.
+# TRIREME_MPIS lists those of them whose programs can be built and started, by TRIREME_MPICC_<name> and TRIREME_MPIRUN_<name>:
+# all of them where there are tests. A compiler without the headers is none; the packages of programs bring such.
 #
 # TRIREME_MPI_START_<name> is a list of words: what starts any program on this host, also as root and on few cores; "-n N",
 # the program and its arguments follow.
@@ -12,32 +13,42 @@
 #   <name>_programs to the files, for a target of the caller's, and <name>_installed to the initialisers in C++ of the MPIs:
 #   name, launcher, program.
 # trireme_without_mpi(<test> LABELS ...)
-#   A test in place of one that needs an MPI: skipped, saying what to install.
+#   A test in place of one that needs an MPI: skipped, saying why there is none.
 set(TRIREME_MPI_ABIS "")
 set(TRIREME_MPIS "")
-foreach(abi_and_package openmpi=ompi-c mpich=mpich)
-  string(REPLACE "=" ";" abi_and_package ${abi_and_package})
-  list(GET abi_and_package 0 abi)
-  list(GET abi_and_package 1 package)
-  pkg_check_modules(mpi_${abi} QUIET IMPORTED_TARGET ${package})
+function(trireme_find_mpi abi)
+  cmake_parse_arguments(ARG "" "OPTION;MODULE" "PACKAGES" ${ARGN})
+  if(NOT ${ARG_OPTION})
+    return()
+  endif()
+  pkg_check_modules(mpi_${abi} QUIET IMPORTED_TARGET ${ARG_MODULE})
+  trireme_missing(mpi_${abi}_FOUND "the headers of ${abi}, which pkg-config knows as ${ARG_MODULE}"
+    PACKAGES ${ARG_PACKAGES} OPTION ${ARG_OPTION})
   find_program(TRIREME_MPICC_${abi} NAMES mpicc.${abi})
   find_program(TRIREME_MPIRUN_${abi} NAMES mpirun.${abi})
-  if(TRIREME_MPICC_${abi} AND TRIREME_MPIRUN_${abi})
+  if(mpi_${abi}_FOUND AND TRIREME_MPICC_${abi} AND TRIREME_MPIRUN_${abi})
     list(APPEND TRIREME_MPIS ${abi})
-  else()
-    message(STATUS "tests and benchmarks run without ${abi}: mpicc.${abi} or mpirun.${abi} is missing (scripts/deps.sh test)")
+  elseif(TRIREME_TESTS)
+    foreach(program MPICC MPIRUN)
+      string(TOLOWER ${program} file)
+      trireme_missing(TRIREME_${program}_${abi} "${file}.${abi}, for the tests (-DTRIREME_TESTS=OFF builds none)"
+        PACKAGES ${ARG_PACKAGES} OPTION ${ARG_OPTION})
+    endforeach()
   endif()
+  set(TRIREME_MISSING "${TRIREME_MISSING}" PARENT_SCOPE)
+  set(TRIREME_MPIS ${TRIREME_MPIS} PARENT_SCOPE)
   if(NOT mpi_${abi}_FOUND)
-    message(STATUS "what needs the headers of ${abi} is not built: pkg-config knows no ${package} (scripts/deps.sh test)")
-    continue()
+    return()
   endif()
   add_library(trireme_mpi_abi_${abi} INTERFACE)
   target_include_directories(trireme_mpi_abi_${abi} SYSTEM INTERFACE ${mpi_${abi}_INCLUDE_DIRS})
   # Without their C++ bindings, which MPI-3 removed and whose library nobody links.
   target_compile_definitions(trireme_mpi_abi_${abi} INTERFACE
     "TRIREME_MPI_ABI=\"${abi}\"" OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
-  list(APPEND TRIREME_MPI_ABIS ${abi})
-endforeach()
+  set(TRIREME_MPI_ABIS ${TRIREME_MPI_ABIS} ${abi} PARENT_SCOPE)
+endfunction()
+trireme_find_mpi(openmpi OPTION TRIREME_WITH_OPENMPI MODULE ompi-c PACKAGES libopenmpi-dev openmpi-bin)
+trireme_find_mpi(mpich OPTION TRIREME_WITH_MPICH MODULE mpich PACKAGES libmpich-dev mpich)
 
 set(TRIREME_MPI_START_openmpi ${CMAKE_COMMAND} -E env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
   "${TRIREME_MPIRUN_openmpi}" --oversubscribe --bind-to none)
@@ -67,6 +78,6 @@ endfunction()
 function(trireme_without_mpi test)
   cmake_parse_arguments(ARG "" "" "LABELS" ${ARGN})
   add_test(NAME ${test} COMMAND sh -c
-    "echo 'SKIPPED: neither mpicc.openmpi nor mpicc.mpich is installed; `scripts/deps.sh test` installs both'; exit 77")
+    "echo 'SKIPPED: this build was configured with TRIREME_WITH_OPENMPI=OFF and TRIREME_WITH_MPICH=OFF'; exit 77")
   set_tests_properties(${test} PROPERTIES SKIP_RETURN_CODE 77 LABELS "${ARG_LABELS}")
 endfunction()

@@ -1,7 +1,12 @@
 # Build options and the compile flags that every target of the project shares.
 option(TRIREME_TESTS "build the tests" ON)
-set(TRIREME_SANITIZE "" CACHE STRING "sanitizer to build with: empty, address or thread")
-set_property(CACHE TRIREME_SANITIZE PROPERTY STRINGS "" address thread)
+set(TRIREME_SANITIZE "" CACHE STRING "sanitizer to build with: empty, address, thread, or fuzzer (tests/fuzz)")
+set_property(CACHE TRIREME_SANITIZE PROPERTY STRINGS "" address thread fuzzer)
+
+# Where an installation has what is loaded at run time and never linked, and the completions of zsh below share/.
+include(GNUInstallDirs)
+set(TRIREME_PLUG_IN_DIR "${CMAKE_INSTALL_LIBDIR}/trireme")
+set(TRIREME_ZSH_FOLDER "zsh/site-functions" CACHE STRING "folder of zsh completions below share/")
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -12,10 +17,12 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release)
 endif()
 
+# Paths below the source folder are hashed relative to the build folder, so all clones of the project share the cache. What a
+# file includes is taken from the compiler's list: running the preprocessor for it was a fifth of a cold build.
 find_program(TRIREME_CCACHE ccache)
 if(TRIREME_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_C_COMPILER_LAUNCHER ${TRIREME_CCACHE})
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${TRIREME_CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1 ${TRIREME_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_C_COMPILER_LAUNCHER})
 endif()
 
 add_library(trireme_warnings INTERFACE)
@@ -35,6 +42,14 @@ if(TRIREME_SANITIZE STREQUAL "address")
 elseif(TRIREME_SANITIZE STREQUAL "thread")
   add_compile_options(-fsanitize=thread -fno-omit-frame-pointer)
   add_link_options(-fsanitize=thread)
+elseif(TRIREME_SANITIZE STREQUAL "fuzzer")
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    message(FATAL_ERROR "TRIREME_SANITIZE=fuzzer needs clang, but the compiler is ${CMAKE_CXX_COMPILER}; use the preset fuzz")
+  endif()
+  # Every fault ends the program, so that the fuzzer keeps the input. A number that does not fit is a fault, too.
+  add_compile_options(-fsanitize=fuzzer-no-link,address,undefined,float-cast-overflow -fno-sanitize-recover=all
+                      -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined)
 elseif(NOT TRIREME_SANITIZE STREQUAL "")
-  message(FATAL_ERROR "TRIREME_SANITIZE is '${TRIREME_SANITIZE}'; it must be empty, address or thread")
+  message(FATAL_ERROR "TRIREME_SANITIZE is '${TRIREME_SANITIZE}'; it must be empty, address, thread or fuzzer")
 endif()

@@ -5,7 +5,7 @@
 #   A layer without sources is headers only. src/CMakeLists.txt merges all layers into the library that users link.
 # trireme_test(<name> SOURCES ... [DEPENDS <targets>] [TIMEOUT s] [LABELS ...])
 #   One GoogleTest program, registered with ctest under its own name. Labels with a meaning to `make sanitize`:
-#   no_sanitize (run only in plain builds), no_tsan (not under the thread sanitizer: one thread and long, or a runtime it does not know).
+#   no_sanitize (only in plain builds), no_tsan (not under the thread sanitizer: one thread and long, or a runtime it does not know).
 # trireme_compile_fail_test(<name> SOURCE x.cpp EXPECT "regex" [DEPENDS <targets>] [LABELS ...])
 #   Passes when the compiler refuses the file with a message that matches the regex; see TriremeCompileFail.cmake.
 
@@ -31,15 +31,33 @@ function(trireme_layer name)
   set_property(GLOBAL APPEND PROPERTY TRIREME_LAYER_LIBRARIES ${ARG_LIBRARIES})
 endfunction()
 
+# A program of tests that the preset of this sanitizer does not run (CMakePresets.json) is not built for it either.
+function(trireme_leave_out_of_sanitizers target)
+  if((NOT TRIREME_SANITIZE STREQUAL "" AND "no_sanitize" IN_LIST ARGN) OR (TRIREME_SANITIZE STREQUAL "thread" AND "no_tsan" IN_LIST ARGN))
+    set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
+  endif()
+endfunction()
+
 function(trireme_test name)
   cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
   endif()
+  if(NOT TRIREME_SANITIZE STREQUAL "")
+    math(EXPR ARG_TIMEOUT "2 * ${ARG_TIMEOUT}")  # instrumented code is as much slower, and more
+  endif()
   add_executable(${name} ${ARG_SOURCES})
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
   target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} GTest::gmock GTest::gtest_main trireme_warnings)
+  trireme_leave_out_of_sanitizers(${name} ${ARG_LABELS})
   add_test(NAME ${name} COMMAND ${name})
+  # Of single parts, which need no programs: what continuous integration runs under the sanitizers.
+  file(RELATIVE_PATH folder "${PROJECT_SOURCE_DIR}/tests" "${CMAKE_CURRENT_SOURCE_DIR}")
+  if(folder MATCHES "^(arena|board|explore|loops|objects|sched|trace|wire|mpi/(engine|layout|matching|windows))(/|$)"
+     AND NOT "no_sanitize" IN_LIST ARG_LABELS AND NOT "trireme_bench" IN_LIST ARG_DEPENDS)
+    list(APPEND ARG_LABELS unit)
+    add_dependencies(unit_tests ${name})
+  endif()
   # No limit to sleeping: a PE that nobody wakes has to hang, or no test would see it.
   set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}"
     ENVIRONMENT TRIREME_LONGEST_SLEEP_MS=0)

@@ -14,6 +14,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "md/system_check.hpp"
+
 namespace md {
 namespace {
 
@@ -41,6 +43,8 @@ class reader {
     read_header();
     while (!words_.empty()) read_section();
     check_complete();
+    if (const std::string problem = problem_of(system_); !problem.empty())
+      throw data_file_error(fmt::format("{}: {}", name_, problem));
     std::sort(system_.atoms.begin(), system_.atoms.end(),
               [](const atom_record& a, const atom_record& b) { return a.id < b.id; });
     return std::move(system_);

@@ -13,9 +13,15 @@ constexpr std::array<char, 3> axis_name = {'x', 'y', 'z'};
 // Room for the rounding of an atom's patch index at a face: widths closer to the reach than this do not count.
 constexpr double width_slack = 1.0 + 1e-12;
 
+constexpr int most_patches = 1 << 30;
+
 }  // namespace
 
 patch_grid::patch_grid(const md::box& box, const int3& counts, double reach) : box_(box), counts_(counts), width_{} {
+  if (static_cast<double>(counts[0]) * counts[1] * counts[2] > most_patches) {
+    throw std::invalid_argument(fmt::format("{} patches: at most {} can be numbered; use larger ones (--patch-size)",
+                                            fmt::join(counts, " x "), most_patches));
+  }
   for (std::size_t d = 0; d < 3; ++d) {
     if (counts[d] < 1) {
       throw std::invalid_argument(
@@ -23,7 +29,7 @@ patch_grid::patch_grid(const md::box& box, const int3& counts, double reach) : b
     }
     width_[d] = box.length(d) / counts[d];
     if (width_[d] < reach) {
-      const int most = static_cast<int>(box.length(d) / (reach * width_slack));
+      const int most = static_cast<int>(std::min(box.length(d) / (reach * width_slack), double{most_patches}));
       if (most < 1) {
         throw std::invalid_argument(
             fmt::format("the box is {:.6g} long in {} but cutoff + skin is {:.6g}: it must not be longer than the box; "
@@ -41,7 +47,7 @@ patch_grid::patch_grid(const md::box& box, const int3& counts, double reach) : b
 int3 patch_grid::counts_for(const md::box& box, double patch_size) {
   int3 counts{};
   for (std::size_t d = 0; d < 3; ++d) {
-    counts[d] = std::max(1, static_cast<int>(box.length(d) / (patch_size * width_slack)));
+    counts[d] = static_cast<int>(std::clamp(box.length(d) / (patch_size * width_slack), 1.0, double{most_patches}));
   }
   return counts;
 }

@@ -12,6 +12,8 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include "md/system_check.hpp"
+
 namespace md {
 namespace {
 
@@ -79,6 +81,31 @@ T take(const char*& from) {
   std::memcpy(&value, from, sizeof(T));
   from += sizeof(T);
   return value;
+}
+
+// The checksum finds damage, not a program that wrote something else.
+std::string problem_of(const restart_state& state) {
+  const run_settings& settings = state.settings;
+  const auto positive = [](double value) { return std::isfinite(value) && value > 0.0; };
+  if (!positive(settings.dt) || !positive(settings.cutoff) || !std::isfinite(settings.skin) || settings.skin < 0.0) {
+    return fmt::format(
+        "has time step {}, cutoff {} and skin {}; the first two must be larger than 0, the skin at least 0",
+        settings.dt, settings.cutoff, settings.skin);
+  }
+  if (settings.reneighbor_every < 1 || state.step < 0 || state.steps_since_build < 0) {
+    return fmt::format(
+        "is of step {}, {} steps after lists that are built every {} steps; these must be at least 0, 0 and 1",
+        state.step, state.steps_since_build, settings.reneighbor_every);
+  }
+  if (std::min({settings.patches[0], settings.patches[1], settings.patches[2]}) < 0)
+    return fmt::format("has {} patches; each number must be at least 0", fmt::join(settings.patches, " "));
+  if (state.system.atoms.empty()) return "has no atoms; at least 1 is needed";
+  for (std::size_t i = 0; i < state.held_positions.size(); ++i)
+    for (const double each : state.held_positions[i])
+      if (!std::isfinite(each))
+        return fmt::format("has the position {} of atom {} at the last list build; it must be finite", each,
+                           state.system.atoms[i].id);
+  return problem_of(state.system);
 }
 
 [[noreturn]] void fail(const std::filesystem::path& file, std::string_view what) {
@@ -201,6 +228,7 @@ restart_state read_restart(const std::filesystem::path& file) {
     state.system.atoms.push_back({atom.position, atom.velocity, atom.id, atom.type, atom.image});
     state.held_positions.push_back(atom.held_position);
   }
+  if (const std::string problem = problem_of(state); !problem.empty()) fail(file, problem);
   return state;
 }
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,8 +17,9 @@
 #include <utility>
 
 #include "host/clock.hpp"
-
-extern char** environ;
+#include "host/process_tree.hpp"
+#include "host/unique_fd.hpp"
+#include "host/variable_names.hpp"
 
 namespace tri::bench {
 namespace {
@@ -33,18 +33,18 @@ class child_process {
     std::array<int, 2> ends{};
     if (pipe2(ends.data(), O_CLOEXEC) != 0) throw std::runtime_error(fmt::format("pipe: {}", std::strerror(errno)));
     output_ = ends[0];
-    std::vector<char*> arguments;
-    for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
-    arguments.push_back(nullptr);
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    const int error = posix_spawnp(&pid_, arguments[0], &actions, nullptr, arguments.data(), environ);
-    posix_spawn_file_actions_destroy(&actions);
-    close(ends[1]);
-    if (error != 0) {
+    host::unique_fd for_child(ends[1]);
+    host::start_request request;
+    try {
+      request.path = host::find_program(command.at(0));
+      request.arguments = command;
+      request.environment = host::environment_of_this_process();
+      request.output = for_child.get();
+      sigprocmask(SIG_SETMASK, nullptr, &request.signal_mask);
+      pid_ = host::start_program(request);
+    } catch (const host::start_error& failure) {
       close(output_);
-      throw std::runtime_error(fmt::format("cannot start it: {}", std::strerror(error)));
+      throw std::runtime_error(fmt::format("cannot start it: {}", failure.what()));
     }
   }
   ~child_process() {
@@ -61,8 +61,9 @@ class child_process {
   child_process(const child_process&) = delete;
   child_process& operator=(const child_process&) = delete;
 
-  // Calls `on_line` for each line of the standard output until its end.
-  void read_lines(const std::function<void(const std::string&)>& on_line, double silence_s) {
+  // Calls `on_line` for each line of the standard output until its end, or until the last line: true.
+  bool read_lines(const std::function<void(const std::string&)>& on_line, double silence_s,
+                  const std::string& last_line) {
     std::string text;
     std::array<char, 4096> part{};
     std::int64_t deadline_ns = 0;
@@ -79,10 +80,24 @@ class child_process {
       heard = true;
       text.append(part.data(), static_cast<std::size_t>(size));
       for (std::size_t end = 0; (end = text.find('\n')) != std::string::npos; text.erase(0, end + 1)) {
-        on_line(text.substr(0, end));
+        const std::string line = text.substr(0, end);
+        if (!last_line.empty() && line == last_line) return true;
+        on_line(line);
       }
     }
     if (!text.empty()) on_line(text);
+    return false;
+  }
+
+  // Whether it has come to its end within that time.
+  bool ends_within(int limit_ms) const {
+    siginfo_t how = {};
+    for (int waited_ms = 0; waited_ms < limit_ms; waited_ms += 10) {
+      if (waitid(P_PID, static_cast<id_t>(pid_), &how, WEXITED | WNOHANG | WNOWAIT) == 0 && how.si_pid == pid_)
+        return true;
+      usleep(10'000);
+    }
+    return false;
   }
 
   // Throws unless the command ended with status 0.
@@ -109,11 +124,12 @@ row row_in(const std::string& line) {
 }  // namespace
 
 void process_lines(const std::vector<std::string>& command, const std::function<void(const std::string&)>& on_line,
-                   double silence_s) {
+                   double silence_s, const std::string& last_line) {
   if (command.empty()) throw std::invalid_argument("process_lines needs a command");
   try {
     child_process child(command);
-    child.read_lines(on_line, silence_s);
+    constexpr int time_to_end_ms = 5000;
+    if (child.read_lines(on_line, silence_s, last_line) && !child.ends_within(time_to_end_ms)) return;
     child.expect_success();
   } catch (const std::exception& failure) {
     throw std::runtime_error(fmt::format("'{}': {}", fmt::join(command, " "), failure.what()));

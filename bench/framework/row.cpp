@@ -4,8 +4,12 @@
 
 #include <stdexcept>
 
+#include "host/json_number.hpp"
+
 namespace tri::bench {
 namespace {
+
+constexpr std::size_t most_batches = 1'000'000'000;
 
 verdict compare(double value, std::optional<double> target, better direction) {
   if (!target) return verdict::no_target;
@@ -24,7 +28,7 @@ std::optional<double> optional_number(const nlohmann::json& json, const char* ke
 
 summary summary_of(const nlohmann::json& json) {
   return {json.at("median").get<double>(), json.at("p10").get<double>(), json.at("p90").get<double>(),
-          json.value("batches", std::size_t{0})};
+          json.contains("batches") ? host::json_number<std::size_t>(json, "batches", 0, most_batches) : 0};
 }
 
 nlohmann::json json_of(const summary& of) {
@@ -113,7 +117,8 @@ void from_json(const nlohmann::json& json, row& measured) {
   if (const auto best = json.find("best_peer"); best != json.end())
     measured.best_peer = compared_row{best->at("name").get<std::string>(), summary_of(best->at("ratio"))};
   measured.counts = json.value("counts", std::map<std::string, double>());
-  measured.disturbed = json.value("disturbed", std::size_t{0});
+  if (json.contains("disturbed"))
+    measured.disturbed = host::json_number<std::size_t>(json, "disturbed", 0, most_batches);
   measured.note = json.value("note", std::string());
 }
 

@@ -17,8 +17,8 @@ namespace {
 // The OpenMP contestant is a module of its own: linked, its runtime would start with every `trireme` command, read
 // OMP_* variables that are meant for the user's program and complain about ours.
 std::unique_ptr<contestant> load_openmp_contestant(const contest_setup& setup) {
-  const auto beside = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "../lib";
-  for (const std::filesystem::path& folder : {beside, std::filesystem::path(TRIREME_BENCH_MODULES)}) {
+  const auto program = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  for (const auto& folder : {program / "../lib", program / TRIREME_LIBRARY_FOLDER, program / TRIREME_BENCH_MODULES}) {
     const std::string path = (folder / "libtrireme-bench-openmp.so").lexically_normal();
     if (!std::filesystem::exists(path)) continue;
     void* const module = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);

@@ -1,12 +1,13 @@
 /* What the rows of `trireme bench mpi` are measured with: an ordinary MPI program, built by the compiler of each MPI.
    bench/mpi/contest.cpp starts it and reads its lines.
 
-     mpi_measure WHAT --cpus 0,1 --seconds S [--bytes B] [--compute-ms C] [--batch-ms M]
+     mpi_measure WHAT --cpus 0,1 --seconds S [--bytes B] [--compute-ms C] [--batch-ms M] [--pattern P] [--fresh 1]
 
    Rank i binds itself to the i-th of the CPUs, from the front again when there are fewer. Rank 0 prints lines that
    begin with the name of a series and go on with its samples, nanoseconds each (percent for `overlap`, bytes for
    `memory`). A sample is the mean of a batch of a fraction of a millisecond, or one operation when that takes longer.
-   Buffers are used again and again: this flatters everybody alike. */
+   Buffers are used again and again, which flatters everybody alike, but with --fresh 1: then each message of a `sweep`
+   lies where none has been for 64 MiB. */
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <sched.h>
@@ -65,11 +66,12 @@ static void measure(operation* run, int partners, double parts) {
   const double batch_ns = batch_ms * 1e6;
   double elapsed = 0, per_operation = 0, least = 1e18, total_ns = 0, total = 0;
   long count = 1;
-  double end = now_ns() + 1e8; /* warm-up, and how many operations make a batch */
+  const double warm_up = seconds < 0.2 ? 2e7 : 1e8;
+  double end = now_ns() + warm_up; /* warm-up, and how many operations make a batch */
   int warm = 0;
   for (;;) {
     if (my_rank == 0) {
-      if (!warm && (now_ns() > end || elapsed > 1e8)) {
+      if (!warm && (now_ns() > end || elapsed > warm_up)) {
         warm = 1;
         series.count = 0;
         end = now_ns() + seconds * 1e9;
@@ -129,14 +131,82 @@ static void stream(long count) {
   }
 }
 
+/* `sweep`: one pattern of messages, in all sizes. Each message of a rank has the next place of an area. */
+static const long sweep_sizes[] = {8,    64,    128,   256,   512,    1024,   2048,    4096,
+                                   8192, 16384, 32768, 65536, 131072, 524288, 1048576, 4194304};
+enum { sweep_size_count = sizeof sweep_sizes / sizeof sweep_sizes[0], largest_area = 64 << 20 };
+static const char* pattern = "one_way";
+static int fresh;
+static long area_places, next_out, next_in;
+
+static char* place_out(void) { return buffer_out + next_out++ % area_places * sent_count; }
+static char* place_in(void) { return buffer_in + next_in++ % area_places * sent_count; }
+static int window(void) { return sent_count > 65536 ? in_flight / 4 : in_flight; }
+
+static void one_way(long count) {
+  for (long i = 0; i < count; ++i) {
+    if (my_rank == 0) MPI_Send(place_out(), sent_count, MPI_BYTE, 1, 1, MPI_COMM_WORLD);
+    MPI_Recv(place_in(), sent_count, MPI_BYTE, 1 - my_rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (my_rank == 1) MPI_Send(place_out(), sent_count, MPI_BYTE, 0, 1, MPI_COMM_WORLD);
+  }
+}
+/* From even ranks to the next ones: a window of messages, then an answer. */
+static void one_direction(long count) {
+  MPI_Request requests[in_flight];
+  const int sends = my_rank % 2 == 0, other = my_rank ^ 1;
+  for (long i = 0; i < count; ++i) {
+    for (int k = 0; k < window(); ++k) {
+      if (sends)
+        MPI_Isend(place_out(), sent_count, MPI_BYTE, other, 1, MPI_COMM_WORLD, &requests[k]);
+      else
+        MPI_Irecv(place_in(), sent_count, MPI_BYTE, other, 1, MPI_COMM_WORLD, &requests[k]);
+    }
+    MPI_Waitall(window(), requests, MPI_STATUSES_IGNORE);
+    if (sends)
+      MPI_Recv(NULL, 0, MPI_BYTE, other, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    else
+      MPI_Send(NULL, 0, MPI_BYTE, other, 2, MPI_COMM_WORLD);
+  }
+}
+static void both_directions(long count) {
+  MPI_Request requests[2 * in_flight];
+  const int other = my_rank ^ 1;
+  for (long i = 0; i < count; ++i) {
+    for (int k = 0; k < window(); ++k)
+      MPI_Irecv(place_in(), sent_count, MPI_BYTE, other, 1, MPI_COMM_WORLD, &requests[k]);
+    for (int k = 0; k < window(); ++k)
+      MPI_Isend(place_out(), sent_count, MPI_BYTE, other, 1, MPI_COMM_WORLD, &requests[window() + k]);
+    MPI_Waitall(2 * window(), requests, MPI_STATUSES_IGNORE);
+  }
+}
+static void sweep(void) {
+  for (int i = 0; i < sweep_size_count; ++i) {
+    sent_count = (int)sweep_sizes[i];
+    area_places = fresh ? largest_area / sent_count : 1;
+    if (strcmp(pattern, "one_way") == 0) {
+      measure(one_way, 2, 2);
+    } else if (strcmp(pattern, "stream") == 0 || strcmp(pattern, "pairs") == 0) {
+      measure(one_direction, rank_count, window());
+    } else if (strcmp(pattern, "both") == 0) {
+      measure(both_directions, rank_count, 2 * window());
+    } else {
+      if (my_rank == 0)
+        fprintf(stderr, "mpi_measure: the pattern '%s' is none of one_way, stream, both, pairs\n", pattern);
+      MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    char name[32];
+    snprintf(name, sizeof name, "%ld", sweep_sizes[i]);
+    print_series(name);
+  }
+}
+
 static void sum_up(long count) {
   for (long i = 0; i < count; ++i)
     MPI_Allreduce(buffer_out, buffer_in, sent_count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 
 static void running_sums(long count) {
-  for (long i = 0; i < count; ++i)
-    MPI_Scan(buffer_out, buffer_in, sent_count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  for (long i = 0; i < count; ++i) MPI_Scan(buffer_out, buffer_in, sent_count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 
 /* Two ranks measure, all others wait in a barrier. */
@@ -251,14 +321,22 @@ int main(int argc, char** argv) {
     if (strcmp(argv[i], "--bytes") == 0) bytes = atol(argv[i + 1]);
     if (strcmp(argv[i], "--batch-ms") == 0) batch_ms = atof(argv[i + 1]);
     if (strcmp(argv[i], "--compute-ms") == 0) compute_ms = atof(argv[i + 1]);
+    if (strcmp(argv[i], "--pattern") == 0) pattern = argv[i + 1];
+    if (strcmp(argv[i], "--fresh") == 0) fresh = atoi(argv[i + 1]);
   }
   enum { step = 64 }; /* of the vectors of `overlap_vector` */
-  const size_t room = strcmp(what, "overlap_vector") == 0 ? (size_t)bytes * step : 2 * (size_t)bytes;
+  const int sweeps = strcmp(what, "sweep") == 0;
+  const size_t room = sweeps                                ? (fresh ? largest_area : 4 << 20)
+                      : strcmp(what, "overlap_vector") == 0 ? (size_t)bytes * step
+                                                            : 2 * (size_t)bytes;
+  if (sweeps) seconds /= 2; /* of each size, with a short warm-up */
   buffer_out = allocate(room + 64);
   buffer_in = allocate(room + 64);
   sent_type = MPI_BYTE;
   sent_count = (int)bytes;
-  if (strcmp(what, "latency") == 0) {
+  if (sweeps) {
+    sweep();
+  } else if (strcmp(what, "latency") == 0) {
     between_two(ping_pong, 2, "latency");
   } else if (strcmp(what, "vector") == 0) {
     MPI_Type_vector((int)(bytes / 8), 1, 2, MPI_DOUBLE, &sent_type); /* every second double, on both sides */
@@ -287,7 +365,8 @@ int main(int argc, char** argv) {
   } else {
     if (my_rank == 0)
       fprintf(stderr,
-              "mpi_measure: '%s' is none of latency, vector, rate, allreduce, scan, overlap, overlap_vector, get, memory\n",
+              "mpi_measure: '%s' is none of latency, sweep, vector, rate, allreduce, scan, overlap, overlap_vector, "
+              "get, memory\n",
               what);
     MPI_Abort(MPI_COMM_WORLD, 2);
   }

@@ -148,6 +148,38 @@ measurement measure_memory(mpi_contest& contest, const std::string& abi, const m
   return made;
 }
 
+// Messages of 16 sizes, in four patterns, in buffers that are used again and in fresh ones. All sizes of a pattern are
+// of one contest.
+std::vector<mpi_row> sweeps() {
+  struct sweep_pattern {
+    std::string name, description;
+    int ranks;
+  };
+  const std::vector<sweep_pattern> patterns = {
+      {"one_way", "half of a round trip", 2},
+      {"stream", "a message of a stream in one direction", 2},
+      {"both", "a message of streams in both directions", 2},
+      {"pairs", "a message of a stream of one of two pairs, which share two cores", 4}};
+  std::vector<mpi_row> rows;
+  for (const sweep_pattern& pattern : patterns) {
+    for (const bool fresh : {false, true}) {
+      std::vector<std::string> arguments = {"--pattern", pattern.name, "--fresh", fresh ? "1" : "0"};
+      if (pattern.ranks > 2) arguments.insert(arguments.end(), {"--batch-ms", "20"});
+      for (const long bytes : {8L, 64L, 128L, 256L, 512L, 1024L, 2048L, 4096L, 8192L, 16384L, 32768L, 65536L, 131072L,
+                               524288L, 1048576L, 4194304L}) {
+        rows.push_back(
+            {.name = fmt::format("{}{}/{}", pattern.name, fresh ? "_fresh" : "", bytes),
+             .task = {.what = "sweep", .ranks = pattern.ranks, .arguments = arguments},
+             .series = std::to_string(bytes),
+             .unit = "us",
+             .description = fmt::format("{} B, {}{}", bytes, pattern.description, fresh ? ", in fresh buffers" : ""),
+             .target_ratio = 1.1});
+      }
+    }
+  }
+  return rows;
+}
+
 std::vector<mpi_row> described() {
   const auto bytes = [](long count) { return std::vector<std::string>{"--bytes", std::to_string(count)}; };
   // Where ranks share cores, messages come in bursts as long as a slice of the scheduler, with nothing in between: a
@@ -207,7 +239,9 @@ std::vector<row_definition> mpi_rows(const std::string& program) {
   std::vector<row_definition> rows;
   for (const std::string abi : {"openmpi", "mpich"}) {
     const std::string prefix = "mpi/" + abi + "/";
-    for (const mpi_row& about : described()) {
+    std::vector<mpi_row> all = described();
+    for (mpi_row& each : sweeps()) all.push_back(std::move(each));
+    for (const mpi_row& about : all) {
       rows.push_back({.name = prefix + about.name,
                       .unit = about.unit,
                       .direction = higher_is_better(about.unit) ? better::higher : better::lower,

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <initializer_list>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -82,7 +83,7 @@ void run(int rounds) {
   all.push_back(std::make_unique<contestant>("ours", std::vector{folder + "/mpi_layout_contestant"}));
   all.push_back(
       std::make_unique<contestant>("memcpy", std::vector<std::string>{folder + "/mpi_layout_contestant", "--memcpy"}));
-  for (const char* abi : {TRIREME_BENCH_ABIS})
+  for (const char* abi : std::initializer_list<const char*>{TRIREME_BENCH_ABIS})
     all.push_back(std::make_unique<contestant>(abi, std::vector{folder + "/mpi_contestant_" + abi}));
   std::printf("%-12s %-7s", "shape", "way");
   for (const auto& one : all) std::printf(" %16s", one->name().c_str());

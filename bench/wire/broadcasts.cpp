@@ -95,7 +95,7 @@ std::vector<row_definition> broadcast_rows() {
                     .launch = launch{.processes = hosts,
                                      .pes = 1,
                                      .options = {fmt::format("--tri-hosts={}", hosts), "--tri-wire-transports=tcp",
-                                                 "--tri-wire-devices=lo"}}});
+                                                 "--tri-network=lo"}}});
   return rows;
 }
 

@@ -18,7 +18,7 @@ namespace tri::bench {
 namespace {
 
 struct wire_row {
-  std::string name;  // behind wire/ucx/{place}/
+  std::string name;  // behind wire/{conduit}/{place}/
   wire_task task;
   std::string unit;
   std::string description;
@@ -71,7 +71,7 @@ std::vector<double> start(const std::string& program, wire_task task) {
           throw std::runtime_error(fmt::format("a contestant of the suite wire printed '{}'", line));
         samples.push_back(ns);
       },
-      60);
+      60, end_of_measurement);
   if (samples.empty()) throw std::runtime_error("a contestant of the suite wire measured nothing");
   return samples;
 }
@@ -137,9 +137,10 @@ measurement measure_row(context& tools, const std::string& program, const wire_r
   return made;
 }
 
-std::vector<wire_row> described(const std::string& place) {
+std::vector<wire_row> described(const std::string& place, const std::string& conduit = "ucx") {
   const auto task = [&](const char* what, std::size_t bytes, bool coalesced = true, int senders = 1) {
-    return wire_task{.what = what, .place = place, .bytes = bytes, .coalesced = coalesced, .senders = senders};
+    return wire_task{
+        .what = what, .place = place, .bytes = bytes, .coalesced = coalesced, .senders = senders, .conduit = conduit};
   };
   std::vector<wire_row> rows = {
       {.name = "one_way/8",
@@ -214,9 +215,8 @@ std::vector<wire_row> described(const std::string& place) {
 // Of the conduit over MPI: what shows its protocols.
 std::vector<wire_row> described_over_mpi(const std::string& place) {
   std::vector<wire_row> rows;
-  for (wire_row& about : described(place)) {
+  for (wire_row& about : described(place, "mpi")) {
     if (!about.name.starts_with("one_way/") && about.name != "rate8" && about.name != "wake8") continue;
-    about.task.conduit = "mpi";
     about.target = about.target_ratio = about.target_difference = {};
     rows.push_back(about);
   }
@@ -308,6 +308,8 @@ std::vector<row_definition> wire_rows(const std::string& program) {
   add("ucx/loopback", described("loopback"));
   add("ucx/veth", described("veth"));
   add("ucx/loopback", described_multi_ping_pong("ucx"));
+  add("tcp/loopback", described("loopback", "tcp"));
+  add("tcp/veth", described("veth", "tcp"));
   add("mpi/loopback", described_over_mpi("loopback"));
   add("mpi/veth", described_over_mpi("veth"));
   add("mpi/loopback", described_multi_ping_pong("mpi"));

@@ -20,7 +20,7 @@ struct wire_task {
   int senders = 1;           // threads that send; of ours
   std::int64_t memory = -1;  // bytes that messages may take at the receiver; of ours; negative: no limit
   double seconds = 1;
-  std::string conduit = "ucx";  // of ours; "mpi": the contestant is started twice, by mpirun
+  std::string conduit = "ucx";  // of ours, or "tcp"; "mpi": the contestant is started twice, by mpirun
   int in_flight = 1;            // of multi, cache
   // Of more senders than one: "receiving", a further thread makes progress; "funnelled", it sends, too; "all", they
   // make progress themselves; "spread", as the first, on all cores. Of cache: wire/cache_player.hpp
@@ -34,6 +34,9 @@ struct wire_task {
 /// For the command line of a contestant, and back. Throws std::invalid_argument that names the word it does not know.
 std::string written(const wire_task& task);
 wire_task read_wire_task(const std::string& text);
+
+/// The line behind the last batch, where the end of the processes is not to be waited for.
+inline constexpr const char* end_of_measurement = "measured";
 
 /// Measures with a second process and prints nanoseconds per message, one line per batch. The exit status.
 int serve_as_wire_contestant(const std::string& task);

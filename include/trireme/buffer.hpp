@@ -111,13 +111,15 @@ class buffer {
 
   template <class Archive>
   void save(Archive& archive) const {
-    archive(static_cast<std::uint64_t>(size_));
+    archive(cereal::make_size_tag(static_cast<cereal::size_type>(size_)));
     archive(cereal::binary_data(data_, size_ * sizeof(T)));
   }
   template <class Archive>
   void load(Archive& archive) {
-    std::uint64_t size = 0;
-    archive(size);
+    cereal::size_type size = 0;
+    archive(cereal::make_size_tag(size));
+    // Of a message: before memory is taken for it.
+    if constexpr (requires { archive.check_size(size, sizeof(T)); }) archive.check_size(size, sizeof(T));
     *this = buffer(size);
     archive(cereal::binary_data(data_, size * sizeof(T)));
   }
@@ -171,7 +173,7 @@ class shared_buffer {
 
   template <class Archive>
   void save(Archive& archive) const {
-    archive(static_cast<std::uint64_t>(size_));
+    archive(cereal::make_size_tag(static_cast<cereal::size_type>(size_)));
     archive(cereal::binary_data(data_, size_ * sizeof(T)));
   }
   template <class Archive>

@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "loops/loop_record.hpp"
+#include "loops/ordered_partials.hpp"
 #include "loops/schedule.hpp"
 
 namespace tri {
@@ -307,21 +308,6 @@ loop_range<Index> as_range(Index count) {
   return {Index{0}, count, 1};
 }
 
-/// Values of the participants, each on cache lines of its own.
-template <class T>
-class participant_values {
- public:
-  struct alignas(64) place {
-    std::optional<T> value;
-  };
-  explicit participant_values(std::size_t count) : places_(count) {}
-  std::optional<T>& of(int participant) { return places_[static_cast<std::size_t>(participant)].value; }
-  std::size_t size() const { return places_.size(); }
-
- private:
-  std::vector<place> places_;
-};
-
 }  // namespace loops
 
 /// Runs the body for every index of a range: an integer n (0 to n - 1), tri::range(...) or tri::tiles(...).
@@ -338,9 +324,11 @@ void parallel_for(const Range& over, Body&& body, const loop_options& options = 
   call.rethrow();
 }
 
-/// Combines value(index) over a range, starting with `initial`: combine(T, T) -> T, associative and commutative.
-/// `value` may also be value(index, participant). The order of combination depends on who ran what; with
-/// `reproducible` it depends on the number of indices alone, so the result has the same bits on any number of threads.
+/// Combines value(index) over a range, starting with `initial`: combine(T, T) -> T, which must be associative and need
+/// not be commutative: what stands left of an index is always left of it (strings come out in order). T moves and need
+/// not have a neutral element. `value` may also be value(index, participant). Where the brackets are depends on who ran
+/// what, so the last bits of floating-point sums do; with `reproducible` it depends on the number of indices alone, and
+/// the result has the same bits on any number of threads, under any schedule.
 enum class combination_order { any, reproducible };
 
 template <class Range, class T, class Value, class Combine>
@@ -375,23 +363,18 @@ T parallel_reduce(const Range& over, T initial, Value&& value, Combine&& combine
     for (std::optional<T>& each : partial) initial = combine(std::move(initial), std::move(*each));
     return initial;
   }
-  loops::participant_values<T> partial(static_cast<std::size_t>(loop_participants()));
+  loops::ordered_partials<T> partial(static_cast<std::size_t>(loop_participants()));
   const auto run_chunk = [&](const loop_chunk<std::uint64_t>& chunk) {
     std::uint64_t place = chunk.front();
-    std::optional<T>& own = partial.of(chunk.participant());
     T running = value_at(whole.at(place), chunk.participant());
     while (++place < chunk.stop())
       running = combine(std::move(running), value_at(whole.at(place), chunk.participant()));
-    own = own.has_value() ? combine(std::move(*own), std::move(running)) : std::move(running);
+    partial.add(chunk.participant(), chunk.front(), chunk.stop(), std::move(running), combine);
   };
   loop_options inner = options;
   inner.record = record;
   parallel_for(count, run_chunk, inner);
-  for (std::size_t number = 0; number < partial.size(); ++number) {
-    std::optional<T>& each = partial.of(static_cast<int>(number));
-    if (each.has_value()) initial = combine(std::move(initial), std::move(*each));
-  }
-  return initial;
+  return partial.combined(std::move(initial), combine);
 }
 
 /// The running combination: output(index, combine(... combine(initial, value(first)) ..., value(index))) for every

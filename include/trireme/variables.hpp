@@ -34,9 +34,9 @@ std::uint32_t register_pe_local();
 void create_pe_locals();
 void destroy_pe_locals();
 
-/// `drop` lets go of a message with a value that will not be stored; `make_remote` as in sched::handler_row.
+/// `drop` lets go of a message with a value that will not be stored; `make_remote` and `form` as in sched::handler_row.
 std::uint32_t register_read_only(std::function<void(sched::envelope&)> store, sched::handler_function drop,
-                                 sched::handler_function make_remote);
+                                 sched::handler_function make_remote, const sched::message_form& form);
 void reset_read_only();
 future<int> publish_read_only(std::uint32_t variable, const std::function<packed_arguments(bool same_process)>& pack);
 
@@ -75,9 +75,9 @@ template <class T>
 class read_only {
  public:
   read_only()
-      : number_(objects::register_read_only([this](sched::envelope& message) { store(message); },
-                                            &objects::drop_arguments<std::tuple<T>>,
-                                            objects::remote_form_of<std::tuple<T>>())) {}
+      : number_(objects::register_read_only(
+            [this](sched::envelope& message) { store(message); }, &objects::drop_arguments<std::tuple<T>>,
+            objects::remote_form_of<std::tuple<T>>(), objects::form_of<std::tuple<T>>())) {}
   read_only(const read_only&) = delete;
   read_only& operator=(const read_only&) = delete;
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include <algorithm>
 #include <bit>
+#include <mutex>
 
 #include "host/cgroup.hpp"
 
@@ -31,6 +32,11 @@ arena_space::arena_space(const arena_options& options, const std::vector<int>& f
     throw std::runtime_error(
         fmt::format("arena: a window of {} bytes was asked for; it must be a power of two of at least 64 MiB",
                     options_.window_bytes));
+  if (files.size() > static_cast<std::size_t>(most_windows(options_.window_bytes)))
+    throw std::runtime_error(fmt::format(
+        "arena: {} processes on this host; there are addresses for the windows of {}, each of {} MiB: start "
+        "fewer processes with more PEs each (--pes), or choose a smaller --tri-arena-window-bytes",
+        files.size(), most_windows(options_.window_bytes), options_.window_bytes >> 20));
   if (options_.limit_bytes == 0) options_.limit_bytes = automatic_limit(options_.window_bytes, files.size());
   const auto own = static_cast<std::size_t>(local_rank);
   try {
@@ -39,6 +45,7 @@ arena_space::arena_space(const arena_options& options, const std::vector<int>& f
           map_window(files[i], static_cast<int>(i), options_.window_bytes, i == own, options_.what_to_do));
     heap_ = std::make_unique<arena::heap>(windows_[own], local_rank, options_.limit_bytes, options_.what_to_do);
     guests_ = std::make_unique<block_cache>(*heap_, guest_cache);
+    guests_->use().unlock();
     install_fork_guard(files, options_.window_bytes);
     wait_for_all();
     for (std::size_t i = 0; i < windows_.size(); ++i) heap::validate(windows_[i], static_cast<int>(i));
@@ -74,7 +81,7 @@ void* allocate(std::size_t bytes) {
   if (detail::this_cache != nullptr) return detail::this_cache->allocate(bytes);
   if (open_arena == nullptr)
     throw std::logic_error("arena: memory asked for while no arena is open (before tri::run or after it)");
-  std::lock_guard guard(open_arena->guest_lock_);
+  std::lock_guard guard(open_arena->guests_->use());
   return open_arena->guests_->allocate(bytes);
 }
 
@@ -84,7 +91,7 @@ void release(void* block) noexcept {
     return;
   }
   if (open_arena == nullptr) return;  // the whole arena is gone, and the block with it
-  std::lock_guard guard(open_arena->guest_lock_);
+  std::lock_guard guard(open_arena->guests_->use());
   open_arena->guests_->release(block);
   open_arena->guests_->flush();  // a guest may never come back
 }

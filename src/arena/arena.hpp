@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -62,8 +61,7 @@ class arena_space {
   std::vector<int> files_;
   std::vector<window> windows_;
   std::unique_ptr<arena::heap> heap_;
-  std::mutex guest_lock_;
-  std::unique_ptr<block_cache> guests_;
+  std::unique_ptr<block_cache> guests_;  // whoever uses it holds its use()
 };
 
 /// The open arena, or null before and after.
@@ -100,9 +98,23 @@ inline void release_on_pe(void* block) noexcept {
   else
     release(block);
 }
-/// Called by an idle PE: blocks of others that it still holds go home.
-inline void flush_released() {
-  if (detail::this_cache != nullptr) detail::this_cache->flush();
+/// Called by an idle PE: blocks of others that it still holds go home, and it holds less for itself.
+inline void settle() {
+  if (detail::this_cache != nullptr) detail::this_cache->settle();
 }
+
+/// As long as it lives the calling PE neither allocates nor releases: it sleeps, and others may take what its cache
+/// has.
+class unused_cache_guard {
+ public:
+  unused_cache_guard() {
+    if (detail::this_cache != nullptr) detail::this_cache->use().unlock();
+  }
+  ~unused_cache_guard() {
+    if (detail::this_cache != nullptr) detail::this_cache->use().lock();
+  }
+  unused_cache_guard(const unused_cache_guard&) = delete;
+  unused_cache_guard& operator=(const unused_cache_guard&) = delete;
+};
 
 }  // namespace tri::arena

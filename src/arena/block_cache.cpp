@@ -1,61 +1,119 @@
 #include "arena/block_cache.hpp"
 
+#include <sys/mman.h>
+#include <algorithm>
+#include <mutex>
 #include <utility>
+
+#include "arena/cache_registry.hpp"
 
 namespace tri::arena {
 namespace {
-constexpr std::size_t most_spans_kept =
-    (std::size_t{4} << 20) / span_bytes;  // larger runs go straight back to the heap
+constexpr std::size_t mib = std::size_t{1} << 20;
+constexpr std::size_t most_spans_kept = 4 * mib / span_bytes;       // larger runs go straight back to the heap
+constexpr std::size_t most_spans_sent_warm = 8 * mib / span_bytes;  // larger ones go to other processes without pages
+constexpr std::size_t most_held_by_sleeper = 4 * mib;               // of one class
+constexpr std::size_t page_bytes = 4096;
+constexpr std::int64_t blocks_given_at_once = 512;
+}  // namespace
+
+// A 64th of the memory; that is plenty for what is sent and received all the time, and little enough beside the limit.
+std::size_t block_cache::most_held_bytes(std::size_t limit_bytes) {
+  return std::clamp(limit_bytes / 64, largest_small_block, 16 * mib);
+}
+
+block_cache::block_cache(heap& from, std::uint16_t number)
+    : heap_(from), runs_(from.caches().runs_of(number)), window_bytes_(from.own_window().bytes), number_(number) {
+  for (unsigned size_class = 0; size_class < size_class_count; ++size_class)
+    lists_[size_class].room = most_blocks_[size_class] =
+        static_cast<std::int64_t>(most_held_bytes(from.limit_bytes()) / size_of_class(size_class));
+  use_.lock();
+  from.caches().add(*this);
+}
+
+block_cache::~block_cache() {
+  heap_.caches().remove(*this);
+  flush();
+  runs_.collect();
+  release_kept_runs();
+  give_back_all();
+}
+
+void* block_cache::take_listed(unsigned size_class) {
+  auto& of_class = lists_[size_class];
+  free_block* const block = of_class.free;
+  if (block == nullptr) return nullptr;
+  of_class.free = block->next;
+  ++of_class.room;
+  return block;
+}
+
+void* block_cache::carve(unsigned size_class) {
+  auto& of_class = lists_[size_class];
+  const std::size_t size = size_of_class(size_class);
+  if (static_cast<std::size_t>(of_class.fresh_end - of_class.fresh) < size) return nullptr;
+  return std::exchange(of_class.fresh, of_class.fresh + size);
+}
+
+// The list is empty, and so is what may be carved.
+bool block_cache::refill(unsigned size_class) {
+  const free_blocks found = runs_.take(size_class);
+  auto& of_class = lists_[size_class];
+  of_class.free = found.first;
+  of_class.room -= found.count;
+  of_class.fresh = found.fresh;
+  of_class.fresh_end = found.fresh_end;
+  return found.count != 0 || found.fresh != found.fresh_end;
 }
 
 void* block_cache::allocate_slowly(unsigned size_class) {
-  auto& of_class = lists_[size_class];
-  if (collect_returned() && of_class.free != nullptr) {
-    free_block* const block = of_class.free;
-    of_class.free = block->next;
-    return block;
-  }
-  const std::size_t size = size_of_class(size_class);
-  if (of_class.fresh == nullptr || static_cast<std::size_t>(of_class.fresh_end - of_class.fresh) < size) {
+  if (collect_returned())
+    if (void* const block = take_listed(size_class)) return block;
+  if (void* const block = carve(size_class)) return block;
+  if (!refill(size_class)) {
+    auto& of_class = lists_[size_class];
     const std::size_t spans = spans_of_class(size_class);
-    of_class.fresh = take_spans(spans, static_cast<std::uint8_t>(size_class));
-    of_class.fresh_end = of_class.fresh + spans * span_bytes;
+    const auto take = [&] {
+      of_class.fresh = heap_.take_spans(spans, number_, static_cast<std::uint8_t>(size_class));
+      of_class.fresh_end = of_class.fresh + spans * span_bytes;
+    };
+    try {
+      take();
+    } catch (const arena_exhausted&) {
+      give_back_all();
+      heap_.caches().reclaim(*this);
+      if (!refill(size_class)) take();
+    }
   }
-  std::byte* const block = of_class.fresh;
-  of_class.fresh += size;
-  return block;
+  void* const block = take_listed(size_class);
+  return block != nullptr ? block : carve(size_class);
 }
 
 void* block_cache::allocate_large(std::size_t bytes) {
   collect_returned();
   const std::size_t spans = spans_for(bytes);
-  for (auto& kept : kept_runs_)
-    if (kept.address != nullptr && kept.spans == spans) {
-      void* const address = kept.address;
-      kept.address = nullptr;
-      return address;
-    }
-  return take_spans(spans, large_run);
+  if (void* const kept = take_kept(spans)) return kept;
+  try {
+    return heap_.take_spans(spans, number_, large_run);
+  } catch (const arena_exhausted&) {
+    give_back_all();
+    heap_.caches().reclaim(*this);
+    return heap_.take_spans(spans, number_, large_run);
+  }
 }
 
-std::byte* block_cache::take_spans(std::size_t spans, std::uint8_t size_class) {
-  try {
-    return heap_.take_spans(spans, number_, size_class);
-  } catch (const arena_exhausted&) {
-    release_kept_runs();  // what we keep for speed may be what is missing
-    return heap_.take_spans(spans, number_, size_class);
-  }
+void* block_cache::take_kept(std::size_t spans) {
+  for (auto& kept : kept_runs_)
+    if (kept.spans == spans)
+      if (void* const run = kept.address.exchange(nullptr, std::memory_order_acquire))  // pairs: block_cache.kept
+        return run;
+  return nullptr;
 }
 
 void block_cache::release_kept_runs() {
   for (auto& kept : kept_runs_)
-    if (kept.address != nullptr) heap_.release_run(std::exchange(kept.address, nullptr));
-}
-
-block_cache::~block_cache() {
-  flush();
-  collect_returned();
-  release_kept_runs();
+    if (void* const run = kept.address.exchange(nullptr, std::memory_order_acquire))  // pairs: block_cache.kept
+      heap_.release_run(run);
 }
 
 void block_cache::keep_large(free_block* block) {
@@ -64,12 +122,23 @@ void block_cache::keep_large(free_block* block) {
     heap_.release_run(block);
     return;
   }
-  auto& place = kept_runs_[next_kept_++ % kept_runs_.size()];
-  if (place.address != nullptr) heap_.release_run(place.address);
-  place = {block, spans};
+  auto& kept = kept_runs_[next_kept_++ % kept_runs_.size()];
+  kept.spans = spans;
+  // acq_rel: whoever takes the run comes after all that was done with its memory, and we after what was with the one
+  // that we displace. pairs: block_cache.kept
+  if (void* const displaced = kept.address.exchange(block, std::memory_order_acq_rel)) heap_.release_run(displaced);
 }
 
 void block_cache::send_home(free_block* block, span_entry entry) {
+  if (entry.size_class == large_run) {
+    if (is_own(block) && entry.spans > most_spans_kept) {  // its owner would do the same, some time
+      heap_.release_run(block);
+      return;
+    }
+    // The owner may look after it much later. Its first page holds the link.
+    if (!is_own(block) && entry.spans > most_spans_sent_warm)
+      madvise(reinterpret_cast<std::byte*>(block) + page_bytes, entry.spans * span_bytes - page_bytes, MADV_REMOVE);
+  }
   return_stack& home = heap::returns_of(block, entry.owner, window_bytes_);
   if (outgoing_to_ != &home) flush();
   outgoing_to_ = &home;
@@ -96,6 +165,54 @@ bool block_cache::collect_returned() {
     block = next;
   }
   return true;
+}
+
+// The first ones of the list, so many of them as there are, go to their runs.
+void block_cache::shorten(unsigned size_class, std::int64_t blocks) {
+  auto& of_class = lists_[size_class];
+  free_block* const first = of_class.free;
+  free_block* last = first;
+  std::int64_t count = 1;
+  for (; count < blocks && last->next != nullptr; ++count) last = last->next;
+  of_class.free = std::exchange(last->next, nullptr);
+  of_class.room += count;
+  runs_.put(first);
+}
+
+// The list is longer than it may be.
+void block_cache::give_back_some(unsigned size_class) {
+  shorten(size_class, std::min(blocks_given_at_once, most_blocks_[size_class] / 2 + 1));
+}
+
+void block_cache::settle() {
+  flush();
+  collect_returned();
+  for (unsigned size_class = 0; size_class < size_class_count; ++size_class) {
+    const auto held = static_cast<std::size_t>(most_blocks_[size_class] - lists_[size_class].room);
+    const std::size_t size = size_of_class(size_class);
+    if (held * size > most_held_by_sleeper)
+      shorten(size_class, static_cast<std::int64_t>(held - most_held_by_sleeper / size));
+  }
+}
+
+// By whoever holds `use()`.
+void block_cache::give_back_all() {
+  flush();
+  release_kept_runs();
+  for (unsigned size_class = 0; size_class < size_class_count; ++size_class) {
+    auto& of_class = lists_[size_class];
+    of_class.room = most_blocks_[size_class];
+    runs_.put(std::exchange(of_class.free, nullptr));
+    runs_.put_fresh(of_class.fresh, of_class.fresh_end, size_class);
+    of_class.fresh = of_class.fresh_end = nullptr;
+  }
+}
+
+void block_cache::give_to_others() {
+  release_kept_runs();
+  if (!use_.try_lock()) return;
+  const std::lock_guard guard(use_, std::adopt_lock);
+  give_back_all();
 }
 
 }  // namespace tri::arena

@@ -1,24 +1,32 @@
 // The message allocator of one thread: free lists per size class, filled from the heap's spans. A block that is
 // released by another thread or process goes home through the owner's return stack; on the way it waits in a small
 // outgoing chain so that a stream of released blocks costs one atomic operation per sixteen.
-// Thread-safety: one thread at a time (the arena facade gives each PE its own).
+//
+// What a cache holds and does not use stays within limits, and others get at it when they are short of memory: lists of
+// blocks end at a certain length, and the rest goes to the runs that it comes from (carved_runs.hpp); large runs that
+// are kept for the next of their size can be taken by anybody; of a cache that nobody uses at the moment, everything.
+//
+// Thread-safety: one thread at a time, which holds `use()`: the one that makes the cache, from then on. Of a PE that
+// sleeps nobody does.
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
+#include "arena/carved_runs.hpp"
 #include "arena/heap.hpp"
+#include "arena/host_lock.hpp"
 
 namespace tri::arena {
 
 class block_cache {
  public:
-  block_cache(heap& from, std::uint16_t number)
-      : heap_(from), window_bytes_(from.own_window().bytes), number_(number) {}
+  block_cache(heap& from, std::uint16_t number);
   block_cache(const block_cache&) = delete;
   block_cache& operator=(const block_cache&) = delete;
-  /// Sends home what is not ours and gives large runs back; memory carved into small blocks stays with the window.
+  /// Sends home what is not ours and gives back what is free.
   ~block_cache();
 
   /// A block of at least `bytes`, aligned to 16 bytes, and to a cache line from 64 bytes on. Throws arena_exhausted.
@@ -27,6 +35,7 @@ class block_cache {
       auto& of_class = lists_[size_class_of(bytes)];
       if (free_block* const block = of_class.free) [[likely]] {
         of_class.free = block->next;
+        ++of_class.room;
         return block;
       }
       return allocate_slowly(size_class_of(bytes));
@@ -44,8 +53,22 @@ class block_cache {
       send_home(block, entry);
   }
 
-  /// Sends the outgoing chain home; an idle thread calls this so that nobody waits for its blocks.
+  /// Sends the outgoing chain home.
   void flush();
+
+  /// Before the thread does nothing for a while: sends the outgoing chain home, takes in what came home, and holds
+  /// less.
+  void settle();
+
+  /// Held by the thread that uses the cache.
+  host_lock& use() { return use_; }
+
+  /// Any thread of the process that is short of memory: the kept runs go to the heap; of a cache that nobody uses,
+  /// everything that is free.
+  void give_to_others();
+
+  /// How much of one class a cache holds at most, in bytes, given the limit of its heap.
+  static std::size_t most_held_bytes(std::size_t limit_bytes);
 
   /// Usable size of a block, in bytes.
   static std::size_t size_of(const void* address, std::size_t window_bytes) {
@@ -57,6 +80,7 @@ class block_cache {
  private:
   struct class_list {
     free_block* free = nullptr;
+    std::int64_t room = 0;       // how many more blocks `free` may hold
     std::byte* fresh = nullptr;  // never used memory of the newest span run
     std::byte* fresh_end = nullptr;
   };
@@ -66,24 +90,35 @@ class block_cache {
   }
   void keep(free_block* block, std::uint8_t size_class) {
     if (size_class < size_class_count) [[likely]] {
-      block->next = lists_[size_class].free;
-      lists_[size_class].free = block;
+      auto& of_class = lists_[size_class];
+      block->next = of_class.free;
+      of_class.free = block;
+      if (--of_class.room < 0) [[unlikely]]
+        give_back_some(size_class);
     } else {
       keep_large(block);
     }
   }
   void* allocate_slowly(unsigned size_class);
+  void* take_listed(unsigned size_class);
+  void* carve(unsigned size_class);
+  bool refill(unsigned size_class);
   void* allocate_large(std::size_t bytes);
-  std::byte* take_spans(std::size_t spans, std::uint8_t size_class);
+  void* take_kept(std::size_t spans);
   void release_kept_runs();
   void keep_large(free_block* block);
   void send_home(free_block* block, span_entry entry);
   bool collect_returned();
+  void give_back_some(unsigned size_class);
+  void shorten(unsigned size_class, std::int64_t blocks);
+  void give_back_all();
 
   heap& heap_;
+  carved_runs& runs_;
   const std::size_t window_bytes_;
   const std::uint16_t number_;
   std::array<class_list, size_class_count> lists_{};
+  std::array<std::int64_t, size_class_count> most_blocks_{};  // in a list
 
   static constexpr unsigned longest_chain = 16;
   return_stack* outgoing_to_ = nullptr;
@@ -91,13 +126,16 @@ class block_cache {
   free_block* outgoing_last_ = nullptr;
   unsigned outgoing_count_ = 0;
 
-  // A few large runs that were just released: the usual pattern is to ask for the same size again.
+  // A few large runs that were just released: the usual pattern is to ask for the same size again. The user of the
+  // cache puts them here, and whoever exchanges one for null has it.
   struct kept_run {
-    void* address;
-    std::size_t spans;
+    std::atomic<void*> address{nullptr};
+    std::size_t spans = 0;  // of the last one that was put here; for the user of the cache alone
   };
   std::array<kept_run, 8> kept_runs_{};
   unsigned next_kept_ = 0;
+
+  host_lock use_;
 };
 
 }  // namespace tri::arena

@@ -7,16 +7,31 @@
 #include <new>
 #include <utility>
 
+#include "arena/cache_registry.hpp"
+
 namespace tri::arena {
 namespace {
-// Free runs from this length on give their pages back to the system at once; shorter ones stay warm.
+// Runs from this length on give their pages back to the system when they are released.
 constexpr std::size_t spans_to_give_back = (std::size_t{8} << 20) / span_bytes;
+// Shorter ones stay warm, for the next that needs them, until there is so much of them; then all free runs from a
+// certain length on give theirs back.
+constexpr std::size_t most_warm_spans = (std::size_t{64} << 20) / span_bytes;
+constexpr std::size_t spans_to_trim = (std::size_t{1} << 20) / span_bytes;
 }  // namespace
 
 heap::heap(window own, int number, std::size_t limit_bytes, remedies what_to_do)
-    : window_(own), limit_bytes_(limit_bytes), what_to_do_(std::move(what_to_do)), next_span_(0), never_used_(0) {
+    : window_(own),
+      limit_bytes_(limit_bytes),
+      what_to_do_(std::move(what_to_do)),
+      next_span_(0),
+      never_used_(0),
+      trim_at_(most_warm_spans),
+      dumped_(own.address, own.bytes),
+      caches_(std::make_unique<cache_registry>(*this)) {
   next_span_ = never_used_ = first_span();
   auto* const stacks = &returns_of(window_.address, 0, window_.bytes);
+  dumped_.take_in(stacks, (guest_cache + 1) * sizeof(return_stack));
+  dumped_.take_in(window_.address, sizeof(window_header));
   for (int cache = 0; cache <= guest_cache; ++cache) new (stacks + cache) return_stack;
   header() = window_header{window_header::expected_magic, window_header::expected_version,
                            static_cast<std::uint32_t>(number), window_.bytes, 0};
@@ -39,7 +54,7 @@ void heap::validate(const window& peer, int number) {
 }
 
 std::size_t heap::first_span() const {
-  const std::size_t used = table_offset + table_bytes(window_.bytes) + (guest_cache + 1) * sizeof(return_stack);
+  const std::size_t used = table_offset + tables_bytes(window_.bytes) + (guest_cache + 1) * sizeof(return_stack);
   return (used + span_bytes - 1) / span_bytes;
 }
 
@@ -85,14 +100,50 @@ void heap::no_gap(std::size_t spans) const {
                   spans * span_bytes, window_.bytes, what_to_do_.window));
 }
 
+// The books of spans that were free. Caller holds the lock.
+void heap::use_spans(std::size_t first, std::size_t spans) {
+  spans_in_use_ += spans;
+  if (warm_.size() < first + spans) warm_.resize(first + spans);
+  for (std::size_t span = first; span < first + spans; ++span)
+    if (warm_[span]) {
+      warm_[span] = false;
+      --warm_spans_;
+    }
+  dumped_.take_in(address_of(first), spans * span_bytes);
+  dumped_.take_in(span_table(window_.address) + first, spans * sizeof(span_entry));
+}
+
+// Of free spans. What the system does not take stays warm. Caller holds the lock.
+void heap::give_pages_back(std::size_t first, std::size_t spans) {
+  if (madvise(address_of(first), spans * span_bytes, MADV_REMOVE) != 0) return;
+  dumped_.leave_out(address_of(first), spans * span_bytes);
+  for (std::size_t span = first; span < first + spans; ++span)
+    if (warm_[span]) {
+      warm_[span] = false;
+      --warm_spans_;
+    }
+}
+
+// What is left warm is in pieces between memory in use. Caller holds the lock.
+void heap::trim() {
+  for (const auto& [first, spans] : free_by_start_)
+    if (spans >= spans_to_trim) give_pages_back(first, spans);
+  if (never_used_ > next_span_) give_pages_back(next_span_, never_used_ - next_span_);
+  trim_at_ = warm_spans_ + most_warm_spans;
+}
+
 std::byte* heap::take_spans(std::size_t spans, std::uint16_t owner, std::uint8_t size_class) {
   std::lock_guard guard(lock_);
   const std::size_t first = find_run(spans);
-  spans_in_use_ += spans;
+  use_spans(first, spans);
   span_entry* const table = span_table(window_.address);
   table[first] = {owner, size_class, 0, static_cast<std::uint32_t>(spans)};
-  if (size_class < size_class_count)  // a block may start in any span of a carved run
-    for (std::size_t i = 1; i < spans; ++i) table[first + i] = {owner, size_class, 0, 0};
+  if (size_class < size_class_count) {
+    for (std::size_t i = 1; i < spans; ++i)  // a block may start in any span of a carved run
+      table[first + i] = {owner, size_class, static_cast<std::uint8_t>(i), 0};
+    dumped_.take_in(&record_of_run(first), sizeof(run_record));
+    record_of_run(first) = {};
+  }
   return window_.address + first * span_bytes;
 }
 
@@ -101,7 +152,9 @@ void heap::release_run(void* address) {
   std::size_t first = static_cast<std::size_t>(static_cast<std::byte*>(address) - window_.address) / span_bytes;
   std::size_t spans = span_table(window_.address)[first].spans;
   spans_in_use_ -= spans;
-  if (spans >= spans_to_give_back) madvise(address, spans * span_bytes, MADV_REMOVE);
+  for (std::size_t span = first; span < first + spans; ++span) warm_[span] = true;
+  warm_spans_ += spans;
+  if (spans >= spans_to_give_back) give_pages_back(first, spans);
   auto after = free_by_start_.lower_bound(first);
   if (after != free_by_start_.end() && after->first == first + spans) {
     spans += after->second;
@@ -120,6 +173,7 @@ void heap::release_run(void* address) {
     next_span_ = first;
   else
     insert_free_run(first, spans);
+  if (warm_spans_ > trim_at_) trim();
 }
 
 void* heap::reserve(std::size_t bytes) {
@@ -133,7 +187,7 @@ void* heap::reserve(std::size_t bytes) {
   if (never_used_ > first)
     std::memset(window_.address + first * span_bytes, 0, (std::min(never_used_, next_span_) - first) * span_bytes);
   never_used_ = std::max(never_used_, next_span_);
-  spans_in_use_ += spans;
+  use_spans(first, spans);
   span_table(window_.address)[first] = {guest_cache, permanent_run, 0, static_cast<std::uint32_t>(spans)};
   return window_.address + first * span_bytes;
 }
@@ -147,6 +201,7 @@ bool heap::is_valid() const {
   std::lock_guard guard(lock_);
   const std::size_t last = window_.bytes / span_bytes;
   if (free_by_start_.size() != free_by_length_.size() || next_span_ > never_used_ || never_used_ > last) return false;
+  if (static_cast<std::size_t>(std::count(warm_.begin(), warm_.end(), true)) != warm_spans_) return false;
   std::size_t at = first_span();
   std::size_t in_use = 0;
   auto run = free_by_start_.begin();

@@ -2,21 +2,25 @@
 // read, which cache owns each span and how it is carved. Block caches (block_cache.hpp) do the fast work; the heap is
 // entered under a lock only when a cache needs another span or somebody wants a large block.
 //
-// Window layout: header page | span table | one return stack per cache | spans ...
+// Window layout: header page | span table | run table | one return stack per cache | spans ...
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <vector>
 
+#include "arena/core_dump_units.hpp"
 #include "arena/other_process_order.hpp"
 #include "arena/size_class.hpp"
 #include "arena/window.hpp"
 
 namespace tri::arena {
+
+class cache_registry;
 
 inline constexpr std::uint16_t guest_cache = most_local_pes;  ///< cache of the threads that are not PEs
 inline constexpr std::uint8_t large_run = 0xfe;               ///< size class of a span run given out as one block
@@ -27,14 +31,24 @@ inline constexpr std::uint8_t permanent_run = 0xfd;           ///< never release
 struct span_entry {
   std::uint16_t owner;      // cache number in the owner process
   std::uint8_t size_class;  // or large_run, permanent_run
-  std::uint8_t unused;
-  std::uint32_t spans;  // length of the run that starts here; 0 inside a run
+  std::uint8_t offset;      // spans from the start of a carved run
+  std::uint32_t spans;      // length of the run that starts here; 0 inside a run
 };
 static_assert(sizeof(span_entry) == 8);
 
 /// A released block; lives in the block itself.
 struct free_block {
   free_block* next;
+};
+
+/// One row of the run table, at the number of the first span of a run that is carved into small blocks: which of its
+/// blocks are with nobody. Of the owner process, under the lock of carved_runs.hpp.
+struct run_record {
+  free_block* released;      // blocks that wait here
+  std::uint32_t free_count;  // these, and those that were never used
+  std::uint32_t never_used;  // the last ones of the run
+  std::uint32_t next;        // in the list of runs of this cache and class with free blocks; span number, 0: none
+  std::uint32_t previous;
 };
 
 /// Where other PEs and processes leave blocks that belong to one cache. A Treiber stack with take-all, hence no ABA.
@@ -60,7 +74,7 @@ struct alignas(cache_line_bytes) return_stack {
 /// First page of a window: what an attacher checks before it trusts the rest.
 struct window_header {
   static constexpr std::uint64_t expected_magic = 0x54524952454d4531;  // "TRIREME1"
-  static constexpr std::uint32_t expected_version = 1;
+  static constexpr std::uint32_t expected_version = 2;
   std::uint64_t magic;
   std::uint32_t version;
   std::uint32_t number;  // window number = local rank of the owner
@@ -78,7 +92,8 @@ class heap {
 
   /// A run of spans for a cache to carve. Throws arena_exhausted.
   std::byte* take_spans(std::size_t spans, std::uint16_t owner, std::uint8_t size_class);
-  /// Gives a large run back; huge ones return their memory to the system. The argument is the start of the run.
+  /// Gives a run back. Memory of large ones goes back to the system at once, that of others when much of it is free.
+  /// The argument is the start of the run.
   void release_run(void* address);
   /// Permanent zeroed memory for structures that live as long as the process, committed as it is used. Aligned to a
   /// span.
@@ -88,6 +103,8 @@ class heap {
   /// Whether the books agree with each other and with the span table; takes time, for tests and debugging.
   bool is_valid() const;
   std::size_t limit_bytes() const { return limit_bytes_; }
+  /// The caches of this heap, and what others can reach of what they hold.
+  cache_registry& caches() { return *caches_; }
   const window& own_window() const { return window_; }
   window_header& header() const { return *reinterpret_cast<window_header*>(window_.address); }
 
@@ -100,7 +117,16 @@ class heap {
   static return_stack& returns_of(const void* block, std::uint16_t owner, std::size_t window_bytes) {
     const auto offset = reinterpret_cast<std::uintptr_t>(block) - base_address;
     std::byte* const start = reinterpret_cast<std::byte*>(base_address + offset / window_bytes * window_bytes);
-    return reinterpret_cast<return_stack*>(start + table_offset + table_bytes(window_bytes))[owner];
+    return reinterpret_cast<return_stack*>(start + table_offset + tables_bytes(window_bytes))[owner];
+  }
+  /// Number of the first span of the carved run in which the block of our own window lies.
+  std::size_t run_of(const void* block) const {
+    const auto span = static_cast<std::size_t>(static_cast<const std::byte*>(block) - window_.address) / span_bytes;
+    return span - span_table(window_.address)[span].offset;
+  }
+  std::byte* address_of(std::size_t span) const { return window_.address + span * span_bytes; }
+  run_record& record_of_run(std::size_t first_span) const {
+    return reinterpret_cast<run_record*>(window_.address + table_offset + table_bytes(window_.bytes))[first_span];
   }
   /// Checks the header of a peer's window; throws with what is wrong.
   static void validate(const window& peer, int number);
@@ -110,6 +136,9 @@ class heap {
   static constexpr std::size_t table_bytes(std::size_t window_bytes) {
     return window_bytes / span_bytes * sizeof(span_entry);
   }
+  static constexpr std::size_t tables_bytes(std::size_t window_bytes) {
+    return table_bytes(window_bytes) + window_bytes / span_bytes * sizeof(run_record);
+  }
   static span_entry* span_table(std::byte* start) { return reinterpret_cast<span_entry*>(start + table_offset); }
   std::size_t first_span() const;
   std::size_t find_run(std::size_t spans);
@@ -117,6 +146,9 @@ class heap {
   [[noreturn]] void no_gap(std::size_t spans) const;
   void insert_free_run(std::size_t first, std::size_t spans);
   void erase_free_run(std::map<std::size_t, std::size_t>::iterator run);
+  void use_spans(std::size_t first, std::size_t spans);
+  void give_pages_back(std::size_t first, std::size_t spans);
+  void trim();
 
   window window_;
   std::size_t limit_bytes_;
@@ -127,6 +159,11 @@ class heap {
   std::size_t next_span_;                                   // everything from here on is free
   std::size_t never_used_;                                  // everything from here on is also still zero
   std::size_t spans_in_use_ = 0;
+  std::vector<bool> warm_;  // spans that are free and may have pages
+  std::size_t warm_spans_ = 0;
+  std::size_t trim_at_;  // so many warm spans
+  core_dump_units dumped_;
+  std::unique_ptr<cache_registry> caches_;
 };
 
 }  // namespace tri::arena

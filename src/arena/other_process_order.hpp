@@ -26,7 +26,7 @@ inline window own_window_place;  // of this process's heap; no bytes while there
 inline bool belongs_to_another_process(const void* place) {
   const window& own = detail::own_window_place;
   const auto offset = reinterpret_cast<std::uintptr_t>(place) - reinterpret_cast<std::uintptr_t>(own.address);
-  return in_arena(place, own.bytes) && offset >= own.bytes;
+  return own.bytes != 0 && in_arena(place) && offset >= own.bytes;
 }
 
 /// The calling thread has put something at `place`. If that lies in the window of another process, then everything that

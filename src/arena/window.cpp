@@ -29,15 +29,22 @@ std::vector<int> guarded_files;
 std::size_t guarded_window_bytes = 0;
 bool forked_child = false;
 
+// Whether the window is now a view of the child's own.
+bool make_private(void* place, int file, int protection) {
+  return mmap(place, guarded_window_bytes, protection, MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED, file, 0) != MAP_FAILED;
+}
+
 void make_windows_private() {
   forked_child = true;
   for (std::size_t number = 0; number < guarded_files.size(); ++number) {
-    if (guarded_files[number] < 0) continue;
+    const int file = guarded_files[number];
+    if (file < 0) continue;
     void* const place = reinterpret_cast<void*>(base_address + number * guarded_window_bytes);
-    // A child that cannot have a copy of its own must not go on with the parent's.
-    if (mmap(place, guarded_window_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED,
-             guarded_files[number], 0) == MAP_FAILED)
-      std::abort();
+    // Where all memory must be there before it is used (vm.overcommit_memory=2) the kernel counts whatever is private
+    // and may be written, MAP_NORESERVE or not: then the child may read. And if it cannot even do that, nothing lies
+    // there: what must not be is that it goes on with the parent's windows.
+    if (!make_private(place, file, PROT_READ | PROT_WRITE) && !make_private(place, file, PROT_READ))
+      munmap(place, guarded_window_bytes);
   }
 }
 
@@ -62,9 +69,10 @@ int create_window_file(std::size_t window_bytes) {
 }
 
 window map_window(int fd, int number, std::size_t window_bytes, bool own, const remedies& what_to_do) {
-  if (number < 0 || number >= most_windows)
-    throw std::runtime_error(fmt::format("arena: window {} asked for; a host has windows 0..{} (one per process)",
-                                         number, most_windows - 1));
+  if (number < 0 || number >= most_windows(window_bytes))
+    throw std::runtime_error(
+        fmt::format("arena: window {} of {} MiB asked for; a host has windows 0..{} of that size (one per process)",
+                    number, window_bytes >> 20, most_windows(window_bytes) - 1));
   const std::uintptr_t place = base_address + static_cast<std::size_t>(number) * window_bytes;
   void* const address = mmap(reinterpret_cast<void*>(place), window_bytes, PROT_READ | PROT_WRITE,
                              MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, fd, 0);

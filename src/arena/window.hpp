@@ -2,8 +2,9 @@
 // each at the same address everywhere, so a pointer into the arena means the same in every process. Nothing has a name
 // in a file system: when the last process is gone, so is the memory.
 //
-// The base addresses were chosen by trial (see docs/decisions/0001-arena-addresses.md): the thread sanitizer owns
-// most of the address space and leaves 0x7e8000000000 to us; everything else takes 0x200000000000.
+// The addresses were chosen by trial (see docs/decisions/0001-arena-addresses.md): the thread sanitizer owns most of
+// the address space and leaves 0x7e8000000000 to us; everything else takes 0x110000000000. Behind the end lie the heaps
+// of the MPI drop-in.
 #pragma once
 
 #include <cstddef>
@@ -17,9 +18,14 @@
 
 namespace tri::arena {
 
-inline constexpr std::uintptr_t base_address = host::under_thread_sanitizer ? 0x7e8000000000 : 0x200000000000;
-inline constexpr int most_windows = host::under_thread_sanitizer ? 64 : 512;
+inline constexpr std::uintptr_t base_address = host::under_thread_sanitizer ? 0x7e8000000000 : 0x110000000000;
+inline constexpr std::uintptr_t end_address = host::under_thread_sanitizer ? 0x7ec000000000 : 0x310000000000;
 inline constexpr int most_local_pes = 256;  ///< PEs of one process
+
+/// How many processes of a host have a place for their windows: 512 with the default of 64 GiB.
+constexpr int most_windows(std::size_t window_bytes) {
+  return static_cast<int>((end_address - base_address) / window_bytes);
+}
 
 /// The arena has no room left for a request; the message says how much was asked, used and allowed.
 struct arena_exhausted : std::runtime_error {
@@ -36,18 +42,18 @@ struct window {
 int create_window_file(std::size_t window_bytes);
 
 /// Maps the file at the fixed place of window `number`. Throws when the place is taken, naming what lies there.
-/// Windows of peers are left out of core dumps.
+/// Windows of peers are left out of core files; what of the own one goes into them its heap says (core_dump_units.hpp).
 window map_window(int fd, int number, std::size_t window_bytes, bool own, const remedies& what_to_do = {});
 
 /// In a child that was forked and goes on without exec, makes every window a private copy-on-write view: the child can
-/// read what was there, never disturb the parent. Registered once by the runtime; `in_forked_child` tells.
+/// read what was there, never disturb the parent. Under vm.overcommit_memory=2 it cannot write there (SIGSEGV).
+/// Registered once by the runtime; `in_forked_child` tells.
 void install_fork_guard(std::vector<int> fds, std::size_t window_bytes);
 bool in_forked_child();
 
 /// Whether `address` lies in any window of the arena (mapped or not).
-inline bool in_arena(const void* address, std::size_t window_bytes) {
-  const auto offset = reinterpret_cast<std::uintptr_t>(address) - base_address;
-  return offset < window_bytes * static_cast<std::size_t>(most_windows);
+inline bool in_arena(const void* address) {
+  return reinterpret_cast<std::uintptr_t>(address) - base_address < end_address - base_address;
 }
 
 }  // namespace tri::arena

@@ -99,6 +99,7 @@ struct alignas(64) claim_line {
   std::uint32_t static_share;
   std::uint32_t kept_before;              // a chunk number
   std::atomic<std::uint32_t> owner_left;  // went before its range was done
+  std::atomic<std::uint32_t> user_word;   // of whoever has the lines; the board neither reads nor writes it
 
   chunk_span range() const { return {begin, end}; }
 };

@@ -23,11 +23,6 @@ void report_unknown_operation(std::string_view kind, operation_id id, std::uint3
                                           std::int64_t{count} - 1, count));
 }
 
-std::uint64_t mix_name(std::uint64_t hash, std::string_view name) {
-  for (const char letter : name) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3u;
-  return (hash ^ 0xffu) * 0x100000001b3u;  // a byte no name has, so that "ab","c" differs from "a","bc"
-}
-
 }  // namespace detail
 
 operation_table& operation_table::of_process() {

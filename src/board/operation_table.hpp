@@ -12,6 +12,8 @@
 #include <string_view>
 #include <type_traits>
 
+#include "host/hash.hpp"
+
 namespace tri::board {
 
 using operation_id = std::uint32_t;
@@ -39,7 +41,6 @@ namespace detail {
 void check_registration(std::string_view kind, std::string_view name, bool has_function, bool taken,
                         std::uint32_t count, std::uint32_t capacity);
 [[noreturn]] void report_unknown_operation(std::string_view kind, operation_id id, std::uint32_t count);
-std::uint64_t mix_name(std::uint64_t hash, std::string_view name);
 }  // namespace detail
 
 template <class Function>
@@ -69,8 +70,8 @@ class function_table {
 
   // Of the first `count` names, in order.
   std::uint64_t fingerprint(std::uint32_t count) const {
-    std::uint64_t hash = 0xcbf29ce484222325u;
-    for (std::uint32_t id = 0; id < count && id < size(); ++id) hash = detail::mix_name(hash, *names_[id]);
+    std::uint64_t hash = host::hash_of_nothing;
+    for (std::uint32_t id = 0; id < count && id < size(); ++id) hash = host::hashed_name(hash, *names_[id]);
     return hash;
   }
 

@@ -1,12 +1,15 @@
 #include "host/arena_exchange.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <system_error>
 #include <thread>
@@ -22,9 +25,15 @@ namespace {
   throw job_error("the first process of this host is gone");
 }
 
-packet receive_or_wait_for_the_end(const packet_socket& socket) {
-  packet received = socket.receive();
-  if (received.what == packet::state::closed) wait_for_the_end();
+[[noreturn]] void report_silence(const std::vector<std::string>& names, time_limit limit) {
+  throw job_error(fmt::format("{} {} said nothing for {} s (--tri-start-timeout-s)", fmt::join(names, ", "),
+                              names.size() == 1 ? "has" : "have", limit.seconds()));
+}
+
+packet receive_until(std::chrono::steady_clock::time_point until, const packet_socket& socket, const std::string& name,
+                     time_limit limit) {
+  packet received = socket.receive_until(until);
+  if (received.what == packet::state::nothing_yet) report_silence({name}, limit);
   return received;
 }
 
@@ -33,21 +42,60 @@ bool other_end_is_gone(const std::system_error& problem) {
   return error == ECONNREFUSED || error == EPIPE || error == ECONNRESET;
 }
 
-packet_socket accept_member(packet_socket& listener, const machine_members& members) {
-  while (true) {
-    pollfd waiting{listener.fd(), POLLIN, 0};
-    if (poll(&waiting, 1, -1) < 0 && errno != EINTR)
-      throw std::system_error(errno, std::generic_category(), "cannot wait for the processes of this host");
-    packet_socket socket = listener.accept();
-    if (!socket || socket.peer_user() != geteuid()) continue;
-    if (std::find(members.pids.begin(), members.pids.end(), socket.peer_pid()) != members.pids.end()) return socket;
+// At the first process of the host: those of the others that have come. Who has not said yet which process it is waits
+// beside the others.
+class arrivals {
+ public:
+  struct member {
+    packet_socket socket;
+    packet hello;
+  };
+  arrivals(packet_socket& listener, const machine_members& members) : listener_(listener), members_(members) {}
+
+  // The next one that has said something, or has gone. Nothing when nobody has until then.
+  std::optional<member> next(std::chrono::steady_clock::time_point until) {
+    while (true) {
+      for (auto each = silent_.begin(); each != silent_.end(); ++each) {
+        packet said = each->receive(false);
+        if (said.what == packet::state::nothing_yet) continue;
+        member found{std::move(*each), std::move(said)};
+        silent_.erase(each);
+        return found;
+      }
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now()).count();
+      if (left <= 0) return std::nullopt;
+      std::vector<pollfd> waiting{{listener_.fd(), POLLIN, 0}};
+      for (const packet_socket& each : silent_) waiting.push_back({each.fd(), POLLIN, 0});
+      if (poll(waiting.data(), waiting.size(), static_cast<int>(std::min<std::int64_t>(left, 1'000'000))) < 0 &&
+          errno != EINTR)
+        throw std::system_error(errno, std::generic_category(), "cannot wait for the processes of this host");
+      accept();
+    }
   }
-}
+
+ private:
+  void accept() {
+    packet_socket socket = listener_.accept();
+    if (!socket || socket.peer_user() != geteuid()) return;
+    if (std::find(members_.pids.begin(), members_.pids.end(), socket.peer_pid()) != members_.pids.end())
+      silent_.push_back(std::move(socket));
+  }
+
+  packet_socket& listener_;
+  const machine_members& members_;
+  std::vector<packet_socket> silent_;
+};
 
 }  // namespace
 
+std::chrono::steady_clock::time_point time_limit::from_now() const {
+  if (is_none()) return std::chrono::steady_clock::time_point::max();
+  return std::chrono::steady_clock::now() +
+         std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(seconds_));
+}
+
 std::vector<packet_socket> lead_exchange(packet_socket& listener, const machine_members& members, const layout& hosts,
-                                         const own_facts& own, roster& table) {
+                                         const own_facts& own, time_limit limit, roster& table) {
   const hello_message own_hello = hello_of(members.first, own);
   const auto size = static_cast<std::size_t>(members.count());
   std::vector<packet_socket> sockets(size);  // of the others, by place
@@ -60,9 +108,19 @@ std::vector<packet_socket> lead_exchange(packet_socket& listener, const machine_
         0};
   }
   entries[0].has_arena = own_hello.has_arena;
+  arrivals others(listener, members);
+  // One limit for all arrivals and one for all answers: who follows waits twice as long.
+  const auto all_have_come = limit.from_now();
   for (int missing = members.count() - 1; missing > 0; --missing) {
-    packet_socket socket = accept_member(listener, members);
-    packet received = socket.receive();
+    std::optional<arrivals::member> arrived = others.next(all_have_come);
+    if (!arrived) {
+      std::vector<std::string> names;
+      for (std::size_t place = 1; place < size; ++place)
+        if (!sockets[place]) names.push_back(members.names[place]);
+      report_silence(names, limit);
+    }
+    packet_socket& socket = arrived->socket;
+    packet& received = arrived->hello;
     if (received.what == packet::state::closed) throw protocol_error("a process of this host went away");
     const auto hello = expect<hello_message>(decode(received.bytes));
     const int place = hello.process - members.first;
@@ -80,6 +138,7 @@ std::vector<packet_socket> lead_exchange(packet_socket& listener, const machine_
     const int place = entry.process - members.first;
     return place == 0 ? own.arena_fd : arenas[static_cast<std::size_t>(place)].get();
   };
+  const auto all_have_answered = limit.from_now();
   // One table after the other: only so many descriptors may be under way at a time (ETOOMANYREFS).
   for (std::size_t to = 1; to < size; ++to) {
     std::vector<peer_entry> seen = entries;
@@ -91,7 +150,7 @@ std::vector<packet_socket> lead_exchange(packet_socket& listener, const machine_
         if (each.has_arena != 0) fds.push_back(fd_of(each));
       sockets[to].send(encode(part), fds);
     }
-    const packet taken = sockets[to].receive();
+    const packet taken = receive_until(all_have_answered, sockets[to], members.names[to], limit);
     if (taken.what == packet::state::closed) throw protocol_error(members.names[to] + " went away");
     expect<peers_taken_message>(decode(taken.bytes));
   }
@@ -109,11 +168,19 @@ std::vector<packet_socket> lead_exchange(packet_socket& listener, const machine_
 }
 
 std::vector<packet_socket> follow_exchange(const std::string& socket_name, int process, const machine_members& members,
-                                           const own_facts& own, roster& table) {
+                                           const own_facts& own, time_limit limit, roster& table) {
   const hello_message hello = hello_of(process, own);
+  // Of two that wait for each other the first process knows more: it has its say before.
+  const time_limit patience(2 * limit.seconds());
+  const auto receive = [&](const packet_socket& from) {
+    packet received = receive_until(patience.from_now(), from, members.names[0], patience);
+    if (received.what == packet::state::closed) wait_for_the_end();
+    return received;
+  };
   packet_socket socket;
   try {
-    socket = packet_socket::connect(socket_name);
+    socket = packet_socket::connect(
+        socket_name, std::chrono::ceil<std::chrono::seconds>(std::chrono::duration<double>(patience.seconds())));
     if (socket.peer_user() != geteuid() || socket.peer_pid() != members.pids[0])
       throw protocol_error(
           fmt::format("process {} listens at @{} instead of {}", socket.peer_pid(), socket_name, members.names[0]));
@@ -122,9 +189,9 @@ std::vector<packet_socket> follow_exchange(const std::string& socket_name, int p
     if (other_end_is_gone(problem)) wait_for_the_end();
     throw;
   }
-  take_table([&] { return receive_or_wait_for_the_end(socket); }, members.first, members.count(), table);
+  take_table([&] { return receive(socket); }, members.first, members.count(), table);
   socket.send(encode(peers_taken_message{}));
-  expect<start_message>(decode(receive_or_wait_for_the_end(socket).bytes));
+  expect<start_message>(decode(receive(socket).bytes));
   std::vector<packet_socket> remaining;
   remaining.push_back(std::move(socket));
   return remaining;

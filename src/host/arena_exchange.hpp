@@ -4,6 +4,7 @@
 // thread of each process.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,12 +23,25 @@ struct machine_members {
   int count() const { return static_cast<int>(pids.size()); }
 };
 
+// How long one process waits for the next word of another.
+class time_limit {
+ public:
+  explicit time_limit(double seconds) : seconds_(seconds < 1e8 ? seconds : 0) {}  // 0, or years: for ever
+  double seconds() const { return seconds_; }
+  bool is_none() const { return seconds_ == 0; }
+  std::chrono::steady_clock::time_point from_now() const;
+
+ private:
+  double seconds_;
+};
+
 // Both fill in the peers of this machine and return the connections that remain, for neighbour_watch: of the first
 // process one to each other, in their order; of the others one. Only processes of the same user with a pid of the list
-// are listened to. Throw job_error (processes that do not fit together), protocol_error, std::system_error.
+// are listened to, and none of them holds up another. Throw job_error (processes that do not fit together or are
+// silent), protocol_error, std::system_error.
 std::vector<packet_socket> lead_exchange(packet_socket& listener, const machine_members& members, const layout& hosts,
-                                         const own_facts& own, roster& table);
+                                         const own_facts& own, time_limit limit, roster& table);
 std::vector<packet_socket> follow_exchange(const std::string& socket_name, int process, const machine_members& members,
-                                           const own_facts& own, roster& table);
+                                           const own_facts& own, time_limit limit, roster& table);
 
 }  // namespace tri::host

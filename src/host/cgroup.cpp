@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
 #include <initializer_list>
 #include <string_view>
@@ -23,7 +24,7 @@ std::optional<double> ratio(const std::optional<std::string>& quota_and_period) 
   char* behind_quota = nullptr;
   const double quota = std::strtod(quota_and_period->c_str(), &behind_quota);
   const double period = std::strtod(behind_quota, nullptr);  // 0 when there is none
-  if (quota <= 0 || period <= 0) return std::nullopt;
+  if (!(quota > 0 && period > 0) || !std::isfinite(quota / period)) return std::nullopt;
   return quota / period;
 }
 

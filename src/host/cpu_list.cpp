@@ -10,6 +10,7 @@ namespace tri::host {
 namespace {
 
 constexpr int highest_cpu = 1 << 16;
+constexpr std::size_t most_cpus = 1 << 20;  // of a list: a few characters can say "65536 times the same"
 
 [[noreturn]] void refuse(std::string_view part, std::string_view text) {
   throw std::invalid_argument(fmt::format(
@@ -48,6 +49,10 @@ std::vector<int> parse_cpu_list(std::string_view text) {
       if (take(rest, ':') && (!take_number(rest, step) || step == 0)) refuse(part, text);
     }
     if (!rest.empty()) refuse(part, text);
+    if (cpus.size() + static_cast<std::size_t>((last - first) / step) >= most_cpus) {
+      throw std::invalid_argument(
+          fmt::format("the CPU list has more than {} entries up to '{}'; it needs one for each PE", most_cpus, part));
+    }
     for (int cpu = first; cpu <= last; cpu += step) cpus.push_back(cpu);
     begin = comma + 1;
   }

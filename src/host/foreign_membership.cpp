@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <random>
 #include <thread>
 
 #include "host/bootstrap_messages.hpp"
@@ -20,14 +19,12 @@ constexpr int patience_with_launcher_ms = 500;
 constexpr int patience_with_reporter_ms = 1500;
 
 // Random, because any process of the machine can see and use the names of abstract sockets.
-std::string new_socket_name() {
-  std::random_device random;
-  return fmt::format("trireme-{}-{:08x}{:08x}{:08x}", getpid(), random(), random(), random());
-}
+std::string new_socket_name() { return fmt::format("trireme-{}-{}", getpid(), random_text()); }
 
 }  // namespace
 
-foreign_membership::foreign_membership(std::unique_ptr<key_value_space> space) : space_(std::move(space)) {
+foreign_membership::foreign_membership(std::unique_ptr<key_value_space> space, double start_timeout_s)
+    : space_(std::move(space)), limit_(start_timeout_s) {
   try {
     find_places();
     start_watch();
@@ -108,12 +105,12 @@ roster foreign_membership::meet(const own_facts& own, const layout& hosts) {
 
 void foreign_membership::exchange_arenas(const own_facts& own, const layout& hosts, roster& table) {
   if (members_.count() > 1 && process_ == members_.first) {
-    auto sockets = lead_exchange(listener_, members_, hosts, own, table);
+    auto sockets = lead_exchange(listener_, members_, hosts, own, limit_, table);
     for (std::size_t i = 0; i < sockets.size(); ++i)
       watch_->connect(members_.first + 1 + static_cast<int>(i), std::move(sockets[i]));
   } else if (members_.count() > 1) {
     const std::string leader = record_of(members_.first).socket_name.data();
-    auto sockets = follow_exchange(leader, process_, members_, own, table);
+    auto sockets = follow_exchange(leader, process_, members_, own, limit_, table);
     watch_->connect(members_.first, std::move(sockets.front()));
   }
   listener_.close();

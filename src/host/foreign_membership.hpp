@@ -19,7 +19,9 @@ class foreign_membership final : public membership {
  public:
   // Collective: learns where everybody is. What goes wrong here and in meet() is told to the user at once and ends the
   // job: until an exception had reached him, the launcher would have killed this process for closing its connection.
-  explicit foreign_membership(std::unique_ptr<key_value_space> space);
+  // Nobody waits longer than the time-out for another process of this host, once it has come to the launcher; 0: for
+  // ever.
+  foreign_membership(std::unique_ptr<key_value_space> space, double start_timeout_s);
   ~foreign_membership() override = default;
 
   int process() const override { return process_; }
@@ -45,6 +47,7 @@ class foreign_membership final : public membership {
   [[noreturn]] void refuse(const std::exception& problem);
 
   std::unique_ptr<key_value_space> space_;
+  time_limit limit_;
   packet_socket listener_;
   std::vector<node_record> records_;  // by rank of the launcher
   numbering numbers_;

@@ -24,7 +24,7 @@ namespace {
 // The library is the launcher's client then, and a second one would get into its way.
 std::unique_ptr<membership> membership_over_mpi(const configuration& values, const detected_launcher& found) {
   mpi_calls& mpi = start_mpi(values.wire_mpi, found.kind);
-  return std::make_unique<foreign_membership>(std::make_unique<mpi_space>(mpi, found.fd));
+  return std::make_unique<foreign_membership>(std::make_unique<mpi_space>(mpi, found.fd), values.start_timeout_s);
 }
 
 std::unique_ptr<membership> membership_of(const configuration& values, const detected_launcher& found) {
@@ -34,9 +34,10 @@ std::unique_ptr<membership> membership_of(const configuration& values, const det
     case launcher_kind::trireme:
       return std::make_unique<trireme_membership>(found.job_name);
     case launcher_kind::pmi1:
-      return std::make_unique<foreign_membership>(std::make_unique<pmi1_client>(found.fd, found.rank, found.size));
+      return std::make_unique<foreign_membership>(std::make_unique<pmi1_client>(found.fd, found.rank, found.size),
+                                                  values.start_timeout_s);
     case launcher_kind::pmix:
-      return std::make_unique<foreign_membership>(connect_to_pmix());
+      return std::make_unique<foreign_membership>(connect_to_pmix(), values.start_timeout_s);
     case launcher_kind::none:
       break;
   }

@@ -45,6 +45,8 @@ class job {
   const peer& self() const { return peers_[static_cast<std::size_t>(process_)]; }
   bool launched() const { return membership_ != nullptr; }  // false: no launcher, this process alone
 
+  // Those that are one really; hosts may be pretended.
+  int machines() const { return machines_.hosts(); }
   // For pinning: the place of this process among all of the machine, whatever hosts are emulated on it.
   int first_process_of_machine() const { return machines_.first_process_of(machines_.host_of(process_)); }
   int machine_rank() const { return process_ - first_process_of_machine(); }

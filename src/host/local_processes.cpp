@@ -8,7 +8,6 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <random>
 #include <system_error>
 
 #include "host/configuration.hpp"
@@ -19,11 +18,10 @@ namespace {
 
 [[noreturn]] void fail(const char* what) { throw std::system_error(errno, std::generic_category(), what); }
 
+constexpr int most_accepted_at_once = 64;
+
 // Random, because any process of the machine can see and use the names of abstract sockets.
-std::string new_job_name() {
-  std::random_device random;
-  return fmt::format("trireme-{}-{:08x}{:08x}{:08x}", getpid(), random(), random(), random());
-}
+std::string new_job_name() { return fmt::format("trireme-{}-{}", getpid(), random_text()); }
 
 }  // namespace
 
@@ -116,7 +114,10 @@ void local_processes::collect() {
 }
 
 void local_processes::accept_new() {
-  while (packet_socket socket = listener_.accept()) {
+  // So many at a time: strangers that connect without end must not keep us from the processes of the job.
+  for (int count = 0; count < most_accepted_at_once; ++count) {
+    packet_socket socket = listener_.accept();
+    if (!socket) return;
     if (socket.peer_user() != geteuid()) continue;  // closes it
     connections_.push_back(std::make_unique<connection>());
     connections_.back()->socket = std::move(socket);

@@ -65,8 +65,8 @@ void neighbour_watch::stop() {
 
 void neighbour_watch::connect(int process, packet_socket socket) {
   const std::lock_guard locked(lock_);
-  const auto neighbour = std::ranges::find_if(watched_, [&](const auto& each) { return each->who.process == process; });
-  if (neighbour != watched_.end()) (*neighbour)->socket = std::move(socket);
+  const auto found = std::ranges::find_if(watched_, [&](const auto& each) { return each->who.process == process; });
+  if (found != watched_.end()) (*found)->socket = std::move(socket);
   eventfd_write(wake_.get(), 1);
 }
 

@@ -1,13 +1,18 @@
 #include "host/packet_socket.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
+#include <ctime>
 #include <stdexcept>
 #include <system_error>
 
@@ -33,9 +38,36 @@ address abstract_address(const std::string& name) {
   return made;
 }
 
+// The folder has a short path of its own, which also cannot lead elsewhere any more.
+address address_in(int folder, const std::string& name) {
+  const std::string path = fmt::format("/proc/self/fd/{}/{}", folder, name);
+  address made;
+  made.name.sun_family = AF_UNIX;
+  if (name.empty() || path.size() + 1 > sizeof made.name.sun_path)
+    throw std::invalid_argument(fmt::format("'{}' cannot name a socket in a folder", name));
+  std::memcpy(made.name.sun_path, path.c_str(), path.size() + 1);
+  made.bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size() + 1);
+  return made;
+}
+
 unique_fd open_socket(int flags) {
   unique_fd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0));
   if (!fd) fail("cannot open a Unix socket");
+  return fd;
+}
+
+// 0 s is for ever. What takes time in connecting is that the listener has room for one more.
+void limit_sending(int fd, std::chrono::seconds limit) {
+  const timeval longest{static_cast<time_t>(limit.count()), 0};
+  if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &longest, sizeof longest) != 0)
+    fail("cannot limit the time that a socket takes");
+}
+
+unique_fd listen_at(const address& where, const std::string& name) {
+  unique_fd fd = open_socket(SOCK_NONBLOCK);
+  if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&where.name), where.bytes) != 0)
+    fail("cannot bind the socket " + name);
+  if (::listen(fd.get(), 1024) != 0) fail("cannot listen on the socket " + name);
   return fd;
 }
 
@@ -67,22 +99,41 @@ std::vector<unique_fd> take_fds(msghdr& message) {
 
 }  // namespace
 
+std::string random_text() {
+  std::array<std::uint64_t, 2> bits;
+  if (getrandom(bits.data(), sizeof bits, 0) != sizeof bits) fail("the system has no random numbers");
+  return fmt::format("{:016x}{:016x}", bits[0], bits[1]);
+}
+
 packet_socket packet_socket::listen(const std::string& abstract_name) {
+  return packet_socket(listen_at(abstract_address(abstract_name), "@" + abstract_name));
+}
+
+packet_socket packet_socket::listen_in(int folder, const std::string& name) {
+  return packet_socket(listen_at(address_in(folder, name), name));
+}
+
+packet_socket packet_socket::try_connect_in(int folder, const std::string& name) {
   unique_fd fd = open_socket(SOCK_NONBLOCK);
-  const address where = abstract_address(abstract_name);
-  if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&where.name), where.bytes) != 0)
-    fail("cannot bind the socket @" + abstract_name);
-  if (::listen(fd.get(), 1024) != 0) fail("cannot listen on the socket @" + abstract_name);
+  const address where = address_in(folder, name);
+  if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&where.name), where.bytes) != 0) {
+    if (errno == ENOENT || errno == ECONNREFUSED || errno == EAGAIN) return {};
+    fail("cannot connect to the socket " + name);
+  }
+  if (fcntl(fd.get(), F_SETFL, 0) != 0) fail("cannot have a socket wait");
   return packet_socket(std::move(fd));
 }
 
-packet_socket packet_socket::connect(const std::string& abstract_name) {
+packet_socket packet_socket::connect(const std::string& abstract_name, std::chrono::seconds limit) {
   unique_fd fd = open_socket(0);
+  limit_sending(fd.get(), limit);
   const address where = abstract_address(abstract_name);
   int result = 0;
   do result = ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&where.name), where.bytes);
   while (result != 0 && errno == EINTR);
-  if (result != 0) fail("cannot connect to the launcher's socket @" + abstract_name);
+  if (result != 0 && errno == EAGAIN) errno = ETIMEDOUT;
+  if (result != 0) fail("cannot connect to the socket @" + abstract_name);
+  limit_sending(fd.get(), std::chrono::seconds(0));
   return packet_socket(std::move(fd));
 }
 
@@ -151,6 +202,19 @@ packet packet_socket::receive(bool wait) const {
   if ((message.msg_flags & MSG_TRUNC) != 0) throw std::length_error("a bootstrap message was cut off");
   received.what = packet::state::message;
   return received;
+}
+
+packet packet_socket::receive_until(std::chrono::steady_clock::time_point until) const {
+  pollfd waiting{fd_.get(), POLLIN, 0};
+  while (true) {
+    using std::chrono::nanoseconds;
+    const auto left = std::chrono::duration_cast<nanoseconds>(until - std::chrono::steady_clock::now()).count();
+    if (left <= 0) return receive(false);
+    const timespec limit{static_cast<time_t>(left / 1'000'000'000), static_cast<long>(left % 1'000'000'000)};
+    const int ready = ppoll(&waiting, 1, &limit, nullptr);
+    if (ready > 0) return receive();
+    if (ready < 0 && errno != EINTR) fail("cannot wait for a bootstrap message");
+  }
 }
 
 pid_t packet_socket::peer_pid() const { return credentials(fd_.get()).pid; }

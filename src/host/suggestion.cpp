@@ -23,6 +23,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 std::string nearest_name(std::string_view word, const std::vector<std::string>& known) {
+  constexpr std::size_t longest = 64;  // of a word that may be meant for a name: the table grows with its length
+  word = word.substr(0, longest);
   std::string nearest;
   std::size_t smallest = std::numeric_limits<std::size_t>::max();
   for (const std::string& name : known) {

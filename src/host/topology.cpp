@@ -7,11 +7,13 @@
 #include <array>
 #include <cerrno>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <set>
+#include <string_view>
 #include <system_error>
 
 #include "host/cgroup.hpp"
@@ -35,11 +37,29 @@ constexpr std::string_view synthetic_prefix = "synthetic:";
                   description, reason));
 }
 
+// hwloc makes as many objects as a synthetic description says, without a limit.
+void check_synthetic_size(const std::string& description) {
+  constexpr double most_objects = 1 << 16;
+  double objects = 1;
+  bool in_brackets = false;  // attributes
+  for (std::size_t i = synthetic_prefix.size(); i < description.size(); ++i) {
+    in_brackets = (in_brackets || description[i] == '(') && description[i] != ')';
+    const char before = description[i - 1];
+    if (in_brackets || description[i] == ' ' || std::string_view(": )").find(before) == std::string_view::npos)
+      continue;
+    // As hwloc reads "pack:2 4": counts behind a type or alone, in any base, -1 as the largest there is.
+    objects *= std::max(static_cast<double>(std::strtoul(description.c_str() + i, nullptr, 0)), 1.0);
+  }
+  if (objects > most_objects)
+    refuse(description, fmt::format("it has {:.6g} CPUs; at most {} can be described", objects, most_objects));
+}
+
 hwloc_handle open_topology(const std::string& description) {
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0) refuse(description, "hwloc does not start");
   hwloc_handle handle(raw);
   if (description.starts_with(synthetic_prefix)) {
+    check_synthetic_size(description);
     if (hwloc_topology_set_synthetic(raw, description.c_str() + synthetic_prefix.size()) != 0) {
       refuse(description, "hwloc does not understand the synthetic description");
     }
@@ -54,6 +74,7 @@ hwloc_handle open_topology(const std::string& description) {
 
 std::vector<int> numbers_of(hwloc_const_cpuset_t set) {
   std::vector<int> numbers;
+  if (hwloc_bitmap_weight(set) < 0) throw topology_error("a set of CPUs in the topology has no end");
   for (int i = hwloc_bitmap_first(set); i >= 0; i = hwloc_bitmap_next(set, i)) numbers.push_back(i);
   return numbers;
 }
@@ -64,6 +85,11 @@ hwloc_obj_t outermost_cache(hwloc_obj_t object) {
   for (hwloc_obj_t above = object->parent; above != nullptr; above = above->parent)
     if (hwloc_obj_type_is_dcache(above->type)) found = above;
   return found;
+}
+
+// Compared before it is made whole: a quota may be larger than any int.
+int useful_of(int count, std::optional<double> quota) {
+  return quota && *quota < count ? std::max(1, static_cast<int>(std::ceil(*quota))) : std::max(1, count);
 }
 
 // hwloc's logical indices count all objects of the machine; ours count those with usable PUs, from 0, in first-seen
@@ -199,14 +225,9 @@ distance_class topology::distance(int a, int b) const {
   return distance_class::same_host;
 }
 
-int topology::useful_cores() const {
-  return std::max(1, std::min(cores_, quota_ ? static_cast<int>(std::ceil(*quota_)) : cores_));
-}
+int topology::useful_cores() const { return useful_of(cores_, quota_); }
 
-int topology::useful_pus() const {
-  const int count = static_cast<int>(pus_.size());
-  return std::max(1, std::min(count, quota_ ? static_cast<int>(std::ceil(*quota_)) : count));
-}
+int topology::useful_pus() const { return useful_of(static_cast<int>(pus_.size()), quota_); }
 
 std::string topology::tree() const { return tree_; }
 

@@ -52,6 +52,8 @@ trireme_membership::trireme_membership(const std::string& job_name) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   try {
     socket_ = packet_socket::connect(job_name);
+    if (socket_.peer_user() != geteuid())  // of a launcher that is gone, whose name somebody has taken
+      throw std::runtime_error(fmt::format("the socket @{} belongs to user {}", job_name, socket_.peer_user()));
   } catch (const std::exception& problem) {
     throw job_error(fmt::format("process {} cannot join the job: {}", process_, problem.what()));
   }

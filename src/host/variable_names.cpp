@@ -30,6 +30,14 @@ bool known(std::string_view variable) {
   return std::find(names_to_suggest().begin(), names_to_suggest().end(), variable) != names_to_suggest().end();
 }
 
+// Environment modules, package managers and CMake set these for every package.
+bool is_of_every_package(std::string_view variable) {
+  constexpr std::string_view prefix = "TRIREME_";
+  for (const char* each : {"ROOT", "DIR", "HOME", "PREFIX", "BASE", "PATH", "BIN", "LIB", "INCLUDE", "VERSION"})
+    if (variable.substr(prefix.size()) == each) return true;
+  return false;
+}
+
 std::string in_capitals(std::string text) {
   for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   return text;
@@ -59,6 +67,10 @@ const std::vector<other_variable>& other_variables() {
       {"TRIREME_MPI_SHARING_FROM", "a size", "messages from this size on are shared, as `trireme exec --sharing-from`"},
       {"TRIREME_MPI_PROGRESS", "dynamic, thread or reserved,N",
        "who receives for ranks that compute, as `trireme exec --progress`"},
+      {"TRIREME_MPI_START_TIMEOUT", "seconds; 0 = for ever",
+       "how long ranks wait for each other in MPI_Init; by default 5 s for one that does not come, 60 s for one that "
+       "has "
+       "come and is silent"},
       {"TRIREME_MPI_DOMAIN", "a whole number, or -1 for none",
        "NUMA domain of the rank; `trireme exec` sets it where the rank is bound to one"},
       {"TRIREME_MPI_STATISTICS", "on, off", "on: what each rank did, as a table at the end, as `trireme exec --stats`"},
@@ -81,7 +93,7 @@ std::vector<std::string> environment_of_this_process() {
 void check_variable_names(const std::vector<std::string>& environment) {
   for (const std::string& entry : environment) {
     const std::string variable = entry.substr(0, entry.find('='));
-    if (!variable.starts_with("TRIREME_") || known(variable)) continue;
+    if (!variable.starts_with("TRIREME_") || known(variable) || is_of_every_package(variable)) continue;
     throw configuration_error(
         fmt::format("unknown environment variable {}; did you mean {}? `trireme info --config` lists all", variable,
                     nearest_name(in_capitals(variable), names_to_suggest())));

@@ -260,6 +260,12 @@ void automatic_schedule::set_layout() {
     lay_out_rising();
     return;
   }
+  if (ticks_per_item_ == 0) {
+    // All the work may lie in a few iterations at either end: nobody takes much of them at once.
+    layout_.owner.shift = layout_.thief.shift = board::no_share;
+    for (board::participant_range& range : layout_.ranges) range.static_share = 0;
+    return;
+  }
   for (board::participant_range& range : layout_.ranges)
     range.static_share = variant_ == plain ? range.last - range.first : (range.last - range.first) / 2;
 }

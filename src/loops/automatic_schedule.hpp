@@ -1,6 +1,6 @@
-// The default schedule. It starts as a hybrid: every participant owns a contiguous block, takes half of what is left of
-// it at a time, and whoever is done takes half of what is left of another's. From what the executions of a loop cost it
-// learns
+// The default schedule, a hybrid: every participant owns a contiguous block, takes half of what is left of it at a
+// time, and whoever is done takes half of what is left of another's. In the first execution claims are a 64th of a
+// block, for all the work may lie in a few iterations. From what the executions of a loop cost it learns
 //   - where the blocks must end so that all take the same time: then nobody steals and every iteration stays where its
 //     data is (a weighted static schedule, for uneven loops and unequal cores alike);
 //   - how small a claim may be: about a microsecond of work, so that claiming costs nothing;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <new>
 #include <stdexcept>
 #include <utility>
@@ -45,6 +46,8 @@ void fetched_loop::arm(loop_layout&& layout) {
   participants_ = static_cast<std::uint32_t>(participants);
   layout_ = std::move(layout);
   chunks_ = layout_.chunks();
+  shares_last_ = std::ranges::any_of(
+      layout_.ranges, [](const board::participant_range& range) { return range.kept != range.last - range.first; });
   board::task_spec spec;
   spec.participants = participants_;
   spec.owner = layout_.owner;
@@ -73,6 +76,8 @@ void fetched_loop::arm_again() {
   spec.ranges = layout_.ranges;
   spec.pool = layout_.pool;
   board::fill_lines(spec, chunks_, lines().lines);
+  if (shares_last_)
+    last_taken().store(chunks_ > 0 ? 0 : 1, std::memory_order_relaxed);  // relaxed: published with the loop
 }
 
 // One contiguous piece of what is pending.
@@ -91,12 +96,12 @@ item_span fetch_position::hand_out() {
         ++pending_.first;
       }
     }
-    if (measurement_ != nullptr) [[unlikely]]
-      remember_owner(chunks);
     if (chunks.last == loop_->chunks_) {
-      held_ = true;
+      held_ = !loop_->shares_last_;
       --chunks.last;
     }
+    if (measurement_ != nullptr) [[unlikely]]
+      remember_owner(chunks);
     if (!chunks.empty()) return {layout.first_item(chunks.first), layout.last_item(chunks.last - 1)};
   }
   return fetch();
@@ -130,10 +135,12 @@ void fetch_position::remember_owner(board::chunk_span chunks) {
   }
 }
 
-item_span fetch_position::release_held() {
+item_span fetch_position::last_chunk() {
   held_ = false;
   was_last_ = true;
   const std::uint32_t chunk = loop_->chunks_ - 1;
+  if (measurement_ != nullptr) [[unlikely]]
+    remember_owner({chunk, chunk + 1});
   return {loop_->layout_.first_item(chunk), loop_->layout_.last_item(chunk)};
 }
 

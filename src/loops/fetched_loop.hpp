@@ -82,6 +82,10 @@ class fetched_loop {
     return {ring_.get() + participant + 1, participants_ - std::size_t{1}};
   }
   void reserve(std::uint32_t participants);
+  // Where shares_last_: every participant has the line in its core when it comes to its end.
+  std::atomic<std::uint32_t>& last_taken() const {
+    return (layout_.pool.empty() ? lines_[participants_ - std::size_t{1}] : lines_[participants_]).user_word;
+  }
 
   // Read by every participant, and written as seldom as possible: arming the same layout again touches none of it.
   board::claim_rule rule_;
@@ -89,6 +93,9 @@ class fetched_loop {
   std::uint32_t chunks_ = 0;
   std::uint32_t room_ = 0;  // participants for which there are lines
   bool measures_ = false;   // the execution that it was armed for last
+  // Participants may take chunks of each other's ranges, so whoever claims the last chunk may still find others. Then
+  // the chunk is nobody's by that claim, but goes to the first participant that finds nothing else.
+  bool shares_last_ = false;
   std::unique_ptr<board::claim_line[], free_lines> lines_;
   std::unique_ptr<std::uint32_t[]> ring_;  // 0, 1, ... twice over
   std::unique_ptr<fetched_measurement> measurement_;
@@ -113,8 +120,9 @@ class fetch_position {
   }
 
   /// The iterations to run next; none when nothing is left for this participant. The chunk that holds the last
-  /// iteration of the loop always comes last for whoever claimed it: compilers copy `lastprivate` variables from the
-  /// thread whose final iteration that was.
+  /// iteration of the loop always comes last for its participant: compilers copy `lastprivate` variables from the
+  /// thread whose final iteration that was. No participant keeps it back while it runs other chunks: they may wait
+  /// for it.
   item_span next() {
     if (measurement_ != nullptr) [[unlikely]]
       return next_at(host::ticks());
@@ -129,19 +137,24 @@ class fetch_position {
   item_span fetch() {
     if (pending_.empty()) {
       pending_ = search_.next(loop_->lines());
-      if (pending_.empty()) return held_ ? release_held() : item_span{};
+      if (pending_.empty()) return held_ || (loop_->shares_last_ && take_last()) ? last_chunk() : item_span{};
     }
     return hand_out();
   }
   void measure(fetched_measurement& into, std::uint32_t participant);
   void remember_owner(board::chunk_span chunks);
   item_span hand_out();
-  item_span release_held();
+  // relaxed: it shares out a number, as a claim does (board/claim_word.hpp); most find it taken, and only read
+  bool take_last() {
+    std::atomic<std::uint32_t>& taken = loop_->last_taken();
+    return taken.load(std::memory_order_relaxed) == 0 && taken.exchange(1, std::memory_order_relaxed) == 0;
+  }
+  item_span last_chunk();
 
   fetched_loop* loop_ = nullptr;
   board::claim_search search_;
   board::chunk_span pending_;  // claimed and not yet handed out
-  bool held_ = false;          // the last chunk of the loop is ours and still to be run
+  bool held_ = false;          // the last chunk of the loop is ours and comes next, for nothing else can
   bool was_last_ = false;
   std::uint32_t participant_ = 0;  // of a measured execution, as the rest
   fetched_measurement* measurement_ = nullptr;

@@ -1,6 +1,7 @@
 // The C interface (trireme/forall.h) over loop_sequence and fetched_loop, with a loop_memory for each place in the
 // program that runs a loop.
 #include "trireme/forall.h"
+#include "host/hash.hpp"
 
 #include <fmt/format.h>
 
@@ -44,11 +45,7 @@ int fail(std::string text) {
 }
 
 // Equal schedules have equal keys whatever text they were written as.
-std::uint64_t number_of(const schedule& which) {
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  for (const char c : to_text(which)) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return hash;
-}
+std::uint64_t number_of(const schedule& which) { return tri::host::hashed(to_text(which)); }
 
 }  // namespace
 

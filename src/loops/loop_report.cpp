@@ -8,11 +8,11 @@
 #include <cstdlib>
 #include <deque>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "host/clock.hpp"
+#include "host/output_file.hpp"
 #include "host/suggestion.hpp"
 
 namespace tri::loops {
@@ -101,10 +101,11 @@ void write_report(const std::vector<loop_site_report>& rows, const std::string& 
                      {"participants_detail", participants},
                      {"steps_s", each.steps}});
   }
-  std::ofstream file(name);
-  file << nlohmann::json{{"program", program_name()}, {"loops", loops}}.dump(2) << '\n';
-  file.close();
-  if (!file) fmt::print(stderr, "trireme loops: {}: the report cannot be written\n", name);
+  try {
+    host::write_output_file(name, nlohmann::json{{"program", program_name()}, {"loops", loops}}.dump(2) + '\n');
+  } catch (const std::runtime_error& problem) {
+    fmt::print(stderr, "trireme loops: {}; this would have been the report\n", problem.what());
+  }
 }
 
 void report_at_end(bool prints, bool in_detail, const std::string& file) {

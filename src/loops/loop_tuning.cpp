@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "host/json_number.hpp"
 #include "host/pinning.hpp"
 #include "host/topology.hpp"
 
@@ -61,16 +62,19 @@ tune_file tune_file::read(const std::string& name, const std::string& this_machi
   tune_file result;
   try {
     const json all = json::parse(in);
-    if (all.value("trireme_tune", 0) != 1)
+    if (all.value("trireme_tune", json(0)) != 1)
       throw tune_file_error(fmt::format("tune file {}: is none; `trireme tune` writes one", name));
     result.machine = all.at("machine").get<std::string>();
     result.program = all.value("program", "");
     result.schedule = all.value("schedule", "");
     result.omp = all.value("omp", false);
     for (const json& each : all.value("loops", json::array())) {
-      result.loops.push_back({each.at("file").get<std::string>(), each.at("line").get<std::uint32_t>(),
+      result.loops.push_back({each.at("file").get<std::string>(),
+                              host::json_number<std::uint32_t>(each, "line", 0, ~std::uint32_t{0}),
                               each.at("schedule").get<std::string>()});
     }
+  } catch (const std::out_of_range& problem) {
+    throw tune_file_error(fmt::format("tune file {}: {}", name, problem.what()));
   } catch (const json::exception& problem) {
     throw tune_file_error(fmt::format("tune file {}: cannot be understood: {}", name, problem.what()));
   }

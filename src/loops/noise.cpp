@@ -93,12 +93,13 @@ double delay_by_percentile(std::span<const double> samples, double percent) {
 }
 
 double delay_in_region(std::span<const double> samples, double threshold, double region_time) {
-  const double least = summary_of(samples).least;
+  if (samples.empty()) return 0.0;
+  const double undisturbed = percentile(samples, 10.0);
   double excess = 0.0;
   double recorded = 0.0;
   for (const double sample : samples) {
     recorded += sample;
-    if (sample - least > threshold) excess += sample - least;
+    if (sample - undisturbed > threshold) excess += sample - undisturbed;
   }
   return recorded > 0.0 ? excess / recorded * region_time : 0.0;
 }

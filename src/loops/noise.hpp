@@ -45,8 +45,8 @@ std::vector<std::uint64_t> histogram_of(std::span<const double> samples, double 
 /// How long a noise event is to be expected, from samples of a quantum.
 double delay_by_extremes(std::span<const double> samples);                    ///< largest - least, as in chapter 4
 double delay_by_percentile(std::span<const double> samples, double percent);  ///< percentile - least
-/// Noise in a region of length `region_time`: what samples took more than the least, where that is above `threshold`,
-/// in proportion to the time recorded.
+/// Noise in a region of length `region_time`: what samples took beyond the 10th percentile, where that is above
+/// `threshold`, in proportion to the time recorded.
 double delay_in_region(std::span<const double> samples, double threshold, double region_time);
 
 /// A line `core,samples,min_us,mean_us,max_us` per core, with a head line.

@@ -9,18 +9,10 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "host/hash.hpp"
+
 namespace tri::slack {
 namespace {
-
-// FNV-1a, 64 bits.
-constexpr std::uint64_t hash_start = 0xcbf29ce484222325u;
-constexpr std::uint64_t hashed(std::uint64_t hash, std::uint64_t value) {
-  for (int byte = 0; byte < 8; ++byte) {
-    hash = (hash ^ (value & 0xff)) * 0x100000001b3u;
-    value >>= 8;
-  }
-  return hash;
-}
 
 struct name_table {
   std::mutex mutex;
@@ -47,8 +39,7 @@ void check(const settings& how) {
 }  // namespace
 
 std::uint64_t operation_type(std::string_view name) {
-  std::uint64_t type = hash_start;
-  for (const char letter : name) type = hashed(type, static_cast<unsigned char>(letter));
+  const std::uint64_t type = host::hashed(name);
   name_table& table = known_names();
   const std::lock_guard lock(table.mutex);
   table.names.try_emplace(type, name);
@@ -65,10 +56,10 @@ std::string operation_name(std::uint64_t type) {
 std::uint64_t call_path() {
   std::array<void*, 48> frames;
   const int count = ::backtrace(frames.data(), static_cast<int>(frames.size()));
-  std::uint64_t path = hash_start;
+  std::uint64_t path = host::hash_of_nothing;
   // The first frame is this function.
   for (int index = 1; index < count; ++index) {
-    path = hashed(path, reinterpret_cast<std::uint64_t>(frames[static_cast<std::size_t>(index)]));
+    path = host::hashed_word(path, reinterpret_cast<std::uint64_t>(frames[static_cast<std::size_t>(index)]));
   }
   return path;
 }
@@ -97,7 +88,7 @@ void predictor::set(const settings& how) {
 }
 
 std::uint64_t predictor::key_of(const operation& which) const {
-  return how_.by == history::call_path ? hashed(which.type, which.call_path) : which.type;
+  return how_.by == history::call_path ? host::hashed_word(which.type, which.call_path) : which.type;
 }
 
 double predictor::prediction(const operation& which) const {

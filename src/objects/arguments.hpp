@@ -6,7 +6,6 @@
 // something only here (a tri::buffer is an address in the arena) become an archive, too.
 #pragma once
 
-#include <cereal/archives/binary.hpp>
 #include <cereal/types/array.hpp>
 #include <cereal/types/deque.hpp>
 #include <cereal/types/list.hpp>
@@ -30,8 +29,7 @@
 #include <variant>
 
 #include "arena/arena.hpp"
-#include "objects/archive_stream.hpp"
-#include "objects/plain_archive.hpp"
+#include "objects/archive.hpp"
 #include "objects/type_name.hpp"
 #include "sched/pe.hpp"
 #include "sched/runtime.hpp"
@@ -56,8 +54,8 @@ inline constexpr bool is_local_only<local_only<T>> = true;
 // clang-tidy takes the two archives for one.
 // NOLINTBEGIN(misc-redundant-expression)
 template <class T>
-inline constexpr bool is_serializable = cereal::traits::is_output_serializable<T, cereal::BinaryOutputArchive>::value &&
-                                        cereal::traits::is_input_serializable<T, cereal::BinaryInputArchive>::value &&
+inline constexpr bool is_serializable = cereal::traits::is_output_serializable<T, output_archive>::value &&
+                                        cereal::traits::is_input_serializable<T, input_archive>::value &&
                                         std::is_default_constructible_v<T> && !std::is_pointer_v<T>;
 // NOLINTEND(misc-redundant-expression)
 
@@ -100,18 +98,31 @@ struct tuple_facts<std::tuple<T...>> {
 };
 
 template <class T>
-void serialize_value(cereal::BinaryOutputArchive& archive, const T& value) {
+void serialize_value(output_archive& archive, const T& value) {
   if constexpr (is_serializable<T>)
     archive(value);
   else
-    archive(cereal::binary_data(&value, sizeof value));
+    archive.write(&value, sizeof value);
 }
 template <class T>
-void deserialize_value(cereal::BinaryInputArchive& archive, T& value) {
+void deserialize_value(input_archive& archive, T& value) {
   if constexpr (is_serializable<T>)
     archive(value);
   else
-    archive(cereal::binary_data(&value, sizeof value));
+    archive.read(&value, sizeof value);
+}
+
+/// Calls read(archive) with the archive of a message; what is wrong with it ends the job.
+template <class Read>
+void read_archive(const sched::envelope& message, Read&& read) {
+  try {
+    input_archive archive(message.block().block, message.block().bytes);
+    read(archive);
+  } catch (const archive_error& wrong) {
+    refuse_arguments(message, wrong.what());
+  } catch (const cereal::Exception& wrong) {
+    refuse_arguments(message, wrong.what());
+  }
 }
 
 /// The parts of an envelope that carry the arguments; made before the place in the receiver's queue is claimed, because
@@ -133,13 +144,11 @@ template <class Tuple>
 packed_arguments archive_arguments(sched::pe& here, const Tuple& values) {
   packed_arguments packed;
   auto& target = *new (packed.payload) sched::block_payload{};
-  archive_output stream;
-  {
-    cereal::BinaryOutputArchive archive(stream);
-    std::apply([&](const auto&... value) { (serialize_value(archive, value), ...); }, values);
-  }
-  target.bytes = stream.size();
-  target.block = stream.take_block();
+  output_archive archive;
+  std::apply([&](const auto&... value) { (serialize_value(archive, value), ...); }, values);
+  const output_archive::contents written = archive.take();
+  target.block = written.block;
+  target.bytes = written.bytes;
   packed.kind = sched::payload_kind::serialized;
   here.counters().bytes_copied.add(target.bytes);
   return packed;
@@ -198,10 +207,10 @@ class unpacked_arguments {
       return;
     }
     if constexpr (facts::all_serializable && !facts::same_everywhere) {
-      archive_input stream(block_, message.block().bytes);
-      cereal::BinaryInputArchive archive(stream);
       values_ = new (&storage_) Tuple();
-      std::apply([&](auto&... value) { (deserialize_value(archive, value), ...); }, *values_);
+      read_archive(message, [this](input_archive& archive) {
+        std::apply([&](auto&... value) { (deserialize_value(archive, value), ...); }, *values_);
+      });
     }
   }
   ~unpacked_arguments() {
@@ -272,6 +281,14 @@ constexpr sched::handler_function remote_form_of() {
     return &make_arguments_remote<Tuple>;
 }
 
+/// What a message from another host has to look like if it carries `Tuple`.
+template <class Tuple>
+constexpr sched::message_form form_of() {
+  using content = sched::message_form::content;
+  if constexpr (tuple_facts<Tuple>::same_everywhere) return {.what = content::plain, .bytes = sizeof(Tuple)};
+  return {.what = tuple_facts<Tuple>::all_serializable ? content::archive : content::stays_in_host};
+}
+
 /// Registers a handler whose messages carry `Tuple`.
 template <class Tuple>
 // NOLINTNEXTLINE(performance-unnecessary-value-param): it is moved, which the check does not see in a template
@@ -279,7 +296,7 @@ std::uint32_t register_handler_of(sched::handler_function run, std::string name,
                                   sched::handler_function make_portable = nullptr,
                                   sched::refusal_function refuse = nullptr, sched::arrival_function at_host = nullptr) {
   return sched::register_handler(run, std::move(name), make_portable, &drop_arguments<Tuple>, refuse,
-                                 remote_form_of<Tuple>(), at_host);
+                                 remote_form_of<Tuple>(), at_host, form_of<Tuple>());
 }
 
 }  // namespace objects

@@ -31,9 +31,8 @@ concept has_on_migrated = requires(T& object) { object.on_migrated(); };
 // NOLINTBEGIN(misc-redundant-expression)
 template <class T>
 inline constexpr bool is_movable_between_processes =
-    std::is_default_constructible_v<T> &&
-    cereal::traits::is_output_serializable<T, cereal::BinaryOutputArchive>::value &&
-    cereal::traits::is_input_serializable<T, cereal::BinaryInputArchive>::value;
+    std::is_default_constructible_v<T> && cereal::traits::is_output_serializable<T, output_archive>::value &&
+    cereal::traits::is_input_serializable<T, input_archive>::value;
 // NOLINTEND(misc-redundant-expression)
 
 template <class T>
@@ -41,12 +40,12 @@ element_type describe_element_type() {
   element_type type;
   type.name = type_name<T>();
   if constexpr (is_movable_between_processes<T>) {
-    type.save = [](element_base& element, cereal::BinaryOutputArchive& archive) {
+    type.save = [](element_base& element, output_archive& archive) {
       auto& self = static_cast<T&>(element);
       if constexpr (dimensions_of<typename T::index_type> == 0) archive(self.key_);
       archive(self);
     };
-    type.load = [](cereal::BinaryInputArchive& archive) -> std::unique_ptr<element_base> {
+    type.load = [](input_archive& archive) -> std::unique_ptr<element_base> {
       if constexpr (dimensions_of<typename T::index_type> == 0) {
         typename T::index_type key;
         archive(key);
@@ -113,6 +112,7 @@ struct creation {
   static void deliver(sched::pe& here, sched::envelope& message) {
     unpacked_arguments<tuple> arguments(message);
     collection_facts& facts = std::get<0>(arguments.values());
+    check_collection_facts(here, message, facts);
     if (facts.shared == nullptr)
       facts.shared = reinterpret_cast<collection_shared*>(static_cast<std::uintptr_t>(message.element));
     create(here, arguments.values());
@@ -230,6 +230,8 @@ class array_element : public objects::element_base {
   /// Moves this element to another PE of the job once the running method has ended. Messages follow; none is lost, and
   /// the order of each sender is kept. To another process the class needs a default constructor and serialize. After
   /// the move `on_migrated()` is called if the class has it.
+  /// As long as the element cannot move (can_migrate_now) the move waits; a later request takes its place, and one to
+  /// the own PE withdraws it.
   void migrate_to(int pe) { home().migrate(*this, pe); }
   /// Deletes this element once the running method has ended. From then on messages to it end the job with an error, and
   /// calls fail with remote_error, as do those that it has not answered by then. Messages that no coroutine of it has
@@ -245,19 +247,19 @@ class array_element : public objects::element_base {
 
   /// In a coroutine: `co_await when<&Self::method>(reference)` waits for one message of that method whose first
   /// argument equals `reference`, runs the method with it, and yields what the method returned. Messages that nobody
-  /// awaits yet are kept. A method that any coroutine awaits is never run for other reasons.
-  template <auto Method, class Reference = int>
+  /// awaits yet are kept. A method that any coroutine awaits is never run for other reasons. Without `reference` where
+  /// the first parameter is no integer: then any message of the method. Throws std::out_of_range when the parameter
+  /// cannot have the value.
+  template <auto Method, class Reference = objects::no_reference>
   auto when(Reference reference = {}) {
-    using waiter = objects::method_waiter<Method>;
-    return objects::when_awaiter<objects::single_result, waiter>(
-        *this, std::make_unique<waiter>(*this, static_cast<std::uint64_t>(reference), 1));
+    return objects::when_awaiter<objects::single_result, objects::method_waiter<Method>>(
+        *this, waiter_of<Method>(reference, 1));
   }
   /// The same for `count` messages with this reference; yields a vector of the results.
-  template <auto Method, class Reference>
-  auto when_n(std::size_t count, Reference reference) {
-    using waiter = objects::method_waiter<Method>;
-    return objects::when_awaiter<objects::many_results, waiter>(
-        *this, std::make_unique<waiter>(*this, static_cast<std::uint64_t>(reference), count));
+  template <auto Method, class Reference = objects::no_reference>
+  auto when_n(std::size_t count, Reference reference = {}) {
+    return objects::when_awaiter<objects::many_results, objects::method_waiter<Method>>(
+        *this, waiter_of<Method>(reference, count));
   }
   /// Waits for several of them at once: `auto [a, b] = co_await all(when<&Self::x>(1), when_n<&Self::y>(2, 1))`.
   template <class... Part>
@@ -266,6 +268,10 @@ class array_element : public objects::element_base {
   }
 
  private:
+  template <auto Method, class Reference>
+  auto waiter_of(Reference reference, std::size_t count) {
+    return std::make_unique<objects::method_waiter<Method>>(*this, objects::reference_of<Method>(reference), count);
+  }
   friend objects::element_type objects::describe_element_type<Self>();
   Index key_{};
 };

@@ -56,17 +56,31 @@ struct travelling_element {
 };
 
 /// A message that goes along with an element. Inside a host its block goes as it is; to another one, what it holds.
-void save_message(cereal::BinaryOutputArchive& archive, const sched::envelope& message, bool leaves_host) {
-  archive(cereal::binary_data(&message, sizeof message));
+void save_message(output_archive& archive, const sched::envelope& message, bool leaves_host) {
+  archive.write(&message, sizeof message);
   if (!leaves_host || message.kind == sched::payload_kind::direct) return;
-  archive(cereal::binary_data(message.block().block, message.block().bytes));
+  archive.write(message.block().block, message.block().bytes);
   arena::release_on_pe(message.block().block);
 }
-void load_message(cereal::BinaryInputArchive& archive, sched::envelope& message, bool left_host) {
-  archive(cereal::binary_data(&message, sizeof message));
-  if (!left_host || message.kind == sched::payload_kind::direct) return;
-  message.block().block = arena::allocate_on_pe(std::max<std::uint64_t>(message.block().bytes, 1));
-  archive(cereal::binary_data(message.block().block, message.block().bytes));
+void load_message(input_archive& archive, sched::envelope& message, bool left_host) {
+  archive.read(&message, sizeof message);
+  if (!left_host) return;
+  const std::vector<sched::handler_row>& handlers = sched::handler_table();
+  if (message.handler >= handlers.size())
+    throw archive_error(fmt::format("a message that came along is for handler {}; there are 0..{}", message.handler,
+                                    handlers.size() - 1));
+  const bool is_direct = message.kind == sched::payload_kind::direct;
+  const std::uint64_t bytes = is_direct ? message.used_bytes() : message.block().bytes;
+  std::string fault = sched::fault_of_arguments(handlers[message.handler].form, message.kind, bytes);
+  if (message.kind >= sched::payload_kind::objects && message.kind != sched::payload_kind::serialized)
+    fault = "its arguments are objects of another process";
+  if (is_direct && bytes > sched::inline_payload_bytes) fault = fmt::format("it has {} bytes of arguments", bytes);
+  if (!fault.empty())
+    throw archive_error(fmt::format("of the message '{}' that came along, {}", handlers[message.handler].name, fault));
+  if (is_direct) return;
+  archive.check_size(bytes, 1);
+  message.block().block = arena::allocate_on_pe(std::max<std::uint64_t>(bytes, 1));
+  archive.read(message.block().block, bytes);
 }
 
 /// To another process: what stands in the archive before the object itself.
@@ -78,22 +92,27 @@ struct serialized_element {
   std::vector<awaited_messages::kept> kept;
   std::vector<sched::envelope> undelivered;
 
-  void save(cereal::BinaryOutputArchive& archive) {
+  void save(output_archive& archive) {
     archive(leaves_host, seen_broadcasts, contributions, type, static_cast<std::uint64_t>(kept.size()),
             static_cast<std::uint64_t>(undelivered.size()));
     for (auto& each : kept) {
-      archive(each.method, each.reference);
+      archive(each.key.method, each.key.reference);
       save_message(archive, each.message, leaves_host);
     }
     for (auto& each : undelivered) save_message(archive, each, leaves_host);
   }
-  void load(cereal::BinaryInputArchive& archive) {
+  /// `left_host`: where it came from is another host.
+  void load(input_archive& archive, bool left_host) {
     std::uint64_t kept_count = 0, undelivered_count = 0;
     archive(leaves_host, seen_broadcasts, contributions, type, kept_count, undelivered_count);
+    if (leaves_host != left_host) throw archive_error("it says wrongly whether it comes from another host");
+    check_element_type(type);
+    archive.check_size(kept_count, sizeof(sched::envelope));
+    archive.check_size(undelivered_count, sizeof(sched::envelope));
     kept.resize(kept_count);
     undelivered.resize(undelivered_count);
     for (auto& each : kept) {
-      archive(each.method, each.reference);
+      archive(each.key.method, each.key.reference);
       load_message(archive, each.message, leaves_host);
     }
     for (auto& each : undelivered) load_message(archive, each, leaves_host);
@@ -115,18 +134,22 @@ void birth_deliver(sched::pe& here, sched::envelope& message);
 void birth_counted_deliver(sched::pe& here, sched::envelope& message);
 void floor_deliver(sched::pe& here, sched::envelope& message);
 void level_deliver(sched::pe& here, sched::envelope& message);
-const std::uint32_t birth_handler = sched::register_handler(&birth_deliver, "element to be born");
-const std::uint32_t birth_counted_handler = sched::register_handler(&birth_counted_deliver, "element may be born");
-const std::uint32_t floor_handler = sched::register_handler(&floor_deliver, "broadcasts no longer needed");
-const std::uint32_t level_handler = sched::register_handler(&level_deliver, "contributions made");
-const std::uint32_t death_handler = sched::register_handler(&death_deliver, "element deleted");
-const std::uint32_t acknowledge_handler = sched::register_handler(&acknowledge_deliver, "element arrival acknowledged");
+const std::uint32_t birth_handler = register_handler_of<std::tuple<>>(&birth_deliver, "element to be born");
+const std::uint32_t birth_counted_handler =
+    register_handler_of<std::tuple<>>(&birth_counted_deliver, "element may be born");
+const std::uint32_t floor_handler = register_handler_of<std::tuple<>>(&floor_deliver, "broadcasts no longer needed");
+const std::uint32_t level_handler = register_handler_of<std::tuple<told_level>>(&level_deliver, "contributions made");
+const std::uint32_t death_handler = register_handler_of<std::tuple<>>(&death_deliver, "element deleted");
+const std::uint32_t acknowledge_handler =
+    register_handler_of<std::tuple<>>(&acknowledge_deliver, "element arrival acknowledged");
 
 }  // namespace
 
 const std::uint32_t element_handler =
-    sched::register_handler(&element_deliver, "element migrates", nullptr, &element_drop);
-const std::uint32_t control_handler = sched::register_handler(&control_deliver, "element location control");
+    sched::register_handler(&element_deliver, "element migrates", nullptr, &element_drop, nullptr, nullptr, nullptr,
+                            {.what = sched::message_form::content::archive});
+const std::uint32_t control_handler =
+    register_handler_of<std::tuple<location_control>>(&control_deliver, "element location control");
 
 construction& current_construction() {
   static thread_local construction now{};
@@ -224,6 +247,7 @@ std::unique_ptr<element_base> branch::remove(std::uint64_t number) {
 
 // Coroutines first: they use the members of the element's own class, which end before those of its base.
 void branch::end(sched::pe& here, element_base& element) {
+  element.coroutines_.want_to_leave(false);
   element.coroutines_.destroy_all();
   for (sched::envelope& message : std::exchange(element.undelivered_, {})) sched::drop_message(here, message);
   if (!element.has_awaited()) return;
@@ -285,6 +309,8 @@ void branch::count_birth(std::uint64_t number, int where) {
 }
 
 void branch::birth_counted(std::uint64_t number) {
+  if (!pending_inserts_.contains(number))
+    here_.job().fail(fmt::format("{}: its birth was counted, but nobody inserts it here", describe(number)));
   if (!begin_insert(number))
     here_.job().fail(
         fmt::format("{}: inserted, but an element with this index exists already{}", describe(number), key_hint()));
@@ -330,6 +356,7 @@ void branch::erase(element_base& element) {
 // Whoever waits for what an element returns hears that it was deleted. Messages that none of its coroutines has asked
 // for are no errors: they reached it in time.
 void branch::answer_pending(element_base& deleted) {
+  deleted.coroutines_.want_to_leave(false);
   deleted.coroutines_.cancel_all();
   if (!deleted.has_awaited()) return;
   for (auto& kept : deleted.awaited().take_messages())
@@ -351,11 +378,48 @@ void branch::migrate(element_base& element, int to) {
     throw std::logic_error(fmt::format(
         "{}: cannot migrate to another process: its class needs a default constructor and a serialize function",
         element.describe()));
-  objects_.defer([this, number = element.number(), to] {
-    if (find(number) == nullptr) return;
-    location_actions actions;
-    if (location_.migrate(number, to, actions)) carry_out(number, actions);
-  });
+  element.moving_to_ = to == here_.number() ? element_base::stays : to;
+  element.coroutines_.want_to_leave(element.moving_to_ != element_base::stays);
+  reconsider(element);
+}
+
+void branch::reconsider(const element_base& element) {
+  objects_.defer([this, number = element.number()] { begin_migration(number); });
+}
+
+void branch::begin_migration(std::uint64_t number) {
+  location_actions actions;
+  ask_for_migration(number, actions);
+  carry_out(number, actions);
+}
+
+// An element that cannot go now is asked for again when a wait of it has ended. The protocol must not take it away in
+// the meantime, perhaps on an older request, so that one is withdrawn.
+void branch::ask_for_migration(std::uint64_t number, location_actions& actions) {
+  const element_base* const element = find(number);
+  if (element == nullptr) return;
+  const int to = element->moving_to_;
+  const bool goes = to != element_base::stays && can_leave(*element, to);
+  // False: the element is being deleted.
+  static_cast<void>(location_.migrate(number, goes ? to : here_.number(), actions));
+}
+
+bool branch::can_leave(const element_base& element, int to) const {
+  const coroutine_owner& coroutines = element.coroutines_;
+  if (coroutines.waits_for_result()) return false;
+  if (here_.is_in_this_process(to)) return true;
+  const bool waits_for_messages = element.has_awaited() && !element.awaited_->waiters().empty();
+  return coroutines.count() == 0 && !waits_for_messages && !coroutines.is_owed_answers();
+}
+
+void reconsider_migration(const element_base& element) { element.home().reconsider(element); }
+
+bool element_base::can_migrate_now(int pe) const {
+  const sched::pe& here = home_->here();
+  if (home_->facts().one_per_pe || pe < 0 || pe >= here.job().pes()) return false;
+  const element_type& its_type = element_type_of(type());
+  const bool can_cross = its_type.save != nullptr && its_type.load != nullptr;
+  return (can_cross || here.is_in_this_process(pe)) && home_->can_leave(*this, pe);
 }
 
 // ---- messages
@@ -375,6 +439,7 @@ void branch::send_slowly(const sched::envelope& message) {
 }
 
 void branch::arrived_elsewhere(sched::envelope& message) {
+  check_number(message);
   sched::envelope* block = nullptr;
   try {
     block = copy_to_block(message);
@@ -391,8 +456,11 @@ void branch::arrived_elsewhere(sched::envelope& message) {
   carry_out(message.element, actions);
 }
 
+// The element may have begun to wait while its new place prepared. Then it stays, and the end of its wait asks for the
+// move again; the new place must not be kept waiting, for what the element waits for may come from there.
 void branch::control_arrived(std::uint64_t number, int from, const location_control& control) {
   location_actions actions;
+  if (control.prepared) ask_for_migration(number, actions);
   location_.on_control(number, from, control, actions);
   carry_out(number, actions);
 }
@@ -500,17 +568,12 @@ void branch::run_delivered(sched::envelope& message) {
 
 void branch::depart(std::uint64_t number, int to) {
   element_base& element = *find(number);
-  if (element.waits_for_results())
-    here_.job().fail(
-        fmt::format("{}: asked to migrate while one of its coroutines waits for a future, which is tied to its PE",
-                    element.describe()));
+  if (!can_leave(element, to))
+    throw std::logic_error(fmt::format("{}: leaves while something of it waits here", element.describe()));
+  element.moving_to_ = element_base::stays;
+  element.coroutines_.want_to_leave(false);
   const bool same_process = here_.is_in_this_process(to);
   const bool leaves_host = !here_.job().is_on_own_host(to);
-  if (!same_process && element.coroutines_.count() != 0)
-    here_.job().fail(
-        fmt::format("{}: asked to migrate to another process while one of its coroutines is suspended; a coroutine "
-                    "cannot be serialised",
-                    element.describe()));
   here_.counters().migrations.add();
   const std::uint64_t seen = std::max(delivered_, element.seen_broadcasts_);
   travelling_.emplace(seen, to);
@@ -523,21 +586,18 @@ void branch::depart(std::uint64_t number, int to) {
         reinterpret_cast<std::uint64_t>(leaving.release());  // its undelivered and its awaited messages go along
     packed = pack_arguments<std::tuple<travelling_element>>(here_, true, false, facts);
   } else {
-    archive_output stream;
-    {
-      cereal::BinaryOutputArchive archive(stream);
-      serialized_element head{leaves_host,     seen, leaving->contributions_,
-                              leaving->type(), {},   std::move(leaving->undelivered_)};
-      if (leaving->has_awaited())
-        for (const auto& kept : leaving->awaited().take_messages()) head.kept.push_back(kept);
-      for (auto& kept : head.kept) make_portable(here_, kept.message, leaves_host);
-      for (auto& message : head.undelivered) make_portable(here_, message, leaves_host);
-      head.save(archive);
-      element_type_of(leaving->type()).save(*leaving, archive);
-    }
+    output_archive archive;
+    serialized_element head{leaves_host,     seen, leaving->contributions_,
+                            leaving->type(), {},   std::move(leaving->undelivered_)};
+    if (leaving->has_awaited()) head.kept = leaving->awaited().take_messages();
+    for (auto& kept : head.kept) make_portable(here_, kept.message, leaves_host);
+    for (auto& message : head.undelivered) make_portable(here_, message, leaves_host);
+    head.save(archive);
+    element_type_of(leaving->type()).save(*leaving, archive);
+    const output_archive::contents written = archive.take();
     auto& payload = *new (packed.payload) sched::block_payload{};
-    payload.bytes = stream.size();
-    payload.block = stream.take_block();
+    payload.block = written.block;
+    payload.bytes = written.bytes;
     packed.kind = sched::payload_kind::serialized;
     here_.counters().bytes_copied.add(payload.bytes);
   }
@@ -584,9 +644,12 @@ void branch::element_arrived(std::uint64_t number, int from, std::unique_ptr<ele
   if (element_base* const here_now = find(number)) here_now->ready_ = location_.is_local_ready(number);
 }
 
-void branch::arrival_acknowledged(std::uint64_t seen) {
-  travelling_.erase(travelling_.find(seen));
+bool branch::arrival_acknowledged(std::uint64_t seen) {
+  const auto travelling = travelling_.find(seen);
+  if (travelling == travelling_.end()) return false;
+  travelling_.erase(travelling);
   publish_floor();
+  return true;
 }
 
 // ---- broadcasts
@@ -806,9 +869,9 @@ std::string branch::describe_waiting() const {
     for (const auto& waiting : element->awaited().waiters())
       for (const message_waiter* const waiter : waiting.wanted)
         if (!waiter->satisfied())
-          text += fmt::format("\n  PE {}: {} waits for {} with reference number {}", here_.number(),
-                              element->describe(), sched::handler_table()[awaited_messages::method_of(*waiter)].name,
-                              awaited_messages::reference_of(*waiter));
+          text +=
+              fmt::format("\n  PE {}: {} waits for {} with reference number {}", here_.number(), element->describe(),
+                          sched::handler_table()[waiter->key().method].name, waiter->key().reference);
   }
   if (const auto held = location_.held_messages(); held != 0)
     text +=
@@ -816,7 +879,42 @@ std::string branch::describe_waiting() const {
   return text;
 }
 
+void branch::check_number(const sched::envelope& message) const {
+  if (!facts_.shape.dense || message.element < dense_.size()) return;
+  refuse_arguments(message, fmt::format("it is for element {} of {}; there are 0..{}", message.element, name_,
+                                        static_cast<long>(dense_.size()) - 1)
+                                .c_str());
+}
+
+void check_collection_facts(sched::pe& here, const sched::envelope& message, const collection_facts& facts) {
+  const sched::runtime& job = here.job();
+  const int from = static_cast<int>(message.source);
+  if (job.is_on_own_host(from)) return;
+  std::string fault;
+  if (facts.id != message.collection || facts.id == 0)
+    fault = fmt::format("they are of collection {}, but the message is of {}", facts.id, message.collection);
+  else if (job.host_of_collection(facts.id) != job.host_of(from))
+    fault = fmt::format("collection {} cannot be of {}", facts.id, job.name_of_host(job.host_of(from)));
+  else if (facts.shared != nullptr)
+    fault = "they hold an address of another host";
+  else if (facts.placement >= placements())
+    fault = fmt::format("their placement is {}, which must be 0 to {}", facts.placement, placements() - 1);
+  else if (facts.creator < 0 || facts.creator >= job.pes())
+    fault = fmt::format("their creator is PE {}; there are PEs 0..{}", facts.creator, job.pes() - 1);
+  else if (pe_objects::of(here).find_branch(facts.id) != nullptr)
+    fault = fmt::format("there is a collection {} already", facts.id);
+  if (!fault.empty()) refuse_arguments(message, fault.c_str());
+}
+
 namespace {
+
+// Answers come from who was told of the collection here.
+branch& existing_branch(sched::pe& here, const sched::envelope& message) {
+  branch* const found = pe_objects::of(here).find_branch(message.collection);
+  if (found == nullptr)
+    refuse_arguments(message, fmt::format("there is no collection {} here", message.collection).c_str());
+  return *found;
+}
 
 void element_deliver(sched::pe& here, sched::envelope& message) {
   branch* const found = pe_objects::of(here).find_branch(message.collection);
@@ -825,6 +923,7 @@ void element_deliver(sched::pe& here, sched::envelope& message) {
     return;
   }
   branch& home = *found;
+  home.check_number(message);
   std::unique_ptr<element_base> element;
   if (message.kind == sched::payload_kind::direct) {
     unpacked_arguments<std::tuple<travelling_element>> arguments(message);
@@ -835,16 +934,14 @@ void element_deliver(sched::pe& here, sched::envelope& message) {
     return;
   }
   serialized_element found_facts;
-  {
-    archive_input stream(message.block().block, message.block().bytes);
-    cereal::BinaryInputArchive archive(stream);
-    found_facts.load(archive);
+  read_archive(message, [&](input_archive& archive) {
+    found_facts.load(archive, !here.job().is_on_own_host(static_cast<int>(message.source)));
     current_construction() = {&home, message.element, nullptr};
     const owner_scope before(running_owner);  // element_base sets that of the new element
     element = element_type_of(found_facts.type).load(archive);
     element->take_undelivered(std::move(found_facts.undelivered));
-    for (auto& each : found_facts.kept) element->awaited().arrive(each.method, each.reference, each.message);
-  }
+    for (auto& each : found_facts.kept) element->awaited().arrive(each.key, each.message);
+  });
   arena::release_on_pe(message.block().block);
   home.element_arrived(message.element, static_cast<int>(message.source), std::move(element),
                        found_facts.seen_broadcasts, found_facts.contributions);
@@ -860,11 +957,9 @@ void element_drop(sched::pe& here, sched::envelope& message) {
     return;
   }
   serialized_element facts;
-  {
-    archive_input stream(message.block().block, message.block().bytes);
-    cereal::BinaryInputArchive archive(stream);
-    facts.load(archive);
-  }
+  read_archive(message, [&](input_archive& archive) {
+    facts.load(archive, !here.job().is_on_own_host(static_cast<int>(message.source)));
+  });
   for (auto& each : facts.kept) sched::drop_message(here, each.message);
   for (sched::envelope& each : facts.undelivered) sched::drop_message(here, each);
   arena::release_on_pe(message.block().block);
@@ -876,6 +971,7 @@ void control_deliver(sched::pe& here, sched::envelope& message) {
     pe_objects::of(here).hold_for_creation(message);
     return;
   }
+  home->check_number(message);
   unpacked_arguments<std::tuple<location_control>> arguments(message);
   home->control_arrived(message.element, static_cast<int>(message.source), std::get<0>(arguments.values()));
 }
@@ -895,7 +991,7 @@ void birth_deliver(sched::pe& here, sched::envelope& message) {
 }
 
 void birth_counted_deliver(sched::pe& here, sched::envelope& message) {
-  pe_objects::of(here).find_branch(message.collection)->birth_counted(message.element);
+  existing_branch(here, message).birth_counted(message.element);
 }
 
 void floor_deliver(sched::pe& here, sched::envelope& message) {
@@ -912,7 +1008,8 @@ void level_deliver(sched::pe& here, sched::envelope& message) {
 }
 
 void acknowledge_deliver(sched::pe& here, sched::envelope& message) {
-  pe_objects::of(here).find_branch(message.collection)->arrival_acknowledged(message.element);
+  if (!existing_branch(here, message).arrival_acknowledged(message.element))
+    refuse_arguments(message, "no element is on its way that has had so many broadcasts");
 }
 
 }  // namespace

@@ -104,7 +104,7 @@ class branch {
   // ---- elements
   element_base* find(std::uint64_t number) const {
     if (!dense_.empty()) [[likely]]
-      return dense_[number];
+      return number < dense_.size() ? dense_[number] : nullptr;  // beyond: see check_number
     const auto found = sparse_.find(number);
     return found == sparse_.end() ? nullptr : found->second.get();
   }
@@ -118,6 +118,10 @@ class branch {
   void birth_counted(std::uint64_t number);
   void erase(element_base& element);
   void migrate(element_base& element, int to);
+  /// Of an element that was asked to move and had to wait: when the running method has ended.
+  void reconsider(const element_base& element);
+  /// See element_base::can_migrate_now.
+  bool can_leave(const element_base& element, int to) const;
 
   // ---- messages
   /// Where to send a message for an element: a PE, or no_pe when the location protocol has to be asked (send_slowly).
@@ -128,6 +132,9 @@ class branch {
   }
   /// A message whose route is not simply known; takes over its payload, also when it throws arena_exhausted.
   void send_slowly(const sched::envelope& message);
+  /// Ends the job when a message is for an element beyond those of a dense collection: only another process can have
+  /// sent it, and not by a handle.
+  void check_number(const sched::envelope& message) const;
   /// A message came for an element that is not (or not simply) here; takes over its payload.
   void arrived_elsewhere(sched::envelope& message);
   void control_arrived(std::uint64_t number, int from, const location_control& control);
@@ -139,7 +146,8 @@ class branch {
   std::uint64_t delivered_broadcasts() const { return delivered_; }
   /// Births minus deaths here so far; summed over all PEs at the moment of one broadcast it is the population then.
   std::int64_t net_births() const { return births_ - deaths_; }
-  void arrival_acknowledged(std::uint64_t seen);
+  /// False: no element is on its way that has had so many broadcasts.
+  bool arrival_acknowledged(std::uint64_t seen);
   /// Numbers a broadcast that came from another host and sends it to all PEs; on the creator. Takes it over.
   void number_broadcast(sched::envelope& message);
   void heard_floor(int host, std::uint64_t floor);
@@ -176,6 +184,8 @@ class branch {
   void answer_pending(element_base& deleted);
   void run_now(sched::envelope& message);
   void run_delivered(sched::envelope& message);
+  void begin_migration(std::uint64_t number);
+  void ask_for_migration(std::uint64_t number, location_actions& actions);
   void depart(std::uint64_t number, int to);
   bool begin_insert(std::uint64_t number);
   void finish_insert(std::uint64_t number);
@@ -233,5 +243,8 @@ class branch {
 /// Handlers of the layer itself (defined in branch.cpp).
 extern const std::uint32_t element_handler;
 extern const std::uint32_t control_handler;
+
+/// Of a message that makes a collection, from another host: ends the job when something in it cannot be true.
+void check_collection_facts(sched::pe& here, const sched::envelope& message, const collection_facts& facts);
 
 }  // namespace tri::objects

@@ -83,14 +83,14 @@ std::uint64_t peek_reference(const sched::envelope& message) {
             message.kind == sched::payload_kind::direct ? static_cast<const void*>(message.payload)
                                                         : message.block().block)));
       if constexpr (tuple_facts<Tuple>::all_serializable) {
-        archive_input stream(message.block().block, message.block().bytes);
-        cereal::BinaryInputArchive archive(stream);
-        if constexpr (Which == 1) {
-          std::tuple_element_t<0, Tuple> before{};
-          deserialize_value(archive, before);
-        }
         reference value{};
-        deserialize_value(archive, value);
+        read_archive(message, [&](input_archive& archive) {
+          if constexpr (Which == 1) {
+            std::tuple_element_t<0, Tuple> before{};
+            deserialize_value(archive, before);
+          }
+          deserialize_value(archive, value);
+        });
         return static_cast<std::uint64_t>(value);
       }
     }
@@ -107,7 +107,7 @@ void entry_method<Method>::deliver(sched::pe& here, sched::envelope& message) {
   const owner_scope owner(&self->coroutines());
   try {
     if (is_awaited)
-      self->awaited().arrive(handler, peek_reference<typename facts::arguments, 0>(message), message);
+      self->awaited_message_arrived({handler, peek_reference<typename facts::arguments, 0>(message)}, message);
     else
       run(here, *self, message);
   } catch (...) {
@@ -178,7 +178,7 @@ struct called_method {
   // What the call throws goes to its caller; what leaves the coroutine that it resumes, to the coroutine's.
   static void wait_for_coroutine(sched::pe& here, element_base& self, sched::envelope& message) {
     try {
-      self.awaited().arrive(entry_method<Method>::handler, peek_reference<tuple, 1>(message), message);
+      self.awaited_message_arrived({entry_method<Method>::handler, peek_reference<tuple, 1>(message)}, message);
     } catch (...) {
       report_escaped(here, self, method_name<Method>(), std::current_exception());
     }

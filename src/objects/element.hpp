@@ -8,7 +8,10 @@
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <stdexcept>
+#include <string>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -18,6 +21,7 @@
 #include "objects/method.hpp"
 #include "objects/pe_objects.hpp"
 #include "objects/task.hpp"
+#include "objects/type_name.hpp"
 
 namespace tri {
 
@@ -39,7 +43,7 @@ construction& current_construction();
 class element_base {
  public:
   /// The rest of the constructor runs as a method of this element, until whoever constructs it ends that.
-  element_base() : home_(current_construction().home), number_(current_construction().number) {
+  element_base() : home_(current_construction().home), number_(current_construction().number), coroutines_(*this) {
     running_owner = &coroutines_;
   }
   element_base(const element_base&) = delete;
@@ -63,13 +67,33 @@ class element_base {
   bool has_awaited() const { return awaited_ != nullptr; }
   /// A coroutine of this element waits for something other than messages (a future): then it cannot leave its PE now.
   bool waits_for_results() const { return coroutines_.waits_for_result(); }
+  /// A message for an awaited method came; see awaited_messages.
+  void awaited_message_arrived(const message_key& key, sched::envelope& message) {
+    if (awaited().arrive(key, message)) coroutines_.wait_ended();
+  }
+  /// A coroutine that waited for messages will not be resumed any more.
+  void forget_waiter(const message_waiter& any) {
+    awaited_->forget(any);
+    coroutines_.wait_ended();
+  }
+
+  /// Where this element is going; nothing when it was not asked to move, has arrived, or the request was withdrawn.
+  std::optional<int> pending_migration() const {
+    return moving_to_ == stays ? std::nullopt : std::optional<int>(moving_to_);
+  }
+  /// Whether a move to that PE would begin at once. A wait for a future keeps an element on its PE; a suspended
+  /// coroutine, or a future that it has made and whose value was not taken yet, in its process. False also for a PE to
+  /// which it cannot move at all.
+  bool can_migrate_now(int pe) const;
 
  private:
   friend class branch;
   branch* home_;
   std::uint64_t number_;
   static constexpr std::size_t nowhere = ~std::size_t{0};
+  static constexpr std::int32_t stays = -1;
   bool ready_ = true;
+  std::int32_t moving_to_ = stays;     // asked to, and still here
   std::size_t place_ = nowhere;        // in the branch's list of local elements
   std::uint64_t seen_broadcasts_ = 0;  // at its last arrival; earlier ones are not for it any more
   std::uint64_t contributions_ = 0;    // number of the next contribute()
@@ -78,6 +102,50 @@ class element_base {
   std::unique_ptr<awaited_messages> awaited_;
   coroutine_owner coroutines_;  // last: destroyed first, while the messages its coroutines refer to is still there
 };
+
+/// What when() is given for a method that has no reference number.
+struct no_reference {};
+
+/// The first parameter of a method is its reference number if it is an integer or an enumeration.
+template <class Arguments>
+inline constexpr bool has_reference = false;
+template <class First, class... Others>
+inline constexpr bool has_reference<std::tuple<First, Others...>> = std::is_integral_v<First> || std::is_enum_v<First>;
+
+template <class T>
+constexpr auto integer_of(T value) {
+  if constexpr (std::is_enum_v<T>)
+    return static_cast<std::underlying_type_t<T>>(value);
+  else
+    return value;
+}
+
+/// The reference number as messages of the method carry it (peek_reference). Throws std::out_of_range when the method's
+/// first parameter cannot have that value: then no message could ever match.
+template <auto Method, class Reference>
+std::uint64_t reference_of(Reference given) {
+  using arguments = typename method_facts<Method>::arguments;
+  constexpr bool is_given = !std::is_same_v<Reference, no_reference>;
+  static_assert(is_given || !has_reference<arguments>,
+                "write when<&T::method>(reference), or when_n<&T::method>(count, reference): the first parameter of "
+                "this method is an integer, and a message is awaited by its value; where any message will do, let "
+                "something else be the first parameter");
+  static_assert(!is_given || has_reference<arguments>,
+                "write when<&T::method>(), or when_n<&T::method>(count): the first parameter of this method is no "
+                "integer, so its messages have no reference number");
+  if constexpr (is_given && has_reference<arguments>) {
+    static_assert(std::is_integral_v<Reference> || std::is_enum_v<Reference>,
+                  "when: the reference number must be an integer or an enumeration, as the method's first parameter");
+    using parameter = std::tuple_element_t<0, arguments>;
+    const auto number = integer_of(given);
+    const auto as_parameter = integer_of(static_cast<parameter>(given));
+    if (static_cast<decltype(number)>(as_parameter) != number || (as_parameter < 0) != (number < 0)) [[unlikely]]
+      throw std::out_of_range("tri::when: " + method_name<Method>() + " cannot have the reference number " +
+                              std::to_string(number) + ": its first parameter is of " + type_name<parameter>());
+    return static_cast<std::uint64_t>(as_parameter);
+  }
+  return 0;
+}
 
 /// Waits in `co_await` for `count` messages of one method; see awaited_messages.hpp.
 template <auto Method>
@@ -120,12 +188,12 @@ class when_awaiter {
       : self_(&self), waiters_(std::move(waiters)...) {}
   when_awaiter(when_awaiter&& other) noexcept = default;
   ~when_awaiter() {
-    if (suspended_ != nullptr) self_->awaited().forget(suspended_);
+    if (suspended_ != nullptr) self_->forget_waiter(*wanted().front());
   }
   bool await_ready() { return self_->awaited().satisfy(wanted()); }
   void await_suspend(std::coroutine_handle<> coroutine) {
     suspended_ = coroutine;
-    self_->awaited().wait({wanted(), coroutine});
+    self_->awaited().wait(wanted(), coroutine);
   }
   decltype(auto) await_resume() {
     suspended_ = nullptr;
@@ -148,12 +216,12 @@ class all_awaiter {
  public:
   all_awaiter(element_base& self, Part&&... parts) : self_(&self), parts_(std::move(parts)...) {}
   ~all_awaiter() {
-    if (suspended_ != nullptr) self_->awaited().forget(suspended_);
+    if (suspended_ != nullptr) self_->forget_waiter(*wanted().front());
   }
   bool await_ready() { return self_->awaited().satisfy(wanted()); }
   void await_suspend(std::coroutine_handle<> coroutine) {
     suspended_ = coroutine;
-    self_->awaited().wait({wanted(), coroutine});
+    self_->awaited().wait(wanted(), coroutine);
   }
   auto await_resume() {
     suspended_ = nullptr;

@@ -1,5 +1,7 @@
 #include "objects/element_type.hpp"
 
+#include <fmt/format.h>
+
 #include <deque>
 
 namespace tri::objects {
@@ -16,5 +18,13 @@ std::uint32_t register_element_type(element_type type) {
 }
 
 const element_type& element_type_of(std::uint32_t number) { return types()[number]; }
+
+void check_element_type(std::uint32_t number) {
+  if (number >= types().size())
+    throw archive_error(fmt::format("it is of class {}; there are 0..{}", number, types().size() - 1));
+  if (types()[number].load == nullptr)
+    throw archive_error(
+        fmt::format("it is of class {}, which cannot be moved to another process", types()[number].name));
+}
 
 }  // namespace tri::objects

@@ -2,12 +2,12 @@
 // before main, like entry methods, so that a number names the class in every process.
 #pragma once
 
-#include <cereal/archives/binary.hpp>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <type_traits>
 
+#include "objects/archive.hpp"
 #include "objects/type_name.hpp"
 
 namespace tri::objects {
@@ -17,15 +17,17 @@ class element_base;
 struct element_type {
   std::string name;
   /// Writes the object's own state; null if the class has no serialize function.
-  void (*save)(element_base&, cereal::BinaryOutputArchive&) = nullptr;
+  void (*save)(element_base&, output_archive&) = nullptr;
   /// Makes an object from an archive, inside a `construction`; null if the class cannot be made so.
-  std::unique_ptr<element_base> (*load)(cereal::BinaryInputArchive&) = nullptr;
+  std::unique_ptr<element_base> (*load)(input_archive&) = nullptr;
   /// Tells the object that it has moved; null if it does not want to know.
   void (*on_migrated)(element_base&) = nullptr;
 };
 
 std::uint32_t register_element_type(element_type type);
 const element_type& element_type_of(std::uint32_t number);
+/// Of a number that another process has sent. Throws archive_error where it is that of no class that can be read.
+void check_element_type(std::uint32_t number);
 
 template <class T>
 element_type describe_element_type();

@@ -88,7 +88,7 @@ class mailbox {
   /// message was found for it gives the receive up; later, the message is lost with it.
   future<received_message> receive(int source = any_source, int tag = any_tag) const {
     auto& here = sched::this_pe();
-    auto state = std::make_unique<objects::receive_state>(id_, objects::pattern_of(here, source, tag));
+    auto state = std::make_shared<objects::receive_state>(id_, objects::pattern_of(here, source, tag));
     objects::receive_state& waiting = *state;
     future<received_message> result(std::move(state));
     if (auto* const place = local(here, call::made)) {

@@ -19,27 +19,6 @@ void error_deliver(sched::pe& here, sched::envelope& message) {
   }
 }
 
-struct forgotten_result {
-  result_table::name name;
-  awaited_result* result;  // owned by the message
-};
-void forget_deliver(sched::pe& here, sched::envelope& message) {
-  unpacked_arguments<std::tuple<forgotten_result>> arguments(message);
-  const auto& [name, result] = std::get<0>(arguments.values());
-  pe_objects::of(here).results.remove(name);
-  delete result;
-}
-// At the end of the job, before the table goes or afterwards: then another result may have the name.
-void forget_drop(sched::pe& here, sched::envelope& message) {
-  unpacked_arguments<std::tuple<forgotten_result>> arguments(message);
-  const auto& [name, result] = std::get<0>(arguments.values());
-  result_table& results = pe_objects::of(here).results;
-  if (results.find(name.slot, name.generation) == result) results.remove(name);
-  delete result;
-}
-const std::uint32_t forget_handler =
-    sched::register_handler(&forget_deliver, "future forgotten", nullptr, &forget_drop);
-
 void deferred_deliver(sched::pe& here, sched::envelope&) { pe_objects::of(here).run_deferred(); }
 const std::uint32_t deferred_handler = sched::register_handler(&deferred_deliver, "deferred work");
 
@@ -54,12 +33,6 @@ std::string text_of(std::exception_ptr error) {
 }
 
 }  // namespace
-
-void forget_elsewhere(sched::pe& here, int pe, result_table::name name, std::unique_ptr<awaited_result> result) {
-  post_packed(
-      here, pe, forget_handler, 0, 0,
-      pack_arguments<std::tuple<forgotten_result>>(here, true, false, forgotten_result{name, result.release()}));
-}
 
 const std::uint32_t error_handler = register_handler_of<std::tuple<std::string>>(&error_deliver, "error result");
 
@@ -122,6 +95,12 @@ void pe_objects::add_branch(std::unique_ptr<branch> made) {
 }
 
 void pe_objects::hold_for_creation(const sched::envelope& message) {
+  // Processes of one host trust each other: among them, whatever the number, the message waits.
+  const bool from_here = here.job().host_of(static_cast<int>(message.source)) == here.job().host();
+  if (!from_here && !here.job().may_exist(message.collection))
+    refuse_arguments(message, fmt::format("there is no collection {}: {} has never made one of that number",
+                                          message.collection, here.job().name_of_host(here.job().host()))
+                                  .c_str());
   sched::envelope copy;
   copy.assign_message(message);
   if (ending_) return sched::drop_message(here, copy);

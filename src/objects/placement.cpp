@@ -15,6 +15,8 @@ std::uint32_t register_placement(placement_function place) {
   return static_cast<std::uint32_t>(maps().size() - 1);
 }
 
+std::uint32_t placements() { return static_cast<std::uint32_t>(maps().size()); }
+
 placement_function placement_of(std::uint32_t number) { return maps()[number]; }
 
 }  // namespace tri::objects

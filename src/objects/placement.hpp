@@ -12,6 +12,7 @@ namespace tri {
 namespace objects {
 std::uint32_t register_placement(placement_function place);
 placement_function placement_of(std::uint32_t number);
+std::uint32_t placements();  ///< how many there are
 
 template <class Map>
 struct placement_entry {

@@ -28,14 +28,13 @@ thread_local std::shared_ptr<requests> of_this_pe;
 void request_deliver(sched::pe& here, sched::envelope& message) {
   unpacked_arguments<std::tuple<promise<void>>> arguments(message);
   of_this_pe->waiting.push_back(std::get<0>(arguments.values()));
-  // seq_cst: a PE that falls asleep either sees this or is counted as idle by our next sweep. pairs: idle.listener
-  here.job().own_host().idle_listener.store(1, std::memory_order_seq_cst);
+  here.job().own_host().listener.listen(0);
 }
 const std::uint32_t request_handler =
     register_handler_of<std::tuple<promise<void>>>(&request_deliver, "quiescence request");
 
 void answer(sched::pe& here, requests& service) {
-  here.job().own_host().idle_listener.store(0, std::memory_order_seq_cst);
+  here.job().own_host().listener.stop();
   service.pause_ns = first_pause_ns;
   for (const promise<void>& each : std::exchange(service.waiting, {})) each.set();
 }

@@ -62,15 +62,12 @@ concept plain_range = std::ranges::contiguous_range<T> &&
 /// An object as an archive in a buffer.
 template <class T>
 buffer<std::byte> archive_of(const T& object) {
-  archive_output stream;
-  {
-    cereal::BinaryOutputArchive archive(stream);
-    archive(object);
-  }
-  buffer<std::byte> bytes(stream.size());
-  void* const block = stream.take_block();
-  std::memcpy(bytes.data(), block, bytes.size());
-  arena::release(block);
+  output_archive archive;
+  archive(object);
+  const output_archive::contents written = archive.take();
+  buffer<std::byte> bytes(written.bytes);
+  std::memcpy(bytes.data(), written.block, written.bytes);
+  arena::release(written.block);
   return bytes;
 }
 
@@ -140,8 +137,7 @@ class received_message {
       return all.front();
     } else {
       require(objects::message_archive<T>::number, "", objects::type_name<T>());
-      objects::archive_input stream(contents_.data.data(), contents_.data.size());
-      cereal::BinaryInputArchive archive(stream);
+      objects::input_archive archive(contents_.data.data(), contents_.data.size());
       T object;
       archive(object);
       return object;

@@ -265,11 +265,9 @@ Tuple& shared_arguments(sched::envelope& message) {
       auto& payload = message.block();
       void* const block = arena::allocate_on_pe(sizeof(Tuple));
       auto* const values = new (block) Tuple();
-      {
-        archive_input stream(payload.block, payload.bytes);
-        cereal::BinaryInputArchive archive(stream);
+      read_archive(message, [values](input_archive& archive) {
         std::apply([&](auto&... value) { (deserialize_value(archive, value), ...); }, *values);
-      }
+      });
       arena::release_on_pe(payload.block);
       payload.block = block;
       message.kind = sched::payload_kind::objects;
@@ -327,7 +325,7 @@ struct broadcast_method : broadcast_handler<broadcast_method<Method>> {
           std::apply(
               [&](const auto&... argument) { pack_arguments<tuple>(here, true, false, argument...).store(single); },
               arguments);
-          element.awaited().arrive(single.handler, peek_reference<tuple, 0>(single), single);
+          element.awaited_message_arrived({single.handler, peek_reference<tuple, 0>(single)}, single);
           return;
         }
         auto& object = static_cast<typename facts::object&>(element);

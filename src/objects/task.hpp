@@ -9,6 +9,8 @@
 #include <utility>
 #include <variant>
 
+#include "objects/answers_owed.hpp"
+
 namespace tri {
 
 template <class T = void>
@@ -17,6 +19,10 @@ class [[nodiscard]] task;
 namespace objects {
 
 class coroutine_owner;
+class element_base;
+
+/// A wait of an element that wants to move has ended: looks again whether it can, when the running method has ended.
+void reconsider_migration(const element_base& element);
 
 /// One suspended entry method; a link in the list of its owner.
 struct coroutine_frame {
@@ -37,11 +43,7 @@ class result_wait {
   result_wait& operator=(const result_wait&) = delete;
   ~result_wait() { end(); }
   void begin(coroutine_owner* owner);
-  void end() {
-    if (std::exchange(owner_, nullptr) == nullptr) return;
-    *place_ = next_;
-    if (next_ != nullptr) next_->place_ = place_;
-  }
+  void end();
   /// Null: nobody, or it has ended.
   coroutine_owner* owner() const { return owner_; }
 
@@ -56,9 +58,12 @@ class result_wait {
 class coroutine_owner {
  public:
   coroutine_owner() = default;
+  explicit coroutine_owner(element_base& element) : element_(&element) {}
   coroutine_owner(const coroutine_owner&) = delete;
   coroutine_owner& operator=(const coroutine_owner&) = delete;
   ~coroutine_owner() {
+    wants_to_leave_ = false;
+    if (answers_ != nullptr) answers_->end_element();
     destroy_all();
     for (result_wait* wait = waits_; wait != nullptr; wait = wait->next_) wait->owner_ = nullptr;
   }
@@ -75,11 +80,30 @@ class coroutine_owner {
     (frame.previous != nullptr ? frame.previous->next : first_) = frame.next;
     if (frame.next != nullptr) frame.next->previous = frame.previous;
     frame.owner = nullptr;
-    --count_;
+    if (--count_ == 0) wait_ended();
   }
   std::size_t count() const { return count_; }
   /// A coroutine (or a subroutine) waits for a future now.
   bool waits_for_result() const { return waits_ != nullptr; }
+  /// Methods of the owner have made futures whose values are still to come, or to be taken. Counted only where it
+  /// matters: for elements that could move to another process.
+  bool is_owed_answers() const { return answers_ != nullptr && !answers_->none(); }
+  /// Of the owner's element; null: they are not counted.
+  answers_owed* answers() {
+    if (!knows_answers_) [[unlikely]]
+      find_answers();
+    return answers_;
+  }
+
+  /// The owner's element waits until it can move: it hears of the end of each wait.
+  void want_to_leave(bool wanted) {
+    wants_to_leave_ = wanted;
+    if (answers_ != nullptr) answers_->wait_for_end(wanted);
+  }
+  void wait_ended() {
+    if (wants_to_leave_) [[unlikely]]
+      reconsider_migration(*element_);
+  }
   /// At the end of the job: without a word to anybody.
   void destroy_all() {
     while (first_ != nullptr) take_first().handle.destroy();
@@ -100,9 +124,22 @@ class coroutine_owner {
   }
   coroutine_frame* first_ = nullptr;
   std::size_t count_ = 0;
+  void find_answers();
   friend class result_wait;
   result_wait* waits_ = nullptr;
+  element_base* const element_ = nullptr;  // null: of no element
+  answers_owed* answers_ = nullptr;
+  bool knows_answers_ = false;
+  bool wants_to_leave_ = false;
 };
+
+inline void result_wait::end() {
+  coroutine_owner* const owner = std::exchange(owner_, nullptr);
+  if (owner == nullptr) return;
+  *place_ = next_;
+  if (next_ != nullptr) next_->place_ = place_;
+  if (owner->waits_ == nullptr) owner->wait_ended();
+}
 
 inline void result_wait::begin(coroutine_owner* owner) {
   owner_ = owner;

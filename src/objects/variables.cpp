@@ -1,5 +1,7 @@
 #include "trireme/variables.hpp"
 
+#include <fmt/format.h>
+
 #include <unordered_map>
 #include <vector>
 
@@ -11,6 +13,7 @@ struct read_only_variable {
   std::function<void(sched::envelope&)> store;
   sched::handler_function drop;
   sched::handler_function make_remote;
+  sched::message_form form;
 };
 std::vector<read_only_variable>& variables() {
   static std::vector<read_only_variable> registered;
@@ -30,8 +33,23 @@ void root_deliver(sched::pe&, sched::envelope& message) {
 const std::uint32_t root_handler =
     register_handler_of<std::tuple<root_name>>(&root_deliver, "read-only value announced");
 
+std::uint64_t bytes_of(const sched::envelope& message) {
+  return message.kind == sched::payload_kind::direct ? message.used_bytes() : message.block().bytes;
+}
+
 void value_deliver(sched::pe& here, sched::envelope& message) {
-  const root_name root = pending_roots.extract(message.source).mapped();
+  auto announced = pending_roots.extract(message.source);
+  if (announced.empty()) refuse_arguments(message, "it was not announced");
+  if (message.element >= variables().size())
+    refuse_arguments(message, fmt::format("there is no variable {}, only 0..{}", message.element,
+                                          static_cast<long>(variables().size()) - 1)
+                                  .c_str());
+  if (!here.job().is_on_own_host(static_cast<int>(message.source)))
+    if (const std::string fault =
+            sched::fault_of_arguments(variables()[message.element].form, message.kind, bytes_of(message));
+        !fault.empty())
+      refuse_arguments(message, fault.c_str());
+  const root_name root = announced.mapped();
   variables()[message.element].store(message);
   acknowledgement::send(here, root, 1, part_header::not_a_base, 1);
 }
@@ -64,8 +82,8 @@ void destroy_pe_locals() {
 }
 
 std::uint32_t register_read_only(std::function<void(sched::envelope&)> store, sched::handler_function drop,
-                                 sched::handler_function make_remote) {
-  variables().push_back({std::move(store), drop, make_remote});
+                                 sched::handler_function make_remote, const sched::message_form& form) {
+  variables().push_back({std::move(store), drop, make_remote, form});
   return static_cast<std::uint32_t>(variables().size() - 1);
 }
 

@@ -165,6 +165,8 @@ const char* to_text(left_because reason) {
       return "schedule is `host`";
     case left_because::equal_blocks:
       return "static, and no weights are asked for";
+    case left_because::asked_static:
+      return "schedule(runtime), and OMP_SCHEDULE or omp_set_schedule says static";
     case left_because::unknown:
       return "a schedule kind that only the runtime knows";
   }

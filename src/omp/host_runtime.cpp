@@ -3,8 +3,13 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
+#include <map>
+#include <mutex>
 #include <string>
+#include <utility>
 
 namespace tri::omp {
 namespace {
@@ -52,6 +57,61 @@ void* find_beside(void* neighbour, const char* name) {
   void* found = nullptr;
   if (dladdr(neighbour, &info) != 0 && info.dli_fname != nullptr) found = find_behind_object(info.dli_fname, name);
   return found != nullptr ? found : find_host_function(name);
+}
+
+thread_local const other_runtime* this_runtime [[gnu::tls_model("initial-exec")]] = nullptr;
+
+class other_runtime {
+ public:
+  explicit other_runtime(std::string file) : file_(std::move(file)) {}
+  void* find(const char* name) const {
+    const std::lock_guard held(guard_);
+    void*& found = known_[name];
+    if (found == nullptr) found = find_behind_object(file_.c_str(), name);
+    return found;
+  }
+
+ private:
+  const std::string file_;
+  mutable std::mutex guard_;
+  mutable std::map<std::string, void*> known_;
+};
+
+void* require_in(const other_runtime& runtime, const char* name) {
+  void* const found = runtime.find(name);
+  if (found == nullptr) report_missing(name);
+  return found;
+}
+
+namespace {
+
+// When there is a runtime in the usual search order, the loader gives its functions to everybody.
+const other_runtime* look_up_runtime(const void* code, const char* entry, void* usual) {
+  Dl_info of_code{}, of_usual{}, of_own{};
+  if (find_global_host_function(entry) != nullptr || dladdr(code, &of_code) == 0 || of_code.dli_fname == nullptr ||
+      dladdr(usual, &of_usual) == 0)
+    return nullptr;
+  void* const own = find_behind_object(of_code.dli_fname, entry);
+  if (own == nullptr || dladdr(own, &of_own) == 0 || of_own.dli_fbase == of_usual.dli_fbase) return nullptr;
+  static std::mutex guard;
+  static auto& known = *new std::map<const void*, other_runtime>;  // used until the very end
+  const std::lock_guard held(guard);
+  return &known.try_emplace(of_own.dli_fbase, of_own.dli_fname).first->second;
+}
+
+}  // namespace
+
+const other_runtime* runtime_of(const void* code, const char* entry, void* usual) {
+  struct place {
+    const void* code = nullptr;
+    const other_runtime* runtime = nullptr;
+  };
+  constexpr std::size_t places = 16;
+  static thread_local place recent[places] [[gnu::tls_model("initial-exec")]];
+  place& mine = recent[(reinterpret_cast<std::uintptr_t>(code) >> 4) % places];
+  if (mine.code != code) [[unlikely]]
+    mine = {code, look_up_runtime(code, entry, usual)};
+  return mine.runtime;
 }
 
 void report_missing(const char* name) {

@@ -21,8 +21,50 @@ void* find_beside(void* neighbour, const char* name);
 // The same, but ends the process with report_missing() when there is none.
 void* require_host_function(const char* name);
 
-// A host function, looked up when it is first called.
-template <class Signature>
-using host_function = host::late_function<Signature, require_host_function>;
+/// A runtime that was loaded privately for one plug-in (a wheel of an interpreter brings its own) beside the one whose
+/// functions are called otherwise. What the code of that plug-in calls must go to its own: no other one knows the
+/// threads of its teams.
+class other_runtime;
+
+/// The runtime of the object that has `code`; null: the usual one, whose `entry` is `usual`. `entry` is a function that
+/// begins regions. Remembered. Any thread.
+const other_runtime* runtime_of(const void* code, const char* entry, void* usual);
+/// Ends the process with report_missing() when it has no such function.
+void* require_in(const other_runtime& runtime, const char* name);
+
+/// Whose region the calling thread runs, as above.
+extern thread_local const other_runtime* this_runtime [[gnu::tls_model("initial-exec")]];
+
+/// From the beginning of a region to its end, on each of its threads.
+class runtime_scope {
+ public:
+  explicit runtime_scope(const other_runtime* runtime) : before_(this_runtime) { this_runtime = runtime; }
+  ~runtime_scope() { this_runtime = before_; }
+  runtime_scope(const runtime_scope&) = delete;
+  runtime_scope& operator=(const runtime_scope&) = delete;
+
+ private:
+  const other_runtime* const before_;
+};
+
+/// A function of the runtime whose region the thread runs. That of the usual one is looked up by `find` when it is
+/// first called.
+template <class Signature, void* (*find)(const char* name) = require_host_function>
+class host_function {
+ public:
+  constexpr explicit host_function(const char* name) : name_(name), usual_(name) {}
+
+  Signature* usual() { return usual_.get(); }
+  template <class... Arguments>
+  auto operator()(Arguments... arguments) {
+    if (this_runtime != nullptr) [[unlikely]]
+      return reinterpret_cast<Signature*>(require_in(*this_runtime, name_))(arguments...);
+    return usual_.get()(arguments...);
+  }
+
+ private:
+  const char* name_;
+  host::late_function<Signature, find> usual_;
+};
 
 }  // namespace tri::omp

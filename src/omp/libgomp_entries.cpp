@@ -7,6 +7,7 @@
 // In a combined construct (GOMP_parallel_loop_*) the body begins with *_next: the loop begins before the body.
 #include "omp/call_sites.hpp"
 #include "omp/host_runtime.hpp"
+#include "omp/run_schedule.hpp"
 #include "omp/settings.hpp"
 #include "omp/team.hpp"
 #include "omp/virtual_mode.hpp"
@@ -28,24 +29,40 @@ host_function<void()> host_loop_end("GOMP_loop_end");
 host_function<void()> host_loop_end_nowait("GOMP_loop_end_nowait");
 host_function<bool()> host_loop_end_cancel("GOMP_loop_end_cancel");
 
-std::uint32_t ask_host(std::atomic<int (*)()>& known, const char* name) {
-  int (*function)() = known.load(std::memory_order_relaxed);  // relaxed: the loader published the code long ago
-  if (function == nullptr) {
-    function = reinterpret_cast<int (*)()>(find_beside(reinterpret_cast<void*>(host_parallel.get()), name));
-    if (function == nullptr) report_missing(name);
-    known.store(function, std::memory_order_relaxed);  // relaxed: as above
-  }
-  return static_cast<std::uint32_t>(function());
+// omp_* of the libgomp that runs the regions.
+void* require_beside_regions(const char* name) {
+  void* const function = find_beside(reinterpret_cast<void*>(host_parallel.usual()), name);
+  if (function == nullptr) report_missing(name);
+  return function;
 }
+template <class Signature>
+using function_beside_regions = host_function<Signature, require_beside_regions>;
+function_beside_regions<int()> host_num_threads("omp_get_num_threads");
+function_beside_regions<int()> host_thread_num("omp_get_thread_num");
+function_beside_regions<void(int*, int*)> host_get_schedule("omp_get_schedule");
+
+const other_runtime* runtime_at(const void* code) {
+  return runtime_of(code, "GOMP_parallel", reinterpret_cast<void*>(host_parallel.usual()));
+}
+// By the body, which is in the object that begins the region: what is called last in a function returns elsewhere.
+const other_runtime* runtime_at(body function) { return runtime_at(reinterpret_cast<const void*>(function)); }
+// Virtual threads are those of one runtime, the usual one.
+bool run_on_virtual(const region_start& start) { return this_runtime == nullptr && run_on_virtual_threads(start); }
+
 std::uint32_t threads_of_team() {
   if (const virtual_place* const place = place_here()) return place->threads;
-  static std::atomic<int (*)()> known{nullptr};
-  return ask_host(known, "omp_get_num_threads");
+  return static_cast<std::uint32_t>(host_num_threads());
 }
 std::uint32_t number_of_thread() {
   if (const virtual_place* const place = place_here()) return place->thread;
-  static std::atomic<int (*)()> known{nullptr};
-  return ask_host(known, "omp_get_thread_num");
+  return static_cast<std::uint32_t>(host_thread_num());
+}
+
+// A loop of schedule(runtime): space_of(chunk) has its iterations in units of that chunk.
+template <class SpaceOf>
+loop_start runtime_loop(const void* site, bool monotonic, SpaceOf&& space_of) {
+  const run_schedule asked = run_schedule_here([](int* kind, int* chunk) { host_get_schedule(kind, chunk); });
+  return {site, nullptr, monotonic || asked.monotonic, asked.shares, space_of(asked.chunk)};
 }
 
 void begin_here(thread_context& context, const loop_start& loop) {
@@ -60,11 +77,13 @@ struct alignas(64) region {
   body function;
   void* data;
   team* threads;
-  const loop_start* combined;  // the loop that the body is inside from its beginning, or null
+  const loop_start* combined;    // the loop that the body is inside from its beginning, or null
+  const other_runtime* runtime;  // of the thread that begins it
 };
 
 void run_region(void* argument) {
   const region& begun = *static_cast<const region*>(argument);
+  const runtime_scope scope(begun.runtime);
   thread_context context(*begun.threads);
   if (begun.combined != nullptr) begin_here(context, *begun.combined);
   begun.function(begun.data);
@@ -74,7 +93,7 @@ void run_region(void* argument) {
 template <class Host>
 auto with_region(body function, void* data, const loop_start* combined, Host&& host, void* reductions = nullptr) {
   borrowed_team threads;
-  region begun{reductions, function, data, &threads.get(), combined};
+  region begun{reductions, function, data, &threads.get(), combined, this_runtime};
   return host(&run_region, static_cast<void*>(&begun));
 }
 
@@ -143,10 +162,12 @@ TRIREME_ORDERED_NEXT(runtime)
 // Parallel regions.
 
 TRIREME_PUBLIC void GOMP_parallel(body function, void* data, unsigned threads, unsigned flags) {
-  if (run_on_virtual_threads({function, data, threads, flags})) return;
+  const runtime_scope scope(runtime_at(function));
+  if (run_on_virtual({function, data, threads, flags})) return;
   with_region(function, data, nullptr, [&](body run, void* begun) { host_parallel(run, begun, threads, flags); });
 }
 TRIREME_PUBLIC unsigned GOMP_parallel_reductions(body function, void* data, unsigned threads, unsigned flags) {
+  const runtime_scope scope(runtime_at(function));
   return with_region(
       function, data, nullptr,
       [&](body run, void* begun) { return host_parallel_reductions(run, begun, threads, flags); },
@@ -154,39 +175,44 @@ TRIREME_PUBLIC unsigned GOMP_parallel_reductions(body function, void* data, unsi
 }
 TRIREME_PUBLIC void GOMP_parallel_sections(body function, void* data, unsigned threads, unsigned count,
                                            unsigned flags) {
-  if (run_on_virtual_threads({function, data, threads, flags, nullptr, count})) return;
+  const runtime_scope scope(runtime_at(function));
+  if (run_on_virtual({function, data, threads, flags, nullptr, count})) return;
   with_region(function, data, nullptr,
               [&](body run, void* begun) { host_parallel_sections(run, begun, threads, count, flags); });
 }
 
 // Combined parallel loops. `host` may be asked to leave everything alone, and then its own entry must run.
-#define TRIREME_PARALLEL_LOOP(name, is_monotonic)                                                                   \
-  TRIREME_PUBLIC void GOMP_parallel_loop_##name(body function, void* data, unsigned threads, long start, long end,  \
-                                                long step, long chunk, unsigned flags) {                            \
-    static host_function<void(body, void*, unsigned, long, long, long, long, unsigned)> host(                       \
-        "GOMP_parallel_loop_" #name);                                                                               \
-    if (!the_settings().takes) {                                                                                    \
-      count_left(left_because::asked, TRIREME_HERE);                                                                \
-      with_region(function, data, nullptr,                                                                          \
-                  [&](body run, void* begun) { host(run, begun, threads, start, end, step, chunk, flags); });       \
-      return;                                                                                                       \
-    }                                                                                                               \
-    const loop_start loop{TRIREME_HERE, nullptr, is_monotonic, exclusive_space(start, end, step, chunk_of(chunk))}; \
-    if (run_on_virtual_threads({function, data, threads, flags, &loop})) return;                                    \
-    with_region(function, data, &loop, [&](body run, void* begun) { host_parallel(run, begun, threads, flags); });  \
+#define TRIREME_PARALLEL_LOOP(name, is_monotonic)                                                                  \
+  TRIREME_PUBLIC void GOMP_parallel_loop_##name(body function, void* data, unsigned threads, long start, long end, \
+                                                long step, long chunk, unsigned flags) {                           \
+    static host_function<void(body, void*, unsigned, long, long, long, long, unsigned)> host(                      \
+        "GOMP_parallel_loop_" #name);                                                                              \
+    const runtime_scope scope(runtime_at(function));                                                               \
+    if (!the_settings().takes) {                                                                                   \
+      count_left(left_because::asked, TRIREME_HERE);                                                               \
+      with_region(function, data, nullptr,                                                                         \
+                  [&](body run, void* begun) { host(run, begun, threads, start, end, step, chunk, flags); });      \
+      return;                                                                                                      \
+    }                                                                                                              \
+    const loop_start loop{TRIREME_HERE, nullptr, is_monotonic, distribution::chosen,                               \
+                          exclusive_space(start, end, step, chunk_of(chunk))};                                     \
+    if (run_on_virtual({function, data, threads, flags, &loop})) return;                                           \
+    with_region(function, data, &loop, [&](body run, void* begun) { host_parallel(run, begun, threads, flags); }); \
   }
 #define TRIREME_PARALLEL_RUNTIME_LOOP(name, is_monotonic)                                                            \
   TRIREME_PUBLIC void GOMP_parallel_loop_##name(body function, void* data, unsigned threads, long start, long end,   \
                                                 long step, unsigned flags) {                                         \
     static host_function<void(body, void*, unsigned, long, long, long, unsigned)> host("GOMP_parallel_loop_" #name); \
+    const runtime_scope scope(runtime_at(function));                                                                 \
     if (!the_settings().takes) {                                                                                     \
       count_left(left_because::asked, TRIREME_HERE);                                                                 \
       with_region(function, data, nullptr,                                                                           \
                   [&](body run, void* begun) { host(run, begun, threads, start, end, step, flags); });               \
       return;                                                                                                        \
     }                                                                                                                \
-    const loop_start loop{TRIREME_HERE, nullptr, is_monotonic, exclusive_space(start, end, step, 1)};                \
-    if (run_on_virtual_threads({function, data, threads, flags, &loop})) return;                                     \
+    const loop_start loop = runtime_loop(                                                                            \
+        TRIREME_HERE, is_monotonic, [&](std::uint64_t chunk) { return exclusive_space(start, end, step, chunk); });  \
+    if (run_on_virtual({function, data, threads, flags, &loop})) return;                                             \
     with_region(function, data, &loop, [&](body run, void* begun) { host_parallel(run, begun, threads, flags); });   \
   }
 TRIREME_PARALLEL_LOOP(dynamic, true)
@@ -211,7 +237,8 @@ TRIREME_PARALLEL_RUNTIME_LOOP(maybe_nonmonotonic_runtime, false)
     thread_context* const context = taker(TRIREME_HERE);                                                             \
     if (context == nullptr) return host(start, end, step, chunk, first_out, end_out);                                \
     return start_loop(*context,                                                                                      \
-                      {TRIREME_HERE, nullptr, is_monotonic, exclusive_space(start, end, step, chunk_of(chunk))},     \
+                      {TRIREME_HERE, nullptr, is_monotonic, distribution::chosen,                                    \
+                       exclusive_space(start, end, step, chunk_of(chunk))},                                          \
                       first_out, end_out);                                                                           \
   }                                                                                                                  \
   TRIREME_PUBLIC bool GOMP_loop_ull_##name##_start(bool up, ull start, ull end, ull step, ull chunk, ull* first_out, \
@@ -220,28 +247,33 @@ TRIREME_PARALLEL_RUNTIME_LOOP(maybe_nonmonotonic_runtime, false)
     thread_context* const context = taker(TRIREME_HERE);                                                             \
     if (context == nullptr) return host(up, start, end, step, chunk, first_out, end_out);                            \
     return start_loop(*context,                                                                                      \
-                      {TRIREME_HERE, nullptr, is_monotonic, exclusive_space(up, start, end, step, chunk_of(chunk))}, \
+                      {TRIREME_HERE, nullptr, is_monotonic, distribution::chosen,                                    \
+                       exclusive_space(up, start, end, step, chunk_of(chunk))},                                      \
                       first_out, end_out);                                                                           \
   }                                                                                                                  \
   TRIREME_LOOP_NEXT(name, long)                                                                                      \
   TRIREME_LOOP_NEXT(ull_##name, ull)
-#define TRIREME_RUNTIME_LOOP(name, is_monotonic)                                                                  \
-  TRIREME_PUBLIC bool GOMP_loop_##name##_start(long start, long end, long step, long* first_out, long* end_out) { \
-    static host_function<bool(long, long, long, long*, long*)> host("GOMP_loop_" #name "_start");                 \
-    thread_context* const context = taker(TRIREME_HERE);                                                          \
-    if (context == nullptr) return host(start, end, step, first_out, end_out);                                    \
-    return start_loop(*context, {TRIREME_HERE, nullptr, is_monotonic, exclusive_space(start, end, step, 1)},      \
-                      first_out, end_out);                                                                        \
-  }                                                                                                               \
-  TRIREME_PUBLIC bool GOMP_loop_ull_##name##_start(bool up, ull start, ull end, ull step, ull* first_out,         \
-                                                   ull* end_out) {                                                \
-    static host_function<bool(bool, ull, ull, ull, ull*, ull*)> host("GOMP_loop_ull_" #name "_start");            \
-    thread_context* const context = taker(TRIREME_HERE);                                                          \
-    if (context == nullptr) return host(up, start, end, step, first_out, end_out);                                \
-    return start_loop(*context, {TRIREME_HERE, nullptr, is_monotonic, exclusive_space(up, start, end, step, 1)},  \
-                      first_out, end_out);                                                                        \
-  }                                                                                                               \
-  TRIREME_LOOP_NEXT(name, long)                                                                                   \
+#define TRIREME_RUNTIME_LOOP(name, is_monotonic)                                                                       \
+  TRIREME_PUBLIC bool GOMP_loop_##name##_start(long start, long end, long step, long* first_out, long* end_out) {      \
+    static host_function<bool(long, long, long, long*, long*)> host("GOMP_loop_" #name "_start");                      \
+    thread_context* const context = taker(TRIREME_HERE);                                                               \
+    if (context == nullptr) return host(start, end, step, first_out, end_out);                                         \
+    return start_loop(*context,                                                                                        \
+                      runtime_loop(TRIREME_HERE, is_monotonic,                                                         \
+                                   [&](std::uint64_t chunk) { return exclusive_space(start, end, step, chunk); }),     \
+                      first_out, end_out);                                                                             \
+  }                                                                                                                    \
+  TRIREME_PUBLIC bool GOMP_loop_ull_##name##_start(bool up, ull start, ull end, ull step, ull* first_out,              \
+                                                   ull* end_out) {                                                     \
+    static host_function<bool(bool, ull, ull, ull, ull*, ull*)> host("GOMP_loop_ull_" #name "_start");                 \
+    thread_context* const context = taker(TRIREME_HERE);                                                               \
+    if (context == nullptr) return host(up, start, end, step, first_out, end_out);                                     \
+    return start_loop(*context,                                                                                        \
+                      runtime_loop(TRIREME_HERE, is_monotonic,                                                         \
+                                   [&](std::uint64_t chunk) { return exclusive_space(up, start, end, step, chunk); }), \
+                      first_out, end_out);                                                                             \
+  }                                                                                                                    \
+  TRIREME_LOOP_NEXT(name, long)                                                                                        \
   TRIREME_LOOP_NEXT(ull_##name, ull)
 TRIREME_LOOP(dynamic, true)
 TRIREME_LOOP(guided, true)
@@ -368,11 +400,13 @@ TRIREME_REDUCTION_LOOP(ordered_, left_because::ordered)
 TRIREME_PUBLIC void GOMP_parallel_start(body function, void* data, unsigned threads) {
   static host_function<void(body, void*, unsigned)> host("GOMP_parallel_start");
   enter_unfollowed();
+  const runtime_scope scope(runtime_at(function));
   host(function, data, threads);
 }
 TRIREME_PUBLIC void GOMP_parallel_sections_start(body function, void* data, unsigned threads, unsigned count) {
   static host_function<void(body, void*, unsigned, unsigned)> host("GOMP_parallel_sections_start");
   enter_unfollowed();
+  const runtime_scope scope(runtime_at(function));
   host(function, data, threads, count);
 }
 #define TRIREME_OLD_LOOP(name)                                                                                   \
@@ -382,6 +416,7 @@ TRIREME_PUBLIC void GOMP_parallel_sections_start(body function, void* data, unsi
                                                                                    "_start");                    \
     enter_unfollowed();                                                                                          \
     count_left(left_because::outside, TRIREME_HERE);                                                             \
+    const runtime_scope scope(runtime_at(function));                                                             \
     host(function, data, threads, start, end, step, chunk);                                                      \
   }
 TRIREME_OLD_LOOP(static)
@@ -392,10 +427,12 @@ TRIREME_PUBLIC void GOMP_parallel_loop_runtime_start(body function, void* data, 
   static host_function<void(body, void*, unsigned, long, long, long)> host("GOMP_parallel_loop_runtime_start");
   enter_unfollowed();
   count_left(left_because::outside, TRIREME_HERE);
+  const runtime_scope scope(runtime_at(function));
   host(function, data, threads, start, end, step);
 }
 TRIREME_PUBLIC void GOMP_parallel_end() {
   static host_function<void()> host("GOMP_parallel_end");
+  const runtime_scope scope(runtime_at(TRIREME_HERE));
   host();
   leave_unfollowed();
 }
@@ -407,6 +444,7 @@ TRIREME_PUBLIC void GOMP_target(int device, body function, const void* unused, s
   static host_function<void(int, body, const void*, std::size_t, void**, std::size_t*, unsigned char*)> host(
       "GOMP_target");
   enter_unfollowed();
+  const runtime_scope scope(runtime_at(function));
   host(device, function, unused, maps, addresses, sizes, kinds);
   leave_unfollowed();
 }
@@ -415,6 +453,7 @@ TRIREME_PUBLIC void GOMP_target_ext(int device, body function, std::size_t maps,
   static host_function<void(int, body, std::size_t, void**, std::size_t*, unsigned short*, unsigned, void**, void**)>
       host("GOMP_target_ext");
   enter_unfollowed();
+  const runtime_scope scope(runtime_at(function));
   host(device, function, maps, addresses, sizes, kinds, flags, depend, arguments);
   leave_unfollowed();
 }

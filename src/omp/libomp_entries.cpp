@@ -10,6 +10,7 @@
 
 #include "omp/call_sites.hpp"
 #include "omp/host_runtime.hpp"
+#include "omp/run_schedule.hpp"
 #include "omp/settings.hpp"
 #include "omp/team.hpp"
 #include "omp/virtual_mode.hpp"
@@ -36,7 +37,17 @@ constexpr bool may_be_taken(std::int32_t kind) {
   return (kind >= 35 && kind <= 39) || (kind >= 42 && kind <= 44) || kind == 46 || kind == 47;
 }
 
+constexpr std::int32_t runtime_kind = 37;
+constexpr std::int32_t runtime_simd_kind = 47;  // its chunk is the width of the vectors, which stay whole
+
 host_function<std::int32_t(location*)> host_team_size("__kmpc_bound_num_threads");
+
+void* require_beside_teams(const char* name) {
+  void* const function = find_beside(reinterpret_cast<void*>(host_team_size.usual()), name);
+  if (function == nullptr) report_missing(name);
+  return function;
+}
+host_function<void(int*, int*), require_beside_teams> host_get_schedule("omp_get_schedule");
 
 std::uint32_t threads_of_team() {
   location nowhere{{0, 2, 0, 0}, ";unknown;unknown;0;0;;"};
@@ -50,6 +61,7 @@ struct alignas(64) region {
   void** arguments;
   void (*invoke)(const region& begun, std::int32_t* global, std::int32_t* local);
   team* threads;
+  const other_runtime* runtime;  // of the thread that begins it
 };
 
 // Passes Index... arguments, at least as many as the function has: it ignores the others, and the caller cleans up.
@@ -65,7 +77,13 @@ void invoke_room(const region& begun, std::int32_t* global, std::int32_t* local)
   invoke_with(begun, global, local, std::make_index_sequence<Room>{});
 }
 
+// By the body of a region, which is in the object that begins it.
+const other_runtime* runtime_at(const void* code) {
+  return runtime_of(code, "__kmpc_fork_call", reinterpret_cast<void*>(host_team_size.usual()));
+}
+
 void run_region(std::int32_t* global, std::int32_t* local, const region* begun) {
+  const runtime_scope scope(begun->runtime);
   thread_context context(*begun->threads, static_cast<std::uint32_t>(*local));
   begun->invoke(*begun, global, local);
 }
@@ -78,7 +96,7 @@ void fork_with_room(location* where, int count, microtask function, va_list list
   void* arguments[Room] = {};
   for (int index = 0; index < count; ++index) arguments[index] = va_arg(list, void*);
   borrowed_team threads;
-  region begun{function, arguments, &invoke_room<Room>, &threads.get()};
+  region begun{function, arguments, &invoke_room<Room>, &threads.get(), this_runtime};
   host_fork_call(where, 1, run_region_task, &begun);
 }
 
@@ -105,7 +123,15 @@ bool take_loop(const void* site, location* where, std::int32_t kind, Value lower
   const bool doacross = std::exchange(context->doacross_next, false);
   const std::int32_t plain = kind & ~(monotonic_bit | nonmonotonic_bit);
   left_because reason{};
-  const std::optional<iteration_space> space = inclusive_space(lower, upper, step, chunk_of(chunk));
+  run_schedule wanted{distribution::chosen, chunk_of(chunk), (kind & nonmonotonic_bit) == 0};
+  if (plain == runtime_kind || plain == runtime_simd_kind) {
+    const run_schedule asked =
+        run_schedule_here([](int* kind_out, int* chunk_out) { host_get_schedule(kind_out, chunk_out); });
+    wanted.shares = asked.shares;
+    wanted.chunk = plain == runtime_kind ? asked.chunk : wanted.chunk * asked.chunk;
+    wanted.monotonic = wanted.monotonic || asked.monotonic;
+  }
+  const std::optional<iteration_space> space = inclusive_space(lower, upper, step, wanted.chunk);
   if (!the_settings().takes) {
     reason = left_because::asked;
   } else if (doacross) {
@@ -117,8 +143,7 @@ bool take_loop(const void* site, location* where, std::int32_t kind, Value lower
   } else if (!space) {
     reason = left_because::too_long;
   } else {
-    const bool monotonic = (kind & nonmonotonic_bit) == 0;
-    begin_loop(*context, {site, source_of(where), monotonic, *space}, &threads_of_team);
+    begin_loop(*context, {site, source_of(where), wanted.monotonic, wanted.shares, *space}, &threads_of_team);
     return true;
   }
   context->took_last = false;
@@ -152,6 +177,7 @@ constexpr int most_arguments = 512;
 
 TRIREME_PUBLIC void __kmpc_fork_call(location* where, std::int32_t count, microtask function, ...) {
   virtual_on();  // if they are asked for: says that there are none here
+  const runtime_scope scope(runtime_at(reinterpret_cast<const void*>(function)));
   va_list list;
   va_start(list, function);
   if (count <= 4) {
@@ -175,9 +201,10 @@ TRIREME_PUBLIC void __kmpc_fork_call(location* where, std::int32_t count, microt
 TRIREME_PUBLIC void __kmpc_fork_call_if(location* where, std::int32_t count, microtask function, std::int32_t condition,
                                         void* argument) {
   static host_function<void(location*, std::int32_t, microtask, std::int32_t, void*)> host("__kmpc_fork_call_if");
+  const runtime_scope scope(runtime_at(reinterpret_cast<const void*>(function)));
   void* arguments[4] = {count > 0 ? argument : nullptr};
   borrowed_team threads;
-  region begun{function, arguments, &invoke_room<4>, &threads.get()};
+  region begun{function, arguments, &invoke_room<4>, &threads.get(), this_runtime};
   host(where, 1, run_region_task, condition, &begun);
 }
 
@@ -185,10 +212,12 @@ TRIREME_PUBLIC void __kmpc_fork_call_if(location* where, std::int32_t count, mic
 TRIREME_PUBLIC void __kmpc_serialized_parallel(location* where, std::int32_t thread) {
   static host_function<void(location*, std::int32_t)> host("__kmpc_serialized_parallel");
   enter_unfollowed();
+  const runtime_scope scope(runtime_at(TRIREME_HERE));
   host(where, thread);
 }
 TRIREME_PUBLIC void __kmpc_end_serialized_parallel(location* where, std::int32_t thread) {
   static host_function<void(location*, std::int32_t)> host("__kmpc_end_serialized_parallel");
+  const runtime_scope scope(runtime_at(TRIREME_HERE));
   host(where, thread);
   leave_unfollowed();
 }

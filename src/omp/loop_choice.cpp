@@ -20,13 +20,43 @@ using loops::loop_memory;
 using loops::schedule;
 using loops::schedule_kind;
 
+// As gcc's own code and both host runtimes share out static loops, so that a static loop in the program's own code
+// gives each thread the same iterations.
+loop_layout static_layout(distribution shares, std::uint64_t units, std::uint32_t threads) {
+  if (shares == distribution::static_chunks) {
+    return loops::layout_of({.kind = schedule_kind::static_blocks, .chunk = 1}, units, threads);
+  }
+  loop_layout layout;
+  layout.items = units;
+  layout.bounds.push_back(0);
+  for (std::uint32_t thread = 0; thread < threads; ++thread) {
+    const std::uint32_t before = layout.chunks();
+    const std::uint64_t length = units / threads + (thread < units % threads ? 1 : 0);
+    if (length > 0) layout.bounds.push_back(layout.bounds.back() + length);
+    const std::uint32_t own = layout.chunks() - before;
+    layout.ranges.push_back({before, before + own, own, own});
+  }
+  return layout;
+}
+
 using memories = memory_table<loop_memory>;
 memories& table() {
   static memories loops;  // all null: no constructor runs
   return loops;
 }
 
+// loop_key::variant: bit 0 monotonic, bits 1 and 2 the distribution, above that the power of two of the units.
 bool rises(const loop_key& key) { return (key.variant & 1) != 0; }
+distribution shares_of(const loop_key& key) { return static_cast<distribution>(key.variant >> 1 & 3); }
+
+// With so few units for each thread, one that is long or waits for another must not lie in a block behind one that has
+// begun: `automatic` hands them out one by one from the front, as the host runtime would.
+constexpr std::uint64_t few_units_per_thread = 4;
+bool has_few_units(const loop_key& key) { return key.items <= few_units_per_thread * key.participants; }
+
+loop_layout one_by_one(const loop_key& key) {
+  return loops::layout_of({.kind = schedule_kind::dynamic, .chunk = 1}, key.items, key.participants);
+}
 
 loops::memory_setup setup_of(const loop_key& key) {
   const loop_facts facts{key.items, key.chunk, key.participants, rises(key)};
@@ -91,11 +121,24 @@ loop_layout choose_layout(const schedule& wanted, const loop_facts& loop) {
 
 loop_key key_of(const void* site, const loop_facts& loop) {
   return {site, loop.units, loop.unit,
-          static_cast<std::uint64_t>(std::bit_width(loop.units)) << 1 | (loop.monotonic ? 1u : 0u), loop.threads};
+          static_cast<std::uint64_t>(std::bit_width(loop.units)) << 3 | static_cast<std::uint64_t>(loop.shares) << 1 |
+              (loop.monotonic ? 1u : 0u),
+          loop.threads};
 }
 
-void arm_loop(fetched_loop& record, const loop_key& key, held_before held, bool monotonic) {
+void arm_loop(fetched_loop& record, const loop_key& key, held_before held) {
   const settings& wanted = the_settings();
+  const distribution shares = shares_of(key);
+  const bool in_turn = wanted.schedule.kind == schedule_kind::automatic && has_few_units(key);
+  if (shares != distribution::chosen || in_turn) {
+    if (held == held_before::same_key) {
+      record.arm_again();
+    } else {
+      record.arm(shares != distribution::chosen ? static_layout(shares, key.items, key.participants) : one_by_one(key));
+    }
+    record.link() = {};
+    return;
+  }
   loop_memory* memory = nullptr;
   if (wanted.learns) {
     const bool known = held != held_before::another_loop && record.link().memory != nullptr;
@@ -106,7 +149,7 @@ void arm_loop(fetched_loop& record, const loop_key& key, held_before held, bool 
   } else if (held == held_before::same_key) {
     record.arm_again();
   } else {
-    record.arm(choose_layout(wanted.schedule, {key.items, key.chunk, key.participants, monotonic}));
+    record.arm(choose_layout(wanted.schedule, {key.items, key.chunk, key.participants, rises(key)}));
     record.link() = {};
   }
 }

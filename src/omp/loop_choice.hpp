@@ -12,11 +12,21 @@
 
 namespace tri::omp {
 
+// How the iterations go to the threads. What the user asked for by the standard's means is kept to the iteration:
+// programs may rely on static loops with the same bounds giving each thread the same iterations.
+enum class distribution : std::uint8_t {
+  chosen,         // by our schedule
+  static_blocks,  // one block for each thread, the first ones longer by one: as both host runtimes and gcc's own code
+                  // do
+  static_chunks   // units in turn
+};
+
 struct loop_facts {
   std::uint64_t units = 0;  // pieces that stay together: chunks that the program names, or iterations
   std::uint64_t unit = 1;   // iterations in one
   std::uint32_t threads = 1;
   bool monotonic = false;  // every thread must get its iterations in rising order
+  distribution shares = distribution::chosen;
 };
 
 // The loop under which it is remembered: loops that differ in it are different ones. Numbers of iterations of the same
@@ -24,7 +34,7 @@ struct loop_facts {
 loops::loop_key key_of(const void* site, const loop_facts& loop);
 
 // Arms a record that was found for this key.
-void arm_loop(loops::fetched_loop& record, const loops::loop_key& key, loops::held_before held, bool monotonic);
+void arm_loop(loops::fetched_loop& record, const loops::loop_key& key, loops::held_before held);
 
 // The schedule for a loop: chunks in units, and another kind where iterations must rise and its own would not.
 loops::schedule schedule_of(const loops::schedule& wanted, const loop_facts& loop);

@@ -74,6 +74,8 @@ std::string settings::schedule_text() const { return takes ? loops::to_text(sche
 settings read_settings(const char* trireme_schedule, const char* omp_schedule, const char* noise, const char* waits,
                        const char* report, int process) {
   settings values;
+  values.standard_schedule =
+      omp_schedule != nullptr && *omp_schedule != '\0' && !std::string_view(omp_schedule).starts_with(prefix);
   const char* variable = nullptr;
   std::string_view text;
   if (trireme_schedule != nullptr && *trireme_schedule != '\0') {

@@ -22,7 +22,8 @@ inline constexpr const char* slack_variable = "TRIREME_SLACK";
 inline constexpr const char* report_variable = "TRIREME_OMP_REPORT";
 
 struct settings {
-  bool takes = true;  // false: `host`
+  bool takes = true;               // false: `host`
+  bool standard_schedule = false;  // OMP_SCHEDULE says something to the host runtime
   loops::schedule schedule{};
   bool learns = true;    // the schedule has a memory of each loop
   bool weights = false;  // ... and blocks by weights, also of static loops

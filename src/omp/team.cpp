@@ -51,12 +51,14 @@ void begin_loop(thread_context& context, const loop_start& loop, std::uint32_t (
   loops::fetched_loop& entered = context.of.loops.enter(
       context.place,
       [&] {
-        count_taken(loop.site, loop.source);
-        return key_of(loop.site, {loop.space.units(), loop.space.unit, threads(), loop.monotonic});
+        if (loop.shares == distribution::chosen) {
+          count_taken(loop.site, loop.source);
+        } else {
+          count_left(left_because::asked_static, loop.site, loop.source);
+        }
+        return key_of(loop.site, {loop.space.units(), loop.space.unit, threads(), loop.monotonic, loop.shares});
       },
-      [&](loops::fetched_loop& record, const loops::loop_key& key, loops::held_before held) {
-        arm_loop(record, key, held, loop.monotonic);
-      });
+      arm_loop);
   context.position = loops::fetch_position(entered, context.thread);
   context.space = loop.space;
   context.in_loop = context.took_last = true;

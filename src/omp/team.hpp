@@ -9,6 +9,7 @@
 #include "loops/fetched_loop.hpp"
 #include "loops/loop_sequence.hpp"
 #include "omp/iteration_space.hpp"
+#include "omp/loop_choice.hpp"
 #include "omp/static_shares.hpp"
 
 namespace tri::omp {
@@ -86,6 +87,7 @@ struct loop_start {
   const void* site = nullptr;    // return address of the call
   const char* source = nullptr;  // where libomp knows it
   bool monotonic = false;
+  distribution shares = distribution::chosen;
   iteration_space space{};
 };
 

@@ -10,6 +10,7 @@
 #include <new>
 
 #include "omp/host_api.hpp"
+#include "omp/run_schedule.hpp"
 #include "omp/virtual_mode.hpp"
 #include "omp/virtual_region.hpp"
 
@@ -141,6 +142,7 @@ namespace {
 void set_schedule(const void* caller, int kind, int chunk) {
   static host_api<void(int, int)> host("omp_set_schedule");
   if (place_here() == nullptr) {
+    note_program_sets_schedule();
     if (auto* const function = host.find(caller)) return function(kind, chunk);
   }
   control_variables& control = control_here();

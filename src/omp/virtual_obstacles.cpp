@@ -8,7 +8,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
+
+#include "host/dynamic_section.hpp"
 
 namespace tri::omp {
 namespace {
@@ -123,83 +124,13 @@ std::string_view without_fortran_ending(std::string_view name) {
   return name;
 }
 
-struct object_view {
-  std::uintptr_t base = 0;
-  std::string name;
-  bool has_thread_data = false;
-  const ElfW(Sym) * symbols = nullptr;
-  const char* strings = nullptr;
-  const ElfW(Rela) * tables[2] = {};  // of relocations, and their sizes in bytes
-  std::size_t sizes[2] = {};
-};
-
-// The dynamic section holds addresses; some loaders leave them as they are in the file.
-template <class Pointer>
-Pointer pointer_in(const object_view& object, ElfW(Addr) value) {
-  return reinterpret_cast<Pointer>(value < object.base ? object.base + value : value);
-}
-
-object_view view_of(const dl_phdr_info& info) {
-  object_view object;
-  object.base = info.dlpi_addr;
-  object.name = info.dlpi_name;
-  const ElfW(Dyn)* dynamic = nullptr;
-  for (int index = 0; index < info.dlpi_phnum; ++index) {
-    const ElfW(Phdr)& part = info.dlpi_phdr[index];
-    if (part.p_type == PT_TLS && part.p_memsz > 0) object.has_thread_data = true;
-    if (part.p_type == PT_DYNAMIC) dynamic = reinterpret_cast<const ElfW(Dyn)*>(info.dlpi_addr + part.p_vaddr);
-  }
-  for (; dynamic != nullptr && dynamic->d_tag != DT_NULL; ++dynamic) {
-    switch (dynamic->d_tag) {
-      case DT_SYMTAB:
-        object.symbols = pointer_in<const ElfW(Sym)*>(object, dynamic->d_un.d_ptr);
-        break;
-      case DT_STRTAB:
-        object.strings = pointer_in<const char*>(object, dynamic->d_un.d_ptr);
-        break;
-      case DT_RELA:
-        object.tables[0] = pointer_in<const ElfW(Rela)*>(object, dynamic->d_un.d_ptr);
-        break;
-      case DT_RELASZ:
-        object.sizes[0] = dynamic->d_un.d_val;
-        break;
-      case DT_JMPREL:
-        object.tables[1] = pointer_in<const ElfW(Rela)*>(object, dynamic->d_un.d_ptr);
-        break;
-      case DT_PLTRELSZ:
-        object.sizes[1] = dynamic->d_un.d_val;
-        break;
-      default:
-        break;
-    }
-  }
-  return object;
-}
-
-// What the object wants from others: every use of a symbol is a relocation.
-template <class See>
-void for_each_wanted(const object_view& object, See&& see) {
-  if (object.symbols == nullptr || object.strings == nullptr) return;
-  for (int table = 0; table < 2; ++table) {
-    if (object.tables[table] == nullptr) continue;
-    const std::size_t count = object.sizes[table] / sizeof(ElfW(Rela));
-    for (std::size_t index = 0; index < count; ++index) {
-      const auto number = static_cast<std::size_t>(ELF64_R_SYM(object.tables[table][index].r_info));
-      if (number == 0) continue;
-      const ElfW(Sym)& symbol = object.symbols[number];
-      if (symbol.st_shndx == SHN_UNDEF) see(std::string_view(object.strings + symbol.st_name), symbol);
-    }
-  }
-}
-static_assert(sizeof(void*) == 8, "objects of 32 bits have other relocations");
-
-void look_at_object(const object_view& object, program_traits& traits) {
-  const std::string& name = object.name;
-  if (object.has_thread_data) {
+void look_at_object(const dl_phdr_info& object, const std::string& name, program_traits& traits) {
+  const auto has_thread_data = [](const ElfW(Phdr) & part) { return part.p_type == PT_TLS && part.p_memsz > 0; };
+  if (std::any_of(object.dlpi_phdr, object.dlpi_phdr + object.dlpi_phnum, has_thread_data)) {
     traits.obstacle = fmt::format("{} has thread-local data (threadprivate, thread_local, __thread)", name);
     return;
   }
-  for_each_wanted(object, [&](std::string_view symbol, const ElfW(Sym) & entry) {
+  host::dynamic_section(object).for_each_wanted([&](std::string_view symbol, const ElfW(Sym) & entry) {
     if (!traits.obstacle.empty()) return;
     if (ELF64_ST_TYPE(entry.st_info) == STT_TLS) {
       traits.obstacle = fmt::format("{} uses the thread-local variable {} of another library", name, symbol);
@@ -261,17 +192,17 @@ program_traits look_at_program(const void* ours) {
   dl_iterate_phdr(
       [](dl_phdr_info* info, std::size_t, void* argument) {
         auto& search = *static_cast<struct search*>(argument);
-        object_view object = view_of(*info);
-        if (reinterpret_cast<const void*>(object.base) == search.own_base) return 0;
-        if (object.name.empty()) {
+        if (reinterpret_cast<const void*>(info->dlpi_addr) == search.own_base) return 0;
+        std::string name = info->dlpi_name;
+        if (name.empty()) {
           // The program, which the loader lists without a name.
           char path[4096];
           const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
-          object.name = length > 0 ? std::string(path, static_cast<std::size_t>(length)) : "the program";
-        } else if (is_known_library(object.name)) {
+          name = length > 0 ? std::string(path, static_cast<std::size_t>(length)) : "the program";
+        } else if (is_known_library(name)) {
           return 0;
         }
-        look_at_object(object, search.traits);
+        look_at_object(*info, name, search.traits);
         return search.traits.obstacle.empty() ? 0 : 1;
       },
       &found);

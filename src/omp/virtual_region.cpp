@@ -311,7 +311,7 @@ void make_ready_for_regions(virtual_crew& all) {
                                   limited ? limit.rlim_cur : unlimited);
   // The program's C++ runtime, if it has one; ours is our own.
   all.exceptions_of_thread = reinterpret_cast<exception_globals_function>(dlsym(RTLD_DEFAULT, "__cxa_get_globals"));
-  void* const found = find_beside(reinterpret_cast<void*>(host_parallel.get()), "omp_get_thread_num");
+  void* const found = find_beside(reinterpret_cast<void*>(host_parallel.usual()), "omp_get_thread_num");
   if (found == nullptr) report_missing("omp_get_thread_num");
   all.number_of_host = reinterpret_cast<int (*)()>(found);
 }

@@ -1,9 +1,33 @@
-// In the library that leaves the functions of the OpenMP interface (omp_*) to the program's runtime. The other library
-// has virtual_interface.cpp instead.
+// In the library that leaves the functions of the OpenMP interface (omp_*) to the program's runtime, but for
+// omp_set_schedule: a schedule that the program sets is kept (run_schedule.hpp). The other library has
+// virtual_interface.cpp instead.
+#include "omp/host_api.hpp"
+#include "omp/run_schedule.hpp"
 #include "omp/virtual_mode.hpp"
+
+#define TRIREME_PUBLIC extern "C" [[gnu::visibility("default")]]
 
 namespace tri::omp {
 
 bool answers_interface() { return false; }
 
+namespace {
+
+template <class Kind, class Chunk>
+void forward(const char* name, const void* caller, Kind kind, Chunk chunk) {
+  note_program_sets_schedule();
+  if (void* const host = find_for_caller(name, caller)) reinterpret_cast<void (*)(Kind, Chunk)>(host)(kind, chunk);
+}
+
+}  // namespace
 }  // namespace tri::omp
+
+TRIREME_PUBLIC void omp_set_schedule(int kind, int chunk) {
+  tri::omp::forward("omp_set_schedule", __builtin_return_address(0), kind, chunk);
+}
+TRIREME_PUBLIC void omp_set_schedule_(int* kind, int* chunk) {
+  tri::omp::forward("omp_set_schedule_", __builtin_return_address(0), kind, chunk);
+}
+TRIREME_PUBLIC void omp_set_schedule_8_(int* kind, std::int64_t* chunk) {
+  tri::omp::forward("omp_set_schedule_8_", __builtin_return_address(0), kind, chunk);
+}

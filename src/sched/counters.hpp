@@ -15,7 +15,9 @@ class counter {
   void add(std::uint64_t amount = 1) {
     value_.store(value_.load(std::memory_order_relaxed) + amount, std::memory_order_release);
   }
-  std::uint64_t read() const { return value_.load(std::memory_order_acquire); }  // pairs: counter.read
+  // seq_cst for who waits until all PEs are idle; else an acquire would do, and costs the same. pairs: counter.read,
+  // idle.listener
+  std::uint64_t read() const { return value_.load(std::memory_order_seq_cst); }
 
  private:
   std::atomic<std::uint64_t> value_{0};

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "arena/arena.hpp"
+#include "host/hash.hpp"
 #include "sched/envelope.hpp"
 
 namespace tri::sched {
@@ -16,8 +17,8 @@ std::vector<handler_row>& rows() {
 
 std::uint32_t register_handler(handler_function run, std::string name, handler_function make_portable,
                                handler_function drop, refusal_function refuse, handler_function make_remote,
-                               arrival_function at_host) {
-  rows().push_back({run, std::move(name), make_portable, drop, refuse, make_remote, at_host});
+                               arrival_function at_host, message_form form) {
+  rows().push_back({run, std::move(name), make_portable, drop, refuse, make_remote, at_host, form});
   return static_cast<std::uint32_t>(rows().size() - 1);
 }
 
@@ -59,9 +60,8 @@ std::vector<handler_function> handler_functions() {
 }
 
 std::uint64_t handler_fingerprint() {
-  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
-  for (const auto& row : rows())
-    for (const char c : row.name + '\n') hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  std::uint64_t hash = host::hash_of_nothing;
+  for (const auto& row : rows()) hash = host::hashed_name(hash, row.name);
   return hash;
 }
 

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "sched/message_form.hpp"
+
 namespace tri::sched {
 
 class pe;
@@ -35,12 +37,14 @@ struct handler_row {
   /// Of a making (pe::send_making): called once on each host, by whoever makes progress on the wire there, before the
   /// message is copied for the PEs; may change its `element`.
   arrival_function at_host = nullptr;
+  message_form form = {};
 };
 
 /// Adds a row and returns its number. Before main only.
 std::uint32_t register_handler(handler_function run, std::string name, handler_function make_portable = nullptr,
                                handler_function drop = nullptr, refusal_function refuse = nullptr,
-                               handler_function make_remote = nullptr, arrival_function at_host = nullptr);
+                               handler_function make_remote = nullptr, arrival_function at_host = nullptr,
+                               message_form form = {});
 const std::vector<handler_row>& handler_table();
 /// Lets go of a message that will never run. The envelope stays the caller's.
 void drop_message(pe& here, envelope& message);

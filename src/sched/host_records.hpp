@@ -9,6 +9,7 @@
 #include "arena/window.hpp"
 #include "sched/counters.hpp"
 #include "sched/departures.hpp"
+#include "sched/idle_listener.hpp"
 #include "sched/inbox.hpp"
 #include "sched/node_queue.hpp"
 
@@ -53,8 +54,7 @@ struct process_record {
 /// Shared by all processes of a host; lies in the window of local rank 0.
 struct host_record {
   alignas(64) std::atomic<std::uint32_t> next_collection{0};
-  /// 1 + the PE (of this host) that wants to hear when others fall idle; 0: nobody.
-  alignas(64) std::atomic<std::uint32_t> idle_listener{0};
+  alignas(64) idle_listener listener;
   std::byte* board_memory = nullptr;
   std::size_t board_bytes = 0;
   /// Trees over hosts that began on this one; turns them (host_tree.hpp).

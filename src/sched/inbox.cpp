@@ -17,6 +17,15 @@ std::uint64_t spsc_capacity(std::uint64_t cells, std::uint32_t producers) {
   const std::uint64_t share = std::bit_floor(std::max<std::uint64_t>(64, 4 * cells / std::max(producers, 1u)));
   return std::min(cells, share);
 }
+// Half of a ring of all producers stays free for those that are between look and ticket. So it is as large as asked, or
+// as their number demands.
+std::uint64_t mpsc_capacity(std::uint64_t cells, std::uint32_t producers) {
+  return std::max(cells, std::bit_ceil(std::uint64_t{producers} * 2));
+}
+std::uint64_t cells_of_ring(queue_kind kind, std::uint64_t cells, std::uint32_t producers) {
+  if (kind == queue_kind::spsc) return spsc_capacity(cells, producers);
+  return kind == queue_kind::mpsc ? mpsc_capacity(cells, producers) : cells;
+}
 std::uint64_t ring_capacity(const inbox_shared& inbox) {
   return inbox.kind == queue_kind::spsc ? inbox.per_producer[0].capacity : inbox.ring.capacity;
 }
@@ -29,7 +38,7 @@ void initialise_ring(cell_ring& ring, envelope* cells, std::uint64_t capacity) {
 }  // namespace
 
 std::size_t inbox_shared::required_bytes(queue_kind kind, std::uint32_t producers, std::uint64_t cells) {
-  const std::uint64_t per_ring = kind == queue_kind::spsc ? spsc_capacity(cells, producers) : cells;
+  const std::uint64_t per_ring = cells_of_ring(kind, cells, producers);
   return sizeof(inbox_shared) + (kind == queue_kind::spsc ? producers * sizeof(cell_ring) : 0) +
          ring_count(kind, producers) * per_ring * sizeof(envelope);
 }
@@ -38,10 +47,6 @@ inbox_shared* inbox_shared::initialise(void* memory, queue_kind kind, std::uint3
                                        bool asymmetric) {
   if (!std::has_single_bit(cells))
     throw std::invalid_argument("inbox: " + std::to_string(cells) + " cells asked for; it must be a power of two");
-  if (kind == queue_kind::mpsc && std::uint64_t{producers} * 2 > cells)
-    throw std::invalid_argument("inbox: " + std::to_string(cells) + " cells are too few for " +
-                                std::to_string(producers) +
-                                " PEs on this host; use at least twice as many (--tri-inbox-cells)");
   auto* const inbox = new (memory) inbox_shared;
   inbox->kind = kind;
   inbox->producers = producers;
@@ -51,13 +56,13 @@ inbox_shared* inbox_shared::initialise(void* memory, queue_kind kind, std::uint3
   if (kind == queue_kind::spsc) {
     inbox->per_producer = reinterpret_cast<cell_ring*>(place);
     place += producers * sizeof(cell_ring);
-    const std::uint64_t capacity = spsc_capacity(cells, producers);
+    const std::uint64_t capacity = cells_of_ring(kind, cells, producers);
     for (std::uint32_t i = 0; i < producers; ++i) {
       new (inbox->per_producer + i) cell_ring;
       initialise_ring(inbox->per_producer[i], reinterpret_cast<envelope*>(place) + i * capacity, capacity);
     }
   } else {
-    initialise_ring(inbox->ring, reinterpret_cast<envelope*>(place), cells);
+    initialise_ring(inbox->ring, reinterpret_cast<envelope*>(place), cells_of_ring(kind, cells, producers));
   }
   return inbox;
 }

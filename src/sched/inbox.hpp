@@ -104,7 +104,7 @@ struct inbox_shared {
   alignas(64) arena::doorbell bell;
   std::atomic<std::uint64_t> poll_bell{0};  // poll_bell::name on which the consumer sleeps while it watches the wire
 
-  /// Memory for an inbox with all its rings, in bytes.
+  /// Memory for an inbox with all its rings, in bytes. An mpsc ring has more than `cells` if the producers are many.
   static std::size_t required_bytes(queue_kind kind, std::uint32_t producers, std::uint64_t cells);
   /// Lays an inbox into zeroed arena memory. `asymmetric`: every process of the host has enabled the asymmetric fence.
   static inbox_shared* initialise(void* memory, queue_kind kind, std::uint32_t producers, std::uint64_t cells,

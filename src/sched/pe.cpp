@@ -445,6 +445,7 @@ std::int64_t pe::longest_sleep_ns(bool waiting_on_result) const {
 
 // Whoever has the turn at the wire sleeps on its descriptor and on the ring of the poll bell.
 void pe::sleep_on_bell(std::uint32_t heard, std::int64_t limit_ns, bool watches_wire) {
+  const arena::unused_cache_guard others_may_have_it;
   if (watches_wire)
     owner_.wire_bell().sleep(wire_->wake_descriptor(), wire_->sleep_at_most(limit_ns));
   else
@@ -452,7 +453,7 @@ void pe::sleep_on_bell(std::uint32_t heard, std::int64_t limit_ns, bool watches_
 }
 
 void pe::sleep(bool waiting_on_result) {
-  arena::flush_released();
+  arena::settle();
   const bool watches_wire = makes_progress_on_wire_ && wire_->take_watch();
   if (watches_wire) record_->inbox->sleep_on(owner_.wire_bell().name());
   auto& idle_word = own_process_.idle_pes[local_number_ / 64];
@@ -469,10 +470,10 @@ void pe::sleep(bool waiting_on_result) {
       slept = true;
       // Counted before the listener hears of it: who waits for this count need not be woken a second time.
       counters().sleeps.add();
-      // Somebody may be waiting for everybody to be idle. pairs: idle.listener
-      if (const std::uint32_t listener = owner_.own_host().idle_listener.load(std::memory_order_seq_cst);
-          listener != 0 && listener != host_number_ + 1)
-        if (pe_record* const record = owner_.record_of(owner_.first_pe_of_host() + static_cast<int>(listener) - 1))
+      // Somebody may be waiting for everybody to be idle.
+      if (const std::uint32_t listener = owner_.own_host().listener.to_ring();
+          listener != idle_listener::nobody && listener != host_number_)
+        if (pe_record* const record = owner_.record_of(owner_.first_pe_of_host() + static_cast<int>(listener)))
           record->inbox->wake_if_asleep();
       const std::int64_t limit_ns = longest_sleep_ns(waiting_on_result);
       if (limit_ns != 0) sleep_on_bell(heard, limit_ns, watches_wire);

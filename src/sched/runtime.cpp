@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <new>
 #include <stdexcept>
 #include <utility>
 
 #include "arena/footprint.hpp"
+#include "board/board_layout.hpp"
 #include "host/clock.hpp"
 #include "host/cpu.hpp"
 #include "host/pinning.hpp"
@@ -30,6 +32,10 @@ arena::arena_options arena_options_of(const host::configuration& values) {
   return {values.arena_window_bytes, values.arena_limit_bytes, values.allocator};
 }
 
+// How often configuration::silence_s messages at the end of a job may lie still before it fails: a peer that is stopped
+// is judged by its heartbeats first.
+constexpr int most_silences_at_end = 4;
+
 }  // namespace
 
 runtime* current_runtime() { return the_runtime; }
@@ -44,6 +50,11 @@ runtime::runtime(host::configuration values)
   if (job_.pes_per_process() > arena::most_local_pes)
     throw std::runtime_error(fmt::format("trireme: {} PEs asked for in one process; at most {} are possible",
                                          job_.pes_per_process(), arena::most_local_pes));
+  if (pes_of_host() > static_cast<int>(board::most_pes))
+    throw std::runtime_error(fmt::format(
+        "trireme: {} PEs on this host; at most {} are possible: start fewer processes, or fewer PEs in each "
+        "(--pes)",
+        pes_of_host(), board::most_pes));
   std::vector<int> files;
   for (const host::peer& other : job_.peers())
     if (other.host == job_.host()) files.push_back(other.process == job_.process() ? own_file_ : other.arena_fd);
@@ -97,6 +108,12 @@ std::uint32_t runtime::new_collection_number() const {
   // relaxed: only uniqueness matters; 0 is for single objects. The hosts draw in turns.
   const std::uint32_t drawn = host_->next_collection.fetch_add(1, std::memory_order_relaxed);
   return 1 + drawn * static_cast<std::uint32_t>(hosts()) + static_cast<std::uint32_t>(host());
+}
+bool runtime::may_exist(std::uint32_t collection) const {
+  if (collection == 0 || host_of_collection(collection) != host()) return true;
+  // relaxed: a message that speaks of it comes after the draw
+  return (collection - 1) / static_cast<std::uint32_t>(hosts()) <
+         host_->next_collection.load(std::memory_order_relaxed);
 }
 std::uint32_t runtime::host_pe_number(int number) const {
   return static_cast<std::uint32_t>(number - first_pe_of(host_of(number)));
@@ -203,7 +220,9 @@ void runtime::run_pe(pe& which, const program& steps) {
   if (which.number() == 0) {
     if (which.trace() != nullptr) which.trace()->mark(trace::event::begin, host::ticks(), trace::main_program);
     try {
-      request_stop(steps.main_program());
+      const int status = steps.main_program();
+      if (arena::in_forked_child()) std::exit(status);  // made by fork in the program; the job is its parent's
+      request_stop(status);
     } catch (const stop_unwinding&) {  // stopped already, by somebody else
     }
     if (which.trace() != nullptr) which.trace()->mark(trace::event::end, host::ticks(), trace::main_program);
@@ -243,10 +262,11 @@ void runtime::wait_for_job(const pe& which) {
 }
 
 // Nobody sends any more when all have met, but what was sent may be under way, and may need both sides to arrive. So
-// once more, when all that this process sent is out. What has arrived then lies in the inboxes.
+// once more, when all that this process sent is out. What has arrived then lies in the inboxes. A process that takes
+// nothing, though it lives and answers heartbeats, must not keep the others for ever.
 void runtime::meet_with_wire() {
-  const auto look = [this] {  // funnelled: the communication thread is alone at the wire
-    const bool is_alone = values_.comm_thread == host::communication_thread::funnelled;
+  const bool is_alone = values_.comm_thread == host::communication_thread::funnelled;
+  const auto look = [&] {  // funnelled: the communication thread is alone at the wire
     if (is_alone || !wire_->progress()) std::this_thread::yield();
   };
   const auto meet = [&] {
@@ -268,7 +288,26 @@ void runtime::meet_with_wire() {
   };
   meet();
   wire_->drop_waiting();
-  while (!wire_->is_idle()) look();
+  std::uint64_t moves = wire_->counters().moves;
+  const double limit_s = values_.silence_s * most_silences_at_end;
+  constexpr double stopped_s = 1;  // between two looks: the process itself was stopped, and nobody is to blame
+  std::uint64_t last_movement = host::ticks();
+  std::uint64_t last_look = last_movement;
+  while (!wire_->is_idle()) {
+    look();
+    const double since_last_look_s = static_cast<double>(host::ticks() - last_look) * host::ns_per_tick() * 1e-9;
+    last_look = host::ticks();
+    if (since_last_look_s > stopped_s) last_movement = last_look;
+    // Whoever is at the wire counts them, also parts of a body. A heartbeat is a sign of life and no movement.
+    const std::uint64_t before = std::exchange(moves, wire_->counters().moves);
+    if (moves != before) last_movement = host::ticks();
+    const double still_s = static_cast<double>(host::ticks() - last_movement) * host::ns_per_tick() * 1e-9;
+    if (limit_s != 0 && still_s > limit_s)
+      fail(
+          fmt::format("process {} ends, but its messages to other hosts are still under way, without any movement for "
+                      "{:.1f} s ({:.0f} times --tri-silence-s)",
+                      process(), still_s, limit_s / values_.silence_s));
+  }
   meet();
 }
 
@@ -392,6 +431,10 @@ message_counts runtime::counts_of_host() const {
 
 void runtime::fail(const std::string& message) const {
   std::fflush(stdout);
+  if (arena::in_forked_child()) {  // the job goes on
+    std::fputs(fmt::format("trireme: a forked child of process {} ends: {}\n", process(), message).c_str(), stderr);
+    _exit(1);
+  }
   job_.fail(message);
 }
 

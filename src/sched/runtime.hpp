@@ -71,6 +71,7 @@ class runtime {
   std::string name_of_host(int host) const { return job_.name_of_host(host); }
   int processes_of_host(int host) const { return job_.processes_of(host); }
   int hosts() const { return job_.hosts(); }
+  int machines() const { return job_.machines(); }
   int host() const { return job_.host(); }
   int first_process_of(int host) const { return job_.first_process_of(host); }
   int first_pe_of(int host) const { return first_process_of(host) * pes_per_process(); }
@@ -91,6 +92,12 @@ class runtime {
   host_record& own_host() const { return *host_; }
   /// A number that no other collection or node group of the job has. On any PE.
   std::uint32_t new_collection_number() const;
+  /// Whose host has drawn the number of a collection; not of 0.
+  int host_of_collection(std::uint32_t number) const {
+    return static_cast<int>((number - 1) % static_cast<std::uint32_t>(hosts()));
+  }
+  /// False: this host would have drawn the number, and has not. Of those of other hosts nothing is known.
+  bool may_exist(std::uint32_t collection) const;
   const host::configuration& values() const { return values_; }
   const host::placement& placement() const { return placement_; }
   /// The access of one of this process's PEs to the board of the host; for that PE's thread.

@@ -4,9 +4,11 @@
 #include <array>
 #include <chrono>
 #include <condition_variable>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <type_traits>
 
@@ -16,30 +18,33 @@
 #include "sched/pe.hpp"
 #include "sched/poll_bell.hpp"
 #include "sched/runtime.hpp"
+#include "wire/wire_choice.hpp"
 
 namespace tri::sched {
 namespace {
 
-enum class reach : std::uint8_t {
-  one_pe,
-  any_pe_of_process,
-  all_pes_of_hosts,
-  making,               // to all PEs of hosts, which acknowledge it
-  making_acknowledged,  // to the process that sent the making
-  making_settled,       // to all hosts: all have acknowledged it
-};
-constexpr bool goes_to_all_pes(reach to) { return to == reach::all_pes_of_hosts || to == reach::making; }
-
 constexpr std::chrono::milliseconds time_for_better_news{500};
 constexpr double least_bytes_per_second = 1e6;  // of a network, for one process
 
-// On the wire only, in the flags of a message: the number of its send is behind it, for a trace.
-constexpr std::uint8_t is_traced = 32;
-static_assert((is_traced &
-               (envelope::has_priority | envelope::is_immediate | envelope::is_backlog | envelope::any_count)) == 0);
-
 // How a port names a message to its user: the sender and the number of the send.
 std::uint64_t trace_name(std::uint32_t source, std::uint32_t number) { return std::uint64_t{source} << 32 | number; }
+
+wire::wire_choice chosen_wire(const runtime& job) {
+  const std::string wanted = job.values().text_of("wire");
+  return wire::choose_wire({.conduit = wanted == "auto" ? std::nullopt : std::optional(wire::conduit_named(wanted)),
+                            .network = job.values().network,
+                            .ucx_transports = job.values().wire_transports,
+                            .environment_has_transports = std::getenv("UCX_TLS") != nullptr,
+                            .environment_has_devices = std::getenv("UCX_NET_DEVICES") != nullptr,
+                            .machines = job.machines()},
+                           wire::network_of_this_host());
+}
+
+std::vector<message_form> forms_of_handlers() {
+  std::vector<message_form> forms;
+  for (const handler_row& row : handler_table()) forms.push_back(row.form);
+  return forms;
+}
 
 void release_block(void* block) { arena::release_on_pe(block); }
 
@@ -50,43 +55,6 @@ void* copy_of(const void* block, std::uint64_t bytes) {
 }
 
 }  // namespace
-
-/// What precedes the block of a message on the wire. A message without one carries its arguments here.
-struct wire_link::packet_header {
-  std::uint64_t element;
-  std::uint32_t collection;
-  std::uint32_t handler;
-  std::uint32_t source;
-  std::int32_t destination;  // as `to` says: a PE, a process, or a tree over hosts: its root + its turn * hosts
-  std::uint64_t block_bytes;
-  reach to;
-  payload_kind kind;
-  std::uint8_t flags;
-  std::uint8_t bytes;  // of a direct payload
-  // The arguments, or the priority, and behind them of a traced message the number of its send; last, sent as far as it
-  // is used.
-  std::byte payload[inline_payload_bytes + sizeof(std::uint32_t)];
-  static constexpr std::size_t fixed_bytes = 36;
-
-  std::size_t payload_bytes() const {
-    if (kind == payload_kind::direct) return bytes;
-    return (flags & envelope::has_priority) != 0 ? sizeof(priority) : 0;
-  }
-  std::span<const std::byte> used() const {
-    return {reinterpret_cast<const std::byte*>(this),
-            fixed_bytes + payload_bytes() + ((flags & is_traced) != 0 ? sizeof(std::uint32_t) : 0)};
-  }
-  void set_trace_number(std::uint64_t number) {
-    flags |= is_traced;
-    const auto sent = static_cast<std::uint32_t>(number);
-    std::memcpy(payload + payload_bytes(), &sent, sizeof sent);
-  }
-  std::uint32_t trace_number() const {
-    std::uint32_t number = 0;
-    std::memcpy(&number, payload + payload_bytes(), sizeof number);
-    return number;
-  }
-};
 
 /// What may have to wait for makings before it leaves.
 struct wire_link::departure {
@@ -100,11 +68,19 @@ wire_link::wire_link(runtime& job)
       producer_(static_cast<std::uint32_t>(job.pes_of_host() + job.process() - job.first_process_of(job.host()))),
       own_process_(*job.process_record_of(job.process())),
       row_(job.traces() == nullptr ? nullptr : job.traces()->wire()),
+      forms_(forms_of_handlers()),
+      rules_{.handlers = handler_table().size(),
+             .forms = forms_,
+             .pes = job.pes(),
+             .hosts = job.hosts(),
+             .process = job.process(),
+             .first_pe = job.process() * job.pes_per_process(),
+             .own_pes = job.pes_per_process()},
       departures_(job.own_host().makings, job.hosts() - 1) {
-  static_assert(std::is_trivially_copyable_v<packet_header> && sizeof(packet_header) <= wire::header_limit &&
-                offsetof(packet_header, payload) == packet_header::fixed_bytes);
-  options_.transports = job.values().wire_transports;
-  options_.devices = job.values().wire_devices;
+  const wire::wire_choice chosen = chosen_wire(job);
+  options_.transports = chosen.transports;
+  options_.devices = chosen.devices;
+  options_.checks = job.values().wire_authentication;
   options_.message_memory = job.values().message_memory;
   options_.funnelled = job.values().comm_thread == host::communication_thread::funnelled;
   options_.sends_per_look = static_cast<std::uint32_t>(job.values().comm_thread_sends);
@@ -123,8 +99,7 @@ wire_link::wire_link(runtime& job)
                   .posted = job.values().wire_mpi_posted,
                   .adaptive_classes = static_cast<std::size_t>(job.values().wire_mpi_adaptive)};
   port_ = wire::open_port(
-      wire::conduit_named(job.values().text_of("wire")), static_cast<wire::peer_number>(job.process()),
-      static_cast<std::size_t>(job.processes()), *this,
+      chosen.conduit, static_cast<wire::peer_number>(job.process()), static_cast<std::size_t>(job.processes()), *this,
       [&job](wire::peer_number peer) { return job.card_of(static_cast<int>(peer)); }, options_);
 }
 
@@ -159,12 +134,14 @@ bool wire_link::takes_memory(const packet_header& header) {
 
 void wire_link::post(int process, const packet_header& header, void* block) {
   try {
-    port_->send(static_cast<wire::peer_number>(process), header.used(),
-                {.block = block,
-                 .bytes = block == nullptr ? 0 : header.block_bytes,
-                 .release = block == nullptr ? nullptr : &release_block,
-                 .copies = copies_of(process, header),
-                 .trace = (header.flags & is_traced) != 0 ? trace_name(header.source, header.trace_number()) : 0});
+    port_->send(
+        static_cast<wire::peer_number>(process), header.used(),
+        {.block = block,
+         .bytes = block == nullptr ? 0 : header.block_bytes,
+         .release = block == nullptr ? nullptr : &release_block,
+         .copies = copies_of(process, header),
+         .trace =
+             (header.flags & wire_message::is_traced) != 0 ? trace_name(header.source, header.trace_number()) : 0});
   } catch (const std::exception& error) {
     job_.fail(fmt::format("process {} cannot send to process {} on {}: {}", job_.process(), process,
                           job_.name_of_host(job_.host_of_process(process)), error.what()));
@@ -362,11 +339,12 @@ std::string wire_link::report() const {
   const wire::port_counters now = port_->counters();
   return fmt::format(
       "wire of process {}: messages_sent={} messages_arrived={} packets={} waited={} most_waiting={} dropped={} "
-      "memory_limit={} memory_peak={} memory_left={} memory_notes={}",
+      "memory_limit={} memory_peak={} memory_left={} memory_notes={} foreign_packets={} unchecked_packets={} "
+      "repeated_packets={} foreign_connections={}",
       job_.process(), now.messages_sent, now.messages_arrived,
       now.short_packets + now.eager_sent + now.rendezvous_sent + now.memory_notes, now.waited, now.most_waiting,
       now.dropped, options_.message_memory, now.memory_peak, counted_.load(std::memory_order_relaxed) - given_back(),
-      now.memory_notes);
+      now.memory_notes, now.foreign_packets, now.unchecked_packets, now.repeated_packets, now.foreign_connections);
 }
 
 void wire_link::abandoned(void* place) { arena::release_on_pe(place); }
@@ -375,7 +353,7 @@ void wire_link::lost(wire::peer_number peer, const std::string& why) {
   if (!ending_.load(std::memory_order_relaxed)) report_loss(peer, why);  // relaxed: see expect_ends
 }
 
-// Silence is no orderly end, not even while the job ends: all processes listen until they have said goodbye.
+// Silence is no orderly end, not even while the job ends: all processes listen until they have disconnected.
 void wire_link::report_loss(wire::peer_number peer, const std::string& why) {
   const int process = static_cast<int>(peer);
   const std::string text = fmt::format("process {} lost process {} on {}: {}", job_.process(), process,
@@ -393,13 +371,17 @@ void wire_link::report_loss(wire::peer_number peer, const std::string& why) {
 }
 
 void wire_link::arrived(wire::peer_number from, std::span<const std::byte> bytes, void* body, std::size_t body_bytes) {
-  packet_header header{};
-  std::memcpy(static_cast<void*>(&header), bytes.data(), std::min(bytes.size(), sizeof header));
-  if (bytes.size() < packet_header::fixed_bytes || header.used().size() != bytes.size() ||
-      header.bytes > inline_payload_bytes || header.handler >= handler_table().size() ||
-      header.block_bytes != body_bytes)
-    job_.fail(fmt::format("process {} sent process {} a packet that is no message: {} bytes of header, {} of body",
-                          from, job_.process(), bytes.size(), body_bytes));
+  packet_header header;
+  std::string fault = decode_wire_message(rules_, bytes, body_bytes, header);
+  // What at_host makes of it is an address: never taken from a message.
+  if (fault.empty() && header.to < reach::making && handler_table()[header.handler].at_host != nullptr)
+    fault = "it makes something, but does not come as a making";
+  if (!fault.empty()) [[unlikely]]
+    job_.fail(fmt::format(
+        "process {} on {} sent process {} a malformed message{}: {}", from,
+        job_.name_of_host(job_.host_of_process(static_cast<int>(from))), job_.process(),
+        header.handler < rules_.handlers ? fmt::format(" '{}'", handler_table()[header.handler].name) : std::string(),
+        fault));
   envelope message{};
   message.element = header.element;
   message.collection = header.collection;
@@ -407,8 +389,8 @@ void wire_link::arrived(wire::peer_number from, std::span<const std::byte> bytes
   message.source = header.source;
   message.bytes = header.bytes;
   message.kind = header.kind;
-  message.flags = static_cast<std::uint8_t>(header.flags & ~is_traced);
-  if ((header.flags & is_traced) != 0) {
+  message.flags = static_cast<std::uint8_t>(header.flags & ~(wire_message::is_traced | envelope::any_count));
+  if ((header.flags & wire_message::is_traced) != 0) {
     message.set_trace_tag(trace::tag_of(header.trace_number()));
     if (row_ != nullptr)
       row_->arrived(header.source, header.trace_number(), header.handler,

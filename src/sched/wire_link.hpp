@@ -19,6 +19,7 @@
 #include "sched/departures.hpp"
 #include "sched/envelope.hpp"
 #include "sched/host_tree.hpp"
+#include "sched/wire_message.hpp"
 #include "trace/process_trace.hpp"
 #include "wire/port.hpp"
 
@@ -104,7 +105,7 @@ class wire_link final : private wire::port_user {
   std::uint64_t memory_given_back() override { return given_back(); }
   std::uint64_t given_back() const;
 
-  struct packet_header;
+  using packet_header = wire_message;
   struct departure;
   void post(pe& here, int process, packet_header& header, envelope& message);
   void post_to_hosts(pe& here, packet_header& header, envelope& message);
@@ -130,6 +131,8 @@ class wire_link final : private wire::port_user {
   const std::uint32_t producer_;  // our number in the inboxes of the host
   process_record& own_process_;
   trace::wire_row* const row_;  // null: nobody traces
+  const std::vector<message_form> forms_;
+  const wire_message_rules rules_;
   std::atomic<bool> ending_{false};
   std::atomic<bool> watched_{false};
   wire::port_options options_;

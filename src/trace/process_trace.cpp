@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "host/cpu_list.hpp"
+#include "host/output_file.hpp"
 #include "host/text_file.hpp"
 
 namespace tri::trace {
@@ -57,6 +58,7 @@ bool is_trace_file(const fs::path& file) {
 
 void remove_old_traces(const std::string& folder) {
   try {
+    host::refuse_planted(folder);
     fs::create_directories(folder);
     std::vector<fs::path> old;
     for (const fs::directory_entry& entry : fs::directory_iterator(folder))

@@ -16,7 +16,7 @@ namespace tri::trace {
 recorder::recorder(std::string path, const std::string& description, std::size_t records, std::uint64_t slow_ticks)
     : path_(std::move(path)),
       slow_ticks_(slow_ticks),
-      file_(open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)),
+      file_(open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666)),
       buffer_(std::max<std::size_t>(records, 4)) {
   if (file_.get() < 0)
     throw std::runtime_error(fmt::format("cannot write the trace {}: {}", path_, std::strerror(errno)));

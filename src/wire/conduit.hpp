@@ -37,6 +37,8 @@ class conduit_events {
   virtual void sent(packet_token token) = 0;
   /// The peer cannot be reached any more. Once per peer; packets to it that are under way still end with sent().
   virtual void lost(peer_number peer, const std::string& why) = 0;
+  /// Somebody connected who is no process of the job, or is late with saying so, and was turned away.
+  virtual void turned_away() {}
 
  protected:
   ~conduit_events() = default;
@@ -74,6 +76,9 @@ concept conduit = requires(Conduit wire, const Conduit& seen, conduit_events& ev
   /// Readable when progress() has something to do after prepare_sleep() said true; -1: this conduit cannot sleep.
   { seen.wake_descriptor() } -> std::same_as<int>;
   { wire.prepare_sleep() } -> std::same_as<bool>;
+  /// Whether it becomes so, too, when packets that are under way can move on. If not, whoever sleeps while packets are
+  /// under way is woken to look.
+  { Conduit::tells_of_sends } -> std::convertible_to<bool>;
   /// After that: how long to sleep at most, because the descriptor does not tell of everything; -1: it does.
   { seen.longest_sleep_ns() } -> std::same_as<std::int64_t>;
   /// Makes the descriptor readable. Any thread.

@@ -8,9 +8,12 @@
 
 #include "host/mpi_library.hpp"
 #include "wire/mpi/mpi_conduit.hpp"
+#include "wire/packet_check.hpp"
 #include "wire/packet_format.hpp"
+#include "wire/packet_secret.hpp"
 #include "wire/port_checks.hpp"
 #include "wire/port_over.hpp"
+#include "wire/tcp/tcp_conduit.hpp"
 #include "wire/ucx/ucx_conduit.hpp"
 
 namespace tri::wire {
@@ -25,7 +28,8 @@ const port_options& checked(peer_number self, std::size_t peers, const port_opti
                     "rendezvous: short_limit must not exceed eager_limit",
                     options.short_limit, options.eager_limit));
   }
-  const std::size_t needed = sizeof(packet_head) + sizeof(message_head) + std::max(options.short_limit, header_limit);
+  const std::size_t needed =
+      sizeof(packet_head) + sizeof(check_value) + sizeof(message_head) + std::max(options.short_limit, header_limit);
   if (options.packet_bytes < needed || options.packet_bytes > 1'000'000) {
     throw std::invalid_argument(
         fmt::format("packets of {} bytes: with short messages of up to {} bytes they need {} to 1000000 bytes",
@@ -58,13 +62,16 @@ void missing_place(peer_number from, std::size_t bytes) {
 }
 
 conduit_choice conduit_named(std::string_view name) {
+  if (name == "tcp") return conduit_choice::tcp;
   if (name == "ucx") return conduit_choice::ucx;
   if (name == "mpi") return conduit_choice::mpi;
-  throw std::invalid_argument(fmt::format("there is no conduit '{}'; known: ucx, mpi", name));
+  throw std::invalid_argument(fmt::format("there is no conduit '{}'; known: tcp, ucx, mpi", name));
 }
 
 const char* name_of(conduit_choice conduit) {
   switch (conduit) {
+    case conduit_choice::tcp:
+      return "tcp";
     case conduit_choice::ucx:
       return "ucx";
     case conduit_choice::mpi:
@@ -99,8 +106,15 @@ std::unique_ptr<port> open_port_over_mpi(peer_number self, std::size_t peers, po
 }  // namespace
 
 std::unique_ptr<port> open_port(conduit_choice conduit, peer_number self, std::size_t peers, port_user& user,
-                                address_lookup lookup, const port_options& options) {
+                                address_lookup lookup, const port_options& with) {
+  port_options options = with;
+  options.secret = packet_secret::make();
   switch (conduit) {
+    case conduit_choice::tcp:
+      return std::make_unique<port_over<tcp_conduit>>(
+          self, peers, user, std::move(lookup), options, self, peers,
+          tcp_options{.network = options.devices,
+                      .longest_packet = std::max(options.eager_limit, options.packet_bytes)});
     case conduit_choice::ucx:
       return std::make_unique<port_over<ucx_conduit>>(
           self, peers, user, std::move(lookup), options, peers,

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "wire/packet_secret.hpp"
 #include "wire/peer.hpp"
 
 namespace tri::wire {
@@ -90,12 +91,19 @@ struct port_counters {
   std::uint64_t memory_notes = 0;   // packets sent to ask for memory, to grant it and to have it back
   std::uint64_t memory_in_use = 0;  // bytes of messages that arrived and were not given back, as last heard
   std::uint64_t memory_peak = 0;    // the most of it
-  std::uint64_t heartbeats = 0;     // packets that ask for a sign of life, or give one
+  std::uint64_t heartbeats = 0;     // packets that ask for a sign of life, or give one, sent and received
+  std::uint64_t moves = 0;          // calls of progress() that found something, but signs of life
+  // Dropped, as if they had not come:
+  std::uint64_t foreign_packets = 0;    // without the secret of this process
+  std::uint64_t unchecked_packets = 0;  // with it, but with a wrong check value
+  std::uint64_t repeated_packets = 0;   // that had come before
+  // Turned away: of whoever did not prove to be a process of the job
+  std::uint64_t foreign_connections = 0;
 };
 
 class port {
  public:
-  /// Sends what is left and need not wait for memory of its receiver, says goodbye to the peers and waits, for at most
+  /// Sends what is left and need not wait for memory of its receiver, disconnects from the peers and waits, for at most
   /// port_options::close_timeout_ms, until this is out. No other thread may use the port any more.
   virtual ~port() = default;
 
@@ -151,11 +159,12 @@ class port {
 using address_lookup = std::function<std::vector<std::byte>(peer_number)>;
 
 enum class conduit_choice : std::uint8_t {
+  tcp,  // connections of our own
   ucx,  // active messages of UCX, whose library is loaded when the port is opened
   mpi,  // two-sided calls of the MPI library that this process was started with (host/mpi_library.hpp)
 };
 
-/// "ucx" or "mpi". Throws std::invalid_argument with the known names.
+/// "tcp", "ucx" or "mpi". Throws std::invalid_argument with the known names.
 conduit_choice conduit_named(std::string_view name);
 const char* name_of(conduit_choice conduit);
 
@@ -170,7 +179,8 @@ struct mpi_receives {
 struct port_options {
   // Which network. Empty: what the transport library finds.
   std::string transports;  // UCX: names as in UCX_TLS, e.g. "tcp"
-  std::string devices;     // NICs, separated by commas, e.g. "eth0" or "mlx5_0:1"; one that does not exist is an error
+  std::string devices;     // NICs, separated by commas, e.g. "eth0" or "mlx5_0:1"; one that does not exist is an error;
+                           // TCP: not empty, and networks, too, e.g. "10.1.0.0/16", all as in --tri-network
   mpi_receives mpi;        // MPI: what is posted ahead
 
   // Protocol by size of header and body. Up to short_limit they are copied into a packet; up to eager_limit the body
@@ -200,6 +210,12 @@ struct port_options {
   std::uint64_t least_bytes_per_beat = 1 << 20;  // of a body that comes more slowly nothing is known
   std::uint8_t beats_until_lost = 4;             // see beat(); 2 or more
   std::string silence_in_words = "long";         // how long those are, for the message: "30 s"
+
+  // Who sends here must know it; it travels in the address (port::address) and in no other way. open_port() makes one.
+  packet_secret secret;
+  // Every packet carries a check value over all of it, so that nobody in the middle can change or repeat it. The same
+  // in all processes of the job.
+  bool checks = false;
 
   std::uint32_t close_timeout_ms = 5000;  // how long closing waits for what is still under way
 };

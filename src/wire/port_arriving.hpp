@@ -6,47 +6,89 @@
 
 namespace tri::wire {
 
-// Null when the packet is not to be used: its sender is unknown, gone, or we are closing.
+// Null when the packet is not to be used: it is not of this job, its sender is out of order or gone, or we are closing.
 template <conduit Conduit>
-peer_record* port_over<Conduit>::sender_of(const packet_head& head) {
-  if (head.from >= peers_.size() || head.from == self_) {
-    strange_packet_ = "a packet came over the wire from process " + std::to_string(head.from) +
-                      ", but this is process " + std::to_string(self_) + " of " + std::to_string(peers_.size());
-    return nullptr;
+peer_record* port_over<Conduit>::sender_of(std::span<const std::byte> header, std::span<const std::byte> body,
+                                           std::optional<std::size_t> announced_bytes, packet_view& view) {
+  packet_fault fault;
+  switch (decode_packet(rules_, header, body, announced_bytes, view, fault)) {
+    case packet_verdict::valid:
+      break;
+    case packet_verdict::foreign:
+      tallies_.foreign_packets.add();
+      return nullptr;
+    case packet_verdict::unchecked:
+      tallies_.unchecked_packets.add();
+      return nullptr;
+    case packet_verdict::malformed:
+      if (fault.from)
+        lose_malformed(*fault.from, fault);
+      else
+        malformed_packet_ = "a malformed packet came over the wire: " + fault.text();
+      return nullptr;
   }
   if (closing_) return nullptr;
-  peer_record& peer = record_of(head.from);
-  if (peer.gone) return nullptr;
+  const peer_number from = view.head.from;
+  peer_record& peer = record_of(from);
+  if (peer.gone || !is_new(peer, view.head)) return nullptr;
   if (!peer.watching) {
     peer.watching = true;
-    unwatched_.push_back(head.from);
+    unwatched_.push_back(from);
   }
+  peer.silent_beats = 0;
   return &peer;
 }
 
 template <conduit Conduit>
+void port_over<Conduit>::lose_malformed(peer_number from, const packet_fault& fault) {
+  lose(from, "it sent a malformed packet: " + fault.text());
+}
+
+// A packet that comes twice was sent again by somebody else, or by a peer that is out of order; nothing is lost with
+// it.
+template <conduit Conduit>
+bool port_over<Conduit>::is_new(peer_record& peer, const packet_head& head) {
+  constexpr std::uint64_t most_ahead = std::uint64_t{1} << 31;
+  const bool ordered = has_order(head.kind);
+  const std::uint64_t next = ordered ? peer.expected : peer.unordered.low_water_mark();
+  if (head.sequence >= next && head.sequence - next > most_ahead) {
+    lose_malformed(head.from, {.field = "sequence", .value = head.sequence, .least = next, .most = next + most_ahead});
+    return false;
+  }
+  bool is_new = false;
+  if (!ordered)
+    is_new = peer.unordered.add(head.sequence);
+  else if (peer.early.empty()) [[likely]]
+    is_new = head.sequence >= next;
+  else
+    is_new = head.sequence >= next && !peer.early.contains(head.sequence);
+  if (!is_new) tallies_.repeated_packets.add();
+  return is_new;
+}
+
+template <conduit Conduit>
 void port_over<Conduit>::packet(std::span<const std::byte> header, std::span<const std::byte> body) {
-  std::span<const std::byte> rest = header.empty() ? body : header;
-  packet_head head;
-  if (!take(rest, head)) {
-    strange_packet_ = "a packet of " + std::to_string(rest.size()) + " bytes came over the wire, too few to be ours";
-    return;
-  }
-  peer_record* const peer = sender_of(head);
+  packet_view view;
+  peer_record* const peer = sender_of(header, body, std::nullopt, view);
   if (peer == nullptr) return;
-  peer->silent_beats = 0;
-  if (head.kind == packet_kind::credit) return take_note(*peer, head.from, rest);
-  if (head.kind == packet_kind::heartbeat || head.kind == packet_kind::answer) [[unlikely]] {
-    if (head.kind == packet_kind::heartbeat && peer->reachable.load(std::memory_order_relaxed))  // relaxed: our turn
-      send_heartbeat(head.from, packet_kind::answer);
-    return;
-  }
-  if (head.kind != packet_kind::one_message) {
-    take_short(*peer, head, rest);
-  } else if (rest.size() > header_limit) {
-    lose(head.from, "it sent a message with a header of " + std::to_string(rest.size()) + " bytes");
-  } else {
-    take_single(*peer, head.from, peer->full_sequence(head.sequence), rest, body, head.messages);
+  const packet_head& head = view.head;
+  switch (head.kind) {
+    case packet_kind::credit:
+      return take_note(*peer, head.from, view.note);
+    case packet_kind::heartbeat:
+    case packet_kind::answer:
+      tallies_.heartbeats.add();
+      is_sign_of_life_ = true;
+      if (head.kind == packet_kind::heartbeat && peer->reachable.load(std::memory_order_relaxed))  // relaxed: our turn
+        send_heartbeat(head.from, packet_kind::answer);
+      return;
+    case packet_kind::short_messages:
+    case packet_kind::disconnect:
+      take_short(*peer, head, view.body);
+      break;
+    case packet_kind::one_message:
+      take_single(*peer, head.from, head.sequence, view.header, view.body, head.messages);
+      break;
   }
   if (memory_.has_value()) lend_more(*peer, head.from);
 }
@@ -72,35 +114,25 @@ void port_over<Conduit>::take_single(peer_record& peer, peer_number from, std::u
 
 template <conduit Conduit>
 void port_over<Conduit>::take_short(peer_record& peer, const packet_head& head, std::span<const std::byte> messages) {
-  const std::uint64_t sequence = peer.full_sequence(head.sequence);
   early_packet* early = nullptr;
-  if (arrives_now(peer, sequence)) {
+  if (arrives_now(peer, head.sequence)) {
     ++peer.expected;
-    if (head.kind == packet_kind::goodbye) part_with(peer, head.from);
+    if (head.kind == packet_kind::disconnect) part_with(peer, head.from);
   } else {
-    early = &peer.early.try_emplace(sequence, early_packet{.kind = head.kind}).first->second;
+    early = &peer.early.try_emplace(head.sequence, early_packet{.kind = head.kind}).first->second;
     early->messages.reserve(head.messages);
     tallies_.arrived_early.add();
     arriving_.fetch_add(1, std::memory_order_relaxed);  // as above
   }
   std::uint64_t cost = 0;
   for (unsigned i = 0; i < head.messages; ++i) {
-    message_head message;
-    if (!take(messages, message) || messages.size() < std::size_t{message.header_bytes} + message.body_bytes ||
-        message.header_bytes > header_limit) {
-      count_arrived(peer, head.from, cost);
-      return lose(head.from, "it sent a packet whose message " + std::to_string(i + 1) + " of " +
-                                 std::to_string(head.messages) + " is not in it");
-    }
-    const auto header = messages.first(message.header_bytes);
-    const auto body = messages.subspan(message.header_bytes, message.body_bytes);
-    messages = messages.subspan(message.header_bytes + message.body_bytes);
+    const auto [header, body, copies] = next_message(messages);
     void* const place = copied(head.from, header, body);
     if (early == nullptr) {
-      cost += message.copies * message_cost(body.size());
+      cost += copies * message_cost(body.size());
       deliver(head.from, header, place, body.size());
     } else {
-      early->messages.push_back({kept_header(header), place, body.size(), message.copies});
+      early->messages.push_back({kept_header(header), place, body.size(), copies});
     }
   }
   if (early == nullptr) {
@@ -122,16 +154,17 @@ void* port_over<Conduit>::copied(peer_number from, std::span<const std::byte> he
 
 template <conduit Conduit>
 void port_over<Conduit>::announced(std::span<const std::byte> header, std::size_t bytes, announcement body) {
-  packet_head head;
-  peer_record* const peer = take(header, head) && header.size() <= header_limit ? sender_of(head) : nullptr;
+  packet_view view;
+  peer_record* const peer = sender_of(header, {}, bytes, view);
   if (peer == nullptr) {
     conduit_->refuse(body);
     return;
   }
-  peer->silent_beats = 0;
-  const std::uint64_t sequence = peer->full_sequence(head.sequence);
-  early_packet& early = peer->early.try_emplace(sequence, early_packet{.kind = packet_kind::one_message}).first->second;
-  early.body = std::make_unique<incoming_body>(head.from, sequence, header, bytes, head.messages, body);
+  const packet_head& head = view.head;
+  early_packet& early =
+      peer->early.try_emplace(head.sequence, early_packet{.kind = packet_kind::one_message}).first->second;
+  early.body = std::make_unique<incoming_body>(head.from, head.sequence, view.header, bytes, head.messages, body,
+                                               view.check_of_body);
   arriving_.fetch_add(1, std::memory_order_relaxed);  // as above
   ask_for_places(*peer, head.from);
 }
@@ -181,13 +214,23 @@ bool port_over<Conduit>::ask_again() {
 }
 
 template <conduit Conduit>
+bool port_over<Conduit>::is_changed(const incoming_body& body) const {
+  const std::span bytes(static_cast<const std::byte*>(body.place), body.bytes);
+  return !are_equal(body.check, check_of_body(options_.secret.key, bytes));
+}
+
+template <conduit Conduit>
 void port_over<Conduit>::filled(packet_token token, bool whole) {
   const auto body = static_cast<incoming_body*>(token);
   peer_record& peer = record_of(body->from);
   peer.silent_beats = 0;
   peer.filling_bytes -= body->bytes;
-  body->whole = whole;
-  if (!whole || peer.gone || closing_) {
+  const bool changed = whole && options_.checks && !peer.gone && !closing_ && is_changed(*body);
+  if (changed)
+    lose(body->from,
+         "a body of " + std::to_string(body->bytes) + " bytes was changed on its way: its check value is wrong");
+  body->whole = whole && !changed;
+  if (!body->whole || peer.gone || closing_) {
     user_.abandoned(body->place);
     arriving_.fetch_sub(1, std::memory_order_release);  // pairs: port.under_way
     peer.early.erase(body->sequence);
@@ -226,7 +269,7 @@ void port_over<Conduit>::deliver_early(peer_record& peer, peer_number from) {
     peer.early.erase(peer.early.begin());
     ++peer.expected;
     arriving_.fetch_sub(1, std::memory_order_release);  // pairs: port.under_way
-    if (now.kind == packet_kind::goodbye) part_with(peer, from);
+    if (now.kind == packet_kind::disconnect) part_with(peer, from);
     std::uint64_t cost = 0;
     if (now.body != nullptr) {
       cost += now.body->copies * message_cost(now.body->bytes);
@@ -246,7 +289,7 @@ template <conduit Conduit>
 void port_over<Conduit>::watch_senders() {
   for (const peer_number peer : std::exchange(unwatched_, {})) {
     peer_record& record = record_of(peer);
-    if (record.reachable.load(std::memory_order_relaxed) || record.said_goodbye) continue;  // relaxed: we have the turn
+    if (record.reachable.load(std::memory_order_relaxed) || record.disconnected) continue;  // relaxed: we have the turn
     try {
       const std::vector<std::byte> address_of_peer = lookup_(peer);
       connect(peer, address_of_peer);

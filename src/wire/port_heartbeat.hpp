@@ -34,7 +34,7 @@ void port_over<Conduit>::ask_for_signs_of_life() {
   beat_is_due_.store(false, std::memory_order_relaxed);  // relaxed: see beat()
   for (peer_number number = 0; number < peers_.size(); ++number) {
     peer_record* const peer = peers_[number].load(std::memory_order_relaxed);  // relaxed: made by who has the turn
-    if (peer == nullptr || peer->gone || peer->said_goodbye) continue;
+    if (peer == nullptr || peer->gone || peer->disconnected) continue;
     if (!peer->reachable.load(std::memory_order_relaxed)) continue;  // relaxed: as above
     // What a peer sends behind a body cannot be seen before all of the body is there.
     const std::uint64_t for_bodies = peer->filling_bytes / options_.least_bytes_per_beat;
@@ -52,15 +52,20 @@ void port_over<Conduit>::ask_for_signs_of_life() {
 template <conduit Conduit>
 void port_over<Conduit>::send_heartbeat(peer_number to, packet_kind kind) {
   tallies_.heartbeats.add();
+  is_sign_of_life_ = true;
   send_unordered(to, kind, {});
 }
 
 template <conduit Conduit>
 void port_over<Conduit>::send_unordered(peer_number to, packet_kind kind, std::span<const std::byte> contents) {
   outgoing_packet* const packet = packet_alone(to);
-  const packet_head head = {.from = self_, .sequence = 0, .kind = kind, .messages = 0};
+  peer_record& peer = record_of(to);
+  const packet_head head = {
+      .tag = peer.secret.tag, .sequence = peer.next_unordered++, .from = self_, .kind = kind, .messages = 0};
   packet->append(&head, sizeof head);
+  packet->used += check_bytes_;
   packet->append(contents.data(), contents.size());
+  if (options_.checks) sign(*packet, head, {}, std::nullopt);
   moving_.push_back(packet);
   ++packets_under_way_;
   if (conduit_->send(to, sending::copied, {}, packet->contents(), packet) == send_result::done) finish(packet);

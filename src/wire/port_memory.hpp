@@ -69,19 +69,17 @@ void port_over<Conduit>::drop_waiting() {
 template <conduit Conduit>
 void port_over<Conduit>::send_note(peer_number to, const flow::credit_note& note) {
   peer_record& peer = record_of(to);
-  if (peer.gone || peer.said_goodbye) return;
+  if (peer.gone || peer.disconnected) return;
   tallies_.memory_notes.add();
   send_unordered(to, packet_kind::credit, std::as_bytes(std::span(&note, 1)));
 }
 
 template <conduit Conduit>
-void port_over<Conduit>::take_note(peer_record& peer, peer_number from, std::span<const std::byte> bytes) {
-  flow::credit_note note;
-  if (!memory_.has_value() || bytes.size() != sizeof note)
+void port_over<Conduit>::take_note(peer_record& peer, peer_number from, const flow::credit_note& note) {
+  if (!memory_.has_value())
     return lose(from,
                 "it talks about memory of messages in a way that this process does not know; is "
                 "port_options::message_memory (--tri-message-memory) the same in all processes?");
-  std::memcpy(&note, bytes.data(), sizeof note);
   switch (note.what) {
     case flow::credit_note::kind::grant:
       peer.credit.granted(note.total);
@@ -105,7 +103,7 @@ void port_over<Conduit>::take_note(peer_record& peer, peer_number from, std::spa
 template <conduit Conduit>
 void port_over<Conduit>::lend_more(peer_record& peer, peer_number to) {
   if (memory_->is_outdated()) memory_->given_back(user_.memory_given_back());
-  if (peer.gone || peer.said_goodbye || !peer.reachable.load(std::memory_order_relaxed)) return;  // relaxed: our turn
+  if (peer.gone || peer.disconnected || !peer.reachable.load(std::memory_order_relaxed)) return;  // relaxed: our turn
   memory_->top_up(to, *this);
 }
 
@@ -113,7 +111,7 @@ template <conduit Conduit>
 void port_over<Conduit>::recall_from_all() {
   for (peer_number number = 0; number < peers_.size(); ++number) {
     const peer_record* const peer = peers_[number].load(std::memory_order_relaxed);  // relaxed: we have the turn
-    if (peer == nullptr || peer->gone || peer->said_goodbye) continue;
+    if (peer == nullptr || peer->gone || peer->disconnected) continue;
     if (peer->reachable.load(std::memory_order_relaxed)) memory_->recall_from(number, *this);  // relaxed: as above
   }
 }
@@ -145,7 +143,7 @@ bool port_over<Conduit>::serve_memory() {
 // No message comes from it any more: what it was lent goes to others. It grants no memory either.
 template <conduit Conduit>
 void port_over<Conduit>::part_with(peer_record& peer, peer_number number) {
-  peer.said_goodbye = true;
+  peer.disconnected = true;
   if (memory_.has_value()) memory_->lost(number, *this);
   if (!peer.waiting.empty()) lose_ended(peer, number);
 }

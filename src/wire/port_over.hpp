@@ -19,7 +19,10 @@
 #include "wire/flow/lent_memory.hpp"
 #include "wire/linked_list.hpp"
 #include "wire/outbox.hpp"
+#include "wire/packet_check.hpp"
+#include "wire/packet_decoder.hpp"
 #include "wire/packet_format.hpp"
+#include "wire/packet_secret.hpp"
 #include "wire/port.hpp"
 #include "wire/port_checks.hpp"
 #include "wire/port_records.hpp"
@@ -39,17 +42,24 @@ class port_over final : public port, private conduit_events, private flow::loan_
         user_(user),
         lookup_(std::move(lookup)),
         options_(checked(self, peers, options)),
+        check_bytes_(options.checks ? sizeof(check_value) : 0),
+        rules_{.tag = options_.secret.tag,
+               .self = self,
+               .peers = peers,
+               .key = options_.checks ? &options_.secret.key : nullptr},
         peers_(peers),
         sends_left_(options_.sends_per_look) {
     if (options_.message_memory != no_limit) memory_.emplace(options_.message_memory, peers - 1);
+    if (options_.checks) load_check_library();
     conduit_.emplace(std::forward<Arguments>(conduit_arguments)...);
+    address_ = encode_address(options_.secret, options_.checks, conduit_->address());
     if (options_.coalesce_messages != 1) longest_hold_ = host::ns_to_ticks(1000.0 * options_.coalesce_us);
   }
   ~port_over() override;
   port_over(const port_over&) = delete;
   port_over& operator=(const port_over&) = delete;
 
-  std::span<const std::byte> address() const override { return conduit_->address(); }
+  std::span<const std::byte> address() const override { return address_; }
   void send(peer_number to, std::span<const std::byte> header, message_body body) override;
   bool progress() override;
   void flush() override;
@@ -75,7 +85,8 @@ class port_over final : public port, private conduit_events, private flow::loan_
   void announced(std::span<const std::byte> header, std::size_t bytes, announcement body) override;
   void filled(packet_token token, bool whole) override;
   void sent(packet_token token) override;
-  void lost(peer_number peer, const std::string& why) override { lose(peer, why, !record_of(peer).said_goodbye); }
+  void lost(peer_number peer, const std::string& why) override { lose(peer, why, !record_of(peer).disconnected); }
+  void turned_away() override { tallies_.foreign_connections.add(); }
 
   // loan_owner: by who has the turn.
   flow::loan& loan_of(peer_number peer) override { return record_of(peer).account; }
@@ -104,11 +115,13 @@ class port_over final : public port, private conduit_events, private flow::loan_
   void send_waiting(peer_record& peer, peer_number to);
   void ask_for_memory(peer_record& peer, peer_number to);
   void drop_waiting_of(peer_record& peer);
-  void take_note(peer_record& peer, peer_number from, std::span<const std::byte> bytes);
+  void take_note(peer_record& peer, peer_number from, const flow::credit_note& note);
   void lend_more(peer_record& peer, peer_number to);
   bool serve_memory();
   void ask_for_signs_of_life();
   void send_heartbeat(peer_number to, packet_kind kind);
+  void sign(outgoing_packet& packet, const packet_head& head, std::span<const std::byte> body,
+            std::optional<std::size_t> announced_bytes);
   void send_unordered(peer_number to, packet_kind kind, std::span<const std::byte> contents);
   void part_with(peer_record& peer, peer_number number);
   void post_short(peer_record& peer, peer_number to, std::span<const std::byte> header, const message_body& body);
@@ -121,6 +134,11 @@ class port_over final : public port, private conduit_events, private flow::loan_
   void drop(const message_body& body);
 
   bool arrives_now(peer_record& peer, std::uint64_t sequence) const { return sequence == peer.expected; }
+  peer_record* sender_of(std::span<const std::byte> header, std::span<const std::byte> body,
+                         std::optional<std::size_t> announced_bytes, packet_view& view);
+  bool is_new(peer_record& peer, const packet_head& head);
+  bool is_changed(const incoming_body& body) const;
+  void lose_malformed(peer_number from, const packet_fault& fault);
   void take_short(peer_record& peer, const packet_head& head, std::span<const std::byte> messages);
   void take_single(peer_record& peer, peer_number from, std::uint64_t sequence, std::span<const std::byte> header,
                    std::span<const std::byte> body, std::uint16_t copies);
@@ -130,7 +148,6 @@ class port_over final : public port, private conduit_events, private flow::loan_
   void deliver(peer_number from, std::span<const std::byte> header, void* body, std::size_t bytes);
   void count_arrived(peer_record& peer, peer_number from, std::uint64_t cost);
   void deliver_early(peer_record& peer, peer_number from);
-  peer_record* sender_of(const packet_head& head);
   void watch_senders();
   void lose(peer_number peer, const std::string& why, bool unexpected = true);
   bool tell_losses();
@@ -147,6 +164,9 @@ class port_over final : public port, private conduit_events, private flow::loan_
   port_user& user_;
   const address_lookup lookup_;
   const port_options options_;
+  const std::size_t check_bytes_;  // behind each packet_head
+  const packet_rules rules_;
+  std::vector<std::byte> address_;
   std::uint64_t longest_hold_ = 0;  // ticks
   std::atomic<bool> beat_is_due_{false};
   std::uint64_t looks_at_last_beat_ = 0;  // by who calls beat()
@@ -178,7 +198,8 @@ class port_over final : public port, private conduit_events, private flow::loan_
   std::vector<peer_number> recalling_;  // peers that want back what we do not use of their memory
   bool silent_ = false;                 // of the peer that is about to be lost
   std::vector<loss> losses_;            // not told to the user yet
-  std::string strange_packet_;          // what was wrong with a packet of nobody known
+  std::string malformed_packet_;        // what was wrong with a packet of nobody known
+  bool is_sign_of_life_ = false;        // what this progress() found, or a packet without messages that is out
   bool closing_ = false;
   port_tallies tallies_;
 };

@@ -12,11 +12,13 @@
 #include <span>
 #include <vector>
 
+#include "wire/arrived_numbers.hpp"
 #include "wire/conduit.hpp"
 #include "wire/flow/lent_memory.hpp"
 #include "wire/flow/memory_credit.hpp"
 #include "wire/linked_list.hpp"
 #include "wire/outbox.hpp"
+#include "wire/packet_check.hpp"
 #include "wire/packet_format.hpp"
 #include "wire/port.hpp"
 
@@ -65,12 +67,13 @@ struct incoming_body : packet_record {
   std::size_t bytes;
   std::uint16_t copies;
   announcement announced;  // null once it was accepted
+  check_value check;       // with port_options::checks
   void* place = nullptr;
   bool whole = false;
 
   incoming_body(peer_number of, std::uint64_t number, std::span<const std::byte> head, std::size_t size,
-                std::uint16_t counts, announcement body)
-      : from(of), sequence(number), header(head), bytes(size), copies(counts), announced(body) {}
+                std::uint16_t counts, announcement body, const check_value& right)
+      : from(of), sequence(number), header(head), bytes(size), copies(counts), announced(body), check(right) {}
 };
 
 /// A message that is complete, but was sent after one that is not.
@@ -92,12 +95,15 @@ struct peer_record {
   // Read by senders that do not have the turn. pairs: port.reachable
   std::atomic<bool> reachable{false};  // connected, or lost: no address is needed any more
   bool gone = false;                   // nothing is sent to it any more
-  bool said_goodbye = false;
-  bool told = false;                // the user knows that it is gone
-  bool watching = false;            // it is, or is about to be connected because something came from it
-  std::uint32_t silent_beats = 0;   // since something came from it
-  std::uint64_t filling_bytes = 0;  // of its bodies that have a place and are not whole
-  std::uint32_t next_sequence = 0;
+  bool disconnected = false;           // in order: nothing comes from it any more
+  bool told = false;                   // the user knows that it is gone
+  bool watching = false;               // it is, or is about to be connected because something came from it
+  std::uint32_t silent_beats = 0;      // since something came from it
+  std::uint64_t filling_bytes = 0;     // of its bodies that have a place and are not whole
+  packet_secret secret;                // of it; once it is reachable
+  std::uint64_t next_sequence = 0;     // of packets with an order
+  std::uint64_t next_unordered = 0;
+  arrived_numbers unordered;
   outgoing_packet* open = nullptr;  // takes short messages
   std::uint64_t expected = 0;       // sequence of the packet whose messages are next
   std::uint64_t next_place = 0;     // of the first packet that may still have to be asked a place for
@@ -107,12 +113,6 @@ struct peer_record {
   flow::loan account;                 // of ours
   linked_list<waiting_send> waiting;  // for its memory, in order
   std::uint64_t waiting_cost = 0;     // of all of them
-
-  /// The full number of a packet, of which its head has the lower half: at most 2^31 packets are under way.
-  std::uint64_t full_sequence(std::uint32_t sequence) const {
-    const auto ahead = static_cast<std::int32_t>(sequence - static_cast<std::uint32_t>(expected));
-    return expected + static_cast<std::uint64_t>(std::int64_t{ahead});
-  }
 };
 
 }  // namespace tri::wire

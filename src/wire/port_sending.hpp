@@ -52,7 +52,8 @@ void port_over<Conduit>::leave() {
     // exchange: what is wanted after this look is seen by the loop. pairs: port.flush_wanted
     const bool wanted =
         flush_wanted_.load(std::memory_order_relaxed) && flush_wanted_.exchange(false, std::memory_order_seq_cst);
-    // A sleeper looks after nothing: what is kept back would stay, and what UCX has not finished may need its progress.
+    // A sleeper looks after nothing: what is kept back would stay, and what the conduit has not finished may need its
+    // progress.
     const bool asleep = !sleepers_.empty();
     if (wanted || asleep) send_open();
     // relaxed: a thread that sets it does this itself afterwards, or leaves it to the one with the turn, by
@@ -62,7 +63,7 @@ void port_over<Conduit>::leave() {
         if (peer_record* const peer = of_peer.load(std::memory_order_relaxed)) drop_waiting_of(*peer);
     // Nor does the descriptor tell that a body would have a place now, or that memory was given back.
     const bool waits = !refused_.empty() || (memory_.has_value() && memory_->somebody_asks());
-    if (asleep && (packets_under_way_ != 0 || waits)) {
+    if (asleep && ((packets_under_way_ != 0 && !Conduit::tells_of_sends) || waits)) {
       sleepers_.clear();
       tallies_.wakes.add();
       conduit_->wake();
@@ -106,7 +107,7 @@ bool port_over<Conduit>::prepare_sleep() {
   // Nothing on the descriptor says that memory was given back, or that a body would have a place now.
   const bool wanted = !refused_.empty() || (memory_.has_value() && memory_->somebody_asks());
   bool may_sleep =
-      !wanted && taken_ == nullptr && losses_.empty() && strange_packet_.empty() && conduit_->prepare_sleep();
+      !wanted && taken_ == nullptr && losses_.empty() && malformed_packet_.empty() && conduit_->prepare_sleep();
   if (may_sleep && options_.funnelled) {
     // Those who leave something from here on wake us, what was left before is seen now. After the conduit has prepared
     // itself, because that takes a wake-up away which came earlier. pairs: port.funnel_sleeps
@@ -127,6 +128,7 @@ bool port_over<Conduit>::progress() {
   // We are awake. Others may sleep on: this thread may be busy for long after its next send.
   if (!sleepers_.empty()) std::erase(sleepers_, this_thread());
   if (options_.funnelled) funnel_sleeps_.store(false, std::memory_order_relaxed);  // relaxed: it looks below
+  is_sign_of_life_ = false;
   bool something = take_outbox();
   something |= send_open();
   something |= conduit_->progress(*this);
@@ -139,9 +141,10 @@ bool port_over<Conduit>::progress() {
   something |= tell_losses();
   take_outbox();  // what the callbacks have sent must not wait for the next call
   send_open();
-  const std::string strange = std::exchange(strange_packet_, {});
+  if (something && !is_sign_of_life_) tallies_.moves.add();
+  const std::string malformed = std::exchange(malformed_packet_, {});
   leave();
-  if (!strange.empty()) throw std::runtime_error(strange);
+  if (!malformed.empty()) throw std::runtime_error(malformed);
   return something;
 }
 
@@ -164,7 +167,14 @@ void port_over<Conduit>::connect(peer_number peer, std::span<const std::byte> ad
   peer_record& record = record_of(peer);
   if (record.reachable.load(std::memory_order_relaxed)) return;  // relaxed: written by who has the turn
   try {
-    conduit_->connect(peer, address_of_peer);
+    const port_address theirs = decode_address(peer, address_of_peer);
+    if (theirs.has_checks != options_.checks)
+      throw std::runtime_error(
+          theirs.has_checks
+              ? "it wants check values, this process does not: --tri-wire-authentication must be the same in all"
+              : "it wants no check values, this process does: --tri-wire-authentication must be the same in all");
+    record.secret = theirs.secret;
+    conduit_->connect(peer, theirs.of_conduit);
     record.reachable.store(true, std::memory_order_release);  // pairs: port.reachable
   } catch (const std::exception& unreachable) {
     lose(peer, unreachable.what());
@@ -174,7 +184,7 @@ void port_over<Conduit>::connect(peer_number peer, std::span<const std::byte> ad
 template <conduit Conduit>
 void port_over<Conduit>::post(peer_number to, std::span<const std::byte> header, const message_body& body) {
   peer_record& peer = record_of(to);
-  if (peer.said_goodbye) lose_ended(peer, to);
+  if (peer.disconnected) lose_ended(peer, to);
   if (peer.gone) {
     drop(body);
     return;
@@ -188,7 +198,7 @@ void port_over<Conduit>::post(peer_number to, std::span<const std::byte> header,
   post_now(peer, to, header, body);
 }
 
-// There are messages for a peer that has said goodbye.
+// There are messages for a peer that has disconnected.
 template <conduit Conduit>
 void port_over<Conduit>::lose_ended(peer_record& peer, peer_number number) {
   if (std::exchange(peer.told, true)) return;
@@ -251,13 +261,13 @@ outgoing_packet* port_over<Conduit>::open_packet(peer_number to) {
   packet->to = to;
   packet->messages = 0;
   packet->traced.clear();
-  packet->used = sizeof(packet_head);  // filled in when it is sent
+  packet->used = sizeof(packet_head) + check_bytes_;  // filled in when it is sent
   packet->body = {};
   packet->opened_at = longest_hold_ == 0 ? 0 : host::ticks();
   return packet.release();
 }
 
-// An open packet leaves; so does one that never was in the list, when it is a goodbye.
+// An open packet leaves; so does one that never was in the list, when it disconnects.
 template <conduit Conduit>
 void port_over<Conduit>::send_short(outgoing_packet* packet, packet_kind kind) {
   peer_record& peer = record_of(packet->to);
@@ -265,11 +275,13 @@ void port_over<Conduit>::send_short(outgoing_packet* packet, packet_kind kind) {
     open_.remove(packet);
     peer.open = nullptr;
   }
-  const packet_head head = {.from = self_,
+  const packet_head head = {.tag = peer.secret.tag,
                             .sequence = peer.next_sequence++,
+                            .from = self_,
                             .kind = kind,
                             .messages = static_cast<std::uint16_t>(packet->messages)};
   std::memcpy(packet->bytes.get(), &head, sizeof head);
+  if (options_.checks) sign(*packet, head, {}, std::nullopt);
   tallies_.short_packets.add();
   moving_.push_back(packet);
   ++packets_under_way_;
@@ -287,12 +299,22 @@ bool port_over<Conduit>::send_open() {
   return something;
 }
 
+// Fills in the check value of a packet that has everything else.
+template <conduit Conduit>
+void port_over<Conduit>::sign(outgoing_packet& packet, const packet_head& head, std::span<const std::byte> body,
+                              std::optional<std::size_t> announced_bytes) {
+  const std::span<const std::byte> rest = packet.contents().subspan(sizeof head + check_bytes_);
+  const check_value value = check_of_packet(record_of(packet.to).secret.key, head, rest, body, announced_bytes);
+  std::memcpy(packet.bytes.get() + sizeof head, value.data(), value.size());
+}
+
 // Of no message yet.
 template <conduit Conduit>
 outgoing_packet* port_over<Conduit>::packet_alone(peer_number to) {
   std::unique_ptr<outgoing_packet> packet;
   if (spare_alone_.empty()) {
-    packet = std::make_unique<outgoing_packet>(outgoing_packet::kind::one_message, sizeof(packet_head) + header_limit);
+    packet = std::make_unique<outgoing_packet>(outgoing_packet::kind::one_message,
+                                               sizeof(packet_head) + 2 * check_bytes_ + header_limit);
   } else {
     packet = std::move(spare_alone_.back());
     spare_alone_.pop_back();
@@ -311,16 +333,27 @@ void port_over<Conduit>::post_alone(peer_record& peer, peer_number to, std::span
   outgoing_packet* const packet = packet_alone(to);
   packet->messages = 1;
   packet->body = body;
-  const packet_head head = {
-      .from = self_, .sequence = peer.next_sequence++, .kind = packet_kind::one_message, .messages = body.copies};
-  packet->append(&head, sizeof head);
-  packet->append(header.data(), header.size());
+  const packet_head head = {.tag = peer.secret.tag,
+                            .sequence = peer.next_sequence++,
+                            .from = self_,
+                            .kind = packet_kind::one_message,
+                            .messages = body.copies};
   // A header alone has nothing to announce.
   const bool announce = body.bytes != 0 && header.size() + body.bytes > options_.eager_limit;
+  const std::span bytes(static_cast<const std::byte*>(body.block), body.bytes);
+  packet->append(&head, sizeof head);
+  packet->used += check_bytes_;
+  if (options_.checks && announce) {
+    const check_value of_body = check_of_body(peer.secret.key, bytes);
+    packet->append(of_body.data(), of_body.size());
+  }
+  packet->append(header.data(), header.size());
+  if (options_.checks)
+    sign(*packet, head, announce ? std::span<const std::byte>{} : bytes,
+         announce ? std::optional(body.bytes) : std::nullopt);
   (announce ? tallies_.rendezvous_sent : tallies_.eager_sent).add();
   moving_.push_back(packet);
   ++packets_under_way_;
-  const std::span bytes(static_cast<const std::byte*>(body.block), body.bytes);
   if (body.trace != 0) [[unlikely]]
     user_.left(to, body.trace);
   if (conduit_->send(to, announce ? sending::announced : sending::copied, packet->contents(), bytes, packet) ==
@@ -330,7 +363,9 @@ void port_over<Conduit>::post_alone(peer_record& peer, peer_number to, std::span
 
 template <conduit Conduit>
 void port_over<Conduit>::sent(packet_token token) {
-  finish(static_cast<outgoing_packet*>(token));
+  auto* const packet = static_cast<outgoing_packet*>(token);
+  if (packet->messages == 0) is_sign_of_life_ = true;
+  finish(packet);
 }
 
 template <conduit Conduit>
@@ -387,9 +422,9 @@ void port_over<Conduit>::close() {
   send_open();
   for (peer_number peer = 0; peer < peers_.size(); ++peer) {
     const peer_record* const record = peers_[peer].load(std::memory_order_relaxed);  // relaxed: nobody else is here
-    if (record == nullptr || record->gone || record->said_goodbye) continue;
+    if (record == nullptr || record->gone || record->disconnected) continue;
     if (!record->reachable.load(std::memory_order_relaxed)) continue;
-    send_short(open_packet(peer), packet_kind::goodbye);
+    send_short(open_packet(peer), packet_kind::disconnect);
   }
   // What nobody will take: the senders may go on. Then bodies that the peers still have to fetch, then the connections.
   for (std::atomic<peer_record*>& of_peer : peers_) {

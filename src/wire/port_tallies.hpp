@@ -25,7 +25,8 @@ class tally {
 struct port_tallies {
   tally messages_sent, messages_arrived, bytes_sent, short_sent, eager_sent, rendezvous_sent, short_packets,
       packets_filled, arrived_early, places_refused, sends_handed_over, dropped, wakes, waited, waiting, most_waiting,
-      memory_notes, memory_in_use, memory_peak, heartbeats, looks;
+      memory_notes, memory_in_use, memory_peak, heartbeats, looks, moves, foreign_packets, unchecked_packets,
+      repeated_packets, foreign_connections;
 
   port_counters read() const {
     return {.messages_sent = messages_sent.read(),
@@ -47,7 +48,12 @@ struct port_tallies {
             .memory_notes = memory_notes.read(),
             .memory_in_use = memory_in_use.read(),
             .memory_peak = memory_peak.read(),
-            .heartbeats = heartbeats.read()};
+            .heartbeats = heartbeats.read(),
+            .moves = moves.read(),
+            .foreign_packets = foreign_packets.read(),
+            .unchecked_packets = unchecked_packets.read(),
+            .repeated_packets = repeated_packets.read(),
+            .foreign_connections = foreign_connections.read()};
   }
 };
 

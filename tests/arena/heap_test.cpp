@@ -213,7 +213,7 @@ TEST(other_process_order, only_the_other_windows_of_the_arena_belong_to_others) 
     EXPECT_FALSE(belongs_to_another_process(in_window(1, testing::small_window_bytes - 1)));
     EXPECT_TRUE(belongs_to_another_process(in_window(0, testing::small_window_bytes - 1)));
     EXPECT_TRUE(belongs_to_another_process(in_window(2, 0)));
-    EXPECT_FALSE(belongs_to_another_process(in_window(most_windows, 0)));
+    EXPECT_FALSE(belongs_to_another_process(in_window(most_windows(testing::small_window_bytes), 0)));
   }
   EXPECT_FALSE(belongs_to_another_process(in_window(0, 0))) << "no heap any more";
 }

@@ -35,10 +35,38 @@ TEST(window, names_what_lies_in_its_place) {
 }
 
 TEST(window, refuses_numbers_that_no_host_has) {
-  EXPECT_THAT([] { test_window window(small_window_bytes, most_windows); },
+  EXPECT_THAT([] { test_window window(small_window_bytes, most_windows(small_window_bytes)); },
               ThrowsMessage<std::runtime_error>(HasSubstr("a host has windows 0..")));
   EXPECT_THROW(test_window(small_window_bytes, -1), std::runtime_error);
-  EXPECT_NO_THROW(test_window(small_window_bytes, most_windows - 1));
+  EXPECT_NO_THROW(test_window(small_window_bytes, most_windows(small_window_bytes) - 1));
+}
+
+// Beyond 256 processes, too, each has a place of its own.
+TEST(window, there_are_places_for_512_processes_with_the_default_size) {
+  constexpr std::size_t bytes = host::default_arena_window_bytes;
+  constexpr int most = most_windows(bytes);
+  EXPECT_EQ(most, host::under_thread_sanitizer ? 64 : 512);
+  EXPECT_EQ(most_windows(bytes / 2), 2 * most);
+  const int file = create_window_file(bytes);
+  for (const int number : {most / 2 - 1, most / 2, most - 1}) {
+    const window mapped = map_window(file, number, bytes, false);
+    EXPECT_TRUE(in_arena(mapped.address));
+    EXPECT_TRUE(in_arena(mapped.address + mapped.bytes - 1));
+    munmap(mapped.address, mapped.bytes);
+  }
+  EXPECT_FALSE(in_arena(reinterpret_cast<void*>(end_address)));
+  close(file);
+  const auto open_with = [&](int processes) {
+    arena_space space({bytes, 0, allocator_kind::caches}, std::vector<int>(static_cast<std::size_t>(processes), -1), 0,
+                      [] {});
+  };
+  EXPECT_THAT(
+      [&] { open_with(most + 1); },
+      ThrowsMessage<std::runtime_error>(AllOf(
+          HasSubstr(std::to_string(most + 1) + " processes on this host; there are addresses for the windows of " +
+                    std::to_string(most) + ", each of " + std::to_string(bytes >> 20) + " MiB"),
+          HasSubstr("(--pes), or choose a smaller --tri-arena-window-bytes"))));
+  EXPECT_THAT([&] { open_with(most); }, ThrowsMessage<std::runtime_error>(HasSubstr("cannot map a window")));
 }
 
 TEST(window, explains_a_limit_on_file_sizes_instead_of_ending_the_process) {
@@ -138,7 +166,7 @@ int one_of_two(meeting& place, const std::vector<int>& files, int rank) {
   }
   // What the other released came home: the second half needed nothing new.
   if (space.heap().bytes_in_use() > in_use_after_start + (std::size_t{1} << 20)) return 4;
-  flush_released();
+  settle();
   meet(place, 6);
   return space.heap().is_valid() ? 0 : 5;
 }

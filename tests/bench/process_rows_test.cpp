@@ -50,6 +50,16 @@ TEST(ProcessRows, EndsACommandThatHangs) {
   EXPECT_THAT([] { shell("exec sleep 1000", 0.2); }, ThrowsMessage<std::runtime_error>(HasSubstr("nothing for 0.2 s")));
 }
 
+// Of the two that say that they are done, one fails afterwards and one never ends.
+TEST(ProcessRows, DoesNotWaitForACommandThatHasDoneItsWork) {
+  std::vector<std::string> lines;
+  const auto keep = [&](const std::string& line) { lines.push_back(line); };
+  const auto lines_of = [&](const std::string& script) { process_lines({"sh", "-c", script}, keep, 60, "done"); };
+  lines_of("echo 1; echo done; exec sleep 1000");
+  EXPECT_THAT(lines, testing::ElementsAre("1"));
+  EXPECT_THAT([&] { lines_of("echo done; exit 3"); }, ThrowsMessage<std::runtime_error>(HasSubstr("exit status 3")));
+}
+
 TEST(AllocatorPeers, GiveUsableMemory) {
   const std::vector<allocator_peer> peers = allocator_peers();
   ASSERT_FALSE(peers.empty());

@@ -86,6 +86,16 @@ TEST(RowJson, NamesAWrongDirection) {
               testing::ThrowsMessage<std::invalid_argument>(testing::HasSubstr("'sideways'")));
 }
 
+TEST(RowJson, NamesNumbersThatAreNoCounts) {
+  for (const nlohmann::json& wrong : {nlohmann::json(-1), nlohmann::json(1e300), nlohmann::json("many")}) {
+    nlohmann::json json = sample_row();
+    json["disturbed"] = wrong;
+    EXPECT_THAT([&] { json.get<row>(); }, testing::ThrowsMessage<std::out_of_range>(testing::AllOf(
+                                              testing::HasSubstr("'disturbed' is " + wrong.dump()),
+                                              testing::HasSubstr("it must be a whole number from 0 to"))));
+  }
+}
+
 TEST(Verdict, FollowsTheDirection) {
   row measured = sample_row();
   EXPECT_EQ(verdict_of(measured), verdict::met);

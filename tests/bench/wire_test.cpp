@@ -25,7 +25,8 @@ TEST(WireSuite, HasTheRowsOfBothPlaces) {
   for (const char* place : {"loopback", "veth"}) {
     for (const char* name : {"one_way/8 ", "one_way/4096 ", "one_way/65536 ", "one_way/4194304 ", "rate8 ",
                              "rate8_alone ", "stream/65536 ", "stream/4194304 ", "wake8 "})
-      EXPECT_THAT(list, HasSubstr(std::string("wire/ucx/") + place + "/" + name));
+      for (const char* conduit : {"ucx", "tcp"})
+        EXPECT_THAT(list, HasSubstr(std::string("wire/") + conduit + "/" + place + "/" + name));
   }
 }
 
@@ -33,12 +34,13 @@ TEST(WireSuite, MeasuresBesideRawUcx) {
   const std::string file = (folder.path() / "rows.json").string();
   const auto ended = bench(
       "--quick --filter "
-      "'ucx/(loopback/(one_way/8|one_way/65536|one_way/4194304|rate8|stream/65536|wake8)|veth/one_way/8)$'"
+      "'ucx/(loopback/(one_way/8|one_way/65536|one_way/4194304|rate8|stream/65536|wake8)|veth/one_way/8)$"
+      "|tcp/(loopback/(one_way/8|one_way/4194304|rate8|wake8)|veth/one_way/8)$'"
       " --json " +
       file);
   ASSERT_EQ(ended.status, 0) << ended.output << ended.errors;
   const json rows = json::parse(tri::testing::contents_of(file)).at("rows");
-  ASSERT_EQ(rows.size(), 7U);
+  ASSERT_EQ(rows.size(), 12U);
   for (const json& row : rows) {
     SCOPED_TRACE(row.dump());
     ASSERT_FALSE(row.contains("error"));

@@ -17,7 +17,7 @@
 
 namespace tri::explore {
 
-struct outcome {
+struct channel_outcome {
   std::size_t states = 0;
   std::size_t ends = 0;
   bool complete = true;  // false: stopped at the limit of states
@@ -38,7 +38,7 @@ class explorer {
  public:
   explicit explorer(std::size_t limit) : limit_(limit) {}
 
-  outcome run(const World& start) {
+  channel_outcome run(const World& start) {
     visit(start);
     return result_;
   }
@@ -82,21 +82,21 @@ class explorer {
   }
 
   std::size_t limit_;
-  outcome result_;
+  channel_outcome result_;
   std::string bytes_;
   std::string path_;
   std::unordered_set<std::uint64_t> seen_;
 };
 
 template <class World>
-outcome explore_all(const World& start, std::size_t limit) {
+channel_outcome explore_all(const World& start, std::size_t limit) {
   return explorer<World>(limit).run(start);
 }
 
 // Takes steps drawn from `seed` until none is possible; `longest` guards against a path that does not end.
 template <class World>
-outcome explore_random(World& world, std::uint64_t seed, std::size_t longest) {
-  outcome result;
+channel_outcome explore_random(World& world, std::uint64_t seed, std::size_t longest) {
+  channel_outcome result;
   std::mt19937_64 random(seed);
   try {
     for (int count = world.steps(); count > 0; count = world.steps()) {

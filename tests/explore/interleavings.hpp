@@ -4,14 +4,24 @@
 //
 // All schedules that differ in something are run: two that differ only in the order of steps which do not concern each
 // other are one (dynamic partial-order reduction after Flanagan and Godefroid, POPL 2005, with sleep sets after
-// Godefroid 1996). The order of steps is sequentially consistent. What the memory orders promise is checked beside
-// that: plain accesses must be ordered by them (vector clocks, as in FastTrack, Flanagan and Freund 2009), else there
-// is a fault even though the schedule at hand went well. So a pairing that is too weak for the data that it guards is
-// found, on any processor. (Not found: orders between atomics that x86 keeps and C++ does not promise.)
+// Godefroid 1996). Steps concern each other by the bytes that they touch, so a word and its half do.
 //
-// Waiting: an agent that looks at the same word again without doing anything else in between waits until it is written;
-// one that yields waits until somebody else has written something; time passes, and sleeps with a limit end, only when
-// nobody can do anything else.
+// The order of steps is sequentially consistent, unless `exploration::old_reads` says otherwise: then a load may find
+// an older value than the last one, as far as C++20 lets it. What an agent has read, and what it acquired, bounds how
+// old; for seq_cst also what the fences and the stores of that kind say ([atomics.order] 4). So it finds what rests on
+// the processor (store buffering, messages that overtake each other, IRIW) instead of on the memory orders. Not found:
+// that two stores to different words reach the one order of each word against the order of the program (2+2W), loads of
+// values from the future, and failures of a compare-and-exchange by an old value.
+//
+// What the memory orders promise to plain accesses is checked beside that: they must be ordered (vector clocks, as in
+// FastTrack, Flanagan and Freund 2009), else there is a fault even though the schedule at hand went well. So a pairing
+// that is too weak for the data that it guards is found, on any processor.
+//
+// Waiting: an agent that finds the same value again without doing anything else in between has looked in vain. It goes
+// on looking, up to `most_looks` times, before anybody else writes the word: if it gives up, that is a schedule. If it
+// does not, it waits until the word is written. One that yields waits until somebody else has written something. Sleeps
+// with a limit end when nobody can do anything else, and before that as often as `exploration::early_timeouts` says. A
+// ring for fewer than sleep wakes any of them. A run that does not end although everybody has turns is a fault, too.
 #pragma once
 
 #include <cstddef>
@@ -22,6 +32,7 @@
 namespace tri::explore {
 
 inline constexpr int most_agents = 4;
+inline constexpr int most_looks = 200;  // of a loop that gives up by itself
 
 /// What is run. `begin` builds everything anew in watched memory; it must be the same every time.
 class scenario {
@@ -33,9 +44,17 @@ class scenario {
   virtual void end() {}             // everybody has finished; may call fail()
 };
 
+/// What may happen beside every order of steps. Each adds schedules; in a whole run at most so many of a kind.
+struct exploration {
+  std::uint64_t most_runs = 2'000'000;
+  int old_reads = 0;       // loads that find an older value than the last one; 0: sequentially consistent
+  int early_timeouts = 0;  // sleeps that end by their limit although somebody could do something
+  bool reduces = true;     // false: every order of steps, also of those that do not concern each other
+};
+
 struct interleavings {
   std::string fault;          // empty: none
-  std::vector<int> schedule;  // the agents' steps that lead to it
+  std::vector<int> schedule;  // the agents' steps that lead to it; -1 - n: something else was chosen, the n-th way
   std::uint64_t runs = 0;     // different ones
   std::uint64_t cut = 0;      // stopped because what follows was seen before
   std::uint64_t steps = 0;
@@ -44,9 +63,7 @@ struct interleavings {
   std::string text() const;
 };
 
-interleavings run_all(scenario& of, std::uint64_t most_runs = 2'000'000);
-/// Every order of steps, also of those that do not concern each other: to check the reduction.
-interleavings run_all_unreduced(scenario& of, std::uint64_t most_runs = 2'000'000);
+interleavings run_all(scenario& of, const exploration& how = {});
 
 /// Memory whose accesses are checked: who reads what nobody ordered it behind the writer of, or what was given back.
 /// Zeroed; gone with the next begin().

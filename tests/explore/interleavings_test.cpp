@@ -10,6 +10,8 @@
 #include <set>
 #include <vector>
 
+#include "explore/of_functions.hpp"
+
 namespace tri::explore {
 namespace {
 
@@ -20,26 +22,11 @@ struct shared {
   char lock = 0;  // its address
 };
 
-class of_functions : public scenario {
- public:
-  using body = std::function<void(shared&)>;
-  explicit of_functions(
-      std::vector<body> bodies, body at_end = [](shared&) {})
-      : bodies_(std::move(bodies)), at_end_(std::move(at_end)) {}
-  int agents() const override { return static_cast<int>(bodies_.size()); }
-  void begin() override { shared_ = new (watched_allocate(sizeof(shared))) shared; }
-  void run(int agent) override { bodies_[static_cast<std::size_t>(agent)](*shared_); }
-  void end() override { at_end_(*shared_); }
-
- private:
-  std::vector<body> bodies_;
-  body at_end_;
-  shared* shared_ = nullptr;
-};
+using body = of_functions<shared>::body;
 
 interleavings run(
-    std::vector<of_functions::body> bodies, of_functions::body at_end = [](shared&) {}) {
-  of_functions all(std::move(bodies), std::move(at_end));
+    std::vector<body> bodies, body at_end = [](shared&) {}) {
+  of_functions<shared> all(std::move(bodies), std::move(at_end));
   return run_all(all);
 }
 
@@ -72,15 +59,15 @@ TEST(interleavings, store_buffering_has_three_outcomes_in_this_order) {
   std::vector<std::uint32_t> seen;
   std::uint32_t left = 0;
   std::uint32_t right = 0;
-  of_functions all({[&](shared& at) {
-                      at.word.store(1);
-                      left = at.other.load();
-                    },
-                    [&](shared& at) {
-                      at.other.store(1);
-                      right = at.word.load();
-                    }},
-                   [&](shared&) { seen.push_back(left * 2 + right); });
+  of_functions<shared> all({[&](shared& at) {
+                              at.word.store(1);
+                              left = at.other.load();
+                            },
+                            [&](shared& at) {
+                              at.other.store(1);
+                              right = at.word.load();
+                            }},
+                           [&](shared&) { seen.push_back(left * 2 + right); });
   EXPECT_TRUE(run_all(all).complete);
   EXPECT_THAT(seen, testing::UnorderedElementsAre(1u, 2u, 3u));
 }
@@ -174,15 +161,15 @@ TEST(interleavings, locks_exclude_and_order) {
 TEST(interleavings, tries_of_a_lock_succeed_and_fail) {
   std::vector<int> seen;
   int taken = 0;
-  of_functions all({[](shared& at) {
-                      acquire(&at.word);
-                      release(&at.word);
-                    },
-                    [&](shared& at) {
-                      taken = try_acquire(&at.word) ? 1 : 0;
-                      if (taken == 1) release(&at.word);
-                    }},
-                   [&](shared&) { seen.push_back(taken); });
+  of_functions<shared> all({[](shared& at) {
+                              acquire(&at.word);
+                              release(&at.word);
+                            },
+                            [&](shared& at) {
+                              taken = try_acquire(&at.word) ? 1 : 0;
+                              if (taken == 1) release(&at.word);
+                            }},
+                           [&](shared&) { seen.push_back(taken); });
   EXPECT_TRUE(run_all(all).complete);
   EXPECT_THAT(seen, testing::UnorderedElementsAre(0, 1, 1));
 }
@@ -252,7 +239,7 @@ TEST(interleavings, the_reduction_loses_no_outcome) {
     random_program reduced(seed, seed % 2 == 0 ? 2 : 3, seed % 2 == 0 ? 3 : 2);
     random_program whole = reduced;
     const interleavings result = run_all(reduced);
-    const interleavings of_whole = run_all_unreduced(whole);
+    const interleavings of_whole = run_all(whole, {.reduces = false});
     ASSERT_TRUE(result.complete && of_whole.complete) << seed;
     ASSERT_EQ(reduced.outcomes, whole.outcomes) << "seed " << seed;
     runs += result.runs;

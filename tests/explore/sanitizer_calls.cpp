@@ -29,12 +29,7 @@ void step(const volatile void* address, std::size_t bytes, atomic_kind kind, int
 template <class Value>
 Value load(const volatile Value* at, int order) {
   if (!agent_is_running()) return __atomic_load_n(at, __ATOMIC_SEQ_CST);
-  Value value{};
-  step(at, sizeof value, atomic_kind::load, order, [&]() -> access_result {
-    value = __atomic_load_n(at, __ATOMIC_SEQ_CST);
-    return {static_cast<std::uint64_t>(value), true};
-  });
-  return value;
+  return static_cast<Value>(atomic_load(const_cast<const Value*>(at), sizeof(Value), order));
 }
 
 template <class Value>
@@ -43,9 +38,9 @@ void store(volatile Value* at, Value value, int order) {
     __atomic_store_n(at, value, __ATOMIC_SEQ_CST);
     return;
   }
-  step(at, sizeof value, atomic_kind::store, order, [&]() -> access_result {
+  step(at, sizeof value, atomic_kind::store, order, [&] {
     __atomic_store_n(at, value, __ATOMIC_SEQ_CST);
-    return {};
+    return true;
   });
 }
 
@@ -53,9 +48,9 @@ template <class Value, class Change>
 Value change(volatile Value* at, int order, Change&& how) {
   if (!agent_is_running()) return how();
   Value before{};
-  step(at, sizeof before, atomic_kind::change, order, [&]() -> access_result {
+  step(at, sizeof before, atomic_kind::change, order, [&] {
     before = how();
-    return {};
+    return true;
   });
   return before;
 }
@@ -65,9 +60,9 @@ bool exchange_if(volatile Value* at, Value* expected, Value desired, int order) 
   if (!agent_is_running())
     return __atomic_compare_exchange_n(at, expected, desired, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
   bool done = false;
-  step(at, sizeof desired, atomic_kind::change, order, [&]() -> access_result {
+  step(at, sizeof desired, atomic_kind::change, order, [&] {
     done = __atomic_compare_exchange_n(at, expected, desired, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-    return {0, done};
+    return done;
   });
   return done;
 }
@@ -85,7 +80,9 @@ void __tsan_vptr_read(void** at) { plain(at, sizeof(void*), false); }
 void __tsan_vptr_update(void** at, void*) { plain(at, sizeof(void*), true); }
 void __tsan_read_range(void* at, unsigned long bytes) { plain(at, bytes, false); }
 void __tsan_write_range(void* at, unsigned long bytes) { plain(at, bytes, true); }
-void __tsan_atomic_thread_fence(int) {}
+void __tsan_atomic_thread_fence(int order) {
+  if (agent_is_running()) atomic_fence(order);
+}
 void __tsan_atomic_signal_fence(int) {}
 
 #define PLAIN(bytes)                                                                \

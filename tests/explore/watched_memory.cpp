@@ -135,7 +135,10 @@ bool is_ignored(const void* address) {
   return false;
 }
 
-void watch_plain(const void* address, std::size_t bytes, bool writes) { watch(address, bytes, writes, false); }
+void watch_plain(const void* address, std::size_t bytes, bool writes) {
+  watch(address, bytes, writes, false);
+  if (writes) word_was_overwritten(address, bytes);
+}
 void watch_atomic(const void* address, std::size_t bytes, bool writes) { watch(address, bytes, writes, true); }
 
 }  // namespace tri::explore

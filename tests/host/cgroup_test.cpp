@@ -25,6 +25,37 @@ TEST(cgroup, version_2_smallest_of_all_enclosing_groups) {
   EXPECT_DOUBLE_EQ(cpu_quota(root.path()).value(), 0.5);
 }
 
+TEST(cgroup, numbers_that_are_no_quota_are_no_limit) {
+  const fake_root root;
+  root.file("/proc/self/cgroup", "0::/");
+  for (const char* const text : {"nan 100000", "inf 100000", "1e308 1e-308", "-1 100000", "1 0", ""}) {
+    root.file("/sys/fs/cgroup/cpu.max", text);
+    EXPECT_FALSE(cpu_quota(root.path()).has_value()) << text;
+  }
+}
+
+// Each line counts, and none is taken for a part of another: without either of them the quota would not be this one.
+TEST(cgroup, lines_with_zero_bytes_are_read_like_others) {
+  using std::string_literals::operator""s;
+  const fake_root root;
+  root.file("/sys/fs/cgroup/cpu.max", "50000 100000");
+  root.file("/sys/fs/cgroup/cpu/x/cpu.cfs_quota_us", "25000");
+  root.file("/sys/fs/cgroup/cpu/x/cpu.cfs_period_us", "100000");
+  for (const std::string& before : {"\0"s, "4\0"s, ""s}) {
+    root.file("/proc/self/cgroup", before + ":cpu:/x\n0::/"s);
+    EXPECT_DOUBLE_EQ(cpu_quota(root.path()).value(), 0.25);
+    root.file("/proc/self/cgroup", before + "nothing\n0::/");
+    EXPECT_DOUBLE_EQ(cpu_quota(root.path()).value(), 0.5);
+  }
+  root.file("/proc/self/cgroup", "0::/\0\n4:cpu:/x"s);  // no group has that path, but those above it
+  EXPECT_DOUBLE_EQ(cpu_quota(root.path()).value(), 0.25);
+  root.file("/sys/fs/cgroup/cpu.max",
+            "5\0"
+            "0000 100000"s);  // ends before its period
+  root.file("/proc/self/cgroup", "0::/");
+  EXPECT_FALSE(cpu_quota(root.path()).has_value());
+}
+
 TEST(cgroup, version_1) {
   const fake_root root;
   root.file("/proc/self/cgroup", "5:memory:/docker/x\n4:cpu,cpuacct:/docker/x");

@@ -113,6 +113,7 @@ TEST(command, info) {
   EXPECT_EQ(info.status, 0);
   EXPECT_THAT(info.output, HasSubstr("PU #0"));
   EXPECT_THAT(info.output, HasSubstr("memfd"));
+  EXPECT_THAT(info.output, ::testing::ContainsRegex("Parts of this build\n  objects +yes  objects and loops"));
   EXPECT_THAT(trireme("info --tri-topology 'synthetic:pack:2 numa:1 l3:1 core:4 pu:2'").output,
               HasSubstr("16 PUs on 8 cores, 2 NUMA domains"));
   EXPECT_THAT(trireme("info --tri-topology nonsense").output, HasSubstr("trireme info: topology 'nonsense'"));
@@ -125,6 +126,8 @@ TEST(command, info_for_programs) {
   EXPECT_EQ(all.at("topology").at("pus").size(), 4u);
   EXPECT_EQ(all.at("topology").at("numa_domains"), 2);
   EXPECT_TRUE(all.at("memory").contains("memfd"));
+  for (const char* part : {"objects", "openmp", "openmpi", "mpich", "ucx", "pmix"})
+    EXPECT_TRUE(all.at("parts").contains(part)) << part;
   const auto config = nlohmann::json::parse(trireme("info --json --config").output);
   EXPECT_EQ(config.at(0).at("name"), "pes");
   EXPECT_EQ(config.at(0).at("variable"), "TRIREME_PES");

@@ -147,6 +147,8 @@ TEST(configuration, variables_that_no_job_reads_are_known) {
 TEST(configuration, names_are_checked_without_reading_values) {
   check_variable_names({"TRIREME_PES=many", "TRIREME_OMP_VIRTUAL=x", "TRIREME_JOB=x", "PATH=/bin"});
   EXPECT_THROW(check_variable_names({"TRIREME_OMP_VIRTUEL=8"}), configuration_error);
+  check_variable_names({"TRIREME_ROOT=/opt/trireme", "TRIREME_DIR=/opt", "TRIREME_HOME=/opt", "TRIREME_VERSION=0.1"});
+  EXPECT_THROW(check_variable_names({"TRIREME_ROOTS=/opt"}), configuration_error);
 }
 
 TEST(configuration, a_bad_value_changes_nothing) {

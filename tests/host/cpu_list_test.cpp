@@ -15,6 +15,13 @@ TEST(cpu_list, numbers_ranges_and_steps_in_order) {
   EXPECT_EQ(parse_cpu_list("4-4"), (std::vector<int>{4}));
 }
 
+TEST(cpu_list, that_says_much_in_few_letters_takes_no_memory) {
+  std::string text = "0-65535";
+  for (int i = 0; i < 100; ++i) text += ",0-65535";
+  EXPECT_THAT([&] { parse_cpu_list(text); }, ::testing::ThrowsMessage<std::invalid_argument>(::testing::HasSubstr(
+                                                 "the CPU list has more than 1048576 entries up to '0-65535'")));
+}
+
 TEST(cpu_list, faulty_parts_are_named) {
   for (const char* wrong :
        {"", ",", "0,", "a", "-1", "3-", "5-3", "1-4:0", "1-4:", "1:2", "1-2-3", "0 1", "99999999999"}) {

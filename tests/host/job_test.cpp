@@ -78,7 +78,7 @@ TEST(job, broken_launcher_variables_are_named) {
     job::join({}, -1, 1);
     FAIL();
   } catch (const job_error& problem) {
-    EXPECT_THAT(problem.what(), HasSubstr("cannot connect to the launcher's socket @nobody-listens-here"));
+    EXPECT_THAT(problem.what(), HasSubstr("cannot connect to the socket @nobody-listens-here"));
   }
   for (const char* each : {job_variable, process_variable, processes_variable, machines_variable}) unsetenv(each);
 }

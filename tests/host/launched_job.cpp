@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -55,6 +56,7 @@ launched_job::launched_job(const std::vector<std::string>& command) : output_(me
 void launched_job::start(const std::function<int()>& body, int standard_output, int standard_error) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);  // orphans of a killed launcher come to us, so that we can reap them
   fcntl(output_.get(), F_SETFL, O_APPEND);
+  others_ = descendants();
   launcher_ = fork();
   if (launcher_ == 0) {
     setpgid(0, 0);
@@ -68,7 +70,7 @@ void launched_job::start(const std::function<int()>& body, int standard_output, 
 launched_job::~launched_job() {
   if (waited_ && !anything_left()) return;
   kill(-launcher_, SIGKILL);
-  signal_descendants(SIGKILL, 0);
+  for (const pid_t each : left()) kill(each, SIGKILL);
   wait_until_nothing_is_left();
 }
 
@@ -100,7 +102,13 @@ void launched_job::wait_for_lines(const std::string& line, int count) const {
   }
 }
 
-bool launched_job::anything_left() const { return kill(-launcher_, 0) == 0 || !descendants().empty(); }
+std::vector<pid_t> launched_job::left() const {
+  std::vector<pid_t> ours = descendants();
+  std::erase_if(ours, [&](pid_t each) { return std::find(others_.begin(), others_.end(), each) != others_.end(); });
+  return ours;
+}
+
+bool launched_job::anything_left() const { return kill(-launcher_, 0) == 0 || !left().empty(); }
 
 void launched_job::wait_until_nothing_is_left() const {
   while (anything_left()) {

@@ -32,12 +32,14 @@ class launched_job {
   int wait();                  // for the launcher's end: its wait status as shells report it
   std::string output() const;  // standard output and error of all, so far, as far as they are collected
   void wait_for_lines(const std::string& line, int count) const;
-  bool anything_left() const;  // of the group, zombies included, and of our descendants, now
+  bool anything_left() const;  // of the group, zombies included, and of our descendants, now; not who was there before
   void wait_until_nothing_is_left() const;
 
  private:
   void start(const std::function<int()>& body, int standard_output, int standard_error);
+  std::vector<pid_t> left() const;
   unique_fd output_;
+  std::vector<pid_t> others_;  // that descend from the test, but were there before
   pid_t launcher_ = -1;
   bool waited_ = false;
 };

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 namespace tri::host {
 namespace {
 
@@ -16,6 +18,8 @@ TEST(suggestion, nearest_name) {
   EXPECT_EQ(nearest_name("pse", {"queue", "pes", "idle"}), "pes");
   EXPECT_EQ(nearest_name("b", {"a", "c"}), "a");
   EXPECT_EQ(nearest_name("x", {}), "");
+  // The table of distances would take 160 MB for the whole word.
+  EXPECT_EQ(nearest_name("queu" + std::string(10'000'000, 'x'), {"pes", "queue" + std::string(60, 'x')}).size(), 65u);
 }
 
 }  // namespace

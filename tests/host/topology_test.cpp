@@ -36,6 +36,16 @@ TEST(topology, synthetic_machine) {
   EXPECT_THAT(machine.tree(), HasSubstr("PU"));
 }
 
+TEST(topology, synthetic_machines_that_hwloc_would_never_finish_are_refused) {
+  for (const char* const large : {"synthetic:pack:1000 core:1000 pu:1000", "synthetic:4000000000",
+                                  "synthetic:300 300 1", "synthetic:core:0xffffff", "synthetic:core:-1 pu:1"}) {
+    EXPECT_THAT([&] { topology::load(large); },
+                ::testing::ThrowsMessage<topology_error>(HasSubstr("CPUs; at most 65536 can be described; write auto")))
+        << large;
+  }
+  EXPECT_EQ(topology::load("synthetic:pack:2(memory=4294967296) core:2 pu:1(indexes=0,1,2,3)").pus().size(), 4u);
+}
+
 TEST(topology, distance_classes) {
   const topology machine = topology::load(two_packages);
   EXPECT_EQ(machine.distance(0, 0), distance_class::same_pu);

@@ -98,6 +98,22 @@ TEST_P(any_crew, comes_within_two_percent_of_the_best_fixed_schedule_in_20_execu
   }
 }
 
+// Where the work lies is not known yet, and it may all lie at one end (graphs whose vertices are sorted by degree).
+TEST_P(any_crew, the_first_execution_shares_work_that_lies_at_one_end) {
+  const std::uint64_t items = 20000;
+  const auto cost_at_front = [](std::uint64_t i) { return i < items / 16 ? 10.0 : 0.05; };
+  region front, back;
+  front.cost = cost_at_front;
+  back.cost = [&](std::uint64_t i) { return cost_at_front(items - 1 - i); };
+  front.claim_time = back.claim_time = 0.02;
+  for (const region& what : {front, back}) {
+    automatic_schedule chosen(in_ticks());
+    const double first = execute(chosen, what, items, GetParam()).time;
+    EXPECT_LE(first, 1.2 * total(what, items) / GetParam());
+    EXPECT_LE(execute(chosen, what, items, GetParam()).time, 1.1 * total(what, items) / GetParam());
+  }
+}
+
 // Uneven as they may be, loops that cost the same every time end up with blocks that nobody steals from.
 TEST_P(any_crew, nobody_steals_any_more_when_a_loop_is_known) {
   for (const workload& each : workloads()) {

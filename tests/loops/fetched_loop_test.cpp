@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <functional>
 #include <new>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
@@ -99,9 +100,41 @@ const std::vector<shape>& shapes() {
   return all;
 }
 
+// What others than its owner may take of a layout.
+bool may_be_taken_by_others(const loop_layout& layout) {
+  return !layout.pool.empty() || std::ranges::any_of(layout.ranges, [](const participant_range& range) {
+    return range.kept != range.last - range.first;
+  });
+}
+// Whose range the chunk of an item lies in; nobody's where it is the pool's, or where chunks are not in their order.
+std::optional<std::uint32_t> owner_of(const loop_layout& layout, std::uint64_t item) {
+  if (!layout.in_order()) return std::nullopt;
+  for (std::uint32_t each = 0; each < layout.ranges.size(); ++each) {
+    const participant_range& range = layout.ranges[each];
+    if (range.first < range.last && item >= layout.first_item(range.first) && item < layout.last_item(range.last - 1))
+      return each;
+  }
+  return std::nullopt;
+}
+// How often participants met: pieces of a range that was another's, the last chunk among them, and participants that
+// came to the end and found the last chunk taken.
+struct meetings {
+  std::uint64_t stolen = 0;
+  std::uint64_t last_stolen = 0;
+  std::uint64_t last_taken_before = 0;
+
+  void count(const loop_layout& layout, std::uint32_t participant, const item_span& got) {
+    const std::optional<std::uint32_t> owner = owner_of(layout, got.first);
+    if (!owner || *owner == participant) return;
+    ++stolen;
+    if (got.last == layout.items) ++last_stolen;
+  }
+};
+
 TEST(fetched_loop, every_iteration_comes_once_whoever_asks_when) {
   std::mt19937 random(1);
   for (const shape& each : shapes()) {
+    meetings met;
     for (const std::uint32_t participants : {1u, 2u, 3u, 5u, 8u}) {
       for (const std::uint64_t items : {0u, 1u, 2u, 7u, 100u, 1001u}) {
         fetched_loop loop;
@@ -122,9 +155,11 @@ TEST(fetched_loop, every_iteration_comes_once_whoever_asks_when) {
             const item_span got = position.next();
             if (got.empty()) {
               EXPECT_TRUE(position.next().empty());
+              met.last_taken_before += lasts > 0 ? 1 : 0;
               going.erase(going.begin() + static_cast<std::ptrdiff_t>(which));
               continue;
             }
+            met.count(loop.layout(), going[which], got);
             ASSERT_LE(got.last, items);
             for (std::uint64_t item = got.first; item < got.last; ++item) ++ran[item];
             EXPECT_EQ(position.was_last(), got.last == items) << each.name;
@@ -135,6 +170,11 @@ TEST(fetched_loop, every_iteration_comes_once_whoever_asks_when) {
         }
       }
     }
+    EXPECT_GT(met.last_taken_before, 100u) << each.name;
+    const loop_layout layout = each.make(100, 3);
+    if (!layout.in_order() || !layout.pool.empty()) continue;
+    EXPECT_EQ(met.stolen > 50, may_be_taken_by_others(layout)) << each.name << ": " << met.stolen;
+    EXPECT_EQ(met.last_stolen > 5, may_be_taken_by_others(layout)) << each.name << ": " << met.last_stolen;
   }
 }
 
@@ -153,6 +193,79 @@ TEST(fetched_loop, the_last_iteration_is_the_last_that_its_participant_runs) {
       }
     }
   }
+}
+
+// Iterations may wait for the last one, so nobody keeps it back while it runs others.
+TEST(fetched_loop, whoever_finds_nothing_left_leaves_no_iteration_that_could_begin) {
+  std::mt19937 random(3);
+  for (const shape& each : shapes()) {
+    meetings met;
+    int tried = 0;
+    for (int trial = 0; trial < 200; ++trial) {
+      const std::uint32_t participants = 2 + random() % 4;
+      const std::uint64_t items = 1 + random() % 60;
+      loop_layout layout = each.make(items, participants);
+      layout.pool_step = 1;  // what is claimed together is run by one participant in any case
+      const participant_range& end = layout.ranges.back();
+      if (layout.pool.empty() && end.kept == end.last - end.first) continue;  // its owner's alone, who is sure to come
+      ++tried;
+      fetched_loop loop;
+      loop.arm(std::move(layout));
+      std::vector<fetch_position> positions;
+      for (std::uint32_t each_one = 0; each_one < participants; ++each_one) positions.emplace_back(loop, each_one);
+      bool handed_out = false;
+      std::vector<bool> ended(participants, false);
+      for (std::uint32_t left = participants; left > 0;) {
+        const auto which = static_cast<std::uint32_t>(random() % participants);
+        if (ended[which]) continue;
+        const item_span got = positions[which].next();
+        if (got.last == items) handed_out = true;
+        if (!got.empty()) {
+          met.count(loop.layout(), which, got);
+          continue;
+        }
+        ended[which] = true;
+        --left;
+        ++met.last_taken_before;
+        EXPECT_TRUE(handed_out) << each.name;
+      }
+    }
+    const loop_layout layout = each.make(100, 3);
+    EXPECT_EQ(tried > 100, may_be_taken_by_others(layout)) << each.name << ": " << tried;
+    if (!may_be_taken_by_others(layout)) continue;
+    EXPECT_GT(met.last_taken_before, 200u) << each.name;
+    if (!layout.in_order() || !layout.pool.empty()) continue;
+    EXPECT_GT(met.last_stolen, 10u) << each.name;
+  }
+}
+
+TEST(fetched_loop, as_many_iterations_as_participants_are_one_for_each) {
+  std::mt19937 random(4);
+  int tried = 0;
+  meetings met;
+  for (const shape& each : shapes()) {
+    for (const std::uint32_t participants : {2u, 3u, 4u, 8u}) {
+      for (int trial = 0; trial < 50; ++trial) {
+        loop_layout layout = each.make(participants, participants);
+        layout.pool_step = 1;
+        if (layout.chunks() != participants) continue;
+        std::vector<std::uint32_t> arrival(participants);
+        for (std::uint32_t place = 0; place < participants; ++place) arrival[place] = place;
+        std::shuffle(arrival.begin(), arrival.end(), random);
+        ++tried;
+        fetched_loop loop;
+        loop.arm(std::move(layout));
+        for (const std::uint32_t participant : arrival) {
+          fetch_position position(loop, participant);
+          const item_span got = position.next();
+          met.count(loop.layout(), participant, got);
+          EXPECT_EQ(got.last - got.first, 1u) << each.name << ", " << participants << " participants";
+        }
+      }
+    }
+  }
+  EXPECT_GT(tried, 500) << "layouts with one chunk for each";
+  EXPECT_GT(met.last_stolen, 10u) << "the owner of the last one came when it was taken";
 }
 
 TEST(fetched_loop, the_static_part_is_one_piece_and_the_rest_shrinks) {
@@ -287,14 +400,21 @@ class sequence_run {
           });
       fetch_position position(entered, participant);
       between(participant, loop);
+      meetings met;
       for (item_span got = position.next(); !got.empty(); got = position.next()) {
+        met.count(entered.layout(), participant, got);
         // relaxed: joined before they are read
         for (std::uint64_t item = got.first; item < got.last; ++item) {
           ran_[loop][item].fetch_add(1, std::memory_order_relaxed);
         }
       }
+      // relaxed: as above
+      stolen_.fetch_add(met.stolen, std::memory_order_relaxed);
+      last_stolen_.fetch_add(met.last_stolen, std::memory_order_relaxed);
     }
   }
+  std::uint64_t stolen() const { return stolen_.load(); }
+  std::uint64_t last_stolen() const { return last_stolen_.load(); }
   void check() const {
     for (std::size_t loop = 0; loop < ran_.size(); ++loop)
       for (const std::atomic<int>& count : ran_[loop]) ASSERT_EQ(count.load(), 1) << "loop " << loop;
@@ -302,6 +422,8 @@ class sequence_run {
 
  private:
   std::uint32_t threads_;
+  std::atomic<std::uint64_t> stolen_{0};
+  std::atomic<std::uint64_t> last_stolen_{0};
   std::vector<std::vector<std::atomic<int>>> ran_;
 };
 
@@ -324,6 +446,8 @@ TEST(loop_sequence, ten_thousand_loops_back_to_back_with_random_delays) {  // K7
     }
     for (std::thread& each : team) each.join();
     run.check();
+    EXPECT_EQ(run.stolen() > 0, threads > 1);
+    EXPECT_EQ(run.last_stolen() > 0, threads > 1);
   }
 }
 
@@ -345,6 +469,9 @@ TEST(loop_sequence, a_participant_may_be_any_number_of_loops_ahead) {
   for (std::thread& each : team) each.join();
   run.check();
   EXPECT_GE(sequence.records(), loops - 6);
+  // All that may be taken of the others was, in six of seven loops.
+  EXPECT_GT(run.stolen(), loops);
+  EXPECT_GT(run.last_stolen(), loops / 7);
 }
 
 TEST(loop_sequence, a_team_that_keeps_together_needs_few_records_and_no_memory) {

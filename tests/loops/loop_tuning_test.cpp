@@ -69,6 +69,12 @@ TEST(tune_file, what_cannot_be_used_says_why) {
   refuses(R"({"trireme_tune": 1, "machine": "mill", "loops": [{"file": "a.cpp", "schedule": "static"}]})", "line");
   refuses(R"({"trireme_tune": 1, "machine": "mill", "loops": [{"file": "a.cpp", "line": 3, "schedule": "hybrid,7"}]})",
           "loop at a.cpp:3");
+  refuses(R"({"trireme_tune": 1e300, "machine": "mill"})", "is none");
+  refuses(R"({"trireme_tune": 1, "machine": "mill", "loops": [{"file": "a.cpp", "line": -1, "schedule": "static"}]})",
+          "'line' is -1; it must be a whole number from 0 to 4294967295");
+  refuses(
+      R"({"trireme_tune": 1, "machine": "mill", "loops": [{"file": "a.cpp", "line": 1e300, "schedule": "static"}]})",
+      "'line' is 1e+300");
   EXPECT_THAT([] { tune_file::read("/nowhere/x.json", "mill"); },
               ThrowsMessage<tune_file_error>(HasSubstr("/nowhere/x.json: cannot be read")));
 }

@@ -205,6 +205,38 @@ TEST(reduction, of_any_type) {
   EXPECT_EQ(text, "abcdefghijklmnopqrstuvwxyz") << "in the order of the indices, so it need not be commutative";
 }
 
+// Under every schedule, chunk by chunk, with any step, and over tiles: the result of a loop from left to right.
+TEST(reduction, needs_an_associative_operation_only) {
+  const auto text_of = [](int i) { return std::to_string(i) + ","; };
+  const auto concatenate = [](std::string a, const std::string& b) { return a + b; };
+  std::string in_order = "start:";
+  for (int i = 0; i < 3000; ++i) in_order += text_of(i);
+  for (const std::string& schedule : schedules) {
+    for (int round = 0; round < 5; ++round)
+      EXPECT_EQ(parallel_reduce(3000, std::string("start:"), text_of, concatenate, schedule.c_str()), in_order)
+          << schedule;
+  }
+  std::string downwards;
+  for (int i = 1000; i > 0; i -= 3) downwards += text_of(i);
+  EXPECT_EQ(parallel_reduce(range(1000, 0, -3), std::string(), text_of, concatenate, "dynamic,1"), downwards);
+
+  // Products of matrices with whole numbers modulo a prime: exact, and no two of them commute.
+  using matrix = std::array<std::uint64_t, 4>;
+  const auto matrix_of = [](int i) {
+    const auto number = static_cast<std::uint64_t>(i);
+    return matrix{number % 7 + 1, number % 11, number % 5, number % 13 + 1};
+  };
+  const auto product = [](const matrix& a, const matrix& b) {
+    constexpr std::uint64_t prime = 1'000'003;
+    return matrix{(a[0] * b[0] + a[1] * b[2]) % prime, (a[0] * b[1] + a[1] * b[3]) % prime,
+                  (a[2] * b[0] + a[3] * b[2]) % prime, (a[2] * b[1] + a[3] * b[3]) % prime};
+  };
+  matrix expected{2, 1, 0, 1};
+  for (int i = 0; i < 20000; ++i) expected = product(expected, matrix_of(i));
+  for (const std::string& schedule : schedules)
+    EXPECT_EQ(parallel_reduce(20000, matrix{2, 1, 0, 1}, matrix_of, product, schedule.c_str()), expected) << schedule;
+}
+
 TEST(reduction, reproducible_has_the_same_bits_whatever_the_schedule) {
   const auto value = [](int i) { return 1.0 / (1.0 + i * 0.37); };
   const double once = parallel_reduce(100000, 0.0, value, std::plus<>(), "static", combination_order::reproducible);

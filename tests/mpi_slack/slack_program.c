@@ -1,6 +1,6 @@
 /* A small MPI+OpenMP program as people write them: every rank has its part of the work, then all meet in a reduction. The
-   work of rank 1 takes four times as long, so rank 0 waits in the reduction, and rank 1 hardly does. Iterations sleep
-   instead of computing: that takes as long on a busy machine as on an idle one. */
+   work of rank 1 takes ten times as long, 100 ms on two threads, so rank 0 waits in the reduction, and rank 1 hardly does.
+   Iterations sleep instead of computing: that takes about as long on a busy machine as on an idle one. */
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@ int main(int argc, char** argv) {
   int ranks = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  const struct timespec work = {0, rank == 1 ? 2000000 : 500000};
+  const struct timespec work = {0, rank == 1 ? 5000000 : 500000};
   enum { items = 40, steps = 8 };
   long total = 0;
   for (int step = 0; step < steps; ++step) {

@@ -107,6 +107,37 @@ TEST_P(quiet_program, leaves_all_loops_alone_when_asked) {
 }
 INSTANTIATE_TEST_SUITE_P(omp, quiet_program, ::testing::Values("kernels_gcc", "kernels_clang"), name_of);
 
+class waiting_program : public drop_in {};
+TEST_P(waiting_program, ends_under_every_number_of_threads) {
+  for (int threads = 1; threads <= threads_at_most; ++threads) {
+    const result under = run(with_threads(threads) + exec("--report") + path());
+    EXPECT_EQ(under.status, 0) << threads << " threads: " << under.errors;
+    EXPECT_EQ(under.output, "all loops ended\n") << threads << " threads";
+    EXPECT_THAT(under.errors, HasSubstr(threads == 1 ? "loops taken 400," : "loops taken 800,"));
+  }
+}
+INSTANTIATE_TEST_SUITE_P(omp, waiting_program, ::testing::Values("waiting_iterations_gcc", "waiting_iterations_clang"),
+                         name_of);
+
+class asking_program : public drop_in {};
+TEST_P(asking_program, gets_what_it_asks_for_by_the_means_of_the_standard) {
+  for (const std::string asked : {"static", "static,7", "dynamic,7"}) {
+    for (const int threads : {2, 3, 4}) {
+      for (const bool sets : {true, false}) {
+        const std::string variable = sets ? "" : "OMP_SCHEDULE=" + asked + " ";
+        const result under =
+            run(variable + with_threads(threads) + exec("--report") + path() + (sets ? " set " : " variable ") + asked);
+        EXPECT_EQ(under.status, 0) << under.errors;
+        EXPECT_EQ(under.output, "wrong 0, split chunks 0\n") << asked << ", " << threads << " threads, set " << sets;
+        EXPECT_THAT(under.errors, HasSubstr(asked[0] == 'd' ? "loops taken 100, left to the host runtime 0"
+                                                            : "loops taken 0, left to the host runtime 200"));
+      }
+    }
+  }
+}
+INSTANTIATE_TEST_SUITE_P(omp, asking_program, ::testing::Values("asked_schedules_gcc", "asked_schedules_clang"),
+                         name_of);
+
 class forking_program : public drop_in {};
 TEST_P(forking_program, reports_parent_and_child_apart_and_nothing_of_other_programs) {
   const result under = run(with_threads(2) + exec("--report") + path());
@@ -155,6 +186,20 @@ TEST(drop_in_programs, a_runtime_that_comes_late_and_private_is_found) {
   EXPECT_EQ(under.status, 0);
   EXPECT_EQ(under.output, count == 2 ? "499500 45\n499500 45\n" : "499500 45\n");
   EXPECT_THAT(under.errors, HasSubstr("loops taken " + std::to_string(2 * count) + ", left to the host runtime 0\n"));
+}
+
+// Two modules of an interpreter, each with a libgomp of its own.
+TEST(drop_in_programs, each_library_keeps_the_runtime_that_it_brings) {
+  const std::string shared = " " + program("team_plug_in_gcc.so"), own = " " + program("team_plug_in_own_gcc.so");
+  if (!std::filesystem::exists(program("team_plug_in_own_gcc.so"))) GTEST_SKIP() << "gcc is not installed";
+  const std::string right = "3499500 3000045\n3000045\n3499500 3000045\n3000045\n";
+  for (const std::string& libraries : {shared + own, own + shared}) {
+    EXPECT_EQ(run(with_threads(3) + PLUG_IN_USER + libraries).output, right) << "without us";
+    const result under = run(with_threads(3) + exec("--report") + PLUG_IN_USER + libraries);
+    EXPECT_EQ(under.output, right);
+    EXPECT_EQ(under.status, 0);
+    EXPECT_THAT(under.errors, HasSubstr("loops taken 6, left to the host runtime 0\n"));
+  }
 }
 
 TEST(drop_in_programs, programs_without_openmp_run_as_always) {

@@ -10,7 +10,13 @@ int main(int argc, char** argv) {
       return 1;
     }
     int (*const sum)(int) = (int (*)(int))dlsym(library, "plugged_sum");
-    printf("%d %d\n", sum(1000), sum(10));
+    const int many = sum(1000), few = sum(10);
+    printf("%d %d\n", many, few);
+    void (*const work)(void) = (void (*)(void))dlsym(library, "plugged_work");
+    if (work != NULL) {
+      work();
+      printf("%d\n", sum(0));
+    }
   }
   return 0;
 }

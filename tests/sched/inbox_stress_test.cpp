@@ -234,7 +234,7 @@ int one_of_two(meeting& place, const std::vector<int>& files, int rank, queue_ki
     std::vector<std::uint64_t> next(2, 0);
     consume(inbox, messages, next, wrong);
   }
-  arena::flush_released();
+  arena::settle();
   place.wait(6);
   return wrong == 0 && space.heap().is_valid() ? 0 : 1;
 }

@@ -57,7 +57,7 @@ int run(
     prepare_more(here);
     if (here.number() != 0) return;
     awaited = nullptr;
-    here.job().own_host().idle_listener = 1;
+    here.job().own_host().listener.listen(0);
     here.add_idle_hook([] { return awaited && awaited(); });
   };
   return job.run({.prepare = prepare,

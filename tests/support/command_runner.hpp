@@ -31,8 +31,8 @@ inline void write_file(const std::filesystem::path& file, const std::string& tex
 /// An empty folder that is removed with all that is in it.
 class temporary_folder {
  public:
-  temporary_folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "trireme_test.XXXXXX").string();
+  explicit temporary_folder(const std::filesystem::path& in = std::filesystem::temp_directory_path()) {
+    std::string name = (in / "trireme_test.XXXXXX").string();
     if (mkdtemp(name.data()) == nullptr) std::perror(name.c_str());
     path_ = name;
   }

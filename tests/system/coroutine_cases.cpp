@@ -144,6 +144,126 @@ void broadcast_to_when() {
 }
 const case_entry broadcast_to_when_case{"broadcast_to_when", &broadcast_to_when};
 
+// The reference number is a value of the method's first parameter, however the coroutine writes it.
+enum class side : signed char { left = -1, right = 1 };
+struct referring : array_element<referring, index<1>> {
+  int small(std::uint8_t, int value) { return value; }
+  int negative(std::int8_t, int value) { return value; }
+  int wide(std::uint64_t, int value) { return value; }
+  int beside(side, int value) { return value; }
+  int any(std::string, int value) { return value; }
+  task<int> ask() {
+    int found = co_await when<&referring::small>(255);
+    found = 10 * found + co_await when<&referring::negative>(-3L);
+    found = 10 * found + co_await when<&referring::wide>(~std::uint64_t{0});
+    found = 10 * found + co_await when<&referring::beside>(side::left);
+    found = 10 * found + co_await when<&referring::any>();
+    const std::vector<int> others = co_await when_n<&referring::any>(2);
+    co_return 100 * found + 10 * others[0] + others[1];
+  }
+  template <auto Method, class Reference>
+  task<std::string> refused(Reference reference) {
+    try {
+      co_await when<Method>(reference);
+    } catch (const std::out_of_range& error) {
+      co_return error.what();
+    }
+    co_return "nothing was thrown";
+  }
+  task<std::string> too_large() { return refused<&referring::small>(256); }
+  task<std::string> below_zero() { return refused<&referring::wide>(-1); }
+  task<std::string> above_signed() { return refused<&referring::negative>(200U); }
+};
+void kinds_of_references() {
+  auto all = make_array<referring>({pe_count()});
+  auto last = all(pe_count() - 1);
+  auto answer = last.call<&referring::ask>();
+  last.send<&referring::wide>(0U, 8);
+  last.send<&referring::wide>(~std::uint64_t{0}, 3);
+  last.send<&referring::negative>(static_cast<std::int8_t>(-3), 2);
+  last.send<&referring::beside>(side::right, 9);
+  last.send<&referring::beside>(side::left, 4);
+  for (int i = 5; i < 8; ++i) last.send<&referring::any>(std::string("whatever"), i);
+  last.send<&referring::small>(static_cast<std::uint8_t>(255), 1);
+  check_equal(answer.get(), 1234567);
+  const auto check_names = [](const std::string& text, const std::string& number) {
+    check(text.find("cannot have the reference number " + number + ": its first parameter is of") != std::string::npos,
+          text);
+  };
+  check_names(last.call<&referring::too_large>().get(), "256");
+  check_names(last.call<&referring::below_zero>().get(), "-1");
+  check_names(last.call<&referring::above_signed>().get(), "200");
+}
+const case_entry kinds_case{"kinds_of_references", &kinds_of_references};
+
+// Early messages and waiting coroutines are found without a search, in whatever order they are asked for; those with
+// one reference number keep their order, also when the element moves in between.
+struct patient : array_element<patient, index<1>> {
+  int moves = 0;
+  std::int64_t early(std::int64_t, std::int64_t value) { return value; }
+  task<std::int64_t> ask(std::int64_t n) {
+    std::int64_t found = 0;
+    for (std::int64_t i = n; i-- > 0;) found = (found * 3 + co_await when<&patient::early>(i)) % 1000003;
+    co_return found;
+  }
+  task<std::int64_t> ask_one(std::int64_t i) { co_return co_await when<&patient::early>(i); }
+  task<std::vector<std::int64_t>> ask_in_order(std::int64_t i, int n) {
+    co_return co_await when_n<&patient::early>(static_cast<std::size_t>(n), i);
+  }
+  std::uint64_t comparisons() { return awaited().comparisons(); }
+  void go(int pe) { migrate_to(pe); }
+  void on_migrated() { ++moves; }
+  int moved() { return moves; }
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(moves);
+  }
+};
+void many_early_messages() {
+  constexpr std::int64_t n = 40000;
+  auto all = make_array<patient>({2});
+  std::int64_t expected_sum = 0;
+  for (std::int64_t i = 0; i < n; ++i) all(0).send<&patient::early>(i, i);
+  for (std::int64_t i = n; i-- > 0;) expected_sum = (expected_sum * 3 + i) % 1000003;
+  check_equal(all(0).call<&patient::ask>(n).get(), expected_sum);
+  const auto of_messages = all(0).call<&patient::comparisons>().get();
+  check(of_messages <= 8 * static_cast<std::uint64_t>(n),
+        fmt::format("{} comparisons for {} messages", of_messages, n));
+
+  constexpr std::int64_t coroutines = 4000;
+  std::vector<future<std::int64_t>> answers;
+  for (std::int64_t i = 0; i < coroutines; ++i) answers.push_back(all(1).call<&patient::ask_one>(i));
+  for (std::int64_t i = coroutines; i-- > 0;) all(1).send<&patient::early>(i, i);
+  for (std::int64_t i = 0; i < coroutines; ++i) check_equal(answers[static_cast<std::size_t>(i)].get(), i);
+  const auto of_waiters = all(1).call<&patient::comparisons>().get();
+  check(of_waiters <= 8 * static_cast<std::uint64_t>(coroutines),
+        fmt::format("{} comparisons for {} waiting coroutines", of_waiters, coroutines));
+}
+const case_entry many_early_case{"many_early_messages", &many_early_messages};
+
+void early_messages_keep_their_order() {
+  constexpr int of_each = 50;
+  auto all = make_array<patient>({1});
+  const auto go_on = [&](int pe) {
+    all(0).send<&patient::go>(pe);
+    quiescence().get();
+  };
+  go_on(0);
+  const int before = all(0).call<&patient::moved>().get();
+  int value = 0;
+  for (int round = 0; round < 2; ++round) {
+    for (; value < (round + 1) * 3 * of_each; ++value) all(0).send<&patient::early>(value % 3, value);
+    go_on(pe_count() - 1);
+    go_on(0);
+  }
+  check_equal(all(0).call<&patient::moved>().get() - before, pe_count() == 1 ? 0 : 4);
+  for (const int reference : {2, 0, 1}) {
+    const auto found = all(0).call<&patient::ask_in_order>(reference, 2 * of_each).get();
+    for (int i = 0; i < 2 * of_each; ++i) check_equal(found[static_cast<std::size_t>(i)], reference + 3 * i);
+  }
+}
+const case_entry early_order_case{"early_messages_keep_their_order", &early_messages_keep_their_order};
+
 // A call of an awaited method waits for the coroutine that asks for it; both get the result.
 struct answerer : array_element<answerer, index<1>> {
   int runs = 0;

@@ -8,6 +8,9 @@
 #include <fstream>
 #include <string>
 
+#include "../support/command_runner.hpp"
+#include "../support/core_file.hpp"
+#include "arena/window.hpp"
 #include "host/launched_job.hpp"
 
 namespace tri::testing {
@@ -85,6 +88,26 @@ TEST_F(crash, the_launcher_is_asked_to_end) {
   EXPECT_EQ(job.wait(), 128 + SIGTERM);
   EXPECT_THAT(job.output(), ContainsRegex("trireme: got signal 15 \\(Terminated\\); the job is ended\n"));
   expect_nothing_left(job);
+}
+
+// A window has 64 GiB of addresses; here less, in case that they are dumped. Both processes have mapped both windows.
+TEST_F(crash, a_core_file_holds_the_memory_in_use_only) {
+  if (const std::string why = why_no_core_files(); !why.empty()) GTEST_SKIP() << why;
+  constexpr std::size_t window_bytes = std::size_t{512} << 20;
+  for (const int processes : {1, 2}) {
+    const temporary_folder folder;
+    const std::string count = std::to_string(processes);
+    const command_result ended = run_command(
+        folder.path(), "ulimit -c unlimited; '" TRIREME_COMMAND "' run -n " + count +
+                           " --pes 2 '" JOB_PROBE "' --tri-arena-window-bytes=" + std::to_string(window_bytes) + " " +
+                           count + " 2 crash_abort");
+    EXPECT_EQ(ended.status, 128 + SIGABRT) << ended.errors;
+    const core_file found(folder.path());
+    ASSERT_FALSE(found.empty());
+    const std::uint64_t dumped = found.bytes_of(arena::base_address, arena::base_address + 2 * window_bytes);
+    EXPECT_GT(dumped, std::size_t{1} << 20) << "the messages in use";
+    EXPECT_LT(dumped, std::size_t{64} << 20);
+  }
 }
 
 }  // namespace

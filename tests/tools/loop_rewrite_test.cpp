@@ -246,6 +246,165 @@ TEST(loop_rewrite, loops_that_a_nowait_loop_may_rely_on_are_left_too) {
   EXPECT_THAT(rewrite_loops(nowait + loop, source_form::c, {}).loops[1].reason, HasSubstr("nowait loop of line 1"));
 }
 
+// Which loops of a source are changed (c), left (l) or reachable (r), in their order.
+std::string outcomes_of(std::string_view source, const rewrite_options& options = {}) {
+  std::string letters;
+  for (const loop_verdict& each : rewrite_loops(source, source_form::c, options).loops)
+    letters += each.outcome == loop_outcome::changed ? 'c' : each.outcome == loop_outcome::left ? 'l' : 'r';
+  return letters;
+}
+
+// A function with a region of these statements; `LOOP(x)` stands for a static loop over n with that body.
+std::string region_of(std::string body, const std::string& clauses = "", const std::string& before = "") {
+  const std::string head = "\n#pragma omp for schedule(static)\nfor (int i = 0; i < n; i++) ";
+  for (std::size_t at = body.find("LOOP("); at != std::string::npos; at = body.find("LOOP(")) {
+    std::size_t end = at + 5;
+    for (int depth = 1; depth > 0; ++end) depth += body[end] == '(' ? 1 : body[end] == ')' ? -1 : 0;
+    body = body.substr(0, at) + head + body.substr(at + 5, end - at - 6) + body.substr(end);
+  }
+  return before + "void f(int n, double* a) {\n#pragma omp parallel " + clauses + "\n{\n" + body + "\n}\n}\n";
+}
+
+// OpenMP promises static loops of a region, with as many iterations, the same iterations on each thread: whatever a
+// thread keeps for itself may rely on that, a barrier or not.
+TEST(loop_rewrite, loops_that_share_data_of_their_thread_are_left) {
+  const std::string number = "int me = omp_get_thread_num();";
+  EXPECT_EQ(outcomes_of(region_of(number + "LOOP(a[i] = me;) LOOP(a[i] -= me;)")), "ll");
+  EXPECT_EQ(outcomes_of(region_of(number + "LOOP(a[i] = me;) LOOP(a[i] -= me;)"), {.same_threads = true}), "cc");
+  EXPECT_EQ(outcomes_of(region_of(number + "LOOP(a[i] = me;)\n#pragma omp barrier\n LOOP(a[i] -= me;)")), "ll");
+  EXPECT_EQ(outcomes_of(region_of(number + "LOOP(a[i] = me;) LOOP(a[i] -= 1;)")), "cc") << "only one uses it";
+  EXPECT_EQ(outcomes_of(region_of(number + "LOOP(a[i] = me;)")), "c");
+  EXPECT_EQ(outcomes_of(region_of(number + "double* p = a + me * n; LOOP(p[i] = 1;) LOOP(p[i]++;)")), "ll");
+  EXPECT_EQ(outcomes_of(region_of("int m = n / 2; LOOP(a[i] = m;) LOOP(a[i] -= m;)")), "cc") << "the same for all";
+  EXPECT_EQ(outcomes_of(region_of("double own[9]; LOOP(own[i] = 1;) LOOP(a[i] = own[i];)")), "ll");
+  EXPECT_EQ(outcomes_of(region_of("std::vector<double> own(n); LOOP(own[i] = 1;) LOOP(a[i] = own[i];)")), "ll");
+  EXPECT_EQ(outcomes_of(region_of("double* own = malloc(n); LOOP(own[i] = 1;) LOOP(a[i] = own[i];)")), "ll");
+  EXPECT_EQ(outcomes_of(region_of("static double ours[9]; LOOP(ours[i] = 1;) LOOP(a[i] = ours[i];)")), "cc");
+  EXPECT_EQ(outcomes_of(region_of("int x = 0; if (me() > 1) x = 2; LOOP(a[i] = x;) LOOP(a[i] -= x;)")), "ll");
+  EXPECT_EQ(outcomes_of(region_of("int x;\n#pragma omp single\nx = 1;\nLOOP(a[i] = x;) LOOP(a[i] -= x;)")), "ll");
+  EXPECT_EQ(outcomes_of(region_of("int x = 0; LOOP(x += i;) LOOP(a[i] = x;)")), "ll");
+  EXPECT_EQ(outcomes_of(region_of("int x; LOOP({ x = i; a[i] = x; }) LOOP({ x = 2; a[i] += x; })")), "cc");
+  EXPECT_EQ(outcomes_of(region_of("int x; LOOP({ if (i) x = i; a[i] = x; }) LOOP({ x = 2; a[i] += x; })")), "cc")
+      << "the second sets it before it reads it";
+  EXPECT_EQ(outcomes_of(region_of("int x; LOOP({ x = i; a[i] = x; }) LOOP({ if (a[i]) x = 2; a[i] += x; })")), "cc")
+      << "the first sets it before it reads it";
+  EXPECT_EQ(outcomes_of(region_of("int x; LOOP({ if (i) x = i; a[i] = x; }) LOOP({ if (a[i]) x = 2; a[i] += x; })")),
+            "ll");
+  EXPECT_EQ(outcomes_of(region_of("LOOP(t[i] = 1;) LOOP(t[i]++;)", "private(t)", "double t[9];\n")), "ll");
+  EXPECT_EQ(outcomes_of(region_of("LOOP(t[i] = 1;) LOOP(t[i]++;)", "firstprivate(a) private(t)", "double t[9];\n")),
+            "ll");
+  EXPECT_EQ(outcomes_of(region_of("LOOP(t[i] = 1;) LOOP(t[i]++;)", "", "double t[9];\n")), "cc");
+  EXPECT_EQ(outcomes_of(region_of("LOOP(x += i;) LOOP(x -= i;)", "reduction(+: x)", "int x;\n")), "ll");
+  EXPECT_EQ(outcomes_of(region_of("LOOP(t[i] = 1;) LOOP(t[i]++;)", "", "double t[9];\n#pragma omp threadprivate(t)\n")),
+            "ll");
+  EXPECT_EQ(outcomes_of(region_of("LOOP(t[i] = 1;) LOOP(t[i]++;)", "", "thread_local double t[9];\n")), "ll");
+  EXPECT_EQ(outcomes_of(region_of("LOOP(a[i] = ME;) LOOP(a[i] -= ME;)", "", "#define ME omp_get_thread_num()\n")),
+            "ll");
+  EXPECT_EQ(outcomes_of(region_of("LOOP(x[i]++;) LOOP(x[i]--;)", "default(private)")), "ll");
+  EXPECT_EQ(outcomes_of(region_of("LOOP(x[i]++;) LOOP(x[i]--;)", "UNKNOWN")), "ll");
+  const std::string pair = region_of(number + "LOOP(a[i] = me;) LOOP(a[i] -= me;)");
+  EXPECT_THAT(rewrite_loops(pair, source_form::c, {}).loops[0].reason, HasSubstr("uses 'me', of which each thread"));
+  EXPECT_THAT(rewrite_loops(pair, source_form::c, {}).loops[0].reason, HasSubstr("so does the loop of line 7"));
+}
+
+TEST(loop_rewrite, loops_that_share_out_differently_promise_nothing) {
+  const auto pair = [](const std::string& first, const std::string& second) {
+    return "#define N 100\nvoid f() {\n#pragma omp parallel\n{ int me = omp_get_thread_num();\n#pragma omp for " +
+           first + " g[i] = me;\n#pragma omp for " + second + " g[i] -= me;\n}}\n";
+  };
+  const std::string to_n = "\nfor (int i = 0; i < N; i++)", to_100 = "\nfor (int i = 1; i <= 100; ++i)",
+                    to_99 = "\nfor (int i = 0; i < 99; i++)", to_m = "\nfor (int i = 0; i < m; i++)";
+  EXPECT_EQ(outcomes_of(pair(to_n, to_100)), "ll");
+  EXPECT_EQ(outcomes_of(pair(to_n, to_99)), "cc");
+  EXPECT_EQ(outcomes_of(pair(to_n, to_m)), "ll") << "not known";
+  EXPECT_EQ(outcomes_of(pair("collapse(2)" + to_n + to_n, "collapse(2)" + to_99 + to_99)), "ll") << "not read";
+  EXPECT_EQ(outcomes_of(pair(to_n, "schedule(dynamic)" + to_n)), "cr");
+  EXPECT_EQ(outcomes_of(pair(to_n, "schedule(static,4)" + to_n)), "cl") << "left because of its chunk only";
+  EXPECT_EQ(outcomes_of(pair("schedule(static,4)" + to_n, "schedule(static,4)" + to_n), {.chunked = true}), "ll");
+}
+
+TEST(loop_rewrite, a_loop_that_runs_several_times_in_a_region_is_a_pair_with_itself) {
+  const std::string own = "double own[9];";
+  EXPECT_EQ(outcomes_of(region_of(own + "LOOP(own[i]++;)")), "c");
+  EXPECT_EQ(outcomes_of(region_of(own + "for (int t = 0; t < 9; t++) { LOOP(own[i]++;) }")), "l");
+  EXPECT_EQ(outcomes_of(region_of(own + "while (more) { LOOP(own[i]++;) }")), "l");
+  EXPECT_EQ(outcomes_of(region_of(own + "do { LOOP(own[i]++;) } while (more);")), "l");
+  EXPECT_EQ(outcomes_of(region_of(own + "again: LOOP(own[i]++;) if (more) goto again;")), "l");
+  EXPECT_EQ(outcomes_of("void f(int n) { for (;;) {\n#pragma omp parallel\n{ double own[9];\n#pragma omp for\n"
+                        "for (int i = 0; i < n; i++) own[i]++;\n} } }\n"),
+            "c")
+      << "a region each time";
+}
+
+TEST(loop_rewrite, loops_of_functions_and_what_they_are_given) {
+  const std::string loop = "\n#pragma omp for\nfor (int i = 0; i < n; i++) ";
+  const auto region = [](const std::string& body) {
+    return "int main() { int n = 9; double all[9];\n#pragma omp parallel\n{ " + body + " }\n}\n";
+  };
+  const std::string use = "static void g(int n, double* x) {" + loop + "x[i] += 1; }\n";
+  EXPECT_EQ(outcomes_of(use + region("g(n, all);")), "c");
+  EXPECT_EQ(outcomes_of(use + region("double own[9]; g(n, own);")), "l");
+  EXPECT_EQ(outcomes_of(use + region("g(n, all + omp_get_thread_num());")), "l");
+  EXPECT_EQ(outcomes_of(use + "void h(int n, double* y) { g(n, y); }\n" + region("double own[9]; h(n, own);")), "l");
+  EXPECT_EQ(outcomes_of(use + "void h(int n, double* y) { g(n, y); }\n" + region("h(n, all);")), "c");
+  EXPECT_EQ(outcomes_of(use), "l") << "nobody knows who calls it";
+  EXPECT_THAT(rewrite_loops(use, source_form::c, {}).loops[0].reason, HasSubstr("no caller of 'g' is in this file"));
+  EXPECT_EQ(outcomes_of("double x[9]; static void g(int n) {" + loop + "x[i] += n; }\n"), "c");
+  // Locals of a function last for one call: they make a pair inside it.
+  EXPECT_EQ(outcomes_of("double x[9]; void g(int n) { double t[3];" + loop + "{ t[0] = i; x[i] = t[0]; } }\n"), "c");
+  EXPECT_EQ(outcomes_of("double x[9]; void g(int n) { double t[9];" + loop + "t[i] = i;" + loop + "x[i] = t[i]; }\n"),
+            "ll");
+  // What is called from the loops.
+  EXPECT_EQ(outcomes_of("int who() { return omp_get_thread_num(); }\n" +
+                        region_of("LOOP(a[i] = who();) LOOP(a[i] -= who();)")),
+            "ll");
+  EXPECT_EQ(outcomes_of("int two() { return 2; }\n" + region_of("LOOP(a[i] = two();) LOOP(a[i] -= two();)")), "cc");
+  EXPECT_EQ(outcomes_of(region_of("LOOP(a[i] = who();) LOOP(a[i] -= who();)")), "ll") << "it may be anything";
+  EXPECT_EQ(outcomes_of(region_of("LOOP(a[i] = sqrt(a[i]);) LOOP(a[i] -= std::abs(a[i]);)")), "cc");
+  EXPECT_EQ(outcomes_of(region_of("double own[9]; LOOP(own[i] = 1;) other();")), "l") << "it may have a loop";
+}
+
+TEST(loop_rewrite, nowait_beyond_the_text_between) {
+  const std::string loop = "\n#pragma omp for\nfor (int i = 0; i < n; i++) a[i]++;";
+  const std::string nowait = "\n#pragma omp for nowait\nfor (int i = 0; i < n; i++) a[i]++;";
+  const std::string barrier = "\n#pragma omp barrier\n";
+  const std::string begin = "double a[9]; int n;\n";
+  const auto region = [](const std::string& body) {
+    return "int main() {\n#pragma omp parallel\n{ " + body + " } }\n";
+  };
+  EXPECT_EQ(outcomes_of(begin + region("for (int t = 0; t < 9; t++) {" + loop + nowait + "}")), "ll");
+  EXPECT_EQ(outcomes_of(begin + region("for (int t = 0; t < 9; t++) {" + loop + nowait + barrier + "}")), "cl");
+  EXPECT_EQ(outcomes_of(begin + region("for (int t = 0; t < 9; t++) {" + barrier + loop + nowait + "}")), "cl");
+  EXPECT_EQ(outcomes_of(begin + "void g() {" + nowait + "}\nvoid h() {}\n" + region("g();" + loop)), "ll");
+  EXPECT_EQ(outcomes_of(begin + "void g() {" + nowait + barrier + "}\n" + region("g();" + loop)), "lc");
+  EXPECT_EQ(outcomes_of(begin + "void g() {" + nowait + "}\n" + region("g();" + barrier + loop)), "lc");
+  EXPECT_EQ(outcomes_of(begin + "void g() {" + loop + "}\n" + region(nowait + "g();")), "ll");
+  EXPECT_EQ(outcomes_of(begin + "void g() {" + loop + "}\n" + region(nowait + barrier + "g();")), "cl");
+}
+
+TEST(loop_rewrite, fortran_loops_that_may_share_data_of_their_thread) {
+  const auto outcomes = [](std::string_view source) {
+    std::string letters;
+    for (const loop_verdict& each : rewrite_loops(source, source_form::fortran_free, {}).loops)
+      letters += each.outcome == loop_outcome::changed ? 'c' : 'l';
+    return letters;
+  };
+  const std::string loop = "!$omp do\ndo i = 1, n\n  x(i) = own (i)\nend do\n!$omp end do\n";
+  const auto region = [&](const std::string& clauses) {
+    return "!$omp parallel " + clauses + "\n" + loop + loop + "!$omp end parallel\n";
+  };
+  EXPECT_EQ(outcomes(region("private(i)")), "cc");
+  EXPECT_EQ(outcomes(region("private(i, own)")), "ll");
+  EXPECT_EQ(outcomes(region("firstprivate(OWN)")), "ll");
+  EXPECT_EQ(outcomes(region("default(private)")), "ll");
+  EXPECT_EQ(outcomes(region("private(own)") + region("private(i)")), "llcc");
+  EXPECT_EQ(outcomes("me = OMP_GET_THREAD_NUM()\n" + region("private(i)")), "ll");
+  EXPECT_EQ(outcomes("!$omp threadprivate(/work/)\n" + loop), "l");
+  EXPECT_EQ(outcomes("!$omp threadprivate(/work/)\n!$omp parallel do\ndo i = 1, n\nend do\n"), "c");
+  EXPECT_THAT(rewrite_loops(region("private(own)"), source_form::fortran_free, {}).loops[0].reason,
+              HasSubstr("each thread has its own 'own' in the region of line 1"));
+}
+
 // gcc refuses a schedule clause where the collapsed loops are no rectangle.
 TEST(loop_rewrite, collapsed_loops_must_be_a_rectangle) {
   const std::string two = "#pragma omp for collapse(2)\n";

@@ -70,6 +70,19 @@ TEST(noise_report, a_slow_core_is_no_noise_event) {
   EXPECT_EQ(report.schedule, "weighted+staggered,0.9");
 }
 
+// A clock that is 20 % faster for a few samples is no measure for the others.
+TEST(noise_report, a_rare_fast_state_is_no_loss) {
+  core_samples turbo{0, std::vector<double>(1000, 100 * us)};
+  for (std::size_t index = 0; index < 50; ++index) turbo.times[index] = 80 * us;
+  const noise_report report = report_of(std::vector<core_samples>{turbo}, {});
+  EXPECT_EQ(report.cores[0].summary.least, 80 * us);
+  EXPECT_EQ(report.cores[0].undisturbed, 100 * us);
+  EXPECT_EQ(report.cores[0].lost, 0.0);
+  EXPECT_EQ(report.delay_by_percentile, 0.0);
+  EXPECT_EQ(report.delay_in_region, 0.0);
+  EXPECT_EQ(report.dynamic_fraction, 0.0);
+}
+
 TEST(noise_report, without_noise_everything_may_be_static) {
   const std::vector<core_samples> even{{0, std::vector<double>(10, 50.0)}, {1, std::vector<double>(10, 50.0)}};
   const noise_report report = report_of(even, {});
@@ -125,10 +138,12 @@ TEST(noise_report, the_table_marks_slow_cores) {
   const std::string table = table_of(report_of(two_cores(), {}));
   EXPECT_THAT(
       table,
-      HasSubstr("    0    100.00    100.00    100.40    100.00    140.00    140.00    0.40      99.6   1.500\n"));
-  EXPECT_THAT(table,
-              HasSubstr("    3    200.00    200.00    200.00    200.00    200.00    200.00    0.00       0.0   0.750"
-                        "  slow all the time\n"));
+      HasSubstr(
+          "    0    100.00    100.00    100.00    100.40    100.00    140.00    140.00    0.40      99.6   1.500\n"));
+  EXPECT_THAT(
+      table,
+      HasSubstr("    3    200.00    200.00    200.00    200.00    200.00    200.00    200.00    0.00       0.0   0.750"
+                "  slow all the time\n"));
 }
 
 TEST(noise_report, the_picture_shows_a_single_sample_among_many) {

@@ -40,6 +40,8 @@ struct language {
 };
 const std::vector<language> languages{{"loops.c", GCC, "-Wall -Werror", 8},
                                       {"loops.c", CLANG, "-Wall -Werror", 8},
+                                      {"same_threads.c", GCC, "-Wall -Werror", 5},
+                                      {"same_threads.c", CLANG, "-Wall -Werror", 5},
                                       {"loops.cpp", GXX, "-std=c++17 -Wall -Werror", 4},
                                       {"loops_free.f90", GFORTRAN, "-Wall -Werror", 5},
                                       {"loops_fixed.f", GFORTRAN, "-std=legacy -Werror", 3}};

@@ -1,6 +1,7 @@
 // What hand-made traces say: every figure by hand, in files as programs write them.
 #include <gmock/gmock.h>
 
+#include <cstddef>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -19,6 +20,7 @@
 namespace tri::tools {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
@@ -47,6 +49,7 @@ class written_trace : public ::testing::Test {
                             {"slow_us", 1000},        {"ns_per_tick", 0.5},
                             {"clock", one.clock},     {"handlers", {"Cell::ghost", "Cell::step"}}};
     if (one.pe >= 0) facts["pe"] = one.pe;
+    facts.update(other_facts_);
     std::string text = facts.dump();
     text.resize((text.size() + 31) / 32 * 32, ' ');
     trace::file_head head{};
@@ -69,6 +72,7 @@ class written_trace : public ::testing::Test {
   }
   trace_folder read() const { return read_trace(folder_.path()); }
   testing::temporary_folder folder_;
+  nlohmann::json other_facts_ = nlohmann::json::object();
 };
 
 TEST_F(written_trace, time_of_a_row_adds_up) {
@@ -347,6 +351,49 @@ TEST_F(written_trace, damaged_files_are_told) {
   // Killed in the middle of a record: what is whole counts.
   write({0, 0, "a", 0, {at(1, event::on), at(2, event::begin), at(3, event::end)}}, 40);
   EXPECT_EQ(read().rows[0].events.size(), 2u);
+}
+
+TEST_F(written_trace, descriptions_that_cannot_be_true_are_told) {
+  const auto told = [&](const nlohmann::json& facts, const char* what) {
+    other_facts_ = facts;
+    write({0, 0, "a", 0, {at(1, event::on)}});
+    EXPECT_THAT([&] { read(); }, ThrowsMessage<std::runtime_error>(AllOf(HasSubstr("pe-0.trace: "), HasSubstr(what))));
+  };
+  told({{"processes", 1e300}}, "'processes' is 1e+300; it must be a whole number from 1 to 1048576");
+  told({{"processes", -1}}, "'processes' is -1; it must be");
+  told({{"processes", 1u << 31}}, "'processes' is 2147483648; it must be");
+  told({{"pes_per_process", 1 << 20}}, "'pes_per_process' is 1048576; it must be a whole number from 0 to 1024");
+  told({{"process", 2}}, "'process' is 2; it must be a whole number from 0 to 1");
+  told({{"hosts", 3}}, "'hosts' is 3; it must be a whole number from 1 to 2");
+  told({{"host", "a"}}, "'host' is \"a\"; it must be a whole number");
+  told({{"pe", 4}}, "'pe' is 4; it must be a whole number from 0 to 3");
+  told({{"slow_us", 0.5}}, "'slow_us' is 0.5; it must be");
+  told({{"ns_per_tick", 0}}, "'ns_per_tick' is 0; it must be above 0 and at most 1000000");
+  told({{"ns_per_tick", 1e300}}, "'ns_per_tick' is 1e+300");
+  told({{"handlers", 3}}, "its description lacks something");
+}
+
+TEST_F(written_trace, a_file_that_says_it_is_larger_than_it_is_takes_no_memory) {
+  write({0, 0, "a", 0, {}});
+  std::string bytes = testing::contents_of(folder_.path() / "pe-0.trace");
+  const std::uint32_t description_bytes = 0xffff'fff0;
+  std::memcpy(bytes.data() + offsetof(trace::file_head, description_bytes), &description_bytes, 4);
+  testing::write_file(folder_.path() / "pe-0.trace", bytes);
+  EXPECT_THAT([&] { read(); },
+              ThrowsMessage<std::runtime_error>(HasSubstr("its description has 4294967280 bytes, but the file has ")));
+}
+
+TEST_F(written_trace, times_that_cannot_be_true_are_told) {
+  const auto told = [&](const record& one, const char* what) {
+    write({0, 0, "a", 0, {at(1, event::on), one}});
+    EXPECT_THAT([&] { read(); }, ThrowsMessage<std::runtime_error>(HasSubstr(what)));
+  };
+  told(at(1, event::clock, {.number = ~std::uint64_t{0}}),
+       "an event says that it is 18446744073709551615 ns on a clock");
+  told(at(1, event::slow, {.number = ~std::uint64_t{0}}), "the event at tick 2 is more than 100 days long");
+  told(at(std::uint64_t{1} << 62, event::off), "is more than ten years from the others");
+  told(at(std::uint64_t{201} * 86'400 * 1'000'000'000, event::off),
+       "an event of PE 0 (N0) is 200 days after the first");
 }
 
 TEST_F(written_trace, files_of_another_job_are_told) {

@@ -87,6 +87,18 @@ TEST_F(tune_command, finds_the_best_schedule_of_each_loop) {  // K41, K11
   EXPECT_THAT(contents_of(file("app.svg")), HasSubstr("static fraction"));
 }
 
+// A batch system ends the command alone, not what it has started. The last loop goes on as long as the program does.
+TEST_F(tune_command, whoever_ends_it_ends_the_program) {
+  write_file(file("endless"), "#!/bin/sh\necho $$ >started.new; mv started.new started; exec sleep 1000\n");
+  fs::permissions(file("endless"), fs::perms(0755));
+  for (const char* command : {"tune --measure run", "repeat --runs 1"}) {
+    fs::remove(file("started"));
+    run(std::string(TRIREME_COMMAND " ") + command +
+        " ./endless & tune=$!; until test -s started; do sleep 0.02; done; kill $tune; wait $tune;"
+        " while kill -0 $(cat started) 2>/dev/null; do sleep 0.02; done");
+  }
+}
+
 TEST_F(tune_command, every_schedule_has_its_trials_in_turn) {
   ASSERT_EQ(run(tune + "-q --trials 3 --step 0.5 --tasklets 16,64 ./app").status, 0);
   std::map<std::string, int> runs;

@@ -1,6 +1,10 @@
 // What recorders and processes write, record by record, with times that are given.
 #include <gmock/gmock.h>
 
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -9,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "support/another_user.hpp"
 #include "support/command_runner.hpp"
 #include "trace/process_trace.hpp"
 #include "trace/recorder.hpp"
@@ -144,9 +149,35 @@ TEST_F(recorder_test, a_file_that_cannot_be_made_is_told) {
 }
 
 TEST_F(recorder_test, a_full_disk_ends_the_trace_with_a_line) {
-  if (!fs::exists("/dev/full")) GTEST_SKIP();
-  EXPECT_THAT([&] { recorder("/dev/full", "{}", 16, slow); },
-              ThrowsMessage<std::runtime_error>(HasSubstr("/dev/full: No space left on device")));
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto signalled = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit nothing{0, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &nothing), 0);
+  EXPECT_THAT([&] { recorder((folder_.path() / "row.trace").string(), "{}", 16, slow); },
+              ThrowsMessage<std::runtime_error>(HasSubstr("row.trace: File too large")));
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, signalled);
+}
+
+TEST_F(recorder_test, what_others_have_put_there_is_not_written_to) {
+  tri::testing::write_file(folder_.path() / "precious", "old");
+  fs::create_symlink("precious", folder_.path() / "row.trace");
+  EXPECT_THAT([&] { recorder((folder_.path() / "row.trace").string(), "{}", 16, slow); },
+              ThrowsMessage<std::runtime_error>(HasSubstr("row.trace: File exists")));
+  EXPECT_EQ(tri::testing::contents_of(folder_.path() / "precious"), "old");
+}
+
+TEST_F(recorder_test, a_folder_behind_a_stranger_s_link_is_refused) {
+  if (!tri::testing::can_be_another_user()) GTEST_SKIP() << tri::testing::why_no_other_user;
+  fs::permissions(folder_.path(), fs::perms(01777));
+  fs::create_directory(folder_.path() / "target");
+  tri::testing::write_file(folder_.path() / "target" / "pe-0.trace", "old");
+  fs::create_symlink("target", folder_.path() / "link");
+  ASSERT_EQ(lchown((folder_.path() / "link").c_str(), tri::testing::another_user, tri::testing::another_user), 0);
+  EXPECT_THAT([&] { remove_old_traces((folder_.path() / "link").string()); },
+              ThrowsMessage<std::runtime_error>(HasSubstr("it is a symbolic link of user 65534")));
+  EXPECT_TRUE(fs::exists(folder_.path() / "target" / "pe-0.trace"));
 }
 
 class process_trace_test : public recorder_test {

@@ -17,6 +17,15 @@
 namespace tri::tools {
 namespace {
 
+// Set while visit_app() runs a verb, by the one thread that is there.
+const std::function<void(const CLI::App&)>* the_visitor = nullptr;
+
+bool shown(const CLI::App& app) {
+  if (the_visitor == nullptr) return false;
+  (*the_visitor)(app);
+  return true;
+}
+
 [[noreturn]] void unknown_option(const CLI::App& app, const std::string& word) {
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options()) {
@@ -29,14 +38,19 @@ namespace {
 }
 
 // CLI11 names what is missing by its type: "--json: 1 required FILE missing".
-std::string text_of(const CLI::ParseError& problem) {
+// Of some it does not know the name: then the last option of the line is the one.
+std::string text_of(const CLI::ParseError& problem, int argc, char** argv) {
   const std::string text = problem.what();
   const std::size_t count = text.find(": 1 required ");
-  return count != std::string::npos && text.ends_with(" missing") ? text.substr(0, count) + " needs a value" : text;
+  if (count == std::string::npos || !text.ends_with(" missing")) return text;
+  std::string name = text.substr(0, count);
+  for (int i = 1; i < argc && text.starts_with(':'); ++i)
+    if (const std::string_view word = argv[i]; word.starts_with("-")) name = word.substr(0, word.find('='));
+  return name + " needs a value";
 }
 
-int explain(const CLI::App& app, const CLI::ParseError& problem) {
-  fmt::print(stderr, "{0}: {1}; `{0} --help` shows the options\n", app.get_name(), text_of(problem));
+int explain(const CLI::App& app, const CLI::ParseError& problem, int argc, char** argv) {
+  fmt::print(stderr, "{0}: {1}; `{0} --help` shows the options\n", app.get_name(), text_of(problem, argc, argv));
   return usage_status;
 }
 
@@ -56,6 +70,7 @@ CLI::Validator number_where(const std::string& description, const std::string& r
 }  // namespace
 
 std::optional<int> parse_options(CLI::App& app, int argc, char** argv) {
+  if (shown(app)) return 0;
   try {
     app.allow_extras();
     app.parse(argc, argv);
@@ -66,11 +81,12 @@ std::optional<int> parse_options(CLI::App& app, int argc, char** argv) {
   } catch (const CLI::Success& request) {  // --help
     return app.exit(request);
   } catch (const CLI::ParseError& problem) {
-    return explain(app, problem);
+    return explain(app, problem, argc, argv);
   }
 }
 
 std::optional<int> parse_program_options(CLI::App& app, int argc, char** argv, std::vector<std::string>& command) {
+  if (shown(app)) return 0;
   try {
     app.parse(argc, argv);
     command = app.remaining();
@@ -84,8 +100,21 @@ std::optional<int> parse_program_options(CLI::App& app, int argc, char** argv, s
   } catch (const CLI::Success& request) {  // --help
     return app.exit(request);
   } catch (const CLI::ParseError& problem) {
-    return explain(app, problem);
+    return explain(app, problem, argc, argv);
   }
+}
+
+void visit_app(int (*verb)(int argc, char** argv), std::string name, const std::function<void(const CLI::App&)>& see) {
+  bool seen = false;
+  const std::function<void(const CLI::App&)> visitor = [&](const CLI::App& app) {
+    seen = true;
+    see(app);
+  };
+  the_visitor = &visitor;
+  char* arguments[] = {name.data(), nullptr};
+  verb(1, arguments);
+  the_visitor = nullptr;
+  if (!seen) throw std::logic_error(fmt::format("{} ends without having parsed its options", name));
 }
 
 CLI::Validator whole_number_between(std::int64_t least, std::int64_t largest) {

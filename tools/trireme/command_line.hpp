@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,6 +19,10 @@ std::optional<int> parse_options(CLI::App& app, int argc, char** argv);
 /// The same for verbs that run a program: the first word that is no option, and all behind it, become `command`. The
 /// app must have prefix_command().
 std::optional<int> parse_program_options(CLI::App& app, int argc, char** argv, std::vector<std::string>& command);
+
+/// Calls a verb so that it describes its options instead of reading them: what it hands to parse_options() or
+/// parse_program_options() is shown to `see`, and the verb ends. `name` is "trireme <verb>".
+void visit_app(int (*verb)(int argc, char** argv), std::string name, const std::function<void(const CLI::App&)>& see);
 
 /// Checks of values, with the allowed ones in the help and in the message. "N" or "X" of the help stand for the value.
 CLI::Validator whole_number_between(std::int64_t least, std::int64_t largest);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "arena/arena.hpp"
+#include "build_parts.hpp"
 #include "command_line.hpp"
 #include "duration.hpp"
 #include "host/clock.hpp"
@@ -37,7 +38,7 @@ constexpr const char* footer =
     "The --tri-<name> options and TRIREME_<NAME> variables are honoured, so this also shows what a program would see.\n"
     "\n"
     "Examples:\n"
-    "  trireme info                          topology, shared memory, counters\n"
+    "  trireme info                          parts of this build, topology, shared memory, counters\n"
     "  trireme info --config                 all tunables, their values and where these come from\n"
     "  trireme info --json                   the same for programs\n"
     "  trireme info --tri-topology \"synthetic:pack:2 numa:1 l3:1 core:4 pu:2\"   another machine\n"
@@ -95,6 +96,13 @@ json facts_json(const std::vector<machine_fact>& facts) {
   return rows;
 }
 
+// The parts of this build, as facts: they are, or are not.
+std::vector<machine_fact> part_facts() {
+  std::vector<machine_fact> facts;
+  for (const build_part& part : build_parts()) facts.push_back({part.name, part.built, part.detail});
+  return facts;
+}
+
 void print_topology(const host::configuration& values, const host::topology& machine) {
   fmt::print("Topology ({})\n{}", machine.description(), machine.tree());
   std::vector<int> usable;
@@ -143,11 +151,14 @@ void print_migrations(double seconds) {
 
 void print_all(const host::configuration& values, const host::topology& machine) {
   fmt::print("trireme {}\n\n", tri::version());
+  print_facts("Parts of this build", part_facts());
+  fmt::print("\n");
   print_topology(values, machine);
   const std::size_t limit =
       values.arena_limit_bytes == 0 ? arena::automatic_limit(values.arena_window_bytes, 1) : values.arena_limit_bytes;
   fmt::print("Shared memory\n  {:<16}{} of addresses for each process, from {:#x} on; up to {} processes on a host\n",
-             "arena window", host::write_size(values.arena_window_bytes), arena::base_address, arena::most_windows);
+             "arena window", host::write_size(values.arena_window_bytes), arena::base_address,
+             arena::most_windows(values.arena_window_bytes));
   fmt::print("  {:<16}{} MiB for one process{}\n", "arena limit", limit >> 20,
              values.arena_limit_bytes == 0 ? ", divided by the processes of the host (automatic)" : "");
   print_facts("  what the machine allows:", memory_facts());
@@ -238,6 +249,7 @@ int info_command(int argc, char** argv) {
     } else if (as_json) {
       const host::topology& machine = host::topology::shared(values.topology);
       const json all = {{"version", tri::version()},
+                        {"parts", facts_json(part_facts())},
                         {"topology", topology_json(machine)},
                         {"memory", facts_json(memory_facts())},
                         {"counters", facts_json(counter_facts())},

@@ -9,6 +9,7 @@
 
 #include "command_line.hpp"
 #include "host/suggestion.hpp"
+#include "manual/command_page.hpp"
 #include "trireme/version.hpp"
 #include "verbs.hpp"
 
@@ -19,19 +20,14 @@ using tri::tools::verb;
 using tri::tools::verbs;
 
 std::string help() {
-  std::string text = "trireme: makes all cores of a node pull together\n\nUsage: trireme <verb> [options]\n\nVerbs:\n";
-  for (const verb& each : verbs()) text += fmt::format("  {:<13}{}\n", each.name, each.summary);
-  text +=
-      "\nOptions:\n"
-      "  --help    this text; `trireme <verb> --help` explains a verb with examples\n"
-      "  --version the version\n"
-      "\nExamples:\n"
-      "  trireme run -n 2 --pes 2 ./app      two processes with two PEs each\n"
-      "  mpirun -n 8 trireme exec ./app      an unmodified MPI program, faster inside the host\n"
-      "  trireme exec --omp ./app            an unmodified OpenMP program with our loop schedules\n"
-      "  trireme info                        what this machine offers\n"
-      "  trireme info --config               all tunables, their values and where these come from\n";
-  return text;
+  const tri::tools::command_page page = tri::tools::front_page();
+  std::string text = fmt::format("{}: {}\n\nUsage: {}\n\nVerbs:\n", page.name, page.summary, page.usage);
+  for (const tri::tools::command_page& each : page.commands)
+    text += fmt::format("  {:<13}{}\n", each.last_word(), each.summary);
+  text += "\nOptions:\n";
+  for (const tri::tools::option_page& each : page.options)
+    text += fmt::format("  {:<13}{}\n", fmt::join(each.names, ","), each.help);
+  return text + "\n" + page.footer;
 }
 
 int run_verb(const verb& chosen, int argc, char** argv) {

@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdint>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
@@ -13,6 +12,7 @@
 
 #include "command_line.hpp"
 #include "duration.hpp"
+#include "host/output_file.hpp"
 #include "model/broadcast_tree.hpp"
 #include "model/waiting_time.hpp"
 #include "verbs.hpp"
@@ -65,9 +65,7 @@ double cost_of(const char* option, const std::string& text) {
 
 void write_json(const std::string& file, const nlohmann::json& content) {
   if (file.empty()) return;
-  std::ofstream stream(file);
-  stream << content.dump(2) << '\n';
-  if (!stream.flush()) throw std::runtime_error(fmt::format("cannot write '{}'", file));
+  host::write_output_file(file, content.dump(2) + '\n');
 }
 
 class waiting_table {

@@ -5,7 +5,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
@@ -16,6 +15,7 @@
 #include "duration.hpp"
 #include "host/clock.hpp"
 #include "host/cpu_list.hpp"
+#include "host/output_file.hpp"
 #include "host/pinning.hpp"
 #include "loops/calibration.hpp"
 #include "noise/core_sampler.hpp"
@@ -31,6 +31,9 @@ constexpr const char* footer =
     "take the same time; what it takes longer was taken by something else: interrupts, daemons, other programs, "
     "another\n"
     "hardware thread, a hypervisor. All cores run at the same time, as in a loop that is shared out.\n"
+    "\n"
+    "Undisturbed is what one in ten samples stays below (p10), not the least one: a clock that is now and then faster\n"
+    "is no measure for the rest. `lost` is the time beyond it.\n"
     "\n"
     "How to read it: peaks in the histogram are particular daemons; a core whose median is high is slow all the time\n"
     "(weights help); events spread over all cores are noise (a dynamic part of the loop helps). The delay is what a "
@@ -88,13 +91,6 @@ double length_of(const char* option, const std::string& text, double least) {
   return length;
 }
 
-void write(const std::string& name, const std::string& text) {
-  std::ofstream file(name);
-  file << text;
-  file.close();
-  if (!file) throw std::runtime_error(fmt::format("{}: cannot be written", name));
-}
-
 int measure(const request& wanted) {
   const noise_settings settings{.bin = length_of("--bin", wanted.bin, 100.0),
                                 .region_time = length_of("--loop", wanted.loop, 1.0),
@@ -114,7 +110,7 @@ int measure(const request& wanted) {
   // The other number of the models (K42): what dynamic work costs. With one core there is nobody to claim beside.
   const double ns = host::ns_per_tick();
   const loops::calibrated_value* const claim = loop_participants() > 1 ? &loops::claim_time_of_this_machine() : nullptr;
-  if (!wanted.svg.empty()) write(wanted.svg, to_svg(report));
+  if (!wanted.svg.empty()) host::write_output_file(wanted.svg, to_svg(report));
   if (!wanted.json.empty()) {
     nlohmann::json all = to_json(report);
     all["quantum_us"] = length / 1e3;
@@ -126,9 +122,9 @@ int measure(const request& wanted) {
                          {"largest", claim->largest * ns},
                          {"trials", claim->trials}};
     }
-    write(wanted.json, all.dump(2) + "\n");
+    host::write_output_file(wanted.json, all.dump(2) + "\n");
   }
-  if (!wanted.csv.empty()) write(wanted.csv, loops::samples_csv(samples));
+  if (!wanted.csv.empty()) host::write_output_file(wanted.csv, loops::samples_csv(samples));
   if (wanted.quiet) return 0;
   fmt::print("fixed quantum of {} roots ({} when undisturbed), {} samples on each of {} cores, {}\n\n", quantum.roots(),
              format_duration(length), plan.samples, plan.cores.size(),

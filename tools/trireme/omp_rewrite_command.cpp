@@ -31,11 +31,11 @@ constexpr const char* footer =
     "Without -i or --output nothing is written: you see the changes as a diff, and on standard error, for each file, "
     "how\n"
     "many loops change and why others are left. Left are loops that would break or lose what they rely on: ordered\n"
-    "loops, scans, loops of a device or with dist_schedule, collapsed loops that are no rectangle, nowait loops (the "
-    "next\n"
-    "loop may rely on the same thread having the same iterations), static schedules with a chunk, and what cannot be "
-    "read\n"
-    "with certainty, such as a schedule that comes from a macro of another file.\n"
+    "loops, scans, loops of a device or with dist_schedule, collapsed loops that are no rectangle, nowait loops, and\n"
+    "loops of one region that share what a thread has for itself (these may rely on the same thread having the same\n"
+    "iterations), static schedules with a chunk, and what cannot be read with certainty, such as a schedule that "
+    "comes\n"
+    "from a macro of another file.\n"
     "\n"
     "gcc's runtime uses schedule(runtime) as dynamic,1 unless told otherwise: OMP_SCHEDULE=static is what you had "
     "before.\n"
@@ -215,6 +215,8 @@ int omp_rewrite_command(int argc, char** argv) {
   in_place->excludes(output);
   app.add_flag("--chunked", wanted.rewrite.chunked, "also loops with schedule(static,n); n is given up");
   app.add_flag("--nowait", wanted.rewrite.nowait, "also loops with nowait");
+  app.add_flag("--same-threads", wanted.rewrite.same_threads,
+               "also loops that may rely on others giving each thread the same iterations");
   app.add_option("--language", wanted.language, "c, c++, fortran (or free), fixed; else by the name of each file");
   app.add_option("--fixed-line-length", wanted.rewrite.fixed_line_length,
                  "columns of fixed-form Fortran that the compiler reads, 72 by default")

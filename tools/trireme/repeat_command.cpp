@@ -6,15 +6,16 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <optional>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "command_line.hpp"
 #include "duration.hpp"
+#include "host/output_file.hpp"
 #include "loops/schedule.hpp"
 #include "repeat/cache_counters.hpp"
 #include "repeat/spread.hpp"
@@ -146,15 +147,14 @@ void print_caches(const std::vector<times_of_schedule>& all) {
 
 void write_csv(const std::string& name, const std::vector<times_of_schedule>& all) {
   const bool loops = by_loops(all);
-  std::ofstream file(name);
+  std::ostringstream file;
   file << "schedule,run,seconds\n";
   for (const times_of_schedule& each : all) {
     const std::vector<double>& times = loops ? each.loops_ns : each.runs_ns;
     for (std::size_t run = 0; run < times.size(); ++run)
       file << fmt::format("\"{}\",{},{:.9f}\n", each.schedule, run, times[run] * 1e-9);
   }
-  file.close();
-  if (!file) throw std::runtime_error(fmt::format("{}: cannot be written", name));
+  host::write_output_file(name, file.view());
 }
 
 int repeat(const request& wanted) {

@@ -18,6 +18,7 @@
 #include "host/launcher.hpp"
 #include "host/option_value.hpp"
 #include "host/process_tree.hpp"
+#include "host_list.hpp"
 #include "verbs.hpp"
 
 namespace tri::tools {
@@ -135,13 +136,7 @@ void choose_hosts(const std::string& hosts, const std::string& shell, bool proce
     if (!processes_given) launch.processes = std::stoi(hosts);
     return;
   }
-  launch.hosts = split(hosts, ',');
-  if (hosts.back() == ',') launch.hosts.emplace_back();  // an empty name, to be refused
-  for (const std::string& each : launch.hosts) {
-    if (!each.empty() && each[0] != '-' && each.find_first_of(" \t'\"$`;&|<>()\\") == std::string::npos) continue;
-    throw host::configuration_error(
-        fmt::format("--hosts '{}' has the host '{}'; write names separated by commas, such as a,b", hosts, each));
-  }
+  launch.hosts = parse_host_list(hosts);
   if (!processes_given) launch.processes = static_cast<int>(launch.hosts.size());
   if (launch.hosts.size() > static_cast<std::size_t>(launch.processes)) {
     throw host::configuration_error(

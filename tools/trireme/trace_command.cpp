@@ -3,14 +3,15 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <fstream>
 #include <optional>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "command_line.hpp"
 #include "duration.hpp"
+#include "host/output_file.hpp"
 #include "trace/message_path.hpp"
 #include "trace/pictures.hpp"
 #include "trace/profile.hpp"
@@ -42,13 +43,6 @@ struct request {
   bool prediction = false;
 };
 
-void write_file(const std::string& name, const std::string& text) {
-  std::ofstream out(name, std::ios::binary);
-  out << text;
-  out.close();
-  if (!out) throw std::runtime_error(fmt::format("cannot write {}", name));
-}
-
 int report(const request& wanted) {
   const trace_folder trace = read_trace(wanted.folder);
   const trace_profile profile = profile_of(trace);
@@ -74,13 +68,12 @@ int report(const request& wanted) {
     if (const std::string orders = text_of_orders(trace, streams); !orders.empty()) fmt::print("\n{}", orders);
   }
   if (!wanted.json.empty()) {
-    std::ofstream out(wanted.json, std::ios::binary);
+    std::ostringstream out;
     write_chrome_trace(out, trace, paths);
-    out.close();
-    if (!out) throw std::runtime_error(fmt::format("cannot write {}", wanted.json));
+    host::write_output_file(wanted.json, out.view());
   }
-  if (!wanted.svg.empty()) write_file(wanted.svg, to_svg(trace, profile, paths, from, to, wanted.most));
-  if (!wanted.streams.empty()) write_file(wanted.streams, streams_as_csv(streams));
+  if (!wanted.svg.empty()) host::write_output_file(wanted.svg, to_svg(trace, profile, paths, from, to, wanted.most));
+  if (!wanted.streams.empty()) host::write_output_file(wanted.streams, streams_as_csv(streams));
   return 0;
 }
 

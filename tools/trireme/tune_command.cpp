@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -18,6 +17,7 @@
 #include <vector>
 
 #include "command_line.hpp"
+#include "host/output_file.hpp"
 #include "host/process_tree.hpp"
 #include "line_chart.hpp"
 #include "loops/fraction_search.hpp"
@@ -43,7 +43,8 @@ constexpr const char* footer =
     "that is dealt out in advance), then with the best fraction and tasklets of several numbers, equal and of halving\n"
     "sizes. Each schedule has several trials, the schedules in turn, so that a slow minute hits all of them; the "
     "median\n"
-    "counts. Another schedule than automatic is only chosen if it is faster by more than --gain.\n"
+    "counts. Another schedule than automatic is only chosen if it is faster by more than --gain and by more than the\n"
+    "trials differ among themselves. `host` is what the program asks for, by its own OpenMP runtime.\n"
     "\n"
     "A program that uses trireme/loops.hpp is measured loop by loop, and each place in the program gets its own "
     "schedule\n"
@@ -82,6 +83,11 @@ struct usage_with_program : CLI::Formatter {
     return "Usage: trireme tune [options] [--] program [arguments]\n";
   }
 };
+
+// For people; `host` is what --schedule takes.
+std::string shown(const std::string& schedule) {
+  return schedule == "host" ? "host (as the program says, by its own OpenMP runtime)" : schedule;
+}
 
 std::string canonical(const std::string& text) { return loops::to_text(loops::parse_schedule(text)); }
 
@@ -214,11 +220,12 @@ class tuner {
       const trial_table::times* const times = times_of(schedule);
       if (times == nullptr) continue;
       fmt::print("{:>10.3f} {:>10.3f} {:>10.3f} {:>12.3f}  {}{}\n", times->median() * 1e3, times->least() * 1e3,
-                 times->largest() * 1e3, times->median() / usual->median(), schedule,
+                 times->largest() * 1e3, times->median() / usual->median(), shown(schedule),
                  schedule == best.schedule ? "   <- best" : "");
     }
     if (best.schedule == canonical("automatic"))
-      fmt::print("\nNo other schedule is faster than automatic by more than {:g} %.\n", wanted_.gain_percent);
+      fmt::print("\nNo other schedule is faster than automatic by more than {:g} % and than the trials differ.\n",
+                 wanted_.gain_percent);
     if (by_ != measure::loops) return;
     fmt::print("\n{:>10} {:>12}  loop\n", "median ms", "of automatic");
     for (const auto& [place, chosen] : table_.best_of_loops()) {
@@ -226,13 +233,6 @@ class tuner {
                  chosen.baseline_seconds > 0.0 ? chosen.seconds / chosen.baseline_seconds : 1.0, place.file, place.line,
                  chosen.schedule);
     }
-  }
-
-  void write(const std::string& name, const std::string& text) const {
-    std::ofstream file(name);
-    file << text;
-    file.close();
-    if (!file) throw std::runtime_error(fmt::format("{}: cannot be written", name));
   }
 
   void write_tune_file() const {
@@ -254,7 +254,7 @@ class tuner {
     const json all{{"trireme_tune", 1},  {"machine", loops::machine_fingerprint()}, {"program", program},
                    {"omp", wanted_.omp}, {"schedule", table_.best(by_).schedule},   {"loops", loops},
                    {"seconds", trials}};
-    write(name, all.dump(2) + "\n");
+    host::write_output_file(name, all.dump(2) + "\n");
     if (wanted_.quiet) return;
     if (wanted_.omp)
       fmt::print("\nwritten: {0}; use it with trireme exec --omp --tune-file {0}\n", name);
@@ -271,7 +271,7 @@ class tuner {
                               times->largest(), times->all.size());
         }
       }
-      write(wanted_.csv, text);
+      host::write_output_file(wanted_.csv, text);
     }
     if (wanted_.svg.empty()) return;
     kernels::line_chart chart;
@@ -292,7 +292,7 @@ class tuner {
       if (!on_curve && times != nullptr && !schedule.starts_with("tasklets"))
         chart.levels.push_back({schedule, times->median() * 1e3});
     }
-    write(wanted_.svg, to_svg(chart));
+    host::write_output_file(wanted_.svg, to_svg(chart));
   }
 
   const request& wanted_;

@@ -11,7 +11,8 @@ struct verb {
   const char* name;
   const char* summary;
   int (*run)(int argc,
-             char** argv);  // argv[0] is "trireme <verb>"; returns the exit status; may throw for main() to print
+             char** argv);      // argv[0] is "trireme <verb>"; returns the exit status; may throw for main() to print
+  bool takes_tunables = false;  // --tri-<name>
 };
 
 const std::vector<verb>& verbs();
@@ -27,5 +28,7 @@ int omp_rewrite_command(int argc, char** argv);
 int tune_command(int argc, char** argv);
 int repeat_command(int argc, char** argv);
 int trace_command(int argc, char** argv);
+int completion_command(int argc, char** argv);
+int manual_command(int argc, char** argv);
 
 }  // namespace tri::tools

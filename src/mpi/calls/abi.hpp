@@ -39,6 +39,9 @@ inline MPI_Message own_message(std::uint32_t place) { return own_request(place);
 /// Whether the library looks at the buffers of collective calls, and says MPI_ERR_BUFFER where one is missing.
 inline constexpr bool checks_collective_buffers = true;
 
+/// As which integers the library accumulates bytes and characters, on which MPI defines no arithmetic.
+inline MPI_Datatype integer_of_bytes(MPI_Datatype) { return MPI_SIGNED_CHAR; }
+
 inline std::uint64_t word(int handle) { return static_cast<std::uint32_t>(handle); }
 
 /// While one lives, the library does not give the core away when it has nothing to do. MPICH does so since we stand
@@ -94,6 +97,11 @@ inline MPI_Message own_message(std::uint32_t place) {
 
 // It ends by a signal there, as it does without us.
 inline constexpr bool checks_collective_buffers = false;
+
+/// As which integers the library accumulates bytes and characters, on which MPI defines no arithmetic.
+inline MPI_Datatype integer_of_bytes(MPI_Datatype type) {
+  return type == MPI_CHAR ? MPI_SIGNED_CHAR : MPI_UNSIGNED_CHAR;
+}
 
 template <class Handle>
 std::uint64_t word(Handle* handle) {

@@ -78,7 +78,7 @@ int accumulate(session& in, window& on, const own_elements& origin, const own_el
   if (there.is_over()) return there.error();
   const typed_memory& memory = there.memory();
   if (memory.bytes() == 0) return MPI_SUCCESS;
-  const element_type& element = element_type_of(target.type);
+  const element_type& element = accumulated_as(target.type);
   if (element.handle == MPI_DATATYPE_NULL || (!memory.type->is_plain && memory.type->shape == nullptr))
     return MPI_ERR_TYPE;
   if (!is_defined(*operation, element.kind, element.is_pair)) return MPI_ERR_OP;

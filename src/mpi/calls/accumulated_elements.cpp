@@ -70,6 +70,12 @@ const element_type& element_type_of(MPI_Datatype type) {
   return known.emplace(abi::word(type), describe(type)).first->second;
 }
 
+const element_type& accumulated_as(MPI_Datatype type) {
+  const element_type& found = element_type_of(type);
+  if (found.kind != element_kind::byte && found.kind != element_kind::character) return found;
+  return element_type_of(abi::integer_of_bytes(found.handle));
+}
+
 void forget_element_type(MPI_Datatype type) { known.erase(abi::word(type)); }
 
 std::optional<reduction> reduction_of(MPI_Op operation) {

@@ -23,6 +23,8 @@ struct element_type {
 
 /// Of a valid datatype. Remembered until the datatype is freed.
 const element_type& element_type_of(MPI_Datatype type);
+/// The same, with what accumulates compute with: bytes and characters are integers there, as in the MPI libraries.
+const element_type& accumulated_as(MPI_Datatype type);
 /// Before the library frees it.
 void forget_element_type(MPI_Datatype type);
 

@@ -11,6 +11,7 @@
 #include "mpi/calls/abi.hpp"
 #include "mpi/calls/collectives.hpp"
 #include "mpi/calls/communicators.hpp"
+#include "mpi/calls/counted_calls.hpp"
 #include "mpi/calls/datatypes.hpp"
 #include "mpi/calls/requests.hpp"
 #include "mpi/calls/session.hpp"
@@ -47,8 +48,10 @@ inline int leave_to_library(communicator& known) {
 
 /// Runs `body(session, communicator)` when the communicator is ours.
 template <class Body, class Library>
-int collective(MPI_Comm comm, Body&& body, Library&& library) {
-  return ours_or_library(
+int collective(MPI_Comm comm, Body&& body, Library&& library, MPI_Count count = -1,
+               MPI_Datatype type = MPI_DATATYPE_NULL, const char* name = __builtin_FUNCTION()) {
+  return counted(
+      {name, comm, count, type},
       [&](session& in) {
         communicator* const known = communicators::find(comm);
         if (known == nullptr) return not_ours;

@@ -83,7 +83,7 @@ TRIREME_EXPORTED int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
           if (lacks_buffer(buffer, count, type)) return leave_to_library(known);                                       \
           return collectives::broadcast(in, known, {buffer, count, type}, root);                                       \
         },                                                                                                             \
-        [&] { return PMPI_Bcast##suffix(buffer, count, type, root, comm); });                                          \
+        [&] { return PMPI_Bcast##suffix(buffer, count, type, root, comm); }, count, type);                             \
   }                                                                                                                    \
   TRIREME_EXPORTED int MPI_Ibcast##suffix(void* buffer, count_type count, MPI_Datatype type, int root, MPI_Comm comm,  \
                                           MPI_Request* request) {                                                      \
@@ -96,7 +96,7 @@ TRIREME_EXPORTED int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
             collectives::begin_broadcast(all, {buffer, count, type}, root);                                            \
           });                                                                                                          \
         },                                                                                                             \
-        [&] { return PMPI_Ibcast##suffix(buffer, count, type, root, comm, request); });                                \
+        [&] { return PMPI_Ibcast##suffix(buffer, count, type, root, comm, request); }, count, type);                   \
   }                                                                                                                    \
   TRIREME_EXPORTED int MPI_Reduce##suffix(const void* from, void* to, count_type count, MPI_Datatype type,             \
                                           MPI_Op operation, int root, MPI_Comm comm) {                                 \
@@ -107,7 +107,7 @@ TRIREME_EXPORTED int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
           if (lacks_part(from, known.rank == root, to, count, type)) return leave_to_library(known);                   \
           return collectives::reduce(in, known, from, {to, count, type}, operation, root);                             \
         },                                                                                                             \
-        [&] { return PMPI_Reduce##suffix(from, to, count, type, operation, root, comm); });                            \
+        [&] { return PMPI_Reduce##suffix(from, to, count, type, operation, root, comm); }, count, type);               \
   }                                                                                                                    \
   TRIREME_EXPORTED int MPI_Ireduce##suffix(const void* from, void* to, count_type count, MPI_Datatype type,            \
                                            MPI_Op operation, int root, MPI_Comm comm, MPI_Request* request) {          \
@@ -120,7 +120,7 @@ TRIREME_EXPORTED int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
             collectives::begin_reduce(all, from, {to, count, type}, operation, root);                                  \
           });                                                                                                          \
         },                                                                                                             \
-        [&] { return PMPI_Ireduce##suffix(from, to, count, type, operation, root, comm, request); });                  \
+        [&] { return PMPI_Ireduce##suffix(from, to, count, type, operation, root, comm, request); }, count, type);     \
   }                                                                                                                    \
   TRIREME_EXPORTED int MPI_Allreduce##suffix(const void* from, void* to, count_type count, MPI_Datatype type,          \
                                              MPI_Op operation, MPI_Comm comm) {                                        \
@@ -131,7 +131,7 @@ TRIREME_EXPORTED int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
           if (lacks_part(from, true, to, count, type)) return leave_to_library(known);                                 \
           return collectives::allreduce(in, known, from, {to, count, type}, operation);                                \
         },                                                                                                             \
-        [&] { return PMPI_Allreduce##suffix(from, to, count, type, operation, comm); });                               \
+        [&] { return PMPI_Allreduce##suffix(from, to, count, type, operation, comm); }, count, type);                  \
   }                                                                                                                    \
   TRIREME_EXPORTED int MPI_Iallreduce##suffix(const void* from, void* to, count_type count, MPI_Datatype type,         \
                                               MPI_Op operation, MPI_Comm comm, MPI_Request* request) {                 \
@@ -144,7 +144,7 @@ TRIREME_EXPORTED int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
             collectives::begin_allreduce(all, from, {to, count, type}, operation);                                     \
           });                                                                                                          \
         },                                                                                                             \
-        [&] { return PMPI_Iallreduce##suffix(from, to, count, type, operation, comm, request); });                     \
+        [&] { return PMPI_Iallreduce##suffix(from, to, count, type, operation, comm, request); }, count, type);        \
   }
 TRIREME_COLLECTIVES(, int)
 #if MPI_VERSION >= 4

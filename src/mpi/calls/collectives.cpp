@@ -62,6 +62,30 @@ void reduce_local(const void* left, void* sum, const elements& of, MPI_Op operat
 #endif
 }
 
+// Recursive doubling over `size` ranks: of those beyond the largest power of two, each leaves its part to a neighbour
+// first.
+struct doubling_order {
+  explicit doubling_order(int size)
+      : doubling(static_cast<int>(std::bit_floor(static_cast<unsigned>(size)))), beyond(size - doubling) {}
+  int rank_at(int place) const { return place < beyond ? 2 * place + 1 : place + beyond; }
+
+  int doubling;  // places
+  int beyond;
+};
+
+// On one rank what allreduce() does on all: the same additions in the same order, so that the bits of a sum do not
+// depend on the call, nor on how many cores there are. `add(from, to)` adds one rank's part to another's. Returns whose
+// part is the sum then.
+template <class Add>
+int add_as_doubling(int size, Add&& add) {
+  const doubling_order order(size);
+  for (int rank = 0; rank < 2 * order.beyond; rank += 2) add(rank, rank + 1);
+  for (int distance = 1; distance < order.doubling; distance *= 2)
+    for (int place = 0; place < order.doubling; place += 2 * distance)
+      add(order.rank_at(place + distance), order.rank_at(place));
+  return order.rank_at(0);
+}
+
 const void* own_part(const void* from, const void* to) { return from == MPI_IN_PLACE ? to : from; }
 
 }  // namespace
@@ -122,15 +146,16 @@ int reduce(session& in, communicator& comm, const void* from, const elements& to
   return all.wait();
 }
 
-// Otherwise recursive doubling; of the ranks beyond the largest power of two each leaves its part to a neighbour first.
+// Otherwise recursive doubling.
 int allreduce(session& in, communicator& comm, const void* from, const elements& to, MPI_Op operation_) {
   const buffer_type& type = datatypes::find(to.type);
   if (const std::size_t bytes = static_cast<std::size_t>(to.count) * type.bytes; type.is_plain && meets(in, bytes)) {
     const void* const own = own_part(from, to.address);
     const std::byte* const sum = meet(in, comm, own, bytes, [&](meeting_place& place) {
-      std::copy_n(place.data_of(0), bytes, place.outcome());
-      for (std::uint32_t rank = 1; rank < static_cast<std::uint32_t>(comm.size()); ++rank)
-        reduce_local(place.data_of(rank), place.outcome(), to, operation_);
+      const auto part = [&](int rank) { return place.data_of(static_cast<std::uint32_t>(rank)); };
+      const int sum_of = add_as_doubling(
+          comm.size(), [&](int theirs, int mine) { reduce_local(part(theirs), part(mine), to, operation_); });
+      std::copy_n(part(sum_of), bytes, place.outcome());
     });
     std::copy_n(sum, bytes, static_cast<std::byte*>(to.address));
     return MPI_SUCCESS;
@@ -138,8 +163,8 @@ int allreduce(session& in, communicator& comm, const void* from, const elements&
   operation all(in, comm);
   const int size = all.size();
   const int rank = all.rank();
-  const int doubling = static_cast<int>(std::bit_floor(static_cast<unsigned>(size)));
-  const int beyond = size - doubling;
+  const doubling_order order(size);
+  const int beyond = order.beyond;
   if (from != MPI_IN_PLACE) copy({const_cast<void*>(from), to.count, to.type}, to);
   const room arriving(in, to.count, to.type);
   const elements theirs{arriving.address(), to.count, to.type};
@@ -157,10 +182,9 @@ int allreduce(session& in, communicator& comm, const void* from, const elements&
       place = rank / 2;
     }
   }
-  const auto rank_at = [&](int other) { return other < beyond ? 2 * other + 1 : other + beyond; };
   if (place >= 0) {
-    for (int distance = 1; distance < doubling; distance *= 2) {
-      const int other = rank_at(place ^ distance);
+    for (int distance = 1; distance < order.doubling; distance *= 2) {
+      const int other = order.rank_at(place ^ distance);
       all.begin_receive(theirs, other);
       all.begin_send(to, other);
       all.wait();
@@ -242,17 +266,22 @@ class begun_barrier final : public compound {
   std::uint64_t count_ = 0;
 };
 
-// The parts of all ranks, in a row; where the calling rank's own is, `own` says.
-void reduce_in_order(const operation& all, const room& parts, const void* own, const elements& to, MPI_Op operation_) {
+// `parts` are of all ranks, in a row, but for the calling rank's own.
+void reduce_parts(const operation& all, const room& parts, const void* own, const elements& to, MPI_Op operation_) {
   const auto part = [&, extent = extent_of(to.type)](int rank) {
     return static_cast<std::byte*>(parts.address()) + rank * to.count * extent;
   };
-  const int last = all.size() - 1;
-  std::byte* const sum = part(last);
-  if (all.rank() == last) copy({const_cast<void*>(own), to.count, to.type}, {sum, to.count, to.type});
-  // From the right: the operation may not be commutative.
-  for (int rank = last - 1; rank >= 0; --rank) reduce_local(rank == all.rank() ? own : part(rank), sum, to, operation_);
-  copy({sum, to.count, to.type}, to);
+  copy({const_cast<void*>(own), to.count, to.type}, {part(all.rank()), to.count, to.type});
+  int sum_of = all.size() - 1;
+  int commutative = 0;
+  PMPI_Op_commutative(operation_, &commutative);
+  if (commutative != 0) {
+    sum_of = add_as_doubling(all.size(),
+                             [&](int theirs, int mine) { reduce_local(part(theirs), part(mine), to, operation_); });
+  } else {  // from the right
+    for (int rank = sum_of - 1; rank >= 0; --rank) reduce_local(part(rank), part(sum_of), to, operation_);
+  }
+  copy({part(sum_of), to.count, to.type}, to);
 }
 
 void begin_sum(operation& all, const void* own, const elements& to, MPI_Op operation_) {
@@ -261,7 +290,7 @@ void begin_sum(operation& all, const void* own, const elements& to, MPI_Op opera
   for (int rank = 0; rank < all.size(); ++rank)
     if (rank != all.rank())
       all.begin_receive({static_cast<std::byte*>(parts.address()) + rank * length, to.count, to.type}, rank);
-  all.at_end([&all, &parts, own, to, operation_] { reduce_in_order(all, parts, own, to, operation_); });
+  all.at_end([&all, &parts, own, to, operation_] { reduce_parts(all, parts, own, to, operation_); });
 }
 
 }  // namespace

@@ -32,12 +32,24 @@ int note_duplicate(int error, const MPI_Comm* made, touch_order touched) {
   return error;
 }
 
-int before_free(MPI_Comm handle) {
-  if (session* const in = session::active()) {
+// The library may refuse, because a delete function of an attribute does: then the communicator stays what it is. It
+// is ours until it is gone, also in these functions.
+template <class Free>
+int free_with(MPI_Comm* comm, Free&& free) {
+  session* const in = session::active();
+  if (in == nullptr) return free(comm);
+  const MPI_Comm handle = *comm;
+  std::uint64_t context = 0;  // never given twice; 0: not ours
+  {
     const call_guard guard(*in);
-    communicators::forget(handle);
+    if (const communicator* const known = communicators::find(handle)) context = known->context;
   }
-  return MPI_SUCCESS;
+  const int error = free(comm);
+  if (error == MPI_SUCCESS && context != 0 && session::active() != nullptr) {
+    const call_guard guard(*in);
+    communicators::forget(handle, context);
+  }
+  return error;
 }
 
 // The library gives the handle at once. If it does not, the duplicate is its own on all ranks.
@@ -111,14 +123,8 @@ TRIREME_EXPORTED int MPI_Dist_graph_create_adjacent(MPI_Comm comm, int in_degree
               made);
 }
 
-TRIREME_EXPORTED int MPI_Comm_free(MPI_Comm* comm) {
-  before_free(*comm);
-  return PMPI_Comm_free(comm);
-}
-TRIREME_EXPORTED int MPI_Comm_disconnect(MPI_Comm* comm) {
-  before_free(*comm);
-  return PMPI_Comm_disconnect(comm);
-}
+TRIREME_EXPORTED int MPI_Comm_free(MPI_Comm* comm) { return free_with(comm, PMPI_Comm_free); }
+TRIREME_EXPORTED int MPI_Comm_disconnect(MPI_Comm* comm) { return free_with(comm, PMPI_Comm_disconnect); }
 
 TRIREME_EXPORTED int MPI_Type_free(MPI_Datatype* type) {
   if (session* const in = session::active()) {

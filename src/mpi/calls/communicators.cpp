@@ -17,7 +17,6 @@ namespace {
 
 std::unordered_map<std::uint64_t, std::unique_ptr<communicator>> known;
 std::vector<std::unique_ptr<communicator>> freed;  // whose requests are still in use
-communicator* last = nullptr;
 std::uint32_t contexts_given = 0;
 
 // The first member of a new communicator gives it a number that nobody else gives: its own rank in the upper half.
@@ -56,8 +55,9 @@ void remember(MPI_Comm handle, int rank, std::vector<std::uint32_t> number_of, c
   made->number_of = std::move(number_of);
   made->context = agreed.context;
   made->meeting = reinterpret_cast<meeting_place*>(agreed.meeting);
+  // A handle that the library gives again has been freed, and the thread that did so has not come to tell us yet.
+  if (const communicator* const before = communicators::find(handle)) communicators::forget(handle, before->context);
   known[abi::word(handle)] = std::move(made);
-  last = nullptr;
 }
 
 // Collective over the members; `tell` has all of them know what the first one says.
@@ -112,11 +112,10 @@ class duplication final : public compound {
 
 }  // namespace
 
-communicator* communicators::find(MPI_Comm handle) {
-  if (last != nullptr && last->handle == handle) return last;
+communicator* communicators::find_among_all(MPI_Comm handle) {
   const auto found = known.find(abi::word(handle));
   if (found == known.end()) return nullptr;
-  return last = found->second.get();
+  return last_ = found->second.get();
 }
 
 void communicators::add_predefined(session& in, const start_meeting& meeting) {
@@ -157,12 +156,12 @@ std::unique_ptr<compound> communicators::begin_duplicate(session& in, communicat
   return std::make_unique<duplication>(in, of, made, library, touched);
 }
 
-void communicators::forget(MPI_Comm handle) {
+void communicators::forget(MPI_Comm handle, std::uint64_t context) {
   const auto found = known.find(abi::word(handle));
-  if (found == known.end()) return;
+  if (found == known.end() || found->second->context != context) return;
   std::unique_ptr<communicator> comm = std::move(found->second);
   known.erase(found);
-  last = nullptr;
+  last_ = nullptr;
   comm->is_freed = true;
   if (comm->users > 0)
     freed.push_back(std::move(comm));
@@ -170,8 +169,8 @@ void communicators::forget(MPI_Comm handle) {
     leave(*comm);
 }
 
-void communicators::let_go(communicator& comm) {
-  if (--comm.users > 0 || !comm.is_freed) return;
+// Freed by the program, and nothing uses it any more.
+void communicators::end(communicator& comm) {
   leave(comm);
   std::erase_if(freed, [&](const std::unique_ptr<communicator>& each) { return each.get() == &comm; });
 }

@@ -36,7 +36,9 @@ struct communicator {
 class communicators {
  public:
   /// Null: not ours. The last one asked for is found at once.
-  static communicator* find(MPI_Comm handle);
+  static communicator* find(MPI_Comm handle) {
+    return last_ != nullptr && last_->handle == handle ? last_ : find_among_all(handle);
+  }
   static void add_predefined(session& in, const start_meeting& meeting);
   /// After the library made it; collective over its members. Null communicators and others than intracommunicators are
   /// left alone.
@@ -44,11 +46,19 @@ class communicators {
   /// The library has begun to make a duplicate and gave `made` and its request. The compound ends when all is done.
   static std::unique_ptr<compound> begin_duplicate(session& in, communicator& of, MPI_Comm made, MPI_Request library,
                                                    touch_order touched);
-  /// Before the library frees it. What is under way goes on.
-  static void forget(MPI_Comm handle);
+  /// After the library has freed `handle`, which was the one with this context. What is under way goes on.
+  static void forget(MPI_Comm handle, std::uint64_t context);
   /// For what outlives the call that begins it: until `let_go` the communicator stays, also when it is freed.
   static void hold(communicator& comm) { ++comm.users; }
-  static void let_go(communicator& comm);
+  static void let_go(communicator& comm) {
+    if (--comm.users == 0 && comm.is_freed) [[unlikely]]
+      end(comm);
+  }
+
+ private:
+  static communicator* find_among_all(MPI_Comm handle);
+  static void end(communicator& comm);
+  static inline communicator* last_ = nullptr;  // that was asked for
 };
 
 }  // namespace tri::mpi

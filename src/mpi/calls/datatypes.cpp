@@ -15,7 +15,6 @@ namespace {
 
 // Never destroyed, as the requests (requests.cpp).
 std::unordered_map<std::uint64_t, buffer_type>& known = *new std::unordered_map<std::uint64_t, buffer_type>;
-const buffer_type* last = nullptr;
 
 // A message to nobody, where errors are returned: the library says whether it takes the type (it must be committed),
 // and reads no data.
@@ -51,10 +50,9 @@ void describe(buffer_type& type) {
 
 }  // namespace
 
-const buffer_type& datatypes::find(MPI_Datatype handle) {
-  if (last != nullptr && last->handle == handle) return *last;
+const buffer_type& datatypes::find_among_all(MPI_Datatype handle) {
   const auto found = known.find(abi::word(handle));
-  if (found != known.end()) return *(last = &found->second);
+  if (found != known.end()) return *(last_ = &found->second);
   static const buffer_type invalid;
   if (handle == MPI_DATATYPE_NULL || !may_be_sent(handle)) return invalid;  // it may be committed later
   buffer_type made;
@@ -65,12 +63,12 @@ const buffer_type& datatypes::find(MPI_Datatype handle) {
     made.is_valid = true;
     describe(made);
   }
-  return *(last = &known.emplace(abi::word(handle), made).first->second);
+  return *(last_ = &known.emplace(abi::word(handle), made).first->second);
 }
 
 void datatypes::forget(MPI_Datatype handle) {
   known.erase(abi::word(handle));
-  last = nullptr;
+  last_ = nullptr;
 }
 
 void pack(const void* from, MPI_Count count, const buffer_type& type, std::byte* to) {

@@ -23,8 +23,15 @@ struct buffer_type {
 
 class datatypes {
  public:
-  static const buffer_type& find(MPI_Datatype handle);
+  /// The last one asked for is found at once.
+  static const buffer_type& find(MPI_Datatype handle) {
+    return last_ != nullptr && last_->handle == handle ? *last_ : find_among_all(handle);
+  }
   static void forget(MPI_Datatype handle);
+
+ private:
+  static const buffer_type& find_among_all(MPI_Datatype handle);
+  static inline const buffer_type* last_ = nullptr;
 };
 
 /// Packed bytes of that many elements to and from a user's buffer. A message may end anywhere, also inside an element.

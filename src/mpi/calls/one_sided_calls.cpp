@@ -70,20 +70,22 @@ int transfer_data(session& in, window& on, const origin_side& origin, const targ
 }
 
 template <class Library>
-int put(const origin_side& origin, const target_side& target, MPI_Win handle, Library&& library) {
+int put(const origin_side& origin, const target_side& target, MPI_Win handle, Library&& library,
+        const char* name = __builtin_FUNCTION()) {
   return on_window(
-      handle, [&](session& in, window& on) { return transfer_data(in, on, origin, target, true); }, library);
+      handle, [&](session& in, window& on) { return transfer_data(in, on, origin, target, true); }, library, name);
 }
 template <class Library>
-int get(const origin_side& origin, const target_side& target, MPI_Win handle, Library&& library) {
+int get(const origin_side& origin, const target_side& target, MPI_Win handle, Library&& library,
+        const char* name = __builtin_FUNCTION()) {
   return on_window(
-      handle, [&](session& in, window& on) { return transfer_data(in, on, origin, target, false); }, library);
+      handle, [&](session& in, window& on) { return transfer_data(in, on, origin, target, false); }, library, name);
 }
 
 // With a request, which is done at once. Only in passive epochs.
 template <class Library>
 int with_request(const origin_side& origin, const target_side& target, MPI_Win handle, bool is_put,
-                 MPI_Request* request, Library&& library) {
+                 MPI_Request* request, Library&& library, const char* name = __builtin_FUNCTION()) {
   return on_window(
       handle,
       [&](session& in, window& on) {
@@ -93,7 +95,7 @@ int with_request(const origin_side& origin, const target_side& target, MPI_Win h
         *request = requests::done_send();
         return MPI_SUCCESS;
       },
-      library);
+      library, name);
 }
 
 }  // namespace

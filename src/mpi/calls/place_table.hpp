@@ -1,8 +1,9 @@
 // Things that a handle of ours names by a number, from `add` to `remove`. With the call guard.
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -12,25 +13,39 @@ template <class T>
 class place_table {
  public:
   std::uint32_t add(T thing) {
-    if (free_.empty()) {
-      things_.push_back(std::move(thing));
-      return static_cast<std::uint32_t>(things_.size() - 1);
+    const std::uint32_t place = take();
+    (*this)[place] = std::move(thing);
+    return place;
+  }
+  /// A place whose thing is as it was made, or as `remove` has left it.
+  std::uint32_t take() {
+    if (free_.empty()) [[unlikely]] {
+      if (used_ % in_a_chunk == 0) chunks_.push_back(std::make_unique<chunk>());
+      return used_++;
     }
     const std::uint32_t place = free_.back();
     free_.pop_back();
-    things_[place] = std::move(thing);
     return place;
   }
   /// Stays where it is while others are added and removed.
-  T& operator[](std::uint32_t place) { return things_[place]; }
-  T remove(std::uint32_t place) {
+  T& operator[](std::uint32_t place) { return (*chunks_[place / in_a_chunk])[place % in_a_chunk]; }
+  void remove(std::uint32_t place) {
+    T& thing = (*this)[place];
+    if constexpr (requires { thing.clear(); })
+      thing.clear();
+    else
+      thing = T();
     free_.push_back(place);
-    return std::exchange(things_[place], T());
   }
+  /// The same without the thing: the caller clears it.
+  void give_back(std::uint32_t place) { free_.push_back(place); }
 
  private:
-  std::deque<T> things_;
+  static constexpr std::uint32_t in_a_chunk = 64;
+  using chunk = std::array<T, in_a_chunk>;
+  std::vector<std::unique_ptr<chunk>> chunks_;
   std::vector<std::uint32_t> free_;
+  std::uint32_t used_ = 0;
 };
 
 }  // namespace tri::mpi

@@ -51,7 +51,8 @@ struct taken_receive {
   transfer begun;
 };
 taken_receive receive_taken(session& in, void* buffer, MPI_Count count, MPI_Datatype type, MPI_Message& handle) {
-  const taken_message from = taken.remove(abi::place_of_message(handle));
+  const taken_message from = taken[abi::place_of_message(handle)];
+  taken.remove(abi::place_of_message(handle));
   handle = MPI_MESSAGE_NULL;
   taken_receive receive{
       from.comm, {false, send_mode::standard, buffer, count, datatypes::find(type), 0, 0, reporting(*from.comm)}, {}};

@@ -21,6 +21,7 @@ ours receive_of(void* buffer, MPI_Count count, MPI_Datatype type, int source, in
 
 int complete(session& in, const ours& mine, MPI_Status* status);
 int begin(session& in, const ours& mine, MPI_Request* request);
+
 int make_persistent(const ours& mine, MPI_Request* request);
 
 /// Either half may be with nobody. What is wrong with one leaves nothing behind of the other.

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "mpi/calls/abi.hpp"
+#include "mpi/calls/counted_calls.hpp"
 #include "mpi/calls/exported.hpp"
 #include "mpi/calls/point_to_point.hpp"
 #include "mpi/calls/session.hpp"
@@ -34,6 +35,83 @@ struct probe {
   explicit operator bool() const { return comm != nullptr; }
 };
 
+// What nearly all messages are: elements that lie one behind the other, to or from one rank. It is told from the
+// arguments alone, and they are copied nowhere. Otherwise without a communicator, and `ours` says what it is.
+struct plain_message {
+  communicator* comm = nullptr;
+  user_buffer data;
+};
+inline plain_message plain_of(const session& in, const void* buffer, MPI_Count count, MPI_Datatype type, int peer,
+                              int tag, MPI_Comm handle) {
+  communicator* const comm = communicators::find(handle);
+  if (comm == nullptr || peer < 0 || peer >= comm->size() || tag < 0 || tag > in.largest_tag() || count < 0) return {};
+  const buffer_type& of_type = datatypes::find(type);
+  if (!of_type.is_plain || (buffer == nullptr && count > 0)) return {};
+  return {comm, {static_cast<std::byte*>(const_cast<void*>(buffer)), static_cast<std::size_t>(count) * of_type.bytes}};
+}
+inline send_record* send_plain(session& in, const plain_message& plain, int target, int tag) {
+  return in.ranks().send(plain.comm->number_of[static_cast<std::size_t>(target)],
+                         {plain.comm->context, plain.comm->rank, tag}, plain.data);
+}
+inline receive_record* receive_plain(session& in, const plain_message& plain, int source, int tag,
+                                     found_message& found) {
+  return in.ranks().receive({plain.comm->context, source, tag}, plain.data, plain.comm->touched, found);
+}
+
+inline int send(session& in, const void* buffer, MPI_Count count, MPI_Datatype type, int target, int tag, MPI_Comm comm,
+                send_mode mode) {
+  const plain_message plain = plain_of(in, buffer, count, type, target, tag, comm);
+  if (plain.comm == nullptr || mode != send_mode::standard)
+    return complete(in, send_of(buffer, count, type, target, tag, comm, mode), MPI_STATUS_IGNORE);
+  send_record* const record = send_plain(in, plain, target, tag);
+  if (record == nullptr) return MPI_SUCCESS;
+  in.ranks().wait([&] { return engine::is_done(*record); });
+  in.ranks().release(record);
+  return MPI_SUCCESS;
+}
+
+inline int begin_send(session& in, const void* buffer, MPI_Count count, MPI_Datatype type, int target, int tag,
+                      MPI_Comm comm, send_mode mode, MPI_Request* request) {
+  const plain_message plain = plain_of(in, buffer, count, type, target, tag, comm);
+  if (plain.comm == nullptr || mode != send_mode::standard)
+    return begin(in, send_of(buffer, count, type, target, tag, comm, mode), request);
+  send_record* const record = send_plain(in, plain, target, tag);
+  if (record == nullptr) {
+    *request = requests::done_send();
+    return MPI_SUCCESS;
+  }
+  *request = requests::add_plain(in, *plain.comm, *record, plain.data, target, tag);
+  return MPI_SUCCESS;
+}
+
+inline int receive(session& in, void* buffer, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+                   MPI_Status* status) {
+  const plain_message plain = plain_of(in, buffer, count, type, source, tag, comm);
+  if (plain.comm == nullptr) return complete(in, receive_of(buffer, count, type, source, tag, comm), status);
+  found_message found;
+  receive_record* const record = receive_plain(in, plain, source, tag, found);
+  if (record != nullptr) {
+    in.ranks().wait([&] { return in.ranks().is_done(*record); });
+    found = {record->taken, record->bytes};
+    const bool failed = record->failed != 0;
+    in.ranks().release(record);
+    if (failed) [[unlikely]]
+      return report(comm, MPI_ERR_OTHER);
+  }
+  set_received(status, found, plain.data.bytes);
+  return found.bytes > plain.data.bytes ? report(comm, MPI_ERR_TRUNCATE) : MPI_SUCCESS;
+}
+
+inline int begin_receive(session& in, void* buffer, MPI_Count count, MPI_Datatype type, int source, int tag,
+                         MPI_Comm comm, MPI_Request* request) {
+  const plain_message plain = plain_of(in, buffer, count, type, source, tag, comm);
+  if (plain.comm == nullptr) return begin(in, receive_of(buffer, count, type, source, tag, comm), request);
+  found_message found;
+  receive_record* const record = receive_plain(in, plain, source, tag, found);
+  *request = requests::add_plain(in, *plain.comm, record, found, plain.data, source, tag);
+  return MPI_SUCCESS;
+}
+
 }  // namespace
 }  // namespace tri::mpi
 
@@ -42,21 +120,22 @@ using namespace tri::mpi;
 #define TRIREME_SEND(name, in_lower_case, mode, suffix, count_type)                                                   \
   TRIREME_EXPORTED int MPI_##name##suffix(const void* buffer, count_type count, MPI_Datatype type, int target,        \
                                           int tag, MPI_Comm comm) {                                                   \
-    return ours_or_library(                                                                                           \
-        [&](session& in) {                                                                                            \
-          return complete(in, send_of(buffer, count, type, target, tag, comm, mode), MPI_STATUS_IGNORE);              \
-        },                                                                                                            \
+    return counted(                                                                                                   \
+        {__func__, comm, count, type},                                                                                \
+        [&](session& in) { return send(in, buffer, count, type, target, tag, comm, mode); },                          \
         [&] { return PMPI_##name##suffix(buffer, count, type, target, tag, comm); });                                 \
   }                                                                                                                   \
   TRIREME_EXPORTED int MPI_I##in_lower_case##suffix(const void* buffer, count_type count, MPI_Datatype type,          \
                                                     int target, int tag, MPI_Comm comm, MPI_Request* request) {       \
-    return ours_or_library(                                                                                           \
-        [&](session& in) { return begin(in, send_of(buffer, count, type, target, tag, comm, mode), request); },       \
+    return counted(                                                                                                   \
+        {__func__, comm, count, type},                                                                                \
+        [&](session& in) { return begin_send(in, buffer, count, type, target, tag, comm, mode, request); },           \
         [&] { return PMPI_I##in_lower_case##suffix(buffer, count, type, target, tag, comm, request); });              \
   }                                                                                                                   \
   TRIREME_EXPORTED int MPI_##name##_init##suffix(const void* buffer, count_type count, MPI_Datatype type, int target, \
                                                  int tag, MPI_Comm comm, MPI_Request* request) {                      \
-    return ours_or_library(                                                                                           \
+    return counted(                                                                                                   \
+        {__func__, comm, count, type},                                                                                \
         [&](session&) { return make_persistent(send_of(buffer, count, type, target, tag, comm, mode), request); },    \
         [&] { return PMPI_##name##_init##suffix(buffer, count, type, target, tag, comm, request); });                 \
   }
@@ -68,21 +147,24 @@ using namespace tri::mpi;
   TRIREME_SEND(Rsend, rsend, send_mode::standard, suffix, count_type)                                                  \
   TRIREME_EXPORTED int MPI_Recv##suffix(void* buffer, count_type count, MPI_Datatype type, int source, int tag,        \
                                         MPI_Comm comm, MPI_Status* status) {                                           \
-    return ours_or_library(                                                                                            \
-        [&](session& in) { return complete(in, receive_of(buffer, count, type, source, tag, comm), status); },         \
+    return counted(                                                                                                    \
+        {__func__, comm, count, type},                                                                                 \
+        [&](session& in) { return receive(in, buffer, count, type, source, tag, comm, status); },                      \
         [&] { return PMPI_Recv##suffix(buffer, count, type, source, tag, comm, status); });                            \
   }                                                                                                                    \
                                                                                                                        \
   TRIREME_EXPORTED int MPI_Irecv##suffix(void* buffer, count_type count, MPI_Datatype type, int source, int tag,       \
                                          MPI_Comm comm, MPI_Request* request) {                                        \
-    return ours_or_library(                                                                                            \
-        [&](session& in) { return begin(in, receive_of(buffer, count, type, source, tag, comm), request); },           \
+    return counted(                                                                                                    \
+        {__func__, comm, count, type},                                                                                 \
+        [&](session& in) { return begin_receive(in, buffer, count, type, source, tag, comm, request); },               \
         [&] { return PMPI_Irecv##suffix(buffer, count, type, source, tag, comm, request); });                          \
   }                                                                                                                    \
                                                                                                                        \
   TRIREME_EXPORTED int MPI_Recv_init##suffix(void* buffer, count_type count, MPI_Datatype type, int source, int tag,   \
                                              MPI_Comm comm, MPI_Request* request) {                                    \
-    return ours_or_library(                                                                                            \
+    return counted(                                                                                                    \
+        {__func__, comm, count, type},                                                                                 \
         [&](session&) { return make_persistent(receive_of(buffer, count, type, source, tag, comm), request); },        \
         [&] { return PMPI_Recv_init##suffix(buffer, count, type, source, tag, comm, request); });                      \
   }                                                                                                                    \
@@ -91,7 +173,8 @@ using namespace tri::mpi;
                                             int target, int send_tag, void* receive_buffer, count_type receive_count,  \
                                             MPI_Datatype receive_type, int source, int receive_tag, MPI_Comm comm,     \
                                             MPI_Status* status) {                                                      \
-    return ours_or_library(                                                                                            \
+    return counted(                                                                                                    \
+        {__func__, comm, send_count, send_type},                                                                       \
         [&](session& in) {                                                                                             \
           return exchange(in,                                                                                          \
                           send_of(send_buffer, send_count, send_type, target, send_tag, comm, send_mode::standard),    \
@@ -106,7 +189,8 @@ using namespace tri::mpi;
   TRIREME_EXPORTED int MPI_Sendrecv_replace##suffix(void* buffer, count_type count, MPI_Datatype type, int target,     \
                                                     int send_tag, int source, int receive_tag, MPI_Comm comm,          \
                                                     MPI_Status* status) {                                              \
-    return ours_or_library(                                                                                            \
+    return counted(                                                                                                    \
+        {__func__, comm, count, type},                                                                                 \
         [&](session& in) {                                                                                             \
           return exchange_in_place(in, send_of(buffer, count, type, target, send_tag, comm, send_mode::standard),      \
                                    receive_of(buffer, count, type, source, receive_tag, comm), status);                \
@@ -141,7 +225,8 @@ TRIREME_CALLS(_c, MPI_Count)
                                              int target, int send_tag, void* receive_buffer, count_type receive_count, \
                                              MPI_Datatype receive_type, int source, int receive_tag, MPI_Comm comm,    \
                                              MPI_Request* request) {                                                   \
-    return ours_or_library(                                                                                            \
+    return counted(                                                                                                    \
+        {__func__, comm, send_count, send_type},                                                                       \
         [&](session& in) {                                                                                             \
           return begin_exchange(                                                                                       \
               in, send_of(send_buffer, send_count, send_type, target, send_tag, comm, send_mode::standard),            \
@@ -156,7 +241,8 @@ TRIREME_CALLS(_c, MPI_Count)
   TRIREME_EXPORTED int MPI_Isendrecv_replace##suffix(void* buffer, count_type count, MPI_Datatype type, int target,    \
                                                      int send_tag, int source, int receive_tag, MPI_Comm comm,         \
                                                      MPI_Request* request) {                                           \
-    return ours_or_library(                                                                                            \
+    return counted(                                                                                                    \
+        {__func__, comm, count, type},                                                                                 \
         [&](session& in) {                                                                                             \
           return begin_exchange(in, send_of(buffer, count, type, target, send_tag, comm, send_mode::standard),         \
                                 receive_of(buffer, count, type, source, receive_tag, comm), request);                  \
@@ -183,8 +269,22 @@ TRIREME_EXPORTED int MPI_Buffer_detach(void* buffer, int* bytes) {
   return PMPI_Buffer_detach(buffer, bytes);
 }
 
+#if MPI_VERSION >= 4
+TRIREME_EXPORTED int MPI_Buffer_attach_c(void* buffer, MPI_Count bytes) {
+  const int error = PMPI_Buffer_attach_c(buffer, bytes);
+  if (error == MPI_SUCCESS) buffered_send_space::set(bytes);
+  return error;
+}
+
+TRIREME_EXPORTED int MPI_Buffer_detach_c(void* buffer, MPI_Count* bytes) {
+  buffered_send_space::set(0);
+  return PMPI_Buffer_detach_c(buffer, bytes);
+}
+#endif
+
 TRIREME_EXPORTED int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status* status) {
-  return ours_or_library(
+  return counted(
+      {__func__, comm},
       [&](session& in) {
         const probe wanted(source, tag, comm);
         if (!wanted) return not_ours;
@@ -197,12 +297,14 @@ TRIREME_EXPORTED int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status* s
 }
 
 TRIREME_EXPORTED int MPI_Iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
-  return ours_or_library(
+  return counted(
+      {__func__, comm},
       [&](session& in) {
         const probe wanted(source, tag, comm);
         if (!wanted) return not_ours;
         const std::optional<found_message> found = in.ranks().find(wanted.key);
         if (!found) in.ranks().progress();
+        in.ranks().polled(found.has_value());
         *flag = found ? 1 : 0;
         if (found) set_probed(status, *found);
         return MPI_SUCCESS;
@@ -211,7 +313,8 @@ TRIREME_EXPORTED int MPI_Iprobe(int source, int tag, MPI_Comm comm, int* flag, M
 }
 
 TRIREME_EXPORTED int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) {
-  return ours_or_library(
+  return counted(
+      {__func__, comm},
       [&](session& in) {
         const probe wanted(source, tag, comm);
         if (!wanted) return not_ours;
@@ -226,12 +329,14 @@ TRIREME_EXPORTED int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message*
 
 TRIREME_EXPORTED int MPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message,
                                  MPI_Status* status) {
-  return ours_or_library(
+  return counted(
+      {__func__, comm},
       [&](session& in) {
         const probe wanted(source, tag, comm);
         if (!wanted) return not_ours;
         arrived_message* const found = in.ranks().take(wanted.key);
         if (found == nullptr) in.ranks().progress();
+        in.ranks().polled(found != nullptr);
         *flag = found != nullptr ? 1 : 0;
         *message = MPI_MESSAGE_NULL;
         if (found == nullptr) return MPI_SUCCESS;

@@ -98,28 +98,157 @@ class endings {
   MPI_Comm failed_ = MPI_COMM_NULL;
 };
 
-int end_all(session& in, int count, MPI_Request* list, MPI_Status* statuses) {
-  endings all;
-  bool library_failed = false;
-  for (int i = 0; i < count; ++i) {
-    MPI_Comm comm = MPI_COMM_WORLD;
-    const bool own = is_ours(list[i]);
-    MPI_Status* const status = status_of(statuses, i);
-    const int error = end(in, list[i], status, comm);
-    if (own) {
-      all.add(comm, status, error);
-    } else {
-      all.add_told(status, error);
-      library_failed = library_failed || error != MPI_SUCCESS;
-    }
-  }
-  const int own = all.report_all(library_failed);
-  return own == MPI_SUCCESS && library_failed ? MPI_ERR_IN_STATUS : own;
-}
-
 bool asks_library(int count, const MPI_Request* list) {
   return std::any_of(list, list + count, [](MPI_Request each) { return asks_library(each); });
 }
+
+// A list of which all requests are to end. Those of the library that are not done are polled by its own call on lists,
+// also while ours are not done: somebody may wait for what they move, and MPICH moves files in this call only. A
+// request that stays open is among them, so that the library ends none. Of those that are done the library is not asked
+// again: MPICH (4.0, 5.0) would complete a file's request once more, and its counter of references ends the program.
+class whole_list {
+ public:
+  whole_list(session& in, int count, MPI_Request* list) : in_(in), count_(count), list_(list) {
+    for (int i = 0; i < count; ++i)
+      if (list[i] != MPI_REQUEST_NULL && !abi::is_own(list[i])) places_.push_back(i);
+    look();
+  }
+
+  /// True when all are done, or when the library has ended some because others have failed.
+  bool step() {
+    if (!places_.empty()) poll();
+    return are_done() || !ended_early_.empty();
+  }
+  bool are_done() {
+    while (next_ < count_ && (!is_ours(list_[next_]) || mpi::is_done(in_, list_[next_]))) ++next_;
+    return next_ == count_ && places_.empty();
+  }
+
+  /// After `step`: ends all that are done. Others remain only when some have failed.
+  int end(MPI_Status* statuses) {
+    endings all;
+    bool librarys_failed = !ended_early_.empty();
+    for (const early_ending& each : ended_early_) {
+      if (MPI_Status* const status = status_of(statuses, each.place); status != MPI_STATUS_IGNORE)
+        *status = each.status;
+      all.add_told(status_of(statuses, each.place), each.error);
+    }
+    for (int i = 0; i < count_; ++i) {
+      if (std::any_of(ended_early_.begin(), ended_early_.end(), [&](const auto& each) { return each.place == i; }))
+        continue;
+      MPI_Status* const status = status_of(statuses, i);
+      if (is_pending(i)) {
+        all.add_told(status, MPI_ERR_PENDING);
+        continue;
+      }
+      const bool is_librarys = list_[i] != MPI_REQUEST_NULL && !abi::is_own(list_[i]);
+      MPI_Comm comm = MPI_COMM_WORLD;
+      const int error = mpi::end(in_, list_[i], status, comm);
+      if (is_librarys)
+        all.add_told(status, error);
+      else
+        all.add(comm, status, error);
+      librarys_failed |= is_librarys && error != MPI_SUCCESS;
+    }
+    const int own = all.report_all(librarys_failed);
+    return own == MPI_SUCCESS && librarys_failed ? MPI_ERR_IN_STATUS : own;
+  }
+
+ private:
+  struct early_ending {
+    int place;
+    MPI_Status status;
+    int error;
+  };
+
+  // Which of the library's are done: it makes progress meanwhile, but polls no files.
+  void look() {
+    std::erase_if(places_, [&](int each) { return is_done_in_library(list_[each]); });
+  }
+  void poll() {
+    [[maybe_unused]] const abi::without_yields looking;
+    polled_.clear();
+    for (const int each : places_) polled_.push_back(list_[each]);
+    polled_.push_back(requests::open_in_library());
+    statuses_.resize(polled_.size());
+    int flag = 0;
+    const int error = PMPI_Testall(static_cast<int>(polled_.size()), polled_.data(), &flag, statuses_.data());
+    if (error != MPI_SUCCESS) take_ended_early(error);
+    look();
+  }
+  // MPICH ends all that are complete when one of them has failed. With another error than that the library tells
+  // nothing of its requests; none of them is asked for again.
+  void take_ended_early(int error) {
+    std::vector<int> left;
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+      const int of_this = error == MPI_ERR_IN_STATUS ? statuses_[i].MPI_ERROR : error;
+      if (of_this == MPI_ERR_PENDING) {
+        left.push_back(places_[i]);
+        continue;
+      }
+      list_[places_[i]] = polled_[i];
+      ended_early_.push_back({places_[i], statuses_[i], of_this});
+    }
+    places_.swap(left);
+  }
+  bool is_pending(int i) {
+    if (is_ours(list_[i])) return !mpi::is_done(in_, list_[i]);
+    return std::find(places_.begin(), places_.end(), i) != places_.end();
+  }
+
+  session& in_;
+  int count_;
+  MPI_Request* list_;
+  int next_ = 0;             // those of ours before are done
+  std::vector<int> places_;  // of the library's that are not done
+  std::vector<MPI_Request> polled_;
+  std::vector<MPI_Status> statuses_;
+  std::vector<early_ending> ended_early_;
+};
+
+// The first requests of a list of which all are to end, as far as they are simple ones of ours: each is ended as soon
+// as it is done, in the order of the list. With the first one that is not, or that has failed, begins the rest.
+class simple_requests {
+ public:
+  simple_requests(session& in, int count, MPI_Request* list, MPI_Status* statuses)
+      : in_(in), count_(count), list_(list), statuses_(statuses) {}
+
+  /// False: the next one is under way.
+  bool step() {
+    for (; next_ < count_; ++next_) {
+      MPI_Request& handle = list_[next_];
+      MPI_Status* const status = status_of(statuses_, next_);
+      if (handle == MPI_REQUEST_NULL || handle == requests::done_send()) {
+        handle = MPI_REQUEST_NULL;
+        set_empty(status);
+        continue;
+      }
+      if (!abi::is_own(handle)) break;
+      request& each = requests::of(handle);
+      if (!each.is_simple()) [[unlikely]]
+        break;
+      if (!each.under_way.is_done(in_)) return false;
+      if (each.under_way.result(each.arguments, status) != MPI_SUCCESS) [[unlikely]]
+        break;
+      requests::end_simple(in_, each, handle);
+    }
+    return true;
+  }
+  /// All that are left are simple ones of ours.
+  bool goes_on_to_the_end() const {
+    return std::all_of(list_ + next_, list_ + count_, [](MPI_Request each) {
+      return each == MPI_REQUEST_NULL || (abi::is_own(each) && requests::of(each).is_simple());
+    });
+  }
+  int ended() const { return next_; }
+
+ private:
+  session& in_;
+  int count_;
+  MPI_Request* list_;
+  MPI_Status* statuses_;
+  int next_ = 0;
+};
 
 // A list with requests of ours and of the library, of which some are to end. The library's are asked for by its own
 // calls on lists: it alone knows which of them are inactive.
@@ -249,6 +378,7 @@ TRIREME_EXPORTED int MPI_Test(MPI_Request* handle, int* flag, MPI_Status* status
   const call_guard guard(*in);
   in->ranks().progress();
   *flag = is_done(*in, *handle) ? 1 : 0;
+  in->ranks().polled(*flag != 0);
   return *flag != 0 ? end_and_report(*in, *handle, status) : MPI_SUCCESS;
 }
 
@@ -258,6 +388,7 @@ TRIREME_EXPORTED int MPI_Request_get_status(MPI_Request handle, int* flag, MPI_S
   const call_guard guard(*in);
   in->ranks().progress();
   *flag = is_done(*in, handle) ? 1 : 0;
+  in->ranks().polled(*flag != 0);
   if (*flag != 0) {
     request& each = requests::of(handle);
     if (!is_inactive(handle)) each.settle(*in);
@@ -273,14 +404,17 @@ TRIREME_EXPORTED int MPI_Waitall(int count, MPI_Request* list, MPI_Status* statu
   session* const in = session::active();
   if (in == nullptr || !has_ours(count, list)) return PMPI_Waitall(count, list, statuses);
   const call_guard guard(*in);
-  int next = 0;  // those before are done
-  in->ranks().wait(
-      [&] {
-        while (next < count && is_done(*in, list[next])) ++next;
-        return next == count;
-      },
-      asks_library(count, list));
-  return end_all(*in, count, list, statuses);
+  simple_requests first(*in, count, list, statuses);
+  if (!first.step() && first.goes_on_to_the_end()) in->ranks().wait([&] { return first.step(); });
+  const int ended = first.ended();
+  if (ended == count) return MPI_SUCCESS;
+  whole_list rest(*in, count - ended, list + ended);
+  in->ranks().wait([&] { return rest.step(); }, asks_library(count - ended, list + ended));
+  const int error = rest.end(status_of(statuses, ended));
+  // Where statuses tell of errors, all do.
+  for (int i = 0; i < ended && error == MPI_ERR_IN_STATUS && statuses != MPI_STATUSES_IGNORE; ++i)
+    statuses[i].MPI_ERROR = MPI_SUCCESS;
+  return error;
 }
 
 TRIREME_EXPORTED int MPI_Testall(int count, MPI_Request* list, int* flag, MPI_Status* statuses) {
@@ -288,8 +422,12 @@ TRIREME_EXPORTED int MPI_Testall(int count, MPI_Request* list, int* flag, MPI_St
   if (in == nullptr || !has_ours(count, list)) return PMPI_Testall(count, list, flag, statuses);
   const call_guard guard(*in);
   in->ranks().progress();
-  *flag = std::all_of(list, list + count, [&](MPI_Request each) { return is_done(*in, each); }) ? 1 : 0;
-  return *flag != 0 ? end_all(*in, count, list, statuses) : MPI_SUCCESS;
+  whole_list all(*in, count, list);
+  const bool ends = all.step();
+  // Not asked for without it: others complete ours at any time, and what is told as done has to be ended.
+  *flag = ends && all.are_done() ? 1 : 0;
+  in->ranks().polled(ends);
+  return ends ? all.end(statuses) : MPI_SUCCESS;
 }
 
 TRIREME_EXPORTED int MPI_Waitany(int count, MPI_Request* list, int* index, MPI_Status* status) {
@@ -309,6 +447,7 @@ TRIREME_EXPORTED int MPI_Testany(int count, MPI_Request* list, int* index, int* 
   mixed_list mixed(*in, count, list);
   *index = MPI_UNDEFINED;
   *flag = mixed.end_one(*index, status) ? 1 : 0;
+  in->ranks().polled(*flag != 0);
   return mixed.report_one();
 }
 
@@ -327,7 +466,7 @@ TRIREME_EXPORTED int MPI_Testsome(int count, MPI_Request* list, int* done_count,
   const call_guard guard(*in);
   in->ranks().progress();
   mixed_list mixed(*in, count, list);
-  mixed.end_some(*done_count, indices, statuses);
+  in->ranks().polled(mixed.end_some(*done_count, indices, statuses));
   return mixed.report_some();
 }
 

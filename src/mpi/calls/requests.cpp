@@ -5,25 +5,22 @@
 #include <vector>
 
 #include "mpi/calls/abi.hpp"
-#include "mpi/calls/place_table.hpp"
 
 namespace tri::mpi {
 namespace {
 
-place_table<request>& table() {
-  // Never destroyed: at the end of a process its datatypes' layouts would go back to an arena that others use still.
-  static place_table<request>& all = *[] {
-    auto* const made = new place_table<request>;
-    made->add({});  // place 0: the send that is complete
-    return made;
-  }();
-  return all;
-}
 std::vector<std::uint32_t> given_up;
+MPI_Request open = MPI_REQUEST_NULL;  // until it is first needed
 
-void remove(std::uint32_t place) { communicators::let_go(*table().remove(place).comm); }
+int empty_status(void*, MPI_Status* status) {
+  PMPI_Status_set_elements(status, MPI_BYTE, 0);
+  PMPI_Status_set_cancelled(status, 0);
+  return MPI_SUCCESS;
+}
+int free_nothing(void*) { return MPI_SUCCESS; }
+int cancel_nothing(void*, int) { return MPI_SUCCESS; }
 
-int attached_bytes = 0;
+MPI_Count attached_bytes = 0;
 
 message_key key_of(const transfer_arguments& arguments, const communicator& comm) {
   return {comm.context | (arguments.is_of_collective ? 1 : 0), arguments.is_send ? comm.rank : arguments.peer,
@@ -53,8 +50,7 @@ void transfer::begin(session& in, const transfer_arguments& a, communicator& com
   engine& ranks = in.ranks();
   const user_buffer buffer = buffer_of(in, a);
   if (!a.is_send) {
-    receive_ = ranks.make_receive(key_of(a, comm), buffer, comm.touched);
-    ranks.post(*receive_);
+    receive_ = ranks.receive(key_of(a, comm), buffer, comm.touched, found_);
     return;
   }
   if (staging_ != nullptr) pack(a.buffer, a.count, a.type, staging_);
@@ -78,37 +74,32 @@ bool transfer::cancel(session& in, const transfer_arguments& a, const communicat
   return cancelled_;
 }
 
-int transfer::result(const transfer_arguments& a, MPI_Status* status) const {
-  if (receive_ == nullptr || cancelled_) {
-    if (status != MPI_STATUS_IGNORE) {
-      set_empty(status);
-      if (!a.is_send && a.peer == nobody) status->MPI_SOURCE = MPI_PROC_NULL;
-      abi::set_count(*status, 0, cancelled_);
-    }
-    return MPI_SUCCESS;
-  }
-  if (status != MPI_STATUS_IGNORE) {
-    status->MPI_SOURCE = receive_->taken.source;
-    status->MPI_TAG = receive_->taken.tag;
-    abi::set_count(*status, std::min(receive_->bytes, a.bytes()), false);
-  }
-  if (receive_->failed != 0) return MPI_ERR_OTHER;
-  return receive_->bytes > a.bytes() ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+int transfer::result_of_message(const transfer_arguments& a, const found_message& message, MPI_Status* status) const {
+  set_received(status, message, a.bytes());
+  if (receive_ != nullptr && receive_->failed != 0) return MPI_ERR_OTHER;
+  if (message.bytes > a.bytes()) return MPI_ERR_TRUNCATE;
+  // What the ranks say of a collective operation has to agree (MPI 4.0, section 6.1).
+  return a.is_of_collective && message.bytes != a.bytes() ? MPI_ERR_OTHER : MPI_SUCCESS;
 }
 
-void transfer::settle(session& in, const transfer_arguments& a) {
-  if (staging_ == nullptr) return;
-  if (receive_ != nullptr && !cancelled_)
-    unpack(staging_, std::min(receive_->bytes, a.bytes()), a.buffer, a.count, a.type);
+int transfer::full_result(const transfer_arguments& a, MPI_Status* status) const {
+  if (receive_ != nullptr && !cancelled_) return result_of_message(a, {receive_->taken, receive_->bytes}, status);
+  if (found_.key.context != 0) return result_of_message(a, found_, status);
+  if (status != MPI_STATUS_IGNORE) {
+    set_empty(status);
+    if (!a.is_send && a.peer == nobody) status->MPI_SOURCE = MPI_PROC_NULL;
+    abi::set_count(*status, 0, cancelled_);
+  }
+  return MPI_SUCCESS;
+}
+
+void transfer::unpack_staging(session& in, const transfer_arguments& a) {
+  if (!a.is_send && !cancelled_) {
+    const std::uint64_t came = receive_ != nullptr ? receive_->bytes : found_.bytes;
+    unpack(staging_, std::min(came, a.bytes()), a.buffer, a.count, a.type);
+  }
   in.ranks().blocks().release(staging_);
   staging_ = nullptr;
-}
-
-void transfer::finish(session& in, const transfer_arguments& a) {
-  settle(in, a);
-  if (send_ != nullptr) in.ranks().release(send_);
-  if (receive_ != nullptr) in.ranks().release(receive_);
-  *this = transfer();
 }
 
 void request::settle(session& in) {
@@ -129,42 +120,82 @@ int request::finish(session& in, MPI_Status* status) {
   return error;
 }
 
-MPI_Request requests::done_send() { return abi::own_request(0); }
+// An active one; its arguments are still to be written.
+inline request& requests::take(session& in, communicator& comm, MPI_Request& handle) {
+  if (!given_up.empty()) [[unlikely]]
+    collect(in);
+  communicators::hold(comm);
+  const std::uint32_t place = table_->take();
+  handle = abi::own_request(place);
+  request& made = (*table_)[place];
+  made.comm = &comm;
+  made.is_active = true;
+  return made;
+}
 
 MPI_Request requests::add(session& in, communicator& comm, const transfer_arguments& arguments, const transfer& begun) {
-  if (!given_up.empty()) collect(in);
-  communicators::hold(comm);
-  return abi::own_request(table().add({&comm, arguments, begun, nullptr, false, true}));
+  MPI_Request handle = MPI_REQUEST_NULL;
+  request& made = take(in, comm, handle);
+  made.arguments = arguments;
+  made.under_way = begun;
+  return handle;
 }
 
 MPI_Request requests::add(session& in, communicator& comm, std::unique_ptr<compound> begun) {
-  if (!given_up.empty()) collect(in);
-  communicators::hold(comm);
-  return abi::own_request(table().add({&comm, {}, {}, std::move(begun), false, true}));
+  MPI_Request handle = MPI_REQUEST_NULL;
+  request& made = take(in, comm, handle);
+  made.arguments = {};
+  made.several = std::move(begun);
+  return handle;
+}
+
+inline transfer& requests::take_plain(session& in, communicator& comm, bool is_send, const user_buffer& data, int peer,
+                                      int tag, MPI_Request& handle) {
+  request& made = take(in, comm, handle);
+  transfer_arguments& a = made.arguments;
+  a.is_send = is_send;
+  a.is_of_collective = false;
+  a.mode = send_mode::standard;
+  a.buffer = data.address;
+  a.count = static_cast<MPI_Count>(data.bytes);
+  a.type.handle = MPI_BYTE;
+  a.type.bytes = 1;
+  a.type.is_plain = a.type.is_valid = true;  // and without a shape
+  a.peer = peer;
+  a.tag = tag;
+  a.comm = comm.handle;
+  return made.under_way;
+}
+
+MPI_Request requests::add_plain(session& in, communicator& comm, send_record& begun, const user_buffer& data,
+                                int target, int tag) {
+  MPI_Request handle = MPI_REQUEST_NULL;
+  take_plain(in, comm, true, data, target, tag, handle).has_begun(begun);
+  return handle;
+}
+
+MPI_Request requests::add_plain(session& in, communicator& comm, receive_record* begun, const found_message& found,
+                                const user_buffer& data, int source, int tag) {
+  MPI_Request handle = MPI_REQUEST_NULL;
+  take_plain(in, comm, false, data, source, tag, handle).has_begun(begun, found);
+  return handle;
 }
 
 MPI_Request requests::add_persistent(communicator& comm, const transfer_arguments& arguments) {
   communicators::hold(comm);
-  return abi::own_request(table().add({&comm, arguments, {}, nullptr, true, false}));
-}
-
-request& requests::of(MPI_Request handle) { return table()[abi::place_of(handle)]; }
-
-void requests::end(MPI_Request& handle) {
-  const std::uint32_t place = abi::place_of(handle);
-  if (table()[place].is_persistent) {
-    table()[place].is_active = false;
-    return;
-  }
-  if (place != 0) remove(place);
-  handle = MPI_REQUEST_NULL;
+  const std::uint32_t place = table_->take();
+  request& made = (*table_)[place];
+  made.comm = &comm;
+  made.arguments = arguments;
+  made.is_persistent = true;
+  return abi::own_request(place);
 }
 
 void requests::give_up(session& in, MPI_Request& handle) {
   const std::uint32_t place = abi::place_of(handle);
   handle = MPI_REQUEST_NULL;
   if (place == 0) return;
-  if (table()[place].is_active)
+  if ((*table_)[place].is_active)
     given_up.push_back(place);
   else
     remove(place);
@@ -173,7 +204,7 @@ void requests::give_up(session& in, MPI_Request& handle) {
 
 void requests::collect(session& in) {
   for (std::size_t i = 0; i < given_up.size();) {
-    request& each = table()[given_up[i]];
+    request& each = (*table_)[given_up[i]];
     if (!each.is_done(in)) {
       ++i;
       continue;
@@ -185,7 +216,25 @@ void requests::collect(session& in) {
   }
 }
 
-void buffered_send_space::set(int bytes) { attached_bytes = bytes; }
+MPI_Request requests::open_in_library() {
+  if (open == MPI_REQUEST_NULL) PMPI_Grequest_start(empty_status, free_nothing, cancel_nothing, nullptr, &open);
+  return open;
+}
+
+// Never destroyed: at the end of a process its datatypes' layouts would go back to an arena that others use still.
+void requests::start() {
+  if (table_ != nullptr) return;
+  table_ = new place_table<request>;
+  table_->take();  // place 0: the send that is complete
+}
+
+void requests::stop() {
+  if (open == MPI_REQUEST_NULL) return;
+  PMPI_Grequest_complete(open);
+  PMPI_Wait(&open, MPI_STATUS_IGNORE);
+}
+
+void buffered_send_space::set(MPI_Count bytes) { attached_bytes = bytes; }
 bool buffered_send_space::is_enough(const transfer_arguments& a) {
   return !a.is_send || a.mode != send_mode::buffered || a.peer == nobody ||
          a.bytes() + MPI_BSEND_OVERHEAD <= static_cast<std::size_t>(attached_bytes);
@@ -196,13 +245,6 @@ bool is_done_in_library(MPI_Request handle) {
   int flag = 0;
   PMPI_Request_get_status(handle, &flag, MPI_STATUS_IGNORE);
   return flag != 0;
-}
-
-void set_empty(MPI_Status* status) {
-  if (status == MPI_STATUS_IGNORE) return;
-  status->MPI_SOURCE = MPI_ANY_SOURCE;
-  status->MPI_TAG = MPI_ANY_TAG;
-  abi::set_count(*status, 0, false);
 }
 
 int report(MPI_Comm comm, int error) {

@@ -4,14 +4,17 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 
+#include "mpi/calls/abi.hpp"
 #include "mpi/calls/communicators.hpp"
 #include "mpi/calls/compound.hpp"
 #include "mpi/calls/datatypes.hpp"
+#include "mpi/calls/place_table.hpp"
 #include "mpi/calls/session.hpp"
 
 namespace tri::mpi {
@@ -39,6 +42,14 @@ struct transfer_arguments {
 /// One operation under way. Ends in `finish`, exactly once for each `begin`.
 class transfer {
  public:
+  transfer() = default;
+  /// Of memory that needs no packing. In a transfer without anything.
+  void has_begun(send_record& record) { send_ = &record; }
+  /// What engine::receive gave.
+  void has_begun(receive_record* record, const found_message& found) {
+    receive_ = record;
+    found_ = found;
+  }
   void begin(session& in, const transfer_arguments& arguments, communicator& comm);
   /// A receive of a message that was taken before (MPI_Mrecv).
   void begin(session& in, const transfer_arguments& arguments, communicator& comm, arrived_message& message);
@@ -50,15 +61,44 @@ class transfer {
   /// True if it will end without a message.
   bool cancel(session& in, const transfer_arguments& arguments, const communicator& comm);
   /// What became of it, without ending it. MPI_SUCCESS or the class of an error.
-  int result(const transfer_arguments& arguments, MPI_Status* status) const;
+  int result(const transfer_arguments& arguments, MPI_Status* status) const {
+    const std::uint64_t bytes = receive_ != nullptr ? receive_->bytes : found_.bytes;
+    if (status == MPI_STATUS_IGNORE && has_message() && bytes <= arguments.bytes() && !arguments.is_of_collective)
+        [[likely]]
+      return MPI_SUCCESS;
+    return full_result(arguments, status);
+  }
   /// What only this process can do, once it is done: afterwards the data is where the program expects it.
-  void settle(session& in, const transfer_arguments& arguments);
-  void finish(session& in, const transfer_arguments& arguments);
+  void settle(session& in, const transfer_arguments& arguments) {
+    if (staging_ != nullptr) [[unlikely]]
+      unpack_staging(in, arguments);
+  }
+  void finish(session& in, const transfer_arguments& arguments) {
+    settle(in, arguments);
+    if (send_ != nullptr) in.ranks().release(send_);
+    if (receive_ != nullptr) in.ranks().release(receive_);
+    clear();
+  }
+  void clear() {
+    send_ = nullptr;
+    receive_ = nullptr;
+    found_.key.context = 0;
+    staging_ = nullptr;
+    cancelled_ = false;
+  }
 
  private:
+  /// A receive that has got a message, whole.
+  bool has_message() const {
+    return receive_ != nullptr ? !cancelled_ && receive_->failed == 0 : found_.key.context != 0;
+  }
+  int full_result(const transfer_arguments& arguments, MPI_Status* status) const;
+  int result_of_message(const transfer_arguments& arguments, const found_message& message, MPI_Status* status) const;
+  void unpack_staging(session& in, const transfer_arguments& arguments);
   user_buffer buffer_of(session& in, const transfer_arguments& arguments);
   send_record* send_ = nullptr;
   receive_record* receive_ = nullptr;
+  found_message found_ = {};      // of a receive without a record: what it has got; context 0 is nobody's
   std::byte* staging_ = nullptr;  // packed data in the arena, between the message and what only the library can pack
   bool cancelled_ = false;
 };
@@ -79,6 +119,21 @@ struct request {
   void settle(session& in);
   /// Ends what is done. MPI_SUCCESS or the class of an error.
   int finish(session& in, MPI_Status* status);
+  /// Neither persistent nor several messages: its end is the end of the request.
+  bool is_simple() const { return !several && !is_persistent; }
+  /// Before its place is given to another one. The other arguments are written by whoever gets it.
+  void clear() {
+    under_way.clear();
+    if (several) several.reset();
+    is_persistent = false;
+    settled.reset();
+    clear_finished();
+  }
+  /// The same when it was simple and has finished.
+  void clear_finished() {
+    if (arguments.type.shape != nullptr) arguments.type.shape.reset();
+    is_active = false;
+  }
 };
 
 class requests {
@@ -86,28 +141,78 @@ class requests {
   /// A handle for an operation that has been begun. Sends that are complete share one.
   static MPI_Request add(session& in, communicator& comm, const transfer_arguments& arguments, const transfer& begun);
   static MPI_Request add(session& in, communicator& comm, std::unique_ptr<compound> begun);
+  /// The same of elements that lie one behind the other, in standard mode.
+  static MPI_Request add_plain(session& in, communicator& comm, send_record& begun, const user_buffer& data, int target,
+                               int tag);
+  static MPI_Request add_plain(session& in, communicator& comm, receive_record* begun, const found_message& found,
+                               const user_buffer& data, int source, int tag);
   static MPI_Request add_persistent(communicator& comm, const transfer_arguments& arguments);
-  static request& of(MPI_Request handle);
+  static request& of(MPI_Request handle) { return (*table_)[abi::place_of(handle)]; }
   /// The operation has ended: the handle becomes null, or its persistent request inactive.
-  static void end(MPI_Request& handle);
+  static void end(MPI_Request& handle) {
+    const std::uint32_t place = abi::place_of(handle);
+    if (request& ended = (*table_)[place]; ended.is_persistent) {
+      ended.is_active = false;
+      return;
+    }
+    if (place != 0) remove(place);
+    handle = MPI_REQUEST_NULL;
+  }
+  /// The same with what the operation has used, for one that is simple and done.
+  static void end_simple(session& in, request& ended, MPI_Request& handle) {
+    ended.under_way.finish(in, ended.arguments);
+    communicator& comm = *ended.comm;
+    table_->give_back(abi::place_of(handle));
+    ended.clear_finished();
+    communicators::let_go(comm);
+    handle = MPI_REQUEST_NULL;
+  }
   /// The program gives the handle up; what is under way goes on (MPI_Request_free).
   static void give_up(session& in, MPI_Request& handle);
   /// Ends what was given up and is done.
   static void collect(session& in);
-  static MPI_Request done_send();
+  static MPI_Request done_send() { return abi::own_request(0); }
+  /// A generalized request of the library that does not end before `stop`: in a list, it keeps the others from ending.
+  static MPI_Request open_in_library();
+  /// With the session.
+  static void start();
+  static void stop();
+
+ private:
+  static request& take(session& in, communicator& comm, MPI_Request& handle);
+  static transfer& take_plain(session& in, communicator& comm, bool is_send, const user_buffer& data, int peer, int tag,
+                              MPI_Request& handle);
+  static void remove(std::uint32_t place) {
+    communicator& comm = *(*table_)[place].comm;
+    table_->remove(place);
+    communicators::let_go(comm);
+  }
+  static inline place_table<request>* table_ = nullptr;
 };
 
 /// The program's buffer for buffered sends. We need none; but a message that does not fit is the program's error.
 class buffered_send_space {
  public:
-  static void set(int bytes);
+  static void set(MPI_Count bytes);
   static bool is_enough(const transfer_arguments& arguments);
 };
 
 /// Whether a request of the MPI library is done; it goes on. The library makes progress meanwhile.
 bool is_done_in_library(MPI_Request handle);
 /// MPI's empty status, and that of an operation with nobody.
-void set_empty(MPI_Status* status);
+inline void set_empty(MPI_Status* status) {
+  if (status == MPI_STATUS_IGNORE) return;
+  status->MPI_SOURCE = MPI_ANY_SOURCE;
+  status->MPI_TAG = MPI_ANY_TAG;
+  abi::set_count(*status, 0, false);
+}
+/// Of a receive that has got that message, and had room for so many bytes.
+inline void set_received(MPI_Status* status, const found_message& message, std::size_t room) {
+  if (status == MPI_STATUS_IGNORE) return;
+  status->MPI_SOURCE = message.key.source;
+  status->MPI_TAG = message.key.tag;
+  abi::set_count(*status, std::min<std::uint64_t>(message.bytes, room), false);
+}
 /// Calls the communicator's error handler, and returns the code. At the end of a call that has the call guard, which is
 /// let go of meanwhile: the handler may call MPI.
 int report(MPI_Comm comm, int error);

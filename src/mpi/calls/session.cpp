@@ -4,10 +4,8 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <climits>
 #include <cstdio>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <span>
@@ -18,16 +16,20 @@
 #include "arena/arena.hpp"
 #include "board/board.hpp"
 #include "host/clock.hpp"
+#include "host/output_file.hpp"
 #include "host/unique_fd.hpp"
 #include "mpi/calls/abi.hpp"
 #include "mpi/calls/communicators.hpp"
+#include "mpi/calls/counted_calls.hpp"
 #include "mpi/calls/progress_thread.hpp"
 #include "mpi/calls/requests.hpp"
 #include "mpi/calls/shared_files.hpp"
 #include "mpi/calls/start_meeting.hpp"
 #include "mpi/calls/user_memory.hpp"
 #include "mpi/calls/user_settings.hpp"
+#include "mpi/calls/wrappers.hpp"
 #include "mpi/engine/statistics.hpp"
+#include "mpi/heap/core_dumps.hpp"
 #include "mpi/heap/static_data.hpp"
 #include "mpi/heap/user_heap.hpp"
 
@@ -36,7 +38,8 @@ namespace tri::mpi {
 // What other processes find at the root of our window.
 struct published_parts {
   endpoint* rank = nullptr;
-  std::byte* board = nullptr;  // of rank 0 only
+  call_counts* calls = nullptr;  // where statistics are told
+  std::byte* board = nullptr;    // of rank 0 only
   std::size_t board_bytes = 0;
   std::byte sample{};  // for the test whether processes may copy from each other
 };
@@ -46,21 +49,25 @@ namespace {
 struct another_rank_failed {};
 
 // By rank 0, when all have come to their end: their counters lie in shared memory.
-void tell_statistics(const std::vector<endpoint*>& endpoints, double total_s) {
+void tell_statistics(const std::vector<endpoint*>& endpoints, const arena::arena_space& arena, double total_s) {
   std::vector<rank_statistics> ranks;
   for (const endpoint* const each : endpoints) {
     ranks.push_back(statistics_of(*each));
     ranks.back().total_s = total_s;
   }
+  std::vector<const call_counts*> of_ranks;
+  for (int rank = 0; rank < static_cast<int>(endpoints.size()); ++rank)
+    if (const call_counts* const counted = static_cast<published_parts*>(arena.root_of(rank))->calls)
+      of_ranks.push_back(counted);
+  const std::vector<call_count> calls = sum_of(of_ranks);
   const statistics_wish wish = wished_statistics();
-  if (wish.table) fmt::print(stderr, "{}", to_table(ranks, abi::library_name));
+  if (wish.table) fmt::print(stderr, "{}{}", to_table(ranks, abi::library_name), calls_to_table(calls));
   if (wish.file.empty()) return;
-  const std::string text = to_json(ranks, abi::library_name);
-  std::FILE* const file = std::fopen(wish.file.c_str(), "we");
-  const bool written = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  const int error = errno;
-  if ((file != nullptr && std::fclose(file) != 0) || !written)
-    fmt::print(stderr, "trireme mpi: the statistics could not be written to {}: {}\n", wish.file, std::strerror(error));
+  try {
+    host::write_output_file(wish.file, to_json(ranks, abi::library_name, calls_to_json(calls)));
+  } catch (const std::exception& failure) {
+    fmt::print(stderr, "trireme mpi: the statistics could not be written: {}\n", failure.what());
+  }
 }
 
 // How many ranks of the job are on this host, and the cores that they may run on.
@@ -155,6 +162,7 @@ struct session::shared_parts {
 void session::start(int thread_level) {
   if (active_ != nullptr) return;
   was_asked_to_start_ = true;
+  keep_core_dumps_small();
   auto made = std::unique_ptr<session>(new session);
   int size = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &made->world_rank_);
@@ -169,6 +177,15 @@ void session::start(int thread_level) {
   }
   const auto everybody = [&](bool fits) { return meeting.everybody(fits); };
   if (!everybody(!is_switched_off())) return;
+  const std::optional<wrapper> wrapped = wrapper_in_front();
+  if (!everybody(!wrapped)) {
+    if (meeting.smallest(wrapped ? rank : INT_MAX) == rank)
+      fmt::print(stderr,
+                 "trireme mpi: rank {}: {} is {}'s own, in front of the drop-in (a profiling layer); all messages are "
+                 "left to {}\n",
+                 rank, wrapped->function, wrapped->object, abi::library_name);
+    return;
+  }
   const host_share here = share_of_host(meeting, rank, size);
   const cpu_set_t& cores = here.cores;
   abi::set_more_ranks_than_cores(here.ranks > CPU_COUNT(&cores));
@@ -296,6 +313,13 @@ void session::start(int thread_level) {
       }))
     return;
   if (reserved) leave_to_progress(*reserved);
+  if (made->parts_->tells_statistics) {
+    arena::arena_space& arena = *made->parts_->arena;
+    auto* const counts = new (arena.heap().reserve(sizeof(call_counts))) call_counts;
+    static_cast<published_parts*>(arena.root_of(rank))->calls = counts;
+    counted_calls::counts = counts;
+  }
+  requests::start();
   active_ = made.release();
   stop_in_finalize();
   // What the libraries freed again while they started is more than most programs allocate.
@@ -309,17 +333,19 @@ void session::stop() {
   {
     const call_guard guard(*ended);
     requests::collect(*ended);
+    requests::stop();
   }
   PMPI_Barrier(MPI_COMM_WORLD);
   PMPI_Group_free(&ended->world_group_);
   active_ = nullptr;
+  counted_calls::counts = nullptr;
   shared_parts& parts = *ended->parts_;
   parts.progress.reset();
   parts.ranks.reset();
   if (parts.tells_statistics) {
     const double total_s = static_cast<double>(host::ticks() - parts.began_ticks) * host::ns_per_tick() / 1e9;
     PMPI_Barrier(MPI_COMM_WORLD);  // nobody counts any more
-    if (ended->world_rank_ == 0) tell_statistics(parts.endpoints, total_s);
+    if (ended->world_rank_ == 0) tell_statistics(parts.endpoints, *parts.arena, total_s);
   }
   // The session itself stays: buffers of the program may lie in the arena.
 }

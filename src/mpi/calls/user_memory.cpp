@@ -4,10 +4,13 @@
 
 #include "arena/window.hpp"
 #include "host/configuration.hpp"
+#include "mpi/heap/addresses.hpp"
 #include "mpi/heap/static_data.hpp"
 
 namespace tri::mpi {
 namespace {
+
+static_assert(host::under_thread_sanitizer || arena::end_address <= heap_base_address);
 
 std::size_t mapped_bytes = 0;  // of the arena, from its first window on
 

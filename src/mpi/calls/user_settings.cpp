@@ -10,6 +10,8 @@
 namespace tri::mpi {
 namespace {
 
+constexpr const char* start_timeout_variable = "TRIREME_MPI_START_TIMEOUT";
+
 std::string_view setting(const char* variable) {
   const char* const value = std::getenv(variable);
   return value != nullptr ? value : "";
@@ -40,10 +42,20 @@ statistics_wish wished_statistics() {
           .file = std::string(setting("TRIREME_MPI_STATISTICS_FILE"))};
 }
 
+start_limits::start_limits() {
+  try {
+    const unsigned wanted = number_in(start_timeout_variable, ~0U);
+    if (wanted != ~0U) to_come = to_speak = through_library = std::chrono::seconds(wanted);
+  } catch (const std::invalid_argument&) {
+  }
+}
+
 user_settings read_user_settings() {
+  number_in(start_timeout_variable, 0U);
   user_settings read;
   engine_options& options = read.engine;
   options.sharing.from = number_in("TRIREME_MPI_SHARING_FROM", options.sharing.from);
+  options.learns_sharing = setting("TRIREME_MPI_SHARING_FROM").empty();  // who names a size means it
   if (const std::string_view text = setting("TRIREME_MPI_SHARING"); !text.empty()) {
     const sharing_choice chosen = parse_sharing(text);
     options.help = chosen.help;

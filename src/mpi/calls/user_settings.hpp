@@ -2,6 +2,7 @@
 // (docs/mpi.md names them). A value that cannot be used throws std::invalid_argument, which names the variable.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -23,6 +24,20 @@ struct statistics_wish {
   bool any() const { return table || !file.empty(); }
 };
 statistics_wish wished_statistics();
+
+/// How long ranks wait for each other in MPI_Init; 0 s is for ever. TRIREME_MPI_START_TIMEOUT sets all of them.
+struct start_limits {
+  /// For one that does not come to where they meet: all have left the library's MPI_Init, in which they wait for each
+  /// other. Then the job goes on without us.
+  std::chrono::seconds to_come{5};
+  /// For the next word of one that has come. Then the job ends.
+  std::chrono::seconds to_speak{60};
+  /// For one that has heard of the meeting by the library. Then the job goes on without us.
+  std::chrono::seconds through_library{20};
+
+  /// As the user wishes. A value that cannot be used counts as none here: read_user_settings says so.
+  start_limits();
+};
 
 struct user_settings {
   engine_options engine;

@@ -28,12 +28,11 @@ void order_accesses() { std::atomic_thread_fence(std::memory_order_seq_cst); }
 // A rank that reads the same again and again waits for another one, which may need this core, or the MPI library's
 // attention.
 void look_around(session& in, window& on) {
-  constexpr std::uint32_t usual_reads = 1000, reads_between_yields = 16, reads_between_polls = 64;
+  constexpr std::uint32_t reads_between_polls = 64;
   in.ranks().progress();
   const std::uint32_t reads = on.reads.in_a_row();
-  if (reads == 0) return;
-  if (in.ranks().options().oversubscribed || (reads > usual_reads && reads % reads_between_yields == 0)) sched_yield();
-  if (reads % reads_between_polls == 0) {
+  in.ranks().polled(reads == 0);
+  if (reads > 0 && reads % reads_between_polls == 0) {
     int found = 0;
     PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE);
   }
@@ -254,12 +253,12 @@ TRIREME_EXPORTED int MPI_Win_test(MPI_Win handle, int* flag) {
       [&](session& in, window& on) {
         if (!on.epochs.is_posted()) return MPI_ERR_RMA_SYNC;
         *flag = on.ranks.all_have_completed() ? 1 : 0;
+        in.ranks().polled(*flag != 0);
         if (*flag != 0) {
           on.epochs.exposure_ends();
           order_accesses();
         } else {
           in.ranks().progress();
-          if (in.ranks().options().oversubscribed) sched_yield();
         }
         return MPI_SUCCESS;
       },

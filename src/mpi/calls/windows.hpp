@@ -11,6 +11,7 @@
 #include <memory>
 #include <vector>
 
+#include "mpi/calls/counted_calls.hpp"
 #include "mpi/calls/session.hpp"
 #include "mpi/windows/access_epochs.hpp"
 #include "mpi/windows/repeated_reads.hpp"
@@ -50,8 +51,9 @@ class windows {
 /// A call on a window: `body(session, window)` with the call guard when it is ours, `library()` otherwise. Errors of
 /// the body, classes of MPI's, go to the window's error handler.
 template <class Body, class Library>
-int on_window(MPI_Win handle, Body&& body, Library&& library) {
-  return ours_or_library(
+int on_window(MPI_Win handle, Body&& body, Library&& library, const char* name = __builtin_FUNCTION()) {
+  return counted(
+      {.name = name, .is_on_window = true},
       [&](session& in) {
         window* const known = windows::find(handle);
         if (known == nullptr) return not_ours;

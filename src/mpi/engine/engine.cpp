@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
+#include <limits>
 #include <new>
 #include <tuple>
 
@@ -34,6 +36,8 @@ constexpr int looks_before_giving_way = 1000;
 constexpr double dear_yield_ns = 500'000;
 // Shorter than the turn of one other rank.
 constexpr double vain_yield_ns = 1'500;
+// Calls that look in vain with more than this between them belong to a program that computes meanwhile.
+constexpr double longest_between_polls_ns = 20'000;
 constexpr std::int64_t longest_sleep_beside_others_ns = 100'000;
 // Passive targets, for example, are served by the MPI library alone, and it does not ring.
 constexpr std::int64_t longest_sleep_beside_library_ns = 1'000'000;
@@ -56,6 +60,13 @@ wait_policy::limits waiting_limits(bool oversubscribed) {
   return {.looks = 1000, .looks_between = 16, .awake_ticks = host::ns_to_ticks(5e6), .least_yields = 100};
 }
 
+// What a program looks for may come without a ring (values of windows), so where each rank has a core it never sleeps.
+wait_policy::limits polling_limits(bool oversubscribed) {
+  wait_policy::limits limits = waiting_limits(oversubscribed);
+  if (!oversubscribed) limits.awake_ticks = std::numeric_limits<std::uint64_t>::max();
+  return limits;
+}
+
 }  // namespace
 
 engine* engine::of_pe(int pe) { return engines[static_cast<std::size_t>(pe)]; }
@@ -70,6 +81,8 @@ engine::engine(std::span<endpoint* const> endpoints, std::uint32_t number, board
       options_(options),
       process_(getpid()),
       waiting_(waiting_limits(options.oversubscribed)),
+      polling_(polling_limits(options.oversubscribed)),
+      polling_ticks_(host::ns_to_ticks(longest_between_polls_ns)),
       vain_yield_ticks_(host::ns_to_ticks(vain_yield_ns)),
       dear_yield_ticks_(host::ns_to_ticks(dear_yield_ns)) {
   if (options.oversubscribed) cores_.emplace(options.cores, host::now_ns(), used_by_all_ns());
@@ -89,18 +102,15 @@ engine::~engine() {
 
 // ---- sending
 
-send_record* engine::send(std::uint32_t target, const message_key& key, const user_buffer& data, send_mode mode) {
+send_record* engine::send_of_any_size(std::uint32_t target, const message_key& key, const user_buffer& data,
+                                      send_mode mode) {
   endpoint& to = *endpoints_[target];
   const std::size_t bytes = data.bytes;
   const bool held_back = mode == send_mode::synchronous ||
                          (mode == send_mode::standard &&
                           // relaxed: a hint
                           (bytes >= options_.rendezvous_from || to.is_full.load(std::memory_order_relaxed)));
-  if (!held_back && bytes <= most_inline_bytes) {
-    push(to, key, message_kind::in_cell, [&](mailbox_cell& cell) {
-      cell.bytes = static_cast<std::uint32_t>(bytes);
-      data.read(0, bytes, cell.data);
-    });
+  if (!held_back && to.inbox.has_cells_for(bytes) && push_data(to, key, data)) {
     endpoint_counters::add(own_.counters.in_cell);
     return nullptr;
   }
@@ -141,6 +151,30 @@ user_buffer engine::as_reached_by_all(user_buffer data) const {
   else
     data.process = process_;
   return data;
+}
+
+// False, with nothing done, when the data would take more than one cell and the reader is behind.
+bool engine::push_data(endpoint& target, const message_key& key, const user_buffer& data) {
+  const std::size_t bytes = data.bytes;
+  if (data.type == nullptr || bytes <= bytes_in_first_cell) {
+    const auto read = [&](std::size_t offset, std::size_t length, std::byte* to) {
+      if (data.type == nullptr)
+        copy_within_line(to, data.address + offset, length);
+      else
+        data.read(offset, length, to);
+    };
+    while (!target.inbox.push_data(key, bytes, read)) {
+      if (bytes > bytes_in_first_cell) return false;
+      wait_for_room(target);
+    }
+    return true;
+  }
+  // Packed as a whole: to begin anew in each cell would cost more.
+  std::array<std::byte, most_bytes_in_cells> packed;
+  data.read(0, bytes, packed.data());
+  return target.inbox.push_data(key, bytes, [&](std::size_t offset, std::size_t length, std::byte* to) {
+    std::memcpy(to, packed.data() + offset, length);
+  });
 }
 
 template <class Fill>
@@ -211,37 +245,78 @@ void engine::release(receive_record* record) {
 }
 
 // What has come is looked at before the receive is posted, in the order of arrival, so that receives posted earlier get
-// theirs first; a message for this one needs no node then.
+// theirs first; a message for this one needs no node then. With the lock; `take` gets the message for this key.
+template <class Take>
+bool engine::look_for(const message_key& key, moves& later, Take&& take) {
+  while (!later.is_full()) {
+    mailbox_cell* const cell = own_.inbox.front();
+    if (cell == nullptr) return false;
+    posted_receive* const earlier = own_.matching.match(cell->key);
+    const bool is_ours = earlier == nullptr && key.takes(cell->key);
+    if (is_ours)
+      take(*cell);
+    else if (earlier != nullptr)
+      deliver(receive_record::of(*earlier), *cell, later);
+    else
+      keep(own_, *cell);
+    own_.inbox.pop();
+    if (is_ours) return true;
+  }
+  return false;
+}
+
+// With the lock.
+void engine::wait_for_message(receive_record& record) {
+  own_.matching.post(record.posting);
+  // However small: its sender may wait for it (a synchronous send), and we for the sender in another library.
+  record.is_awaited = true;
+  ++awaited_;
+}
+
 void engine::post(receive_record& record) {
   moves later;
   own_.lock.lock();
-  if (arrived_message* const found = own_.matching.match(record.posting)) {
+  if (arrived_message* const found = own_.matching.match(record.posting))
     deliver(record, static_cast<kept_message&>(*found), later);
-  } else {
-    bool delivered = false;
-    while (!delivered && !later.is_full()) {
-      mailbox_cell* const cell = own_.inbox.front();
-      if (cell == nullptr) break;
-      posted_receive* const earlier = own_.matching.match(cell->key);
-      if (earlier != nullptr) {
-        deliver(receive_record::of(*earlier), *cell, later);
-      } else if (record.posting.key.takes(cell->key)) {
-        deliver(record, *cell, later);
-        delivered = true;
-      } else {
-        keep(own_, *cell);
-      }
+  else if (!look_for(record.posting.key, later, [&](const mailbox_cell& cell) { deliver(record, cell, later); }))
+    wait_for_message(record);
+  own_.lock.unlock();
+  run(later);
+}
+
+receive_record* engine::receive(const message_key& key, const user_buffer& buffer, touch_order touched,
+                                found_message& found) {
+  own_.lock.lock();
+  // Nearly all messages of a stream: the next one that has come, with nothing before it.
+  if (own_.matching.posted() == 0 && own_.matching.arrived() == 0 && buffer.type == nullptr) {
+    const mailbox_cell* const cell = own_.inbox.front();
+    if (cell != nullptr && cell->kind == message_kind::in_cells && key.takes(cell->key)) {
+      take_at_once(buffer, *cell, found);
       own_.inbox.pop();
+      own_.lock.unlock();
+      return nullptr;
     }
-    if (!delivered) {
-      own_.matching.post(record.posting);
-      // However small: its sender may wait for it (a synchronous send), and we for the sender in another library.
-      record.is_awaited = true;
-      ++awaited_;
-    }
+  }
+  return receive_with_lock(key, buffer, touched, found);
+}
+
+// A message that is there with its data needs no record: nobody else has to do with it. Lets go of the lock.
+receive_record* engine::receive_with_lock(const message_key& key, const user_buffer& buffer, touch_order touched,
+                                          found_message& found) {
+  moves later;
+  receive_record* record = nullptr;
+  const auto make = [&]() -> receive_record& { return *(record = make_receive(key, buffer, touched)); };
+  if (arrived_message* const kept = own_.matching.find(key)) {
+    own_.matching.take(*kept);
+    if (!take_at_once(buffer, *kept, found)) deliver(make(), static_cast<kept_message&>(*kept), later);
+  } else if (!look_for(key, later, [&](const mailbox_cell& cell) {
+               if (!take_at_once(buffer, cell, found)) deliver(make(), cell, later);
+             })) {
+    wait_for_message(make());
   }
   own_.lock.unlock();
   run(later);
+  return record;
 }
 
 void engine::post(receive_record& record, arrived_message& message) {
@@ -286,10 +361,11 @@ kept_message& engine::new_message(const message_key& key, std::size_t bytes) {
   return *message;
 }
 
-kept_message& engine::node_of(const mailbox_cell& cell) {
-  if (cell.kind != message_kind::in_cell) return *static_cast<kept_message*>(cell.node);
+// `cell` is at the front of `owner`'s mailbox.
+kept_message& engine::node_of(const endpoint& owner, const mailbox_cell& cell) {
+  if (cell.kind != message_kind::in_cells) return *static_cast<kept_message*>(cell.node);
   kept_message& message = new_message(cell.key, cell.bytes);
-  std::memcpy(message.data(), cell.data, cell.bytes);
+  owner.inbox.read_front(cell.bytes, message.data());
   return message;
 }
 
@@ -321,7 +397,7 @@ void engine::take_cell(endpoint& owner, const mailbox_cell& cell, moves& later) 
 }
 
 void engine::keep(endpoint& owner, const mailbox_cell& cell) {
-  kept_message& message = node_of(cell);
+  kept_message& message = node_of(owner, cell);
   endpoint_counters::add(own_.counters.kept);
   owner.matching.keep(message);
   if (message.kind != message_kind::rendezvous)
@@ -331,15 +407,15 @@ void engine::keep(endpoint& owner, const mailbox_cell& cell) {
 void engine::deliver(receive_record& to, const mailbox_cell& cell, moves& later) {
   count_received(*to.owner);
   to.taken = cell.key;
-  if (cell.kind == message_kind::in_cell) {
+  if (cell.kind == message_kind::in_cells) {
     to.bytes = cell.bytes;
     if (reaches(to))
-      fill(to, cell.data, cell.bytes);
+      fill_from_front(to, cell.bytes);
     else
-      set_aside(to, node_of(cell));
+      set_aside(to, node_of(*to.owner, cell));
     return;
   }
-  kept_message& message = node_of(cell);
+  kept_message& message = node_of(*to.owner, cell);
   to.bytes = message.bytes;
   if (message.kind == message_kind::rendezvous) {
     move_later(later, static_cast<send_record&>(message), to);
@@ -361,6 +437,36 @@ void engine::deliver(receive_record& to, kept_message& message, moves& later) {
   }
   account(own_, -static_cast<std::int64_t>(sizeof(kept_message) + message.bytes));
   fill(to, message);
+}
+
+// The rank's own receive, of a message at the front of its mailbox. False, with nothing done, when a record has to
+// tell of its end.
+bool engine::take_at_once(const user_buffer& to, const mailbox_cell& cell, found_message& found) {
+  if (cell.kind == message_kind::rendezvous) return false;
+  count_received(own_);
+  found.key = cell.key;
+  if (cell.kind == message_kind::in_cells) {
+    found.bytes = cell.bytes;
+    write_front(own_.inbox, cell.bytes, to);
+    return true;
+  }
+  auto& message = *static_cast<kept_message*>(cell.node);
+  found.bytes = message.bytes;
+  to.write(0, std::min(message.bytes, to.bytes), message.data());
+  blocks_.release(&message);
+  return true;
+}
+
+// The same of a message that was kept, and is no more.
+bool engine::take_at_once(const user_buffer& to, arrived_message& arrived, found_message& found) {
+  auto& message = static_cast<kept_message&>(arrived);
+  if (message.kind == message_kind::rendezvous) return false;
+  count_received(own_);
+  found = {message.key, message.bytes};
+  account(own_, -static_cast<std::int64_t>(sizeof(kept_message) + message.bytes));
+  to.write(0, std::min(message.bytes, to.bytes), message.data());
+  blocks_.release(&message);
+  return true;
 }
 
 // The sender is done with it, whenever the receiver looks: it may be in a call that depends on the sender (MPI 4.0,
@@ -393,8 +499,19 @@ void engine::complete(Record& record) {
 }
 
 // What does not fit stays behind; its receiver finds by `bytes` that it is cut short.
-void engine::fill(receive_record& to, const void* data, std::size_t bytes) {
-  to.buffer.write(0, std::min(bytes, static_cast<std::size_t>(to.buffer.bytes)), data);
+void engine::write_front(const mailbox& inbox, std::size_t bytes, const user_buffer& to) {
+  const std::size_t wanted = std::min(bytes, static_cast<std::size_t>(to.bytes));
+  if (to.type == nullptr) {
+    if (wanted > 0) inbox.read_front(wanted, to.address);
+    return;
+  }
+  std::array<std::byte, most_bytes_in_cells> packed;
+  inbox.read_front(wanted, packed.data());
+  to.write(0, wanted, packed.data());
+}
+
+void engine::fill_from_front(receive_record& to, std::size_t bytes) {
+  write_front(to.owner->inbox, bytes, to.buffer);
   complete(to);
 }
 
@@ -410,12 +527,40 @@ void engine::take_set_aside(receive_record& record) {
 }
 
 void engine::run(moves& list) {
-  if (list.count > 0) tell(activity::busy);
-  for (std::size_t i = 0; i < list.count; ++i) run(list.list[i]);
+  if (list.count == 0) return;
+  tell(activity::busy);
+  const std::uint64_t size_class = class_to_time(list);
+  const bool shares = size_class == 0 || timing_.shares(size_class);
+  const std::uint64_t began = size_class == 0 ? 0 : host::ticks();
+  std::uint64_t total = 0;
+  for (std::size_t i = 0; i < list.count; ++i) {
+    total += list.list[i].bytes();  // before it is run: then the records may be gone
+    run(list.list[i], shares);
+  }
   list.count = 0;
+  if (size_class == 0) return;
+  if (!shares)
+    timing_.took(size_class, total, false, host::ticks() - began);
+  else if (open_moves_ > 0)                      // else there was no room on the board
+    shared_moves_ = {size_class, total, began};  // finish_moves knows when they end
 }
 
-void engine::run(const move& one) {
+// The size of moves that take about the same time, of which this rank can say when they end: it waits, and all that is
+// on the board for it is from this list. 0: there is nothing to be learned.
+std::uint64_t engine::class_to_time(const moves& list) const {
+  // With several threads a wait need not be this call's, nor the end of a move the end of its time.
+  if (!options_.learns_sharing || turns_ != nullptr || waits_ == 0 || open_moves_ > 0) return 0;
+  const std::uint64_t bytes = list.list[0].bytes();
+  for (std::size_t i = 0; i < list.count; ++i) {
+    const move& each = list.list[i];
+    if (each.to->owner != &own_ || each.bytes() < options_.sharing.from ||
+        std::bit_width(each.bytes()) != std::bit_width(bytes))
+      return 0;
+  }
+  return bytes;
+}
+
+void engine::run(const move& one, bool shares) {
   send_record& from = *one.from;
   receive_record& to = *one.to;
   if (&own_ != to.owner && !to.buffer.is_for_everybody(options_.kernel_copies)) return set_aside_copy(to, from);
@@ -424,7 +569,7 @@ void engine::run(const move& one) {
   // Only its own process can fill some memory: then nobody is asked to help.
   const bool everybody =
       from.buffer.is_for_everybody(options_.kernel_copies) && to.buffer.is_for_everybody(options_.kernel_copies);
-  if (bytes >= options_.sharing.from && everybody && endpoints_.size() > 1 && post_move(to, bytes)) return;
+  if (shares && bytes >= options_.sharing.from && everybody && endpoints_.size() > 1 && post_move(to, bytes)) return;
   if (!move_data(to.buffer, from.buffer, 0, bytes, process_)) to.failed = 1;
   count_moved(to, bytes);
   complete(from);
@@ -487,6 +632,10 @@ bool engine::finish_moves() {
   while (open_moves_ > 0) {
     const board::task_handle task = moves_on_board_[--open_moves_].task;  // another thread of ours takes the next
     finish(task, [this] { give_way(); });
+  }
+  if (shared_moves_.size_class != 0) {
+    timing_.took(shared_moves_.size_class, shared_moves_.bytes, true, host::ticks() - shared_moves_.began);
+    shared_moves_ = {};
   }
   return any;
 }
@@ -588,6 +737,7 @@ void engine::begin_wait() {
 
 void engine::end_wait() {
   tell(activity::busy);
+  shared_moves_ = {};  // what is still on the board now waits for the program, too
   if (--waits_ == 0 && options_.measures_time)
     endpoint_counters::add(own_.counters.waited_ticks, host::ticks() - wait_began_);
 }
@@ -661,20 +811,55 @@ bool engine::turn_of_wait() {
       else
         host::cpu_relax();
       return false;
-    case wait_step::yield: {
-      const std::uint64_t began = host::ticks();
-      give_way();
-      const std::uint64_t took = host::ticks() - began;
-      if (took < vain_yield_ticks_)
-        waiting_.was_vain();
-      else if (cores_ && took > dear_yield_ticks_ && !cores_are_ours())
-        waiting_.was_dear();
+    case wait_step::yield:
+      yield(waiting_);
       return false;
-    }
     case wait_step::sleep:
       break;
   }
   return true;
+}
+
+void engine::polled(bool found) {
+  if (found) {
+    polling_.busy();
+    return;
+  }
+  const std::uint64_t now = host::ticks();
+  if (now - last_poll_ > polling_ticks_) polling_.busy();
+  switch (polling_.next(now)) {
+    case wait_step::look:
+      break;
+    case wait_step::yield:
+      yield(polling_);
+      break;
+    case wait_step::sleep:
+      nap();
+      break;
+  }
+  last_poll_ = host::ticks();
+}
+
+void engine::yield(wait_policy& policy) {
+  const std::uint64_t began = host::ticks();
+  give_way();
+  const std::uint64_t took = host::ticks() - began;
+  if (took < vain_yield_ticks_)
+    policy.was_vain();
+  else if (cores_ && took > dear_yield_ticks_ && !cores_are_ours())
+    policy.was_dear();
+}
+
+// Until a message or the end of a request rings, and not for long: what the program looks for may come without.
+void engine::nap() {
+  const std::uint32_t heard = own_.inbox.bell.listen();
+  if (!own_.inbox.prepare_sleep()) {
+    if (!own_.inbox.has_message()) give_way();
+    return;
+  }
+  if (!board_.has_work_before_sleep()) sleep(heard, true);
+  own_.inbox.woken();
+  if (sleepers_ > 0) own_.inbox.bell.ring();  // as in a wait
 }
 
 // Of all ranks; 0 when it cannot be known.
@@ -709,7 +894,11 @@ void engine::sleep(std::uint32_t heard, bool asks_others) {
   ++sleepers_;
   tell(activity::asleep);
   const std::uint64_t fell_asleep = options_.measures_time ? host::ticks() : 0;
-  const bool others = asks_others || board_.progress().any_exposed();
+  // What we have sent is published before we look at who is exposed: either we see a rank that goes on to compute, and
+  // sleep for a short time only, or that rank sees our message. A fence, so that publishing costs none; a rank that
+  // computes pays nothing on x86, for its part are loads. pairs: engine.leave
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  const bool others = asks_others || board_.progress().any_exposed_before_sleep();
   if (turns_ != nullptr) turns_->unlock();
   if (library_progress_ != nullptr) library_progress_();
   own_.inbox.bell.sleep(heard, others                         ? longest_sleep_beside_others_ns

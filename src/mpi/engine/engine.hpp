@@ -8,6 +8,7 @@
 // that finds its message does not wait for the data, and the data comes while its rank computes.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -23,6 +24,7 @@
 #include "mpi/engine/core_share.hpp"
 #include "mpi/engine/data_move.hpp"
 #include "mpi/engine/endpoint.hpp"
+#include "mpi/engine/move_timing.hpp"
 #include "mpi/engine/records.hpp"
 #include "mpi/engine/wait_policy.hpp"
 
@@ -33,6 +35,7 @@ struct engine_options {
   std::size_t kept_at_most = std::size_t{16}
                              << 20;  // bytes that unreceived messages of one rank take up before senders wait
   sharing_sizes sharing;
+  bool learns_sharing = false;  // of what it waits for, a rank makes those moves alone that are quicker so
   help_rule help;
   bool received_by_others = true;  // ranks that wait receive for this one while it computes
   bool kernel_copies = false;      // process_vm_readv and _writev work between the ranks
@@ -70,13 +73,26 @@ class engine {
   /// Sends to the rank with that number. Null: the buffer is free again. Otherwise it is in use until the record is
   /// complete; then give it to `release`. `synchronous`: complete only when the receive has begun.
   send_record* send(std::uint32_t target, const message_key& key, const user_buffer& data,
-                    send_mode mode = send_mode::standard);
+                    send_mode mode = send_mode::standard) {
+    if (mode == send_mode::standard && data.type == nullptr && data.bytes <= bytes_in_first_cell) [[likely]] {
+      endpoint& to = *endpoints_[target];
+      // relaxed: a hint
+      if (!to.is_full.load(std::memory_order_relaxed) && to.inbox.push_bytes(key, data.address, data.bytes))
+          [[likely]] {
+        endpoint_counters::add(own_.counters.in_cell);
+        return nullptr;
+      }
+    }
+    return send_of_any_size(target, key, data, mode);
+  }
   /// Takes back what no receive has got; `target` is the rank it was sent to. False: it has its receive, and completes.
   bool cancel(send_record& record, std::uint32_t target);
   void release(send_record* record);
 
-  /// Begins a receive. The record is the caller's, in shared memory (`make_receive`), until it is complete or
-  /// cancelled.
+  /// Begins a receive. Null: its message had come, and was small: it is in the buffer, and `found` tells of it.
+  /// Otherwise the record is the caller's until it is complete or cancelled; then give it to `release`.
+  receive_record* receive(const message_key& key, const user_buffer& buffer, touch_order touched, found_message& found);
+  /// The same with a record in shared memory that was made before (`make_receive`).
   receive_record* make_receive(const message_key& key, const user_buffer& buffer,
                                touch_order touched = touch_order::unknown);
   void post(receive_record& record);
@@ -104,6 +120,10 @@ class engine {
   /// One look at what has come for us, and now and then at what others need from us (a program may look again and again
   /// instead of waiting); true if something was done. Takes no longer than a piece of a shared move.
   bool progress();
+  /// The outcome of a call of the program that looks and does not wait (MPI_Test, MPI_Iprobe, a window's value that is
+  /// read again). Programs put such calls into loops: when calls in vain follow each other closely, the rank does what
+  /// it would do in a wait, and returns soon. `polled` false: nothing was found.
+  void polled(bool found);
   /// Returns when `done()`; meanwhile helps whoever needs it, gives the core away, or sleeps.
   /// `done` may ask somebody who does not ring (the MPI library): then `asks_others`, and sleeps are short.
   template <class Done>
@@ -139,7 +159,8 @@ class engine {
     if (awaited_ > 0 && !exposed_) {
       expose();
       // A sender may have gone to sleep for good beside its message, before it could see that. What it had published by
-      // then, we see now: it looked at who is exposed after a seq_cst step, and we look after ours.
+      // then, we see now: between its publication and its look at who is exposed it has a seq_cst fence, and our mark
+      // and our look at the mailbox are seq_cst. pairs: engine.leave
       while (drain(own_)) {
       }
     }
@@ -175,6 +196,7 @@ class engine {
   struct move {
     send_record* from;
     receive_record* to;
+    std::uint64_t bytes() const { return std::min(from->buffer.bytes, to->buffer.bytes); }
   };
   struct moves {
     std::array<move, 16> list;
@@ -183,7 +205,9 @@ class engine {
     void add(send_record& from, receive_record& to) { list[count++] = {&from, &to}; }
   };
 
+  send_record* send_of_any_size(std::uint32_t target, const message_key& key, const user_buffer& data, send_mode mode);
   user_buffer as_reached_by_all(user_buffer data) const;
+  bool push_data(endpoint& target, const message_key& key, const user_buffer& data);
   template <class Fill>
   void push(endpoint& target, const message_key& key, message_kind kind, Fill&& fill);
   void push_node(endpoint& target, message_kind kind, kept_message& node);
@@ -191,19 +215,28 @@ class engine {
   template <class Record>
   void complete(Record& record);
   kept_message& new_message(const message_key& key, std::size_t bytes);
-  kept_message& node_of(const mailbox_cell& cell);
+  kept_message& node_of(const endpoint& owner, const mailbox_cell& cell);
   void set_aside_copy(receive_record& to, send_record& from);
   bool reaches(const receive_record& to) const { return &own_ == to.owner || to.buffer.is_shared(); }
-  void fill(receive_record& to, const void* data, std::size_t bytes);
+  void fill_from_front(receive_record& to, std::size_t bytes);
   void fill(receive_record& to, kept_message& message);
   void keep(endpoint& owner, const mailbox_cell& cell);
+  receive_record* receive_with_lock(const message_key& key, const user_buffer& buffer, touch_order touched,
+                                    found_message& found);
+  template <class Take>
+  bool look_for(const message_key& key, moves& later, Take&& take);
+  void wait_for_message(receive_record& record);
+  bool take_at_once(const user_buffer& to, const mailbox_cell& cell, found_message& found);
+  bool take_at_once(const user_buffer& to, arrived_message& message, found_message& found);
+  static void write_front(const mailbox& inbox, std::size_t bytes, const user_buffer& to);
   void deliver(receive_record& to, const mailbox_cell& cell, moves& later);
   void deliver(receive_record& to, kept_message& message, moves& later);
   void set_aside(receive_record& to, kept_message& message);
   void take_set_aside(receive_record& record);
   void take_cell(endpoint& owner, const mailbox_cell& cell, moves& later);
   void run(moves& list);
-  void run(const move& one);
+  void run(const move& one, bool shares);
+  std::uint64_t class_to_time(const moves& list) const;
   board::task_spec shared_task(board::operation_id operation, const task_arguments& arguments, std::size_t bytes) const;
   template <class Yield>
   void finish(const board::task_handle& task, Yield&& yield);
@@ -233,7 +266,9 @@ class engine {
   bool turn_of_wait();  // true: nothing to do for long, so sleep
   void end_wait();
   void sleep(std::uint32_t heard, bool asks_others);
+  void nap();
   void give_way();
+  void yield(wait_policy& policy);
   std::int64_t used_by_all_ns() const;
   bool cores_are_ours();
   void expose();
@@ -250,6 +285,9 @@ class engine {
   std::mutex* turns_ = nullptr;
   void (*library_progress_)() = nullptr;
   wait_policy waiting_;
+  wait_policy polling_;
+  std::uint64_t last_poll_ = 0;  // tick at which the last call in vain returned
+  const std::uint64_t polling_ticks_;
   const std::uint64_t vain_yield_ticks_;
   const std::uint64_t dear_yield_ticks_;
   std::optional<core_share> cores_;  // with more ranks than cores; asked after dear yields
@@ -269,6 +307,12 @@ class engine {
   };
   std::array<open_move, board::slots_per_pe - 1> moves_on_board_;
   std::size_t open_moves_ = 0;
+  move_timing timing_;
+  struct {
+    std::uint64_t size_class = 0;  // 0: nothing is timed
+    std::uint64_t bytes = 0;
+    std::uint64_t began = 0;  // ticks
+  } shared_moves_;            // those of `moves_on_board_`
 };
 
 }  // namespace tri::mpi

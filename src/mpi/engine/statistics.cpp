@@ -164,13 +164,13 @@ std::string to_table(std::span<const rank_statistics> ranks, const std::string& 
   return text;
 }
 
-std::string to_json(std::span<const rank_statistics> ranks, const std::string& library) {
+std::string to_json(std::span<const rank_statistics> ranks, const std::string& library, const std::string& calls) {
   std::string rows;
   for (const rank_statistics& each : ranks) rows += (rows.empty() ? "\n    " : ",\n    ") + object_of(each);
   return fmt::format(
       "{{\n  \"library\": \"{}\",\n  \"unreceived\": {},\n  \"faults\": \"{}\",\n  \"ranks\": [{}\n  ],\n  \"all\": "
-      "{}\n}}\n",
-      library, unreceived(ranks), check(ranks), rows, object_of(sum_of(ranks)));
+      "{},\n  \"calls\": {}\n}}\n",
+      library, unreceived(ranks), check(ranks), rows, object_of(sum_of(ranks)), calls);
 }
 
 }  // namespace tri::mpi

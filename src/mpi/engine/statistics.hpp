@@ -53,6 +53,8 @@ std::uint64_t unreceived(std::span<const rank_statistics> ranks);
 
 /// One line per rank and one for all, with a title. `library`: whose programs these are.
 std::string to_table(std::span<const rank_statistics> ranks, const std::string& library);
-std::string to_json(std::span<const rank_statistics> ranks, const std::string& library);
+/// `calls`: what calls_to_json gave (call_statistics.hpp).
+std::string to_json(std::span<const rank_statistics> ranks, const std::string& library,
+                    const std::string& calls = "[]");
 
 }  // namespace tri::mpi

@@ -7,11 +7,11 @@
 
 namespace tri::mpi {
 
-inline constexpr std::uintptr_t heap_base_address = 0x300000000000;  ///< see docs/decisions/0003-user-heap.md
+inline constexpr std::uintptr_t heap_base_address = 0x310000000000;  ///< see docs/decisions/0003-user-heap.md
 inline constexpr unsigned heap_stride_shift = 36;                    ///< 64 GiB from one window to the next
 inline constexpr std::size_t heap_stride_bytes = std::size_t{1} << heap_stride_shift;
 inline constexpr unsigned most_slots =
-    256;  ///< processes of one job on one host; the windows of the arena end where ours begin
+    256;  ///< processes of one job on one host; the addresses of the arena end where ours begin
 
 /// First address of the window of `slot`.
 inline std::byte* heap_window_address(unsigned slot) {

@@ -4,16 +4,12 @@
 #include <unistd.h>
 #include <cstdint>
 
+#include "host/hash.hpp"
+
 namespace tri::mpi {
 namespace {
 
-constexpr std::size_t longest_name = 48;  // leaves room for prefix, user and slot in the 107 bytes of a socket address
-
-std::uint64_t hash_of(std::string_view text) {  // FNV-1a
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char character : text) hash = (hash ^ static_cast<unsigned char>(character)) * 0x100000001b3;
-  return hash;
-}
+constexpr std::size_t longest_name = 48;
 
 text_line named(std::string_view kind, std::string_view name) {
   text_line line;
@@ -21,7 +17,7 @@ text_line named(std::string_view kind, std::string_view name) {
   if (name.size() <= longest_name - kind.size())
     line << name;
   else
-    line.hexadecimal(hash_of(name));
+    line.hexadecimal(host::hashed(name));
   return line;
 }
 

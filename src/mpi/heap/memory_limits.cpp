@@ -43,27 +43,24 @@ std::size_t number_in(std::string_view text) {
   return digits == 0 ? unlimited : number;
 }
 
-// The tightest limit from `group` up to the root of the hierarchy.
-std::size_t tightest(std::string_view root, std::string_view hierarchy, std::string_view group, std::string_view file) {
-  std::size_t limit = unlimited;
-  while (true) {
-    text_line path;
-    path << root << hierarchy << group << "/" << file;
-    limit = std::min(limit, number_in(small_file(path.c_str()).text()));
-    if (group.empty()) return limit;
-    group = group.substr(0, group.rfind('/'));
-  }
+// What the kernel calls the files of a memory group, by the version of its hierarchy.
+struct group_files {
+  std::string_view limit;
+  std::string_view usage;
+  std::string_view statistics_prefix;  // of the lines in memory.stat that count the groups below as well
+};
+constexpr group_files unified{"memory.max", "memory.current", ""};
+constexpr group_files version_1{"memory.limit_in_bytes", "memory.usage_in_bytes", "total_"};
+
+text_line path_of(std::string_view root, std::string_view hierarchy, std::string_view group, std::string_view file) {
+  text_line path;
+  path << root << hierarchy << group << "/" << file;
+  return path;
 }
 
-std::size_t soft_limit(decltype(RLIMIT_AS) resource) {
-  rlimit limit{};
-  return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? limit.rlim_cur : unlimited;
-}
-
-}  // namespace
-
-std::size_t cgroup_memory_limit(std::string_view groups, std::string_view root) {
-  std::size_t limit = unlimited;
+// Calls visit(files, hierarchy, group) for each memory group in `groups` and for those above it.
+template <typename Visitor>
+void for_each_memory_group(std::string_view groups, Visitor&& visit) {
   std::string_view rest = groups;
   while (!rest.empty()) {
     const std::size_t end = rest.find('\n');
@@ -75,10 +72,69 @@ std::size_t cgroup_memory_limit(std::string_view groups, std::string_view root) 
     std::string_view group = line.substr(path);
     if (group == "/") group = {};
     const std::string_view names = line.substr(controllers, path - 1 - controllers);
-    if (names.empty()) limit = std::min(limit, tightest(root, "", group, "memory.max"));
-    if (names == "memory") limit = std::min(limit, tightest(root, "/memory", group, "memory.limit_in_bytes"));
+    if (!names.empty() && names != "memory") continue;
+    while (true) {
+      visit(names.empty() ? unified : version_1, names.empty() ? "" : "/memory", group);
+      if (group.empty()) break;
+      group = group.substr(0, group.rfind('/'));
+    }
   }
+}
+
+// The number behind `name` at the start of a line; 0 when there is no such line.
+std::size_t number_behind(std::string_view text, std::string_view prefix, std::string_view name) {
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    if (!line.starts_with(prefix) || !line.substr(prefix.size()).starts_with(name)) continue;
+    line.remove_prefix(prefix.size() + name.size());
+    const std::size_t digit = line.find_first_not_of(' ');
+    return digit == std::string_view::npos || line[digit] < '0' || line[digit] > '9' ? 0
+                                                                                     : number_in(line.substr(digit));
+  }
+  return 0;
+}
+
+std::size_t soft_limit(decltype(RLIMIT_AS) resource) {
+  rlimit limit{};
+  return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? limit.rlim_cur : unlimited;
+}
+
+}  // namespace
+
+std::size_t cgroup_memory_limit(std::string_view groups, std::string_view root) {
+  std::size_t limit = unlimited;
+  for_each_memory_group(groups, [&](const group_files& files, std::string_view hierarchy, std::string_view group) {
+    limit = std::min(limit, number_in(small_file(path_of(root, hierarchy, group, files.limit).c_str()).text()));
+  });
   return limit;
+}
+
+std::size_t cgroup_memory_left(std::string_view groups, std::string_view root) {
+  std::size_t left = unlimited;
+  for_each_memory_group(groups, [&](const group_files& files, std::string_view hierarchy, std::string_view group) {
+    const auto text_of = [&](std::string_view file) {
+      return small_file(path_of(root, hierarchy, group, file).c_str());
+    };
+    const std::size_t limit = number_in(text_of(files.limit).text());
+    const std::size_t usage = number_in(text_of(files.usage).text());
+    if (limit == unlimited || usage == unlimited) return;
+    // The kernel drops pages of files on disk before it ends a process. Shared memory is not among these.
+    const small_file statistics = text_of("memory.stat");
+    const std::size_t files_on_disk = number_behind(statistics.text(), files.statistics_prefix, "inactive_file") +
+                                      number_behind(statistics.text(), files.statistics_prefix, "active_file");
+    left = std::min(left, limit - std::min(limit, usage - std::min(usage, files_on_disk)));
+  });
+  return left;
+}
+
+std::size_t memory_left() {
+  const small_file host("/proc/meminfo");
+  const std::size_t of_host =
+      (number_behind(host.text(), "", "MemAvailable:") + number_behind(host.text(), "", "SwapFree:")) << 10;
+  return std::min(of_host == 0 ? unlimited : of_host,
+                  cgroup_memory_left(small_file("/proc/self/cgroup").text(), "/sys/fs/cgroup"));
 }
 
 bool within_resource_limits(std::size_t bytes) {

@@ -25,6 +25,14 @@ memory_limits read_memory_limits();
 /// version 1 and 2 as they are mounted below `root`; all ones when there is none.
 std::size_t cgroup_memory_limit(std::string_view groups, std::string_view root);
 
+/// The least that is left below the limit of one of these groups, pages of files on disk counted as left; all ones when
+/// there is no limit.
+std::size_t cgroup_memory_left(std::string_view groups, std::string_view root);
+
+/// What this process can still take before the kernel ends a process, as far as it can be known: other processes of the
+/// host and of the group take from the same. Allocates nothing.
+std::size_t memory_left();
+
 /// Whether a heap that holds `bytes` is within RLIMIT_DATA and RLIMIT_AS as they are now: a program may lower them
 /// itself.
 bool within_resource_limits(std::size_t bytes);

@@ -37,8 +37,9 @@ std::size_t page_runs::bookkeeping_bytes_for(std::size_t window_bytes) {
          round_up(runs_for(pages) * sizeof(page_run), page_bytes);
 }
 
-void page_runs::window_is_private_now(std::size_t bytes) {
+void page_runs::window_is_private_now(std::size_t bytes, holes of_window) {
   private_window_ = true;
+  holes_ = of_window;
   window_pages_ = bytes / page_bytes;
 }
 
@@ -59,6 +60,8 @@ bool page_runs::open(std::byte* window, std::size_t bytes) {
   // A core dump reads every page of what it writes, and reading a hole of a memory file fills it: so only what was ever
   // handed out is part of dumps. See grow_reach.
   kernel_madvise(window, bytes, MADV_DONTDUMP);
+  kernel_madvise(room, bookkeeping_bytes_,
+                 MADV_DONTDUMP);  // large, and of no use to who looks for a fault of the program
   return true;
 }
 
@@ -236,7 +239,7 @@ page_runs::allocation page_runs::allocate(std::size_t pages, std::size_t alignme
         if (number == 0) continue;
         remove_free(number);
         result.run = cut(number, pages, alignment_pages, state);
-        result.zero = state == state_kind::clean;
+        result.zero = state == state_kind::clean && holes_ == holes::read_as_zeros;
         break;
       }
       if (result.run == 0) {

@@ -86,10 +86,12 @@ class page_runs {
 
   page_use use();
 
-  /// For fork: the child's window is private memory, where holes are made otherwise, and may be shorter.
+  /// For fork: the child's window is private memory, where holes are made otherwise, and may be shorter. Holes that
+  /// show a file have what the parent writes there, until this process writes them itself.
+  enum class holes : std::uint8_t { read_as_zeros, show_a_file };
   void lock_for_fork() { lock_.lock(); }
   void unlock_after_fork() { lock_.unlock(); }
-  void window_is_private_now(std::size_t bytes);
+  void window_is_private_now(std::size_t bytes, holes of_window);
   std::size_t reach_bytes() const { return reach_ * page_bytes; }  ///< the lock must be held
 
   /// Calls visit(first byte, bytes) for each stretch of pages that are handed out. The lock must be held
@@ -142,6 +144,7 @@ class page_runs {
 
   arena::host_lock lock_;
   bool private_window_ = false;
+  holes holes_ = holes::read_as_zeros;
   std::byte* window_ = nullptr;
   page_kind* kinds_ = nullptr;
   std::uint32_t* run_of_page_ = nullptr;

@@ -2,25 +2,45 @@
 
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
-#include <cstddef>
-#include <cstring>
+#include <cstdint>
 
+#include "host/hash.hpp"
 #include "mpi/heap/addresses.hpp"
 
 namespace tri::mpi {
 
-socklen_t slot_address(std::string_view job, unsigned slot, sockaddr_un& address) {
-  text_line name;
-  name << "trireme-mpi." << static_cast<std::uint64_t>(getuid()) << "." << job << "."
-       << static_cast<std::uint64_t>(slot);
-  const std::size_t length = std::min(name.view().size(), sizeof(address.sun_path) - 1);
-  std::memset(&address, 0, sizeof(address));
-  address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path + 1, name.c_str(), length);  // the leading zero byte makes the name abstract
-  return static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length);
+namespace {
+
+constexpr const char* locks_name = "mpi-slots";
+dev_t locks_device = 0;
+ino_t locks_number = 0;
+
+// Where the bytes of a job begin among those that a file can have. Jobs that fall together share their slots.
+off_t first_byte_of(std::string_view job) {
+  constexpr std::uint64_t jobs = (std::uint64_t{1} << 62) / most_slots;
+  return static_cast<off_t>(host::hashed(job) % jobs * most_slots);
+}
+
+struct flock lock_of(std::string_view job, unsigned slot) {
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = first_byte_of(job) + static_cast<off_t>(slot);
+  lock.l_len = 1;
+  return lock;
+}
+
+}  // namespace
+
+bool is_file_of_slots(int file) {
+  struct stat status {};
+  return locks_number != 0 && fstat(file, &status) == 0 && status.st_dev == locks_device &&
+         status.st_ino == locks_number;
 }
 
 int move_descriptor_up(int descriptor) {
@@ -34,30 +54,51 @@ int move_descriptor_up(int descriptor) {
   return moved;
 }
 
-slot_claim claim_slot(std::string_view job) {
+unsigned processes_of_job(int own_file, std::string_view job) {
+  constexpr unsigned longest_gap = 8;  // slots are claimed from the lowest; those of processes that ended are free
+  unsigned taken = 1;                  // our own lock is none to us
+  unsigned free_in_a_row = 0;
+  for (unsigned slot = 0; slot < most_slots && free_in_a_row < longest_gap; ++slot) {
+    struct flock lock = lock_of(job, slot);
+    if (fcntl(own_file, F_OFD_GETLK, &lock) != 0) return most_slots;  // nobody can tell
+    if (lock.l_type == F_UNLCK) {
+      ++free_in_a_row;
+    } else {
+      ++taken;
+      free_in_a_row = 0;
+    }
+  }
+  return taken;
+}
+
+slot_claim claim_slot(std::string_view job, const private_folder& folder) {
   slot_claim claim;
-  const int handle = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-  if (handle < 0) {
-    claim.reason << "no Unix socket for the slot of this process (errno " << static_cast<std::uint64_t>(errno) << ")";
+  const int file = openat(folder.descriptor, locks_name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  if (file < 0) {
+    claim.reason << folder.path.view() << "/" << locks_name << " cannot be opened (errno "
+                 << static_cast<std::uint64_t>(errno) << ")";
     return claim;
   }
   for (unsigned slot = 0; slot < most_slots; ++slot) {
-    sockaddr_un address;
-    const socklen_t length = slot_address(job, slot, address);
-    if (bind(handle, reinterpret_cast<const sockaddr*>(&address), length) == 0) {
+    struct flock lock = lock_of(job, slot);
+    if (fcntl(file, F_OFD_SETLK, &lock) == 0) {
       claim.slot = static_cast<int>(slot);
-      claim.socket = move_descriptor_up(handle);
+      struct stat status {};
+      fstat(file, &status);
+      locks_device = status.st_dev;
+      locks_number = status.st_ino;
+      claim.file = move_descriptor_up(file);
       return claim;
     }
-    if (errno == EADDRINUSE) continue;
-    claim.reason << "binding the socket of slot " << static_cast<std::uint64_t>(slot) << " failed (errno "
-                 << static_cast<std::uint64_t>(errno) << ")";
-    close(handle);
+    if (errno == EAGAIN || errno == EACCES) continue;
+    claim.reason << "slot " << static_cast<std::uint64_t>(slot) << " cannot be locked in " << folder.path.view() << "/"
+                 << locks_name << " (errno " << static_cast<std::uint64_t>(errno) << ")";
+    close(file);
     return claim;
   }
   claim.reason << "all " << static_cast<std::uint64_t>(most_slots) << " slots of job " << job
                << " on this host are taken";
-  close(handle);
+  close(file);
   return claim;
 }
 

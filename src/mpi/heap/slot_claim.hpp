@@ -1,28 +1,30 @@
-// The slot: a number that this process has alone among the processes of its job on the host. It is the number of an
-// abstract Unix socket that the process has bound; the kernel takes it back when the process dies, however it dies.
+// The slot: a number that this process has alone among the processes of its job on the host. It is the place of a lock
+// that the process holds on a file of the user (private_folder.hpp), one byte per slot of each job; the kernel takes it
+// back when the process dies, however it dies. The file stays empty, and serves all jobs: locks need no bytes.
 // Claimed inside the first malloc: nothing here allocates or needs the C++ runtime.
 #pragma once
 
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <string_view>
 
+#include "mpi/heap/private_folder.hpp"
 #include "mpi/heap/text_line.hpp"
 
 namespace tri::mpi {
 
-/// Address of the socket of `slot`: "\0trireme-mpi.<user>.<job>.<slot>". Its owner may listen there in MPI_Init; it is
-/// of type SOCK_SEQPACKET. Returns the length for bind and connect.
-socklen_t slot_address(std::string_view job, unsigned slot, sockaddr_un& address);
-
 struct slot_claim {
-  int slot = -1;    ///< -1: none was to be had, `reason` says why
-  int socket = -1;  ///< bound, not listening; closes on exec
+  int slot = -1;  ///< -1: none was to be had, `reason` says why
+  int file = -1;  ///< whose description holds the lock; closes on exec
   text_line reason;
 };
 
 /// Claims the lowest free slot of the job.
-slot_claim claim_slot(std::string_view job);
+slot_claim claim_slot(std::string_view job, const private_folder& folder);
+
+/// Whether `file` still is a file of slots: a program may have closed it, and the number may be another file now.
+bool is_file_of_slots(int file);
+
+/// Processes of the job on this host that hold a slot, this one included, whose file that is.
+unsigned processes_of_job(int own_file, std::string_view job);
 
 /// Moves a descriptor out of the way of the program, which may count on low numbers: to one near the top of the first
 /// 1024. Returns the new number, or the old one when there is no room.

@@ -108,6 +108,17 @@ void small_blocks::release_empty_spans() {
   }
 }
 
+void small_blocks::forget_free_blocks() {
+  for (class_list& list_of_class : classes_)
+    while (list_of_class.partial != 0) {
+      page_run& span = pages_.run(list_of_class.partial);
+      unlist(list_of_class, list_of_class.partial);
+      span.free_blocks = nullptr;
+      span.carved = span.capacity;
+      span.outstanding = span.capacity;  // what is forgotten counts as out, so the span is never given back
+    }
+}
+
 void small_blocks::lock_for_fork() {
   for (class_list& each : classes_) each.lock.lock();
 }

@@ -30,6 +30,9 @@ class small_blocks {
   /// Gives up the spans that nobody has a block of.
   void release_empty_spans();
 
+  /// Free blocks are never handed out again; those that are given back later are.
+  void forget_free_blocks();
+
   void lock_for_fork();
   void unlock_after_fork();
 

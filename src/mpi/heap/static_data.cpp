@@ -12,7 +12,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
+#include <optional>
 
+#include "host/dynamic_section.hpp"
 #include "mpi/heap/addresses.hpp"
 #include "mpi/heap/heap_parts.hpp"
 #include "mpi/heap/kernel_memory.hpp"
@@ -48,45 +50,32 @@ struct program_data {
   page_range zero[4] =
       {};  // pages that come from no file; more than one range where arrays beyond 2 GiB have a segment
   std::size_t zero_count = 0;
-  const ElfW(Rela) * relocations = nullptr;
-  std::size_t relocation_count = 0;
-  const ElfW(Sym) * symbols = nullptr;
+  std::optional<host::dynamic_section> dynamic = {};
 };
 
 int look_at_program(dl_phdr_info* object, std::size_t, void* result) {
   auto& data = *static_cast<program_data*>(result);
   data.base = object->dlpi_addr;
-  const auto absolute = [&](std::uintptr_t value) { return value < data.base ? value + data.base : value; };
-  std::size_t relocation_bytes = 0;
   for (unsigned index = 0; index < object->dlpi_phnum; ++index) {
     const ElfW(Phdr)& segment = object->dlpi_phdr[index];
     const std::uintptr_t start = data.base + segment.p_vaddr;
     if (segment.p_type == PT_LOAD && (segment.p_flags & PF_W) != 0) {
       const page_range zero{page_up(start + segment.p_filesz), page_up(start + segment.p_memsz)};
       if (zero.first < zero.end && data.zero_count < std::size(data.zero)) data.zero[data.zero_count++] = zero;
-    } else if (segment.p_type == PT_DYNAMIC) {
-      for (auto* entry = reinterpret_cast<const ElfW(Dyn)*>(start); entry->d_tag != DT_NULL; ++entry) {
-        // The dynamic linker has made these absolute; one that has not is made so here.
-        if (entry->d_tag == DT_RELA)
-          data.relocations = reinterpret_cast<const ElfW(Rela)*>(absolute(entry->d_un.d_ptr));
-        if (entry->d_tag == DT_RELASZ) relocation_bytes = entry->d_un.d_val;
-        if (entry->d_tag == DT_SYMTAB) data.symbols = reinterpret_cast<const ElfW(Sym)*>(absolute(entry->d_un.d_ptr));
-      }
     }
   }
-  data.relocation_count =
-      data.relocations == nullptr || data.symbols == nullptr ? 0 : relocation_bytes / sizeof(ElfW(Rela));
+  data.dynamic.emplace(*object);
   return 1;  // the program is the first object
 }
 
 // The lowest pages in [from, end) that hold a copied variable; {end, end}: none.
 page_range next_copies(const program_data& data, std::uintptr_t from, std::uintptr_t end) {
   page_range lowest{end, end};
-  for (std::size_t index = 0; index < data.relocation_count; ++index) {
-    const ElfW(Rela)& relocation = data.relocations[index];
-    if (ELF64_R_TYPE(relocation.r_info) != copy_relocation) continue;
+  for (const ElfW(Rela) & relocation : data.dynamic->relocations()) {
+    const ElfW(Sym)* const symbol = data.dynamic->symbol_of(relocation);
+    if (ELF64_R_TYPE(relocation.r_info) != copy_relocation || symbol == nullptr) continue;
     const std::uintptr_t start = data.base + relocation.r_offset;
-    const std::size_t bytes = std::max<std::size_t>(data.symbols[ELF64_R_SYM(relocation.r_info)].st_size, 1);
+    const std::size_t bytes = std::max<std::size_t>(symbol->st_size, 1);
     const page_range pages{page_down(start), page_up(start + bytes)};
     if (pages.end > from && pages.first < lowest.first) lowest = {std::max(pages.first, from), pages.end};
   }

@@ -14,6 +14,7 @@
 #include "mpi/heap/heap_window.hpp"
 #include "mpi/heap/job_name.hpp"
 #include "mpi/heap/memory_limits.hpp"
+#include "mpi/heap/private_folder.hpp"
 #include "mpi/heap/slot_claim.hpp"
 #include "mpi/heap/start_environment.hpp"
 #include "mpi/heap/static_data.hpp"
@@ -209,10 +210,13 @@ void start() {
   if (job.empty())
     return refuse(
         "the process was not started as part of an MPI job (no TRIREME_MPI_JOB, PMIX_NAMESPACE, PMI_FD or SLURM step)");
-  const slot_claim claim = claim_slot(job.view());
+  const private_folder folder = open_private_folder(environment);
+  if (folder.descriptor < 0) return refuse(folder.reason.view());
+  const slot_claim claim = claim_slot(job.view(), folder);
+  close(folder.descriptor);
   if (claim.slot < 0) return refuse(claim.reason.view());
   state.slot = claim.slot;
-  state.slot_socket = claim.socket;
+  state.slot_file = claim.file;
   const memory_limits limits = read_memory_limits();
   if (limits.window_bytes == 0) return refuse(limits.reason.view());
   const heap_window own = create_heap_window(static_cast<unsigned>(claim.slot), limits.window_bytes);
@@ -262,8 +266,15 @@ void start_user_heap() {
 
 void user_heap_is_private_now() {
   state.phase = heap_phase::private_copy;
-  state.slot_socket = state.file = -1;
+  state.slot_file = state.file = -1;
   phase.store(heap_phase::private_copy, std::memory_order_release);  // pairs: user_heap.phase
+}
+
+void forget_cached_blocks() {
+  for (cached_class& list : cache.classes) {
+    list.first = nullptr;
+    list.count = 0;
+  }
 }
 
 user_heap_use use_of_user_heap() {

@@ -25,9 +25,9 @@ enum class heap_phase : std::uint8_t {
 /// What the rest of the drop-in needs to know. Fixed once the heap has started, except for `phase` in a forked child.
 struct user_heap_state {
   heap_phase phase = heap_phase::untouched;
-  int slot = -1;         ///< -1: none was claimed
-  int slot_socket = -1;  ///< bound to slot_address(job, slot), SOCK_SEQPACKET, not listening
-  int file = -1;         ///< the window's memory file, for the peers
+  int slot = -1;       ///< -1: none was claimed
+  int slot_file = -1;  ///< holds the lock that is the slot (slot_claim.hpp)
+  int file = -1;       ///< the window's memory file, for the peers
   std::byte* window = nullptr;
   std::size_t window_bytes = 0;
   const char* job = "";
@@ -40,7 +40,7 @@ const user_heap_state& user_heap();
 /// Starts the heap if no allocation did it before. May be called any number of times.
 void start_user_heap();
 
-/// Whether slot_socket and file still are what the start opened: a program may have closed all descriptors, and then
+/// Whether slot_file and file still are what the start opened: a program may have closed all descriptors, and then
 /// the slot may be somebody else's. For MPI_Init; without them there is no sharing.
 bool heap_descriptors_are_ours();
 

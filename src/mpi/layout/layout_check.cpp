@@ -1,5 +1,6 @@
 // Whether bytes are a layout: what a process does before it follows the offsets in bytes that another one has written.
 #include <bit>
+#include <limits>
 
 #include "mpi/layout/layout.hpp"
 
@@ -7,6 +8,8 @@ namespace tri::mpi {
 namespace {
 
 constexpr std::uint64_t too_much = std::uint64_t{1} << 63;
+constexpr std::uint32_t deepest =
+    1 << 12;  // of nested nodes: the check descends by recursion, the cursor has a frame for each
 bool product_is(std::uint64_t a, std::uint64_t b, std::uint64_t expected) {
   std::uint64_t product = 0;
   return !__builtin_mul_overflow(a, b, &product) && product == expected && product < too_much;
@@ -16,12 +19,15 @@ class checker {
  public:
   explicit checker(const layout& checked) : layout_(checked) {}
 
-  bool whole() const {
-    if (layout_.size >= too_much || !std::has_single_bit(layout_.alignment)) return false;
+  bool whole() {
+    if (layout_.size >= too_much || layout_.elements >= too_much || !std::has_single_bit(layout_.alignment) ||
+        layout_.kind > element_kind::mixed || layout_.depth > deepest ||
+        layout_.extent == std::numeric_limits<std::int64_t>::min())
+      return false;
     if ((layout_.root == 0) != (layout_.size == 0) || (layout_.signature_root == 0) != (layout_.elements == 0))
       return false;
     return (layout_.root == 0 || bytes_of(layout_.root, 0, 0) == layout_.size) &&
-           (layout_.signature_root == 0 || elements_of(layout_.signature_root, 0) == layout_.elements);
+           (layout_.signature_root == 0 || elements_of(layout_.signature_root, 0, 0) == layout_.elements);
   }
 
  private:
@@ -39,15 +45,22 @@ class checker {
     return values[0] == 0 && values[entries] == last;
   }
 
+  // Nothing is contained twice: all visits together cannot need more bytes than the layout has. Without this, nodes
+  // that share their bodies are visited exponentially often.
+  bool first_visit(std::uint64_t bytes) {
+    visited_bytes_ += bytes;
+    return visited_bytes_ <= layout_.total_bytes;
+  }
+
   // A node comes behind those that contain it, so that nothing contains itself. 0: something is wrong.
-  std::uint64_t bytes_of(std::uint64_t offset, std::uint64_t parent, std::uint32_t level) const {
-    if (offset <= parent || !inside<layout_node>(offset, 1)) return 0;
+  std::uint64_t bytes_of(std::uint64_t offset, std::uint64_t parent, std::uint32_t level) {
+    if (offset <= parent || !inside<layout_node>(offset, 1) || !first_visit(sizeof(layout_node))) return 0;
     const layout_node& node = *layout_.at<layout_node>(offset);
     if (node.bytes == 0 || node.bytes >= too_much || node.count == 0) return 0;
     return consistent(node, offset, level) ? node.bytes : 0;
   }
 
-  bool consistent(const layout_node& node, std::uint64_t offset, std::uint32_t level) const {
+  bool consistent(const layout_node& node, std::uint64_t offset, std::uint32_t level) {
     const bool leaf = node.kind == node_kind::grid || node.kind == node_kind::list || node.kind == node_kind::comb;
     if (!leaf && level >= layout_.depth) return false;
     const auto body_times = [&](std::uint64_t times) {
@@ -62,6 +75,7 @@ class checker {
       }
       case node_kind::list:
       case node_kind::comb: {
+        if (node.kind == node_kind::list && node.count != 1) return false;
         if (node.bytes % node.count != 0 || !inside<std::int64_t>(node.table, node.entries)) return false;
         const std::uint64_t once = node.bytes / node.count;
         return node.length != 0 ? product_is(node.length, node.entries, once) && node.prefix == 0
@@ -88,19 +102,24 @@ class checker {
     return false;
   }
 
-  std::uint64_t elements_of(std::uint64_t offset, std::uint64_t parent) const {
-    if (offset <= parent || !inside<signature_node>(offset, 1)) return 0;
+  std::uint64_t elements_of(std::uint64_t offset, std::uint64_t parent, std::uint32_t level) {
+    if (offset <= parent || level > deepest || !inside<signature_node>(offset, 1) ||
+        !first_visit(sizeof(signature_node)))
+      return 0;
     const signature_node& node = *layout_.at<signature_node>(offset);
-    return node.elements != 0 && node.elements < too_much && consistent(node, offset) ? node.elements : 0;
+    return node.elements != 0 && node.elements < too_much && node.element <= element_kind::mixed &&
+                   consistent(node, offset, level)
+               ? node.elements
+               : 0;
   }
 
-  bool consistent(const signature_node& node, std::uint64_t offset) const {
+  bool consistent(const signature_node& node, std::uint64_t offset, std::uint32_t level) {
     switch (node.kind) {
       case signature_kind::run:
         return node.element < element_kind::mixed && node.count == node.elements &&
                product_is(node.count, facts_of(node.element).bytes, node.bytes);
       case signature_kind::loop: {
-        const std::uint64_t body = elements_of(node.body, offset);
+        const std::uint64_t body = elements_of(node.body, offset, level + 1);
         return body != 0 && product_is(body, node.count, node.elements) &&
                product_is(layout_.at<signature_node>(node.body)->bytes, node.count, node.bytes);
       }
@@ -113,7 +132,7 @@ class checker {
         const std::uint64_t* before = layout_.at<std::uint64_t>(node.element_prefix);
         const std::uint64_t* bytes_before = layout_.at<std::uint64_t>(node.byte_prefix);
         for (std::uint64_t i = 0; i < node.entries; ++i)
-          if (elements_of(nodes[i], offset) != before[i + 1] - before[i] ||
+          if (elements_of(nodes[i], offset, level + 1) != before[i + 1] - before[i] ||
               layout_.at<signature_node>(nodes[i])->bytes != bytes_before[i + 1] - bytes_before[i])
             return false;
         return true;
@@ -123,6 +142,7 @@ class checker {
   }
 
   const layout& layout_;
+  std::uint64_t visited_bytes_ = 0;
 };
 
 }  // namespace

@@ -2,8 +2,7 @@
 
 namespace tri::mpi {
 
-posted_receive* match_table::match(const message_key& message) {
-  if (posted_ == 0) return nullptr;
+posted_receive* match_table::match_posted(const message_key& message) {
   const auto takes_it = [&](const posted_receive& receive) { return receive.key.takes(message); };
   posted_receive* first = from_one_[bin_of(message)].find(takes_it);
   if (!from_any_.empty()) {
@@ -26,8 +25,7 @@ void match_table::post(posted_receive& receive) {
   ++posted_;
 }
 
-arrived_message* match_table::find(const message_key& wanted) {
-  if (arrived_ == 0) return nullptr;
+arrived_message* match_table::find_arrived(const message_key& wanted) {
   const auto is_taken = [&](const arrived_message& message) { return wanted.takes(message.key); };
   return wanted.source == any_source ? arrived_in_order_.find(is_taken) : arrived_bins_[bin_of(wanted)].find(is_taken);
 }

@@ -36,7 +36,7 @@ struct arrived_message {
 class match_table {
  public:
   /// A message has come: the receive that gets it, which leaves the table; or null.
-  posted_receive* match(const message_key& message);
+  posted_receive* match(const message_key& message) { return posted_ == 0 ? nullptr : match_posted(message); }
   /// Nobody wanted it yet.
   void keep(arrived_message& message);
 
@@ -57,7 +57,7 @@ class match_table {
   }
 
   /// The message that a receive with this key would get; it stays (MPI_Probe).
-  arrived_message* find(const message_key& wanted);
+  arrived_message* find(const message_key& wanted) { return arrived_ == 0 ? nullptr : find_arrived(wanted); }
   /// Takes a message that find() gave out of the table (MPI_Mprobe).
   void take(arrived_message& message) {
     message.bin_link.unlink();
@@ -77,6 +77,9 @@ class match_table {
   }
 
  private:
+  posted_receive* match_posted(const message_key& message);
+  arrived_message* find_arrived(const message_key& wanted);
+
   std::array<chain<posted_receive, &posted_receive::link>, bins> from_one_;
   chain<posted_receive, &posted_receive::link> from_any_;
   std::array<chain<arrived_message, &arrived_message::bin_link>, bins> arrived_bins_;

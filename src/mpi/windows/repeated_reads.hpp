@@ -2,6 +2,7 @@
 // same place again and again. Such a rank should give its core to the one it waits for. Private memory.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -11,21 +12,24 @@ namespace tri::mpi {
 class repeated_reads {
  public:
   void read(const void* place, const void* value, std::size_t bytes) {
-    std::uint64_t seen = 0;
-    if (bytes > sizeof seen || bytes == 0) {
+    if (bytes > seen_.size() || bytes == 0) {
       in_a_row_ = 0;
+      bytes_ = 0;
       return;
     }
-    std::memcpy(&seen, value, bytes);
-    in_a_row_ = place == place_ && seen == seen_ ? in_a_row_ + 1 : 0;
+    const bool is_same = place == place_ && bytes == bytes_ && std::memcmp(seen_.data(), value, bytes) == 0;
+    in_a_row_ = is_same ? in_a_row_ + 1 : 0;
+    if (is_same) return;
     place_ = place;
-    seen_ = seen;
+    bytes_ = bytes;
+    std::memcpy(seen_.data(), value, bytes);
   }
   std::uint32_t in_a_row() const { return in_a_row_; }
 
  private:
   const void* place_ = nullptr;
-  std::uint64_t seen_ = 0;
+  std::size_t bytes_ = 0;
+  std::array<std::byte, 64> seen_{};  // larger values are data
   std::uint32_t in_a_row_ = 0;
 };
 

@@ -62,9 +62,10 @@ class lent_memory {
     peak_ = std::max(peak_, in_use_);
     return true;
   }
-  /// All costs whose messages do not use memory any more, since the start.
+  /// All costs whose messages do not use memory any more, since the start. More than has arrived only when a faulty
+  /// peer named fewer copies of a message than were made of it.
   void given_back(std::uint64_t total) {
-    in_use_ = taken_ - total;
+    in_use_ = taken_ - std::min(total, taken_);
     since_look_ = 0;
   }
   /// So much has come since given_back() that it is worth calling.

@@ -29,6 +29,7 @@ class loop_conduit {
   void refuse(announcement body);
   bool progress(conduit_events& events);
   int wake_descriptor() const;
+  static constexpr bool tells_of_sends = false;
   bool prepare_sleep();
   std::int64_t longest_sleep_ns() const { return -1; }
   void wake();

@@ -50,6 +50,7 @@ class mpi_conduit {
   void refuse(announcement body);
   bool progress(conduit_events& events);
   int wake_descriptor() const;
+  static constexpr bool tells_of_sends = false;
   std::int64_t longest_sleep_ns() const;
   bool prepare_sleep();
   void wake();

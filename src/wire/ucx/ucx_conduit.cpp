@@ -1,14 +1,15 @@
 #include "wire/ucx/ucx_conduit.hpp"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 #include <ucp/api/ucp.h>
 
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <stdexcept>
 #include <utility>
 
+#include "wire/descriptor_limit.hpp"
 #include "wire/network_devices.hpp"
 #include "wire/ucx/ucx_library.hpp"
 
@@ -18,6 +19,10 @@ namespace {
 // What stands before UCX's address: which program may talk to us. Changes with every change of what packets look like.
 constexpr std::array<char, 4> address_mark = {'T', 'R', 'I', '2'};
 constexpr unsigned handler_id = 0;
+
+// Unless somebody has named transports: networks alone. Inside a host nothing uses the wire, and for its shared memory
+// UCX opens abstract sockets, to which any user of the host may send, and System V segments that the group may write.
+constexpr const char* networks_alone = "^shm,self";
 
 template <class Function>
 void find(Function*& function, const char* name) {
@@ -51,15 +56,6 @@ const ucx_functions& ucx() {
 
 void check(ucs_status_t status, const std::string& what) {
   if (status != UCS_OK) throw std::runtime_error(fmt::format("{}: {}", what, ucx().ucs_status_string(status)));
-}
-
-// A TCP connection is a descriptor; the usual soft limit of 1024 would end the job in the middle.
-void allow_descriptors(std::size_t peers) {
-  rlimit limit = {};
-  const rlim_t needed = peers + 256;
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) return;
-  limit.rlim_cur = std::min<rlim_t>(needed, limit.rlim_max);
-  setrlimit(RLIMIT_NOFILE, &limit);  // what cannot be had is reported by the connection that lacks it
 }
 
 }  // namespace
@@ -135,8 +131,12 @@ void ucx_conduit::worker::open(const ucx_options& options) {
     if (value.empty()) return UCS_OK;
     return ucx().ucp_config_modify(configuration, name, value.c_str());
   };
-  const ucs_status_t transports_set = set("TLS", options.transports);
+  const bool chosen = !options.transports.empty() || std::getenv("UCX_TLS") != nullptr;
+  const ucs_status_t transports_set = set("TLS", chosen ? options.transports : networks_alone);
   const ucs_status_t devices_set = set("NET_DEVICES", options.devices);
+  // Devices that we list may be none to UCX (an interface with an IPv6 address only, a port without a cable): no word
+  // of it from every process. A UCX that does not know the variable has nothing to be told.
+  if (!chosen && !options.devices.empty()) set("WARN_INVALID_CONFIG", "n");
 
   ucp_params_t parameters = {};
   parameters.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS | UCP_PARAM_FIELD_NAME;
@@ -189,8 +189,8 @@ void ucx_conduit::worker::connect(peer_number peer, std::span<const std::byte> o
   if (of_peer.size() <= address_mark.size() ||
       std::memcmp(of_peer.data(), address_mark.data(), address_mark.size()) != 0) {
     throw std::runtime_error(
-        fmt::format("what process {} gives as its address is none of UCX, or of another version of the runtime: "
-                    "all processes of a job must run the same build of the program",
+        fmt::format("what process {} gives as its address is none of the wire 'ucx', which this process uses: "
+                    "all processes of a job must run the same build of the program with the same --tri-wire",
                     peer));
   }
   ucp_ep_params_t parameters = {};

@@ -14,7 +14,7 @@
 namespace tri::wire {
 
 struct ucx_options {
-  std::string transports;  // as in UCX_TLS; empty: what the environment says, else all
+  std::string transports;  // as in UCX_TLS; empty: what the environment says, else all networks
   std::string devices;     // as in UCX_NET_DEVICES, separated by commas; empty: what the environment says, else all
 };
 
@@ -35,6 +35,7 @@ class ucx_conduit {
   void refuse(announcement body);
   bool progress(conduit_events& events);
   int wake_descriptor() const;
+  static constexpr bool tells_of_sends = false;
   bool prepare_sleep();
   std::int64_t longest_sleep_ns() const { return -1; }
   void wake();

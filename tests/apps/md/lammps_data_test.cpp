@@ -129,6 +129,10 @@ TEST(lammps_data, mistakes_are_named_with_their_line) {
   EXPECT_EQ(error_of(with("7 -1 0 1\n", "")), "test.data:26: the file ends after 1 of 2 lines of section Velocities");
   EXPECT_THAT(error_of(with("Velocities", "Bonds")),
               testing::StartsWith("test.data:24: 'Bonds' where a section should begin"));
+  EXPECT_EQ(error_of(with("4 5 6", "4 1e300 6")),
+            "test.data: atom 3 is at 1e+300 with image flag 0, more than 536870912 lengths of the box from it");
+  EXPECT_THAT(error_of(with("-1 9.5 xlo", "-1e308 1e308 xlo")),
+              testing::HasSubstr("its length must be a finite number"));
   EXPECT_EQ(error_of("title\n2 atoms\n"), "test.data:2: no line 'N atom types' in the header");
   EXPECT_THAT(error_of(""), testing::HasSubstr("the file is empty"));
 }

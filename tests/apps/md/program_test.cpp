@@ -149,6 +149,7 @@ TEST_P(network_namespaces, same_bytes_as_the_serial_program) {
 INSTANTIATE_TEST_SUITE_P(
     two, network_namespaces,
     testing::Values(launch{"trireme", "always", 2, "ucx"}, launch{"trireme", "always", 4, "ucx"},
+                    launch{"trireme", "always", 4, "tcp"}, launch{"mpich", START_MPICH, 4, "tcp"},
                     launch{"openmpi", START_OPENMPI, 4, "ucx"}, launch{"openmpi", START_OPENMPI, 4, "mpi"},
                     launch{"mpich", START_MPICH, 4, "ucx"}, launch{"mpich", START_MPICH, 4, "mpi"}),
     [](const auto& each) {
@@ -190,10 +191,10 @@ TEST_P(cables, one_that_stays_out_ends_the_job) {
 }
 
 INSTANTIATE_TEST_SUITE_P(between, cables,
-                         testing::Values(launch{"trireme", "always", 2, "ucx"},
+                         testing::Values(launch{"trireme", "always", 2, "ucx"}, launch{"trireme", "always", 2, "tcp"},
                                          launch{"openmpi", START_OPENMPI, 4, "ucx"},
                                          launch{"mpich", START_MPICH, 4, "ucx"}),
-                         [](const auto& each) { return each.param.launcher; });
+                         [](const auto& each) { return std::string(each.param.launcher) + "_" + each.param.wire; });
 
 class grids : public program, public testing::WithParamInterface<const char*> {};
 

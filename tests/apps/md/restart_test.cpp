@@ -122,6 +122,36 @@ TEST_F(bad_restart, other_version) {
   EXPECT_THAT(error_of(file_), testing::HasSubstr("has version 0, this program reads version 1"));
 }
 
+// The checksum is right: somebody wrote such a file.
+TEST_F(bad_restart, states_that_cannot_be_run_are_named) {
+  const md::restart_state good = md::read_restart(file_);
+  const auto error_with = [&](auto&& change) {
+    md::restart_state state = good;
+    change(state);
+    md::write_restart(file_, state);
+    return error_of(file_);
+  };
+  using testing::HasSubstr;
+  EXPECT_THAT(error_with([](md::restart_state& s) { s.settings.reneighbor_every = 0; }),
+              HasSubstr("lists that are built every 0 steps; these must be at least 0, 0 and 1"));
+  EXPECT_THAT(error_with([](md::restart_state& s) { s.settings.cutoff = -1.0; }), HasSubstr("cutoff -1"));
+  EXPECT_THAT(error_with([](md::restart_state& s) {
+                s.settings.patches = {1, -1, 1};
+              }),
+              HasSubstr("has 1 -1 1 patches"));
+  EXPECT_THAT(error_with([](md::restart_state& s) { s.system.atoms[3].type = 7; }),
+              HasSubstr("atom 4 has type 8; expected 1 to 1"));
+  EXPECT_THAT(error_with([](md::restart_state& s) { s.system.atoms[3].type = -1; }), HasSubstr("atom 4 has type 0"));
+  EXPECT_THAT(error_with([](md::restart_state& s) { s.system.atoms[0].position[1] = 1e300; }),
+              HasSubstr("atom 1 is at 1e+300 with image flag 0, more than 536870912 lengths of the box from it"));
+  EXPECT_THAT(error_with([](md::restart_state& s) { s.system.box.high[2] = s.system.box.low[2]; }),
+              HasSubstr("its length must be a finite number larger than 0"));
+  EXPECT_THAT(error_with([](md::restart_state& s) { s.system.atoms.clear(), s.held_positions.clear(); }),
+              HasSubstr("has no atoms"));
+  EXPECT_THAT(error_with([](md::restart_state& s) { s.held_positions[0][0] = std::nan(""); }),
+              HasSubstr("has the position nan of atom 1 at the last list build"));
+}
+
 TEST(restart, missing_directory_is_reported) {
   EXPECT_THAT(error_of("/nowhere/x"), testing::HasSubstr("'/nowhere/x': cannot open: No such file"));
   try {

@@ -235,6 +235,28 @@ static void scans_and_scattered_sums(void) {
   CHECK_EQUAL(found.rank, at);
 }
 
+/* Blocking and nonblocking: the same additions in the same order on all ranks, so the same bits. */
+static void sums_have_the_same_bits(void) {
+  static const int counts[] = {1, 3, 17, 500};
+  struct random_numbers numbers = {.state = (uint64_t)my_rank + 1};
+  for (size_t i = 0; i < sizeof counts / sizeof counts[0]; ++i) {
+    const int count = counts[i];
+    double *mine = allocate((size_t)count * 8), *blocking = allocate((size_t)count * 8);
+    double *nonblocking = allocate((size_t)count * 8), *of_root = allocate((size_t)count * 8);
+    for (int k = 0; k < count; ++k)
+      mine[k] = (double)next_number(&numbers) / (double)(1 + number_below(&numbers, 1000000));
+    MPI_Request request;
+    MPI_Allreduce(mine, blocking, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Iallreduce(mine, nonblocking, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    CHECK_EQUAL(memcmp(blocking, nonblocking, (size_t)count * 8), 0);
+    memcpy(of_root, blocking, (size_t)count * 8);
+    MPI_Bcast(of_root, count, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    CHECK_EQUAL(memcmp(blocking, of_root, (size_t)count * 8), 0);
+    free(mine), free(blocking), free(nonblocking), free(of_root);
+  }
+}
+
 /* Many nonblocking operations at once, finished in another order, with messages between. */
 static void many_nonblocking_at_once(void) {
   enum { total = 12 };
@@ -290,13 +312,16 @@ static void results_of_what_is_done(void) {
 static void every_operation_that_is_begun(void) {
   static const int lengths[] = {0, 1, 100, 5000, 60000};
   enum { longest = 60000, kinds = 10 };
-  int* const in[kinds] = {allocate(longest * sizeof(int)), allocate(longest * sizeof(int)),
-                          allocate(longest * sizeof(int)), allocate(longest * sizeof(int)),
+  int* const in[kinds] = {allocate(longest * sizeof(int)),
+                          allocate(longest * sizeof(int)),
+                          allocate(longest * sizeof(int)),
+                          allocate(longest * sizeof(int)),
                           allocate(longest * sizeof(int) * (size_t)rank_count),
                           allocate(longest * sizeof(int) * (size_t)rank_count),
                           allocate(longest * sizeof(int) * (size_t)rank_count),
                           allocate(longest * sizeof(int) * (size_t)rank_count),
-                          allocate(longest * sizeof(int)), allocate(longest * sizeof(int))};
+                          allocate(longest * sizeof(int)),
+                          allocate(longest * sizeof(int))};
   int* const out = allocate(longest * sizeof(int) * (size_t)rank_count);
   int counts[64], places[64];
   for (int which = 0; which < 5; ++which) {
@@ -306,7 +331,8 @@ static void every_operation_that_is_begun(void) {
       for (int i = 0; i < length * rank_count; ++i) out[i] = 1000 * my_rank + i;
       for (int i = 0; i < length; ++i) in[0][i] = my_rank == root ? i - 7 : -1;
       for (int i = 0; i < length; ++i) in[8][i] = my_rank - i;
-      for (int rank = 0; rank < rank_count; ++rank) counts[rank] = length, places[rank] = (rank_count - 1 - rank) * length;
+      for (int rank = 0; rank < rank_count; ++rank)
+        counts[rank] = length, places[rank] = (rank_count - 1 - rank) * length;
       MPI_Ibcast(in[0], length, MPI_INT, root, MPI_COMM_WORLD, &requests[0]);
       MPI_Ireduce(out, in[1], length, MPI_INT, MPI_SUM, root, MPI_COMM_WORLD, &requests[1]);
       MPI_Iallreduce(out, in[2], length, MPI_INT, MPI_MAX, MPI_COMM_WORLD, &requests[2]);
@@ -438,6 +464,7 @@ const struct conformance_case collective_cases[] = {
     {"all_to_all_with_sizes_and_types", 1, all_to_all_with_sizes_and_types},
     {"operations_of_our_own", 1, operations_of_our_own},
     {"scans_and_scattered_sums", 1, scans_and_scattered_sums},
+    {"sums_have_the_same_bits", 1, sums_have_the_same_bits},
     {"many_nonblocking_at_once", 1, many_nonblocking_at_once},
     {"every_operation_that_is_begun", 1, every_operation_that_is_begun},
     {"begun_with_types_and_freed_communicators", 1, begun_with_types_and_freed_communicators},

@@ -487,6 +487,41 @@ static void attributes(void) {
   CHECK_EQUAL(deletions, 2);
 }
 
+static int refuses_deletion;
+static int delete_or_refuse(MPI_Comm comm, int key, void* value, void* extra) {
+  (void)comm, (void)key, (void)value, (void)extra;
+  return refuses_deletion ? MPI_ERR_OTHER : MPI_SUCCESS;
+}
+
+/* A delete function of one rank refuses: its communicator stays, and messages still come through on it. */
+static void freed_in_vain_on_one_rank(void) {
+  MPI_Comm copy = MPI_COMM_NULL;
+  int key = MPI_KEYVAL_INVALID, value = 0;
+  MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+  /* The error of a delete function goes to the handler of MPI_COMM_WORLD in one library, of `copy` in the other. */
+  MPI_Errhandler before = MPI_ERRHANDLER_NULL;
+  MPI_Comm_get_errhandler(MPI_COMM_WORLD, &before);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(copy, MPI_ERRORS_RETURN);
+  MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_or_refuse, &key, NULL);
+  if (my_rank == 0) {
+    MPI_Comm_set_attr(copy, key, &value);
+    refuses_deletion = 1;
+    MPI_Comm handle = copy;
+    CHECK(MPI_Comm_free(&handle) != MPI_SUCCESS);
+    refuses_deletion = 0;
+    value = 42;
+    for (int rank = 1; rank < rank_count; ++rank) MPI_Send(&value, 1, MPI_INT, rank, 7, copy);
+  } else {
+    MPI_Recv(&value, 1, MPI_INT, 0, 7, copy, MPI_STATUS_IGNORE);
+    CHECK_EQUAL(value, 42);
+  }
+  MPI_Comm_free_keyval(&key);
+  CHECK_EQUAL(MPI_Comm_free(&copy), MPI_SUCCESS);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, before);
+  MPI_Errhandler_free(&before);
+}
+
 const struct conformance_case communicator_cases[] = {
     {"contexts_are_apart", 1, contexts_are_apart},
     {"wildcards_stay_in_their_communicator", 1, wildcards_stay_in_their_communicator},
@@ -505,5 +540,10 @@ const struct conformance_case communicator_cases[] = {
     {"many_at_the_same_time", 1, many_at_the_same_time},
     {"made_and_freed_many_times", 1, made_and_freed_many_times},
     {"attributes", 1, attributes},
+    {NULL, 0, NULL},
+};
+
+const struct conformance_case refusal_cases[] = {
+    {"freed_in_vain_on_one_rank", 2, freed_in_vain_on_one_rank},
     {NULL, 0, NULL},
 };

@@ -86,3 +86,4 @@ extern const struct conformance_case thread_cases[];
 extern const struct conformance_case collective_cases[];
 extern const struct conformance_case one_sided_cases[];
 extern const struct conformance_case progress_cases[];
+extern const struct conformance_case refusal_cases[];

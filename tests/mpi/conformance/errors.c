@@ -312,6 +312,25 @@ static void missing_buffers_of_collectives(void) {
 }
 #endif
 
+#ifdef MPICH_VERSION
+/* The last rank expects more than the root sends. Afterwards all goes on. */
+static void broadcasts_of_other_lengths(void) {
+  static const int lengths[] = {4, 100, 3000, 100000};
+  return_errors();
+  for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; ++i) {
+    const int is_last = my_rank == rank_count - 1;
+    const int count = is_last ? lengths[i] + 2 : lengths[i];
+    char* const data = allocate((size_t)count);
+    memset(data, my_rank, (size_t)count);
+    const int error = MPI_Bcast(data, count, MPI_BYTE, 0, MPI_COMM_WORLD);
+    if (is_last) CHECK(error != MPI_SUCCESS);
+    MPI_Barrier(MPI_COMM_WORLD);
+    free(data);
+  }
+  errors_are_fatal();
+}
+#endif
+
 static void no_communicator(void) {
   return_errors(); /* without a communicator the handler of MPI_COMM_WORLD is asked */
   int number = 0;
@@ -582,6 +601,7 @@ const struct conformance_case error_cases[] = {
     {"null_buffers_that_are_right", 1, null_buffers_that_are_right},
 #ifdef MPICH_VERSION
     {"missing_buffers_of_collectives", 1, missing_buffers_of_collectives},
+    {"broadcasts_of_other_lengths", 2, broadcasts_of_other_lengths},
 #endif
     {"no_communicator", 1, no_communicator},
     {"uncommitted_types", 1, uncommitted_types},

@@ -35,7 +35,7 @@ static int put_up(const char* what) {
   if (strcmp(what, "memory_files_refused") == 0) return refuse(SYS_memfd_create, SYS_memfd_create);
   if (strcmp(what, "not_dumpable") == 0) return prctl(PR_SET_DUMPABLE, 0) == 0;
   if (strcmp(what, "window_taken") == 0) /* where the arena lies in all processes */
-    return mmap((void*)0x200000000000, 1 << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) !=
+    return mmap((void*)0x110000000000, 1 << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) !=
            MAP_FAILED;
   fprintf(stderr,
           "'%s' is none of these: nothing, kernel_copies_refused, memory_files_refused, not_dumpable, window_taken\n",

@@ -328,7 +328,7 @@ static void write_double_int(void* at, int value) { *(struct double_int*)at = (s
 static void write_two_int(void* at, int value) { *(struct two_int*)at = (struct two_int){value, -value}; }
 static void write_complex(void* at, int value) { *(double*)at = value, *((double*)at + 1) = 0; }
 
-enum { whole_numbers = 7, numbers = 10, kinds_of_elements = 14 };
+enum { whole_numbers = 7, numbers = 10, bytes_and_characters = 13, kinds_of_elements = 16 };
 static struct element element_of(int kind) {
   const struct element all[kinds_of_elements] = {
       {"int", MPI_INT, sizeof(int), write_int},
@@ -345,6 +345,8 @@ static struct element element_of(int kind) {
       {"double and int", MPI_DOUBLE_INT, sizeof(struct double_int), write_double_int},
       {"two ints", MPI_2INT, sizeof(struct two_int), write_two_int},
       {"byte", MPI_BYTE, 1, write_unsigned_char},
+      {"char", MPI_CHAR, 1, write_signed_char},
+      {"character", MPI_CHARACTER, 1, write_signed_char},
   };
   return all[kind];
 }
@@ -357,9 +359,13 @@ static MPI_Op operation_of(int which) {
 static int is_defined(int kind, int operation) {
   if (operation >= 10) return kind == 11 || kind == 12;
   if (kind == 11 || kind == 12) return 0;
-  if (kind == 13) return operation >= 7;
   if (kind == 10) return operation < 2;
-  return operation < 4 || kind < whole_numbers;
+  return operation < 4 || kind < whole_numbers || kind >= bytes_and_characters;
+}
+/* MPI defines no arithmetic on bytes and characters, and not all reductions take them; but both libraries accumulate
+   them as small integers. */
+static MPI_Datatype reduced_as(int kind) {
+  return kind >= bytes_and_characters ? MPI_SIGNED_CHAR : element_of(kind).type;
 }
 /* Small numbers: their products are exact in every type, but for characters, which go round. */
 static int operand_of(int rank, int k) { return (rank * 5 + k * 3) % 4 + (rank + k) % 2; }
@@ -457,7 +463,7 @@ static void accumulates_of_all_kinds(void) {
       }
       for (int rank = 0; rank < rank_count; ++rank) {
         for (int k = 0; k < count; ++k) of.write(operands + (size_t)k * bytes, operand_of(rank, k));
-        MPI_Reduce_local(operands, wanted, count, of.type, operation_of(operation));
+        MPI_Reduce_local(operands, wanted, count, reduced_as(kind), operation_of(operation));
       }
     }
     for (int k = 0; k < count; ++k) of.write(operands + (size_t)k * bytes, operand_of(my_rank, k));
@@ -505,6 +511,34 @@ static void accumulates_of_all_kinds(void) {
   free(found);
   free(expected);
   free(operands);
+  close_window(&window);
+}
+
+/* Whether the top bit of a byte or a character is a sign, as each library has it. */
+static void signs_of_bytes_and_characters(void) {
+#ifdef MPICH_VERSION
+  const int is_signed[] = {1, 1, 1};
+#else
+  const int is_signed[] = {0, 1, 0};
+#endif
+  const MPI_Datatype types[] = {MPI_BYTE, MPI_CHAR, MPI_CHARACTER};
+  struct window window = open_window(allocated);
+  const int next = (my_rank + 1) % rank_count;
+  for (int k = 0; k < 3; ++k) {
+    const signed char less = -120, more = 3;
+    signed char found[2] = {0, 0};
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, next, 0, window.handle);
+    MPI_Put(&less, 1, MPI_BYTE, next, 0, 1, MPI_BYTE, window.handle);
+    MPI_Put(&less, 1, MPI_BYTE, next, 1, 1, MPI_BYTE, window.handle);
+    MPI_Win_flush(next, window.handle);
+    MPI_Accumulate(&more, 1, types[k], next, 0, 1, types[k], MPI_MAX, window.handle);
+    MPI_Accumulate(&more, 1, types[k], next, 1, 1, types[k], MPI_MIN, window.handle);
+    MPI_Win_flush(next, window.handle);
+    MPI_Get(found, 2, MPI_BYTE, next, 0, 2, MPI_BYTE, window.handle);
+    MPI_Win_unlock(next, window.handle);
+    CHECK_EQUAL(found[0], is_signed[k] ? more : less);
+    CHECK_EQUAL(found[1], is_signed[k] ? less : more);
+  }
   close_window(&window);
 }
 
@@ -920,6 +954,7 @@ const struct conformance_case one_sided_cases[] = {
     {"derived_types_at_the_target", 1, derived_types_at_the_target},
     {"long_and_short_accumulates", 1, long_and_short_accumulates},
     {"accumulates_of_all_kinds", 1, accumulates_of_all_kinds},
+    {"signs_of_bytes_and_characters", 1, signs_of_bytes_and_characters},
     {"fetched_values", 1, fetched_values},
     {"swaps_of_8_bytes", 1, swaps_of_8_bytes},
     {"swaps_of_less_than_8_bytes", 1, swaps_of_less_than_8_bytes},

@@ -546,10 +546,29 @@ static void functions_with_large_counts(void) {
   CHECK_EQUAL(value, 50);
   MPI_Buffer_detach(&back, &bytes);
 }
+
+static void buffer_of_a_large_count(void) {
+  const int peer = pair_peer();
+  if (peer == MPI_PROC_NULL) return;
+  const MPI_Count bytes = 1 << 16;
+  char* const buffer = allocate((size_t)bytes);
+  CHECK_EQUAL(MPI_Buffer_attach_c(buffer, bytes), MPI_SUCCESS);
+  int in = -1;
+  CHECK_EQUAL(MPI_Bsend(&my_rank, 1, MPI_INT, peer, 6, MPI_COMM_WORLD), MPI_SUCCESS);
+  MPI_Recv(&in, 1, MPI_INT, peer, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  CHECK_EQUAL(in, peer);
+  void* given_back = NULL;
+  MPI_Count size = 0;
+  MPI_Buffer_detach_c(&given_back, &size);
+  CHECK(given_back == buffer);
+  CHECK_EQUAL(size, bytes);
+  free(buffer);
+}
 #endif
 
 const struct conformance_case point_to_point_cases[] = {
 #if MPI_VERSION >= 4
+    {"buffer_of_a_large_count", 2, buffer_of_a_large_count},
     {"exchanges_that_are_begun", 2, exchanges_that_are_begun},
     {"functions_with_large_counts", 2, functions_with_large_counts},
 #endif

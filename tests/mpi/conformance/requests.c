@@ -1,7 +1,9 @@
 /* Waiting and testing: all forms, on arrays that mix null, finished and unfinished requests of several kinds; what the
    statuses say; cancelling and freeing. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "conformance.h"
 
@@ -798,6 +800,109 @@ static void very_many_requests(void) {
   free(in);
 }
 
+/* Writing to a file, which is the library's business, and messages end in one call. */
+static void files_and_messages_in_one_list(void) {
+  const int peer = pair_peer();
+  if (peer == MPI_PROC_NULL) return;
+  enum { bytes = 1 << 20 };
+  char name[64];
+  snprintf(name, sizeof name, "conformance_file_%d_%d", (int)getpid(), my_rank);
+  char* const data = allocate(bytes);
+  fill(data, bytes, (uint64_t)my_rank);
+  for (int tested = 0; tested < 2; ++tested) {
+    MPI_File file;
+    MPI_Request requests[4] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    MPI_Status statuses[4];
+    int in = -1, count = -1, done = 0;
+    CHECK_EQUAL(MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
+                              MPI_INFO_NULL, &file),
+                MPI_SUCCESS);
+    MPI_File_iwrite(file, data, bytes, MPI_CHAR, &requests[1]);
+    MPI_Irecv(&in, 1, MPI_INT, peer, 4, MPI_COMM_WORLD, &requests[2]);
+    MPI_Send(&my_rank, 1, MPI_INT, peer, 4, MPI_COMM_WORLD);
+    if (tested) {
+      while (!done) MPI_Testall(4, requests, &done, statuses);
+    } else {
+      MPI_Waitall(4, requests, statuses);
+    }
+    CHECK_EQUAL(in, peer);
+    CHECK_STATUS(&statuses[2], peer, 4, (int)sizeof in);
+    MPI_Get_count(&statuses[1], MPI_CHAR, &count);
+    CHECK_EQUAL(count, bytes);
+    for (int i = 0; i < 4; ++i) CHECK(requests[i] == MPI_REQUEST_NULL);
+    MPI_File_close(&file);
+  }
+  free(data);
+}
+
+/* A file that is written stands in a list with messages that are not there yet, and is asked for again and again. The
+   second writing has ended, so the first has: they follow each other. */
+static void written_files_wait_for_messages(void) {
+  const int peer = pair_peer();
+  MPI_Comm half, between;
+  MPI_Comm_split(MPI_COMM_WORLD, my_rank % 2, 0, &half);
+  MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - my_rank % 2, 3, &between);
+  if (peer != MPI_PROC_NULL) {
+    enum { bytes = 5000 };
+    char name[64];
+    char* const data = allocate(bytes);
+    snprintf(name, sizeof name, "conformance_written_%d_%d", (int)getpid(), my_rank);
+    fill(data, bytes, (uint64_t)my_rank);
+    for (int tested = 0; tested < 2; ++tested) {
+      MPI_File file;
+      MPI_Request requests[3], second;
+      MPI_Status statuses[3];
+      int in = -1, far = -1, count = -1, done = 0;
+      CHECK_EQUAL(MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
+                                MPI_INFO_NULL, &file),
+                  MPI_SUCCESS);
+      MPI_File_iwrite(file, data, bytes, MPI_CHAR, &requests[0]);
+      MPI_File_iwrite(file, data, bytes, MPI_CHAR, &second);
+      MPI_Irecv(&in, 1, MPI_INT, peer, 4, MPI_COMM_WORLD, &requests[1]);
+      MPI_Irecv(&far, 1, MPI_INT, my_rank / 2, 5, between, &requests[2]);
+      MPI_Wait(&second, MPI_STATUS_IGNORE);
+      const MPI_Request before = requests[0];
+      if (tested) {
+        int ended = 0;
+        for (int i = 0; i < 5; ++i) {
+          MPI_Testall(3, requests, &done, statuses);
+          ended += done;
+        }
+        CHECK_EQUAL(ended, 0);
+        CHECK(requests[0] == before);
+      }
+      signal_to(peer);
+      wait_for_signal_of(peer);
+      /* The messages come one after the other, and late: the list is looked at in between. */
+      if (tested) {
+        MPI_Send(&my_rank, 1, MPI_INT, peer, 4, MPI_COMM_WORLD);
+        for (int i = 0; i < 5; ++i) MPI_Testall(3, requests, &done, statuses);
+        CHECK_EQUAL(done, 0);
+        signal_to(peer);
+        wait_for_signal_of(peer);
+        MPI_Send(&my_rank, 1, MPI_INT, my_rank / 2, 5, between);
+        while (!done) MPI_Testall(3, requests, &done, statuses);
+      } else {
+        if (my_rank % 2) usleep(20000);
+        MPI_Send(&my_rank, 1, MPI_INT, my_rank / 2, 5, between);
+        MPI_Send(&my_rank, 1, MPI_INT, peer, 4, MPI_COMM_WORLD);
+        MPI_Waitall(3, requests, statuses);
+      }
+      CHECK_EQUAL(in, peer);
+      CHECK_EQUAL(far, peer);
+      CHECK_STATUS(&statuses[1], peer, 4, (int)sizeof in);
+      CHECK_STATUS(&statuses[2], my_rank / 2, 5, (int)sizeof far);
+      MPI_Get_count(&statuses[0], MPI_CHAR, &count);
+      CHECK_EQUAL(count, bytes);
+      for (int i = 0; i < 3; ++i) CHECK(requests[i] == MPI_REQUEST_NULL);
+      MPI_File_close(&file);
+    }
+    free(data);
+  }
+  MPI_Comm_free(&between);
+  MPI_Comm_free(&half);
+}
+
 const struct conformance_case request_cases[] = {
     {"null_requests_complete_at_once", 1, null_requests_complete_at_once},
     {"waitall_with_null_between", 2, waitall_with_null_between},
@@ -820,5 +925,7 @@ const struct conformance_case request_cases[] = {
     {"collective_requests_among_others", 1, collective_requests_among_others},
     {"handles_are_values", 2, handles_are_values},
     {"very_many_requests", 2, very_many_requests},
+    {"files_and_messages_in_one_list", 2, files_and_messages_in_one_list},
+    {"written_files_wait_for_messages", 2, written_files_wait_for_messages},
     {NULL, 0, NULL},
 };

@@ -28,7 +28,7 @@ using explore::check;
 using explore::fail;
 
 constexpr std::size_t eager_bytes = 8;
-constexpr std::size_t block_bytes = 48;        // more than a cell holds
+constexpr std::size_t block_bytes = 48;        // more than a cell holds: in two, where the mailbox has 16 and more
 constexpr std::size_t rendezvous_bytes = 128;  // see `scope`
 constexpr std::size_t most_buffers = 4;        // of a rank
 
@@ -43,6 +43,7 @@ void* shared_unless_private(const void* address, std::size_t) {
 struct scope {
   std::uint64_t cells = 8;
   std::int64_t producers = -1;  // that the mailbox keeps a cell free for; all ranks
+  int used_cells = 0;           // that were used before
   bool meets = false;           // there is a meeting place; the last to leave gives it back
   bool private_buffers = false;
   bool shares_moves = true;
@@ -71,9 +72,16 @@ class rank {
     engine_.release(record);
   }
   receive_record* post(std::int32_t from, std::int32_t tag, std::size_t bytes, std::size_t buffer = 1) {
-    receive_record* const record = engine_.make_receive({1, from, tag}, {at(buffer), bytes});
-    engine_.post(*record);
-    return record;
+    const message_key key{1, from, tag};
+    found_message found;
+    if (receive_record* const record = engine_.receive(key, {at(buffer), bytes}, touch_order::unknown, found))
+      return record;
+    // Its message was there. Those who call look at a record.
+    receive_record* const ended = engine_.make_receive(key, {at(buffer), bytes});
+    ended->taken = found.key;
+    ended->bytes = found.bytes;
+    ended->state.store(progress_state::complete, std::memory_order_release);
+    return ended;
   }
   /// Waits for it; then the buffer is all `value`.
   void finish(receive_record* record, std::uint8_t value, std::size_t bytes) {
@@ -163,6 +171,11 @@ class ranks : public explore::scenario {
       auto* const cells = static_cast<mailbox_cell*>(explore::watched_allocate(limits_.cells * sizeof(mailbox_cell)));
       mine->inbox.initialise(cells, limits_.cells,
                              limits_.producers < 0 ? count : static_cast<std::uint64_t>(limits_.producers));
+      for (int i = 0; i < limits_.used_cells; ++i) {
+        mine->inbox.push([](mailbox_cell& cell) { cell.kind = message_kind::in_block; });
+        mine->inbox.pop();
+      }
+      mine->inbox.publish_read();
       mine->number = number;
       mine->process = getpid();
       explore::ignore(&mine->counters, sizeof mine->counters);
@@ -224,9 +237,10 @@ class ranks : public explore::scenario {
   std::size_t blocks_at_begin_ = 0;
 };
 
-explore::interleavings expect_all_sound(const scope& limits, std::vector<body> bodies, std::uint64_t least_runs) {
+explore::interleavings expect_all_sound(const scope& limits, std::vector<body> bodies, std::uint64_t least_runs,
+                                        const explore::exploration& how = {}) {
   ranks all(limits, std::move(bodies));
-  const explore::interleavings result = explore::run_all(all);
+  const explore::interleavings result = explore::run_all(all, how);
   EXPECT_EQ(result.fault, "") << result.text();
   EXPECT_TRUE(result.complete) << result.text();
   EXPECT_GE(result.runs, least_runs) << result.text();
@@ -305,6 +319,47 @@ TEST(engine_interleavings, a_cell_of_the_mailbox_is_used_again) {
                       me.expect(first, 11, eager_bytes);
                     }},
                    100);
+}
+
+// Data in two cells: nobody sees the first without the second, and a helper reads as the owner does.
+TEST(engine_interleavings, messages_in_several_cells_arrive_whole) {
+  const body sends_three = [](rank& me) {
+    me.finish(me.send(1, 5, 11, block_bytes));
+    me.finish(me.send(1, 5, 12, eager_bytes));
+    me.finish(me.send(1, 5, 13, block_bytes));
+  };
+  const body receives_three = [](rank& me) {
+    receive_record* const first = me.post(0, 5, block_bytes, 1);
+    receive_record* const second = me.post(0, 5, eager_bytes, 2);
+    me.finish(me.post(0, 5, block_bytes, 3), 13, block_bytes);
+    me.expect(first, 11, block_bytes);
+    me.expect(second, 12, eager_bytes);
+  };
+  expect_all_sound({.cells = 16}, {sends_three, receives_three}, 50);
+  expect_all_sound({.cells = 16},
+                   {[](rank& me) { me.finish(me.send(1, 5, 11, block_bytes)); },
+                    [](rank& me) { me.finish(me.post(0, 5, block_bytes, 1), 11, block_bytes); }},
+                   40, {.old_reads = 2});
+  expect_all_sound(
+      {.cells = 32},
+      {[](rank& me) { me.finish(me.send(1, 5, 11, block_bytes)); },
+       [](rank& me) { me.finish(me.post(0, 5, block_bytes, 1), 11, block_bytes); }, [](rank& me) { me.help(1); }},
+      50);
+}
+
+// The second cell of the first message is the first one of the ring again; the cells of both had been first ones.
+TEST(engine_interleavings, further_cells_are_used_again) {
+  const body sends_two_large = [](rank& me) {
+    me.finish(me.send(1, 5, 11, block_bytes));
+    me.finish(me.send(1, 5, 12, block_bytes));
+  };
+  const body receives_two_large = [](rank& me) {
+    receive_record* const first = me.post(0, 5, block_bytes, 1);
+    me.finish(me.post(0, 5, block_bytes, 2), 12, block_bytes);
+    me.expect(first, 11, block_bytes);
+  };
+  for (const int used : {7, 15})
+    expect_all_sound({.cells = 8, .producers = 1, .used_cells = used}, {sends_two_large, receives_two_large}, 50);
 }
 
 // ---- meeting places
@@ -391,6 +446,49 @@ TEST(engine_interleavings, a_receive_completes_while_its_rank_computes) {
                         [](rank& me) { me.help(1); }},
                        100);
   EXPECT_GT(result.timeouts, 0u) << "helpers look for exposed ranks now and then; here one should have had to";
+}
+
+// A sender that goes to sleep and a rank that goes on to compute do not miss each other, whatever the processor lets
+// them see: the sender moves its message itself.
+TEST(engine_interleavings, who_sleeps_and_who_leaves_see_each_other_with_old_values) {
+  for (const std::size_t bytes : {block_bytes, rendezvous_bytes}) {
+    for (const bool shared : {false, true}) {
+      expect_all_sound({.shares_moves = shared},
+                       {[=](rank& me) { me.finish(me.send(1, 5, 11, bytes, send_mode::synchronous)); },
+                        [=](rank& me) {
+                          receive_record* const record = me.post(0, 5, bytes);
+                          me->leave();
+                          me.compute_until_complete(*record);
+                          me.finish(record, 11, bytes);
+                        }},
+                       10, {.old_reads = 2});
+    }
+  }
+}
+
+// The same messages as above, of which some looks find an older value.
+TEST(engine_interleavings, messages_arrive_with_old_values) {
+  const explore::exploration with_old_values{.old_reads = 1};
+  expect_all_sound({},
+                   {sends_two,
+                    [](rank& me) {
+                      receive_record* const first = me.post(0, any_tag, eager_bytes, 1);
+                      receive_record* const second = me.post(any_source, 5, eager_bytes, 2);
+                      me.finish(second, 12, eager_bytes);
+                      me.finish(first, 11, eager_bytes);
+                    }},
+                   100, with_old_values);
+  for (const bool shared : {false, true})
+    expect_all_sound({.shares_moves = shared},
+                     {[](rank& me) { me.finish(me.send(1, 5, 11, rendezvous_bytes)); },
+                      [](rank& me) { me.finish(me.post(0, 5, rendezvous_bytes), 11, rendezvous_bytes); }},
+                     10, with_old_values);
+  const body meets_twice = [](rank& me) {
+    check(me.meet(1, static_cast<std::uint8_t>(10 + me.number())) == 21, "the first meeting has another outcome");
+    check(me.meet(2, static_cast<std::uint8_t>(20 + me.number())) == 41, "the second meeting has another outcome");
+    me.leave_place();
+  };
+  expect_all_sound({.meets = true}, {meets_twice, meets_twice}, 50, with_old_values);
 }
 
 // ---- what a helper cannot reach

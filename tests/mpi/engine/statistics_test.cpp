@@ -4,10 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <mutex>
 #include <random>
 #include <vector>
 
+#include "mpi/engine/call_statistics.hpp"
 #include "ranks_as_threads.hpp"
 
 namespace tri::mpi {
@@ -32,7 +34,7 @@ std::vector<rank_statistics> after_traffic(std::uint32_t ranks, engine_options o
     std::vector<std::byte> data(400'000);
     for (int i = 0; i < messages; ++i) {
       for (std::uint32_t other = 0; other < ranks; ++other) {
-        const std::size_t bytes = i % 3 == 0 ? 20 : i % 3 == 1 ? 3000 : random() % data.size();
+        const std::size_t bytes = i % 3 == 0 ? 20 : i % 3 == 1 ? 3000 : 3000 + random() % (data.size() - 3000);
         if (send_record* const record = mine.send(other, {1, static_cast<int>(mine.number()), i}, {data.data(), bytes}))
           sends.push_back(record);
         if (i % 2 == 0) mine.leave();
@@ -143,6 +145,57 @@ TEST(statistics, as_a_table_and_as_json) {
   EXPECT_THAT(json, HasSubstr("\"library\": \"Some MPI\",\n  \"unreceived\": 0,\n  \"faults\": \"\",\n"));
   EXPECT_THAT(json, HasSubstr("\"all\": {\"in_cell\": 15, \"in_block\": 0, \"rendezvous\": 15,"));
   EXPECT_THAT(json, HasSubstr("\"total_s\": 4.000000000, \"waited_s\": 2.000000000,"));
+}
+
+void count(call_counts& rank, std::string_view call, std::string_view communicator, size_class size,
+           left_because reason, std::uint64_t times) {
+  rank.add(call, communicator, size, reason)->times = times;
+}
+
+TEST(statistics, calls_are_summed_over_ranks_and_told_with_what_was_left) {
+  std::vector<std::unique_ptr<call_counts>> ranks;
+  for (int rank = 0; rank < 2; ++rank) {
+    call_counts& each = *ranks.emplace_back(std::make_unique<call_counts>());
+    count(each, "MPI_Send", "MPI_COMM_WORLD", size_class::cell, left_because::ours, 90);
+    if (rank == 1) count(each, "MPI_Send", "inter \"one\"", size_class::block, left_because::inter_communicator, 20);
+    count(each, "MPI_Allreduce", "MPI_COMM_WORLD", size_class::cell, left_because::reduction, 5);
+    count(each, "MPI_Put", "windows", size_class::none, left_because::ours, 3);
+  }
+  const std::vector<const call_counts*> both{ranks[0].get(), ranks[1].get()};
+  const std::vector<call_count> calls = sum_of(both);
+  ASSERT_EQ(calls.size(), 4u);
+  EXPECT_EQ(calls[0].times, 20u);  // what was left comes first
+  EXPECT_EQ(calls[1].times, 10u);
+  EXPECT_EQ(calls[2].times, 180u);
+  const std::string table = calls_to_table(calls);
+  EXPECT_THAT(
+      table, HasSubstr("\nMPI_Send                                 180          20     90.0  inter-communicator 20\n"));
+  EXPECT_THAT(table, HasSubstr("\nMPI_Allreduce                              0          10      0.0  reduction 10\n"));
+  EXPECT_THAT(table, HasSubstr("\nup to 256 B                              180          10     94.7  reduction 10\n"));
+  EXPECT_THAT(table, HasSubstr("\nMPI_COMM_WORLD                           180          10     94.7  reduction 10\n"));
+  EXPECT_THAT(table, HasSubstr("\nwindows                                    6           0    100.0\n"));
+  EXPECT_THAT(calls_to_json(calls),
+              HasSubstr("{\"call\": \"MPI_Send\", \"communicator\": \"inter \\\"one\\\"\", \"size\": \"up to 8 KiB\", "
+                        "\"times\": 20, \"left_because\": \"inter-communicator\"}"));
+  EXPECT_EQ(calls_to_table({}), "");
+  EXPECT_EQ(calls_to_json({}), "[\n  ]");
+}
+
+TEST(statistics, calls_for_which_there_is_no_room_are_refused) {
+  const auto rank = std::make_unique<call_counts>();
+  for (std::size_t i = 0; i < rank->all.size(); ++i)
+    ASSERT_NE(rank->add(std::string(100, 'n'), "", size_class::none, left_because::ours), nullptr);
+  EXPECT_EQ(rank->all[0].call_name(), std::string(31, 'n'));
+  EXPECT_EQ(rank->add("one more", "", size_class::none, left_because::ours), nullptr);
+}
+
+TEST(statistics, classes_of_sizes_are_the_ways_of_messages) {
+  EXPECT_EQ(size_class_of(0), size_class::cell);
+  EXPECT_EQ(size_class_of(256), size_class::cell);
+  EXPECT_EQ(size_class_of(257), size_class::block);
+  EXPECT_EQ(size_class_of(8192), size_class::block);
+  EXPECT_EQ(size_class_of(8193), size_class::large);
+  EXPECT_EQ(size_class_of((1 << 20) + 1), size_class::very_large);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -353,7 +354,7 @@ void forks() {
       }
       for (void* one : mine) std::free(one);
     });
-  const int file = ask<int>("heap_test_file"), slot_socket = ask<int>("heap_test_socket");
+  const int file = ask<int>("heap_test_file"), slot_file = ask<int>("heap_test_slot_file");
   for (int round = 0; round < 20; ++round) {
     int gate[2];
     CHECK(pipe(gate) == 0);
@@ -364,7 +365,7 @@ void forks() {
       char byte = 0;
       CHECK(read(gate[0], &byte, 1) == 1);  // the parent has gone on and changed things
       CHECK(ask<long>("heap_test_phase") == 3);
-      CHECK(fcntl(file, F_GETFD) == -1 && fcntl(slot_socket, F_GETFD) == -1);
+      CHECK(fcntl(file, F_GETFD) == -1 && fcntl(slot_file, F_GETFD) == -1);
       CHECK(tree.size() == 20000 && tree[777] == "value 777");
       CHECK(large[5] == 'p' && sparse[3 * gib] == 's' && sparse[gib] == 0);
       for (auto& [key, text] : tree) text += " changed in the child, and long enough to be allocated anew";
@@ -534,13 +535,24 @@ void check_answers(cell* list, int first) {
   for (; list != nullptr; list = list->next) CHECK(list->value == - --expected);
 }
 
+// Where the peers meet, by the first one's number.
+socklen_t name_meeting(pid_t first, sockaddr_un& address) {
+  address = {};
+  address.sun_family = AF_UNIX;
+  const int length = std::snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "trireme-heap-peers-%d", first);
+  return static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + static_cast<std::size_t>(length));
+}
+
 void peers(const char* program) {
   CHECK(ask<int>("heap_test_slot") == 0);
-  CHECK(listen(ask<int>("heap_test_socket"), 4) == 0);
+  const int meeting = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  sockaddr_un address;
+  const socklen_t length = name_meeting(getpid(), address);
+  CHECK(bind(meeting, reinterpret_cast<const sockaddr*>(&address), length) == 0 && listen(meeting, 4) == 0);
   char* const arguments[] = {const_cast<char*>(program), const_cast<char*>("second_peer"), nullptr};
   pid_t child = 0;
   CHECK(posix_spawn(&child, program, nullptr, nullptr, arguments, environ) == 0);
-  const int connection = accept(ask<int>("heap_test_socket"), nullptr, nullptr);
+  const int connection = accept(meeting, nullptr, nullptr);
   CHECK(connection >= 0);
   cell* const list = make_list(1);
   const greeting other = greet(connection, list);
@@ -564,8 +576,10 @@ void peers(const char* program) {
 }
 void second_peer() {
   CHECK(ask<int>("heap_test_slot") == 1);
-  const int connection = probe<int(unsigned)>("heap_test_connect")(0);
-  CHECK(connection >= 0);
+  const int connection = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  sockaddr_un address;
+  const socklen_t length = name_meeting(getppid(), address);
+  CHECK(connect(connection, reinterpret_cast<const sockaddr*>(&address), length) == 0);
   cell* const list = make_list(5000);
   const greeting other = greet(connection, list);
   CHECK(other.slot == 0);
@@ -579,10 +593,10 @@ void second_peer() {
 // A program that closes what it has not opened: the heap goes on, sharing does not.
 void closed_descriptors() {
   CHECK(ask<int>("heap_test_descriptors_are_ours") == 1);
-  const int own_socket = ask<int>("heap_test_socket");
-  close(own_socket);
+  const int own_file = ask<int>("heap_test_slot_file");
+  close(own_file);
   CHECK(ask<int>("heap_test_descriptors_are_ours") == 0);
-  CHECK(dup2(socket(AF_UNIX, SOCK_SEQPACKET, 0), own_socket) == own_socket);
+  CHECK(dup2(socket(AF_UNIX, SOCK_SEQPACKET, 0), own_file) == own_file);
   CHECK(ask<int>("heap_test_descriptors_are_ours") == 0);
   close(ask<int>("heap_test_file"));
   auto* const block = static_cast<char*>(opaque(std::malloc(100 * mib)));
@@ -593,7 +607,7 @@ void closed_descriptors() {
   if (child == 0) {
     CHECK(block[77] == 'p' && block[78] == 0);
     block[77] = 'c';
-    CHECK(fcntl(own_socket, F_GETFD) >= 0);  // it is the program's now
+    CHECK(fcntl(own_file, F_GETFD) >= 0);  // it is the program's now
     _exit(0);
   }
   CHECK(status_of(child) == 0);

@@ -4,21 +4,43 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <string>
 
 #include "mpi/heap/addresses.hpp"
 #include "mpi/heap/heap_window.hpp"
 #include "mpi/heap/job_name.hpp"
+#include "mpi/heap/private_folder.hpp"
+#include "support/another_user.hpp"
+#include "support/command_runner.hpp"
 
 namespace {
 
-using tri::mpi::claim_slot;
+using tri::mpi::open_private_folder;
+using tri::mpi::open_private_folder_at;
+using tri::mpi::private_folder;
+using tri::mpi::start_environment;
+using tri::mpi::text_line;
+
+tri::mpi::slot_claim claim_slot(const std::string& job) {
+  const private_folder folder = open_private_folder(start_environment());
+  EXPECT_GE(folder.descriptor, 0) << folder.reason.view();
+  tri::mpi::slot_claim claim = tri::mpi::claim_slot(job, folder);
+  close(folder.descriptor);
+  return claim;
+}
+
+template <std::size_t size>
+std::string_view text(const char (&literal)[size]) {
+  return {literal, size};
+}
 
 std::string unique_job() { return "test-" + std::to_string(getpid()); }
 
@@ -28,12 +50,14 @@ TEST(SlotClaim, takes_the_lowest_free_slot) {
   EXPECT_EQ(first.slot, 0);
   EXPECT_EQ(second.slot, 1);
   EXPECT_EQ(third.slot, 2);
-  close(second.socket);
+  EXPECT_EQ(tri::mpi::processes_of_job(first.file, job), 3U);
+  close(second.file);
+  EXPECT_EQ(tri::mpi::processes_of_job(third.file, job), 2U);
   const auto again = claim_slot(job);
   EXPECT_EQ(again.slot, 1);
   const auto other = claim_slot(job + "-other");
   EXPECT_EQ(other.slot, 0);
-  for (int socket : {first.socket, third.socket, again.socket, other.socket}) close(socket);
+  for (int file : {first.file, third.file, again.file, other.file}) close(file);
 }
 
 TEST(SlotClaim, a_killed_process_leaves_its_slot) {
@@ -55,31 +79,106 @@ TEST(SlotClaim, a_killed_process_leaves_its_slot) {
   waitpid(child, nullptr, 0);
   const auto after = claim_slot(job);
   EXPECT_EQ(after.slot, 0);
-  for (int file : {ready[0], ready[1], beside.socket, after.socket}) close(file);
+  for (int file : {ready[0], ready[1], beside.file, after.file}) close(file);
 }
 
 TEST(SlotClaim, low_descriptors_are_left_to_the_program) {
   const auto claim = claim_slot(unique_job() + "-low");
-  EXPECT_GE(claim.socket, 32);
-  close(claim.socket);
+  EXPECT_GE(claim.file, 32);
+  close(claim.file);
 }
 
 TEST(SlotClaim, says_when_all_slots_are_taken) {
   const std::string job = unique_job() + "-full";
-  int sockets[tri::mpi::most_slots];
-  for (int& socket : sockets) socket = claim_slot(job).socket;
+  int files[tri::mpi::most_slots];
+  for (int& file : files) file = claim_slot(job).file;
   const auto none = claim_slot(job);
   EXPECT_EQ(none.slot, -1);
   EXPECT_EQ(none.reason.view(), "all 256 slots of job " + job + " on this host are taken");
-  for (int socket : sockets) close(socket);
+  for (int file : files) close(file);
+}
+
+// Other jobs, forked children that hold the same description, and files of other numbers.
+TEST(SlotClaim, a_slot_lasts_until_its_last_descriptor_is_closed) {
+  const auto claim = claim_slot(unique_job() + "-last");
+  ASSERT_EQ(claim.slot, 0);
+  EXPECT_TRUE(tri::mpi::is_file_of_slots(claim.file));
+  const int copy = dup(claim.file);
+  close(claim.file);
+  EXPECT_FALSE(tri::mpi::is_file_of_slots(claim.file));
+  const auto beside = claim_slot(unique_job() + "-last");
+  EXPECT_EQ(beside.slot, 1);
+  close(copy);
+  const auto after = claim_slot(unique_job() + "-last");
+  EXPECT_EQ(after.slot, 0);
+  for (int file : {beside.file, after.file}) close(file);
+}
+
+struct opened {
+  int descriptor;
+  std::string problem;
+};
+opened open_at(const std::filesystem::path& parent, const std::string& name) {
+  private_folder folder;
+  text_line problem;
+  const bool is_open = open_private_folder_at(parent.c_str(), name, folder, problem);
+  EXPECT_EQ(is_open, folder.descriptor >= 0);
+  if (folder.descriptor >= 0) close(folder.descriptor);
+  return {folder.descriptor, std::string(problem.view())};
+}
+
+TEST(PrivateFolder, is_made_for_the_user_alone) {
+  const tri::testing::temporary_folder parent;
+  EXPECT_GE(open_at(parent.path(), "made").descriptor, 0);
+  EXPECT_EQ(std::filesystem::status(parent.path() / "made").permissions(), std::filesystem::perms::owner_all);
+  EXPECT_GE(open_at(parent.path(), "made").descriptor, 0) << "it is there already";
+}
+
+TEST(PrivateFolder, is_refused_when_others_may_look_into_it) {
+  const tri::testing::temporary_folder parent;
+  const auto path = parent.path() / "shared";
+  std::filesystem::create_directory(path);
+  std::filesystem::permissions(path, std::filesystem::perms(0750));
+  EXPECT_EQ(open_at(parent.path(), "shared").problem, path.string() + " has mode 750");
+  std::filesystem::permissions(path, std::filesystem::perms(0500));
+  EXPECT_EQ(open_at(parent.path(), "shared").problem, path.string() + " has mode 500");
+}
+
+TEST(PrivateFolder, is_not_followed_through_a_link) {
+  const tri::testing::temporary_folder parent;
+  std::filesystem::create_directory(parent.path() / "target");
+  std::filesystem::permissions(parent.path() / "target", std::filesystem::perms::owner_all);
+  std::filesystem::create_symlink(parent.path() / "target", parent.path() / "link");
+  EXPECT_EQ(open_at(parent.path(), "link").problem, (parent.path() / "link").string() + " is not a folder");
+  std::filesystem::create_symlink(parent.path() / "nothing", parent.path() / "dangling");
+  EXPECT_EQ(open_at(parent.path(), "dangling").problem, (parent.path() / "dangling").string() + " is not a folder");
+  tri::testing::write_file(parent.path() / "file", "");
+  EXPECT_EQ(open_at(parent.path(), "file").problem, (parent.path() / "file").string() + " is not a folder");
+}
+
+TEST(PrivateFolder, of_another_user_is_refused) {
+  if (!tri::testing::can_be_another_user()) GTEST_SKIP() << tri::testing::why_no_other_user;
+  const tri::testing::temporary_folder parent;
+  std::filesystem::create_directory(parent.path() / "taken");
+  std::filesystem::permissions(parent.path() / "taken", std::filesystem::perms::owner_all);
+  ASSERT_EQ(chown((parent.path() / "taken").c_str(), tri::testing::another_user, tri::testing::another_user), 0);
+  EXPECT_EQ(open_at(parent.path(), "taken").problem, (parent.path() / "taken").string() + " belongs to user 65534");
+}
+
+TEST(PrivateFolder, of_the_environment_comes_first) {
+  const tri::testing::temporary_folder parent;
+  const std::string environment = "XDG_RUNTIME_DIR=" + parent.path().string() + std::string(1, '\0');
+  const private_folder folder = open_private_folder(start_environment(environment));
+  EXPECT_EQ(folder.path.view(), parent.path().string() + "/trireme");
+  close(folder.descriptor);
+  const private_folder relative = open_private_folder(start_environment(text("XDG_RUNTIME_DIR=here")));
+  EXPECT_NE(relative.descriptor, -1) << "a path that depends on where we are says nothing";
+  EXPECT_NE(relative.path.view().substr(0, 4), "here");
+  close(relative.descriptor);
 }
 
 std::string name_in(std::string_view environment) {
   return std::string(tri::mpi::job_name(tri::mpi::start_environment(environment)).view());
-}
-template <std::size_t size>
-std::string_view text(const char (&literal)[size]) {
-  return {literal, size};
 }
 
 TEST(JobName, comes_from_our_variable_or_the_launcher) {
@@ -144,7 +243,7 @@ TEST(HeapWindow, names_the_place_that_is_taken) {
   const auto window = tri::mpi::create_heap_window(210, std::size_t{1} << 30);
   EXPECT_EQ(window.address, nullptr);
   EXPECT_EQ(window.file, -1);
-  EXPECT_EQ(window.reason.view(), "something else lies at 1024 MiB at 0x3d2000000000 (errno 17)");
+  EXPECT_EQ(window.reason.view(), "something else lies at 1024 MiB at 0x3e2000000000 (errno 17)");
   munmap(place, 4096);
 }
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <limits>
 #include <numeric>
 #include <thread>
 
@@ -292,6 +293,48 @@ TEST(layouts, that_contain_themselves_or_lie_about_sizes_are_refused) {
             }),
             nullptr);
   EXPECT_EQ(with([](layout& flat, layout_node&) { flat.signature_root = 8; }), nullptr);
+  EXPECT_EQ(with([](layout& flat, layout_node&) { flat.kind = static_cast<element_kind>(200); }), nullptr);
+  EXPECT_EQ(with([](layout& flat, layout_node&) { flat.depth = ~0u; }), nullptr) << "one more than that is 0 frames";
+  EXPECT_EQ(with([](layout& flat, layout_node&) { flat.extent = std::numeric_limits<std::int64_t>::min(); }), nullptr);
+  // A list is there once: with a count it would be walked beyond its table.
+  EXPECT_EQ(with([](layout& flat, layout_node& root) {
+              auto& list = *reinterpret_cast<layout_node*>(reinterpret_cast<std::byte*>(&flat) + root.body);
+              ASSERT_EQ(list.kind, node_kind::list);
+              list.count = 4;
+              list.length = 2;
+            }),
+            nullptr);
+}
+
+TEST(layouts, whose_nodes_share_their_bodies_are_refused_before_all_ways_were_walked) {
+  // Forty sequences of two, both of which are the next sequence: 2^40 ways to the one block.
+  constexpr std::uint64_t levels = 40;
+  constexpr std::uint64_t node_words = sizeof(layout_node) / 8 + 2 + 3;  // with its table and prefix
+  std::vector<std::uint64_t> words(sizeof(layout) / 8 + (levels + 1) * node_words);
+  const auto offset_of = [&](std::uint64_t level) { return sizeof(layout) + level * node_words * 8; };
+  for (std::uint64_t level = 0; level <= levels; ++level) {
+    const std::uint64_t offset = offset_of(level), table = offset + sizeof(layout_node),
+                        bytes = 1ull << (levels - level);
+    layout_node node;
+    node.bytes = bytes;
+    node.length = 1;
+    if (level < levels) {
+      node.kind = node_kind::sequence;
+      node.entries = 2;
+      node.table = table;
+      node.prefix = table + 16;
+      const std::uint64_t values[] = {offset_of(level + 1), offset_of(level + 1), 0, bytes / 2, bytes};
+      std::memcpy(&words[table / 8], values, sizeof values);
+    }
+    std::memcpy(&words[offset / 8], &node, sizeof node);
+  }
+  layout flat;
+  flat.total_bytes = words.size() * 8;
+  flat.size = 1ull << levels;
+  flat.depth = levels;
+  flat.root = sizeof(layout);
+  std::memcpy(words.data(), &flat, sizeof flat);
+  EXPECT_EQ(layout_at(words.data(), flat.total_bytes), nullptr);
 }
 
 TEST(datatypes, refuse_what_mpi_forbids) {

@@ -16,6 +16,7 @@
 #include "wire/support/forked_processes.hpp"
 #include "wire/ucx/ucx_conduit.hpp"
 #include "wire/ucx/ucx_library.hpp"
+#include "wire/wire_choice.hpp"
 
 namespace tri::wire::test {
 namespace {
@@ -106,9 +107,9 @@ TEST(LoopNetwork, SeedDecidesEverything) {
   EXPECT_NE(order_of(7), order_of(8));
 }
 
-// A process that is never talked to costs at most 64 bytes, in the port and in UCX together.
-TEST(UcxConduit, BytesPerSilentPeer) {
-  const ended_processes ended = run_processes(1, [](unsigned, shared_by_processes&) {
+// A process that is never talked to costs at most 64 bytes, in the port and in the conduit together.
+void expect_cheap_silent_peers(conduit_choice conduit) {
+  const ended_processes ended = run_processes(1, [conduit](unsigned, shared_by_processes&) {
     struct nobody final : port_user {
       void* place_for(peer_number, std::span<const std::byte>, std::size_t) override { return nullptr; }
       void arrived(peer_number, std::span<const std::byte>, void*, std::size_t) override {}
@@ -121,7 +122,7 @@ TEST(UcxConduit, BytesPerSilentPeer) {
     const auto used_by = [&](std::size_t peers) {
       const auto in_use = [] { return mallinfo2().uordblks + mallinfo2().hblkhd; };
       const std::size_t before = in_use();
-      const auto wire = open_port(conduit_choice::ucx, 0, peers, user, {}, options);
+      const auto wire = open_port(conduit, 0, peers, user, {}, options);
       return in_use() - before;
     };
     used_by(2);  // what is made once
@@ -133,6 +134,9 @@ TEST(UcxConduit, BytesPerSilentPeer) {
   });
   EXPECT_EQ(ended.complaint, "");
 }
+
+TEST(UcxConduit, BytesPerSilentPeer) { expect_cheap_silent_peers(conduit_choice::ucx); }
+TEST(TcpConduit, BytesPerSilentPeer) { expect_cheap_silent_peers(conduit_choice::tcp); }
 
 TEST(UcxLibrary, AFunctionThatIsMissingIsNamed) {
   check_throws<std::runtime_error>([] { ucx_function("ucp_no_such_function"); },
@@ -157,6 +161,128 @@ TEST(NetworkDevices, ThoseOfTheSystem) {
                                    "did you mean 'mlx5_0:1'?");
   check_throws<std::runtime_error>([&] { check_network_devices("^eth1", expected); }, "no network device 'eth1'");
   fs::remove_all(root);
+}
+
+const std::vector<network_interface> three_interfaces = {
+    {.name = "eth0", .addresses = {"10.1.2.3", "fd00:1::3"}, .is_loopback = false},
+    {.name = "eth1", .addresses = {"192.168.7.9"}, .is_loopback = false},
+    {.name = "lo", .addresses = {"127.0.0.1", "::1"}, .is_loopback = true}};
+const std::vector<std::string> four_devices = {"eth0", "eth1", "lo", "mlx5_0:1"};
+
+TEST(NetworkDevices, ANetworkIsNamedByInterfaceOrByItsAddresses) {
+  const auto devices_of = [](const char* network) {
+    return devices_of_network(network, three_interfaces, four_devices);
+  };
+  EXPECT_EQ(devices_of("eth1"), "eth1");
+  EXPECT_EQ(devices_of("eth1,mlx5_0:1"), "eth1,mlx5_0:1");
+  EXPECT_EQ(devices_of("!eth1,lo"), "eth0,mlx5_0:1");
+  EXPECT_EQ(devices_of("10.1.0.0/16"), "eth0");
+  EXPECT_EQ(devices_of("fd00::/8"), "eth0");
+  EXPECT_EQ(devices_of("10.1.2.3/32,eth0"), "eth0");
+  EXPECT_EQ(devices_of("0.0.0.0/0"), "eth0,eth1,lo");
+  EXPECT_EQ(devices_of("!127.0.0.0/8"), "eth0,eth1,mlx5_0:1");
+}
+
+TEST(NetworkDevices, ANetworkThatIsNotThereIsNamedWithThoseThatAre) {
+  const auto refuses = [](const char* network, const char* words) {
+    check_throws<std::runtime_error>([&] { devices_of_network(network, three_interfaces, four_devices); }, words);
+  };
+  const std::string has = "it has: eth0 (10.1.2.3, fd00:1::3), eth1 (192.168.7.9), lo (127.0.0.1, ::1), mlx5_0:1";
+  refuses("10.2.0.0/16", ("--tri-network: no interface of this host has an address in 10.2.0.0/16; " + has).c_str());
+  refuses("eth2",
+          ("--tri-network: this host has no network interface 'eth2'; " + has + "; did you mean 'eth0'?").c_str());
+  for (const char* const wrong : {"10.1.0.0/33", "10.1/8", "fd00::/129", "/8", "10.1.0.0/", "10.1.0.0/8x", "eth0/24"})
+    refuses(wrong,
+            ("--tri-network: '" + std::string(wrong) + "' is not a network such as 10.1.0.0/16 or fd00::/8").c_str());
+  refuses("!0.0.0.0/0,mlx5_0:1",
+          ("--tri-network: '!0.0.0.0/0,mlx5_0:1' leaves no network of this host; " + has).c_str());
+  refuses("!",
+          "--tri-network: '!' names no network; an interface such as eth0 or a network such as 10.1.0.0/16 would do");
+}
+
+TEST(NetworkDevices, AddressesOfANetworkAreThoseInItOrOfItsInterfaces) {
+  const std::vector<network_interface> interfaces = {
+      {.name = "eth0", .addresses = {"10.1.2.3", "203.0.113.7", "fd00:1::3", "fe80::1"}, .prefixes = {16, 24, 64, 64}},
+      {.name = "eth1", .addresses = {"192.168.7.9"}, .prefixes = {30}},
+      {.name = "lo", .addresses = {"127.0.0.1", "::1"}, .is_loopback = true, .prefixes = {8, 128}}};
+  const auto addresses_of = [&](const char* network) {
+    std::string words;
+    for (const network_address& each : addresses_of_network(network, interfaces, four_devices))
+      words += each.interface + "/" + each.text + "/" + std::to_string(each.prefix) + " ";
+    return words;
+  };
+  EXPECT_EQ(addresses_of("lo"), "lo/127.0.0.1/8 lo/::1/128 ");
+  EXPECT_EQ(addresses_of("10.1.0.0/16"), "eth0/10.1.2.3/16 ");
+  EXPECT_EQ(addresses_of("10.1.0.0/16,eth1"), "eth0/10.1.2.3/16 eth1/192.168.7.9/30 ");
+  EXPECT_EQ(addresses_of("eth0,10.1.0.0/16"), "eth0/10.1.2.3/16 eth0/203.0.113.7/24 eth0/fd00:1::3/64 ");
+  EXPECT_EQ(addresses_of("!10.1.0.0/16,lo"), "eth1/192.168.7.9/30 ");
+  EXPECT_EQ(addresses_of("eth1,mlx5_0:1"), "eth1/192.168.7.9/30 ");
+  const auto refuses = [&](const char* network) {
+    check_throws<std::runtime_error>([&] { addresses_of(network); },
+                                     ("--tri-network: nothing in '" + std::string(network) +
+                                      "' has an address by which other hosts could reach this one over TCP")
+                                         .c_str());
+  };
+  refuses("mlx5_0:1");
+  refuses("fe80::/10");
+}
+
+TEST(NetworkDevices, TwoAddressesAreInOneNetworkByItsFirstBits) {
+  EXPECT_TRUE(are_in_one_network("10.1.2.3", "10.1.255.9", 16));
+  EXPECT_FALSE(are_in_one_network("10.1.2.3", "10.2.2.3", 16));
+  EXPECT_TRUE(are_in_one_network("10.1.2.3", "10.1.2.2", 31));
+  EXPECT_FALSE(are_in_one_network("10.1.2.3", "10.1.2.1", 31));
+  EXPECT_TRUE(are_in_one_network("fd00::1", "fd00::2", 64));
+  EXPECT_FALSE(are_in_one_network("fd00::1", "10.0.0.1", 1));
+  EXPECT_FALSE(are_in_one_network("10.1.2.3", "x", 0));
+}
+
+TEST(NetworkDevices, AJobOnOneMachineStaysThere) {
+  EXPECT_EQ(devices_of_job(1, three_interfaces, four_devices), "lo");
+  EXPECT_EQ(devices_of_job(2, three_interfaces, four_devices), "eth0,eth1,mlx5_0:1");
+  const std::vector<network_interface> loopback_alone = {three_interfaces.back()};
+  EXPECT_EQ(devices_of_job(2, loopback_alone, {"lo"}), "");
+  EXPECT_EQ(devices_of_job(2, loopback_alone, {"lo", "mlx5_0:1"}), "mlx5_0:1");
+}
+
+TEST(WireChoice, IsUcxForAdaptersOrByWishElseTcp) {
+  const network_of_host without = {.interfaces = three_interfaces, .devices = four_devices, .active_ports = {}};
+  const network_of_host with = {.interfaces = three_interfaces, .devices = four_devices, .active_ports = {"mlx5_0:1"}};
+  const auto choice = [](const network_of_host& host, const wire_wishes& wishes) {
+    const wire_choice made = choose_wire(wishes, host);
+    return std::string(name_of(made.conduit)) + " " + made.transports + " " + made.devices;
+  };
+  EXPECT_EQ(choice(with, {.machines = 1}), "tcp  lo");
+  EXPECT_EQ(choice(with, {.machines = 2}), "ucx ^tcp,shm,self eth0,eth1,mlx5_0:1");
+  EXPECT_EQ(choice(without, {.machines = 2}), "tcp  eth0,eth1,mlx5_0:1") << "a port without a link carries nothing";
+  EXPECT_EQ(choice(with, {.network = "eth0", .machines = 2}), "tcp  eth0");
+  EXPECT_EQ(choice(with, {.network = "10.1.0.0/16", .machines = 2}), "tcp  10.1.0.0/16");
+  EXPECT_EQ(choice(with, {.network = "mlx5_0:1", .machines = 2}), "ucx ^tcp,shm,self mlx5_0:1");
+  EXPECT_EQ(choice(with, {.conduit = conduit_choice::tcp, .machines = 2}), "tcp  eth0,eth1,mlx5_0:1");
+  EXPECT_EQ(choice(without, {.conduit = conduit_choice::ucx, .machines = 1}), "ucx  lo");
+  EXPECT_EQ(choice(without, {.ucx_transports = "tcp", .machines = 1}), "ucx tcp lo");
+  EXPECT_EQ(choice(without, {.environment_has_transports = true, .machines = 1}), "ucx  lo");
+  EXPECT_EQ(choice(without, {.environment_has_devices = true, .machines = 1}), "ucx  ");
+  EXPECT_EQ(choice(without, {.conduit = conduit_choice::tcp, .environment_has_devices = true}), "tcp  lo");
+  EXPECT_EQ(choice(without, {.conduit = conduit_choice::mpi, .network = "none"}), "mpi  ");
+  check_throws<std::invalid_argument>([&] { choice(with, {.conduit = conduit_choice::tcp, .ucx_transports = "rc"}); },
+                                      "--tri-wire-transports 'rc' are transports of UCX, but --tri-wire is tcp");
+}
+
+TEST(NetworkDevices, APortOfAnAdapterNeedsALink) {
+  namespace fs = std::filesystem;
+  const fs::path root = fs::temp_directory_path() / ("trireme-ports-" + std::to_string(getpid()));
+  for (const char* const port : {"1", "2"}) fs::create_directories(root / "infiniband" / "mlx5_0" / "ports" / port);
+  std::ofstream(root / "infiniband" / "mlx5_0" / "ports" / "1" / "state") << "1: DOWN\n";
+  std::ofstream(root / "infiniband" / "mlx5_0" / "ports" / "2" / "state") << "4: ACTIVE\n";
+  EXPECT_EQ(active_adapter_ports(root.string()), std::vector<std::string>{"mlx5_0:2"});
+  fs::remove_all(root);
+}
+
+TEST(NetworkDevices, ThoseThatAreUpHaveAddresses) {
+  const std::vector<network_interface> found = network_interfaces();
+  for (const network_interface& each : found) EXPECT_FALSE(each.addresses.empty()) << each.name;
+  EXPECT_TRUE(std::ranges::any_of(found, [](const network_interface& each) { return each.is_loopback; }));
 }
 
 }  // namespace

@@ -63,6 +63,7 @@ class watched_conduit {
     return inner_.progress(passed);
   }
   int wake_descriptor() const { return inner_.wake_descriptor(); }
+  static constexpr bool tells_of_sends = false;
   bool prepare_sleep() {
     log_.note();
     if (log_.before_sleep) log_.before_sleep();
@@ -102,8 +103,7 @@ static_assert(conduit<watched_conduit>);
 using watched_port = port_over<watched_conduit>;
 
 std::vector<std::byte> address_of(peer_number peer) {
-  const auto bytes = std::as_bytes(std::span(&peer, 1));
-  return {bytes.begin(), bytes.end()};
+  return encode_address({}, false, std::as_bytes(std::span(&peer, 1)));
 }
 
 struct heading {

@@ -38,8 +38,7 @@ struct job {
     }
   }
   static std::vector<std::byte> address_of(peer_number peer) {
-    const auto bytes = std::as_bytes(std::span(&peer, 1));
-    return {bytes.begin(), bytes.end()};
+    return encode_address({}, false, std::as_bytes(std::span(&peer, 1)));
   }
   void send(peer_number from, peer_number to, std::size_t bytes) {
     send_checked(*ports[from], bodies, from, to, sent[{from, to}]++, bytes);
@@ -134,7 +133,7 @@ TEST(PortOverLoop, APeerThatSaysNothingIsLost) {
   }
 }
 
-// A process whose threads compute makes progress at its beats only, which is enough; one that has said goodbye is
+// A process whose threads compute makes progress at its beats only, which is enough; one that has disconnected is
 // expected to say nothing.
 TEST(PortOverLoop, APeerThatComputesAnswersAtItsBeats) {
   port_options options = small_limits(1);
@@ -193,6 +192,39 @@ TEST(PortOverLoop, AnInterruptedBodyIsWaitedForByItsSize) {
   EXPECT_EQ(all.users[1].losses.size(), 0U);
   for (int beats = 0; beats < 2; ++beats) beat();
   EXPECT_EQ(all.users[1].losses.size(), 1U);
+}
+
+// Who waits at the end of a job for what is under way sees by these that it still moves (sched/runtime.cpp), also where
+// another thread is at the wire.
+TEST(PortOverLoop, MovesAreCountedWithinABodyAndNotForHeartbeats) {
+  for (const bool funnelled : {false, true}) {
+    SCOPED_TRACE(funnelled);
+    port_options options = small_limits(1);
+    options.beats_until_lost = 4;
+    options.funnelled = funnelled;
+    job all(2, {.seed = 1, .longest_delay = 1, .piece_bytes = 64}, options);
+    all.send(0, 1, 5'000);
+    for (int turn = 0; turn < 100 && all.users[1].places_in_use() == 0; ++turn) all.turn();
+    ASSERT_EQ(all.users[1].places_in_use(), 1U);
+    for (int look = 0; look < 3; ++look) {
+      const std::uint64_t before = all.ports[1]->counters().moves;
+      for (int turn = 0; turn < 10; ++turn) all.turn();
+      EXPECT_GT(all.ports[1]->counters().moves, before);
+      ASSERT_EQ(all.users[1].arrived_from(0), 0U);
+    }
+    for (int turn = 0; turn < 1000; ++turn) all.turn();
+    ASSERT_EQ(all.users[1].arrived_from(0), 1U);
+
+    for (const auto& wire : all.ports) {
+      const port_counters before = wire->counters();
+      for (int beat = 0; beat < 20; ++beat) {
+        for (const auto& each : all.ports) each->beat();
+        for (int turn = 0; turn < 20; ++turn) all.turn();
+      }
+      EXPECT_GT(wire->counters().heartbeats, before.heartbeats + 5);
+      EXPECT_EQ(wire->counters().moves, before.moves);
+    }
+  }
 }
 
 TEST(PortOverLoop, APeerThatHasEndedIsNotAskedForSignsOfLife) {
@@ -459,8 +491,9 @@ TEST(PortOverLoop, ALargeMessageHoldsBackOnlyItsOwnSender) {
   EXPECT_NO_THROW(users[2].verify());
 }
 
-// What no port of this job would send. The conduit of process 1 stands for a program that is out of order.
-class StrangePackets : public ::testing::Test {
+// What no port of this job would send. The conduit of process 1 stands for a program that is out of order, or for a
+// stranger, who does not know the tag.
+class MalformedPackets : public ::testing::Test {
  protected:
   struct deaf final : conduit_events {
     void packet(std::span<const std::byte>, std::span<const std::byte>) override {}
@@ -469,61 +502,116 @@ class StrangePackets : public ::testing::Test {
     void sent(packet_token) override {}
     void lost(peer_number, const std::string&) override {}
   };
+  static constexpr std::uint64_t tag = 0x1122'3344'5566'7788;
+  static port_options with_tag() {
+    port_options options;
+    options.secret.tag = tag;
+    return options;
+  }
 
-  StrangePackets() { stranger_.connect(0, job::address_of(0)); }
-  void send(std::span<const std::byte> header, std::span<const std::byte> body) {
+  MalformedPackets() {
+    const peer_number to = 0;
+    stranger_.connect(0, std::as_bytes(std::span(&to, 1)));
+  }
+  template <class Packet>
+  void send(const Packet& packet) {
+    send_bytes({}, std::as_bytes(std::span(&packet, 1)));
+  }
+  void send_bytes(std::span<const std::byte> header, std::span<const std::byte> body) {
     packet_record record;
     ASSERT_EQ(stranger_.send(0, sending::copied, header, body, &record), send_result::done);
   }
   void progress() {
     for (int turn = 0; turn < 100; ++turn) port_.progress();
   }
+  void expect_lost(const std::string& why) {
+    progress();
+    ASSERT_EQ(user_.losses.size(), 1U);
+    EXPECT_EQ(user_.losses[0].second, why);
+    EXPECT_TRUE(port_.is_idle());
+  }
 
   loop_network network_{2, {.late_percent = 0}};
   checking_user user_{0};
-  loop_port port_{0, 2, user_, job::address_of, port_options{}, network_, 0U};
+  loop_port port_{0, 2, user_, job::address_of, with_tag(), network_, 0U};
   loop_conduit stranger_{network_, 1};
 };
 
-TEST_F(StrangePackets, TooShortForAHead) {
-  const std::array<std::byte, 5> bytes = {};
-  send({}, bytes);
-  testing::check_throws<std::runtime_error>([&] { progress(); }, "a packet of 5 bytes came over the wire");
-}
-
-TEST_F(StrangePackets, FromNobody) {
-  for (const peer_number nobody : {0U, 2U, 0xffffffffU}) {
-    const packet_head head = {.from = nobody, .sequence = 0, .kind = packet_kind::short_messages, .messages = 0};
-    send({}, std::as_bytes(std::span(&head, 1)));
-    testing::check_throws<std::runtime_error>(
-        [&] { progress(); },
-        "came over the wire from process " + std::to_string(nobody) + ", but this is process 0 of 2");
-  }
-}
-
-TEST_F(StrangePackets, HeaderThatIsTooLong) {
-  struct {
-    packet_head head = {.from = 1, .sequence = 5, .kind = packet_kind::one_message, .messages = 1};
-    std::array<std::byte, header_limit + 1> header = {};
-  } packet;
-  send(std::as_bytes(std::span(&packet, 1)).first(sizeof(packet_head) + header_limit + 1), {});
+TEST_F(MalformedPackets, OfStrangersAreCountedAndDropped) {
+  const std::array<std::byte, sizeof(packet_head) - 1> too_short = {};
+  send_bytes({}, too_short);
+  send_bytes({}, {});
+  for (const std::uint64_t guess : {std::uint64_t{0}, tag ^ 1, tag ^ std::uint64_t{1} << 63})
+    for (const peer_number from : {0U, 1U, 77777U})
+      for (const auto kind : {packet_kind::short_messages, packet_kind::disconnect, static_cast<packet_kind>(99)})
+        send(packet_head{.tag = guess, .sequence = 0, .from = from, .kind = kind, .messages = 1});
   progress();
-  ASSERT_EQ(user_.losses.size(), 1U);
-  EXPECT_EQ(user_.losses[0].second, "it sent a message with a header of 129 bytes");
-}
-
-TEST_F(StrangePackets, MessagesThatAreNotInIt) {
-  struct {
-    packet_head head = {.from = 1, .sequence = 0, .kind = packet_kind::short_messages, .messages = 2};
-    message_head first = {.body_bytes = 0, .header_bytes = 0};
-    message_head second = {.body_bytes = 0xffffffff, .header_bytes = 0};
-  } packet;
-  ASSERT_EQ(sizeof packet, sizeof(packet_head) + 2 * sizeof(message_head));
-  send({}, std::as_bytes(std::span(&packet, 1)));
-  progress();
-  ASSERT_EQ(user_.losses.size(), 1U);
-  EXPECT_EQ(user_.losses[0].second, "it sent a packet whose message 2 of 2 is not in it");
+  EXPECT_EQ(port_.counters().foreign_packets, 2U + 3 * 3 * 3);
+  EXPECT_EQ(user_.arrived(), 0U);
+  EXPECT_TRUE(user_.losses.empty());
   EXPECT_TRUE(port_.is_idle());
+}
+
+TEST_F(MalformedPackets, FromNobody) {
+  const auto send_as = [&](peer_number from) {
+    send(packet_head{.tag = tag, .sequence = 0, .from = from, .kind = packet_kind::disconnect, .messages = 0});
+  };
+  const std::string words = "a malformed packet came over the wire: its field 'from' is ";
+  for (const peer_number from : {2U, 0xffffffffU}) {
+    send_as(from);
+    testing::check_throws<std::runtime_error>([&] { progress(); },
+                                              words + std::to_string(from) + ", which must be 0 to 1");
+  }
+  send_as(0);
+  testing::check_throws<std::runtime_error>([&] { progress(); }, words + "0, which must be");
+}
+
+TEST_F(MalformedPackets, MessagesThatAreNotInIt) {
+  struct {
+    packet_head head = {.tag = tag, .sequence = 0, .from = 1, .kind = packet_kind::short_messages, .messages = 2};
+    message_head first = {.body_bytes = 0, .header_bytes = 0, .copies = 1};
+    message_head second = {.body_bytes = 0xffffffff, .header_bytes = 0, .copies = 1};
+  } packet;
+  static_assert(sizeof packet == sizeof(packet_head) + 2 * sizeof(message_head));
+  send(packet);
+  expect_lost("it sent a malformed packet: its field 'body_bytes' is 4294967295, which must be 0");
+  EXPECT_EQ(user_.arrived(), 0U) << "nothing of it is delivered";
+}
+
+TEST_F(MalformedPackets, SequenceFarAhead) {
+  send(packet_head{.tag = tag, .sequence = 1ULL << 40, .from = 1, .kind = packet_kind::disconnect, .messages = 0});
+  expect_lost("it sent a malformed packet: its field 'sequence' is 1099511627776, which must be 0 to 2147483648");
+}
+
+TEST_F(MalformedPackets, RepeatedOnesAreCountedAndDropped) {
+  struct {
+    packet_head head = {.tag = tag, .sequence = 0, .from = 1, .kind = packet_kind::short_messages, .messages = 1};
+    message_head first = {.body_bytes = 0, .header_bytes = 24, .copies = 1};
+    checked_header header = {.from = 1, .to = 0, .number = 0, .bytes = 0};
+  } packet;
+  static_assert(sizeof packet == sizeof(packet_head) + sizeof(message_head) + sizeof(checked_header));
+  send(packet);
+  send(packet);
+  packet.head.sequence = 2;  // waits for the one before it
+  packet.header.number = 2;
+  send(packet);
+  send(packet);
+  progress();
+  EXPECT_EQ(user_.arrived(), 1U);
+  EXPECT_EQ(port_.counters().repeated_packets, 2U);
+  packet.head.sequence = 1;
+  packet.header.number = 1;
+  send(packet);
+  send(packet);
+  progress();
+  EXPECT_EQ(user_.arrived(), 3U);
+  EXPECT_EQ(port_.counters().repeated_packets, 3U);
+  EXPECT_NO_THROW(user_.verify());
+  for (int times = 0; times < 2; ++times)
+    send(packet_head{.tag = tag, .sequence = 5, .from = 1, .kind = packet_kind::heartbeat, .messages = 0});
+  progress();
+  EXPECT_EQ(port_.counters().repeated_packets, 4U);
+  EXPECT_TRUE(user_.losses.empty());
 }
 
 TEST(PortArguments, ThatCannotWorkAreNamed) {
@@ -545,7 +633,7 @@ TEST(PortArguments, ThatCannotWorkAreNamed) {
   options = {};
   options.coalesce_messages = 70'000;
   check_throws<std::invalid_argument>([&] { open(0, options); }, "70000 messages in one packet: at most 65535");
-  check_throws<std::invalid_argument>([] { conduit_named("ucs"); }, "there is no conduit 'ucs'; known: ucx");
+  check_throws<std::invalid_argument>([] { conduit_named("ucs"); }, "there is no conduit 'ucs'; known: tcp, ucx, mpi");
 
   loop_port port(1, 3, user, job::address_of, {}, network, 1U);
   check_throws<std::invalid_argument>([&] { port.send(1, {}, {}); }, "process 1 sends to itself over the wire");
@@ -553,19 +641,6 @@ TEST(PortArguments, ThatCannotWorkAreNamed) {
   const std::array<std::byte, header_limit + 1> header = {};
   check_throws<std::invalid_argument>([&] { port.send(0, header, {}); },
                                       "a message header of 129 bytes; the wire takes up to 128");
-}
-
-// The lower half of a sequence number says which packet is meant, also where it begins again.
-TEST(PeerRecord, SequenceBeginsAgain) {
-  peer_record peer;
-  peer.expected = 0xffff'fffe;
-  EXPECT_EQ(peer.full_sequence(0xffff'fffe), 0xffff'fffeU);
-  EXPECT_EQ(peer.full_sequence(1), 0x1'0000'0001U);
-  peer.expected = 0x1'0000'0001;
-  EXPECT_EQ(peer.full_sequence(0xffff'fff0), 0xffff'fff0U);
-  EXPECT_EQ(peer.full_sequence(1), 0x1'0000'0001U);
-  peer.expected = 0x7'8000'0000;
-  EXPECT_EQ(peer.full_sequence(0x8000'0005), 0x7'8000'0005U);
 }
 
 }  // namespace

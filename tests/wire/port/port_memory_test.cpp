@@ -78,8 +78,7 @@ struct bounded_job {
     }
   }
   static std::vector<std::byte> address_of(peer_number peer) {
-    const auto bytes = std::as_bytes(std::span(&peer, 1));
-    return {bytes.begin(), bytes.end()};
+    return encode_address({}, false, std::as_bytes(std::span(&peer, 1)));
   }
   void send(peer_number from, peer_number to, std::size_t bytes) {
     send_checked(*ports[from], bodies, from, to, sent[{from, to}]++, bytes);

@@ -21,8 +21,7 @@ namespace {
 using loop_port = port_over<loop_conduit>;
 
 std::vector<std::byte> address_of(peer_number peer) {
-  const auto bytes = std::as_bytes(std::span(&peer, 1));
-  return {bytes.begin(), bytes.end()};
+  return encode_address({}, false, std::as_bytes(std::span(&peer, 1)));
 }
 
 struct heading {

@@ -64,8 +64,7 @@ class tracing_user final : public port_user {
 };
 
 std::vector<std::byte> address_of(peer_number peer) {
-  const auto bytes = std::as_bytes(std::span(&peer, 1));
-  return {bytes.begin(), bytes.end()};
+  return encode_address({}, false, std::as_bytes(std::span(&peer, 1)));
 }
 
 // Odd messages are traced. Name: 1000 * number + 2 * sender + 1 if traced, so it grows for each sender.

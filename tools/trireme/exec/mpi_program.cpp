@@ -104,6 +104,17 @@ bool begins_by_inner_names(const std::string& program) {
          !wants_any(program, {"MPI_Init", "MPI_Init_thread", "mpi_init_", "mpi_init_thread_"});
 }
 
+namespace {
+
+// Its run-time library insists on being the first one, and watches the memory that it has given out itself.
+bool is_sanitized(const std::string& program) {
+  const auto marks = {std::string_view("__asan_init"), std::string_view("__tsan_init"), std::string_view("__msan_init"),
+                      std::string_view("__hwasan_init"), std::string_view("__lsan_init")};
+  return wants_any(program, marks) || defines_any(program, marks);
+}
+
+}  // namespace
+
 mpi_finding find_mpi(const std::string& program) {
   const file_kind kind = kind_of(program);
   struct stat about {};
@@ -120,6 +131,8 @@ mpi_finding find_mpi(const std::string& program) {
   if (changes_user)
     return {mpi_library::none, false,
             "it runs as another user or group (setuid), so the loader takes no other libraries"};
+  if (kind == file_kind::dynamic && is_sanitized(program))
+    return {mpi_library::none, false, "it is built with a sanitizer of memory or threads, which must come first"};
   return found;
 }
 

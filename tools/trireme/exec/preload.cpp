@@ -4,6 +4,9 @@
 
 #include <cstdlib>
 #include <stdexcept>
+#include <string_view>
+
+#include "build_parts.hpp"
 
 namespace tri::tools {
 
@@ -19,6 +22,9 @@ fs::path library_path(const char* name) {
     if (tried == path.string()) continue;
     tried += (tried.empty() ? "" : ", ") + path.string();
   }
+  for (const build_part& part : build_parts())
+    if (part.library == std::string_view(name) && !part.built)
+      throw std::runtime_error(fmt::format("{} is no part of this build: {}", name, part.detail));
   throw std::runtime_error(fmt::format("{} is not installed beside this command; looked for {}", name, tried));
 }
 

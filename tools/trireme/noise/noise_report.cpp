@@ -37,9 +37,12 @@ core_noise noise_of(const loops::core_samples& core, const noise_settings& setti
   result.core = core.core;
   result.samples = core.times.size();
   result.summary = loops::summary_of(core.times);
+  result.undisturbed = loops::percentile(core.times, 10.0);
   result.percentile_99 = loops::percentile(core.times, 99.0);
   result.percentile = loops::percentile(core.times, settings.percent);
-  result.lost = result.summary.least > 0.0 ? result.summary.mean / result.summary.least - 1.0 : 0.0;
+  double beyond = 0.0;
+  for (const double time : core.times) beyond += std::max(time - result.undisturbed, 0.0);
+  if (result.undisturbed > 0.0) result.lost = beyond / (result.undisturbed * static_cast<double>(core.times.size()));
   result.events = static_cast<std::uint64_t>(std::count_if(
       core.times.begin(), core.times.end(), [&](double time) { return time >= result.summary.median + settings.bin; }));
   const double seconds = std::accumulate(core.times.begin(), core.times.end(), 0.0) / 1e9;
@@ -91,13 +94,13 @@ noise_report report_of(std::span<const loops::core_samples> cores, const noise_s
   noise_report report;
   report.settings = settings;
   std::vector<double> medians;
-  std::vector<double> excess;  // of all cores, each over its own least: a slow core is no event
+  std::vector<double> excess;  // of all cores, each over its own undisturbed time: a slow core is no event
   const std::vector<int> slow = loops::slow_cores(cores, settings.slow_factor);
   for (const loops::core_samples& each : cores) {
     core_noise own = noise_of(each, settings);
     own.slow = std::find(slow.begin(), slow.end(), own.core) != slow.end();
     medians.push_back(own.summary.median);
-    for (const double time : each.times) excess.push_back(time - own.summary.least);
+    for (const double time : each.times) excess.push_back(std::max(time - own.undisturbed, 0.0));
     report.delay_in_region =
         std::max(report.delay_in_region, loops::delay_in_region(each.times, settings.bin, settings.region_time));
     report.cores.push_back(own);
@@ -143,14 +146,15 @@ std::vector<noise_bin> joined_bins(std::span<const noise_bin> bins, std::size_t 
 }
 
 std::string table_of(const noise_report& report) {
-  std::string text =
-      fmt::format("{:>5} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>7} {:>9} {:>7}\n", "core", "min us", "median", "mean",
-                  "p99", fmt::format("p{:g}", report.settings.percent), "max", "lost %", "events/s", "weight");
+  std::string text = fmt::format("{:>5} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>7} {:>9} {:>7}\n", "core",
+                                 "min us", "p10", "median", "mean", "p99",
+                                 fmt::format("p{:g}", report.settings.percent), "max", "lost %", "events/s", "weight");
   for (const core_noise& each : report.cores) {
-    text += fmt::format("{:>5} {:>9.2f} {:>9.2f} {:>9.2f} {:>9.2f} {:>9.2f} {:>9.2f} {:>7.2f} {:>9.1f} {:>7.3f}{}\n",
-                        each.core, us(each.summary.least), us(each.summary.median), us(each.summary.mean),
-                        us(each.percentile_99), us(each.percentile), us(each.summary.largest), each.lost * 100.0,
-                        each.events_per_second, each.weight, each.slow ? "  slow all the time" : "");
+    text += fmt::format(
+        "{:>5} {:>9.2f} {:>9.2f} {:>9.2f} {:>9.2f} {:>9.2f} {:>9.2f} {:>9.2f} {:>7.2f} {:>9.1f} {:>7.3f}{}\n",
+        each.core, us(each.summary.least), us(each.undisturbed), us(each.summary.median), us(each.summary.mean),
+        us(each.percentile_99), us(each.percentile), us(each.summary.largest), each.lost * 100.0,
+        each.events_per_second, each.weight, each.slow ? "  slow all the time" : "");
   }
   return text;
 }
@@ -188,7 +192,7 @@ std::string suggestions_of(const noise_report& report) {
   std::string text = slow.empty() ? std::string("slow cores   none\n")
                                   : fmt::format("slow cores   {} (median above {:g} times the usual one)\n",
                                                 fmt::join(slow, ", "), report.settings.slow_factor);
-  text += fmt::format("delay        {} (p{:g} over the least); by extremes {}, which one accident decides\n",
+  text += fmt::format("delay        {} (p{:g} over p10); by extremes {}, which one accident decides\n",
                       format_duration(report.delay_by_percentile), report.settings.percent,
                       format_duration(report.delay_by_extremes));
   text += fmt::format("             {} are lost in a loop of {}, on the worst core\n",
@@ -210,6 +214,7 @@ nlohmann::json to_json(const noise_report& report) {
     cores.push_back({{"core", each.core},
                      {"samples", each.samples},
                      {"min_us", us(each.summary.least)},
+                     {"undisturbed_us", us(each.undisturbed)},
                      {"median_us", us(each.summary.median)},
                      {"mean_us", us(each.summary.mean)},
                      {"p99_us", us(each.percentile_99)},

@@ -23,9 +23,12 @@ struct core_noise {
   int core = 0;
   std::uint64_t samples = 0;
   loops::sample_summary summary;
+  /// What a quantum takes when nothing disturbs it: the 10th percentile. Not the least, because a clock that is now and
+  /// then faster (turbo) gives a few samples that are no measure for the others.
+  double undisturbed = 0.0;
   double percentile_99 = 0.0;
   double percentile = 0.0;   ///< of the settings
-  double lost = 0.0;         ///< share of the time that is beyond the least: mean / least - 1
+  double lost = 0.0;         ///< time beyond the undisturbed one, as a share of that
   std::uint64_t events = 0;  ///< samples a bin or more beyond the median
   double events_per_second = 0.0;
   double weight = 1.0;

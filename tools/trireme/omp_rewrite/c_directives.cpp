@@ -16,6 +16,7 @@ using token_span = std::span<const token>;
 
 constexpr int deepest_expansion = 16;
 constexpr std::size_t most_variants = 32;
+constexpr std::size_t no_place = ~std::size_t{0};
 
 struct macro {
   std::vector<token_list> bodies;  // each different definition in the file
@@ -65,10 +66,21 @@ class finder {
       if (begins_preprocessor_line(at)) {
         at = preprocessor_line(at);
       } else {
-        at = other(at, tokens_.size());
+        const std::size_t behind = other(at, tokens_.size());
+        if (behind == at + 1 && !is_inactive()) rest_.words.push_back(tokens_[at]);
+        at = behind;
       }
     }
     return std::move(found_);
+  }
+
+  // What is left. When all has been read.
+  source_words rest() {
+    for (const auto& [name, entry] : macros_) {
+      token_list& all = rest_.macros[name];
+      for (const token_list& body : entry.bodies) all.insert(all.end(), body.begin(), body.end());
+    }
+    return std::move(rest_);
   }
 
  private:
@@ -278,10 +290,14 @@ class finder {
         result.problem = "a macro in it has several definitions in this file";
     }
     result.line = lines_.line_of(tokens_[begin].first) + 1;
-    result.inactive =
-        std::any_of(conditions_.begin(), conditions_.end(), [](const condition& c) { return c.inactive; });
+    result.inactive = is_inactive();
+    result.place = in_definition_ ? no_place : rest_.words.size();
     if (result.is_loop()) result.nest = nest_of(result, end);
     found_.push_back(std::move(result));
+  }
+
+  bool is_inactive() const {
+    return std::any_of(conditions_.begin(), conditions_.end(), [](const condition& c) { return c.inactive; });
   }
 
   // Where the statement behind the directive begins: other pragmas and attributes may come before.
@@ -340,11 +356,17 @@ class finder {
   std::set<std::string> expanding_;
   std::vector<condition> conditions_;
   bool in_definition_ = false;
+  source_words rest_;
   std::vector<directive> found_;
 };
 
 }  // namespace
 
-std::vector<directive> c_directives(std::string_view source) { return finder(source).all(); }
+std::vector<directive> c_directives(std::string_view source, source_words* rest) {
+  finder reader(source);
+  std::vector<directive> found = reader.all();
+  if (rest != nullptr) *rest = reader.rest();
+  return found;
+}
 
 }  // namespace tri::tools

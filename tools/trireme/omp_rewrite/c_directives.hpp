@@ -7,10 +7,11 @@
 #include <vector>
 
 #include "omp_rewrite/directive.hpp"
+#include "omp_rewrite/thread_data.hpp"
 
 namespace tri::tools {
 
-/// In the order of the file.
-std::vector<directive> c_directives(std::string_view source);
+/// In the order of the file. `rest`: what is left of the source without them.
+std::vector<directive> c_directives(std::string_view source, source_words* rest = nullptr);
 
 }  // namespace tri::tools

@@ -6,6 +6,7 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <iterator>
 
 namespace tri::tools {
 namespace {
@@ -65,7 +66,17 @@ class reader {
       result_.problem = fmt::format("the directive '{}' is not known", first.text);
       return result_;
     }
-    if (result_.is_loop()) clauses();
+    if (result_.words.front() != "end" && (result_.has_word("parallel") || result_.is_loop())) clauses();
+    if (result_.words.front() == "threadprivate") {
+      clause list;
+      list.name = first;
+      list.name.text = "threadprivate";
+      list.has_arguments = true;
+      std::copy_if(tokens_.begin() + static_cast<std::ptrdiff_t>(at_), tokens_.end(),
+                   std::back_inserter(list.arguments),
+                   [](const token& each) { return each.kind == token_kind::identifier; });
+      result_.clauses.push_back(std::move(list));
+    }
     // Squeezed, more may follow.
     if (result_.words.front() == "end" && identifier()) result_.nowait_at_end = tokens_[at_].text.starts_with("nowait");
     return result_;

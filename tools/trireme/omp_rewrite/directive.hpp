@@ -30,7 +30,7 @@ enum class loop_nest : std::uint8_t {
 struct directive {
   std::size_t line = 0;            // from 1
   std::vector<std::string> words;  // of the construct: "parallel", "for"; of others only the first
-  std::vector<clause> clauses;     // of loops only
+  std::vector<clause> clauses;     // of loops and parallel regions; of threadprivate one of that name
   std::size_t name_end = 0;        // offset in the file behind the last word
   std::size_t text_end = 0;        // offset behind everything
   std::string name_macro;          // the macro that the name comes from
@@ -39,6 +39,7 @@ struct directive {
   bool upper_case = false;
   bool nowait_at_end = false;  // Fortran: at the end directive
   loop_nest nest = loop_nest::single;
+  std::size_t place = 0;  // C: which word of the code comes behind it (source_words)
 
   bool has_word(std::string_view word) const;
   /// A worksharing loop: for, parallel for, distribute parallel for simd, ...

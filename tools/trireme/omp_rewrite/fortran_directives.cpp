@@ -1,5 +1,7 @@
 #include "omp_rewrite/fortran_directives.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <optional>
@@ -285,6 +287,63 @@ class finder {
 
 std::vector<directive> fortran_directives(std::string_view source, const fortran_form& form) {
   return finder(source, form).all();
+}
+
+std::vector<std::string> fortran_reliances(const std::vector<directive>& directives, std::string_view source) {
+  const std::string text = lower(source);
+  // Is the name used with brackets in [begin, end)?
+  const auto is_array = [&](const std::string& name, std::size_t begin, std::size_t end) {
+    const auto in_name = [&](std::size_t at) {
+      return std::isalnum(static_cast<unsigned char>(text[at])) != 0 || text[at] == '_';
+    };
+    for (std::size_t at = text.find(name, begin); at < end; at = text.find(name, at + 1)) {
+      std::size_t behind = at + name.size();
+      if (behind >= end || in_name(behind) || (at > 0 && in_name(at - 1))) continue;
+      while (behind < end && is_blank(text[behind])) ++behind;
+      if (behind < end && text[behind] == '(') return true;
+    }
+    return false;
+  };
+  std::string of_file;
+  if (text.find("omp_get_thread_num") != std::string::npos) of_file = "this file asks for thread numbers";
+  for (const directive& each : directives)
+    if (!each.inactive && !each.words.empty() && each.words.front() == "threadprivate")
+      of_file = fmt::format("this file has threadprivate data (line {})", each.line);
+
+  std::vector<std::string> reasons(directives.size());
+  std::string of_region;
+  for (std::size_t index = 0; index < directives.size(); ++index) {
+    const directive& each = directives[index];
+    if (each.inactive || each.words.empty()) continue;
+    const bool ends = each.words.front() == "end";
+    if (each.has_word("parallel") && !each.has_word("for")) {
+      of_region.clear();
+      std::size_t end = text.size();
+      for (std::size_t next = index + 1; next < directives.size() && !ends; ++next) {
+        const directive& other = directives[next];
+        if (other.words.empty() || other.words.front() != "end" || !other.has_word("parallel")) continue;
+        end = other.name_end;
+        break;
+      }
+      for (const clause& one : each.clauses) {
+        const std::string first = one.arguments.empty() ? "" : one.arguments[0].text;
+        if (one.name.is("default") && (first == "private" || first == "firstprivate"))
+          of_region = fmt::format("the region of line {} makes all it uses private", each.line);
+        if (!one.name.is("private") && !one.name.is("firstprivate")) continue;
+        for (const token& name : one.arguments)
+          if (name.kind == token_kind::identifier && is_array(name.text, each.text_end, end))
+            of_region = fmt::format("each thread has its own '{}' in the region of line {}", name.text, each.line);
+      }
+    } else if (each.is_loop() && !each.has_word("parallel")) {
+      const std::string& why = of_region.empty() ? of_file : of_region;
+      if (!why.empty()) {
+        reasons[index] = fmt::format(
+            "{}: static loops may rely on the same iterations being on the same thread (--same-threads includes them)",
+            why);
+      }
+    }
+  }
+  return reasons;
 }
 
 }  // namespace tri::tools

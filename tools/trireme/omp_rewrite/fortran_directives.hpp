@@ -1,6 +1,7 @@
 // OpenMP directives of a Fortran source, in free form (!$omp) or fixed form (!$omp, c$omp, *$omp from column 1).
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,5 +16,10 @@ struct fortran_form {
 
 /// In the order of the file. `nowait` at the end of a loop is noted at its beginning.
 std::vector<directive> fortran_directives(std::string_view source, const fortran_form& form);
+
+/// For each directive: empty, or, of a loop that is not its own region, why it may rely on other static loops giving
+/// each thread the same iterations. Statements are not understood: that a file asks for thread numbers or has
+/// threadprivate data, or that a region has private names with brackets (arrays), is enough.
+std::vector<std::string> fortran_reliances(const std::vector<directive>& directives, std::string_view source);
 
 }  // namespace tri::tools

@@ -8,6 +8,7 @@
 
 #include "omp_rewrite/c_directives.hpp"
 #include "omp_rewrite/fortran_directives.hpp"
+#include "omp_rewrite/thread_data.hpp"
 
 namespace tri::tools {
 namespace {
@@ -153,10 +154,16 @@ class rewriter {
  public:
   rewriter(std::string_view source, source_form form, const rewrite_options& options)
       : options_(options), editor_(source, form, options) {
-    const bool fixed = form == source_form::fortran_fixed;
-    directives_ = form == source_form::c
-                      ? c_directives(source)
-                      : fortran_directives(source, {fixed, fixed ? options.fixed_line_length : source.size()});
+    if (form == source_form::c) {
+      source_words rest;
+      directives_ = c_directives(source, &rest);
+      reliances_ = reliances(directives_, rest);
+    } else {
+      const bool fixed = form == source_form::fortran_fixed;
+      const fortran_form lines{fixed, fixed ? options.fixed_line_length : source.size()};
+      directives_ = fortran_directives(source, lines);
+      reliances_ = fortran_reliances(directives_, source);
+    }
   }
 
   rewritten_source all() {
@@ -217,6 +224,9 @@ class rewriter {
                   fmt::format("the nowait loop of line {} may rely on this one sharing out the iterations in the "
                               "same way (--nowait includes both)",
                               unawaited_line_));
+    if (const std::string& why = reliances_[static_cast<std::size_t>(&which - directives_.data())];
+        !why.empty() && !options_.same_threads)
+      return left(which, why);
     std::optional<std::vector<text_edit>> edits;
     if (schedule.has_value()) {
       edits = editor_.replace_kind(which, *schedule);
@@ -231,7 +241,8 @@ class rewriter {
   rewrite_options options_;
   editor editor_;
   std::vector<directive> directives_;
-  std::size_t unawaited_line_ = 0;  // of the last loop that nobody has waited for yet, or 0
+  std::vector<std::string> reliances_;  // of each: why it may rely on the threads of others
+  std::size_t unawaited_line_ = 0;      // of the last loop that nobody has waited for yet, or 0
   rewritten_source result_;
 };
 

@@ -14,8 +14,9 @@
 namespace tri::tools {
 
 struct rewrite_options {
-  bool chunked = false;  // also schedule(static,n)
-  bool nowait = false;   // also loops that do not wait at their end
+  bool chunked = false;       // also schedule(static,n)
+  bool nowait = false;        // also loops that do not wait at their end
+  bool same_threads = false;  // also loops that may rely on others giving each thread the same iterations
   std::size_t fixed_line_length = 72;
   std::size_t free_line_length = 132;
 };

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <optional>
 
+#include "host/hash.hpp"
 #include "host/unique_fd.hpp"
 
 namespace tri::tools {
@@ -24,11 +25,9 @@ constexpr std::string_view head = "trireme omp-rewrite: the original follows thi
   throw source_file_error(fmt::format("{}: {}: {}", file.string(), what, std::strerror(errno)));
 }
 
-// FNV-1a, 64 bits: against edits that were forgotten, not against forgery.
+// Against edits that were forgotten, not against forgery.
 std::string check_sum(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return fmt::format("{} bytes, {:016x}", text.size(), hash);
+  return fmt::format("{} bytes, {:016x}", text.size(), host::hashed(text));
 }
 
 fs::path behind_links(const fs::path& file) {

@@ -1,7 +1,10 @@
 #include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 #include <limits>
 #include <map>
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "trace/trace_folder.hpp"
@@ -13,6 +16,9 @@ struct way {
   std::int64_t least = std::numeric_limits<std::int64_t>::max();  // arrival by its clock less departure by the other
   std::uint64_t messages = 0;
 };
+
+// Clocks count from the start of their machine.
+constexpr std::int64_t farthest_ns = std::int64_t{20} * 365 * 86'400 * 1'000'000'000;
 
 }  // namespace
 
@@ -58,6 +64,11 @@ void bring_clocks_together(trace_folder& trace) {
       const std::int64_t apart = (there.least - back->second.least) / 2;
       const std::int64_t uncertain = std::max<std::int64_t>((there.least + back->second.least) / 2, 0);
       if (best != 0 && found[from].uncertain_ns + uncertain >= next.uncertain_ns) continue;
+      if (std::abs(found[from].ns + apart) > farthest_ns || found[from].uncertain_ns + uncertain > farthest_ns) {
+        throw std::runtime_error(
+            "the clocks of '" + names[from] + "' and '" + names[to] +
+            "' are more than twenty years apart by the messages between them: these traces are not of one job");
+      }
       best = to;
       next.ns = found[from].ns + apart;
       next.uncertain_ns = found[from].uncertain_ns + uncertain;

@@ -127,14 +127,14 @@ std::string text_of_segments(const trace_folder& trace, const std::vector<messag
   text += fmt::format("  {:<16} {:>10} {:>10} {:>10}\n", "segment", "median", "mean", "longest");
   for (const auto& [label, value] : parts) {
     std::vector<std::int64_t> values;
-    std::int64_t sum = 0;
+    double sum = 0;
     for (const message_path* const path : crossed) {
       values.push_back((path->*value)());
-      sum += values.back();
+      sum += static_cast<double>(values.back());
     }
     std::sort(values.begin(), values.end());
     text += fmt::format("  {:<16} {:>10} {:>10} {:>10}\n", label, length(values[values.size() / 2]),
-                        length(sum / static_cast<std::int64_t>(values.size())), length(values.back()));
+                        format_duration(sum / static_cast<double>(values.size())), length(values.back()));
   }
   std::stable_sort(crossed.begin(), crossed.end(),
                    [](const message_path* a, const message_path* b) { return a->total() > b->total(); });

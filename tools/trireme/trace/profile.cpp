@@ -164,7 +164,7 @@ trace_profile profile_of(const trace_folder& trace) {
           ++sums.arrived;
           break;
         case event::written:
-          sums.writing += one.length;
+          sums.writing += static_cast<double>(one.length);
           break;
         default:
           break;
@@ -181,7 +181,7 @@ std::string text_of_rows(const trace_folder& trace, const trace_profile& profile
   for (const row_profile& each : profile.rows) {
     const std::int64_t on = each.busy + each.idle + each.overhead;
     std::string note;
-    if (each.writing != 0) note = fmt::format("{} of it writing the trace", length(each.writing));
+    if (each.writing != 0) note = fmt::format("{} of it writing the trace", format_duration(each.writing));
     if (each.row->pe < 0) {
       const std::string thread = each.row->has_thread ? fmt::format("{:>7.1f} {:>7.1f} {:>10}", percent(each.busy, on),
                                                                     percent(each.idle, on), "-")

@@ -37,7 +37,7 @@ struct row_profile {
   std::int64_t idle = 0;
   std::int64_t overhead = 0;
   std::int64_t off = 0;
-  std::int64_t writing = 0;   // of the trace itself, part of the others
+  double writing = 0;         // of the trace itself, part of the others
   std::uint64_t begun = 0;    // methods
   std::uint64_t sent = 0;     // messages; of a wire, that left
   std::uint64_t arrived = 0;  // of a wire

@@ -11,10 +11,20 @@
 #include <stdexcept>
 #include <tuple>
 
+#include "host/json_number.hpp"
+
 namespace tri::tools {
 namespace {
 
 namespace fs = std::filesystem;
+
+// What a trace may say at most: with these, no sum or difference of its numbers leaves its type.
+constexpr int most_processes = 1 << 20;
+constexpr int most_pes_per_process = 1 << 10;
+constexpr std::int64_t day_ns = std::int64_t{86'400} * 1'000'000'000;
+constexpr std::int64_t longest_clock_ns = 3650 * day_ns;
+constexpr std::int64_t longest_trace_ns = 100 * day_ns;
+constexpr double slowest_tick_ns = 1e6;
 
 struct anchor {
   std::uint64_t tick;
@@ -34,11 +44,17 @@ class tick_clock {
     double rate = ns_per_tick_;
     if (after != known_.begin() && after != known_.end() && after->tick != near.tick)
       rate = static_cast<double>(after->ns - near.ns) / static_cast<double>(after->tick - near.tick);
-    return near.ns + std::llround(static_cast<double>(static_cast<std::int64_t>(tick - near.tick)) * rate);
+    const double away = static_cast<double>(static_cast<std::int64_t>(tick - near.tick)) * rate;
+    return in_range(static_cast<double>(near.ns) + away) ? near.ns + std::llround(away) : out_of_range;
   }
-  double length(std::uint64_t ticks) const { return static_cast<double>(ticks) * ns_per_tick_; }
+  std::int64_t length(std::uint64_t ticks) const {
+    const double ns = static_cast<double>(ticks) * ns_per_tick_;
+    return in_range(ns) ? std::llround(ns) : out_of_range;
+  }
+  static constexpr std::int64_t out_of_range = std::numeric_limits<std::int64_t>::max();
 
  private:
+  static bool in_range(double ns) { return std::abs(ns) <= static_cast<double>(longest_clock_ns); }
   std::vector<anchor> known_;
   double ns_per_tick_;
 };
@@ -62,6 +78,10 @@ file_contents read_file(const fs::path& file) {
     refuse(file,
            fmt::format("a trace of version {}; this command reads version {}", head.version, trace::format_version));
   file_contents contents;
+  if (const std::uintmax_t size = fs::file_size(file); head.description_bytes > size) {
+    refuse(file,
+           fmt::format("it says that its description has {} bytes, but the file has {}", head.description_bytes, size));
+  }
   std::string text(head.description_bytes, ' ');
   if (!in.read(text.data(), static_cast<std::streamsize>(text.size()))) refuse(file, "it ends in its description");
   try {
@@ -79,22 +99,31 @@ file_contents read_file(const fs::path& file) {
   return contents;
 }
 
-trace_row row_of(const fs::path& file, const file_contents& contents) {
+trace_row row_of(const fs::path& file, const file_contents& contents, const trace_folder& job) {
   trace_row row;
   const nlohmann::json& facts = contents.description;
-  row.pe = facts.value("pe", -1);
-  row.process = facts.at("process");
-  row.host = facts.at("host");
+  row.pe = facts.contains("pe") ? host::json_number(facts, "pe", 0, job.processes * job.pes_per_process - 1) : -1;
+  row.process = host::json_number(facts, "process", 0, job.processes - 1);
+  row.host = host::json_number(facts, "host", 0, job.hosts - 1);
   row.clock = facts.at("clock");
   row.has_thread = facts.at("comm_thread") != "off";
   std::vector<anchor> known;
-  for (const trace::record& one : contents.records)
-    if (one.what == trace::event::clock) known.push_back({one.ticks, static_cast<std::int64_t>(one.number)});
+  for (const trace::record& one : contents.records) {
+    if (one.what != trace::event::clock) continue;
+    if (one.number > static_cast<std::uint64_t>(longest_clock_ns))
+      refuse(file, fmt::format("an event says that it is {} ns on a clock that counts from the start of the machine",
+                               one.number));
+    known.push_back({one.ticks, static_cast<std::int64_t>(one.number)});
+  }
   if (known.empty()) {
     if (!contents.records.empty()) refuse(file, "no event says what time it was");
     return row;  // its job was killed before the first events were written
   }
-  const tick_clock clock(std::move(known), facts.at("ns_per_tick"));
+  const auto ns_per_tick = facts.at("ns_per_tick").get<double>();
+  if (!(ns_per_tick > 0.0 && ns_per_tick <= slowest_tick_ns)) {
+    refuse(file, fmt::format("'ns_per_tick' is {}; it must be above 0 and at most {}", ns_per_tick, slowest_tick_ns));
+  }
+  const tick_clock clock(std::move(known), ns_per_tick);
   for (const trace::record& one : contents.records) {
     if (one.what == trace::event::clock) continue;
     trace_event event{.ns = clock.ns_of(one.ticks),
@@ -105,8 +134,12 @@ trace_row row_of(const fs::path& file, const file_contents& contents) {
                       .what = one.what,
                       .to = one.to,
                       .tag = one.tag};
-    if (one.what == trace::event::slow || one.what == trace::event::written)
-      event.length = std::llround(clock.length(one.number));
+    if (one.what == trace::event::slow || one.what == trace::event::written) event.length = clock.length(one.number);
+    if (event.ns == tick_clock::out_of_range || event.length > longest_trace_ns) {
+      refuse(file, fmt::format("the event at tick {} is {}; its clock cannot be right", one.ticks,
+                               event.ns == tick_clock::out_of_range ? "more than ten years from the others"
+                                                                    : "more than 100 days long"));
+    }
     row.events.push_back(event);
   }
   // Work of the board is written down when it has ended.
@@ -158,18 +191,20 @@ trace_folder read_trace(const fs::path& folder) {
       const nlohmann::json& facts = contents.description;
       if (first.is_null()) {
         first = facts;
-        all.processes = facts.at("processes");
-        all.hosts = facts.at("hosts");
-        all.pes_per_process = std::max(facts.at("pes_per_process").get<int>(), 1);
-        all.slow_us = facts.at("slow_us");
+        all.processes = host::json_number(facts, "processes", 1, most_processes);
+        all.hosts = host::json_number(facts, "hosts", 1, all.processes);
+        all.pes_per_process = std::max(host::json_number(facts, "pes_per_process", 0, most_pes_per_process), 1);
+        all.slow_us = host::json_number(facts, "slow_us", 0, std::numeric_limits<int>::max());
         all.handlers = facts.at("handlers").get<std::vector<std::string>>();
       }
       for (const char* const equal : {"processes", "hosts", "pes_per_process", "handlers"})
         if (facts.at(equal) != first.at(equal))
           refuse(file, fmt::format("of another job than {}: '{}' differs", files.front().filename().string(), equal));
-      all.rows.push_back(row_of(file, contents));
+      all.rows.push_back(row_of(file, contents, all));
     } catch (const nlohmann::json::exception& error) {
       refuse(file, fmt::format("its description lacks something: {}", error.what()));
+    } catch (const std::out_of_range& error) {
+      refuse(file, error.what());
     }
   }
   std::sort(all.rows.begin(), all.rows.end(), [](const trace_row& a, const trace_row& b) {
@@ -182,6 +217,11 @@ trace_folder read_trace(const fs::path& folder) {
   for (trace_row& row : all.rows)
     for (trace_event& event : row.events) {
       event.ns -= begin;
+      if (event.ns > longest_trace_ns) {
+        throw std::runtime_error(
+            fmt::format("{}: an event of {} is {} days after the first one; a trace of at most {} days can be read",
+                        folder.string(), row.label(), event.ns / day_ns, longest_trace_ns / day_ns));
+      }
       all.end_ns = std::max(all.end_ns, event.ns);
     }
   return all;

@@ -1,10 +1,12 @@
-// A temporary file into which a program writes what its loops took (TRIREME_LOOPS_REPORT_FILE).
+// A file into which a program writes what its loops took (TRIREME_LOOPS_REPORT_FILE). It is in memory, so nothing is
+// left behind however this process ends.
 #pragma once
 
 #include <map>
 #include <string>
 #include <vector>
 
+#include "host/unique_fd.hpp"
 #include "tune/trial_table.hpp"
 
 namespace tri::tools {
@@ -13,7 +15,6 @@ class loop_report_file {
  public:
   /// Throws std::runtime_error when there is no room for it.
   loop_report_file();
-  ~loop_report_file();
   loop_report_file(const loop_report_file&) = delete;
   loop_report_file& operator=(const loop_report_file&) = delete;
   const std::string& name() const { return name_; }
@@ -30,6 +31,7 @@ class loop_report_file {
   std::string text() const;
 
  private:
+  host::unique_fd memory_;
   std::string name_;
 };
 

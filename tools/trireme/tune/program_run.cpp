@@ -2,7 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "host/clock.hpp"
+#include "host/process_tree.hpp"
 #include "host/unique_fd.hpp"
 
 namespace tri::tools {
@@ -25,34 +26,37 @@ std::vector<std::string> environment_with(const std::map<std::string, std::strin
   return all;
 }
 
-std::vector<char*> pointers_to(std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  for (std::string& text : texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
+host::unique_fd opened(const char* path, int how) {
+  host::unique_fd file(open(path, how | O_CLOEXEC));
+  if (!file) throw program_failed(fmt::format("{}: cannot be opened: {}", path, std::strerror(errno)));
+  return file;
 }
 
 }  // namespace
 
 double run_program_once(const std::vector<std::string>& command, const std::map<std::string, std::string>& variables,
                         bool silent, const std::string& errors_into) {
-  std::vector<std::string> words = command;
-  std::vector<std::string> environment = environment_with(variables);
-  const std::vector<char*> arguments = pointers_to(words);
-  const std::vector<char*> entries = pointers_to(environment);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
+  host::start_request request;
+  request.arguments = command;
+  request.environment = environment_with(variables);
+  sigprocmask(SIG_SETMASK, nullptr, &request.signal_mask);
+  host::unique_fd nowhere, errors;
   if (silent) {
-    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
+    nowhere = opened("/dev/null", O_WRONLY);
+    request.output = request.error = nowhere.get();
   }
-  if (!errors_into.empty())
-    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, errors_into.c_str(), O_WRONLY | O_TRUNC, 0);
-  pid_t child = 0;
+  if (!errors_into.empty()) {
+    errors = opened(errors_into.c_str(), O_WRONLY | O_TRUNC);
+    request.error = errors.get();
+  }
   const std::int64_t began_ns = host::now_ns();
-  const int error = posix_spawnp(&child, arguments[0], &actions, nullptr, arguments.data(), entries.data());
-  posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) throw program_failed(fmt::format("cannot start {}: {}", command[0], std::strerror(error)));
+  pid_t child = 0;
+  try {
+    request.path = host::find_program(command[0]);
+    child = host::start_program(request);
+  } catch (const host::start_error& problem) {
+    throw program_failed(problem.what());
+  }
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
   const double seconds = static_cast<double>(host::now_ns() - began_ns) * 1e-9;

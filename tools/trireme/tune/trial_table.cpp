@@ -11,13 +11,21 @@ const trial_table::times* find(const std::map<std::string, trial_table::times>& 
   return found != known.end() ? &found->second : nullptr;
 }
 
+std::vector<double> in_order(std::vector<double> times) {
+  std::sort(times.begin(), times.end());
+  return times;
+}
+
 }  // namespace
 
 double trial_table::times::median() const {
-  std::vector<double> sorted = all;
-  std::sort(sorted.begin(), sorted.end());
+  const std::vector<double> sorted = in_order(all);
   const std::size_t middle = sorted.size() / 2;
   return sorted.size() % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+}
+double trial_table::times::lower_quartile() const { return all.size() < 3 ? median() : in_order(all)[all.size() / 4]; }
+double trial_table::times::upper_quartile() const {
+  return all.size() < 3 ? median() : in_order(all)[all.size() - 1 - all.size() / 4];
 }
 double trial_table::times::least() const { return *std::min_element(all.begin(), all.end()); }
 double trial_table::times::largest() const { return *std::max_element(all.begin(), all.end()); }
@@ -45,7 +53,8 @@ const trial_table::times* trial_table::of_loop(const loop_place& place, const st
 
 trial_table::choice trial_table::choose(const by_schedule& known) const {
   choice result{baseline_, 0.0, 0.0};
-  if (const times* const usual = find(known, baseline_)) result.seconds = result.baseline_seconds = usual->median();
+  const times* const usual = find(known, baseline_);
+  if (usual != nullptr) result.seconds = result.baseline_seconds = usual->median();
   const bool compares = result.baseline_seconds > 0.0;
   // In the order in which they were tried, so that of equals the first wins.
   for (const std::string& schedule : order_) {
@@ -53,7 +62,9 @@ trial_table::choice trial_table::choose(const by_schedule& known) const {
     if (tried == nullptr) continue;
     const double median = tried->median();
     const bool is_first = !compares && result.schedule == baseline_;
-    if (is_first || (median < result.seconds && (!compares || median < result.baseline_seconds * (1.0 - gain_)))) {
+    const bool is_beyond_spread = !compares || (median < result.baseline_seconds * (1.0 - gain_) &&
+                                                tried->upper_quartile() < usual->lower_quartile());
+    if (is_first || (median < result.seconds && is_beyond_spread)) {
       result.schedule = schedule;
       result.seconds = median;
     }

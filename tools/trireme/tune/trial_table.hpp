@@ -29,7 +29,8 @@ struct trial {
 
 class trial_table {
  public:
-  /// `baseline`: the schedule that stays unless another one is faster by more than `gain` (0.01: one per cent).
+  /// `baseline`: the schedule that stays unless another one is faster by more than `gain` (0.01: one per cent), and by
+  /// more than the trials differ among themselves: the middle halves of its trials and of the baseline's lie apart.
   trial_table(std::string baseline, double gain) : baseline_(std::move(baseline)), gain_(gain) {}
 
   void add(const std::string& schedule, const trial& told);
@@ -37,6 +38,9 @@ class trial_table {
   struct times {
     std::vector<double> all;
     double median() const;
+    /// The trial below which a quarter of them lies, and the one above which a quarter does (the median of one or two).
+    double lower_quartile() const;
+    double upper_quartile() const;
     double least() const;
     double largest() const;
   };

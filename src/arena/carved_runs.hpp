@@ -1,0 +1,53 @@
+// The runs of spans that the caches of one number have carved into small blocks, and which blocks of each are with
+// nobody. A cache keeps the blocks that it uses all the time in lists of its own; what is more comes here, each block
+// to its run, and a run all of whose blocks have come goes back to the heap: then it is there for any size and any
+// cache.
+//
+// It outlives the caches of its number, whose blocks may still come home afterwards.
+// Thread-safe: the cache enters for a batch of blocks at a time, others when they are short of memory.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+
+#include "arena/heap.hpp"
+
+namespace tri::arena {
+
+/// Blocks of one class that nobody has.
+struct free_blocks {
+  free_block* first = nullptr;  // linked
+  std::uint32_t count = 0;      // of these
+  std::byte* fresh = nullptr;   // never used ones, one after the other
+  std::byte* fresh_end = nullptr;
+};
+
+class carved_runs {
+ public:
+  carved_runs(heap& from, std::uint16_t number) : heap_(from), number_(number) {}
+  carved_runs(const carved_runs&) = delete;
+  carved_runs& operator=(const carved_runs&) = delete;
+
+  /// Linked blocks of runs of this number, of any class; large runs among them go to the heap.
+  void put(free_block* chain);
+  /// Blocks of a run from `first` to its end that were never used.
+  void put_fresh(std::byte* first, std::byte* end, unsigned size_class);
+  /// All free blocks of one run, or none.
+  free_blocks take(unsigned size_class);
+  /// Puts what other PEs and processes have left on the return stack. The cache, or anybody in its place.
+  void collect();
+
+ private:
+  void link(std::uint32_t run, unsigned size_class);
+  void unlink(std::uint32_t run, unsigned size_class);
+  void add(std::uint32_t run, unsigned size_class, std::uint32_t blocks);
+
+  heap& heap_;
+  const std::uint16_t number_;
+  std::mutex lock_;                                          // before that of the heap
+  std::array<std::uint32_t, size_class_count> with_free_{};  // first of the runs with free blocks; 0: none
+};
+
+}  // namespace tri::arena

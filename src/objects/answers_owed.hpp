@@ -1,0 +1,68 @@
+// How many futures an element holds whose values are still to be had: made by its methods, with a promise that somebody
+// may set. They cannot go along to another process, so the element stays in its own until there are none. A future may
+// end on any PE of the process and after its element; the last of all ends this. Made by the element's PE, counted down
+// by whichever thread has the future.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace tri::objects {
+
+class answers_owed {
+ public:
+  answers_owed(std::uint32_t collection, std::uint64_t element) : collection_(collection), element_(element) {}
+  answers_owed(const answers_owed&) = delete;
+  answers_owed& operator=(const answers_owed&) = delete;
+
+  // relaxed: by the element's own thread, and nothing else is written with it
+  void add() { word_.fetch_add(1, std::memory_order_relaxed); }
+  /// None can be added but by the caller's thread, so what this says of none remains true until then. acquire: a future
+  /// that has ended elsewhere comes before what the caller does now. pairs: answers_owed.end
+  bool none() const { return (word_.load(std::memory_order_acquire) & futures) == 0; }
+  /// Whoever ends the last one tells the element. acq_rel: see none(); every change is one of the same word, so either
+  /// none() sees the end of a future or that end sees this.
+  void wait_for_end(bool wanted) {
+    if (wanted)
+      word_.fetch_or(awaited, std::memory_order_acq_rel);
+    else
+      word_.fetch_and(~awaited, std::memory_order_acq_rel);
+  }
+
+  struct told {
+    bool is_last_and_awaited;
+    std::uint32_t collection;
+    std::uint64_t element;
+  };
+  /// A future has given its value or has ended. `this` may be gone afterwards.
+  told end_one() {
+    told news{false, collection_, element_};
+    const std::uint32_t before = end(1);  // pairs: answers_owed.end
+    news.is_last_and_awaited = (before & futures) == 1 && (before & alive) != 0 && (before & awaited) != 0;
+    return news;
+  }
+  /// The element ends, or leaves the process.
+  void end_element() { end(alive); }
+
+ private:
+  static constexpr std::uint32_t alive = 1U << 31;    // the element
+  static constexpr std::uint32_t awaited = 1U << 30;  // it wants to hear of the last
+  static constexpr std::uint32_t futures = awaited - 1;
+
+  ~answers_owed() = default;
+  // acq_rel: whoever ends this comes after all others. pairs: answers_owed.end
+  std::uint32_t end(std::uint32_t what) {
+    const std::uint32_t before = word_.fetch_sub(what, std::memory_order_acq_rel);
+    if (((before - what) & (alive | futures)) == 0) delete this;
+    return before;
+  }
+
+  std::atomic<std::uint32_t> word_{alive};
+  const std::uint32_t collection_;
+  const std::uint64_t element_;
+};
+
+/// Ends one, and tells the element if it waits for that.
+void end_answer(answers_owed& owed);
+
+}  // namespace tri::objects

@@ -1,0 +1,111 @@
+// Queues by key in one container: what an element keeps for its coroutines, and the coroutines that wait for it. The
+// first of a key is found without looking at the others; things of one key come out in the order in which they went in,
+// and the container as a whole can be read in that order, too. Used by one thread at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <unordered_map>
+#include <utility>
+
+namespace tri::objects {
+
+/// The messages of one method with one reference number.
+struct message_key {
+  std::uint32_t method = 0;
+  std::uint64_t reference = 0;
+  friend bool operator==(const message_key&, const message_key&) = default;
+};
+
+template <class T>
+class keyed_queues {
+ public:
+  struct entry;
+  using list = std::list<entry>;
+  using place = typename list::iterator;
+  struct entry {
+    message_key key;
+    T value;
+    place before{}, behind{};  // of the same key; meaningless for its first and its last
+  };
+
+  keyed_queues() : queues_(0, hash{}, counted_equality{&comparisons_}) {}
+  keyed_queues(const keyed_queues&) = delete;
+  keyed_queues& operator=(const keyed_queues&) = delete;
+
+  /// As the last of its key. The place is valid until it is taken.
+  place push(const message_key& key, T value) {
+    const place added = all_.insert(all_.end(), {key, std::move(value)});
+    const auto [found, is_new] = queues_.try_emplace(key, queue{added, added});
+    if (!is_new) {
+      added->before = found->second.last;
+      found->second.last->behind = added;
+      found->second.last = added;
+    }
+    return added;
+  }
+  /// The first of its key; null: there is none.
+  T* first(const message_key& key) {
+    const auto found = find(key);
+    return found == queues_.end() ? nullptr : &found->second.first->value;
+  }
+  /// Removes the first of its key, which must exist, and returns it.
+  T pop(const message_key& key) {
+    const auto found = find(key);
+    return remove(found, found->second.first);
+  }
+  T take(place which) { return remove(find(which->key), which); }
+  /// All in the order in which they came; none is left.
+  list take_all() {
+    queues_.clear();
+    return std::exchange(all_, {});
+  }
+
+  std::size_t size() const { return all_.size(); }
+  const list& in_order() const { return all_; }
+  /// How often two keys were compared so far; for tests.
+  std::uint64_t comparisons() const { return comparisons_; }
+
+ private:
+  struct queue {
+    place first, last;
+  };
+  // Reference numbers are steps and the like, so neighbours should not share a bucket: an odd multiplier spreads them.
+  struct hash {
+    std::size_t operator()(const message_key& key) const noexcept {
+      const std::uint64_t mixed = (key.reference + (std::uint64_t{key.method} << 40)) * 0x9e3779b97f4a7c15u;
+      return static_cast<std::size_t>(mixed ^ (mixed >> 32));
+    }
+  };
+  struct counted_equality {
+    std::uint64_t* count;
+    bool operator()(const message_key& a, const message_key& b) const {
+      ++*count;
+      return a == b;
+    }
+  };
+  using map = std::unordered_map<message_key, queue, hash, counted_equality>;
+
+  typename map::iterator find(const message_key& key) { return queues_.empty() ? queues_.end() : queues_.find(key); }
+  T remove(typename map::iterator found, place which) {
+    queue& of_key = found->second;
+    if (of_key.first == which && of_key.last == which)
+      queues_.erase(found);
+    else if (of_key.first == which)
+      of_key.first = which->behind;
+    else if (of_key.last == which)
+      of_key.last = which->before;
+    else
+      (which->before->behind = which->behind)->before = which->before;
+    T value = std::move(which->value);
+    all_.erase(which);
+    return value;
+  }
+
+  list all_;  // in the order in which they came
+  std::uint64_t comparisons_ = 0;
+  map queues_;
+};
+
+}  // namespace tri::objects

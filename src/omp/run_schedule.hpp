@@ -1,0 +1,26 @@
+// What the standard's own means, OMP_SCHEDULE and omp_set_schedule, ask for loops with schedule(runtime). It is kept:
+// the kind static with its distribution, a chunk of the other kinds as the unit that stays together, monotonic. When
+// nobody asked for anything, such loops are shared out by our schedule; the host's default says nothing about the user.
+// Called by each thread that enters such a loop: the schedule is a variable of its task.
+#pragma once
+
+#include <cstdint>
+
+#include "omp/loop_choice.hpp"
+
+namespace tri::omp {
+
+struct run_schedule {
+  distribution shares = distribution::chosen;
+  std::uint64_t chunk = 1;
+  bool monotonic = false;
+};
+
+using schedule_getter = void (*)(int* kind, int* chunk);
+/// `getter` is the host's omp_get_schedule; it is called only when somebody asked.
+run_schedule run_schedule_here(schedule_getter getter);
+
+/// The program called omp_set_schedule, in any thread.
+void note_program_sets_schedule();
+
+}  // namespace tri::omp

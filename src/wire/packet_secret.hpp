@@ -1,0 +1,37 @@
+// What a process tells its peers through the launcher, and nobody else: who sends to it has to know it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "wire/peer.hpp"
+
+namespace tri::wire {
+
+using packet_key = std::array<std::byte, 32>;
+
+/// Of one receiver. The two parts have nothing to do with each other: the tag travels in every packet, the key never.
+struct packet_secret {
+  std::uint64_t tag = 0;
+  packet_key key = {};  // of check values (packet_check.hpp)
+
+  /// Random. Throws std::system_error.
+  static packet_secret make();
+};
+
+/// What a port gives as its address: its secret, whether it wants check values, and the address of its conduit.
+struct port_address {
+  packet_secret secret;
+  bool has_checks = false;
+  std::vector<std::byte> of_conduit;
+};
+std::vector<std::byte> encode_address(const packet_secret& secret, bool has_checks,
+                                      std::span<const std::byte> of_conduit);
+/// Throws std::runtime_error that names the process.
+port_address decode_address(peer_number from, std::span<const std::byte> bytes);
+
+}  // namespace tri::wire

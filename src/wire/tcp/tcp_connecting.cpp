@@ -1,0 +1,209 @@
+#include <fmt/format.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "host/clock.hpp"
+#include "wire/tcp/tcp_engine.hpp"
+#include "wire/tcp/tcp_sockets.hpp"
+
+namespace tri::wire {
+namespace {
+
+// Connections of whom we know nothing: so many at once, for so long.
+constexpr std::size_t most_unproven = 64;
+constexpr std::int64_t time_to_greet_ns = 10'000 * ns_of_ms;
+
+// An address that does not answer, where the peer has others. Who is the last one gets the system's time.
+constexpr std::int64_t time_to_answer_ns = 3'000 * ns_of_ms;
+
+// A peer turns a connection away when strangers crowd it out. About 20 s in all, because the pauses grow to a second.
+constexpr unsigned most_attempts = 30;
+
+constexpr std::int64_t pause_in_shortage_ns = 1'000 * ns_of_ms;
+
+// Of this process or host, not of the peer: it passes when others close what they have open.
+bool is_shortage(int error) {
+  return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM || error == ENOSPC;
+}
+
+}  // namespace
+
+// ---- those who connect to us
+
+void tcp_conduit::engine::accept_some(source& listener) {
+  constexpr int most_at_once = 16;
+  for (int i = 0; i < most_at_once; ++i) {
+    const int accepted = accept4(listener.descriptor.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (accepted < 0) {
+      const int error = errno;
+      if (error == ECONNABORTED) continue;
+      if (is_shortage(error)) pause_listening(error);
+      return;  // no more, or one that has gone again
+    }
+    auto made = std::make_unique<connection>(host::unique_fd(accepted), stage::unproven, options_.longest_packet);
+    made->deadline_ns = host::now_ns() + time_to_greet_ns;
+    prepare_accepted(accepted);
+    if (const int error = try_watch(*made, EPOLLIN, EPOLL_CTL_ADD); error != 0) return pause_listening(error);
+    set_timer(made->deadline_ns);
+    unproven_.push_back(std::move(made));
+    // Before one is turned away for it: most have greeted by the time we look.
+    read_greeting(*unproven_.back());
+    if (unproven_.size() > most_unproven) turn_away(*unproven_.front());
+  }
+}
+
+// Those that wait do so in the kernel, and their peers wait with them.
+void tcp_conduit::engine::pause_listening(int error) {
+  tell_of_shortage(error);
+  for (const auto& each : listeners_) watch(*each, 0, EPOLL_CTL_MOD);
+  listen_again_ns_ = host::now_ns() + pause_in_shortage_ns;
+  set_timer(listen_again_ns_);
+}
+
+void tcp_conduit::engine::tell_of_shortage(int error) {
+  if (std::exchange(told_of_shortage_, true)) return;
+  fmt::print(stderr,
+             "trireme: process {} can open no further connection to another process and tries again each second: {}; "
+             "`ulimit -n` sets the limit of open files\n",
+             self_, std::strerror(error));
+}
+
+void tcp_conduit::engine::turn_away(connection& of) {
+  const auto place =
+      std::find_if(unproven_.begin(), unproven_.end(), [&](const auto& each) { return each.get() == &of; });
+  std::unique_ptr<connection> away = std::move(*place);
+  unproven_.erase(place);
+  discard(away);
+  events_->turned_away();
+}
+
+// Never more than the greeting is read.
+void tcp_conduit::engine::read_greeting(connection& of) {
+  const ssize_t count =
+      recv(of.descriptor.get(), of.greeting.data() + of.have, of.greeting.size() - of.have, MSG_DONTWAIT);
+  if (count < 0 && would_block(errno)) return;
+  if (count <= 0) return turn_away(of);
+  of.have += static_cast<std::size_t>(count);
+  if (of.have < of.greeting.size()) return;
+  peer_number from = 0;
+  if (!is_greeting(of.greeting, token_, self_, links_.size(), from)) return turn_away(of);
+  link& peer = link_of(from);
+  if (peer.theirs != nullptr || peer.state == peer_state::lost) return turn_away(of);  // one of each peer, once
+  const welcome_bytes welcome = make_welcome(token_, of.greeting);
+  // Nothing was written before, so there is room.
+  if (::send(of.descriptor.get(), welcome.data(), welcome.size(), MSG_NOSIGNAL | MSG_DONTWAIT) !=
+      static_cast<ssize_t>(welcome.size()))
+    return turn_away(of);
+  of.peer = from;
+  of.now = stage::open;
+  const auto place =
+      std::find_if(unproven_.begin(), unproven_.end(), [&](const auto& each) { return each.get() == &of; });
+  peer.theirs = std::move(*place);
+  unproven_.erase(place);
+}
+
+// ---- those to whom we connect
+
+void tcp_conduit::engine::connect(peer_number peer, std::span<const std::byte> of_peer) {
+  if (links_[peer] != nullptr && links_[peer]->state != peer_state::unknown) return;
+  tcp_address theirs = decode_tcp_address(peer, of_peer);
+  link& of = link_of(peer);
+  of.token = theirs.token;
+  of.endpoints = std::move(theirs.endpoints);
+  if (of.endpoints.size() > 1) sort_by_nearness(of.endpoints, interfaces_);
+  of.state = peer_state::connected;
+  start_attempt(peer);
+}
+
+void tcp_conduit::engine::start_attempt(peer_number peer) {
+  link& of = link_of(peer);
+  started_connection started = start_connecting(of.endpoints[of.endpoint]);
+  if (started.descriptor) {
+    of.ours = std::make_unique<connection>(std::move(started.descriptor), stage::connecting, options_.longest_packet);
+    of.ours->peer = peer;
+    of.ours->waits_to_write = true;
+    started.error = try_watch(*of.ours, EPOLLIN | EPOLLOUT, EPOLL_CTL_ADD);
+  }
+  if (is_shortage(started.error)) {
+    tell_of_shortage(started.error);
+    discard(of.ours);
+    return set_deadline(peer, pause_in_shortage_ns);
+  }
+  // All local ports are taken, or this host has no such network: only the first passes.
+  if (started.error == EADDRNOTAVAIL || started.error == EAGAIN) return try_again(peer, std::strerror(started.error));
+  if (started.error != 0) return leave_endpoint(peer, std::strerror(started.error));
+  if (of.slow_attempts + 1 < of.endpoints.size()) {
+    set_deadline(peer, time_to_answer_ns);
+  }
+}
+
+void tcp_conduit::engine::finish_connecting(connection& of) {
+  const int error = error_of(of.descriptor.get());
+  if (error == 0) return greet(of);
+  if (error == ECONNRESET) return try_again(of.peer);
+  leave_endpoint(of.peer, std::strerror(error));
+}
+
+void tcp_conduit::engine::greet(connection& of) {
+  link& peer = link_of(of.peer);
+  of.greeting = make_greeting(peer.token, make_token(),
+                              {.from = self_, .to = of.peer, .peers = static_cast<std::uint32_t>(links_.size())});
+  const ssize_t count =
+      ::send(of.descriptor.get(), of.greeting.data(), of.greeting.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (count < 0 && would_block(errno)) return;  // not connected yet, which epoll took for it
+  if (count != static_cast<ssize_t>(of.greeting.size())) return try_again(of.peer);
+  of.now = stage::greeted;
+  peer.deadline_ns = 0;  // a process that computes takes its time
+  want_to_write(of, false);
+}
+
+void tcp_conduit::engine::read_welcome(connection& of) {
+  const ssize_t count =
+      recv(of.descriptor.get(), of.welcome.data() + of.have, of.welcome.size() - of.have, MSG_DONTWAIT);
+  if (count < 0 && would_block(errno)) return;
+  if (count <= 0) return try_again(of.peer);
+  of.have += static_cast<std::size_t>(count);
+  if (of.have < of.welcome.size()) return;
+  const link& peer = link_of(of.peer);
+  const welcome_bytes right = make_welcome(peer.token, of.greeting);
+  std::byte difference{0};  // in the same time whatever differs
+  for (std::size_t i = 0; i < right.size(); ++i) difference |= right[i] ^ of.welcome[i];
+  if (difference != std::byte{0}) return leave_endpoint(of.peer, "who listens there is not that process");
+  of.now = stage::open;
+  flush(of);
+}
+
+// Nobody of the job is at this one.
+void tcp_conduit::engine::leave_endpoint(peer_number peer, const std::string& why) {
+  link& of = link_of(peer);
+  const auto left = of.endpoints.begin() + static_cast<std::ptrdiff_t>(of.endpoint);
+  const std::string text = fmt::format("it cannot be reached at {}: {}", left->text(), why);
+  of.endpoints.erase(left);
+  of.endpoint = 0;
+  of.deadline_ns = 0;
+  discard(of.ours);
+  if (!of.endpoints.empty()) return start_attempt(peer);
+  note({.peer = peer, .of_ours = true, .at_once = false, .why = text});
+}
+
+// The connection did not come to be, and the next one may.
+void tcp_conduit::engine::try_again(peer_number peer, const char* why) {
+  link& of = link_of(peer);
+  discard(of.ours);
+  if (++of.attempts == most_attempts) {
+    return note({.peer = peer,
+                 .of_ours = true,
+                 .at_once = false,
+                 .why = fmt::format("it cannot be reached at {} in {} attempts: {}", of.endpoints[of.endpoint].text(),
+                                    of.attempts, why)});
+  }
+  of.endpoint = (of.endpoint + 1) % of.endpoints.size();
+  set_deadline(peer, ns_of_ms * (1 << std::min(of.attempts, 10U)));
+}
+
+}  // namespace tri::wire

@@ -1,0 +1,44 @@
+// What the command line offers, as data. `trireme --help`, the manual pages and the shell completions are written from
+// it. The options are those of the apps by which the verbs parse, so there is no second list that could differ.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tri::tools {
+
+struct option_page {
+  std::vector<std::string> names;    // "-n", "--processes"; of an argument its one name, without dashes
+  std::string value;                 // what stands for its value, such as FILE; empty: it takes none
+  std::string allowed;               // "1 .. 4096"
+  std::vector<std::string> choices;  // all its values, where they are few and known
+  std::string help;
+  bool repeats = false;
+};
+
+struct command_page {
+  std::string name;         // "trireme run"
+  std::string summary;      // one line that goes on where the name ends
+  std::string description;  // sentences
+  std::string usage;        // "trireme run [options] [--] program [arguments]"
+  std::string footer;       // as in `--help`, with its line breaks
+  std::vector<option_page> options;
+  std::vector<option_page> arguments;
+  std::vector<command_page> commands;
+  bool starts_program = false;  // the first word that is not an option is a program; what follows is the program's
+  bool takes_tunables = false;  // --tri-<name>, those of tunable_options()
+
+  std::string last_word() const { return name.substr(name.rfind(' ') + 1); }
+};
+
+/// The command itself: its verbs by name and summary only.
+command_page front_page();
+
+/// The same with the pages of all verbs. Removes the variables TRIREME_* from the environment first, as the pages hold
+/// for everybody; so this is for processes that do nothing else.
+command_page all_pages();
+
+/// The options --tri-<name>, in the order of the table of tunables.
+std::vector<option_page> tunable_options();
+
+}  // namespace tri::tools
