@@ -5,7 +5,7 @@
 //   (quartiles)
 //
 // Processor time of this thread, so that other programs on the machine disturb little. The streams are those of
-// src/wire/prediction/stream_generator.hpp, in the order of the program; "random" has 500 different messages in no
+// src/sim/stream_generator.hpp, in the order of the program; "random" has 500 different messages in no
 // order.
 #include <fmt/format.h>
 
@@ -16,10 +16,10 @@
 #include <string>
 #include <vector>
 
-#include "wire/prediction/credit_sender.hpp"
-#include "wire/prediction/message_predictor.hpp"
-#include "wire/prediction/predicting_receiver.hpp"
-#include "wire/prediction/stream_generator.hpp"
+#include "flow/prediction/credit_sender.hpp"
+#include "flow/prediction/message_predictor.hpp"
+#include "flow/prediction/predicting_receiver.hpp"
+#include "sim/stream_generator.hpp"
 
 namespace {
 

@@ -1,34 +1,63 @@
-# The kinds of targets this project has. Every folder of src/ is one layer, every folder of tests/ holds tests.
+# The kinds of targets this project has. A folder of src/ is a layer or a drop-in, every folder of tests/ holds tests.
 #
-# trireme_layer(<name> [SOURCES ...] [DEPENDS <layers>] [LIBRARIES <targets>])
-#   One folder of src/ as the archive trireme_<name>; its headers are included as "<name>/<file>.hpp".
-#   A layer without sources is headers only. src/CMakeLists.txt merges all layers into the library that users link.
+# trireme_layer(<name> [FOLDER <folder>] [SOURCES ...] [DEPENDS <layers>] [LIBRARIES <targets>] [NOT_IN_LIBRARY])
+#   One folder of src/, by default the one of that name, as the archive trireme_<name>. Its files see the headers of their own
+#   folder and of the layers they depend on, and no others: "os/clock.hpp" compiles only where os is a dependency.
+#   src/CMakeLists.txt merges all layers into the library that users link, except those that are NOT_IN_LIBRARY.
+# trireme_include_root(<target> <scope> <folders of src>)
+#   Makes the headers of these folders, and of no others, visible to a target that is no layer.
+# trireme_drop_in(<targets>)
+#   What is loaded into unmodified programs. It links layers like everything else, but of the libraries that those link it gets
+#   none: instead of fmt it has a small copy of its own (trireme_own_fmt), because it shares the address space of the program.
 # trireme_test(<name> SOURCES ... [DEPENDS <targets>] [TIMEOUT s] [LABELS ...])
 #   One GoogleTest program, registered with ctest under its own name. Labels with a meaning to `make sanitize`:
 #   no_sanitize (only in plain builds), no_tsan (not under the thread sanitizer: one thread and long, or a runtime it does not know).
 # trireme_compile_fail_test(<name> SOURCE x.cpp EXPECT "regex" [DEPENDS <targets>] [LABELS ...])
 #   Passes when the compiler refuses the file with a message that matches the regex; see TriremeCompileFail.cmake.
 
+# A folder of links for each target: the compiler follows only those that the target was given.
+function(trireme_include_root target scope)
+  set(root "${CMAKE_BINARY_DIR}/include_roots/${target}")
+  foreach(folder IN LISTS ARGN)
+    get_filename_component(parent "${root}/${folder}" DIRECTORY)
+    file(MAKE_DIRECTORY "${parent}")
+    file(CREATE_LINK "${PROJECT_SOURCE_DIR}/src/${folder}" "${root}/${folder}" SYMBOLIC)
+  endforeach()
+  target_include_directories(${target} ${scope} "${root}" "${PROJECT_SOURCE_DIR}/include")
+endfunction()
+
 function(trireme_layer name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "NOT_IN_LIBRARY" "FOLDER" "SOURCES;DEPENDS;LIBRARIES" ${ARGN})
   if(ARG_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "trireme_layer(${name}): unknown arguments ${ARG_UNPARSED_ARGUMENTS}")
   endif()
-  if(ARG_SOURCES)
-    set(scope PUBLIC)
-    add_library(trireme_${name} STATIC ${ARG_SOURCES})
-    target_link_libraries(trireme_${name} PRIVATE trireme_warnings)
-    set_property(GLOBAL APPEND PROPERTY TRIREME_LAYERS trireme_${name})
-  else()
-    set(scope INTERFACE)
-    add_library(trireme_${name} INTERFACE)
+  if(NOT ARG_FOLDER)
+    set(ARG_FOLDER ${name})
   endif()
-  target_include_directories(trireme_${name} ${scope} "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include")
+  add_library(trireme_${name} STATIC ${ARG_SOURCES})
+  # Drop-ins link the same archives: nothing but their entry points is exported, and what they do not call goes.
+  set_target_properties(trireme_${name} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+  target_compile_options(trireme_${name} PRIVATE -ffunction-sections)
+  target_link_libraries(trireme_${name} PRIVATE trireme_warnings)
+  trireme_include_root(trireme_${name} PUBLIC ${ARG_FOLDER})
   foreach(layer IN LISTS ARG_DEPENDS)
-    target_link_libraries(trireme_${name} ${scope} trireme_${layer})
+    target_link_libraries(trireme_${name} PUBLIC trireme_${layer})
   endforeach()
-  target_link_libraries(trireme_${name} ${scope} ${ARG_LIBRARIES})
-  set_property(GLOBAL APPEND PROPERTY TRIREME_LAYER_LIBRARIES ${ARG_LIBRARIES})
+  foreach(library IN LISTS ARG_LIBRARIES)
+    target_link_libraries(trireme_${name} PUBLIC $<$<NOT:$<BOOL:$<TARGET_PROPERTY:TRIREME_DROP_IN>>>:${library}>)
+  endforeach()
+  if(NOT ARG_NOT_IN_LIBRARY)
+    set_property(GLOBAL APPEND PROPERTY TRIREME_LAYERS trireme_${name})
+    set_property(GLOBAL APPEND PROPERTY TRIREME_LAYER_LIBRARIES ${ARG_LIBRARIES})
+  endif()
+endfunction()
+
+function(trireme_drop_in)
+  foreach(target IN LISTS ARGN)
+    set_target_properties(${target} PROPERTIES TRIREME_DROP_IN ON
+      POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+    target_link_libraries(${target} PRIVATE trireme_own_fmt trireme_warnings)
+  endforeach()
 endfunction()
 
 # A program of tests that the preset of this sanitizer does not run (CMakePresets.json) is not built for it either.
@@ -53,7 +82,7 @@ function(trireme_test name)
   add_test(NAME ${name} COMMAND ${name})
   # Of single parts, which need no programs: what continuous integration runs under the sanitizers.
   file(RELATIVE_PATH folder "${PROJECT_SOURCE_DIR}/tests" "${CMAKE_CURRENT_SOURCE_DIR}")
-  if(folder MATCHES "^(arena|board|explore|loops|objects|sched|trace|wire|mpi/(engine|layout|matching|windows))(/|$)"
+  if(folder MATCHES "^(arena|board|explore|flow|loops|objects|sched|schedules|sim|trace|wire|mpi/(engine|layout|matching|windows))(/|$)"
      AND NOT "no_sanitize" IN_LIST ARG_LABELS AND NOT "trireme_bench" IN_LIST ARG_DEPENDS)
     list(APPEND ARG_LABELS unit)
     add_dependencies(unit_tests ${name})

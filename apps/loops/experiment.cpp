@@ -13,7 +13,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "line_chart.hpp"
+#include "pictures/line_chart.hpp"
 #include "loops/random_numbers.hpp"
 
 namespace kernels {
@@ -200,12 +200,12 @@ std::string csv_of(const std::string& kernel_name, int threads, const experiment
 }
 
 std::string picture_of(const std::string& title, const experiment_result& result) {
-  line_chart chart;
+  tri::pictures::line_chart chart;
   chart.title = title;
   chart.x_label = "static fraction";
   chart.y_label = "milliseconds per step (median; bars: quartiles)";
   for (const auto& [kind, points] : curves_of(result)) {
-    line_chart::curve curve;
+    tri::pictures::line_chart::curve curve;
     curve.name = kind;
     for (const measured* point : points) {
       curve.points.push_back(

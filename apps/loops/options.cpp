@@ -11,7 +11,7 @@
 #include "conjugate_gradients.hpp"
 #include "dense_lu.hpp"
 #include "finite_elements.hpp"
-#include "host/suggestion.hpp"
+#include "config/suggestion.hpp"
 #include "jacobi.hpp"
 #include "spectral.hpp"
 #include "transport_sweep.hpp"

@@ -1,7 +1,7 @@
 // See pair_compute.hpp.
 #include "md/pair_compute.hpp"
 
-#include "host/clock.hpp"
+#include "os/clock.hpp"
 #include "md/recorder.hpp"
 
 namespace md {

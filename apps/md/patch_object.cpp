@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "host/clock.hpp"
+#include "os/clock.hpp"
 #include "md/recorder.hpp"
 
 namespace md {

@@ -1,7 +1,7 @@
 // See proxies.hpp.
 #include "md/proxies.hpp"
 
-#include "host/clock.hpp"
+#include "os/clock.hpp"
 #include "md/pair_compute.hpp"
 #include "md/patch_object.hpp"
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "host/clock.hpp"
+#include "os/clock.hpp"
 #include "md/patch_object.hpp"
 
 namespace md {

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "host/clock.hpp"
+#include "os/clock.hpp"
 #include "md/pair_compute.hpp"
 #include "md/patch_object.hpp"
 #include "md/recorder.hpp"

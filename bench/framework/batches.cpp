@@ -6,7 +6,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "host/clock.hpp"
+#include "os/clock.hpp"
 
 namespace tri::bench {
 namespace {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "framework/pinned_thread.hpp"
-#include "host/clock.hpp"
-#include "host/pinning.hpp"
+#include "os/clock.hpp"
+#include "os/pinning.hpp"
 
 namespace tri::bench {
 namespace {

@@ -13,9 +13,9 @@
 #include <string_view>
 
 #include "framework/commit.hpp"
-#include "host/cpu_list.hpp"
-#include "host/pinning.hpp"
-#include "host/sanitizer.hpp"
+#include "os/cpu_list.hpp"
+#include "os/pinning.hpp"
+#include "os/sanitizer.hpp"
 #include "trireme/version.hpp"
 
 namespace tri::bench {

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "host/pinning.hpp"
+#include "os/pinning.hpp"
 
 namespace tri::bench {
 namespace {

@@ -16,10 +16,10 @@
 #include <stdexcept>
 #include <utility>
 
-#include "host/clock.hpp"
-#include "host/process_tree.hpp"
-#include "host/unique_fd.hpp"
-#include "host/variable_names.hpp"
+#include "os/clock.hpp"
+#include "os/process_tree.hpp"
+#include "os/unique_fd.hpp"
+#include "config/variable_names.hpp"
 
 namespace tri::bench {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-#include "host/json_number.hpp"
+#include "config/json_number.hpp"
 
 namespace tri::bench {
 namespace {

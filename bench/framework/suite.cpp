@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "host/suggestion.hpp"
+#include "config/suggestion.hpp"
 
 namespace tri::bench {
 namespace {

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <string>
 
-#include "loops/job_simulator.hpp"
+#include "sim/job_simulator.hpp"
 
 namespace tri::bench {
 namespace {

@@ -1,4 +1,4 @@
-// The rows of the suite `loop_model`: whole jobs in virtual time (src/loops/job_simulator.hpp), the same on any
+// The rows of the suite `loop_model`: whole jobs in virtual time (src/sim/job_simulator.hpp), the same on any
 // machine.
 #pragma once
 

@@ -12,7 +12,7 @@
 #include "framework/cacheline.hpp"
 #include "framework/pinned_thread.hpp"
 #include "framework/statistics.hpp"
-#include "host/clock.hpp"
+#include "os/clock.hpp"
 #include "loops/work.hpp"
 
 namespace tri::bench {

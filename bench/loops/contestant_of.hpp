@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "framework/pinned_thread.hpp"
-#include "host/clock.hpp"
+#include "os/clock.hpp"
 #include "loops/contestant.hpp"
 #include "loops/work.hpp"
 

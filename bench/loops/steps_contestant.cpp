@@ -14,7 +14,7 @@
 #include <unordered_map>
 
 #include "board/cpu.hpp"
-#include "host/pinning.hpp"
+#include "os/pinning.hpp"
 #include "loops/contestant_of.hpp"
 
 namespace tri::bench {

@@ -9,7 +9,7 @@
 
 #include <deque>
 
-#include "host/pinning.hpp"
+#include "os/pinning.hpp"
 #include "loops/contestant_of.hpp"
 
 namespace tri::bench {

@@ -1,7 +1,7 @@
 // Our loops, as a plain program uses them.
 #include <deque>
 
-#include "host/pinning.hpp"
+#include "os/pinning.hpp"
 #include "loops/contestant_of.hpp"
 #include "trireme/loops.hpp"
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <numeric>
 
-#include "host/clock.hpp"
+#include "os/clock.hpp"
 #include "loops/contestant.hpp"
 
 namespace tri::bench {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "framework/allocators.hpp"
-#include "host/clock.hpp"
+#include "os/clock.hpp"
 #include "messages/pes.hpp"
 #include "messages/rows.hpp"
 

@@ -2,7 +2,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "host/clock.hpp"
+#include "os/clock.hpp"
 #include "messages/pes.hpp"
 #include "messages/rows.hpp"
 

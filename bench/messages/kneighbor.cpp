@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "host/suggestion.hpp"
+#include "config/suggestion.hpp"
 #include "messages/pes.hpp"
 #include "messages/rows.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <new>
 
-#include "host/clock.hpp"
+#include "os/clock.hpp"
 
 namespace tri::bench {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "framework/pinned_thread.hpp"
-#include "host/clock.hpp"
+#include "os/clock.hpp"
 #include "messages/pes.hpp"
 #include "messages/rows.hpp"
 #include "trireme/variables.hpp"

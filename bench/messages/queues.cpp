@@ -16,8 +16,8 @@
 
 #include "framework/cacheline.hpp"
 #include "framework/pinned_thread.hpp"
-#include "host/clock.hpp"
-#include "host/pinning.hpp"
+#include "os/clock.hpp"
+#include "os/pinning.hpp"
 #include "messages/rows.hpp"
 #include "messages/tbb_queue.hpp"
 #include "sched/inbox.hpp"

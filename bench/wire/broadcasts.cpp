@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "framework/statistics.hpp"
-#include "host/clock.hpp"
+#include "os/clock.hpp"
 #include "messages/pes.hpp"
 #include "trireme/objects.hpp"
 #include "wire/rows.hpp"

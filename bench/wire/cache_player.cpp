@@ -10,8 +10,8 @@
 #include <thread>
 
 #include "framework/event_counter.hpp"
-#include "host/clock.hpp"
-#include "host/pinning.hpp"
+#include "os/clock.hpp"
+#include "os/pinning.hpp"
 #include "wire/port.hpp"
 
 namespace tri::bench {

@@ -22,11 +22,11 @@
 
 #include "framework/batches.hpp"
 #include "framework/cacheline.hpp"
-#include "host/clock.hpp"
-#include "host/launcher_detection.hpp"
-#include "host/mpi_library.hpp"
-#include "host/pinning.hpp"
-#include "host/variable_names.hpp"
+#include "os/clock.hpp"
+#include "boot/launcher_detection.hpp"
+#include "boot/mpi/mpi_library.hpp"
+#include "os/pinning.hpp"
+#include "config/variable_names.hpp"
 #include "wire/cache_player.hpp"
 #include "wire/player.hpp"
 

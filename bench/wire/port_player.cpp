@@ -9,7 +9,7 @@
 #include <thread>
 #include <utility>
 
-#include "host/pinning.hpp"
+#include "os/pinning.hpp"
 #include "wire/player.hpp"
 #include "wire/port.hpp"
 

@@ -1,5 +1,5 @@
 // Does it pay to put a message that came before its place was known there by its pages instead of a copy? By exchange
-// of private pages (arena/page_exchange.hpp), and by a second mapping of the pages of shared memory in which it came.
+// of private pages (wire/page_exchange.hpp), and by a second mapping of the pages of shared memory in which it came.
 // Timed are the move and one reading of all of it, so page faults and the loss of address translations count; another
 // thread of the process runs on the other core, which has to be told of every change.
 #include <fmt/format.h>
@@ -15,12 +15,12 @@
 #include <string>
 #include <thread>
 
-#include "arena/page_exchange.hpp"
+#include "wire/page_exchange.hpp"
 #include "arena/window.hpp"
 #include "framework/cacheline.hpp"
 #include "framework/statistics.hpp"
-#include "host/clock.hpp"
-#include "host/pinning.hpp"
+#include "os/clock.hpp"
+#include "os/pinning.hpp"
 #include "wire/rows.hpp"
 
 namespace tri::bench {
@@ -49,7 +49,7 @@ class by_copy final : public way {
 
  private:
   const std::size_t bytes_;
-  arena::page_region came_, place_;
+  page_region came_, place_;
 };
 
 class by_exchange final : public way {
@@ -64,8 +64,8 @@ class by_exchange final : public way {
 
  private:
   const std::size_t bytes_;
-  arena::landing_area area_;
-  arena::page_region place_;
+  landing_area area_;
+  page_region place_;
 };
 
 // Messages come into several blocks of a memory file in turn, as the one that is mapped at the place is in use.
@@ -100,7 +100,7 @@ class by_second_mapping final : public way {
   const int file_;
   std::byte* all_ = nullptr;
   std::size_t block_ = 0;
-  arena::page_region place_;
+  page_region place_;
 };
 
 /// The calling thread stays on one CPU as long as this lives.

@@ -27,8 +27,8 @@
 #include <vector>
 
 #include "loops/loop_record.hpp"
-#include "loops/ordered_partials.hpp"
-#include "loops/schedule.hpp"
+#include "schedules/ordered_partials.hpp"
+#include "schedules/schedule.hpp"
 
 namespace tri {
 

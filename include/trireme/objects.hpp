@@ -3,10 +3,10 @@
 
 #include "objects/array.hpp"
 #include "objects/group.hpp"
-#include "objects/mailbox.hpp"
+#include "objects/messages/mailbox.hpp"
 #include "objects/nodegroup.hpp"
 #include "objects/offload.hpp"
-#include "objects/section.hpp"
+#include "objects/collectives/section.hpp"
 #include "objects/single.hpp"
 #include "trireme/buffer.hpp"
 #include "trireme/run.hpp"

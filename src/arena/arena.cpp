@@ -7,7 +7,7 @@
 #include <bit>
 #include <mutex>
 
-#include "host/cgroup.hpp"
+#include "os/cgroup.hpp"
 
 namespace tri::arena {
 namespace {

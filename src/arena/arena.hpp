@@ -11,7 +11,7 @@
 #include "arena/block_cache.hpp"
 #include "arena/heap.hpp"
 #include "arena/window.hpp"
-#include "host/configuration.hpp"
+#include "config/configuration.hpp"
 
 namespace tri::arena {
 

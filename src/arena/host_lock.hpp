@@ -9,7 +9,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "host/cpu.hpp"
+#include "os/cpu.hpp"
 
 namespace tri::arena {
 

@@ -8,7 +8,7 @@
 #include <cstddef>
 
 #include "arena/window.hpp"
-#include "host/sanitizer.hpp"
+#include "os/sanitizer.hpp"
 
 extern "C" {
 void __tsan_acquire(void*);  // NOLINT: the sanitizer's names

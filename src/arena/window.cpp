@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "host/text_file.hpp"
+#include "os/text_file.hpp"
 
 namespace tri::arena {
 namespace {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "arena/remedies.hpp"
-#include "host/sanitizer.hpp"
+#include "os/sanitizer.hpp"
 
 namespace tri::arena {
 

@@ -1,7 +1,7 @@
 // The processor hints of the host layer under the board's own name.
 #pragma once
 
-#include "host/cpu.hpp"
+#include "os/cpu.hpp"
 
 namespace tri::board {
 

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include "host/hash.hpp"
+#include "os/hash.hpp"
 
 namespace tri::board {
 

@@ -1,7 +1,7 @@
 // The C interface (trireme/forall.h) over loop_sequence and fetched_loop, with a loop_memory for each place in the
 // program that runs a loop.
 #include "trireme/forall.h"
-#include "host/hash.hpp"
+#include "os/hash.hpp"
 
 #include <fmt/format.h>
 
@@ -16,11 +16,11 @@
 #include <tuple>
 #include <vector>
 
-#include "host/clock.hpp"
-#include "loops/fetched_loop.hpp"
-#include "loops/loop_memory.hpp"
-#include "loops/loop_sequence.hpp"
-#include "loops/schedule.hpp"
+#include "os/clock.hpp"
+#include "schedules/fetched_loop.hpp"
+#include "schedules/loop_memory.hpp"
+#include "schedules/loop_sequence.hpp"
+#include "schedules/schedule.hpp"
 #include "trireme/schedule.hpp"
 
 using namespace tri::loops;

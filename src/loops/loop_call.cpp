@@ -6,7 +6,7 @@
 
 #include "board/cpu.hpp"
 #include "board/operation_table.hpp"
-#include "host/clock.hpp"
+#include "os/clock.hpp"
 
 namespace tri::loops {
 

@@ -11,8 +11,8 @@
 
 #include "board/board_pe.hpp"
 #include "loops/crew.hpp"
-#include "loops/loop_layout.hpp"
-#include "loops/loop_times.hpp"
+#include "schedules/loop_layout.hpp"
+#include "schedules/loop_times.hpp"
 
 namespace tri::loops {
 

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "host/clock.hpp"
+#include "os/clock.hpp"
 #include "loops/loop_tuning.hpp"
 #include "loops/team.hpp"
 

@@ -7,12 +7,12 @@
 #include <optional>
 #include <source_location>
 
-#include "loops/automatic_schedule.hpp"
-#include "loops/learning_schedule.hpp"
+#include "schedules/automatic_schedule.hpp"
+#include "schedules/learning_schedule.hpp"
 #include "loops/loop_call.hpp"
 #include "loops/loop_report.hpp"
-#include "loops/loop_times.hpp"
-#include "loops/schedule.hpp"
+#include "schedules/loop_times.hpp"
+#include "schedules/schedule.hpp"
 
 namespace tri::loops {
 

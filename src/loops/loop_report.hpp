@@ -12,10 +12,10 @@
 #include <string_view>
 #include <vector>
 
-#include "loops/loop_layout.hpp"
-#include "loops/loop_times.hpp"
-#include "loops/piece_statistics.hpp"
-#include "loops/schedule.hpp"
+#include "schedules/loop_layout.hpp"
+#include "schedules/loop_times.hpp"
+#include "schedules/piece_statistics.hpp"
+#include "schedules/schedule.hpp"
 #include "trireme/loop_report.hpp"
 
 namespace tri::loops {

@@ -8,9 +8,9 @@
 #include <set>
 #include <utility>
 
-#include "host/json_number.hpp"
-#include "host/pinning.hpp"
-#include "host/topology.hpp"
+#include "config/json_number.hpp"
+#include "os/pinning.hpp"
+#include "os/topology.hpp"
 
 namespace tri::loops {
 namespace {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "loops/schedule.hpp"
+#include "schedules/schedule.hpp"
 
 namespace tri::loops {
 

@@ -1,9 +1,9 @@
 // What the model needs to know of the machine, measured with the crew of the calling thread.
-#include "host/clock.hpp"
+#include "os/clock.hpp"
 #include "loops/calibration.hpp"
-#include "loops/learning_schedule.hpp"
+#include "schedules/learning_schedule.hpp"
 #include "loops/loop_record.hpp"
-#include "loops/noise.hpp"
+#include "schedules/noise.hpp"
 
 namespace tri::loops {
 

@@ -12,7 +12,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "host/pinning.hpp"
+#include "os/pinning.hpp"
 #include "loops/random_numbers.hpp"
 #include "trireme/noise.hpp"
 

@@ -11,7 +11,7 @@
 
 #include "arena/doorbell.hpp"
 #include "board/board.hpp"
-#include "host/configuration.hpp"
+#include "config/configuration.hpp"
 #include "loops/crew.hpp"
 
 namespace tri::loops {

@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "objects/callback.hpp"
+#include "objects/messages/callback.hpp"
 #include "objects/element_ref.hpp"
 #include "objects/index.hpp"
 #include "objects/placement.hpp"
-#include "objects/reduction.hpp"
+#include "objects/collectives/reduction.hpp"
 
 namespace tri {
 

@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "objects/placement.hpp"
-#include "objects/post.hpp"
+#include "objects/messages/post.hpp"
 #include "sched/runtime.hpp"
 
 namespace tri::objects {

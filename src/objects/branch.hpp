@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "objects/element.hpp"
-#include "objects/host_contributions.hpp"
+#include "objects/collectives/host_contributions.hpp"
 #include "objects/index.hpp"
 #include "objects/location/location_protocol.hpp"
 #include "objects/pe_objects.hpp"

@@ -15,10 +15,10 @@
 #include <utility>
 #include <vector>
 
-#include "objects/awaited_messages.hpp"
+#include "objects/messages/awaited_messages.hpp"
 #include "objects/element_type.hpp"
 #include "objects/index.hpp"
-#include "objects/method.hpp"
+#include "objects/messages/method.hpp"
 #include "objects/pe_objects.hpp"
 #include "objects/task.hpp"
 #include "objects/type_name.hpp"

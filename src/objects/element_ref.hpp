@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "objects/deliver.hpp"
+#include "objects/messages/deliver.hpp"
 #include "sched/priority.hpp"
 
 namespace tri {

@@ -7,7 +7,7 @@
 #include <string>
 #include <type_traits>
 
-#include "objects/archive.hpp"
+#include "objects/messages/archive.hpp"
 #include "objects/type_name.hpp"
 
 namespace tri::objects {

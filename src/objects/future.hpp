@@ -15,10 +15,10 @@
 #include <variant>
 #include <vector>
 
-#include "objects/arguments.hpp"
+#include "objects/messages/arguments.hpp"
 #include "objects/pe_objects.hpp"
-#include "objects/post.hpp"
-#include "objects/result_table.hpp"
+#include "objects/messages/post.hpp"
+#include "objects/collectives/result_table.hpp"
 #include "objects/task.hpp"
 #include "sched/runtime.hpp"
 

@@ -11,8 +11,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "objects/order_of_ways.hpp"
-#include "objects/result_table.hpp"
+#include "objects/messages/order_of_ways.hpp"
+#include "objects/collectives/result_table.hpp"
 #include "sched/pe.hpp"
 
 namespace tri::objects {

@@ -4,12 +4,12 @@
 #include <cstdio>
 #include <exception>
 
-#include "host/clock.hpp"
+#include "os/clock.hpp"
 #include "loops/loop_report.hpp"
 #include "loops/loop_tuning.hpp"
 #include "objects/branch.hpp"
 #include "objects/nodegroup.hpp"
-#include "objects/quiescence.hpp"
+#include "objects/collectives/quiescence.hpp"
 #include "trireme/variables.hpp"
 
 namespace tri {

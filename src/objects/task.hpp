@@ -9,7 +9,7 @@
 #include <utility>
 #include <variant>
 
-#include "objects/answers_owed.hpp"
+#include "objects/messages/answers_owed.hpp"
 
 namespace tri {
 

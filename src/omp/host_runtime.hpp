@@ -1,7 +1,7 @@
 // The functions of the host OpenMP runtime behind our entry points of the same name.
 #pragma once
 
-#include "host/loaded_objects.hpp"
+#include "os/loaded_objects.hpp"
 
 namespace tri::omp {
 

@@ -10,9 +10,9 @@
 #include "omp/run_schedule.hpp"
 #include "omp/settings.hpp"
 #include "omp/team.hpp"
-#include "omp/virtual_mode.hpp"
-#include "omp/virtual_ordered.hpp"
-#include "omp/virtual_region.hpp"
+#include "omp/fibers/virtual_mode.hpp"
+#include "omp/fibers/virtual_ordered.hpp"
+#include "omp/fibers/virtual_region.hpp"
 
 namespace {
 

@@ -13,7 +13,7 @@
 #include "omp/run_schedule.hpp"
 #include "omp/settings.hpp"
 #include "omp/team.hpp"
-#include "omp/virtual_mode.hpp"
+#include "omp/fibers/virtual_mode.hpp"
 
 namespace {
 

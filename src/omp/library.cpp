@@ -4,7 +4,7 @@
 
 #include "omp/call_sites.hpp"
 #include "omp/settings.hpp"
-#include "omp/virtual_mode.hpp"
+#include "omp/fibers/virtual_mode.hpp"
 #include "trireme/slack.hpp"
 
 namespace tri::omp {

@@ -4,7 +4,7 @@
 
 #include <bit>
 
-#include "host/clock.hpp"
+#include "os/clock.hpp"
 #include "omp/machine_costs.hpp"
 #include "omp/memory_table.hpp"
 #include "omp/settings.hpp"

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <string>
 
-#include "loops/fetched_loop.hpp"
-#include "loops/loop_layout.hpp"
-#include "loops/loop_memory.hpp"
-#include "loops/loop_sequence.hpp"
+#include "schedules/fetched_loop.hpp"
+#include "schedules/loop_layout.hpp"
+#include "schedules/loop_memory.hpp"
+#include "schedules/loop_sequence.hpp"
 
 namespace tri::omp {
 

@@ -1,7 +1,7 @@
 #include "omp/machine_costs.hpp"
 
-#include "host/clock.hpp"
-#include "loops/noise.hpp"
+#include "os/clock.hpp"
+#include "schedules/noise.hpp"
 #include "omp/settings.hpp"
 
 namespace tri::omp {

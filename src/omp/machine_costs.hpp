@@ -2,7 +2,7 @@
 // else.
 #pragma once
 
-#include "loops/fraction_record.hpp"
+#include "schedules/fraction_record.hpp"
 
 namespace tri::omp {
 

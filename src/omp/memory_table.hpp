@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "loops/loop_sequence.hpp"
+#include "schedules/loop_sequence.hpp"
 
 namespace tri::omp {
 

@@ -4,7 +4,7 @@
 #include <atomic>
 
 #include "omp/settings.hpp"
-#include "omp/virtual_region.hpp"
+#include "omp/fibers/virtual_region.hpp"
 
 namespace tri::omp {
 namespace {

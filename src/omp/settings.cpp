@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "host/suggestion.hpp"
-#include "loops/loop_memory.hpp"
+#include "config/suggestion.hpp"
+#include "schedules/loop_memory.hpp"
 
 namespace tri::omp {
 namespace {

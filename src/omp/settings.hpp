@@ -11,7 +11,7 @@
 
 #include <string>
 
-#include "loops/schedule.hpp"
+#include "schedules/schedule.hpp"
 #include "trireme/slack.hpp"
 
 namespace tri::omp {

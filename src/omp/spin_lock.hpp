@@ -5,7 +5,7 @@
 
 #include <atomic>
 
-#include "host/cpu.hpp"
+#include "os/cpu.hpp"
 
 namespace tri::omp {
 

@@ -1,7 +1,7 @@
 // Static loops of clang: where a program asks for its block of a loop without chunks (kind 34), and schedules with
 // weights answer. Everything else, chunked loops above all, is the host's. Signatures as in LLVM 16; bounds are
 // inclusive. A section of `omp sections` counts as an iteration here.
-#include "host/clock.hpp"
+#include "os/clock.hpp"
 #include "omp/call_sites.hpp"
 #include "omp/host_runtime.hpp"
 #include "omp/loop_choice.hpp"

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <sched.h>
 
-#include "host/cpu.hpp"
+#include "os/cpu.hpp"
 
 namespace tri::omp {
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "loops/weights.hpp"
+#include "schedules/weights.hpp"
 
 namespace tri::omp {
 

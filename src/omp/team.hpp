@@ -6,8 +6,8 @@
 
 #include <cstdint>
 
-#include "loops/fetched_loop.hpp"
-#include "loops/loop_sequence.hpp"
+#include "schedules/fetched_loop.hpp"
+#include "schedules/loop_sequence.hpp"
 #include "omp/iteration_space.hpp"
 #include "omp/loop_choice.hpp"
 #include "omp/static_shares.hpp"

@@ -11,8 +11,8 @@
 
 #include "omp/host_api.hpp"
 #include "omp/run_schedule.hpp"
-#include "omp/virtual_mode.hpp"
-#include "omp/virtual_region.hpp"
+#include "omp/fibers/virtual_mode.hpp"
+#include "omp/fibers/virtual_region.hpp"
 
 #define TRIREME_HERE __builtin_return_address(0)
 #define TRIREME_PUBLIC extern "C" [[gnu::visibility("default")]]

@@ -3,7 +3,7 @@
 // virtual_interface.cpp instead.
 #include "omp/host_api.hpp"
 #include "omp/run_schedule.hpp"
-#include "omp/virtual_mode.hpp"
+#include "omp/fibers/virtual_mode.hpp"
 
 #define TRIREME_PUBLIC extern "C" [[gnu::visibility("default")]]
 

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "arena/arena.hpp"
-#include "host/hash.hpp"
+#include "os/hash.hpp"
 #include "sched/envelope.hpp"
 
 namespace tri::sched {

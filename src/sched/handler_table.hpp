@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "sched/message_form.hpp"
+#include "sched/remote/message_form.hpp"
 
 namespace tri::sched {
 

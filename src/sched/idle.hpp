@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "host/configuration.hpp"
+#include "config/configuration.hpp"
 
 namespace tri::sched {
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "arena/arena.hpp"
-#include "sched/poll_bell.hpp"
+#include "sched/remote/poll_bell.hpp"
 
 namespace tri::sched {
 namespace {

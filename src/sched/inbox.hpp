@@ -28,8 +28,8 @@
 #include "arena/doorbell.hpp"
 #include "arena/host_lock.hpp"
 #include "arena/other_process_order.hpp"
-#include "host/configuration.hpp"
-#include "host/cpu.hpp"
+#include "config/configuration.hpp"
+#include "os/cpu.hpp"
 #include "sched/asymmetric_fence.hpp"
 #include "sched/envelope.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "host/pinning.hpp"
+#include "os/pinning.hpp"
 #include "sched/handler_table.hpp"
 #include "sched/inbox.hpp"
 #include "sched/pe.hpp"

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "arena/arena.hpp"
-#include "host/clock.hpp"
-#include "host/cpu.hpp"
+#include "os/clock.hpp"
+#include "os/cpu.hpp"
 #include "sched/runtime.hpp"
 
 namespace tri::sched {

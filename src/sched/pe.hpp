@@ -12,15 +12,15 @@
 #include <vector>
 
 #include "board/board_pe.hpp"
-#include "host/clock.hpp"
-#include "sched/census.hpp"
+#include "os/clock.hpp"
+#include "sched/remote/census.hpp"
 #include "sched/handler_table.hpp"
-#include "sched/host_records.hpp"
+#include "sched/remote/host_records.hpp"
 #include "sched/idle.hpp"
 #include "sched/inbox.hpp"
 #include "sched/local_queue.hpp"
 #include "sched/ordered_queue.hpp"
-#include "sched/wire_link.hpp"
+#include "sched/remote/wire_link.hpp"
 #include "trace/recorder.hpp"
 
 namespace tri::sched {

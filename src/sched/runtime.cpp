@@ -11,10 +11,10 @@
 
 #include "arena/footprint.hpp"
 #include "board/board_layout.hpp"
-#include "host/clock.hpp"
-#include "host/cpu.hpp"
-#include "host/pinning.hpp"
-#include "host/topology.hpp"
+#include "os/clock.hpp"
+#include "os/cpu.hpp"
+#include "os/pinning.hpp"
+#include "os/topology.hpp"
 
 namespace tri::sched {
 namespace {

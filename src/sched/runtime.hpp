@@ -15,14 +15,14 @@
 
 #include "arena/arena.hpp"
 #include "board/board.hpp"
-#include "host/configuration.hpp"
-#include "host/job.hpp"
-#include "host/placement.hpp"
-#include "sched/host_records.hpp"
+#include "config/configuration.hpp"
+#include "boot/job.hpp"
+#include "config/placement.hpp"
+#include "sched/remote/host_records.hpp"
 #include "sched/offload.hpp"
 #include "sched/pe.hpp"
-#include "sched/poll_bell.hpp"
-#include "sched/wire_link.hpp"
+#include "sched/remote/poll_bell.hpp"
+#include "sched/remote/wire_link.hpp"
 #include "trace/process_trace.hpp"
 
 namespace tri::sched {

@@ -2,7 +2,7 @@
 // record's size, then records in the order in which they were written. One file for each PE, and one for the wire of
 // each process. A file may end in the middle of a record when its job was killed.
 //
-// Times are ticks of the processor (host/clock.hpp). `clock` records say which time of the system's monotonic clock
+// Times are ticks of the processor (os/clock.hpp). `clock` records say which time of the system's monotonic clock
 // some of them are, so files of one machine fit together however long the job ran; the description names the clock.
 #pragma once
 

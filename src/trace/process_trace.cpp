@@ -9,9 +9,9 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "host/cpu_list.hpp"
-#include "host/output_file.hpp"
-#include "host/text_file.hpp"
+#include "os/cpu_list.hpp"
+#include "os/output_file.hpp"
+#include "os/text_file.hpp"
 
 namespace tri::trace {
 namespace {

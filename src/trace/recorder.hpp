@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "host/clock.hpp"
-#include "host/unique_fd.hpp"
+#include "os/clock.hpp"
+#include "os/unique_fd.hpp"
 #include "trace/format.hpp"
 
 namespace tri::trace {

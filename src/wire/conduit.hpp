@@ -11,7 +11,7 @@
 #include <span>
 #include <string>
 
-#include "wire/peer.hpp"
+#include "flow/peer.hpp"
 
 namespace tri::wire {
 

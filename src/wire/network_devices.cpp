@@ -19,7 +19,7 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "host/suggestion.hpp"
+#include "config/suggestion.hpp"
 
 namespace tri::wire {
 namespace {

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "host/mpi_library.hpp"
+#include "boot/mpi/mpi_library.hpp"
 #include "wire/mpi/mpi_conduit.hpp"
 #include "wire/packet_check.hpp"
 #include "wire/packet_format.hpp"

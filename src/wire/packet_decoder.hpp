@@ -10,7 +10,7 @@
 #include <span>
 #include <string>
 
-#include "wire/flow/memory_credit.hpp"
+#include "flow/memory_credit.hpp"
 #include "wire/packet_check.hpp"
 #include "wire/packet_format.hpp"
 #include "wire/packet_secret.hpp"

@@ -17,7 +17,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "wire/peer.hpp"
+#include "flow/peer.hpp"
 
 namespace tri::wire {
 

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "wire/peer.hpp"
+#include "flow/peer.hpp"
 
 namespace tri::wire {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "wire/packet_secret.hpp"
-#include "wire/peer.hpp"
+#include "flow/peer.hpp"
 
 namespace tri::wire {
 
@@ -161,7 +161,7 @@ using address_lookup = std::function<std::vector<std::byte>(peer_number)>;
 enum class conduit_choice : std::uint8_t {
   tcp,  // connections of our own
   ucx,  // active messages of UCX, whose library is loaded when the port is opened
-  mpi,  // two-sided calls of the MPI library that this process was started with (host/mpi_library.hpp)
+  mpi,  // two-sided calls of the MPI library that this process was started with (boot/mpi/mpi_library.hpp)
 };
 
 /// "tcp", "ucx" or "mpi". Throws std::invalid_argument with the known names.

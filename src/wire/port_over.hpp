@@ -14,9 +14,9 @@
 #include <utility>
 #include <vector>
 
-#include "host/clock.hpp"
+#include "os/clock.hpp"
 #include "wire/conduit.hpp"
-#include "wire/flow/lent_memory.hpp"
+#include "flow/lent_memory.hpp"
 #include "wire/linked_list.hpp"
 #include "wire/outbox.hpp"
 #include "wire/packet_check.hpp"

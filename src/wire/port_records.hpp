@@ -14,8 +14,8 @@
 
 #include "wire/arrived_numbers.hpp"
 #include "wire/conduit.hpp"
-#include "wire/flow/lent_memory.hpp"
-#include "wire/flow/memory_credit.hpp"
+#include "flow/lent_memory.hpp"
+#include "flow/memory_credit.hpp"
 #include "wire/linked_list.hpp"
 #include "wire/outbox.hpp"
 #include "wire/packet_check.hpp"

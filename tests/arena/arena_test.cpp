@@ -15,7 +15,7 @@
 #include <random>
 #include <thread>
 
-#include "../host/fake_root.hpp"
+#include "support/fake_root.hpp"
 #include "arena/footprint.hpp"
 #include "test_window.hpp"
 

@@ -4,10 +4,10 @@
 #include <stdexcept>
 
 #include "fuzz/fuzz_target.hpp"
-#include "host/bootstrap_messages.hpp"
-#include "host/host_link.hpp"
-#include "host/node_record.hpp"
-#include "host/pmi1_protocol.hpp"
+#include "boot/bootstrap_messages.hpp"
+#include "launch/host_link.hpp"
+#include "boot/node_record.hpp"
+#include "boot/kvs/pmi1_protocol.hpp"
 
 namespace tri::fuzz {
 namespace {

@@ -5,11 +5,11 @@
 #include "duration.hpp"
 #include "fuzz/fuzz_target.hpp"
 #include "fuzz/scratch_folder.hpp"
-#include "host/cgroup.hpp"
-#include "host/configuration.hpp"
-#include "host/cpu_list.hpp"
-#include "host/launcher_detection.hpp"
-#include "host/membership.hpp"
+#include "os/cgroup.hpp"
+#include "config/configuration.hpp"
+#include "os/cpu_list.hpp"
+#include "boot/launcher_detection.hpp"
+#include "boot/membership.hpp"
 #include "host_list.hpp"
 
 namespace tri::fuzz {

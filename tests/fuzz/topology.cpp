@@ -13,10 +13,10 @@
 
 #include "fuzz/fuzz_target.hpp"
 #include "fuzz/scratch_folder.hpp"
-#include "host/configuration.hpp"
-#include "host/cpu_list.hpp"
-#include "host/placement.hpp"
-#include "host/topology.hpp"
+#include "config/configuration.hpp"
+#include "os/cpu_list.hpp"
+#include "config/placement.hpp"
+#include "os/topology.hpp"
 
 // hwloc 2.9 loses a few bytes for some synthetic descriptions, such as "pack:2 l3:1 [numa] pu:1".
 // NOLINTNEXTLINE(readability-identifier-naming): the name that the sanitizer calls

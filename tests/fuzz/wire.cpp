@@ -14,8 +14,8 @@
 #include <stdexcept>
 
 #include "fuzz/fuzz_target.hpp"
-#include "sched/host_tree.hpp"
-#include "sched/wire_message.hpp"
+#include "sched/remote/host_tree.hpp"
+#include "sched/remote/wire_message.hpp"
 #include "wire/packet_secret.hpp"
 #include "wire/port_over.hpp"
 

@@ -13,8 +13,8 @@
 #include <thread>
 #include <vector>
 
-#include "host/configuration.hpp"
-#include "host/sanitizer.hpp"
+#include "config/configuration.hpp"
+#include "os/sanitizer.hpp"
 #include "loops/team.hpp"
 #include "support/run_on_pes.hpp"
 #include "trireme/loops.hpp"

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "host/pinning.hpp"
+#include "os/pinning.hpp"
 #include "trireme/loops.hpp"
 #include "trireme/noise.hpp"
 

@@ -15,7 +15,7 @@
 #include <string>
 #include <thread>
 
-#include "host/sanitizer.hpp"
+#include "os/sanitizer.hpp"
 
 namespace tri {
 namespace {

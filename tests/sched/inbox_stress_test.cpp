@@ -7,9 +7,9 @@
 #include <random>
 #include <thread>
 
-#include "host/cpu.hpp"
-#include "host/pinning.hpp"
-#include "host/sanitizer.hpp"
+#include "os/cpu.hpp"
+#include "os/pinning.hpp"
+#include "os/sanitizer.hpp"
 #include "sched_memory.hpp"
 
 namespace tri::sched {

@@ -7,8 +7,8 @@
 #include <set>
 #include <thread>
 
-#include "host/sanitizer.hpp"
-#include "sched/host_records.hpp"
+#include "os/sanitizer.hpp"
+#include "sched/remote/host_records.hpp"
 #include "sched_memory.hpp"
 
 namespace tri::sched {

@@ -10,8 +10,8 @@
 #include <cstring>
 #include <random>
 
-#include "host/clock.hpp"
-#include "host/sanitizer.hpp"
+#include "os/clock.hpp"
+#include "os/sanitizer.hpp"
 
 namespace tri::sched {
 namespace {

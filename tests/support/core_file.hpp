@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "host/sanitizer.hpp"
+#include "os/sanitizer.hpp"
 
 namespace tri::testing {
 

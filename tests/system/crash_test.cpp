@@ -11,7 +11,7 @@
 #include "../support/command_runner.hpp"
 #include "../support/core_file.hpp"
 #include "arena/window.hpp"
-#include "host/launched_job.hpp"
+#include "boot/launched_job.hpp"
 
 namespace tri::testing {
 namespace {

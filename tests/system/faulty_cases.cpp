@@ -3,7 +3,7 @@
 #include <map>
 
 #include "objects/branch.hpp"
-#include "objects/post.hpp"
+#include "objects/messages/post.hpp"
 #include "system/cases.hpp"
 
 namespace tri::testing {

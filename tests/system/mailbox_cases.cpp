@@ -9,7 +9,7 @@
 #include <random>
 #include <thread>
 
-#include "host/sanitizer.hpp"
+#include "os/sanitizer.hpp"
 #include "system/cases.hpp"
 
 namespace tri::testing {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "host/sanitizer.hpp"
+#include "os/sanitizer.hpp"
 #include "support/command_runner.hpp"
 #include "trace/message_path.hpp"
 #include "trace/profile.hpp"

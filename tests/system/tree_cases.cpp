@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "objects/inner_vertices.hpp"
-#include "sched/host_tree.hpp"
+#include "objects/collectives/inner_vertices.hpp"
+#include "sched/remote/host_tree.hpp"
 #include "system/cases.hpp"
 
 namespace tri::testing {

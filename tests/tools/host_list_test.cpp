@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "host/configuration.hpp"
+#include "config/configuration.hpp"
 
 namespace tri::tools {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "host/configuration.hpp"
-#include "host/variable_names.hpp"
+#include "config/configuration.hpp"
+#include "config/variable_names.hpp"
 #include "support/command_runner.hpp"
 
 namespace tri::testing {

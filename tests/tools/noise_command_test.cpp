@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "host/pinning.hpp"
+#include "os/pinning.hpp"
 #include "support/command_runner.hpp"
 #include "trireme/loops.hpp"
 

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "host/pinning.hpp"
+#include "os/pinning.hpp"
 #include "noise/core_sampler.hpp"
 
 namespace tri::tools {

@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <string>
 
-#include "host/cpu_list.hpp"
-#include "host/pinning.hpp"
-#include "host/topology.hpp"
+#include "os/cpu_list.hpp"
+#include "os/pinning.hpp"
+#include "os/topology.hpp"
 #include "support/command_runner.hpp"
 
 namespace tri::tools {

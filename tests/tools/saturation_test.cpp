@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "host/topology.hpp"
+#include "os/topology.hpp"
 
 namespace tri::tools {
 namespace {

@@ -15,7 +15,7 @@
 #include "trace/profile.hpp"
 #include "trace/receive_order.hpp"
 #include "trace/trace_folder.hpp"
-#include "wire/prediction/stream_generator.hpp"
+#include "sim/stream_generator.hpp"
 
 namespace tri::tools {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "command_line.hpp"
-#include "host/agent.hpp"
+#include "launch/agent.hpp"
 #include "verbs.hpp"
 
 namespace tri::tools {

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "host/suggestion.hpp"
+#include "config/suggestion.hpp"
 
 namespace tri::tools {
 namespace {

@@ -15,11 +15,11 @@
 #include "command_line.hpp"
 #include "exec/mpi_program.hpp"
 #include "exec/preload.hpp"
-#include "host/process_tree.hpp"
-#include "host/variable_names.hpp"
+#include "os/process_tree.hpp"
+#include "config/variable_names.hpp"
 #include "loops/loop_tuning.hpp"
-#include "loops/schedule.hpp"
-#include "omp/virtual_count.hpp"
+#include "schedules/schedule.hpp"
+#include "omp/fibers/virtual_count.hpp"
 #include "verbs.hpp"
 
 namespace tri::tools {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "host/configuration.hpp"
+#include "config/configuration.hpp"
 
 namespace tri::tools {
 namespace {

@@ -12,8 +12,8 @@
 #include <fstream>
 #include <system_error>
 
-#include "host/clock.hpp"
-#include "host/unique_fd.hpp"
+#include "os/clock.hpp"
+#include "os/unique_fd.hpp"
 
 namespace tri::tools {
 namespace {

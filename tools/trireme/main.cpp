@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "command_line.hpp"
-#include "host/suggestion.hpp"
+#include "config/suggestion.hpp"
 #include "manual/command_page.hpp"
 #include "trireme/version.hpp"
 #include "verbs.hpp"

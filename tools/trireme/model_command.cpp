@@ -12,7 +12,7 @@
 
 #include "command_line.hpp"
 #include "duration.hpp"
-#include "host/output_file.hpp"
+#include "os/output_file.hpp"
 #include "model/broadcast_tree.hpp"
 #include "model/waiting_time.hpp"
 #include "verbs.hpp"

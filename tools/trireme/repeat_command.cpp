@@ -15,8 +15,8 @@
 
 #include "command_line.hpp"
 #include "duration.hpp"
-#include "host/output_file.hpp"
-#include "loops/schedule.hpp"
+#include "os/output_file.hpp"
+#include "schedules/schedule.hpp"
 #include "repeat/cache_counters.hpp"
 #include "repeat/spread.hpp"
 #include "tune/loop_report_file.hpp"

@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "command_line.hpp"
-#include "host/configuration.hpp"
-#include "host/launcher.hpp"
-#include "host/option_value.hpp"
-#include "host/process_tree.hpp"
+#include "config/configuration.hpp"
+#include "launch/launcher.hpp"
+#include "config/option_value.hpp"
+#include "os/process_tree.hpp"
 #include "host_list.hpp"
 #include "verbs.hpp"
 

@@ -11,7 +11,7 @@
 
 #include "command_line.hpp"
 #include "duration.hpp"
-#include "host/output_file.hpp"
+#include "os/output_file.hpp"
 #include "trace/message_path.hpp"
 #include "trace/pictures.hpp"
 #include "trace/profile.hpp"

@@ -17,13 +17,13 @@
 #include <vector>
 
 #include "command_line.hpp"
-#include "host/output_file.hpp"
-#include "host/process_tree.hpp"
-#include "line_chart.hpp"
-#include "loops/fraction_search.hpp"
+#include "os/output_file.hpp"
+#include "os/process_tree.hpp"
+#include "pictures/line_chart.hpp"
+#include "schedules/fraction_search.hpp"
 #include "loops/loop_tuning.hpp"
-#include "loops/schedule.hpp"
-#include "omp/virtual_count.hpp"
+#include "schedules/schedule.hpp"
+#include "omp/fibers/virtual_count.hpp"
 #include "tune/loop_report_file.hpp"
 #include "tune/program_run.hpp"
 #include "tune/trial_table.hpp"
@@ -274,11 +274,11 @@ class tuner {
       host::write_output_file(wanted_.csv, text);
     }
     if (wanted_.svg.empty()) return;
-    kernels::line_chart chart;
+    pictures::line_chart chart;
     chart.title = fmt::format("{}: time by static fraction", fs::path(wanted_.command[0]).filename().string());
     chart.x_label = "static fraction";
     chart.y_label = by_ == measure::run ? "ms of a run" : "ms of all loops";
-    kernels::line_chart::curve curve;
+    pictures::line_chart::curve curve;
     curve.name = wanted_.kind;
     for (const auto& [fraction, schedule] : curve_) {
       if (const trial_table::times* const times = times_of(schedule))

@@ -20,7 +20,7 @@
 
 #include "arena/block_cache.hpp"
 #include "board/board_pe.hpp"
-#include "host/clock.hpp"
+#include "os/clock.hpp"
 #include "mpi/engine/core_share.hpp"
 #include "mpi/engine/data_move.hpp"
 #include "mpi/engine/endpoint.hpp"

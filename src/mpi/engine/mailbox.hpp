@@ -19,7 +19,7 @@
 
 #include "arena/doorbell.hpp"
 #include "arena/other_process_order.hpp"
-#include "host/cpu.hpp"
+#include "os/cpu.hpp"
 #include "mpi/matching/message_key.hpp"
 
 namespace tri::mpi {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "host/clock.hpp"
+#include "os/clock.hpp"
 
 namespace tri::mpi {
 namespace {

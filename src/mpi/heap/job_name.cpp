@@ -4,7 +4,7 @@
 #include <unistd.h>
 #include <cstdint>
 
-#include "host/hash.hpp"
+#include "os/hash.hpp"
 
 namespace tri::mpi {
 namespace {

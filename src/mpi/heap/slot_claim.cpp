@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstdint>
 
-#include "host/hash.hpp"
+#include "os/hash.hpp"
 #include "mpi/heap/addresses.hpp"
 
 namespace tri::mpi {

@@ -14,7 +14,7 @@
 #include <iterator>
 #include <optional>
 
-#include "host/dynamic_section.hpp"
+#include "os/dynamic_section.hpp"
 #include "mpi/heap/addresses.hpp"
 #include "mpi/heap/heap_parts.hpp"
 #include "mpi/heap/kernel_memory.hpp"

@@ -11,7 +11,7 @@
 #include <mutex>
 #include <span>
 
-#include "host/cpu.hpp"
+#include "os/cpu.hpp"
 #include "mpi/windows/window_part.hpp"
 
 namespace tri::mpi {

@@ -15,7 +15,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "host/unique_fd.hpp"
+#include "os/unique_fd.hpp"
 #include "wire/mpi/request_table.hpp"
 #include "wire/mpi/sized_receives.hpp"
 #include "wire/mpi/small_message.hpp"

@@ -1,5 +1,5 @@
 // The conduit over two-sided calls of MPI, for networks whose only good library is an MPI. Which MPI is behind the
-// calls (host/mpi_calls.hpp) it does not know: tests put one of their own there. The owner calls it from one thread at
+// calls (boot/mpi/mpi_calls.hpp) it does not know: tests put one of their own there. The owner calls it from one thread at
 // a time; MPI_THREAD_SERIALIZED is enough. README.md has the protocol and its source.
 //
 // Two promises of other conduits MPI cannot give: it has no descriptor to sleep on, so a sleeper is told how long it
@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "host/mpi_calls.hpp"
+#include "boot/mpi/mpi_calls.hpp"
 #include "wire/conduit.hpp"
 #include "wire/mpi/posting_plan.hpp"
 

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "host/mpi_calls.hpp"
+#include "boot/mpi/mpi_calls.hpp"
 
 namespace tri::wire {
 

@@ -15,7 +15,7 @@
 #include <span>
 #include <vector>
 
-#include "host/mpi_calls.hpp"
+#include "boot/mpi/mpi_calls.hpp"
 #include "wire/mpi/posting_plan.hpp"
 
 namespace tri::wire {

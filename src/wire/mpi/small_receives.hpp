@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "host/mpi_calls.hpp"
+#include "boot/mpi/mpi_calls.hpp"
 
 namespace tri::wire {
 

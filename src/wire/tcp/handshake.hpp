@@ -15,7 +15,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "wire/peer.hpp"
+#include "flow/peer.hpp"
 #include "wire/tcp/keyed_hash.hpp"
 
 namespace tri::wire {

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-#include "host/clock.hpp"
+#include "os/clock.hpp"
 #include "wire/tcp/tcp_engine.hpp"
 #include "wire/tcp/tcp_sockets.hpp"
 

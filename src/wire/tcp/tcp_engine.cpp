@@ -13,7 +13,7 @@
 #include <system_error>
 #include <utility>
 
-#include "host/clock.hpp"
+#include "os/clock.hpp"
 #include "wire/descriptor_limit.hpp"
 #include "wire/tcp/tcp_sockets.hpp"
 

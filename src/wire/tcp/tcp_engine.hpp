@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "host/unique_fd.hpp"
+#include "os/unique_fd.hpp"
 #include "wire/network_devices.hpp"
 #include "wire/tcp/frame_decoder.hpp"
 #include "wire/tcp/handshake.hpp"

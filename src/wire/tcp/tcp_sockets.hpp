@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "host/unique_fd.hpp"
+#include "os/unique_fd.hpp"
 #include "wire/network_devices.hpp"
 #include "wire/tcp/handshake.hpp"
 

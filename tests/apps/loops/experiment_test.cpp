@@ -3,7 +3,7 @@
 #include "experiment.hpp"
 
 #include "every_method.hpp"
-#include "line_chart.hpp"
+#include "pictures/line_chart.hpp"
 #include "options.hpp"
 
 namespace kernels {
@@ -122,13 +122,13 @@ TEST(experiment, the_picture_has_the_curve_and_the_levels) {
   EXPECT_EQ(circles, 3u);
   EXPECT_THAT(svg, Not(HasSubstr("nan")));
   EXPECT_THAT(svg, Not(HasSubstr(">-0")));
-  EXPECT_THAT(to_svg({}), Not(HasSubstr("nan")));  // nothing to draw
+  EXPECT_THAT(tri::pictures::to_svg({}), Not(HasSubstr("nan")));  // nothing to draw
 }
 
 TEST(line_chart_axis, has_round_numbers) {
-  EXPECT_THAT(axis_ticks(0.0, 1.0, 5), testing::SizeIs(6));
-  EXPECT_THAT(axis_ticks(13.0, 29.0, 4), ElementsAre(15, 20, 25));
-  EXPECT_THAT(axis_ticks(1.0, 1.0, 5), ElementsAre(1.0));
+  EXPECT_THAT(tri::pictures::axis_ticks(0.0, 1.0, 5), testing::SizeIs(6));
+  EXPECT_THAT(tri::pictures::axis_ticks(13.0, 29.0, 4), ElementsAre(15, 20, 25));
+  EXPECT_THAT(tri::pictures::axis_ticks(1.0, 1.0, 5), ElementsAre(1.0));
 }
 
 TEST(sweep, covers_0_to_1) {

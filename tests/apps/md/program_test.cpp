@@ -7,7 +7,7 @@
 #include <functional>
 #include <iterator>
 
-#include "host/sanitizer.hpp"
+#include "os/sanitizer.hpp"
 #include "support/command_runner.hpp"
 
 namespace {

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "host/mpi_calls.hpp"
+#include "boot/mpi/mpi_calls.hpp"
 
 namespace tri::wire::test {
 

@@ -4,8 +4,8 @@
 #include <fstream>
 #include <string>
 
-#include "host/membership.hpp"
-#include "host/mpi_library.hpp"
+#include "boot/membership.hpp"
+#include "boot/mpi/mpi_library.hpp"
 #include "support/check.hpp"
 #include "wire/mpi/fake_mpi.hpp"
 

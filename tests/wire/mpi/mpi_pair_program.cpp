@@ -7,8 +7,8 @@
 #include <exception>
 #include <vector>
 
-#include "host/launcher_detection.hpp"
-#include "host/mpi_library.hpp"
+#include "boot/launcher_detection.hpp"
+#include "boot/mpi/mpi_library.hpp"
 #include "support/check.hpp"
 #include "wire/conduit/conduit_rules.hpp"
 #include "wire/mpi/mpi_conduit.hpp"

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "host/unique_fd.hpp"
+#include "os/unique_fd.hpp"
 #include "wire/tcp/handshake.hpp"
 
 namespace tri::wire::test {

@@ -18,7 +18,7 @@
 #include "exec/numa_domain.hpp"
 #include "exec/preload.hpp"
 #include "exec/program_symbols.hpp"
-#include "host/option_value.hpp"
+#include "config/option_value.hpp"
 #include "mpi/engine/helping.hpp"
 #include "mpi/engine/progress_mode.hpp"
 

@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "exec/preload.hpp"
-#include "host/configuration.hpp"
-#include "host/cpu_list.hpp"
-#include "host/pinning.hpp"
-#include "host/placement.hpp"
-#include "host/text_file.hpp"
-#include "host/topology.hpp"
+#include "config/configuration.hpp"
+#include "os/cpu_list.hpp"
+#include "os/pinning.hpp"
+#include "config/placement.hpp"
+#include "os/text_file.hpp"
+#include "os/topology.hpp"
 
 namespace tri::tools {
 namespace {

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <optional>
 
-#include "host/unique_fd.hpp"
+#include "os/unique_fd.hpp"
 
 namespace tri::tools {
 namespace {

@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "command_line.hpp"
-#include "host/configuration.hpp"
-#include "host/variable_names.hpp"
+#include "config/configuration.hpp"
+#include "config/variable_names.hpp"
 #include "verbs.hpp"
 
 namespace tri::tools {

@@ -7,8 +7,8 @@
 #include <sstream>
 #include <string_view>
 
-#include "host/configuration.hpp"
-#include "host/variable_names.hpp"
+#include "config/configuration.hpp"
+#include "config/variable_names.hpp"
 
 namespace tri::tools {
 namespace {

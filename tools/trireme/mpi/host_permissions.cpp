@@ -20,9 +20,9 @@
 
 #include "arena/window.hpp"
 #include "exec/preload.hpp"
-#include "host/cgroup.hpp"
-#include "host/configuration.hpp"
-#include "host/option_value.hpp"
+#include "os/cgroup.hpp"
+#include "config/configuration.hpp"
+#include "config/option_value.hpp"
 
 namespace tri::tools {
 namespace {

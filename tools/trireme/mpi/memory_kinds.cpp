@@ -14,7 +14,7 @@
 
 #include "exec/child_output.hpp"
 #include "exec/preload.hpp"
-#include "mpi/calls/memory_report.hpp"
+#include "mpi/startup/memory_report.hpp"
 
 namespace tri::tools {
 namespace {

@@ -10,7 +10,7 @@
 #include "exec/child_output.hpp"
 #include "exec/mpi_program.hpp"
 #include "exec/preload.hpp"
-#include "host/process_tree.hpp"
+#include "os/process_tree.hpp"
 #include "mpi/host_permissions.hpp"
 
 namespace tri::tools {

@@ -7,8 +7,8 @@
 #include <limits>
 #include <thread>
 
-#include "host/clock.hpp"
-#include "host/pinning.hpp"
+#include "os/clock.hpp"
+#include "os/pinning.hpp"
 
 namespace tri::tools {
 namespace {

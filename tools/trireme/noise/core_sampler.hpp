@@ -7,7 +7,7 @@
 #include <functional>
 #include <vector>
 
-#include "loops/noise.hpp"
+#include "schedules/noise.hpp"
 
 namespace tri::tools {
 

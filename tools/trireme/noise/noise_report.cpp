@@ -10,8 +10,8 @@
 #include <stdexcept>
 
 #include "duration.hpp"
-#include "loops/model.hpp"
-#include "loops/weights.hpp"
+#include "schedules/model.hpp"
+#include "schedules/weights.hpp"
 
 namespace tri::tools {
 namespace {

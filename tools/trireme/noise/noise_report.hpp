@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "loops/noise.hpp"
+#include "schedules/noise.hpp"
 
 namespace tri::tools {
 

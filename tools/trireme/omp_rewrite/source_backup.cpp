@@ -11,8 +11,8 @@
 #include <cstring>
 #include <optional>
 
-#include "host/hash.hpp"
-#include "host/unique_fd.hpp"
+#include "os/hash.hpp"
+#include "os/unique_fd.hpp"
 
 namespace tri::tools {
 namespace {

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "host/suggestion.hpp"
+#include "config/suggestion.hpp"
 
 namespace tri::tools {
 

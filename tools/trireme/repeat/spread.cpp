@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "duration.hpp"
-#include "loops/noise.hpp"
+#include "schedules/noise.hpp"
 
 namespace tri::tools {
 

@@ -15,9 +15,9 @@
 #include <set>
 #include <thread>
 
-#include "host/clock.hpp"
-#include "host/pinning.hpp"
-#include "host/topology.hpp"
+#include "os/clock.hpp"
+#include "os/pinning.hpp"
+#include "os/topology.hpp"
 
 namespace tri::tools {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "host/clock.hpp"
+#include "os/clock.hpp"
 #include "noise/core_sampler.hpp"
 #include "trireme/objects.hpp"
 

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "loops/noise.hpp"
+#include "schedules/noise.hpp"
 
 namespace tri::tools {
 namespace {

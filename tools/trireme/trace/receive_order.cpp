@@ -7,7 +7,7 @@
 #include <map>
 #include <utility>
 
-#include "wire/prediction/accuracy.hpp"
+#include "sim/accuracy.hpp"
 
 namespace tri::tools {
 namespace {

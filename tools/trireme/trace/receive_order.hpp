@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "trace/trace_folder.hpp"
-#include "wire/prediction/message_predictor.hpp"
+#include "flow/prediction/message_predictor.hpp"
 
 namespace tri::tools {
 

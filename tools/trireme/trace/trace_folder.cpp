@@ -11,7 +11,7 @@
 #include <stdexcept>
 #include <tuple>
 
-#include "host/json_number.hpp"
+#include "config/json_number.hpp"
 
 namespace tri::tools {
 namespace {

@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "host/json_number.hpp"
+#include "config/json_number.hpp"
 
 namespace tri::tools {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "host/unique_fd.hpp"
+#include "os/unique_fd.hpp"
 #include "tune/trial_table.hpp"
 
 namespace tri::tools {

@@ -9,9 +9,9 @@
 #include <cerrno>
 #include <cstring>
 
-#include "host/clock.hpp"
-#include "host/process_tree.hpp"
-#include "host/unique_fd.hpp"
+#include "os/clock.hpp"
+#include "os/process_tree.hpp"
+#include "os/unique_fd.hpp"
 
 namespace tri::tools {
 namespace {

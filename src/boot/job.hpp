@@ -1,0 +1,94 @@
+// A process's membership in a job: who else is there, their arenas' descriptors, their cards, a barrier, and a clean or
+// failed end. Owned by the process's start-up code. join(), publish_card(), barrier() and leave() are called by one
+// thread at a time; card_of() and fail() may be called by any thread at any moment, also while another waits in
+// barrier(). Whoever started the process is behind `membership`: `trireme run`, or a launcher that speaks PMIx or PMI-1
+// (launcher_detection). Without a launcher the job is this process alone and nothing is opened.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "boot/layout.hpp"
+#include "boot/membership.hpp"
+#include "boot/peer.hpp"
+#include "os/unique_fd.hpp"
+
+namespace tri::host {
+
+struct configuration;
+
+class job {
+ public:
+  // Collective over the job: returns when all processes have the whole table of peers. `own_arena_fd` (or -1) goes to
+  // the processes of the same host and stays the caller's. `fingerprint` is a hash of what must be equal in all
+  // processes (the registration tables of the program); where it differs the job ends. Throws job_error,
+  // configuration_error.
+  static job join(const configuration& values, int own_arena_fd, std::uint64_t fingerprint);
+
+  job(job&&) = default;
+  job& operator=(job&&) = default;
+  ~job() = default;  // without leave() before, the launcher takes the closed socket for a crash
+
+  int process() const { return process_; }
+  int processes() const { return static_cast<int>(peers_.size()); }
+  int pes_per_process() const { return pes_; }  // configuration::pes with 0 resolved; the same in all processes
+  int host() const { return self().host; }
+  int hosts() const { return hosts_.hosts(); }
+  int host_of(int process) const { return peers_[static_cast<std::size_t>(process)].host; }
+  int first_process_of(int host) const { return hosts_.first_process_of(host); }
+  int processes_of(int host) const { return hosts_.processes_of(host); }
+  const std::vector<peer>& peers() const { return peers_; }
+  const peer& self() const { return peers_[static_cast<std::size_t>(process_)]; }
+  bool launched() const { return membership_ != nullptr; }  // false: no launcher, this process alone
+
+  // Those that are one really; hosts may be pretended.
+  int machines() const { return machines_.hosts(); }
+  // For pinning: the place of this process among all of the machine, whatever hosts are emulated on it.
+  int first_process_of_machine() const { return machines_.first_process_of(machines_.host_of(process_)); }
+  int machine_rank() const { return process_ - first_process_of_machine(); }
+  int machine_processes() const { return machines_.processes_of(machines_.host_of(process_)); }
+
+  void barrier();  // collective, through the launcher
+
+  // Its name, or "host 3" when it is pretended or nobody said a name.
+  std::string name_of_host(int host) const;
+
+  // A card is what others need to reach this process, such as the address of its wire: up to most_card_bytes, published
+  // at most once and before a barrier. Throws std::length_error, std::logic_error.
+  void publish_card(std::span<const std::byte> card);
+  // The card of a process of the job; may be asked for once the barrier is over that followed the publishing. The
+  // launcher is asked each time, so nothing is kept of processes that nobody asks for. Throws job_error when that
+  // process has published none, std::out_of_range when there is no such process.
+  std::vector<std::byte> card_of(int process) const;
+
+  // Announces a clean end with this exit status. From then on the end of the process is no crash (unless by a signal).
+  // Collective where the launcher is not `trireme run`.
+  void leave(int exit_status);
+  // The launcher (or this process, without one) prints the message once and the job ends with status 1. Returns never.
+  [[noreturn]] void fail(const std::string& message) const;
+
+ private:
+  job() = default;
+
+  std::unique_ptr<membership> membership_;
+  int process_ = 0;
+  int pes_ = 1;
+  layout machines_;
+  layout hosts_;
+  bool left_ = false;
+  bool published_ = false;
+  std::vector<std::byte> own_card_;
+  std::vector<peer> peers_;
+  std::vector<unique_fd> fds_;  // of the peers' arenas
+};
+
+// How emulated hosts divide the processes: host h has the contiguous ranks [first_process_of(h), first_process_of(h +
+// 1)).
+int first_process_of(int host, int processes, int hosts);
+int host_of(int process, int processes, int hosts);
+
+}  // namespace tri::host

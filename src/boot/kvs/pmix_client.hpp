@@ -1,0 +1,15 @@
+// PMIx: mpirun of Open MPI, prterun, srun. The library is loaded when a launcher of that kind is there and not before,
+// so that programs neither need it nor wait for it.
+#pragma once
+
+#include <memory>
+
+#include "boot/kvs/key_value_space.hpp"
+
+namespace tri::host {
+
+// Throws job_error when libpmix cannot be loaded, when this build knows nothing of it, or when the launcher does not
+// answer.
+std::unique_ptr<key_value_space> connect_to_pmix();
+
+}  // namespace tri::host

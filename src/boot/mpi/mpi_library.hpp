@@ -1,0 +1,32 @@
+// Starts the MPI library of this process when it is to carry messages between hosts (--tri-wire mpi): finds the plug-in
+// for it, loads it, and checks that what it started can be used. A program needs no MPI to be built nor to run without.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "boot/launcher_detection.hpp"
+#include "boot/mpi/mpi_calls.hpp"
+
+namespace tri::host {
+
+/// The file of the plug-in for `choice`: auto (by the launcher), openmpi, mpich, or a path, which has a slash. Throws
+/// job_error for other names.
+std::string mpi_plug_in_for(std::string_view choice, launcher_kind launcher);
+
+/// How many processes the launcher says it started, as `environment` ("NAME=value") tells; 0: it does not say.
+int processes_by_environment(const std::vector<std::string>& environment);
+
+/// Throws job_error when the library cannot be called by several threads in turn, or does not see the job that the
+/// launcher started (`expected` processes; 0: unknown).
+void check_usable(const mpi_calls& started, int expected);
+
+/// Starts MPI, collectively over the job; once per process. Throws job_error.
+mpi_calls& start_mpi(std::string_view choice, launcher_kind launcher);
+
+/// Null: this process was not started through MPI, or MPI has ended.
+mpi_calls* started_mpi();
+void forget_started_mpi();  // it has ended
+
+}  // namespace tri::host

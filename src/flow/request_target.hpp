@@ -1,0 +1,99 @@
+// The serving half of the flow control of one-sided requests (after Farreras 2008, the remarks on UPC in chapter 4): a
+// fixed pool of slots. A request takes a slot from its arrival to its answer. Where none is free it is refused, and
+// nothing is kept of it but that its peer waits for it; whatever comes from that peer before it comes again is dropped.
+// A slot that becomes free is kept for the next peer that waits, in turn, so a request is refused at most once. A pure
+// state machine: requests in, notes out; nothing is allocated after the constructor.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "flow/peer_set.hpp"
+#include "flow/request_note.hpp"
+
+namespace tri::wire::flow {
+
+using slot_number = std::uint32_t;
+
+enum class request_verdict : std::uint8_t {
+  accepted,  // execute it now: the requests of a pair are accepted in their order
+  refused,   // no slot: the peer will be told when one is kept for it
+  dropped,   // it was sent before its peer knew of the refusal of an earlier one; comes again behind that
+};
+
+struct request_decision {
+  request_verdict what = request_verdict::dropped;
+  slot_number slot = 0;  // accepted
+};
+
+class request_target {
+ public:
+  struct counters {
+    std::uint64_t accepted = 0;
+    std::uint64_t refused = 0;
+    std::uint64_t dropped = 0;
+    std::uint64_t told_again = 0;
+  };
+
+  request_target(std::size_t peers, std::size_t slots);
+
+  /// A request has come. The caller executes it when it is accepted, and calls `finish` when the answer may leave.
+  request_decision on_request(peer_number from, const request_note& note);
+  /// The slot is free again; the note goes with the answer.
+  [[nodiscard]] outgoing_note finish(slot_number slot);
+  /// The next note to send. To be called after every event, until there is nothing.
+  std::optional<outgoing_note> next_note();
+  bool has_note() const { return !unsaid_.is_empty() || may_tell_one_more(); }
+
+  std::size_t slots() const { return slots_.size(); }
+  std::size_t in_use() const { return in_use_; }
+  /// Slots that are kept for peers that were told to ask again.
+  std::size_t kept() const { return told_.size(); }
+  std::size_t waiting() const { return waiting_.size(); }
+  bool is_waiting(peer_number peer) const { return waiting_.has(peer); }
+  const counters& count() const { return count_; }
+
+  /// Hands every word of the state to `put`: equal words, equal future.
+  template <class Put>
+  void encode(Put&& put) const {
+    put(next_told_);
+    for (peer_number peer = 0; peer < refused_.size(); ++peer) {
+      const bool has_refused = waiting_.has(peer) || told_.has(peer);
+      put(std::uint64_t{waiting_.has(peer)} << 2U | std::uint64_t{told_.has(peer)} << 1U |
+          std::uint64_t{unsaid_.has(peer)});
+      put(has_refused ? refused_[peer] : 0);
+    }
+    for (const slot& one : slots_) {
+      put(one.is_used ? std::uint64_t{one.peer} + 1 : 0);
+      put(one.is_used ? one.request : one.next_free);
+    }
+    put(first_free_);
+  }
+
+ private:
+  struct slot {
+    std::uint64_t request = 0;
+    peer_number peer = 0;
+    slot_number next_free = 0;
+    bool is_used = false;
+  };
+
+  request_decision accept(peer_number from, std::uint64_t request);
+  std::size_t free_for_all() const { return slots_.size() - in_use_ - told_.size(); }
+  bool may_tell_one_more() const { return !waiting_.is_empty() && free_for_all() > 0; }
+
+  std::vector<slot> slots_;
+  slot_number first_free_ = 0;
+  std::size_t in_use_ = 0;
+  // Of each peer that waits or was told: the request that was refused. A peer is in one of the two sets or in none.
+  std::vector<std::uint64_t> refused_;
+  peer_set waiting_;
+  peer_set told_;    // a slot is kept until the request comes again
+  peer_set unsaid_;  // of those that wait: the refusal was not sent yet
+  peer_number next_told_ = 0;
+  counters count_;
+};
+
+}  // namespace tri::wire::flow

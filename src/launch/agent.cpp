@@ -1,0 +1,241 @@
+#include "launch/agent.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <optional>
+#include <span>
+#include <system_error>
+
+#include "os/clock.hpp"
+#include "launch/host_link.hpp"
+#include "launch/launcher_mode.hpp"
+#include "launch/local_processes.hpp"
+#include "os/process_tree.hpp"
+#include "launch/silence_watch.hpp"
+#include "os/standard_output.hpp"
+#include "config/variable_names.hpp"
+
+namespace tri::host {
+namespace {
+
+// So much may be on its way to the launcher; then the processes wait in their own pipes, as with any reader.
+constexpr std::int64_t most_output_on_its_way = std::int64_t{1} << 20;
+
+constexpr int the_launcher = -1;  // among those who may be silent
+
+std::string bytes_of(const bootstrap_message& message) {
+  const std::vector<std::byte> bytes = encode(message);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+int number_of(const link_message& message, std::size_t word) {
+  int number = 0;
+  if (word < message.words.size()) {
+    const std::string& text = message.words[word];
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error == std::errc() && end == text.data() + text.size()) return number;
+  }
+  throw protocol_error("a number is missing in the description of the job");
+}
+
+class agent final : public process_events {
+ public:
+  agent() : link_(unique_fd(dup_of(STDIN_FILENO)), unique_fd(dup_of(STDOUT_FILENO))) {}
+
+  int run() {
+    while (!over_) {
+      std::vector<pollfd> watched{{mode_.signals(), POLLIN, 0}};
+      link_.watch(watched);
+      if (here_) here_->watch(watched);
+      if (poll(watched.data(), watched.size(), wait_ms()) < 0 && errno != EINTR)
+        throw std::system_error(errno, std::generic_category(), "cannot wait for the processes of the job");
+      take_signals();
+      const bool open = link_.receive();
+      read_link();
+      if (!open && !over_) finish("the launcher is gone");
+      if (here_ && !over_) {
+        here_->collect();
+        here_->read_output();
+      }
+      link_.flush();
+      keep_time();
+    }
+    return status_;
+  }
+
+ private:
+  static int dup_of(int fd) { return fcntl(fd, F_DUPFD_CLOEXEC, 3); }
+
+  void started(int process, pid_t pid) override { link_.send({link_kind::started, process, pid, "", {}}); }
+  void said(int process, pid_t pid, const bootstrap_message& message) override {
+    link_.send({link_kind::said, process, pid, bytes_of(message), {}});
+  }
+  void disconnected(int process) override { link_.send({link_kind::disconnected, process, 0, "", {}}); }
+  void broke_protocol(int process, const std::string& text) override {
+    link_.send({link_kind::broke, process, 0, text, {}});
+  }
+  void exited(int process, int wait_status) override { link_.send({link_kind::exited, process, wait_status, "", {}}); }
+  void stopped(int process, bool stopped) override {
+    link_.send({link_kind::stopped, process, stopped ? 1 : 0, "", {}});
+  }
+  void printed(int process, bool error, std::string_view text) override {
+    output_on_its_way_ += static_cast<std::int64_t>(text.size());
+    link_.send({link_kind::printed, process, error ? 1 : 0, std::string(text), {}});
+  }
+  bool wants_output(bool) override { return ending_ || output_on_its_way_ < most_output_on_its_way; }
+
+  void take_signals() {
+    signalfd_siginfo info{};
+    while (read(mode_.signals(), &info, sizeof info) == sizeof info)
+      if (static_cast<int>(info.ssi_signo) != SIGCHLD && !over_) finish("the agent was ended by a signal");
+  }
+
+  void read_link() {
+    if (!greeted_) {
+      const std::size_t end = link_.received().find('\n');
+      if (end == std::string::npos) return;
+      link_.send_raw(greeting_of_agent(token_of_greeting(std::string_view(link_.received()).substr(0, end))));
+      link_.received().erase(0, end + 1);
+      greeted_ = true;
+    }
+    while (!over_) {
+      const std::optional<link_message> message = take_frame(link_.received());
+      if (!message) return;
+      if (silence_) silence_->begins(the_launcher, now_ns());
+      handle(*message);
+    }
+  }
+
+  void handle(const link_message& message) {
+    switch (message.kind) {
+      case link_kind::alive:
+        return;
+      case link_kind::place:
+        job_.first = message.process;
+        job_.count = static_cast<int>(message.number);
+        job_.processes = number_of(message, 0);
+        job_.machines = number_of(message, 1);
+        silence_ms_ = number_of(message, 2);
+        silence_.emplace(silence_ms_ * ns_of_ms);
+        silence_->begins(the_launcher, now_ns());
+        return;
+      case link_kind::folder:
+        if (chdir(message.text.c_str()) != 0)
+          cannot_start(
+              fmt::format("cannot work in the folder '{}': {}", message.text, std::generic_category().message(errno)));
+        return;
+      case link_kind::environment:
+        job_.environment = environment_of_this_process();
+        job_.environment.insert(job_.environment.end(), message.words.begin(), message.words.end());
+        return;
+      case link_kind::start:
+        return start(message.words);
+      case link_kind::deliver:
+        return running().send(message.process, decode(std::as_bytes(std::span(message.text))));
+      case link_kind::refuse:
+        return running().refuse(message.process, message.text);
+      case link_kind::signal:
+        if (here_) here_->signal(static_cast<int>(message.number), message.process);
+        return;
+      case link_kind::output_taken:
+        output_on_its_way_ -= message.number;
+        return;
+      case link_kind::end:
+        return finish("");
+      default:
+        throw protocol_error(fmt::format("the launcher sent a message of kind {}", static_cast<int>(message.kind)));
+    }
+  }
+
+  local_processes& running() {
+    if (!here_) throw protocol_error("the launcher speaks to processes that are not started");
+    return *here_;
+  }
+
+  void start(const std::vector<std::string>& command) {
+    job_.command = command;
+    job_.capture_output = true;
+    here_.emplace(job_, mode_, *this);
+    try {
+      here_->start();
+    } catch (const std::exception& problem) {
+      cannot_start(problem.what());
+    }
+  }
+
+  void cannot_start(const std::string& text) {
+    link_.send({.kind = link_kind::cannot_start, .text = text});
+    finish("");
+  }
+
+  // Ends everything and sends what is still to be read. Without a launcher nobody reads it.
+  void finish(const std::string& problem) {
+    over_ = ending_ = true;
+    if (!problem.empty()) print_error_line(fmt::format("trireme agent: {}; the processes of this host end", problem));
+    if (here_) {
+      here_->end();
+      while (here_->read_output()) {
+      }
+    }
+    if (!problem.empty()) {
+      status_ = 1;
+      return;
+    }
+    link_.send({.kind = link_kind::ended});
+    while (link_.waiting()) {
+      std::vector<pollfd> watched;
+      link_.watch(watched);
+      watched.erase(watched.begin());  // only to write
+      poll(watched.data(), watched.size(), -1);
+      link_.flush();
+    }
+  }
+
+  int wait_ms() const {
+    if (!silence_ || silence_ms_ == 0) return -1;
+    return std::clamp(silence_ms_ / 4, 1, 60'000);
+  }
+
+  // The launcher hears from us at least so often that it need not worry, and we from it.
+  void keep_time() {
+    if (!silence_ || silence_ms_ == 0 || over_) return;
+    const std::int64_t now = now_ns();
+    if (now - told_ns_ >= silence_ms_ / 4 * ns_of_ms) {
+      told_ns_ = now;
+      link_.send({.kind = link_kind::alive});
+    }
+    if (silence_->overdue(now)) finish(fmt::format("the launcher has been silent for {} s", silence_ms_ / 1000));
+  }
+
+  static constexpr std::int64_t ns_of_ms = 1'000'000;
+  launcher_mode mode_;
+  host_link link_;
+  local_job job_;
+  std::optional<silence_watch> silence_;
+  int silence_ms_ = 0;
+  std::int64_t told_ns_ = 0;
+  std::int64_t output_on_its_way_ = 0;
+  int status_ = 0;
+  bool greeted_ = false;
+  bool ending_ = false;
+  bool over_ = false;
+  std::optional<local_processes> here_;  // last: ends what is left
+};
+
+}  // namespace
+
+int run_agent() {
+  prctl(PR_SET_PDEATHSIG, SIGTERM);  // of the remote shell's other half
+  return agent().run();
+}
+
+}  // namespace tri::host

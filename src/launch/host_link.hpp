@@ -1,0 +1,90 @@
+// What the launcher and its agent on another host say to each other, through the remote shell's standard input and
+// output: frames of a length, a kind, two numbers, a text and words. Who reads checks every length. The launcher speaks
+// first, one line with a random token; the agent repeats the token, so that whatever the login prints before it is
+// skipped, and nobody else is taken for the agent. One thread at each end.
+#pragma once
+
+#include <poll.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "os/unique_fd.hpp"
+
+namespace tri::host {
+
+inline constexpr int link_version = 1;
+
+enum class link_kind : std::uint16_t {
+  // From the launcher.
+  place,        // process = first of this host, number = how many; words: processes and hosts of the job, silence in ms
+  folder,       // text: to work in
+  environment,  // words: added to that of the host
+  start,        // words: the command
+  deliver,      // to process: text = bytes of a bootstrap message
+  refuse,       // process: its hello, text says why
+  signal,       // number, to all but process
+  output_taken,  // number: bytes, of what was printed
+  end,           // everything that is left
+  // From the agent.
+  started,       // process, number = pid
+  cannot_start,  // text
+  said,          // process, number = pid, text = bytes of a bootstrap message
+  disconnected,  // process
+  broke,         // process: the protocol; text
+  exited,        // process, number = wait status
+  stopped,       // process, number = 1: stopped, 0: continues
+  printed,       // process, number = 1: on standard error; text, empty at the end
+  ended,         // nothing is left, and all that was printed has been sent
+  // From both.
+  alive
+};
+
+struct link_message {
+  link_kind kind = link_kind::alive;
+  std::int32_t process = 0;
+  std::int64_t number = 0;
+  std::string text = {};
+  std::vector<std::string> words = {};
+};
+
+std::string encode_frame(const link_message& message);
+// Takes the first message out of `bytes`; nothing when it is not complete. Throws protocol_error.
+std::optional<link_message> take_frame(std::string& bytes);
+
+// The first lines: "trireme-launcher <version> <token>\n" and "trireme-agent <version> <token>\n".
+std::string greeting_of_launcher(const std::string& token);
+std::string greeting_of_agent(const std::string& token);
+// The token of a launcher's line without its end. Throws protocol_error.
+std::string token_of_greeting(std::string_view line);
+// Takes what stands before and the agent's line out of `bytes`; false when it has not come yet. Throws protocol_error
+// for another version, and when far too much stands before it.
+bool take_agent_greeting(std::string& bytes, const std::string& token);
+
+// Two descriptors as a connection that never blocks. What does not fit is kept.
+class host_link {
+ public:
+  host_link(unique_fd in, unique_fd out);
+  void send(const link_message& message) { send_raw(encode_frame(message)); }
+  void send_raw(std::string_view bytes);
+  void flush();
+  // Reads what is there into received(); false at the end of the connection.
+  bool receive();
+  std::string& received() { return received_; }
+  bool waiting() const { return !unsent_.empty(); }
+  void watch(std::vector<pollfd>& watched) const;
+  void close_out() { out_.reset(); }
+
+ private:
+  unique_fd in_;
+  unique_fd out_;
+  std::string received_;
+  std::string unsent_;
+};
+
+}  // namespace tri::host

@@ -1,0 +1,111 @@
+// What the launcher decides, without any I/O: events from the processes of a job go in, actions come out. It knows
+// which process is in which state, when an end is clean and when it is a crash, and what the job's exit status is.
+// Owned by the launcher, one thread. States and transitions are in README.md; after the first problem all further ones
+// are ignored, so that exactly one message is printed.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "boot/bootstrap_messages.hpp"
+#include "boot/layout.hpp"
+
+namespace tri::host {
+
+class job_monitor {
+ public:
+  // Actions, in the order in which they are to be done.
+  struct send_peers {  // the table of processes to this one
+    int process;
+  };
+  struct send_to_all {  // to all that have joined and are connected
+    bootstrap_message message;
+  };
+  struct send_to {  // to this one
+    int process;
+    bootstrap_message message;
+  };
+  struct print {
+    std::string text;
+  };
+  struct signal_all {  // to every process of the job and its descendants, but not to those of `except` (-1: no
+                       // exception)
+    int signal;
+    int except;
+  };
+  struct start_timer {  // call timer_expired() after this time; replaces an older timer
+    int milliseconds;
+  };
+  using action = std::variant<send_peers, send_to_all, send_to, print, signal_all, start_timer>;
+
+  explicit job_monitor(int processes) : job_monitor(layout::even(processes, 1), {}) {}
+  // On several machines; their names are for messages.
+  job_monitor(layout machines, std::vector<std::string> names);
+
+  // Events. `process` is a rank.
+  void started(int process, pid_t pid);
+  // Accepts the process, or says why it is not part of the job (the connection is then to be closed).
+  std::optional<std::string> hello(int process, pid_t pid, const hello_message& hello);
+  void peers_taken(int process);
+  void barrier(int process, std::uint64_t epoch);
+  void published_card(int process, std::vector<std::byte> card);
+  void wanted_card(int process, const wanted_card_message& wanted);
+  void left(int process, int exit_status);
+  void failed(int process, const std::string& text);
+  void disconnected(int process);                             // its socket was closed
+  void broke_protocol(int process, const std::string& text);  // sent something impossible
+  void exited(int process, int wait_status);
+  void stopped_too_long(int process, double seconds);       // by a signal such as SIGSTOP
+  void lost_machine(int machine, const std::string& text);  // and with it its processes
+  void interrupted(int signal, bool all_have_it);           // all_have_it: the terminal sent it to the whole group
+  void out_of_time(double timeout_s);
+  void timer_expired();
+
+  std::vector<action> take_actions();
+
+  bool finished() const;  // all processes have exited
+  bool ending() const { return ending_; }
+  int exit_status() const;
+  peer_entry entry_of(int process) const;  // for send_peers; of a process that has joined
+
+ private:
+  enum class state : std::uint8_t { starting, joined, left, exited };
+  struct member {
+    state now = state::starting;
+    bool ever_joined = false;
+    bool took_peers = false;
+    bool lost = false;  // its connection is closed, but it has not left: it is about to be seen as exited
+    pid_t pid = 0;
+    int exit_status = 0;
+    std::uint64_t epoch = 0;
+    hello_message hello;
+    std::optional<std::vector<std::byte>> card;
+  };
+
+  member& at(int process) { return members_[static_cast<std::size_t>(process)]; }
+  const member& at(int process) const { return members_[static_cast<std::size_t>(process)]; }
+  std::string name(int process) const;  // "process 1 (pid 4711) on host0"
+  layout hosts() const;
+  int host_of_process(int process) const;
+  int first_joined() const;  // -1 for none
+  // The difference that keeps two processes from being one job; empty for none.
+  std::string mismatch(int process, int other) const;
+  void end(int status, const std::string& text, int signal, int except, int grace_ms);
+  void problem(int process, int status, const std::string& text);
+  void check_exit_before_join();
+
+  layout machines_;
+  std::vector<std::string> names_;  // of the machines
+  std::vector<member> members_;
+  std::vector<action> actions_;
+  bool ending_ = false;
+  int status_ = 0;  // of the problem that ended the job
+  std::uint64_t barrier_ = 0;
+};
+
+}  // namespace tri::host

@@ -1,0 +1,363 @@
+#include "launch/launcher.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <system_error>
+
+#include "os/clock.hpp"
+#include "config/configuration.hpp"
+#include "launch/job_monitor.hpp"
+#include "launch/labelled_output.hpp"
+#include "launch/launcher_mode.hpp"
+#include "launch/local_processes.hpp"
+#include "launch/patient_output.hpp"
+#include "boot/peer_table.hpp"
+#include "os/process_tree.hpp"
+#include "launch/remote_host.hpp"
+#include "launch/silence_watch.hpp"
+#include "config/variable_names.hpp"
+
+namespace tri::host {
+namespace {
+
+constexpr std::int64_t ns_of_ms = 1'000'000;
+
+[[noreturn]] void fail(const char* what) { throw std::system_error(errno, std::generic_category(), what); }
+
+// After a problem nobody waits longer than this for a reader that does not read.
+constexpr std::int64_t patience_with_readers_ns = 500 * ns_of_ms;
+// Agents end their processes within less than a second.
+constexpr std::int64_t patience_with_agents_ns = 3000 * ns_of_ms;
+
+class launcher final : public process_events {
+ public:
+  explicit launcher(const launch_options& options)
+      : options_(options),
+        machines_(layout::even(options.processes, std::max<int>(1, static_cast<int>(options.hosts.size())))),
+        monitor_(machines_, options.hosts),
+        silence_(static_cast<std::int64_t>(options.silence_s * 1e9)) {
+    if (!patient_output::same_target(STDOUT_FILENO, STDERR_FILENO)) error_.emplace(STDERR_FILENO);
+  }
+  launcher(const launcher&) = delete;
+  launcher& operator=(const launcher&) = delete;
+
+  int run() {
+    if (options_.timeout_s > 0) deadline_ns_ = now_ns() + static_cast<std::int64_t>(options_.timeout_s * 1e9);
+    start();
+    while (!monitor_.finished()) step();
+    end_groups();
+    finish_output();
+    return monitor_.exit_status();
+  }
+
+ private:
+  void start();
+  void start_here();
+  void start_on_hosts();
+  void end_groups();
+  void step();
+  int wait_ms() const;
+  void take_signals();
+  void keep_time();
+  void keep_time_with_hosts(std::int64_t now);
+  host_processes& group_of(int process) { return *groups_[static_cast<std::size_t>(machines_.host_of(process))]; }
+
+  void started(int process, pid_t pid) override { monitor_.started(process, pid); }
+  void said(int process, pid_t pid, const bootstrap_message& message) override;
+  void disconnected(int process) override { monitor_.disconnected(process); }
+  void broke_protocol(int process, const std::string& text) override { monitor_.broke_protocol(process, text); }
+  void exited(int process, int wait_status) override;
+  void stopped(int process, bool stopped) override;
+  void printed(int process, bool error, std::string_view text) override;
+  bool wants_output(bool error) override { return !(error ? own_error() : output_).full(); }
+
+  patient_output& own_error() { return error_ ? *error_ : output_; }
+  bool read_outputs();
+  bool write_outputs();
+  void watch_outputs(std::vector<pollfd>& watched) const;
+  void finish_output();
+  void act();
+  void act(const job_monitor::action& each);
+  void send_table(int process);
+
+  const launch_options& options_;
+  layout machines_;
+  job_monitor monitor_;
+  launcher_mode mode_;
+  silence_watch silence_;            // by process: stopped by a signal
+  std::int64_t told_ns_ = 0;         // when the agents last heard from us
+  std::vector<remote_host*> hosts_;  // of groups_, when there are several hosts
+  patient_output output_{STDOUT_FILENO};
+  std::optional<patient_output> error_;  // none: the same as output_
+  std::map<std::pair<int, bool>, labelled_output> labels_;
+  std::optional<std::int64_t> timer_ns_;
+  std::optional<std::int64_t> deadline_ns_;
+  std::vector<std::unique_ptr<host_processes>> groups_;  // by machine; last: ends what is left, also after an exception
+};
+
+void launcher::start() { options_.hosts.empty() ? start_here() : start_on_hosts(); }
+
+// The variables that a program and its libraries look at; all others are as the login of that host makes them.
+bool travels(std::string_view variable) {
+  constexpr std::string_view prefixes[] = {"TRIREME_", "UCX_", "OMP_", "GOMP_"};
+  constexpr std::string_view names[] = {"LD_LIBRARY_PATH=", "PATH="};
+  const auto begins = [&](std::string_view word) { return variable.starts_with(word); };
+  return std::any_of(std::begin(prefixes), std::end(prefixes), begins) ||
+         std::any_of(std::begin(names), std::end(names), begins);
+}
+
+void launcher::start_on_hosts() {
+  remote_job job;
+  job.shell = options_.remote_shell;
+  job.agent = options_.agent;
+  job.processes = options_.processes;
+  job.machines = machines_.hosts();
+  job.folder = std::filesystem::current_path().string();
+  job.command = options_.command;
+  job.silence_s = options_.silence_s;
+  for (const std::string& each : environment_of_this_process())
+    if (travels(each)) job.environment.push_back(each);
+  for (const auto& [name, value] : options_.environment) job.environment.push_back(fmt::format("{}={}", name, value));
+  job.environment.push_back(fmt::format("{}={}", machine_names_variable, fmt::join(options_.hosts, ",")));
+  for (int machine = 0; machine < machines_.hosts(); ++machine) {
+    job.host = options_.hosts[static_cast<std::size_t>(machine)];
+    job.first = machines_.first_process_of(machine);
+    job.count = machines_.processes_of(machine);
+    auto host = std::make_unique<remote_host>(
+        job, mode_, *this, [this, machine](const std::string& text) { monitor_.lost_machine(machine, text); });
+    hosts_.push_back(host.get());
+    groups_.push_back(std::move(host));
+  }
+}
+
+void launcher::start_here() {
+  local_job job;
+  job.count = job.processes = options_.processes;
+  job.command = options_.command;
+  for (char** entry = environ; *entry != nullptr; ++entry) job.environment.emplace_back(*entry);
+  for (const auto& [name, value] : options_.environment) job.environment.push_back(fmt::format("{}={}", name, value));
+  job.capture_output = options_.label;
+  job.input_for_first = true;
+  auto group = std::make_unique<local_processes>(job, mode_, *this);
+  local_processes& here = *group;
+  groups_.push_back(std::move(group));
+  here.start();
+}
+
+// Agents need a moment for it; one that cannot be reached any more is not waited for.
+void launcher::end_groups() {
+  for (const auto& each : groups_) each->end();
+  const std::int64_t until_ns = now_ns() + patience_with_agents_ns;
+  const auto all_ended = [this] {
+    return std::all_of(groups_.begin(), groups_.end(), [](const auto& each) { return each->ended(); });
+  };
+  while (!hosts_.empty() && !all_ended() && now_ns() < until_ns) {
+    timer_ns_ = until_ns;
+    step();
+  }
+  if (!hosts_.empty()) end_descendants([] {});  // remote shells
+}
+
+int launcher::wait_ms() const {
+  std::optional<std::int64_t> until = timer_ns_;
+  for (const auto& other : {deadline_ns_, silence_.next_ns()})
+    if (other && (!until || *other < *until)) until = other;
+  if (!hosts_.empty() && options_.silence_s > 0) {
+    const std::int64_t tell_ns = told_ns_ + static_cast<std::int64_t>(options_.silence_s * 1e9) / 4;
+    until = std::min(until.value_or(tell_ns), tell_ns);
+  }
+  if (!until) return -1;
+  return static_cast<int>(std::clamp<std::int64_t>((*until - now_ns()) / ns_of_ms + 1, 0, 60'000));
+}
+
+// One round: wait for something, let the monitor see it, do what it says.
+void launcher::step() {
+  std::vector<pollfd> watched{{mode_.signals(), POLLIN, 0}};
+  for (const auto& each : groups_) each->watch(watched);
+  watch_outputs(watched);
+  if (poll(watched.data(), watched.size(), wait_ms()) < 0 && errno != EINTR)
+    fail("cannot wait for the processes of the job");
+  take_signals();
+  for (const auto& each : groups_) each->collect();
+  write_outputs();
+  read_outputs();
+  keep_time();
+  act();
+}
+
+void launcher::take_signals() {
+  signalfd_siginfo info{};
+  while (read(mode_.signals(), &info, sizeof info) == sizeof info) {
+    const int signal = static_cast<int>(info.ssi_signo);
+    if (signal != SIGCHLD) monitor_.interrupted(signal, info.ssi_code == SI_KERNEL);
+  }
+}
+
+void launcher::keep_time() {
+  const std::int64_t now = now_ns();
+  if (timer_ns_ && now >= *timer_ns_) {
+    timer_ns_.reset();
+    monitor_.timer_expired();
+  }
+  if (deadline_ns_ && now >= *deadline_ns_) {
+    deadline_ns_.reset();
+    monitor_.out_of_time(options_.timeout_s);
+  }
+  while (const std::optional<int> process = silence_.overdue(now))
+    monitor_.stopped_too_long(*process, options_.silence_s);
+  keep_time_with_hosts(now);
+}
+
+// Each side hears from the other at least four times within the limit, so silence means a lost network or a stopped
+// host.
+void launcher::keep_time_with_hosts(std::int64_t now) {
+  const auto limit_ns = static_cast<std::int64_t>(options_.silence_s * 1e9);
+  if (hosts_.empty() || limit_ns == 0) return;
+  const bool tell = now - told_ns_ >= limit_ns / 4;
+  if (tell) told_ns_ = now;
+  for (remote_host* each : hosts_) {
+    if (tell) each->say_alive();
+    if (!each->ended() && now - each->heard_ns() >= limit_ns)
+      each->give_up(fmt::format("nothing was heard of it for {} s (--silence)", options_.silence_s));
+  }
+}
+
+void launcher::said(int process, pid_t pid, const bootstrap_message& message) {
+  if (const auto* hello = std::get_if<hello_message>(&message)) {
+    if (const auto refusal = monitor_.hello(process, pid, *hello)) group_of(process).refuse(process, *refusal);
+  } else if (std::holds_alternative<peers_taken_message>(message)) {
+    monitor_.peers_taken(process);
+  } else if (const auto* barrier = std::get_if<barrier_message>(&message)) {
+    monitor_.barrier(process, barrier->epoch);
+  } else if (const auto* card = std::get_if<published_card_message>(&message)) {
+    monitor_.published_card(process, card->card);
+  } else if (const auto* wanted = std::get_if<wanted_card_message>(&message)) {
+    monitor_.wanted_card(process, *wanted);
+  } else if (const auto* left = std::get_if<left_message>(&message)) {
+    monitor_.left(process, left->exit_status);
+  } else if (const auto* failed = std::get_if<failed_message>(&message)) {
+    monitor_.failed(process, failed->text);
+  } else {
+    monitor_.broke_protocol(process, fmt::format("it sent '{}', which only the launcher may send", name_of(message)));
+  }
+}
+
+void launcher::exited(int process, int wait_status) {
+  silence_.ends(process);
+  act();  // what it said before
+  monitor_.exited(process, wait_status);
+}
+
+void launcher::stopped(int process, bool stopped) {
+  if (stopped)
+    silence_.begins(process, now_ns());
+  else
+    silence_.ends(process);
+}
+
+void launcher::printed(int process, bool error, std::string_view text) {
+  patient_output& to = error ? own_error() : output_;
+  if (!options_.label || process < 0) return to.add(text);
+  labelled_output& label = labels_.try_emplace({process, error}, process).first->second;
+  to.add(text.empty() ? label.finish() : label.add(text));
+}
+
+bool launcher::read_outputs() {
+  bool some = false;
+  for (const auto& each : groups_) some = each->read_output() || some;
+  return some;
+}
+
+bool launcher::write_outputs() {
+  const bool some = output_.flush();
+  return (error_ && error_->flush()) || some;
+}
+
+void launcher::watch_outputs(std::vector<pollfd>& watched) const {
+  if (output_.waiting() > 0) watched.push_back({output_.fd(), POLLOUT, 0});
+  if (error_ && error_->waiting() > 0) watched.push_back({error_->fd(), POLLOUT, 0});
+}
+
+// The job is over; what it said is still to be read. After a clean end we wait for the reader, as any program does, but
+// a signal ends that too. After a problem the user learns of it now.
+void launcher::finish_output() {
+  std::int64_t last_progress_ns = now_ns();
+  while (true) {
+    const bool some_read = read_outputs();
+    if (write_outputs() || some_read) last_progress_ns = now_ns();
+    const std::size_t waiting = output_.waiting() + (error_ ? error_->waiting() : 0);
+    if (waiting == 0 && !some_read) return;
+    const std::int64_t patience_ns = last_progress_ns + patience_with_readers_ns - now_ns();
+    if (monitor_.ending() && patience_ns <= 0) {
+      own_error().add(fmt::format("trireme: nobody reads the output of the job; {} bytes of it are lost\n", waiting));
+      return;
+    }
+    if (some_read) continue;
+    std::vector<pollfd> watched{{mode_.signals(), POLLIN, 0}};
+    watch_outputs(watched);
+    poll(watched.data(), watched.size(), monitor_.ending() ? static_cast<int>(patience_ns / ns_of_ms) + 1 : -1);
+    take_signals();
+    act();
+  }
+}
+
+void launcher::act() {
+  std::vector<job_monitor::action> actions;
+  while (!(actions = monitor_.take_actions()).empty()) {
+    for (const job_monitor::action& each : actions) act(each);
+  }
+}
+
+void launcher::act(const job_monitor::action& each) {
+  if (const auto* table = std::get_if<job_monitor::send_peers>(&each)) {
+    send_table(table->process);
+  } else if (const auto* message = std::get_if<job_monitor::send_to_all>(&each)) {
+    for (int i = 0; i < options_.processes; ++i) group_of(i).send(i, message->message);
+  } else if (const auto* one = std::get_if<job_monitor::send_to>(&each)) {
+    group_of(one->process).send(one->process, one->message);
+  } else if (const auto* text = std::get_if<job_monitor::print>(&each)) {
+    read_outputs();  // what the processes said before
+    own_error().add(text->text + "\n");
+  } else if (const auto* signal = std::get_if<job_monitor::signal_all>(&each)) {
+    for (const auto& group : groups_) group->signal(signal->signal, signal->except);
+  } else if (const auto* timer = std::get_if<job_monitor::start_timer>(&each)) {
+    timer_ns_ = now_ns() + timer->milliseconds * ns_of_ms;
+  }
+}
+
+void launcher::send_table(int process) {
+  const int host = monitor_.entry_of(process).host;
+  std::vector<peer_entry> entries;
+  for (int i = 0; i < options_.processes; ++i) {
+    entries.push_back(monitor_.entry_of(i));
+    if (entries.back().host != host) entries.back().has_arena = 0;
+  }
+  for (const peers_message& part : parts_of_table(entries)) group_of(process).send(process, part);
+}
+
+}  // namespace
+
+int launch(const launch_options& options) {
+  if (options.processes < 1 || options.processes > most_launched_processes) {
+    throw std::invalid_argument(
+        fmt::format("{} processes cannot be started; it must be 1 .. {}", options.processes, most_launched_processes));
+  }
+  if (options.command.empty()) throw start_error("no program is given");
+  if (options.hosts.size() > static_cast<std::size_t>(options.processes)) {
+    throw std::invalid_argument(fmt::format("{} processes cannot be spread over {} hosts; each host needs one",
+                                            options.processes, options.hosts.size()));
+  }
+  return launcher(options).run();
+}
+
+}  // namespace tri::host

@@ -1,0 +1,32 @@
+// What a process becomes while it starts and watches the processes of a job: signals come as a descriptor, orphans of
+// the job become its children, files may be many, and a closed pipe is no death. Undone at the end. One object, main
+// thread.
+#pragma once
+
+#include <signal.h>
+#include <sys/resource.h>
+
+#include "os/unique_fd.hpp"
+
+namespace tri::host {
+
+class launcher_mode {
+ public:
+  launcher_mode();  // throws std::system_error
+  launcher_mode(const launcher_mode&) = delete;
+  launcher_mode& operator=(const launcher_mode&) = delete;
+  ~launcher_mode();
+
+  int signals() const { return signals_.get(); }  // a signalfd, not blocking
+  const sigset_t& mask_before() const { return mask_before_; }
+  unsigned long files_before() const { return files_before_.rlim_cur; }
+
+ private:
+  unique_fd signals_;
+  sigset_t mask_before_{};
+  rlimit files_before_{};
+  int subreaper_before_ = 0;
+  void (*pipe_action_before_)(int) = SIG_DFL;
+};
+
+}  // namespace tri::host

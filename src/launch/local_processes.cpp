@@ -1,0 +1,245 @@
+#include "launch/local_processes.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <system_error>
+
+#include "config/configuration.hpp"
+#include "os/process_tree.hpp"
+
+namespace tri::host {
+namespace {
+
+[[noreturn]] void fail(const char* what) { throw std::system_error(errno, std::generic_category(), what); }
+
+constexpr int most_accepted_at_once = 64;
+
+// Random, because any process of the machine can see and use the names of abstract sockets.
+std::string new_job_name() { return fmt::format("trireme-{}-{}", getpid(), random_text()); }
+
+}  // namespace
+
+local_processes::local_processes(const local_job& job, const launcher_mode& mode, process_events& events)
+    : job_(job), mode_(mode), events_(events), job_name_(new_job_name()) {}
+
+local_processes::~local_processes() {
+  if (!ended_) end_descendants([] {});
+}
+
+void local_processes::start() {
+  const std::string path = find_program(job_.command.at(0));
+  listener_ = packet_socket::listen(job_name_);
+  for (int i = 0; i < job_.count; ++i) start(job_.first + i, path);
+}
+
+std::vector<std::string> local_processes::environment_of(int process) const {
+  std::map<std::string, std::string> variables;
+  for (const std::string& text : job_.environment) {
+    const std::size_t equals = std::min(text.find('='), text.size());
+    variables[text.substr(0, equals)] = equals < text.size() ? text.substr(equals + 1) : "";
+  }
+  variables[job_variable] = job_name_;
+  variables[process_variable] = std::to_string(process);
+  variables[processes_variable] = std::to_string(job_.processes);
+  variables[machines_variable] = std::to_string(job_.machines);
+  std::vector<std::string> list;
+  for (const auto& [name, value] : variables) list.push_back(fmt::format("{}={}", name, value));
+  return list;
+}
+
+unique_fd local_processes::output_pipe(int process, bool error) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) fail("cannot open a pipe");
+  fcntl(ends[0], F_SETFL, O_NONBLOCK);
+  streams_.push_back({unique_fd(ends[0]), process, error});
+  return unique_fd(ends[1]);
+}
+
+void local_processes::start(int process, const std::string& path) {
+  start_request request;
+  request.path = path;
+  request.arguments = job_.command;
+  request.environment = environment_of(process);
+  request.signal_mask = mode_.mask_before();
+  request.open_files = mode_.files_before();
+  unique_fd nothing, output, error;
+  if (process != job_.first || !job_.input_for_first) {  // only one process can read what the user types
+    nothing = unique_fd(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    request.input = nothing.get();
+  }
+  if (job_.capture_output) {
+    output = output_pipe(process, false);
+    error = output_pipe(process, true);
+    request.output = output.get();
+    request.error = error.get();
+  }
+  const pid_t pid = start_program(request);
+  process_of_pid_[pid] = process;
+  events_.started(process, pid);
+}
+
+void local_processes::watch(std::vector<pollfd>& watched) const {
+  watched.push_back({listener_.fd(), POLLIN, 0});
+  for (const auto& each : connections_) watched.push_back({each->socket.fd(), POLLIN, 0});
+  for (const stream& each : streams_)
+    if (events_.wants_output(each.error)) watched.push_back({each.from.get(), POLLIN, 0});
+}
+
+// Exits are collected first, then the sockets are read, then the exits are told: what a process sent before it ended
+// ("left") comes before its end.
+void local_processes::collect() {
+  std::vector<std::pair<int, int>> changes;
+  int status = 0;
+  for (pid_t pid = 0; (pid = waitpid(-1, &status, WNOHANG | WUNTRACED | WCONTINUED)) > 0;) {
+    const auto found = process_of_pid_.find(pid);
+    if (found == process_of_pid_.end()) continue;  // an orphan that was given to us
+    changes.emplace_back(found->second, status);
+    if (WIFEXITED(status) || WIFSIGNALED(status)) process_of_pid_.erase(found);
+  }
+  accept_new();
+  for (const auto& each : connections_) read_connection(*each);
+  std::erase_if(connections_, [](const auto& each) { return !each->socket; });
+  for (const auto& [process, wait_status] : changes) {
+    if (WIFEXITED(wait_status) || WIFSIGNALED(wait_status))
+      events_.exited(process, wait_status);
+    else
+      events_.stopped(process, WIFSTOPPED(wait_status));
+  }
+}
+
+void local_processes::accept_new() {
+  // So many at a time: strangers that connect without end must not keep us from the processes of the job.
+  for (int count = 0; count < most_accepted_at_once; ++count) {
+    packet_socket socket = listener_.accept();
+    if (!socket) return;
+    if (socket.peer_user() != geteuid()) continue;  // closes it
+    connections_.push_back(std::make_unique<connection>());
+    connections_.back()->socket = std::move(socket);
+  }
+}
+
+void local_processes::read_connection(connection& from) {
+  try {
+    while (from.socket) {
+      packet received = from.socket.receive(false);
+      if (received.what == packet::state::nothing_yet) return;
+      if (received.what == packet::state::closed) break;
+      handle(from, decode(received.bytes), received.fds);
+    }
+  } catch (const std::exception& problem) {
+    if (from.process >= 0) {
+      events_.broke_protocol(from.process, problem.what());
+    } else {
+      reject(from, problem.what());
+    }
+  }
+  // Closed by the other end, or of no use any more.
+  if (from.process >= 0) {
+    connection_of_process_.erase(from.process);
+    events_.disconnected(from.process);
+  }
+  from.socket.close();
+}
+
+void local_processes::handle(connection& from, const bootstrap_message& message, std::vector<unique_fd>& fds) {
+  if (const auto* hello = std::get_if<hello_message>(&message); hello != nullptr && from.process < 0) {
+    handle_hello(from, *hello, fds);
+  } else if (from.process < 0) {
+    from.socket.close();  // a stranger that does not introduce itself
+  } else {
+    events_.said(from.process, from.socket.peer_pid(), message);
+  }
+}
+
+void local_processes::reject(connection& from, const std::string& reason) {
+  try {
+    from.socket.send(encode(rejected_message{reason}), {}, false);
+  } catch (const std::system_error&) {  // it did not wait for the answer
+  }
+  from.socket.close();
+}
+
+void local_processes::handle_hello(connection& from, const hello_message& hello, std::vector<unique_fd>& fds) {
+  if (hello.has_arena > 1 || fds.size() != hello.has_arena) {
+    return reject(from,
+                  fmt::format("the hello announces {} descriptors and comes with {}", hello.has_arena, fds.size()));
+  }
+  if (hello.process < job_.first || hello.process >= job_.first + job_.count)
+    return reject(from, fmt::format("there is no process {} in this job of {}", hello.process, job_.processes));
+  if (joined_[hello.process]) {
+    return reject(from, fmt::format("process {} of this job has joined already; a program that is started by a process "
+                                    "of a job is no part of it: remove TRIREME_JOB from its environment, or start it "
+                                    "with `trireme run`",
+                                    hello.process));
+  }
+  joined_[hello.process] = true;
+  from.process = hello.process;
+  connection_of_process_[hello.process] = &from;
+  if (!fds.empty()) arenas_[hello.process] = std::move(fds[0]);
+  events_.said(hello.process, from.socket.peer_pid(), hello);
+}
+
+void local_processes::refuse(int process, const std::string& text) {
+  const auto found = connection_of_process_.find(process);
+  if (found == connection_of_process_.end()) return;
+  connection& from = *found->second;
+  from.process = -1;
+  joined_[process] = false;
+  connection_of_process_.erase(found);
+  arenas_.erase(process);
+  reject(from, text);
+}
+
+void local_processes::send(int process, const bootstrap_message& message) {
+  const auto to = connection_of_process_.find(process);
+  if (to == connection_of_process_.end()) return;  // it is gone, which is known or will be
+  std::vector<int> fds;
+  if (const auto* table = std::get_if<peers_message>(&message)) {
+    for (const peer_entry& each : table->entries)
+      if (each.has_arena != 0) fds.push_back(arenas_.at(each.process).get());
+  }
+  try {
+    to->second->socket.send(encode(message), fds, false);
+  } catch (const std::system_error& problem) {
+    if (problem.code().value() != EPIPE && problem.code().value() != ECONNRESET)
+      events_.broke_protocol(process, problem.what());
+  }
+}
+
+void local_processes::signal(int signal, int except) {
+  pid_t spared = 0;
+  for (const auto& [pid, process] : process_of_pid_)
+    if (process == except) spared = pid;
+  signal_descendants(signal, spared);
+}
+
+bool local_processes::read_output() {
+  bool some = false;
+  for (stream& each : streams_) some = read_stream(each) || some;
+  std::erase_if(streams_, [](const stream& each) { return !each.from; });
+  return some;
+}
+
+// Nothing while the output is full: then the process has to wait, as it would with that output for itself.
+bool local_processes::read_stream(stream& from) {
+  if (!events_.wants_output(from.error)) return false;
+  std::array<char, 65536> buffer;
+  const ssize_t length = read(from.from.get(), buffer.data(), buffer.size());
+  if (length < 0) return false;
+  events_.printed(from.process, from.error, {buffer.data(), static_cast<std::size_t>(length)});
+  if (length == 0) from.from.reset();
+  return true;
+}
+
+void local_processes::end() {
+  end_descendants([this] { read_output(); });
+  ended_ = true;
+}
+
+}  // namespace tri::host

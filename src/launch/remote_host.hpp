@@ -1,0 +1,77 @@
+// The processes of a job on another host, through `trireme agent`, which a remote shell (ssh) starts there. The shell's
+// standard input and output are the connection: it is as safe as the shell makes it, no port is opened, and when one
+// end dies the other sees it. One thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launch/host_link.hpp"
+#include "launch/host_processes.hpp"
+#include "launch/launcher_mode.hpp"
+
+namespace tri::host {
+
+struct remote_job {
+  std::string host;
+  std::vector<std::string> shell;  // the remote shell and its options; the host and a command follow
+  std::string agent;               // path of the program `trireme` there
+  int first = 0;
+  int count = 1;
+  int processes = 1;
+  int machines = 1;
+  std::string folder;
+  std::vector<std::string> environment;  // "NAME=value", added to that of the host
+  std::vector<std::string> command;
+  double silence_s = 30;
+};
+
+class remote_host final : public host_processes {
+ public:
+  // Starts the shell. `lost` is told when the host is of no use any more, and why; its processes count as gone.
+  remote_host(const remote_job& job, const launcher_mode& mode, process_events& events,
+              std::function<void(const std::string&)> lost);
+
+  void watch(std::vector<pollfd>& watched) const override;
+  void collect() override;  // throws start_error when the agent or the program cannot be started
+  bool read_output() override { return false; }
+  void send(int process, const bootstrap_message& message) override;
+  void refuse(int process, const std::string& text) override;
+  void signal(int signal, int except) override;
+  void end() override;
+  bool ended() const override { return gone_; }
+
+  // For the launcher's clock: when something was heard last, and that we are here.
+  std::int64_t heard_ns() const { return heard_ns_; }
+  void say_alive() { say({.kind = link_kind::alive}); }
+  void give_up(const std::string& text);  // it has been silent for too long
+
+ private:
+  void say(const link_message& message);
+  void read_errors();
+  void greeted();
+  void handle(const link_message& message);
+  void shell_has_ended();
+  void acknowledge_output();
+  int checked_process(const link_message& message) const;
+
+  remote_job job_;
+  process_events& events_;
+  std::function<void(const std::string&)> lost_;
+  std::string token_;
+  pid_t shell_ = -1;
+  std::optional<int> shell_status_;  // its wait status
+  std::optional<host_link> link_;
+  unique_fd errors_;        // its standard error
+  std::string error_text_;  // what it said there before the agent answered
+  bool greeted_ = false;
+  bool ending_ = false;
+  bool gone_ = false;
+  std::int64_t heard_ns_ = 0;
+  std::int64_t unacknowledged_[2] = {0, 0};  // bytes of standard output and of standard error
+};
+
+}  // namespace tri::host

@@ -1,0 +1,70 @@
+#include "mpi/abi/counted_calls.hpp"
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+#include "mpi/abi/abi.hpp"
+#include "mpi/comm/communicators.hpp"
+#include "mpi/types/datatypes.hpp"
+
+namespace tri::mpi {
+namespace {
+
+// MPI's own name, the program's, or how many ranks it has. Of a handle that means nothing the library knows none.
+std::string name_of(MPI_Comm comm) {
+  if (comm == MPI_COMM_NULL) return "no communicator";
+  if (comm == MPI_COMM_WORLD) return "MPI_COMM_WORLD";
+  if (comm == MPI_COMM_SELF) return "MPI_COMM_SELF";
+  const communicator* const known = communicators::find(comm);
+  if (known == nullptr) return "of the library";
+  char name[MPI_MAX_OBJECT_NAME] = "";
+  int length = 0;
+  PMPI_Comm_get_name(comm, name, &length);
+  return length > 0 ? name : std::to_string(known->size()) + " ranks";
+}
+
+// After the call was found to be the library's: what the calls themselves decide by, in the order in which they do.
+left_because reason_of(const counted_call& call) {
+  if (call.is_on_window) return left_because::window;
+  if (communicators::find(call.comm) == nullptr) {
+    int is_inter = 0;
+    if (call.comm == MPI_COMM_NULL) return left_because::arguments;
+    PMPI_Comm_test_inter(call.comm, &is_inter);
+    return is_inter != 0 ? left_because::inter_communicator : left_because::communicator;
+  }
+  return std::string_view(call.name).find("educe") != std::string_view::npos ? left_because::reduction
+                                                                             : left_because::arguments;
+}
+
+size_class size_of(const counted_call& call) {
+  if (call.count < 0 || call.type == MPI_DATATYPE_NULL) return size_class::none;
+  const buffer_type& type = datatypes::find(call.type);
+  return type.is_valid ? size_class_of(static_cast<std::uint64_t>(call.count) * type.bytes) : size_class::none;
+}
+
+// One that is freed may leave its handle to another: then that is counted with it, unless it is ours.
+using key = std::tuple<const char*, std::uint64_t, size_class, left_because>;
+std::map<key, call_count*>& places() {
+  static auto& all = *new std::map<key, call_count*>;
+  return all;
+}
+
+}  // namespace
+
+// With the call guard.
+void counted_calls::add(const counted_call& call, bool is_ours) {
+  const left_because reason = is_ours ? left_because::ours : reason_of(call);
+  const size_class size = size_of(call);
+  const communicator* const known = call.is_on_window ? nullptr : communicators::find(call.comm);
+  const std::uint64_t context = known != nullptr ? known->context : 0;
+  const auto [place, is_new] = places().try_emplace({call.name, context, size, reason}, nullptr);
+  if (is_new) place->second = counts->add(call.name, call.is_on_window ? "windows" : name_of(call.comm), size, reason);
+  if (place->second != nullptr)
+    ++place->second->times;
+  else
+    ++counts->not_counted;
+}
+
+}  // namespace tri::mpi

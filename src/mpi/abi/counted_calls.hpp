@@ -1,0 +1,40 @@
+// Calls of the program that may be ours, counted where somebody asked for statistics: what was ours and what was left
+// to the library. Without that a call looks at one pointer.
+#pragma once
+
+#include <mpi.h>
+
+#include "mpi/startup/session.hpp"
+#include "mpi/engine/call_statistics.hpp"
+
+namespace tri::mpi {
+
+/// What is told of a call. By default the function that makes it is the call.
+struct counted_call {
+  const char* name = nullptr;
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Count count = -1;  // less than 0: without a size
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  bool is_on_window = false;
+};
+
+class counted_calls {
+ public:
+  static inline call_counts* counts = nullptr;  // of this rank, in shared memory
+  static void add(const counted_call& call, bool is_ours);
+};
+
+/// As ours_or_library.
+template <class Body, class Library>
+int counted(const counted_call& call, Body&& body, Library&& library) {
+  if (session* const in = session::active()) {
+    const call_guard guard(*in);
+    const int error = body(*in);
+    if (counted_calls::counts != nullptr) [[unlikely]]
+      counted_calls::add(call, error != not_ours);
+    if (error != not_ours) return error;
+  }
+  return library();
+}
+
+}  // namespace tri::mpi

@@ -1,0 +1,78 @@
+// What MPI's collective calls have in common. Ours are those on communicators of ours with arguments that look right;
+// the rest go to the MPI library. All ranks of a communicator decide alike: only by what MPI wants to be equal on all
+// of them.
+#pragma once
+
+#include <mpi.h>
+
+#include <memory>
+#include <utility>
+
+#include "mpi/abi/abi.hpp"
+#include "mpi/coll/collectives.hpp"
+#include "mpi/comm/communicators.hpp"
+#include "mpi/abi/counted_calls.hpp"
+#include "mpi/types/datatypes.hpp"
+#include "mpi/p2p/requests.hpp"
+#include "mpi/startup/session.hpp"
+#include "mpi/rma/typed_memory.hpp"
+
+namespace tri::mpi {
+
+using collectives::elements;
+using collectives::parts;
+
+inline bool is_root(const communicator& comm, int root) { return root >= 0 && root < comm.size(); }
+
+inline elements whole(const void* address, MPI_Count count, MPI_Datatype type) {
+  return {const_cast<void*>(address), count, type};
+}
+
+/// The arguments that MPI says are an error are left to the library, which says so.
+inline bool is_valid(MPI_Count count, MPI_Datatype type) {
+  return count >= 0 && type != MPI_DATATYPE_NULL && datatypes::find(type).is_valid;
+}
+
+/// A rank's own buffer, null where there are elements. The others cannot know: what the caller does not do with them
+/// then must not put its next operation out of step with theirs (`leave_to_library`).
+inline bool lacks_buffer(const void* buffer, MPI_Count count, MPI_Datatype type) {
+  return abi::checks_collective_buffers && buffer == nullptr && is_missing(buffer, count, datatypes::find(type));
+}
+
+/// For a rank whose own arguments are wrong: the library says so, and sends nothing. It has taken part all the same, so
+/// that the messages of the others stay apart from the next operation.
+inline int leave_to_library(communicator& known) {
+  ++known.collectives;
+  return not_ours;
+}
+
+/// Runs `body(session, communicator)` when the communicator is ours.
+template <class Body, class Library>
+int collective(MPI_Comm comm, Body&& body, Library&& library, MPI_Count count = -1,
+               MPI_Datatype type = MPI_DATATYPE_NULL, const char* name = __builtin_FUNCTION()) {
+  return counted(
+      {name, comm, count, type},
+      [&](session& in) {
+        communicator* const known = communicators::find(comm);
+        if (known == nullptr) return not_ours;
+        const int error = body(in, *known);
+        return error == not_ours ? not_ours : report(comm, error);
+      },
+      library);
+}
+
+/// An operation of one round: waited for, or left behind the request.
+template <class Begin>
+int run(session& in, communicator& known, MPI_Request* request, Begin&& begin) {
+  if (request == nullptr) {
+    collectives::operation all(in, known);
+    begin(all);
+    return all.wait();
+  }
+  auto all = std::make_unique<collectives::operation>(in, known);
+  begin(*all);
+  *request = requests::add(in, known, std::move(all));
+  return MPI_SUCCESS;
+}
+
+}  // namespace tri::mpi

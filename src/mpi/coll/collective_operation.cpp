@@ -1,0 +1,52 @@
+#include "mpi/coll/collective_operation.hpp"
+
+#include <algorithm>
+#include <climits>
+
+namespace tri::mpi::collectives {
+
+operation::operation(session& in, communicator& comm)
+    : in_(in), comm_(comm), tag_(static_cast<int>(comm.collectives++ & INT_MAX)) {}
+
+void operation::begin(bool is_send, const elements& data, int peer) {
+  message& made = open_.emplace_back();
+  made.arguments = {is_send, send_mode::standard, data.address, data.count, datatypes::find(data.type), peer,
+                    tag_,    comm_.handle};
+  made.arguments.is_of_collective = true;
+  made.under_way.begin(in_, made.arguments, comm_);
+}
+
+bool operation::is_done(session& in) {
+  while (first_open_ < open_.size() && open_[first_open_].under_way.is_done(in)) ++first_open_;
+  return first_open_ == open_.size();
+}
+
+int operation::finish(session& in) {
+  for (message& each : open_) {
+    const int error = each.under_way.result(each.arguments, MPI_STATUS_IGNORE);
+    if (error_ == MPI_SUCCESS) error_ = error;
+    each.under_way.finish(in, each.arguments);
+  }
+  open_.clear();
+  first_open_ = 0;
+  if (last_step_) last_step_();
+  last_step_ = nullptr;
+  return error_;
+}
+
+int operation::wait() {
+  if (!open_.empty()) in_.ranks().wait([this] { return is_done(in_); });
+  return finish(in_);
+}
+
+room::room(session& in, MPI_Count count, MPI_Datatype type) : in_(in) {
+  MPI_Aint lower = 0, extent = 0, true_lower = 0, true_extent = 0;
+  PMPI_Type_get_extent(type, &lower, &extent);
+  PMPI_Type_get_true_extent(type, &true_lower, &true_extent);
+  const MPI_Count span = count > 0 ? true_extent + (count - 1) * std::max<MPI_Aint>(extent, -extent) : 0;
+  block_ = static_cast<std::byte*>(in.ranks().blocks().allocate(static_cast<std::size_t>(span) + 1));
+  start_ = block_ - true_lower + (extent < 0 ? (count - 1) * -extent : 0);
+}
+room::~room() { in_.ranks().blocks().release(block_); }
+
+}  // namespace tri::mpi::collectives

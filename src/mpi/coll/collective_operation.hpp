@@ -1,0 +1,78 @@
+// The messages of one collective operation, in the communicator's second context. Operations of a communicator follow
+// each other in the same order everywhere, and so do the messages of one sender: the tag only keeps what belongs to
+// different operations apart.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "mpi/abi/compound.hpp"
+#include "mpi/p2p/requests.hpp"
+
+namespace tri::mpi::collectives {
+
+/// Elements somewhere in a user's buffer.
+struct elements {
+  void* address = nullptr;
+  MPI_Count count = 0;
+  MPI_Datatype type = MPI_BYTE;
+};
+
+/// Room for elements of any type, in memory that everybody on the host reaches.
+class room {
+ public:
+  room(session& in, MPI_Count count, MPI_Datatype type);
+  ~room();
+  room(const room&) = delete;
+  room& operator=(const room&) = delete;
+  void* address() const { return start_; }
+
+ private:
+  session& in_;
+  std::byte* block_ = nullptr;
+  std::byte* start_ = nullptr;
+};
+
+/// Either waited for (`wait`, as often as there are rounds), or left behind a request.
+class operation final : public compound {
+ public:
+  operation(session& in, communicator& comm);
+  ~operation() override { wait(); }
+
+  void begin_send(const elements& data, int to) { begin(true, data, to); }
+  void begin_receive(const elements& data, int from) { begin(false, data, from); }
+  /// Returns the first error of the operation so far.
+  int wait();
+
+  bool is_done(session& in) override;
+  int finish(session& in) override;
+  /// Room until the operation has ended; one at most.
+  room& make_room(MPI_Count count, MPI_Datatype type) { return room_.emplace(in_, count, type); }
+  /// When all messages are there.
+  void at_end(std::function<void()> step) { last_step_ = std::move(step); }
+
+  int rank() const { return comm_.rank; }
+  int size() const { return comm_.size(); }
+
+ private:
+  struct message {
+    transfer_arguments arguments;
+    transfer under_way;
+  };
+  void begin(bool is_send, const elements& data, int peer);
+
+  session& in_;
+  communicator& comm_;
+  int tag_;
+  int error_ = MPI_SUCCESS;
+  std::vector<message> open_;
+  std::size_t first_open_ = 0;  // those before are done
+  std::optional<room> room_;
+  std::function<void()> last_step_;
+};
+
+}  // namespace tri::mpi::collectives

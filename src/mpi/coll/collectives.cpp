@@ -1,0 +1,324 @@
+#include "mpi/coll/collectives.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <vector>
+
+#include "mpi/p2p/requests.hpp"
+#include "mpi/engine/meeting_place.hpp"
+
+namespace tri::mpi::collectives {
+namespace {
+
+// Between buffers of this process, of one type signature.
+void copy(const elements& from, const elements& to) {
+  const buffer_type from_type = datatypes::find(from.type);
+  const buffer_type to_type = datatypes::find(to.type);
+  const std::size_t bytes = std::min(static_cast<std::size_t>(from.count) * from_type.bytes,
+                                     static_cast<std::size_t>(to.count) * to_type.bytes);
+  if (bytes == 0 || from.address == to.address) return;
+  if (from_type.is_plain && to_type.is_plain) {
+    std::copy_n(static_cast<const std::byte*>(from.address), bytes, static_cast<std::byte*>(to.address));
+    return;
+  }
+  std::vector<std::byte> packed(static_cast<std::size_t>(from.count) * from_type.bytes);
+  pack(from.address, from.count, from_type, packed.data());
+  unpack(packed.data(), bytes, to.address, to.count, to_type);
+}
+
+// With more ranks than cores, and a few bytes each. Everybody decides alike.
+bool meets(session& in, std::size_t bytes) {
+  return in.ranks().options().oversubscribed && bytes <= meeting_place::most_bytes;
+}
+
+// `combine` makes the outcome of everybody's part, on one of the ranks.
+template <class Combine>
+const std::byte* meet(session& in, communicator& comm, const void* own, std::size_t bytes, Combine&& combine) {
+  meeting_place& place = *comm.meeting;
+  const std::uint64_t count = ++comm.meetings;
+  if (place.arrive(static_cast<std::uint32_t>(comm.rank), own, bytes)) {
+    combine(place);
+    place.end();
+    for (int rank = 0; rank < comm.size(); ++rank)
+      if (rank != comm.rank) in.ranks().wake(comm.number_of[static_cast<std::size_t>(rank)]);
+  } else {
+    in.ranks().wait([&] { return place.has_ended(count); });
+  }
+  return place.outcome();
+}
+
+MPI_Aint extent_of(MPI_Datatype type) {
+  MPI_Aint lower = 0, extent = 0;
+  PMPI_Type_get_extent(type, &lower, &extent);
+  return extent;
+}
+
+// `sum` becomes `left` op `sum`.
+void reduce_local(const void* left, void* sum, const elements& of, MPI_Op operation_) {
+#if MPI_VERSION >= 4
+  PMPI_Reduce_local_c(left, sum, of.count, of.type, operation_);
+#else
+  PMPI_Reduce_local(left, sum, static_cast<int>(of.count), of.type, operation_);
+#endif
+}
+
+// Recursive doubling over `size` ranks: of those beyond the largest power of two, each leaves its part to a neighbour
+// first.
+struct doubling_order {
+  explicit doubling_order(int size)
+      : doubling(static_cast<int>(std::bit_floor(static_cast<unsigned>(size)))), beyond(size - doubling) {}
+  int rank_at(int place) const { return place < beyond ? 2 * place + 1 : place + beyond; }
+
+  int doubling;  // places
+  int beyond;
+};
+
+// On one rank what allreduce() does on all: the same additions in the same order, so that the bits of a sum do not
+// depend on the call, nor on how many cores there are. `add(from, to)` adds one rank's part to another's. Returns whose
+// part is the sum then.
+template <class Add>
+int add_as_doubling(int size, Add&& add) {
+  const doubling_order order(size);
+  for (int rank = 0; rank < 2 * order.beyond; rank += 2) add(rank, rank + 1);
+  for (int distance = 1; distance < order.doubling; distance *= 2)
+    for (int place = 0; place < order.doubling; place += 2 * distance)
+      add(order.rank_at(place + distance), order.rank_at(place));
+  return order.rank_at(0);
+}
+
+const void* own_part(const void* from, const void* to) { return from == MPI_IN_PLACE ? to : from; }
+
+}  // namespace
+
+// Otherwise dissemination: in round k everybody hears from the rank 2^k before it (Hensgen, Finkel, Manber 1988).
+int barrier(session& in, communicator& comm) {
+  if (meets(in, 0)) {
+    meet(in, comm, nullptr, 0, [](meeting_place&) {});
+    return MPI_SUCCESS;
+  }
+  operation all(in, comm);
+  for (int distance = 1; distance < all.size(); distance *= 2) {
+    all.begin_receive({}, (all.rank() - distance % all.size() + all.size()) % all.size());
+    all.begin_send({}, (all.rank() + distance) % all.size());
+    all.wait();
+  }
+  return all.wait();
+}
+
+// Binomial tree.
+int broadcast(session& in, communicator& comm, const elements& data, int root) {
+  operation all(in, comm);
+  const int size = all.size();
+  const int place = (all.rank() - root + size) % size;
+  int distance = 1;
+  for (; distance < size; distance *= 2) {
+    if ((place & distance) == 0) continue;
+    all.begin_receive(data, (place - distance + root) % size);
+    all.wait();
+    break;
+  }
+  for (distance /= 2; distance > 0; distance /= 2)
+    if (place + distance < size) all.begin_send(data, (place + distance + root) % size);
+  return all.wait();
+}
+
+int reduce(session& in, communicator& comm, const void* from, const elements& to, MPI_Op operation_, int root) {
+  operation all(in, comm);
+  const int size = all.size();
+  const int place = (all.rank() - root + size) % size;
+  const bool is_root = all.rank() == root;
+  const room partial(in, to.count, to.type);
+  const room arriving(in, to.count, to.type);
+  void* const sum = is_root ? to.address : partial.address();
+  const elements mine{sum, to.count, to.type};
+  if (const void* const own = own_part(from, to.address); own != sum)
+    copy({const_cast<void*>(own), to.count, to.type}, mine);
+  for (int distance = 1; distance < size; distance *= 2) {
+    if ((place & distance) != 0) {
+      all.begin_send(mine, (place - distance + root) % size);
+      break;
+    }
+    if (place + distance >= size) continue;
+    all.begin_receive({arriving.address(), to.count, to.type}, (place + distance + root) % size);
+    all.wait();
+    reduce_local(arriving.address(), sum, to, operation_);
+  }
+  return all.wait();
+}
+
+// Otherwise recursive doubling.
+int allreduce(session& in, communicator& comm, const void* from, const elements& to, MPI_Op operation_) {
+  const buffer_type& type = datatypes::find(to.type);
+  if (const std::size_t bytes = static_cast<std::size_t>(to.count) * type.bytes; type.is_plain && meets(in, bytes)) {
+    const void* const own = own_part(from, to.address);
+    const std::byte* const sum = meet(in, comm, own, bytes, [&](meeting_place& place) {
+      const auto part = [&](int rank) { return place.data_of(static_cast<std::uint32_t>(rank)); };
+      const int sum_of = add_as_doubling(
+          comm.size(), [&](int theirs, int mine) { reduce_local(part(theirs), part(mine), to, operation_); });
+      std::copy_n(part(sum_of), bytes, place.outcome());
+    });
+    std::copy_n(sum, bytes, static_cast<std::byte*>(to.address));
+    return MPI_SUCCESS;
+  }
+  operation all(in, comm);
+  const int size = all.size();
+  const int rank = all.rank();
+  const doubling_order order(size);
+  const int beyond = order.beyond;
+  if (from != MPI_IN_PLACE) copy({const_cast<void*>(from), to.count, to.type}, to);
+  const room arriving(in, to.count, to.type);
+  const elements theirs{arriving.address(), to.count, to.type};
+  const auto add = [&] { reduce_local(arriving.address(), to.address, to, operation_); };
+  int place = rank - beyond;  // among those who double
+  if (rank < 2 * beyond) {
+    if (rank % 2 == 0) {
+      all.begin_send(to, rank + 1);
+      all.wait();
+      place = -1;
+    } else {
+      all.begin_receive(theirs, rank - 1);
+      all.wait();
+      add();
+      place = rank / 2;
+    }
+  }
+  if (place >= 0) {
+    for (int distance = 1; distance < order.doubling; distance *= 2) {
+      const int other = order.rank_at(place ^ distance);
+      all.begin_receive(theirs, other);
+      all.begin_send(to, other);
+      all.wait();
+      add();
+    }
+  }
+  if (rank < 2 * beyond) {
+    if (rank % 2 == 0)
+      all.begin_receive(to, rank + 1);
+    else
+      all.begin_send(to, rank - 1);
+  }
+  return all.wait();
+}
+
+void begin_gather(operation& all, const elements& mine, const parts& everybodys, int root) {
+  if (all.rank() != root) {
+    all.begin_send(mine, root);
+    return;
+  }
+  for (int rank = 0; rank < all.size(); ++rank)
+    if (rank != root) all.begin_receive(everybodys.of(rank), rank);
+  if (mine.address != MPI_IN_PLACE) copy(mine, everybodys.of(root));
+}
+
+void begin_scatter(operation& all, const parts& everybodys, const elements& mine, int root) {
+  if (all.rank() != root) {
+    all.begin_receive(mine, root);
+    return;
+  }
+  for (int step = 1; step < all.size(); ++step) {
+    const int rank = (root + step) % all.size();
+    all.begin_send(everybodys.of(rank), rank);
+  }
+  if (mine.address != MPI_IN_PLACE) copy(everybodys.of(root), mine);
+}
+
+void begin_allgather(operation& all, const elements& mine, const parts& everybodys) {
+  const elements own = mine.address == MPI_IN_PLACE ? everybodys.of(all.rank()) : mine;
+  for (int step = 1; step < all.size(); ++step) {
+    const int rank = (all.rank() - step + all.size()) % all.size();
+    all.begin_receive(everybodys.of(rank), rank);
+  }
+  for (int step = 1; step < all.size(); ++step) all.begin_send(own, (all.rank() + step) % all.size());
+  copy(own, everybodys.of(all.rank()));
+}
+
+void begin_alltoall(operation& all, const parts& to_each, const parts& from_each) {
+  for (int step = 1; step < all.size(); ++step) {
+    const int rank = (all.rank() - step + all.size()) % all.size();
+    all.begin_receive(from_each.of(rank), rank);
+  }
+  for (int step = 1; step < all.size(); ++step) {
+    const int rank = (all.rank() + step) % all.size();
+    all.begin_send(to_each.of(rank), rank);
+  }
+  copy(to_each.of(all.rank()), from_each.of(all.rank()));
+}
+
+// ---- begun, and waited for later
+
+namespace {
+
+class begun_barrier final : public compound {
+ public:
+  begun_barrier(session& in, const communicator& comm) : place_(*comm.meeting) {
+    const auto member = static_cast<std::uint32_t>(comm.rank);
+    if (place_.enter(member)) {
+      for (int rank = 0; rank < comm.size(); ++rank)
+        if (rank != comm.rank) in.ranks().wake(comm.number_of[static_cast<std::size_t>(rank)]);
+    }
+    count_ = place_.entered(member);
+  }
+  bool is_done(session&) override { return place_.have_all_entered(count_); }
+  int finish(session&) override { return MPI_SUCCESS; }
+
+ private:
+  meeting_place& place_;
+  std::uint64_t count_ = 0;
+};
+
+// `parts` are of all ranks, in a row, but for the calling rank's own.
+void reduce_parts(const operation& all, const room& parts, const void* own, const elements& to, MPI_Op operation_) {
+  const auto part = [&, extent = extent_of(to.type)](int rank) {
+    return static_cast<std::byte*>(parts.address()) + rank * to.count * extent;
+  };
+  copy({const_cast<void*>(own), to.count, to.type}, {part(all.rank()), to.count, to.type});
+  int sum_of = all.size() - 1;
+  int commutative = 0;
+  PMPI_Op_commutative(operation_, &commutative);
+  if (commutative != 0) {
+    sum_of = add_as_doubling(all.size(),
+                             [&](int theirs, int mine) { reduce_local(part(theirs), part(mine), to, operation_); });
+  } else {  // from the right
+    for (int rank = sum_of - 1; rank >= 0; --rank) reduce_local(part(rank), part(sum_of), to, operation_);
+  }
+  copy({part(sum_of), to.count, to.type}, to);
+}
+
+void begin_sum(operation& all, const void* own, const elements& to, MPI_Op operation_) {
+  const room& parts = all.make_room(to.count * all.size(), to.type);
+  const MPI_Count length = to.count * extent_of(to.type);
+  for (int rank = 0; rank < all.size(); ++rank)
+    if (rank != all.rank())
+      all.begin_receive({static_cast<std::byte*>(parts.address()) + rank * length, to.count, to.type}, rank);
+  all.at_end([&all, &parts, own, to, operation_] { reduce_parts(all, parts, own, to, operation_); });
+}
+
+}  // namespace
+
+std::unique_ptr<compound> begin_barrier(session& in, communicator& comm) {
+  return std::make_unique<begun_barrier>(in, comm);
+}
+
+void begin_broadcast(operation& all, const elements& data, int root) {
+  if (all.rank() != root) {
+    all.begin_receive(data, root);
+    return;
+  }
+  for (int step = 1; step < all.size(); ++step) all.begin_send(data, (root + step) % all.size());
+}
+
+void begin_reduce(operation& all, const void* from, const elements& to, MPI_Op operation_, int root) {
+  if (all.rank() == root)
+    begin_sum(all, own_part(from, to.address), to, operation_);
+  else
+    all.begin_send({const_cast<void*>(from), to.count, to.type}, root);
+}
+
+void begin_allreduce(operation& all, const void* from, const elements& to, MPI_Op operation_) {
+  const void* const own = own_part(from, to.address);
+  begin_sum(all, own, to, operation_);
+  for (int step = 1; step < all.size(); ++step)
+    all.begin_send({const_cast<void*>(own), to.count, to.type}, (all.rank() + step) % all.size());
+}
+
+}  // namespace tri::mpi::collectives

@@ -1,0 +1,43 @@
+// Collective operations on communicators that are ours, made of point-to-point messages in the communicator's second
+// context. All data moves directly between the ranks' buffers, and ranks that wait help. Each function follows MPI's of
+// the same name; arguments were checked. Returns the class of an error.
+//
+// Those that are begun and waited for later have one round: what a rank gives away is on its way when it has begun, and
+// what it gets is moved by whoever waits, so nobody depends on a rank that computes or waits for something else.
+#pragma once
+
+#include <mpi.h>
+
+#include "mpi/coll/collective_operation.hpp"
+#include "mpi/comm/communicators.hpp"
+#include "mpi/startup/session.hpp"
+
+namespace tri::mpi::collectives {
+
+int barrier(session& in, communicator& comm);
+int broadcast(session& in, communicator& comm, const elements& data, int root);
+/// `from` and `to` have one type and count; `to` counts at the root only. The operation is commutative.
+int reduce(session& in, communicator& comm, const void* from, const elements& to, MPI_Op operation, int root);
+int allreduce(session& in, communicator& comm, const void* from, const elements& to, MPI_Op operation);
+
+std::unique_ptr<compound> begin_barrier(session& in, communicator& comm);
+void begin_broadcast(operation& all, const elements& data, int root);
+/// Of any operation. Everybody who gets the sum gets everybody's part: for few elements.
+void begin_reduce(operation& all, const void* from, const elements& to, MPI_Op operation, int root);
+void begin_allreduce(operation& all, const void* from, const elements& to, MPI_Op operation);
+
+/// What goes to or comes from one rank.
+using part_function = elements (*)(const void* description, int rank);
+struct parts {
+  part_function part = nullptr;
+  const void* description = nullptr;
+  elements of(int rank) const { return part(description, rank); }
+};
+/// Everybody sends `mine` to the root, which puts it into the parts.
+void begin_gather(operation& all, const elements& mine, const parts& everybodys, int root);
+void begin_scatter(operation& all, const parts& everybodys, const elements& mine, int root);
+void begin_allgather(operation& all, const elements& mine, const parts& everybodys);
+/// From every rank to every rank.
+void begin_alltoall(operation& all, const parts& to_each, const parts& from_each);
+
+}  // namespace tri::mpi::collectives

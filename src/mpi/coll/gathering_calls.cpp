@@ -1,0 +1,190 @@
+// MPI's collective calls with a part for each rank: gathers, scatters, exchanges of all with all; waited for, or begun.
+// All have one round of messages. In place, an exchange of all with all is the library's: it keeps what it needs.
+#include <mpi.h>
+
+#include <algorithm>
+
+#include "mpi/coll/collective_arguments.hpp"
+#include "mpi/abi/exported.hpp"
+
+namespace tri::mpi {
+namespace {
+
+using collectives::operation;
+
+MPI_Aint extent_of(MPI_Datatype type) {
+  MPI_Aint lower = 0, extent = 0;
+  if (!is_valid(0, type))
+    return 0;  // the library says so by the handler of the communicator, which it is not told here
+  PMPI_Type_get_extent(type, &lower, &extent);
+  return extent;
+}
+
+// As many elements for each rank, one part behind the other.
+struct equal_parts {
+  void* address;
+  MPI_Count count;
+  MPI_Datatype type;
+  MPI_Aint extent;
+
+  equal_parts(const void* start, MPI_Count each, MPI_Datatype of_type)
+      : address(const_cast<void*>(start)), count(each), type(of_type), extent(extent_of(of_type)) {}
+  bool are_valid(int) const { return is_valid(count, type) && !lacks_buffer(address, count, type); }
+  parts all() const {
+    return {[](const void* description, int rank) {
+              const auto& self = *static_cast<const equal_parts*>(description);
+              return elements{static_cast<std::byte*>(self.address) + rank * self.count * self.extent, self.count,
+                              self.type};
+            },
+            this};
+  }
+};
+
+template <class Count, class Place>
+struct unequal_parts {
+  void* address;
+  const Count* counts;  // null where nobody asks for a part
+  const Place* places;
+  MPI_Datatype type;
+  MPI_Aint extent;
+
+  unequal_parts(const void* start, const Count* of_rank, const Place* at, MPI_Datatype of_type)
+      : address(const_cast<void*>(start)), counts(of_rank), places(at), type(of_type), extent(extent_of(of_type)) {}
+  bool are_valid(int ranks) const {
+    return is_valid(0, type) && (counts == nullptr || std::all_of(counts, counts + ranks, [&](Count c) {
+                                   return c >= 0 && !lacks_buffer(address, c, type);
+                                 }));
+  }
+  parts all() const {
+    return {[](const void* description, int rank) {
+              const auto& self = *static_cast<const unequal_parts*>(description);
+              return elements{static_cast<std::byte*>(self.address) + self.places[rank] * self.extent,
+                              self.counts[rank], self.type};
+            },
+            this};
+  }
+};
+
+// Parts that matter at the root only, or not in place: elsewhere the arguments may be anything.
+equal_parts equal_parts_if(bool is_here, const void* start, MPI_Count each, MPI_Datatype type) {
+  return {start, is_here ? each : 0, is_here ? type : MPI_BYTE};
+}
+template <class Count, class Place>
+unequal_parts<Count, Place> unequal_parts_if(bool is_here, const void* start, const Count* counts, const Place* places,
+                                             MPI_Datatype type) {
+  return {start, is_here ? counts : nullptr, places, is_here ? type : MPI_BYTE};
+}
+
+// Each rank's own arguments, which the others cannot know.
+template <class... Parts>
+bool are_valid(const communicator& known, const elements& own, const Parts&... parts) {
+  const bool is_own_valid =
+      own.address == MPI_IN_PLACE || (is_valid(own.count, own.type) && !lacks_buffer(own.address, own.count, own.type));
+  return is_own_valid && (parts.are_valid(known.size()) && ...);
+}
+
+// Begun where there is a request, else waited for.
+template <class Parts>
+int gather(session& in, communicator& known, MPI_Request* request, const elements& from, const Parts& to, int root) {
+  if (!is_root(known, root)) return not_ours;
+  if (!are_valid(known, from, to)) return leave_to_library(known);
+  return run(in, known, request, [&](operation& all) { begin_gather(all, from, to.all(), root); });
+}
+template <class Parts>
+int scatter(session& in, communicator& known, MPI_Request* request, const Parts& from, const elements& to, int root) {
+  if (!is_root(known, root)) return not_ours;
+  if (!are_valid(known, to, from)) return leave_to_library(known);
+  return run(in, known, request, [&](operation& all) { begin_scatter(all, from.all(), to, root); });
+}
+template <class Parts>
+int allgather(session& in, communicator& known, MPI_Request* request, const elements& from, const Parts& to) {
+  if (!are_valid(known, from, to)) return leave_to_library(known);
+  return run(in, known, request, [&](operation& all) { begin_allgather(all, from, to.all()); });
+}
+// In place it is the library's, on all ranks.
+template <class Parts>
+int alltoall(session& in, communicator& known, MPI_Request* request, const Parts& from, const Parts& to) {
+  if (from.address == MPI_IN_PLACE) return not_ours;
+  if (!are_valid(known, elements{}, from, to)) return leave_to_library(known);
+  return run(in, known, request, [&](operation& all) { begin_alltoall(all, from.all(), to.all()); });
+}
+
+}  // namespace
+}  // namespace tri::mpi
+
+using namespace tri::mpi;
+
+// A call that is waited for, and the one that is begun: the same, with a request at the end. `body` says what is done.
+#define TRIREME_LIST(...) __VA_ARGS__
+#define TRIREME_COLLECTIVE(name, begun_name, parameters, arguments, body)                                     \
+  TRIREME_EXPORTED int MPI_##name(TRIREME_LIST parameters) {                                                  \
+    MPI_Request* const request = nullptr;                                                                     \
+    return collective(                                                                                        \
+        comm, [&](session& in, communicator& known) { return body; }, [&] { return PMPI_##name arguments; }); \
+  }                                                                                                           \
+  TRIREME_EXPORTED int MPI_##begun_name(TRIREME_LIST parameters, MPI_Request* request) {                      \
+    return collective(                                                                                        \
+        comm, [&](session& in, communicator& known) { return body; },                                         \
+        [&] { return PMPI_##begun_name(TRIREME_LIST arguments, request); });                                  \
+  }
+
+#define TRIREME_COLLECTIVES(suffix, count_type, place_type)                                                           \
+  TRIREME_COLLECTIVE(Gather##suffix, Igather##suffix,                                                                 \
+                     (const void* from, count_type from_count, MPI_Datatype from_type, void* to, count_type to_count, \
+                      MPI_Datatype to_type, int root, MPI_Comm comm),                                                 \
+                     (from, from_count, from_type, to, to_count, to_type, root, comm),                                \
+                     gather(in, known, request, whole(from, from_count, from_type),                                   \
+                            equal_parts_if(known.rank == root, to, to_count, to_type), root))                         \
+  TRIREME_COLLECTIVE(                                                                                                 \
+      Gatherv##suffix, Igatherv##suffix,                                                                              \
+      (const void* from, count_type from_count, MPI_Datatype from_type, void* to, const count_type counts[],          \
+       const place_type places[], MPI_Datatype to_type, int root, MPI_Comm comm),                                     \
+      (from, from_count, from_type, to, counts, places, to_type, root, comm),                                         \
+      gather(in, known, request, whole(from, from_count, from_type),                                                  \
+             unequal_parts_if(known.rank == root, to, counts, places, to_type), root))                                \
+  TRIREME_COLLECTIVE(Scatter##suffix, Iscatter##suffix,                                                               \
+                     (const void* from, count_type from_count, MPI_Datatype from_type, void* to, count_type to_count, \
+                      MPI_Datatype to_type, int root, MPI_Comm comm),                                                 \
+                     (from, from_count, from_type, to, to_count, to_type, root, comm),                                \
+                     scatter(in, known, request, equal_parts_if(known.rank == root, from, from_count, from_type),     \
+                             whole(to, to_count, to_type), root))                                                     \
+  TRIREME_COLLECTIVE(                                                                                                 \
+      Scatterv##suffix, Iscatterv##suffix,                                                                            \
+      (const void* from, const count_type counts[], const place_type places[], MPI_Datatype from_type, void* to,      \
+       count_type to_count, MPI_Datatype to_type, int root, MPI_Comm comm),                                           \
+      (from, counts, places, from_type, to, to_count, to_type, root, comm),                                           \
+      scatter(in, known, request, unequal_parts_if(known.rank == root, from, counts, places, from_type),              \
+              whole(to, to_count, to_type), root))                                                                    \
+  TRIREME_COLLECTIVE(                                                                                                 \
+      Allgather##suffix, Iallgather##suffix,                                                                          \
+      (const void* from, count_type from_count, MPI_Datatype from_type, void* to, count_type to_count,                \
+       MPI_Datatype to_type, MPI_Comm comm),                                                                          \
+      (from, from_count, from_type, to, to_count, to_type, comm),                                                     \
+      allgather(in, known, request, whole(from, from_count, from_type), equal_parts(to, to_count, to_type)))          \
+  TRIREME_COLLECTIVE(                                                                                                 \
+      Allgatherv##suffix, Iallgatherv##suffix,                                                                        \
+      (const void* from, count_type from_count, MPI_Datatype from_type, void* to, const count_type counts[],          \
+       const place_type places[], MPI_Datatype to_type, MPI_Comm comm),                                               \
+      (from, from_count, from_type, to, counts, places, to_type, comm),                                               \
+      allgather(in, known, request, whole(from, from_count, from_type), unequal_parts(to, counts, places, to_type)))  \
+  TRIREME_COLLECTIVE(Alltoall##suffix, Ialltoall##suffix,                                                             \
+                     (const void* from, count_type from_count, MPI_Datatype from_type, void* to, count_type to_count, \
+                      MPI_Datatype to_type, MPI_Comm comm),                                                           \
+                     (from, from_count, from_type, to, to_count, to_type, comm),                                      \
+                     alltoall(in, known, request, equal_parts_if(from != MPI_IN_PLACE, from, from_count, from_type),  \
+                              equal_parts(to, to_count, to_type)))                                                    \
+  TRIREME_COLLECTIVE(                                                                                                 \
+      Alltoallv##suffix, Ialltoallv##suffix,                                                                          \
+      (const void* from, const count_type from_counts[], const place_type from_places[], MPI_Datatype from_type,      \
+       void* to, const count_type to_counts[], const place_type to_places[], MPI_Datatype to_type, MPI_Comm comm),    \
+      (from, from_counts, from_places, from_type, to, to_counts, to_places, to_type, comm),                           \
+      alltoall(in, known, request, unequal_parts_if(from != MPI_IN_PLACE, from, from_counts, from_places, from_type), \
+               unequal_parts(to, to_counts, to_places, to_type)))
+
+TRIREME_COLLECTIVES(, int, int)
+#if MPI_VERSION >= 4
+TRIREME_COLLECTIVES(_c, MPI_Count, MPI_Aint)
+#endif
+#undef TRIREME_COLLECTIVES
+#undef TRIREME_COLLECTIVE
+#undef TRIREME_LIST

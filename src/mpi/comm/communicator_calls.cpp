@@ -1,0 +1,136 @@
+// The calls that make and free communicators, and datatypes that are freed: the MPI library does it, we take note.
+#include <mpi.h>
+
+#include "mpi/rma/accumulated_elements.hpp"
+#include "mpi/comm/communicator_hints.hpp"
+#include "mpi/comm/communicators.hpp"
+#include "mpi/types/datatypes.hpp"
+#include "mpi/abi/exported.hpp"
+#include "mpi/p2p/requests.hpp"
+#include "mpi/startup/session.hpp"
+
+namespace tri::mpi {
+namespace {
+
+int note(int error, const MPI_Comm* made) {
+  if (error == MPI_SUCCESS && session::active() != nullptr) communicators::add(*made);
+  return error;
+}
+
+// The duplicate has the hints of `of` at the time of the call, or those of `info` alone.
+touch_order hint_of(MPI_Comm of) {
+  session* const in = session::active();
+  if (in == nullptr) return touch_order::unknown;
+  const call_guard guard(*in);
+  const communicator* const known = communicators::find(of);
+  return known == nullptr ? touch_order::unknown : known->touched;
+}
+touch_order hint_in(MPI_Info info) { return communicator_hints::in(info).value_or(touch_order::unknown); }
+
+int note_duplicate(int error, const MPI_Comm* made, touch_order touched) {
+  if (note(error, made) == MPI_SUCCESS) communicator_hints::set(*made, touched);
+  return error;
+}
+
+// The library may refuse, because a delete function of an attribute does: then the communicator stays what it is. It
+// is ours until it is gone, also in these functions.
+template <class Free>
+int free_with(MPI_Comm* comm, Free&& free) {
+  session* const in = session::active();
+  if (in == nullptr) return free(comm);
+  const MPI_Comm handle = *comm;
+  std::uint64_t context = 0;  // never given twice; 0: not ours
+  {
+    const call_guard guard(*in);
+    if (const communicator* const known = communicators::find(handle)) context = known->context;
+  }
+  const int error = free(comm);
+  if (error == MPI_SUCCESS && context != 0 && session::active() != nullptr) {
+    const call_guard guard(*in);
+    communicators::forget(handle, context);
+  }
+  return error;
+}
+
+// The library gives the handle at once. If it does not, the duplicate is its own on all ranks.
+int note_begun(int error, MPI_Comm of, const MPI_Comm* made, MPI_Request* handle, touch_order touched) {
+  session* const in = session::active();
+  if (error != MPI_SUCCESS || in == nullptr || *made == MPI_COMM_NULL) return error;
+  const call_guard guard(*in);
+  if (communicator* const known = communicators::find(of))
+    *handle = requests::add(*in, *known, communicators::begin_duplicate(*in, *known, *made, *handle, touched));
+  return error;
+}
+
+}  // namespace
+}  // namespace tri::mpi
+
+using namespace tri::mpi;
+
+TRIREME_EXPORTED int MPI_Comm_dup(MPI_Comm comm, MPI_Comm* made) {
+  const touch_order touched = hint_of(comm);
+  return note_duplicate(PMPI_Comm_dup(comm, made), made, touched);
+}
+TRIREME_EXPORTED int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* made) {
+  return note_duplicate(PMPI_Comm_dup_with_info(comm, info, made), made, hint_in(info));
+}
+TRIREME_EXPORTED int MPI_Comm_idup(MPI_Comm comm, MPI_Comm* made, MPI_Request* handle) {
+  const touch_order touched = hint_of(comm);
+  return note_begun(PMPI_Comm_idup(comm, made, handle), comm, made, handle, touched);
+}
+#if MPI_VERSION >= 4
+TRIREME_EXPORTED int MPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* made, MPI_Request* handle) {
+  return note_begun(PMPI_Comm_idup_with_info(comm, info, made, handle), comm, made, handle, hint_in(info));
+}
+#endif
+TRIREME_EXPORTED int MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* made) {
+  return note(PMPI_Comm_create(comm, group, made), made);
+}
+TRIREME_EXPORTED int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* made) {
+  return note(PMPI_Comm_create_group(comm, group, tag, made), made);
+}
+TRIREME_EXPORTED int MPI_Comm_split(MPI_Comm comm, int colour, int key, MPI_Comm* made) {
+  return note(PMPI_Comm_split(comm, colour, key, made), made);
+}
+TRIREME_EXPORTED int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm* made) {
+  return note(PMPI_Comm_split_type(comm, type, key, info, made), made);
+}
+TRIREME_EXPORTED int MPI_Intercomm_merge(MPI_Comm comm, int high, MPI_Comm* made) {
+  return note(PMPI_Intercomm_merge(comm, high, made), made);
+}
+TRIREME_EXPORTED int MPI_Cart_create(MPI_Comm comm, int dimensions, const int sizes[], const int periodic[],
+                                     int reorder, MPI_Comm* made) {
+  return note(PMPI_Cart_create(comm, dimensions, sizes, periodic, reorder, made), made);
+}
+TRIREME_EXPORTED int MPI_Cart_sub(MPI_Comm comm, const int remain[], MPI_Comm* made) {
+  return note(PMPI_Cart_sub(comm, remain, made), made);
+}
+TRIREME_EXPORTED int MPI_Graph_create(MPI_Comm comm, int nodes, const int index[], const int edges[], int reorder,
+                                      MPI_Comm* made) {
+  return note(PMPI_Graph_create(comm, nodes, index, edges, reorder, made), made);
+}
+TRIREME_EXPORTED int MPI_Dist_graph_create(MPI_Comm comm, int count, const int sources[], const int degrees[],
+                                           const int targets[], const int weights[], MPI_Info info, int reorder,
+                                           MPI_Comm* made) {
+  return note(PMPI_Dist_graph_create(comm, count, sources, degrees, targets, weights, info, reorder, made), made);
+}
+TRIREME_EXPORTED int MPI_Dist_graph_create_adjacent(MPI_Comm comm, int in_degree, const int sources[],
+                                                    const int in_weights[], int out_degree, const int targets[],
+                                                    const int out_weights[], MPI_Info info, int reorder,
+                                                    MPI_Comm* made) {
+  return note(PMPI_Dist_graph_create_adjacent(comm, in_degree, sources, in_weights, out_degree, targets, out_weights,
+                                              info, reorder, made),
+              made);
+}
+
+TRIREME_EXPORTED int MPI_Comm_free(MPI_Comm* comm) { return free_with(comm, PMPI_Comm_free); }
+TRIREME_EXPORTED int MPI_Comm_disconnect(MPI_Comm* comm) { return free_with(comm, PMPI_Comm_disconnect); }
+
+TRIREME_EXPORTED int MPI_Type_free(MPI_Datatype* type) {
+  if (session* const in = session::active()) {
+    const call_guard guard(*in);
+    datatypes::forget(*type);
+    forget_element_type(*type);
+  }
+  return PMPI_Type_free(type);
+}

@@ -1,0 +1,77 @@
+// MPICH keeps the core while it waits. With more ranks than cores that costs a slice of the scheduler's, milliseconds,
+// in every meeting inside the library: a communicator or a window is made, a scan. In each turn of
+// such a wait it asks UCX for progress; ours stands before that function and gives the core away when there has been
+// none for a while. Builds of MPICH that do not take UCX from its shared library never come here.
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+
+#include "os/clock.hpp"
+#include "mpi/abi/abi.hpp"
+#include "mpi/abi/exported.hpp"
+
+namespace {
+
+using progress_function = unsigned(void* worker);
+
+constexpr const char* progress_name = "ucp_worker_progress";
+
+// What the caller would have called without us.
+progress_function& next_progress(const void* caller) {
+  static progress_function* const found = [&] {
+    void* next = dlsym(RTLD_NEXT, progress_name);
+    // A library that came by dlopen, and all that it needs, are not in the order of search.
+    Dl_info its_library{};
+    if (next == nullptr && dladdr(caller, &its_library) != 0)
+      if (void* const handle = dlopen(its_library.dli_fname, RTLD_LAZY | RTLD_NOLOAD))
+        next = dlsym(handle, progress_name);
+    if (next == nullptr) {
+      fmt::print(stderr, "trireme mpi: {} calls {}, which is in no library that it needs\n",
+                 its_library.dli_fname != nullptr ? its_library.dli_fname : "something", progress_name);
+      std::abort();
+    }
+    return reinterpret_cast<progress_function*>(next);
+  }();
+  return *found;
+}
+
+// A yield after each look would be slow where several threads of a rank wait in the library: one that looks has its
+// lock, and gives it to the others after a number of looks.
+constexpr std::uint32_t looks_before_giving_way = 16;
+// Looks of one wait follow each other within this time; a program that computes between its calls does not wait.
+constexpr std::uint64_t most_ticks_between = 20'000;
+
+// Relaxed: a wish; nothing else hangs on it.
+std::atomic<bool> gives_way{false};
+
+}  // namespace
+
+namespace tri::mpi::abi {
+
+thread_local bool without_yields::active_ = false;
+
+void set_more_ranks_than_cores(bool more) { gives_way.store(more, std::memory_order_relaxed); }
+
+}  // namespace tri::mpi::abi
+
+TRIREME_EXPORTED unsigned ucp_worker_progress(void* worker) {
+  static thread_local std::uint64_t last_look = 0;
+  static thread_local std::uint32_t looks = 0;
+  const unsigned done = next_progress(__builtin_return_address(0))(worker);
+  if (!gives_way.load(std::memory_order_relaxed) || tri::mpi::abi::without_yields::is_active()) return done;
+  const std::uint64_t now = tri::host::ticks();
+  const bool waits_on = done == 0 && now - last_look < most_ticks_between;
+  last_look = now;
+  looks = waits_on ? looks + 1 : 0;
+  if (looks >= looks_before_giving_way) {
+    sched_yield();
+    looks = 0;
+    last_look = tri::host::ticks();
+  }
+  return done;
+}

@@ -1,0 +1,181 @@
+#include "mpi/p2p/point_to_point.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "mpi/abi/abi.hpp"
+#include "mpi/comm/communicators.hpp"
+#include "mpi/types/datatypes.hpp"
+#include "mpi/abi/place_table.hpp"
+#include "mpi/startup/session.hpp"
+#include "mpi/rma/typed_memory.hpp"
+
+namespace tri::mpi {
+namespace {
+
+bool is_tag(int tag) { return tag >= 0 && tag <= session::active()->largest_tag(); }
+
+int finish_here(session& in, transfer& begun, const transfer_arguments& arguments, MPI_Status* status) {
+  in.ranks().wait([&] { return begun.is_done(in); });
+  const int error = begun.result(arguments, status);
+  begun.finish(in, arguments);
+  return report(arguments.comm, error);
+}
+
+// A handle names the place.
+struct taken_message {
+  arrived_message* message = nullptr;
+  communicator* comm = nullptr;  // held
+};
+place_table<taken_message> taken;
+
+// Whose handler hears of errors.
+MPI_Comm reporting(const communicator& comm) { return comm.is_freed ? MPI_COMM_WORLD : comm.handle; }
+
+// The library does not know the message: what is wrong with its receive we say. The message stays, for another receive.
+int check_buffer(const void* buffer, MPI_Count count, MPI_Datatype type, MPI_Message handle) {
+  if (!is_missing(buffer, count, datatypes::find(type))) return MPI_SUCCESS;
+  return report(reporting(*taken[abi::place_of_message(handle)].comm), MPI_ERR_BUFFER);
+}
+
+bool is_taken(MPI_Message handle) {
+  return handle != MPI_MESSAGE_NULL && handle != MPI_MESSAGE_NO_PROC && abi::is_own_message(handle);
+}
+
+// The receive of one; it ends by itself.
+struct taken_receive {
+  communicator* comm = nullptr;  // held
+  transfer_arguments arguments;
+  transfer begun;
+};
+taken_receive receive_taken(session& in, void* buffer, MPI_Count count, MPI_Datatype type, MPI_Message& handle) {
+  const taken_message from = taken[abi::place_of_message(handle)];
+  taken.remove(abi::place_of_message(handle));
+  handle = MPI_MESSAGE_NULL;
+  taken_receive receive{
+      from.comm, {false, send_mode::standard, buffer, count, datatypes::find(type), 0, 0, reporting(*from.comm)}, {}};
+  receive.begun.begin(in, receive.arguments, *from.comm, *from.message);
+  return receive;
+}
+
+}  // namespace
+
+ours send_of(const void* buffer, MPI_Count count, MPI_Datatype type, int target, int tag, MPI_Comm comm,
+             send_mode mode) {
+  communicator* const known = communicators::find(comm);
+  const bool to_nobody = target == MPI_PROC_NULL;
+  if (known == nullptr || !(to_nobody || (target >= 0 && target < known->size())) || !is_tag(tag) || count < 0)
+    return {};
+  const buffer_type& of_type = datatypes::find(type);
+  if (!of_type.is_valid || is_missing(buffer, count, of_type)) return {};
+  return {known, {true, mode, const_cast<void*>(buffer), count, of_type, to_nobody ? nobody : target, tag, comm}};
+}
+
+ours receive_of(void* buffer, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm) {
+  communicator* const known = communicators::find(comm);
+  const bool from_any = source == MPI_ANY_SOURCE;
+  const bool from_nobody = source == MPI_PROC_NULL;
+  const bool with_any = tag == MPI_ANY_TAG;
+  if (known == nullptr || count < 0 || !(from_any || from_nobody || (source >= 0 && source < known->size())) ||
+      !(with_any || is_tag(tag)))
+    return {};
+  const buffer_type& of_type = datatypes::find(type);
+  if (!of_type.is_valid || is_missing(buffer, count, of_type)) return {};
+  return {known,
+          {false, send_mode::standard, buffer, count, of_type,
+           from_any      ? any_source
+           : from_nobody ? nobody
+                         : source,
+           with_any ? any_tag : tag, comm}};
+}
+
+int complete(session& in, const ours& mine, MPI_Status* status) {
+  if (!mine) return not_ours;
+  if (!buffered_send_space::is_enough(mine.arguments)) return report(mine.arguments.comm, MPI_ERR_BUFFER);
+  transfer begun;
+  begun.begin(in, mine.arguments, *mine.comm);
+  return finish_here(in, begun, mine.arguments, status);
+}
+
+int begin(session& in, const ours& mine, MPI_Request* request) {
+  if (!mine) return not_ours;
+  if (!buffered_send_space::is_enough(mine.arguments)) return report(mine.arguments.comm, MPI_ERR_BUFFER);
+  transfer begun;
+  begun.begin(in, mine.arguments, *mine.comm);
+  if (mine.arguments.is_send && mine.arguments.peer != nobody && begun.is_done(in)) {
+    begun.finish(in, mine.arguments);
+    *request = requests::done_send();
+  } else {
+    *request = requests::add(in, *mine.comm, mine.arguments, begun);
+  }
+  return MPI_SUCCESS;
+}
+
+int make_persistent(const ours& mine, MPI_Request* request) {
+  if (!mine) return not_ours;
+  *request = requests::add_persistent(*mine.comm, mine.arguments);
+  return MPI_SUCCESS;
+}
+
+int exchange(session& in, const ours& sent, const ours& received, MPI_Status* status) {
+  if (!sent || !received) return not_ours;
+  transfer receiving, sending;
+  receiving.begin(in, received.arguments, *received.comm);
+  sending.begin(in, sent.arguments, *sent.comm);
+  in.ranks().wait([&] { return receiving.is_done(in) && sending.is_done(in); });
+  sending.finish(in, sent.arguments);
+  return finish_here(in, receiving, received.arguments, status);
+}
+
+int exchange_in_place(session& in, ours sent, const ours& received, MPI_Status* status) {
+  if (!sent || !received) return not_ours;
+  transfer_arguments& leaving = sent.arguments;
+  std::vector<std::byte> copy(leaving.bytes());
+  if (leaving.type.is_plain)
+    std::copy_n(static_cast<const std::byte*>(leaving.buffer), copy.size(), copy.begin());
+  else
+    pack(leaving.buffer, leaving.count, leaving.type, copy.data());
+  leaving.buffer = copy.data();
+  leaving.count = 1;  // one element of so many bytes
+  leaving.type = {MPI_BYTE, copy.size(), true, true, nullptr};
+  return exchange(in, sent, received, status);
+}
+
+int begin_exchange(session& in, ours sent, const ours& received, MPI_Request* request) {
+  if (!sent || !received) return not_ours;
+  sent.arguments.mode = send_mode::buffered;
+  transfer sending;
+  sending.begin(in, sent.arguments, *sent.comm);
+  in.ranks().wait([&] { return sending.is_done(in); });
+  sending.finish(in, sent.arguments);
+  return begin(in, received, request);
+}
+
+MPI_Message keep(arrived_message& message, communicator& comm) {
+  communicators::hold(comm);
+  return abi::own_message(taken.add({&message, &comm}));
+}
+
+int complete_taken(session& in, void* buffer, MPI_Count count, MPI_Datatype type, MPI_Message* message,
+                   MPI_Status* status) {
+  if (!is_taken(*message)) return not_ours;
+  if (const int error = check_buffer(buffer, count, type, *message); error != MPI_SUCCESS) return error;
+  taken_receive receive = receive_taken(in, buffer, count, type, *message);
+  const int error = finish_here(in, receive.begun, receive.arguments, status);
+  communicators::let_go(*receive.comm);
+  return error;
+}
+
+int begin_taken(session& in, void* buffer, MPI_Count count, MPI_Datatype type, MPI_Message* message,
+                MPI_Request* request) {
+  if (!is_taken(*message)) return not_ours;
+  if (const int error = check_buffer(buffer, count, type, *message); error != MPI_SUCCESS) return error;
+  const taken_receive receive = receive_taken(in, buffer, count, type, *message);
+  *request = requests::add(in, *receive.comm, receive.arguments, receive.begun);
+  communicators::let_go(*receive.comm);
+  return MPI_SUCCESS;
+}
+
+}  // namespace tri::mpi

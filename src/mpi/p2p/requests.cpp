@@ -1,0 +1,260 @@
+#include "mpi/p2p/requests.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "mpi/abi/abi.hpp"
+
+namespace tri::mpi {
+namespace {
+
+std::vector<std::uint32_t> given_up;
+MPI_Request open = MPI_REQUEST_NULL;  // until it is first needed
+
+int empty_status(void*, MPI_Status* status) {
+  PMPI_Status_set_elements(status, MPI_BYTE, 0);
+  PMPI_Status_set_cancelled(status, 0);
+  return MPI_SUCCESS;
+}
+int free_nothing(void*) { return MPI_SUCCESS; }
+int cancel_nothing(void*, int) { return MPI_SUCCESS; }
+
+MPI_Count attached_bytes = 0;
+
+message_key key_of(const transfer_arguments& arguments, const communicator& comm) {
+  return {comm.context | (arguments.is_of_collective ? 1 : 0), arguments.is_send ? comm.rank : arguments.peer,
+          arguments.tag};
+}
+
+}  // namespace
+
+// Where the engine finds or puts the data.
+user_buffer transfer::buffer_of(session& in, const transfer_arguments& a) {
+  auto* const address = static_cast<std::byte*>(a.buffer);
+  const std::size_t bytes = a.bytes();
+  if (a.is_packed_by_library()) {
+    staging_ = static_cast<std::byte*>(in.ranks().blocks().allocate(bytes));
+    return {staging_, bytes};
+  }
+  if (a.type.shape == nullptr) return {address, bytes};
+  const auto count = static_cast<std::uint64_t>(a.count);
+  user_buffer buffer{address, bytes, a.type.shape.get(), count};
+  if (a.type.shape->contiguous(count)) return {buffer.first_touched(), bytes};
+  return buffer;
+}
+
+void transfer::begin(session& in, const transfer_arguments& a, communicator& comm) {
+  *this = transfer();
+  if (a.peer == nobody) return;
+  engine& ranks = in.ranks();
+  const user_buffer buffer = buffer_of(in, a);
+  if (!a.is_send) {
+    receive_ = ranks.receive(key_of(a, comm), buffer, comm.touched, found_);
+    return;
+  }
+  if (staging_ != nullptr) pack(a.buffer, a.count, a.type, staging_);
+  send_ = ranks.send(comm.number_of[static_cast<std::size_t>(a.peer)], key_of(a, comm), buffer, a.mode);
+  if (send_ == nullptr && staging_ != nullptr) {
+    ranks.blocks().release(staging_);
+    staging_ = nullptr;
+  }
+}
+
+void transfer::begin(session& in, const transfer_arguments& a, communicator& comm, arrived_message& message) {
+  *this = transfer();
+  receive_ = in.ranks().make_receive(key_of(a, comm), buffer_of(in, a), comm.touched);
+  in.ranks().post(*receive_, message);
+}
+
+bool transfer::cancel(session& in, const transfer_arguments& a, const communicator& comm) {
+  if (cancelled_) return true;
+  if (receive_ != nullptr) cancelled_ = in.ranks().cancel(*receive_);
+  if (send_ != nullptr) cancelled_ = in.ranks().cancel(*send_, comm.number_of[static_cast<std::size_t>(a.peer)]);
+  return cancelled_;
+}
+
+int transfer::result_of_message(const transfer_arguments& a, const found_message& message, MPI_Status* status) const {
+  set_received(status, message, a.bytes());
+  if (receive_ != nullptr && receive_->failed != 0) return MPI_ERR_OTHER;
+  if (message.bytes > a.bytes()) return MPI_ERR_TRUNCATE;
+  // What the ranks say of a collective operation has to agree (MPI 4.0, section 6.1).
+  return a.is_of_collective && message.bytes != a.bytes() ? MPI_ERR_OTHER : MPI_SUCCESS;
+}
+
+int transfer::full_result(const transfer_arguments& a, MPI_Status* status) const {
+  if (receive_ != nullptr && !cancelled_) return result_of_message(a, {receive_->taken, receive_->bytes}, status);
+  if (found_.key.context != 0) return result_of_message(a, found_, status);
+  if (status != MPI_STATUS_IGNORE) {
+    set_empty(status);
+    if (!a.is_send && a.peer == nobody) status->MPI_SOURCE = MPI_PROC_NULL;
+    abi::set_count(*status, 0, cancelled_);
+  }
+  return MPI_SUCCESS;
+}
+
+void transfer::unpack_staging(session& in, const transfer_arguments& a) {
+  if (!a.is_send && !cancelled_) {
+    const std::uint64_t came = receive_ != nullptr ? receive_->bytes : found_.bytes;
+    unpack(staging_, std::min(came, a.bytes()), a.buffer, a.count, a.type);
+  }
+  in.ranks().blocks().release(staging_);
+  staging_ = nullptr;
+}
+
+void request::settle(session& in) {
+  if (!several)
+    under_way.settle(in, arguments);
+  else if (!settled)
+    settled = several->finish(in);
+}
+
+int request::finish(session& in, MPI_Status* status) {
+  if (several) {
+    set_empty(status);
+    settle(in);
+    return *settled;
+  }
+  const int error = under_way.result(arguments, status);
+  under_way.finish(in, arguments);
+  return error;
+}
+
+// An active one; its arguments are still to be written.
+inline request& requests::take(session& in, communicator& comm, MPI_Request& handle) {
+  if (!given_up.empty()) [[unlikely]]
+    collect(in);
+  communicators::hold(comm);
+  const std::uint32_t place = table_->take();
+  handle = abi::own_request(place);
+  request& made = (*table_)[place];
+  made.comm = &comm;
+  made.is_active = true;
+  return made;
+}
+
+MPI_Request requests::add(session& in, communicator& comm, const transfer_arguments& arguments, const transfer& begun) {
+  MPI_Request handle = MPI_REQUEST_NULL;
+  request& made = take(in, comm, handle);
+  made.arguments = arguments;
+  made.under_way = begun;
+  return handle;
+}
+
+MPI_Request requests::add(session& in, communicator& comm, std::unique_ptr<compound> begun) {
+  MPI_Request handle = MPI_REQUEST_NULL;
+  request& made = take(in, comm, handle);
+  made.arguments = {};
+  made.several = std::move(begun);
+  return handle;
+}
+
+inline transfer& requests::take_plain(session& in, communicator& comm, bool is_send, const user_buffer& data, int peer,
+                                      int tag, MPI_Request& handle) {
+  request& made = take(in, comm, handle);
+  transfer_arguments& a = made.arguments;
+  a.is_send = is_send;
+  a.is_of_collective = false;
+  a.mode = send_mode::standard;
+  a.buffer = data.address;
+  a.count = static_cast<MPI_Count>(data.bytes);
+  a.type.handle = MPI_BYTE;
+  a.type.bytes = 1;
+  a.type.is_plain = a.type.is_valid = true;  // and without a shape
+  a.peer = peer;
+  a.tag = tag;
+  a.comm = comm.handle;
+  return made.under_way;
+}
+
+MPI_Request requests::add_plain(session& in, communicator& comm, send_record& begun, const user_buffer& data,
+                                int target, int tag) {
+  MPI_Request handle = MPI_REQUEST_NULL;
+  take_plain(in, comm, true, data, target, tag, handle).has_begun(begun);
+  return handle;
+}
+
+MPI_Request requests::add_plain(session& in, communicator& comm, receive_record* begun, const found_message& found,
+                                const user_buffer& data, int source, int tag) {
+  MPI_Request handle = MPI_REQUEST_NULL;
+  take_plain(in, comm, false, data, source, tag, handle).has_begun(begun, found);
+  return handle;
+}
+
+MPI_Request requests::add_persistent(communicator& comm, const transfer_arguments& arguments) {
+  communicators::hold(comm);
+  const std::uint32_t place = table_->take();
+  request& made = (*table_)[place];
+  made.comm = &comm;
+  made.arguments = arguments;
+  made.is_persistent = true;
+  return abi::own_request(place);
+}
+
+void requests::give_up(session& in, MPI_Request& handle) {
+  const std::uint32_t place = abi::place_of(handle);
+  handle = MPI_REQUEST_NULL;
+  if (place == 0) return;
+  if ((*table_)[place].is_active)
+    given_up.push_back(place);
+  else
+    remove(place);
+  collect(in);
+}
+
+void requests::collect(session& in) {
+  for (std::size_t i = 0; i < given_up.size();) {
+    request& each = (*table_)[given_up[i]];
+    if (!each.is_done(in)) {
+      ++i;
+      continue;
+    }
+    each.finish(in, MPI_STATUS_IGNORE);
+    remove(given_up[i]);
+    given_up[i] = given_up.back();
+    given_up.pop_back();
+  }
+}
+
+MPI_Request requests::open_in_library() {
+  if (open == MPI_REQUEST_NULL) PMPI_Grequest_start(empty_status, free_nothing, cancel_nothing, nullptr, &open);
+  return open;
+}
+
+// Never destroyed: at the end of a process its datatypes' layouts would go back to an arena that others use still.
+void requests::start() {
+  if (table_ != nullptr) return;
+  table_ = new place_table<request>;
+  table_->take();  // place 0: the send that is complete
+}
+
+void requests::stop() {
+  if (open == MPI_REQUEST_NULL) return;
+  PMPI_Grequest_complete(open);
+  PMPI_Wait(&open, MPI_STATUS_IGNORE);
+}
+
+void buffered_send_space::set(MPI_Count bytes) { attached_bytes = bytes; }
+bool buffered_send_space::is_enough(const transfer_arguments& a) {
+  return !a.is_send || a.mode != send_mode::buffered || a.peer == nobody ||
+         a.bytes() + MPI_BSEND_OVERHEAD <= static_cast<std::size_t>(attached_bytes);
+}
+
+bool is_done_in_library(MPI_Request handle) {
+  [[maybe_unused]] const abi::without_yields looking;
+  int flag = 0;
+  PMPI_Request_get_status(handle, &flag, MPI_STATUS_IGNORE);
+  return flag != 0;
+}
+
+int report(MPI_Comm comm, int error) {
+  if (error == MPI_SUCCESS) return error;
+  session* const in = session::active();
+  const bool has_turn = in != nullptr && in->is_threaded();
+  if (has_turn) in->lock().unlock();
+  PMPI_Comm_call_errhandler(comm, error);
+  if (has_turn) in->lock().lock();
+  return error;
+}
+
+}  // namespace tri::mpi

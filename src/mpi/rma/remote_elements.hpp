@@ -1,0 +1,18 @@
+// Elements in memory of another process that this one does not map: the kernel copies them.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+
+#include "mpi/rma/typed_memory.hpp"
+
+namespace tri::mpi {
+
+/// Whether we know where the elements lie; the MPI library alone may.
+bool can_be_copied_by_kernel(const typed_memory& there);
+/// To and from their packed form; `process` is the other one, or this. False when the kernel refuses.
+[[nodiscard]] bool read_remote(const typed_memory& there, pid_t process, std::byte* packed);
+[[nodiscard]] bool write_remote(const std::byte* packed, const typed_memory& there, pid_t process);
+
+}  // namespace tri::mpi

@@ -1,0 +1,67 @@
+// The windows that are ours: made on a communicator of ours, with memory that all ranks of the host reach, so that a
+// rank accesses what belongs to another by itself, whatever that one does. Beside each the MPI library has a window of
+// its own, with the same handle, for attributes, names, groups and error handlers; no access of it is ever begun. Any
+// other handle is the library's alone. With the call guard.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "mpi/abi/counted_calls.hpp"
+#include "mpi/startup/session.hpp"
+#include "mpi/windows/access_epochs.hpp"
+#include "mpi/windows/repeated_reads.hpp"
+#include "mpi/windows/window_ranks.hpp"
+
+namespace tri::mpi {
+
+/// The memory of one rank, as this process reaches it.
+struct window_memory {
+  std::byte* base = nullptr;
+  std::int64_t bytes = 0;
+  std::int64_t unit = 1;  // of displacements
+};
+
+struct window {
+  MPI_Win handle = MPI_WIN_NULL;
+  int flavor = MPI_WIN_FLAVOR_CREATE;
+  window_ranks ranks;
+  std::vector<window_memory> memory;  // of each rank
+  std::byte* own_block = nullptr;     // of the arena, when the window brought its memory
+  access_epochs epochs;
+  repeated_reads reads;
+
+  window(MPI_Win library, int made_as, std::vector<window_part*> parts, std::uint32_t rank)
+      : handle(library), flavor(made_as), ranks(std::move(parts), rank), epochs(ranks.size()) {}
+  bool has(int rank) const { return rank >= 0 && rank < static_cast<int>(ranks.size()); }
+};
+
+class windows {
+ public:
+  /// Null: not ours. The last one asked for is found at once.
+  static window* find(MPI_Win handle);
+  static void add(std::unique_ptr<window> made);
+  static std::unique_ptr<window> remove(MPI_Win handle);
+};
+
+/// A call on a window: `body(session, window)` with the call guard when it is ours, `library()` otherwise. Errors of
+/// the body, classes of MPI's, go to the window's error handler.
+template <class Body, class Library>
+int on_window(MPI_Win handle, Body&& body, Library&& library, const char* name = __builtin_FUNCTION()) {
+  return counted(
+      {.name = name, .is_on_window = true},
+      [&](session& in) {
+        window* const known = windows::find(handle);
+        if (known == nullptr) return not_ours;
+        const int error = body(in, *known);
+        if (error != MPI_SUCCESS) PMPI_Win_call_errhandler(handle, error);
+        return error;
+      },
+      library);
+}
+
+}  // namespace tri::mpi

@@ -1,0 +1,44 @@
+// At the end of a process whose MPI was never begun by a function of ours although the user asked for us: without a
+// word everything would look well, and the statistics would be missing.
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <mpi.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include "mpi/abi/abi.hpp"
+#include "mpi/startup/session.hpp"
+#include "mpi/startup/user_settings.hpp"
+
+namespace tri::mpi {
+namespace {
+
+const pid_t loaded_in = getpid();  // children that are forked and end say nothing
+
+// By its name: shells have no MPI library, and nothing to say.
+bool has_begun_mpi() {
+  auto* const ask = reinterpret_cast<int (*)(int*)>(dlsym(RTLD_DEFAULT, "PMPI_Initialized"));
+  int begun = 0;
+  return ask != nullptr && ask(&begun) == MPI_SUCCESS && begun != 0;
+}
+
+// MPI has ended: what the launcher said is left. A process without one is alone.
+bool is_first_rank() {
+  const char* const rank = std::getenv(abi::rank_variable);
+  return rank == nullptr || std::string_view(rank) == "0";
+}
+
+[[gnu::destructor]] void tell_that_nothing_was_taken() {
+  if (session::was_asked_to_start() || !(is_wished() || wished_statistics().any())) return;
+  if (getpid() != loaded_in || !is_first_rank() || !has_begun_mpi()) return;
+  fmt::print(stderr,
+             "trireme mpi: the program began MPI by an inner name of its library (PMPI_Init), as MPICH's mpi_f08 does; "
+             "all messages were left to {}, and there are no statistics\n",
+             abi::library_name);
+}
+
+}  // namespace
+}  // namespace tri::mpi

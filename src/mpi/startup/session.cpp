@@ -1,0 +1,356 @@
+#include "mpi/startup/session.hpp"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <climits>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "arena/arena.hpp"
+#include "board/board.hpp"
+#include "os/clock.hpp"
+#include "os/output_file.hpp"
+#include "os/unique_fd.hpp"
+#include "mpi/abi/abi.hpp"
+#include "mpi/comm/communicators.hpp"
+#include "mpi/abi/counted_calls.hpp"
+#include "mpi/startup/progress_thread.hpp"
+#include "mpi/p2p/requests.hpp"
+#include "mpi/startup/shared_files.hpp"
+#include "mpi/startup/start_meeting.hpp"
+#include "mpi/startup/user_memory.hpp"
+#include "mpi/startup/user_settings.hpp"
+#include "mpi/abi/wrappers.hpp"
+#include "mpi/engine/statistics.hpp"
+#include "mpi/heap/core_dumps.hpp"
+#include "mpi/heap/static_data.hpp"
+#include "mpi/heap/user_heap.hpp"
+
+namespace tri::mpi {
+
+// What other processes find at the root of our window.
+struct published_parts {
+  endpoint* rank = nullptr;
+  call_counts* calls = nullptr;  // where statistics are told
+  std::byte* board = nullptr;    // of rank 0 only
+  std::size_t board_bytes = 0;
+  std::byte sample{};  // for the test whether processes may copy from each other
+};
+
+namespace {
+
+struct another_rank_failed {};
+
+// By rank 0, when all have come to their end: their counters lie in shared memory.
+void tell_statistics(const std::vector<endpoint*>& endpoints, const arena::arena_space& arena, double total_s) {
+  std::vector<rank_statistics> ranks;
+  for (const endpoint* const each : endpoints) {
+    ranks.push_back(statistics_of(*each));
+    ranks.back().total_s = total_s;
+  }
+  std::vector<const call_counts*> of_ranks;
+  for (int rank = 0; rank < static_cast<int>(endpoints.size()); ++rank)
+    if (const call_counts* const counted = static_cast<published_parts*>(arena.root_of(rank))->calls)
+      of_ranks.push_back(counted);
+  const std::vector<call_count> calls = sum_of(of_ranks);
+  const statistics_wish wish = wished_statistics();
+  if (wish.table) fmt::print(stderr, "{}{}", to_table(ranks, abi::library_name), calls_to_table(calls));
+  if (wish.file.empty()) return;
+  try {
+    host::write_output_file(wish.file, to_json(ranks, abi::library_name, calls_to_json(calls)));
+  } catch (const std::exception& failure) {
+    fmt::print(stderr, "trireme mpi: the statistics could not be written: {}\n", failure.what());
+  }
+}
+
+// How many ranks of the job are on this host, and the cores that they may run on.
+struct host_share {
+  int ranks = 0;
+  cpu_set_t cores;
+};
+host_share share_of_host(const start_meeting& meeting, int rank, int ranks) {
+  host_share share;
+  cpu_set_t mine;
+  CPU_ZERO(&mine);
+  CPU_ZERO(&share.cores);
+  sched_getaffinity(0, sizeof mine, &mine);
+  if (meeting.have_met()) {
+    share.ranks = ranks;
+    std::vector<cpu_set_t> all(static_cast<std::size_t>(ranks));
+    meeting.gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
+    for (const cpu_set_t& each : all) CPU_OR(&share.cores, &share.cores, &each);
+    return share;
+  }
+  MPI_Comm host = MPI_COMM_NULL;
+  PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &host);
+  PMPI_Comm_size(host, &share.ranks);
+  PMPI_Allreduce(&mine, &share.cores, sizeof mine, MPI_BYTE, MPI_BOR, host);
+  PMPI_Comm_free(&host);
+  return share;
+}
+
+// The program has no options of ours.
+arena::remedies remedies_of(std::size_t window_bytes, int ranks) {
+  return {.address_space = fmt::format("each of {} ranks maps {} GiB and the heaps; raise it: ulimit -v unlimited",
+                                       ranks, static_cast<std::size_t>(ranks) * (window_bytes >> 30)),
+          .window = "begin fewer and smaller messages at a time, or run without 'trireme exec'",
+          .limit = "receive or complete messages earlier, give the job more memory, or run without 'trireme exec'"};
+}
+
+bool kernel_copies_between(const start_meeting& meeting, const arena::arena_space& arena, int rank, int ranks,
+                           const std::vector<endpoint*>& endpoints) {
+  const auto everybody = [&](bool may) { return meeting.everybody(may); };
+  if (wants_no_kernel_copies()) return everybody(false);
+  const int next = (rank + 1) % ranks;
+  auto& parts = *static_cast<published_parts*>(arena.root_of(next));
+  return everybody(ranks == 1 ||
+                   may_copy_between_processes(endpoints[static_cast<std::size_t>(next)]->process, &parts.sample));
+}
+
+// Any call that looks for a message lets the library progress. (In a communicator of one process MPICH does not.)
+void poll_library() {
+  if (progress_thread::is_this()) return;
+  [[maybe_unused]] const abi::without_yields looking;
+  int found = 0;
+  PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE);
+}
+
+void say(int rank, const std::string& what) {
+  if (rank == 0) fmt::print(stderr, "trireme mpi: {}; all messages are left to {}\n", what, abi::library_name);
+}
+
+// MPI_Finalize deletes the attributes of MPI_COMM_SELF before anything else, the last one first (MPI 4.0,
+// section 11.2.4). Ours was there before the program could set one: what the program does in its delete functions, with
+// requests of ours for example, it still does with us.
+void stop_in_finalize() {
+  int key = MPI_KEYVAL_INVALID;
+  const auto copies_nothing = [](MPI_Comm, int, void*, void*, void*, int* copied) {
+    *copied = 0;
+    return MPI_SUCCESS;
+  };
+  const auto stop = [](MPI_Comm, int, void*, void*) {
+    session::stop();
+    return MPI_SUCCESS;
+  };
+  PMPI_Comm_create_keyval(copies_nothing, stop, &key, nullptr);
+  PMPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr);
+  PMPI_Comm_free_keyval(&key);  // it goes with its attribute
+}
+
+}  // namespace
+
+struct session::shared_parts {
+  shared_files files;
+  std::unique_ptr<arena::arena_space> arena;
+  std::vector<endpoint*> endpoints;
+  std::optional<board::board> work;
+  std::optional<board::board_pe> pe;
+  std::unique_ptr<arena::block_cache> blocks;
+  std::unique_ptr<engine> ranks;
+  std::unique_ptr<progress_thread> progress;
+  bool tells_statistics = false;  // all ranks agree
+  std::uint64_t began_ticks = 0;
+};
+
+void session::start(int thread_level) {
+  if (active_ != nullptr) return;
+  was_asked_to_start_ = true;
+  keep_core_dumps_small();
+  auto made = std::unique_ptr<session>(new session);
+  int size = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &made->world_rank_);
+  PMPI_Comm_size(MPI_COMM_WORLD, &size);
+  const int rank = made->world_rank_;
+  const start_meeting meeting(rank, size);
+  if (meeting.is_in_vain()) {
+    if (!meeting.why_in_vain().empty())
+      fmt::print(stderr, "trireme mpi: rank {}: {}; all messages are left to {}\n", rank, meeting.why_in_vain(),
+                 abi::library_name);
+    return;
+  }
+  const auto everybody = [&](bool fits) { return meeting.everybody(fits); };
+  if (!everybody(!is_switched_off())) return;
+  const std::optional<wrapper> wrapped = wrapper_in_front();
+  if (!everybody(!wrapped)) {
+    if (meeting.smallest(wrapped ? rank : INT_MAX) == rank)
+      fmt::print(stderr,
+                 "trireme mpi: rank {}: {} is {}'s own, in front of the drop-in (a profiling layer); all messages are "
+                 "left to {}\n",
+                 rank, wrapped->function, wrapped->object, abi::library_name);
+    return;
+  }
+  const host_share here = share_of_host(meeting, rank, size);
+  const cpu_set_t& cores = here.cores;
+  abi::set_more_ranks_than_cores(here.ranks > CPU_COUNT(&cores));
+  if (!everybody(here.ranks == size)) {
+    say(rank, "the ranks are on several hosts, which is not supported yet");
+    return;
+  }
+  auto parts = std::make_unique<shared_parts>();
+  std::string problem;
+  std::optional<host::unique_fd> own_file;
+  const std::size_t window_bytes = host::default_arena_window_bytes;
+  const auto attempt = [&](auto&& step) {  // all or nobody, after each step
+    bool succeeded = false;
+    try {
+      step();
+      succeeded = true;
+    } catch (const another_rank_failed&) {  // which says why
+    } catch (const std::exception& failure) {
+      problem = failure.what();
+    }
+    if (everybody(succeeded)) return true;
+    // Several may have failed, mostly for one reason: one line is enough.
+    if (meeting.smallest(problem.empty() ? INT_MAX : rank) == rank)
+      fmt::print(stderr, "trireme mpi: rank {}: {}; all messages are left to {}\n", rank, problem, abi::library_name);
+    return false;
+  };
+  user_settings settings;
+  engine_options& options = settings.engine;
+  const progress_choice& progress = settings.progress;
+  if (!attempt([&] {
+        settings = read_user_settings();
+        if (progress.mode == progress_mode::reserved && progress.cores >= static_cast<std::uint32_t>(CPU_COUNT(&cores)))
+          throw std::runtime_error(
+              fmt::format("TRIREME_MPI_PROGRESS reserves {} of {} cores, which leaves none to the ranks",
+                          progress.cores, CPU_COUNT(&cores)));
+        if (size > static_cast<int>(most_slots))
+          throw std::runtime_error(fmt::format("{} ranks on a host; at most {} are supported", size, most_slots));
+        if (user_heap().phase == heap_phase::shared && !heap_descriptors_are_ours())
+          throw std::runtime_error(
+              "the program has closed or replaced the descriptors of its shared heap before MPI_Init");
+        own_file.emplace(arena::create_window_file(window_bytes));
+      }))
+    return;
+  if (user_heap().phase == heap_phase::shared && !check_static_data())
+    fmt::print(stderr, "trireme mpi: rank {}: static data has been mapped anew; messages in it are copied twice\n",
+               rank);
+  std::vector<heap_place> places(static_cast<std::size_t>(size));
+  const heap_place mine = own_heap();
+  meeting.gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(places)));
+  // Nobody may be missing here.
+  if (!attempt([&] { parts->files = exchange_files(own_file->get(), places, meeting, rank, size); })) return;
+  if (!attempt([&] { map_heaps(parts->files, places, rank); })) return;
+  if (!attempt([&] {
+        std::vector<int> files;
+        for (const host::unique_fd& file : parts->files.arenas) files.push_back(file.get());
+        bool have_met = false;
+        try {
+          const arena::arena_options wanted{.window_bytes = window_bytes,
+                                            .what_to_do = remedies_of(window_bytes, size)};
+          parts->arena = std::make_unique<arena::arena_space>(wanted, files, rank, [&] {
+            have_met = true;
+            if (!everybody(true)) throw another_rank_failed();
+          });
+        } catch (...) {
+          if (!have_met) everybody(false);
+          throw;
+        }
+      }))
+    return;
+  if (!attempt([&] {
+        auto& published = *new (parts->arena->heap().reserve(sizeof(published_parts))) published_parts;
+        published.rank = make_endpoint(parts->arena->heap(), static_cast<std::uint32_t>(rank),
+                                       static_cast<std::uint32_t>(size), settings.domain);
+        const board::board_shape shape{std::vector<std::uint32_t>(static_cast<std::size_t>(size), 0)};
+        if (rank == 0) {
+          published.board_bytes = board::board::required_bytes(shape);
+          published.board = static_cast<std::byte*>(parts->arena->heap().reserve(published.board_bytes));
+          parts->work = board::board::initialise({published.board, published.board_bytes}, shape);
+        }
+        parts->arena->publish(&published);
+      }))
+    return;
+  if (!attempt([&] {
+        for (int i = 0; i < size; ++i)
+          parts->endpoints.push_back(static_cast<published_parts*>(parts->arena->root_of(i))->rank);
+        if (rank != 0) {
+          const auto& first = *static_cast<published_parts*>(parts->arena->root_of(0));
+          parts->work = board::board::attach({first.board, first.board_bytes});
+        }
+        parts->pe.emplace(parts->work->join(static_cast<std::uint32_t>(rank),
+                                            order_of_ranks(parts->endpoints, static_cast<std::uint32_t>(rank))));
+        parts->blocks = std::make_unique<arena::block_cache>(parts->arena->heap(), std::uint16_t{0});
+      }))
+    return;
+  options.kernel_copies = kernel_copies_between(meeting, *parts->arena, rank, size, parts->endpoints);
+  // Agreed, because it decides which collectives are used: TRIREME_MPI_PROGRESS may differ between ranks.
+  options.oversubscribed =
+      !everybody(static_cast<std::uint32_t>(size) + progress.cores <= static_cast<std::uint32_t>(CPU_COUNT(&cores)));
+  options.cores = CPU_COUNT(&cores);
+  abi::set_more_ranks_than_cores(options.oversubscribed);
+  options.measures_time = parts->tells_statistics = everybody(wished_statistics().any());
+  parts->began_ticks = host::ticks();
+  parts->ranks =
+      std::make_unique<engine>(parts->endpoints, static_cast<std::uint32_t>(rank), *parts->pe, *parts->blocks, options);
+  set_arena_windows(size);
+  parts->ranks->set_shared_memory(&shared_address_of_user_memory);
+  parts->ranks->set_library_progress(&poll_library);
+  made->threaded_ = thread_level == MPI_THREAD_MULTIPLE || progress.has_thread();
+  if (made->threaded_) parts->ranks->take_turns(&made->lock_);
+  made->engine_ = parts->ranks.get();
+  made->parts_ = std::move(parts);
+  for (int i = 0; i < size; ++i) made->number_of_world_rank_.push_back(static_cast<std::uint32_t>(i));
+  PMPI_Comm_group(MPI_COMM_WORLD, &made->world_group_);
+  int* largest = nullptr;
+  int is_known = 0;
+  PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &largest, &is_known);
+  if (is_known != 0) made->largest_tag_ = *largest;
+  communicators::add_predefined(*made, meeting);
+  everybody(true);  // has an engine
+  std::optional<cpu_set_t> reserved;
+  if (progress.mode == progress_mode::reserved) reserved = last_of(cores, progress.cores);
+  if (!attempt([&] {
+        if (progress.has_thread())
+          made->parts_->progress = std::make_unique<progress_thread>(*made->engine_, made->lock_, reserved);
+      }))
+    return;
+  if (reserved) leave_to_progress(*reserved);
+  if (made->parts_->tells_statistics) {
+    arena::arena_space& arena = *made->parts_->arena;
+    auto* const counts = new (arena.heap().reserve(sizeof(call_counts))) call_counts;
+    static_cast<published_parts*>(arena.root_of(rank))->calls = counts;
+    counted_calls::counts = counts;
+  }
+  requests::start();
+  active_ = made.release();
+  stop_in_finalize();
+  // What the libraries freed again while they started is more than most programs allocate.
+  trim_user_heap();
+}
+
+// What is under way between others may still use our memory; nobody leaves before all have come.
+void session::stop() {
+  session* const ended = active_;
+  if (ended == nullptr) return;
+  {
+    const call_guard guard(*ended);
+    requests::collect(*ended);
+    requests::stop();
+  }
+  PMPI_Barrier(MPI_COMM_WORLD);
+  PMPI_Group_free(&ended->world_group_);
+  active_ = nullptr;
+  counted_calls::counts = nullptr;
+  shared_parts& parts = *ended->parts_;
+  parts.progress.reset();
+  parts.ranks.reset();
+  if (parts.tells_statistics) {
+    const double total_s = static_cast<double>(host::ticks() - parts.began_ticks) * host::ns_per_tick() / 1e9;
+    PMPI_Barrier(MPI_COMM_WORLD);  // nobody counts any more
+    if (ended->world_rank_ == 0) tell_statistics(parts.endpoints, *parts.arena, total_s);
+  }
+  // The session itself stays: buffers of the program may lie in the arena.
+}
+
+session::session() = default;
+session::~session() = default;
+
+}  // namespace tri::mpi

@@ -1,0 +1,34 @@
+// The files behind the memory that the ranks of a host share: who has one gives it to everybody, and everybody maps it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "os/unique_fd.hpp"
+#include "mpi/startup/start_meeting.hpp"
+
+namespace tri::mpi {
+
+/// A process's user heap, told to all.
+struct heap_place {
+  std::int32_t slot = -1;  // -1: there is none
+  std::uint32_t unused = 0;
+  std::uint64_t bytes = 0;
+};
+
+heap_place own_heap();
+
+struct shared_files {
+  std::vector<host::unique_fd> arenas;  // of each rank
+  std::vector<host::unique_fd> heaps;   // likewise; those without one have none
+};
+
+/// Gives everybody's files to everybody: all send theirs to the first rank, which sends all back. Collective; when one
+/// rank throws, the caller has the others know: all have sent and received what they had to. `places`: the heap of
+/// each rank.
+shared_files exchange_files(int own_arena, const std::vector<heap_place>& places, const start_meeting& meeting,
+                            int rank, int ranks);
+/// Afterwards this rank reaches the heaps of all. Throws std::runtime_error when one cannot be mapped.
+void map_heaps(const shared_files& files, const std::vector<heap_place>& places, int rank);
+
+}  // namespace tri::mpi

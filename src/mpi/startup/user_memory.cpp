@@ -1,0 +1,31 @@
+#include "mpi/startup/user_memory.hpp"
+
+#include <cstdint>
+
+#include "arena/window.hpp"
+#include "config/configuration.hpp"
+#include "mpi/heap/addresses.hpp"
+#include "mpi/heap/static_data.hpp"
+
+namespace tri::mpi {
+namespace {
+
+static_assert(host::under_thread_sanitizer || arena::end_address <= heap_base_address);
+
+std::size_t mapped_bytes = 0;  // of the arena, from its first window on
+
+}  // namespace
+
+void set_arena_windows(int windows) {
+  mapped_bytes = static_cast<std::size_t>(windows) * host::default_arena_window_bytes;
+}
+
+// Behind the windows that the job has, the range of the arena is nobody's: MPICH, for one, maps its shared windows
+// anywhere, and at different places in different processes.
+void* shared_address_of_user_memory(const void* address, std::size_t bytes) {
+  const auto offset = reinterpret_cast<std::uintptr_t>(address) - arena::base_address;
+  if (offset < mapped_bytes && bytes <= mapped_bytes - offset) return const_cast<void*>(address);
+  return shared_address_of(address, bytes);
+}
+
+}  // namespace tri::mpi

@@ -1,0 +1,297 @@
+// The way of a multicast to the members of a section. Its sender sorts them by the PEs where it believes them to be. On
+// its own host it sends to each of these; to the other hosts by a tree that crosses to each once (mei.md M57). There
+// one PE hands the message on, to the PEs of its own process and to one PE of each other process. Which PEs hand on is
+// chosen anew for each multicast (inner_vertices.hpp), so multicasts of one sender go different ways; those that cross
+// are numbered for each receiving PE, where they come in order (order_of_ways.hpp).
+//
+// A member that has moved meanwhile is followed by a message of its own, and the sender is told: its next multicast
+// finds the new place.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <iterator>
+#include <numeric>
+#include <span>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "objects/messages/arguments.hpp"
+#include "objects/collectives/inner_vertices.hpp"
+#include "objects/location/location_action.hpp"
+#include "objects/pe_objects.hpp"
+#include "objects/messages/post.hpp"
+
+namespace tri::objects {
+
+/// Members of a section on one PE, by number; goes with the message without being copied. Behind them stands the
+/// number of the multicast for that PE; 0 if it did not cross.
+using member_list = shared_buffer<std::uint64_t>;
+inline std::span<const std::uint64_t> members_of(const member_list& list) {
+  return std::span<const std::uint64_t>(list).first(list.size() - 1);
+}
+inline std::uint64_t number_of_multicast(const member_list& list) { return list[list.size() - 1]; }
+
+/// Members on several PEs: those of a host stand together. Each list ends as a member_list does.
+using members_of_pe = std::pair<std::int32_t, std::vector<std::uint64_t>>;
+using members_by_pe = std::vector<members_of_pe>;
+
+/// What goes along with the members, in the envelope's place for an element.
+struct multicast_way {
+  std::int32_t sender = no_pe;   // whose list it is
+  std::int32_t meeting = no_pe;  // the PE of another host that hands the message on there, and where parts of a
+                                 // reduction meet; no_pe on the way to it, and on the sender's own host
+
+  static multicast_way of(const sched::envelope& message) { return std::bit_cast<multicast_way>(message.element); }
+  std::uint64_t number() const { return std::bit_cast<std::uint64_t>(*this); }
+};
+
+template <class Tuple, class... First>
+struct prepend;
+template <class... P, class... First>
+struct prepend<std::tuple<P...>, First...> {
+  using type = std::tuple<First..., P...>;
+};
+
+/// Adds a member to the list.
+inline void add_member(members_by_pe& members, pe_number pe, std::uint64_t number) {
+  auto place = std::lower_bound(members.begin(), members.end(), pe,
+                                [](const members_of_pe& each, pe_number wanted) { return each.first < wanted; });
+  if (place == members.end() || place->first != pe) place = members.emplace(place, pe, std::vector<std::uint64_t>());
+  place->second.push_back(number);
+}
+
+/// The parts of a list of members that `same(pe, pe)` keeps together.
+template <class Same>
+std::vector<std::span<members_of_pe>> split_members(std::span<members_of_pe> members, Same&& same) {
+  std::vector<std::span<members_of_pe>> parts;
+  for (std::size_t first = 0, last = 0; first < members.size(); first = last) {
+    while (last < members.size() && same(members[first].first, members[last].first)) ++last;
+    parts.push_back(members.subspan(first, last - first));
+  }
+  return parts;
+}
+
+/// `Message` is multicast_method or reducing_multicast (section.hpp).
+template <class Message>
+struct multicast_relay {
+  using tuple = typename prepend<typename Message::inner, members_by_pe>::type;
+
+  /// By the sender, who has added the members in any order.
+  static void post(sched::pe& here, std::uint32_t collection, members_by_pe members, const auto&... arguments) {
+    const multicast_way way{here.number(), no_pe};
+    if (here.job().hosts() > 1) {
+      members_by_pe own = take_own_host(here, members);
+      if (!members.empty()) begin_tree(here, collection, way, members, arguments...);
+      members = std::move(own);
+    }
+    for (auto& [pe, numbers] : members) {
+      numbers.push_back(0);  // comes directly, hence in order
+      post_to_pe(here, collection, way, pe, numbers, arguments...);
+    }
+  }
+
+ private:
+  using relays = std::vector<std::pair<int, packed_arguments>>;
+
+  /// What packing throws must not leave numbers behind that the receivers wait for.
+  static void begin_tree(sched::pe& here, std::uint32_t collection, const multicast_way& way, members_by_pe& members,
+                         const auto&... arguments) {
+    plan(here, members);
+    numbers_for_receivers& numbers_to = pe_objects::of(here).multicasts_to;
+    std::vector<std::pair<int, std::uint64_t>> drawn;
+    drawn.reserve(members.size());
+    for (auto& [pe, numbers] : members) numbers.push_back(0);
+    relays packed;
+    try {
+      for (auto& [pe, numbers] : members) drawn.emplace_back(pe, numbers.back() = numbers_to.draw(pe));
+      packed = pack_for_hosts(here, members, arguments...);
+    } catch (...) {
+      for (const auto& [pe, number] : drawn)
+        if (!numbers_to.take_back(pe, number))
+          here.job().fail("a " + Message::name() + " could not be packed, and packing it had sent another one");
+      throw;
+    }
+    post_all(here, collection, way, packed);
+  }
+  /// Puts first among the PEs of each host the one that hands the multicast on there, and the hosts so that those that
+  /// hand it on to others had that part least often.
+  static void plan(sched::pe& here, members_by_pe& members) {
+    const sched::runtime& job = here.job();
+    std::atomic<std::uint64_t>* const of_host = job.own_host().chosen + job.pes();
+    auto hosts = by_host(job, members);
+    std::vector<std::size_t> inner;
+    add_inner_places(0, hosts.size(), inner);
+    // A host that hands on to others gives its place in the list to the one that was chosen.
+    std::vector<std::size_t> order(hosts.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    for (std::size_t next = 0; next < inner.size(); ++next) {
+      std::vector<std::size_t> candidates;  // places of hosts without such a part so far
+      for (std::size_t place = 0; place < order.size(); ++place)
+        if (std::find(inner.begin(), inner.begin() + static_cast<std::ptrdiff_t>(next), place) ==
+            inner.begin() + static_cast<std::ptrdiff_t>(next))
+          candidates.push_back(place);
+      const std::size_t chosen = candidates[choose_least_used(
+          candidates.size(),
+          [&](std::size_t i) -> std::atomic<std::uint64_t>& {
+            return of_host[job.host_of(hosts[order[candidates[i]]].front().first)];
+          },
+          static_cast<std::size_t>(job.host()))];
+      std::swap(order[inner[next]], order[chosen]);
+    }
+    members_by_pe planned;
+    planned.reserve(members.size());
+    for (std::size_t place = 0; place < order.size(); ++place) {
+      const std::span<members_of_pe> pes = hosts[order[place]];
+      const bool hands_on = pes.size() > 1 || std::find(inner.begin(), inner.end(), place) != inner.end();
+      if (hands_on) {  // the others stay as they are, those of a process together
+        const auto chosen = pes.begin() + static_cast<std::ptrdiff_t>(choose(job, pes));
+        std::rotate(pes.begin(), chosen, chosen + 1);
+      }
+      std::move(pes.begin(), pes.end(), std::back_inserter(planned));
+    }
+    members = std::move(planned);
+  }
+  static std::size_t choose(const sched::runtime& job, std::span<const members_of_pe> pes) {
+    return choose_least_used(
+        pes.size(), [&](std::size_t i) -> std::atomic<std::uint64_t>& { return job.own_host().chosen[pes[i].first]; },
+        static_cast<std::size_t>(job.host()));
+  }
+  static auto by_host(const sched::runtime& job, std::span<members_of_pe> members) {
+    return split_members(members, [&](int a, int b) { return job.host_of(a) == job.host_of(b); });
+  }
+
+  static void deliver(sched::pe& here, sched::envelope& message) {
+    unpacked_arguments<tuple> unpacked(message);
+    std::apply(
+        [&](members_by_pe& members, const auto&... arguments) {
+          hand_on(here, message.collection, multicast_way::of(message), members, arguments...);
+        },
+        unpacked.values());
+  }
+  static void hand_on(sched::pe& here, std::uint32_t collection, multicast_way way, members_by_pe& members,
+                      const auto&... arguments) {
+    const bool crossed = way.meeting == no_pe;
+    if (members.size() > 1) {
+      here.counters().handed_on.add();
+      // relaxed: a hint about load. Its sender's host chose this PE, ours counts that, too.
+      if (crossed) here.job().own_host().chosen[here.number()].fetch_add(1, std::memory_order_relaxed);
+    }
+    if (crossed) {
+      members_by_pe own = take_own_host(here, members);
+      post_all(here, collection, way, pack_for_hosts(here, members, arguments...));
+      members = std::move(own);
+      way.meeting = here.number();
+      std::size_t count = 0;
+      for (const auto& [pe, numbers] : members) count += numbers.size() - 1;
+      Message::expect(here, count, arguments...);
+    }
+    const sched::runtime& job = here.job();
+    const auto by_process =
+        split_members(members, [&](int a, int b) { return job.process_of(a) == job.process_of(b); });
+    for (const bool own : {false, true})  // others first, so that they start while we work
+      for (const std::span<members_of_pe> part : by_process) {
+        if (here.is_in_this_process(part.front().first) != own) continue;
+        if (own || part.size() == 1)
+          for (const auto& [pe, numbers] : part) post_to_pe(here, collection, way, pe, numbers, arguments...);
+        else
+          relay(here, part[choose(job, part)].first, collection, way, part, arguments...);
+      }
+  }
+  static members_by_pe take_own_host(sched::pe& here, members_by_pe& members) {
+    const auto first = std::ranges::find_if(members, [&](auto& each) { return here.job().is_on_own_host(each.first); });
+    const auto last =
+        std::find_if_not(first, members.end(), [&](auto& each) { return here.job().is_on_own_host(each.first); });
+    members_by_pe own(std::make_move_iterator(first), std::make_move_iterator(last));
+    members.erase(first, last);
+    return own;
+  }
+  /// For the first PE of each part of the hosts, in the order of the plan. Takes the members.
+  static relays pack_for_hosts(sched::pe& here, members_by_pe& members, const auto&... arguments) {
+    const auto hosts = by_host(here.job(), members);
+    relays packed;
+    packed.reserve(most_child_hosts);
+    try {
+      for_each_part(hosts.size(), [&](std::size_t first, std::size_t last) {
+        const std::span<members_of_pe> part(hosts[first].data(), hosts[last - 1].data() + hosts[last - 1].size());
+        packed.emplace_back(part.front().first, pack(here, part.front().first, part, arguments...));
+      });
+    } catch (...) {
+      for (const auto& [to, each] : packed) drop_packed<tuple>(here, each);
+      throw;
+    }
+    return packed;
+  }
+  static packed_arguments pack(sched::pe& here, int to, std::span<members_of_pe> members, const auto&... arguments) {
+    members_by_pe list(std::make_move_iterator(members.begin()), std::make_move_iterator(members.end()));
+    return pack_arguments<tuple>(here, here.is_in_this_process(to), false, std::move(list), arguments...);
+  }
+  /// To other hosts, which throws nothing: what cannot be sent there ends the job.
+  static void post_all(sched::pe& here, std::uint32_t collection, const multicast_way& way, const relays& packed) {
+    for (const auto& [to, each] : packed) post_packed(here, to, handler, collection, way.number(), each);
+  }
+  static void relay(sched::pe& here, int to, std::uint32_t collection, const multicast_way& way,
+                    std::span<members_of_pe> members, const auto&... arguments) {
+    post_packed(here, to, handler, collection, way.number(), pack(here, to, members, arguments...));
+  }
+  static void post_to_pe(sched::pe& here, std::uint32_t collection, const multicast_way& way, int pe,
+                         const std::vector<std::uint64_t>& numbers, const auto&... arguments) {
+    const member_list list(buffer<std::uint64_t>::copy_of(numbers));
+    post_packed(here, pe, Message::handler, collection, way.number(),
+                pack_arguments<typename Message::tuple>(here, here.is_in_this_process(pe), false, list, arguments...));
+  }
+  static inline const std::uint32_t handler = register_handler_of<tuple>(&deliver, "to hand on: " + Message::name());
+};
+
+/// What arrives on a PE with members. `Self` has `tuple`, whose first is a member_list, and
+/// run(here, home, message, arguments).
+template <class Self>
+struct multicast_handler {
+  static void deliver(sched::pe& here, sched::envelope& message) {
+    pe_objects& objects = pe_objects::of(here);
+    const int sender = multicast_way::of(message).sender;
+    turn whose = turn::had;
+    {
+      using tuple = typename Self::tuple;
+      unpacked_arguments<tuple> unpacked(message);
+      tuple& arguments = unpacked.values();
+      const std::uint64_t number = number_of_multicast(std::get<0>(arguments));
+      if (number != 0) whose = objects.multicasts_from.arrived(sender, number);
+      if (whose == turn::early) {
+        objects.multicasts_from.keep(sender, number, kept(here, message, arguments));
+        here.counters().sent.add();  // this delivery ends; the message itself goes on
+        here.counters().held.add();
+        return;
+      }
+      if (branch* const home = objects.find_branch(message.collection); home != nullptr)
+        Self::run(here, *home, message, arguments);
+      else
+        objects.hold_for_creation(kept(here, message, arguments));
+    }
+    if (whose != turn::now) return;
+    for (sched::envelope next; objects.multicasts_from.next(sender, next);) {
+      here.counters().released.add();
+      sched::handler_table()[next.handler].run(here, next);
+      here.count_processed();
+    }
+  }
+
+ private:
+  template <class Tuple>
+  static sched::envelope kept(sched::pe& here, const sched::envelope& message, Tuple& arguments) {
+    sched::envelope copy;
+    copy.assign_message(message);
+    try {
+      std::apply([&](auto&... each) { pack_arguments<Tuple>(here, true, false, std::move(each)...).store(copy); },
+                 arguments);
+    } catch (const arena::arena_exhausted& error) {  // its sender believes that it is safe
+      here.job().fail("no memory to keep a message of PE " + std::to_string(multicast_way::of(message).sender) + ": " +
+                      error.what());
+    }
+    return copy;
+  }
+};
+
+}  // namespace tri::objects

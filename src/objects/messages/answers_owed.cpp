@@ -1,0 +1,58 @@
+#include "objects/messages/answers_owed.hpp"
+
+#include <string>
+#include <tuple>
+
+#include "objects/messages/deliver.hpp"
+#include "objects/messages/post.hpp"
+#include "sched/runtime.hpp"
+
+namespace tri::objects {
+namespace {
+
+void answered_deliver(sched::pe& here, sched::envelope& message) {
+  element_base* const element = find_receiver(here, message);
+  if (element == nullptr) return;
+  method_scope scope(pe_objects::of(here));
+  element->coroutines().wait_ended();
+}
+void answered_refuse(sched::pe&, sched::envelope&, const std::string&) {}  // it was deleted, and moves nowhere
+const std::uint32_t answered_handler =
+    register_handler_of<std::tuple<>>(&answered_deliver, "element has its answers", nullptr, &answered_refuse);
+
+}  // namespace
+
+void coroutine_owner::find_answers() {
+  knows_answers_ = true;
+  if (element_ == nullptr) return;
+  const branch& home = element_->home();
+  if (home.facts().one_per_pe || home.here().job().processes() == 1 ||
+      element_type_of(element_->type()).save == nullptr)
+    return;
+  answers_ = new answers_owed(home.facts().id, element_->number());
+  answers_->wait_for_end(wants_to_leave_);
+}
+
+// The element may be anywhere in this process.
+void end_answer(answers_owed& owed) {
+  const answers_owed::told news = owed.end_one();
+  sched::pe* const here = sched::detail::this_pe;
+  if (!news.is_last_and_awaited || here == nullptr || pe_objects::of(*here).is_ending()) return;
+  pe_objects& objects = pe_objects::of(*here);
+  sched::envelope message{};
+  message.element = news.element;
+  message.collection = news.collection;
+  message.handler = answered_handler;
+  message.source = static_cast<std::uint32_t>(here->number());
+  pack_arguments<std::tuple<>>(*here, true, false).store(message);
+  branch* const home = objects.find_branch(news.collection);
+  const pe_number to = home == nullptr ? no_pe : home->route(news.element);
+  if (to >= 0)
+    here->send_copy(to, message);
+  else if (home != nullptr)
+    home->send_slowly(message);
+  else
+    objects.hold_for_creation(message);
+}
+
+}  // namespace tri::objects

@@ -1,0 +1,45 @@
+// Whether this process has virtual threads, decided once: at the first thing of OpenMP that the program does, when what
+// it consists of is loaded. And what is then the same for the whole process.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "omp/fibers/virtual_place.hpp"
+
+namespace tri::omp {
+
+struct virtual_settings {
+  std::uint32_t per_host = 1;       // k
+  std::uint32_t hosts = 1;          // p: threads of the host runtime in a region, at most
+  std::uint32_t most_contexts = 1;  // in a region
+  bool parallel = true;             // false: the program is to run without threads (OMP_MAX_ACTIVE_LEVELS=0)
+  bool started_may_move = true;     // from host to host
+  int spins = 0;                    // moments that a host without work waits before it sleeps
+};
+
+enum class virtual_state : std::uint8_t { undecided, off, on };
+extern std::atomic<virtual_state> virtual_mode;
+virtual_state decide_virtual_mode();
+
+/// The program runs on virtual threads.
+inline bool virtual_on() {
+  virtual_state state = virtual_mode.load(std::memory_order_acquire);  // pairs: virtual_mode.decide
+  if (state == virtual_state::undecided) state = decide_virtual_mode();
+  return state == virtual_state::on;
+}
+/// While it does.
+const virtual_settings& the_virtual_settings();
+/// Of the program outside of every region.
+control_variables& outer_control();
+
+/// This is the library that stands before omp_*: without that there are no virtual threads.
+bool answers_interface();
+
+/// Reads the environment; ends the process with status 2 and a message if what it says cannot be. At load.
+void read_virtual_request();
+/// A line for --report, or nothing if virtual threads were not asked for.
+void print_virtual_report();
+void forget_virtual_counts();
+
+}  // namespace tri::omp

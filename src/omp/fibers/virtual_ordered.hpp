@@ -1,0 +1,25 @@
+// Ordered loops on virtual threads, whose turns a context can wait for. Chunks are taken one after the other, by the
+// program's chunk; static ones stay where the program may expect them.
+#pragma once
+
+#include "omp/iteration_space.hpp"
+#include "omp/fibers/virtual_place.hpp"
+
+namespace tri::omp {
+
+enum class ordered_kind : std::uint8_t { in_turn, static_chunks, static_blocks };
+
+void begin_ordered_loop(virtual_place& place, const iteration_space& space, ordered_kind kind);
+
+struct ordered_chunk {
+  bool any = false;
+  std::uint64_t first = 0;  // items
+  std::uint64_t last = 0;
+};
+/// The next chunk of this thread; the turn of the one before is passed on, when it comes.
+ordered_chunk next_ordered_chunk(virtual_place& place);
+
+/// The thread is through with a loop (ordered or not) or sections, and waits for the others if it has to.
+void end_work(virtual_place& place, bool waits);
+
+}  // namespace tri::omp

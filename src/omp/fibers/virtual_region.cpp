@@ -1,0 +1,519 @@
+#include "omp/fibers/virtual_region.hpp"
+
+#include <dlfcn.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "arena/doorbell.hpp"
+#include "os/cpu.hpp"
+#include "omp/host_runtime.hpp"
+#include "omp/fibers/light_context.hpp"
+#include "omp/fibers/virtual_mode.hpp"
+#include "omp/fibers/virtual_mutex.hpp"
+#include "omp/fibers/virtual_schedule.hpp"
+#include "omp/fibers/virtual_stacks.hpp"
+
+namespace tri::omp {
+
+thread_local virtual_place* place_of_thread [[gnu::tls_model("initial-exec")]] = nullptr;
+
+[[gnu::noinline]] void go_to(virtual_place* place) {
+  asm volatile("" ::: "memory");  // not to be merged with a call before a switch
+  place_of_thread = place;
+}
+
+namespace {
+
+struct real_memory {
+  template <class Value>
+  using word = std::atomic<Value>;
+  using mutex = spin_lock;
+};
+using schedule_of_contexts = context_schedule<real_memory>;
+using advice = schedule_of_contexts::advice;
+
+// What the C++ runtime keeps for each thread: exceptions that are being handled, and how many are on their way.
+struct exception_globals {
+  void* caught = nullptr;
+  unsigned int uncaught = 0;
+};
+using exception_globals_function = exception_globals* (*)();
+
+struct alignas(128) host_thread {
+  light_context flow;  // the loop that looks for contexts
+  stack_shelf shelf;
+};
+
+enum class request : std::uint8_t { end, barrier, word, turn, step_back };
+
+}  // namespace
+
+// A virtual thread. Kept for the next region.
+class alignas(128) virtual_context {
+ public:
+  light_context flow;
+  host_thread* host = nullptr;  // that runs it, or ran it last
+  stack_area stack;             // the one it is on
+  virtual_place place;
+  bool started = false;
+
+  // Why it is put aside.
+  request why = request::end;
+  std::uint32_t* wanted = nullptr;  // word
+  bool granted = false;             // it got it while it was being put aside
+
+  // Of the thread, while it is put aside.
+  virtual_place* innermost = nullptr;
+  thread_context* loops = nullptr;
+  exception_globals exceptions;
+  int error_number = 0;
+
+  std::uint64_t tasks = 0;
+  alignas(thread_context) std::array<std::byte, sizeof(thread_context)> loop_room;
+};
+
+namespace {
+
+// The one region of several threads, and what is kept for the next.
+struct virtual_crew {
+  std::atomic<bool> busy{false};
+  schedule_of_contexts schedule;
+  arena::doorbell bell;
+  std::vector<std::unique_ptr<virtual_context>> contexts;
+  std::vector<std::unique_ptr<host_thread>> hosts;
+  stack_sizes stacks;
+  exception_globals_function exceptions_of_thread = nullptr;
+  int (*number_of_host)() = nullptr;
+
+  alignas(64) std::optional<team_share> share;
+  int error_number = 0;  // of the program's thread, which is virtual thread 0 inside the region
+
+  // Of the region: one line, which goes to every host.
+  struct alignas(64) region {
+    void (*function)(void*) = nullptr;
+    void* data = nullptr;
+    const loop_start* combined = nullptr;
+    const virtual_place* outer = nullptr;
+    team* loops = nullptr;
+    team_share* share = nullptr;
+    std::uint32_t sections = 0;
+    std::uint32_t count = 0;
+    std::uint32_t host_count = 0;
+  };
+  region now;
+};
+static_assert(sizeof(virtual_crew::region) == 64);
+virtual_crew& crew() {
+  static virtual_crew* const only = new virtual_crew;  // never destroyed: the process may end inside a region
+  return *only;
+}
+
+struct alignas(128) totals_so_far {
+  std::atomic<std::uint64_t> regions{0};
+  std::atomic<std::uint64_t> of_one{0};
+  std::atomic<std::uint64_t> tasks{0};
+};
+totals_so_far totals;
+context_counts counts_before_fork;
+void count(std::atomic<std::uint64_t>& total, std::uint64_t more) {
+  total.fetch_add(more, std::memory_order_relaxed);  // relaxed: a count
+}
+
+constexpr std::uint32_t patience = 7;  // moments of rest before a host takes from others: about a microsecond
+constexpr std::size_t waiting_rooms = 64;
+mutex_waiters<spin_lock>& waiters_for(const void* word) {
+  static auto* const rooms = new std::array<mutex_waiters<spin_lock>, waiting_rooms>;  // never destroyed, as the crew
+  return (*rooms)[(reinterpret_cast<std::uintptr_t>(word) * 0x9e3779b97f4a7c15u) >> 58];
+}
+
+std::atomic_ref<std::uint32_t> atomically(std::uint32_t* word) { return std::atomic_ref<std::uint32_t>(*word); }
+
+void wake_sleepers(virtual_crew& all) {
+  if (all.schedule.has_sleepers()) all.bell.ring();
+}
+
+void make_ready(std::uint32_t context) {
+  virtual_crew& all = crew();
+  all.schedule.make_ready(context);
+  wake_sleepers(all);
+}
+
+// --- what runs on the stack of a context ---
+
+void put_aside(virtual_context& context, request why) {
+  context.why = why;
+  light_context::switch_between(context.flow, context.host->flow);
+}
+
+void begin_combined(virtual_place& place, thread_context& loops, const loop_start* combined, unsigned sections) {
+  if (combined != nullptr) begin_loop(loops, *combined, &threads_here);
+  if (sections != 0) begin_sections(place, sections);
+}
+
+void run_context(void* argument) {
+  auto& self = *static_cast<virtual_context*>(argument);
+  const virtual_crew::region& now = crew().now;
+  begin_combined(self.place, *self.loops, now.combined, now.sections);
+  now.function(now.data);
+  self.why = request::end;
+  light_context::leave_for(self.host->flow);
+}
+
+// --- what runs on the stack of a thread of the host runtime ---
+
+void set_up(virtual_crew& all, host_thread& me, virtual_context& context, std::uint32_t number) {
+  context.stack = me.shelf.take(number == 0 ? all.stacks.first : all.stacks.each);
+  context.flow.prepare(context.stack.bottom, context.stack.size, &run_context, &context);
+  const virtual_crew::region& now = all.now;
+  virtual_place& place = context.place;
+  place = {};
+  place.outer = now.outer;
+  place.context = &context;
+  place.share = now.share;
+  place.thread = number;
+  place.threads = now.count;
+  place.level = now.outer != nullptr ? now.outer->level + 1 : 1;
+  place.active_level = 1;
+  place.control = now.outer != nullptr ? now.outer->control : outer_control();
+  context.innermost = &place;
+  this_thread = nullptr;
+  context.loops = new (&context.loop_room) thread_context(*now.loops, number);
+  context.exceptions = {};
+  context.error_number = number == 0 ? all.error_number : 0;
+  context.granted = false;
+  context.tasks = 0;
+  context.started = true;
+}
+
+// Puts the context where what it waits for will find it. True: it need not wait, and goes on.
+bool file_away(virtual_crew& all, std::uint32_t host, virtual_context& context) {
+  const std::uint32_t number = context.place.thread;
+  if (context.why == request::barrier) {
+    all.schedule.arrive(host, number);
+    return false;
+  }
+  if (context.why == request::step_back) {
+    all.schedule.yield(host, number);
+    return false;
+  }
+  all.schedule.put_elsewhere(host);
+  bool goes_on = false;
+  if (context.why == request::word) {
+    goes_on = waiters_for(context.wanted).take_or_wait(atomically(context.wanted), context.wanted, number);
+  } else {
+    const virtual_place& place = *context.innermost;
+    goes_on = place.ordered->turns.has_turn_or_waits(place.chunk, number);
+  }
+  // Unless it goes on, others may run it from here on: `context` is not to be touched.
+  if (goes_on) {
+    all.schedule.take_back(host);
+    context.granted = true;
+  }
+  return goes_on;
+}
+
+void run_on_host(virtual_crew& all, std::uint32_t host, std::uint32_t number, exception_globals* exceptions) {
+  host_thread& me = *all.hosts[host];
+  virtual_context& context = *all.contexts[number];
+  context.host = &me;
+  if (!context.started) set_up(all, me, context, number);
+  do {
+    place_of_thread = context.innermost;
+    this_thread = context.loops;
+    if (exceptions != nullptr) *exceptions = context.exceptions;
+    errno = context.error_number;
+    light_context::switch_between(me.flow, context.flow);
+    if (context.why == request::end) {
+      if (number == 0) all.error_number = errno;
+      std::destroy_at(context.loops);
+      context.started = false;
+      me.shelf.put_back(context.stack, all.now.count / all.now.host_count + 1);
+      if (context.tasks != 0) count(totals.tasks, context.tasks);
+      all.schedule.finish(host);
+      return;
+    }
+    context.error_number = errno;
+    if (exceptions != nullptr) context.exceptions = *exceptions;
+    context.loops = this_thread;
+    context.innermost = place_of_thread;
+  } while (file_away(all, host, context));
+}
+
+void rest_a_moment(const schedule_of_contexts& schedule, std::uint32_t host, int rested) {
+  constexpr int longest = 16;  // less than a microsecond
+  const int looks = rested < 3 ? 2 << rested : longest;
+  for (int count = 0; count < looks && !schedule.has_news(host); ++count) host::cpu_relax();
+}
+
+void look_for_contexts(virtual_crew& all, std::uint32_t host) {
+  exception_globals* const exceptions = all.exceptions_of_thread != nullptr ? all.exceptions_of_thread() : nullptr;
+  const exception_globals own_exceptions = exceptions != nullptr ? *exceptions : exception_globals{};
+  const int own_error = errno;
+  virtual_place* const own_place = place_of_thread;
+  thread_context* const own_loops = this_thread;
+  const int most_spins = the_virtual_settings().spins;
+  int spins = 0;
+  std::uint32_t heard = 0;
+  for (bool looks = true; looks;) {
+    const schedule_of_contexts::step next = all.schedule.look(host);
+    switch (next.what) {
+      case advice::run:
+        run_on_host(all, host, next.context, exceptions);
+        spins = 0;
+        break;
+      case advice::look_on:
+        if (next.rings) wake_sleepers(all);
+        break;
+      case advice::rest:
+        if (++spins < most_spins) {
+          rest_a_moment(all.schedule, host, spins - 1);
+        } else {
+          heard = all.bell.listen();
+          all.schedule.prepare_sleep(host);
+        }
+        break;
+      case advice::sleep:
+        all.bell.sleep(heard, -1);
+        all.schedule.end_sleep(host);
+        spins = 0;
+        break;
+      case advice::leave:
+        looks = false;
+        break;
+    }
+  }
+  this_thread = own_loops;
+  place_of_thread = own_place;
+  errno = own_error;
+  if (exceptions != nullptr) *exceptions = own_exceptions;
+}
+
+void run_host(void* argument) {
+  auto& all = *static_cast<virtual_crew*>(argument);
+  look_for_contexts(all, static_cast<std::uint32_t>(all.number_of_host()));
+}
+
+host_function<void(void (*)(void*), void*, unsigned, unsigned)> host_parallel("GOMP_parallel");
+
+// What does not change from region to region.
+void make_ready_for_regions(virtual_crew& all) {
+  if (all.number_of_host != nullptr) return;
+  rlimit limit{};
+  const bool limited = getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  all.stacks = choose_stack_sizes(std::getenv("OMP_STACKSIZE"), std::getenv("GOMP_STACKSIZE"),
+                                  limited ? limit.rlim_cur : unlimited);
+  // The program's C++ runtime, if it has one; ours is our own.
+  all.exceptions_of_thread = reinterpret_cast<exception_globals_function>(dlsym(RTLD_DEFAULT, "__cxa_get_globals"));
+  void* const found = find_beside(reinterpret_cast<void*>(host_parallel.usual()), "omp_get_thread_num");
+  if (found == nullptr) report_missing("omp_get_thread_num");
+  all.number_of_host = reinterpret_cast<int (*)()>(found);
+}
+
+void run_region_of_many(virtual_crew& all, const region_start& start, const virtual_place* outer,
+                        std::uint32_t threads) {
+  make_ready_for_regions(all);
+  const virtual_settings& settings = the_virtual_settings();
+  const std::uint32_t hosts = std::min(threads, settings.hosts);
+  while (all.contexts.size() < threads) all.contexts.push_back(std::make_unique<virtual_context>());
+  while (all.hosts.size() < hosts) all.hosts.push_back(std::make_unique<host_thread>());
+  borrowed_team loops;
+  all.share.emplace();
+  all.error_number = errno;
+  all.now = {start.function, start.data,     start.combined, outer, &loops.get(),
+             &*all.share,    start.sections, threads,        hosts};
+  all.schedule.begin({threads, hosts, settings.started_may_move, patience});
+  if (hosts == 1) {
+    look_for_contexts(all, 0);
+  } else {
+    host_parallel(&run_host, &all, hosts, start.flags);
+  }
+  errno = all.error_number;
+  count(totals.regions, 1);
+}
+
+void run_region_of_one(const region_start& start, virtual_place* outer) {
+  borrowed_team loops;
+  thread_context context(loops.get(), 0);
+  team_share share;
+  virtual_place place;
+  place.share = &share;
+  if (outer != nullptr) {
+    place.outer = outer;
+    place.context = outer->context;
+    place.level = outer->level + 1;
+    place.active_level = outer->active_level;
+    place.in_final = outer->in_final;
+  }
+  place.control = outer != nullptr ? outer->control : outer_control();
+  go_to(&place);
+  begin_combined(place, context, start.combined, start.sections);
+  start.function(start.data);
+  go_to(outer);
+  count(totals.regions, 1);
+  count(totals.of_one, 1);
+}
+
+std::uint32_t threads_for(const region_start& start, const virtual_place* outer) {
+  const virtual_settings& settings = the_virtual_settings();
+  if (!settings.parallel || (outer != nullptr && outer->active_level > 0)) return 1;
+  const int by_control = (outer != nullptr ? outer->control : outer_control()).threads;
+  const std::uint32_t wanted = start.threads != 0 ? start.threads : static_cast<std::uint32_t>(std::max(1, by_control));
+  return std::min(wanted, settings.most_contexts);
+}
+
+}  // namespace
+
+bool run_on_virtual_threads(const region_start& start) {
+  if (!virtual_on()) return false;
+  virtual_place* const outer = place_here();
+  const std::uint32_t threads = threads_for(start, outer);
+  virtual_crew& all = crew();
+  bool busy = false;
+  // acquire: what the last region left; relaxed on failure: nothing is read
+  if (threads > 1 && all.busy.compare_exchange_strong(busy, true, std::memory_order_acquire,  // pairs: crew.free
+                                                      std::memory_order_relaxed)) {
+    run_region_of_many(all, start, outer, threads);
+    all.busy.store(false, std::memory_order_release);  // crew.free
+  } else {
+    run_region_of_one(start, outer);
+  }
+  return true;
+}
+
+std::uint32_t threads_here() { return place_here()->threads; }
+
+void wait_at_barrier(virtual_place& place) {
+  if (place.threads > 1) put_aside(*place.context, request::barrier);
+}
+
+void begin_sections(virtual_place& place, unsigned sections) {
+  static const char site = 0;  // its address names all sections
+  thread_context& loops = *this_thread;
+  loops::fetched_loop& entered = loops.of.loops.enter(
+      loops.place,
+      [&] {
+        return loops::loop_key{&site, sections, 1, 0, place.threads};
+      },
+      [](loops::fetched_loop& found, const loops::loop_key& key, loops::held_before held) {
+        if (held == loops::held_before::same_key) {
+          found.arm_again();
+          return;
+        }
+        loops::schedule one_by_one;
+        one_by_one.kind = loops::schedule_kind::dynamic;
+        one_by_one.chunk = 1;
+        found.arm(loops::layout_of(one_by_one, key.items, key.participants));
+      });
+  loops.position = loops::fetch_position(entered, place.thread);
+  place.section = place.last_section = 0;
+}
+
+void take_word(virtual_place* place, std::uint32_t* word) {
+  constexpr int tries = 30;  // about a microsecond: its holder may be running beside us
+  if (take_mutex(atomically(word))) return;
+  virtual_context* const context = place != nullptr ? place->context : nullptr;
+  if (context == nullptr || crew().now.host_count > 1) {
+    for (int count = 0; count < tries; ++count) {
+      host::cpu_relax();
+      // relaxed: taking it decides
+      if (atomically(word).load(std::memory_order_relaxed) == mutex_free && take_mutex(atomically(word))) return;
+    }
+  }
+  if (context == nullptr) {  // no virtual thread: there is nothing else this one could run
+    while (!take_mutex(atomically(word))) sched_yield();
+    return;
+  }
+  do {
+    context->wanted = word;
+    context->granted = false;
+    put_aside(*context, request::word);
+  } while (!context->granted && !take_mutex_again(atomically(word)));
+}
+
+bool try_word(std::uint32_t* word) { return take_mutex(atomically(word)); }
+
+void release_word(virtual_place*, std::uint32_t* word) {
+  if (!release_mutex(atomically(word))) return;
+  if (const std::optional<std::uint32_t> next = waiters_for(word).next(word)) make_ready(*next);
+}
+
+void step_back(virtual_place* place) {
+  if (place != nullptr && place->context != nullptr) put_aside(*place->context, request::step_back);
+}
+
+void wait_for_turn(virtual_place& place) {
+  if (place.threads == 1 || place.ordered->turns.has_turn(place.chunk)) return;
+  put_aside(*place.context, request::turn);
+}
+
+void pass_turn(virtual_place& place) {
+  if (const std::optional<std::uint32_t> next = place.ordered->turns.pass()) make_ready(*next);
+}
+
+namespace {
+
+struct call_on_stack {
+  void (*function)(void*);
+  void* argument;
+  light_context inside;
+  light_context outside;
+};
+void make_call(void* argument) {
+  auto& call = *static_cast<call_on_stack*>(argument);
+  call.function(call.argument);
+  light_context::leave_for(call.outside);
+}
+
+}  // namespace
+
+void call_with_room(virtual_place& place, void (*function)(void*), void* argument) {
+  virtual_context* const context = place.context;
+  if (context == nullptr) return function(argument);
+  const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  const auto bottom = reinterpret_cast<std::uintptr_t>(context->stack.bottom);
+  if (here - bottom > context->stack.size / 2) return function(argument);
+  const stack_area old = context->stack;
+  context->stack = context->host->shelf.take(crew().stacks.each);
+  call_on_stack call{function, argument, {}, {}};
+  call.inside.prepare(context->stack.bottom, context->stack.size, &make_call, &call);
+  light_context::switch_between(call.outside, call.inside);
+  context->host->shelf.put_back(context->stack, crew().now.count / crew().now.host_count + 1);
+  context->stack = old;
+}
+
+void count_task(virtual_place& place) {
+  if (place.context != nullptr) {
+    ++place.context->tasks;
+  } else {
+    count(totals.tasks, 1);
+  }
+}
+
+virtual_totals counted_so_far() {
+  const auto read = [](const std::atomic<std::uint64_t>& total) {
+    return total.load(std::memory_order_relaxed);  // relaxed: at the end
+  };
+  const context_counts counts = crew().schedule.counts();
+  return {read(totals.regions),
+          read(totals.of_one),
+          counts.run - counts_before_fork.run,
+          counts.stolen - counts_before_fork.stolen,
+          counts.suspended - counts_before_fork.suspended,
+          read(totals.tasks)};
+}
+
+void forget_totals() {
+  counts_before_fork = crew().schedule.counts();
+  for (std::atomic<std::uint64_t>* each : {&totals.regions, &totals.of_one, &totals.tasks}) {
+    each->store(0, std::memory_order_relaxed);  // relaxed: a forked child is alone
+  }
+}
+
+}  // namespace tri::omp

@@ -1,0 +1,61 @@
+// Parallel regions on virtual threads: contexts with stacks, switched by the threads of the host runtime as the
+// schedule (virtual_schedule.hpp) says. One region of several threads exists at a time; regions inside it have one
+// thread, and so has one that another thread of the process begins meanwhile.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "omp/team.hpp"
+#include "omp/fibers/virtual_place.hpp"
+
+namespace tri::omp {
+
+struct region_start {
+  void (*function)(void*) = nullptr;
+  void* data = nullptr;
+  unsigned threads = 0;                  // that the program wants; 0: as many as its control variables say
+  unsigned flags = 0;                    // for the host runtime
+  const loop_start* combined = nullptr;  // the loop that the body is inside from its beginning, or null
+  unsigned sections = 0;                 // the same for sections
+};
+/// False: there are no virtual threads, and nothing was done.
+bool run_on_virtual_threads(const region_start& start);
+
+/// For loops that all threads of a region take.
+std::uint32_t threads_here();
+
+/// Until all threads of the region are here.
+void wait_at_barrier(virtual_place& place);
+/// Sections begin; `count` of them.
+void begin_sections(virtual_place& place, unsigned count);
+
+/// Critical sections and locks: a word in the program's storage, 0 while it is free.
+void take_word(virtual_place* place, std::uint32_t* word);
+bool try_word(std::uint32_t* word);
+void release_word(virtual_place* place, std::uint32_t* word);
+/// Others may run: what this thread asks for again and again may be theirs to give.
+void step_back(virtual_place* place);
+/// Until it is the turn of the chunk that the thread works on.
+void wait_for_turn(virtual_place& place);
+/// ... and then the next one's.
+void pass_turn(virtual_place& place);
+
+/// Calls function(argument), on a new stack when little is left of this one: tasks that are run at once nest deeper
+/// than the host runtime's.
+void call_with_room(virtual_place& place, void (*function)(void*), void* argument);
+
+void count_task(virtual_place& place);
+
+struct virtual_totals {
+  std::uint64_t regions = 0;
+  std::uint64_t of_one = 0;  // regions of one thread
+  std::uint64_t contexts = 0;
+  std::uint64_t stolen = 0;
+  std::uint64_t suspended = 0;
+  std::uint64_t tasks = 0;
+};
+virtual_totals counted_so_far();
+void forget_totals();
+
+}  // namespace tri::omp

@@ -1,0 +1,489 @@
+// Which context runs next on which host thread, and who waits at the barrier of the team: a state machine that knows
+// nothing of stacks, threads and entry points. Contexts are the virtual threads of one parallel region, numbered as the
+// program sees them; hosts are the threads of the host runtime that run them.
+//
+// A host goes through its own contexts in the order of their numbers, those that have not started and those that may go
+// on; when none is left it takes one from the far end of another host's, the next host first, so that hosts that run
+// out together look at different ones. Where started contexts may not move, only those that have not started are
+// taken.
+//
+// Each call below is one transition: one lock or one shared word, so that all interleavings of calls are all there is
+// (tests/omp/fibers/virtual_schedule_test.cpp). `Memory` supplies the words and the lock, which the tests replace by plain
+// ones. Calls with a host's number belong to that host; make_ready() may be called by anybody.
+//
+//   context: not started -> running -> put aside -> ready -> running -> ... -> finished
+//            put aside: at the barrier, elsewhere (a lock, an ordered turn), or stepped back and ready at once
+//   host:    look: own -> [arrivals -> [release]] -> others -> rest (or sleep, or leave) -> own
+//
+// A barrier is complete when all contexts have arrived. Arrivals are counted by each host for itself and reported when
+// it has nothing of its own left to run, which delays nothing: what it still runs has to arrive too. Who reports the
+// last one begins a new generation; contexts that wait since an earlier generation are ready, whoever looks first,
+// their host or a thief.
+//
+// A host leaves when some context of the region has finished (then no barrier is still to come), no context that is
+// suspended belongs to it, and there is nothing to take. Nobody waits for a host: one that never comes is one whose
+// contexts are taken by others.
+//
+// Before a host takes from others, it looks past what they have a few times: they may just be on their way, from a fork
+// or a barrier, and a context that moves for less than that costs more than it brings.
+//
+// Few cache lines move: a region begins by one line, which says its number; what belongs to a host is made ready for
+// the region by whoever needs it first, its owner unless somebody takes from it. Numbers of regions and generations
+// only rise.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace tri::omp {
+
+// Context numbers in a queue, with room for a number of them that is known before; in cache lines of its own.
+class context_queue {
+ public:
+  void reserve(std::uint32_t room) {
+    lines_.resize((room + per_line - 1) / per_line);
+    room_ = static_cast<std::uint32_t>(lines_.size()) * per_line;
+  }
+  bool empty() const { return count_ == 0; }
+  std::uint32_t size() const { return count_; }
+  void push_back(std::uint32_t context) { slot(count_++) = context; }
+  std::uint32_t pop_front() {
+    const std::uint32_t context = slot(0);
+    if (++first_ == room_) first_ = 0;
+    --count_;
+    return context;
+  }
+  std::uint32_t pop_back() { return slot(--count_); }
+  std::uint32_t at(std::uint32_t index) const { return const_cast<context_queue*>(this)->slot(index); }
+
+ private:
+  static constexpr std::uint32_t per_line = 32;
+  struct alignas(128) line {
+    std::uint32_t contexts[per_line];
+  };
+  std::uint32_t& slot(std::uint32_t offset) {
+    std::uint32_t place = first_ + offset;
+    if (place >= room_) place -= room_;
+    return lines_[place / per_line].contexts[place % per_line];
+  }
+  std::vector<line> lines_;
+  std::uint32_t room_ = 0;
+  std::uint32_t first_ = 0;
+  std::uint32_t count_ = 0;
+};
+
+struct context_counts {
+  std::uint64_t run = 0;        // contexts that ran to their end
+  std::uint64_t stolen = 0;     // taken from another host
+  std::uint64_t suspended = 0;  // times that a context was put aside
+};
+
+template <class Memory>
+class context_schedule {
+ public:
+  enum class advice : std::uint8_t {
+    run,      // `context`, which is now this host's
+    look_on,  // call look() again; `rings`: whoever sleeps has to be woken first
+    rest,     // nothing to do now; look() again later, or prepare_sleep()
+    sleep,    // nothing to do, and whoever makes something will ring
+    leave     // this host is not needed any more
+  };
+  struct step {
+    advice what = advice::rest;
+    std::uint32_t context = 0;
+    bool rings = false;
+  };
+  struct limits {
+    std::uint32_t contexts = 1;
+    std::uint32_t hosts = 1;
+    bool started_may_move = true;
+    std::uint32_t patience = 0;  // times that a host without work of its own looks past what others have
+  };
+
+  /// A region begins. Called while no host is inside.
+  void begin(const limits& of_region) {
+    if (hosts_.size() < of_region.hosts || room_ < of_region.contexts) grow(of_region);
+    if (of_region.contexts != region_.contexts) {
+      const std::uint32_t now = generation_of(barrier_.load(std::memory_order_relaxed));  // relaxed: we are alone
+      barrier_.store(barrier_word(now, of_region.contexts), std::memory_order_relaxed);   // relaxed: as above
+    }
+    region_ = of_region;
+    ++round_;
+  }
+
+  /// The next step of `host`'s search for something to run.
+  step look(std::uint32_t host) {
+    host_state& me = hosts_[host];
+    if (me.own_round != round_) come(me);
+    switch (me.at) {
+      case place::own:
+        return look_at_own(me, host);
+      case place::arrivals:
+        return report_arrivals(me);
+      case place::release:
+        return release(me);
+      case place::others:
+        return look_at_others(me, host);
+    }
+    return {};
+  }
+
+  /// What look() said was run has been put aside: at the barrier, ...
+  void arrive(std::uint32_t host, std::uint32_t context) {
+    host_state& me = hosts_[host];
+    me.stepped_back = 0;
+    const std::lock_guard held(me.guard);
+    const std::uint32_t now = generation_now();  // it cannot change before this arrival is reported
+    collect_released(me, now);
+    me.waiting.push_back(context);
+    set_hint(me.waiting_since, now + 1);
+    ++me.arrived;
+    ++me.counts.suspended;
+  }
+  /// ... or where somebody else keeps it, who will call make_ready(). Called before anybody else can know of it.
+  void put_elsewhere(std::uint32_t host) {
+    host_state& me = hosts_[host];
+    me.stepped_back = 0;
+    const std::lock_guard held(me.guard);
+    ++me.elsewhere;
+    ++me.counts.suspended;
+  }
+  /// ... or behind whatever else there is to run, here and, if there is nothing here, elsewhere: it asked for something
+  /// that only another context can give.
+  void yield(std::uint32_t host, std::uint32_t context) {
+    host_state& me = hosts_[host];
+    const std::lock_guard held(me.guard);
+    me.ready.push_back(context);
+    update_signs(me);
+    ++me.stepped_back;
+    ++me.counts.suspended;
+  }
+  /// It need not be put aside after all: what it wanted was there. It goes on running.
+  void take_back(std::uint32_t host) {
+    host_state& me = hosts_[host];
+    const std::lock_guard held(me.guard);
+    --me.elsewhere;
+    --me.counts.suspended;
+  }
+  /// It has ended.
+  void finish(std::uint32_t host) {
+    host_state& me = hosts_[host];
+    me.stepped_back = 0;
+    ++me.counts.run;
+    if (me.finished) return;
+    me.finished = me.tells = true;
+    const std::lock_guard held(me.guard);
+    me.ended = true;
+    update_signs(me);
+  }
+
+  /// A context that was put elsewhere may go on. Whoever sleeps has to be woken afterwards.
+  void make_ready(std::uint32_t context) {
+    host_state& home = hosts_[home_[context]];
+    const std::lock_guard held(home.guard);
+    --home.elsewhere;
+    home.ready.push_back(context);
+    update_signs(home);
+  }
+
+  /// After advice::rest: the host wants to sleep and looks again, thoroughly. If there is nothing, advice::sleep
+  /// follows. Whoever makes something to do and does not see this sleeper did so before the sleeper looked: either both
+  /// took the same lock, or both words are written and read in the one order of seq_cst.
+  void prepare_sleep(std::uint32_t host) {
+    hosts_[host].thorough = true;
+    hosts_[host].at = place::own;
+    sleepers_.fetch_add(1, std::memory_order_seq_cst);  // pairs: schedule.sleepers
+  }
+  void end_sleep(std::uint32_t host) { look_no_more(hosts_[host]); }
+  bool has_sleepers() const { return sleepers_.load(std::memory_order_seq_cst) != 0; }  // schedule.sleepers
+
+  /// Whether a barrier is complete since the host looked at its own contexts: one word, which is in every host's cache
+  /// until then.
+  bool has_news(std::uint32_t host) const { return generation() != hosts_[host].seen; }
+
+  /// Of all regions so far. Called while no host is inside.
+  context_counts counts() const {
+    context_counts sum = earlier_;
+    for (const host_state& each : hosts_) {
+      sum.run += each.counts.run;
+      sum.stolen += each.counts.stolen;
+      sum.suspended += each.counts.suspended;
+    }
+    return sum;
+  }
+
+  /// Everything that decides the future, for tests.
+  template <class Append>
+  void describe(Append&& append) const {
+    for (std::uint32_t host = 0; host < region_.hosts; ++host) hosts_[host].describe(append, round_);
+    for (std::uint32_t context = 0; context < region_.contexts; ++context) append(home_[context]);
+    append(barrier_.load(std::memory_order_relaxed));   // relaxed: nobody else is there
+    append(sleepers_.load(std::memory_order_relaxed));  // relaxed: as above
+  }
+
+ private:
+  template <class Value>
+  using word = typename Memory::template word<Value>;
+  enum class place : std::uint8_t { own, arrivals, release, others };
+  struct number_range {
+    std::uint32_t first = 0;
+    std::uint32_t last = 0;
+  };
+
+  struct alignas(128) host_state {
+    // Under the lock.
+    typename Memory::mutex guard;
+    std::uint64_t round = 0;  // number of the region that it is ready for
+    number_range unstarted;
+    std::uint32_t elsewhere = 0;  // contexts of this host that others keep
+    bool ended = false;           // a context of the region finished here
+    // Under the lock.
+    context_queue ready;
+    context_queue waiting;  // at the barrier, since generation waiting_since - 1
+    // Written by their host, or under the lock, and only when they change; others look at them again and again.
+    alignas(64) word<std::uint64_t> signs{0};  // {region, flags below}; of an earlier region: the host has not come
+    word<std::uint32_t> waiting_since{0};      // a generation + 1; 0: nobody waits
+    // The host's own.
+    alignas(128) place at = place::own;
+    bool thorough = false;    // it looks without trusting hints
+    bool finished = false;    // a context of the region ended here
+    bool tells = false;       // ... of which those who sleep are to be told
+    bool knows_end = false;   // a context of the region ended somewhere else
+    bool suspends = false;    // at its last look, suspended contexts belonged to it
+    bool looks_away = false;  // all that it could run have stepped back
+    bool passed_by = false;   // in this round of looks, somebody who may have something
+    std::uint32_t seen = 0;   // generation, at its last look at its own contexts
+    std::uint64_t own_round = 0;
+    std::uint32_t patience = 0;
+    std::uint32_t stepped_back = 0;  // contexts, one after the other, since anything else happened
+    std::uint32_t victim = 0;
+    std::uint32_t arrived = 0;  // and not yet reported
+    context_counts counts;      // of all regions
+
+    template <class Append>
+    void describe(Append&& append, std::uint64_t now) const {
+      append(round == now);
+      append(unstarted.first);
+      append(unstarted.last);
+      for (const context_queue* queue : {&ready, &waiting}) {
+        append(queue->size());
+        for (std::uint32_t index = 0; index < queue->size(); ++index) append(queue->at(index));
+      }
+      append(elsewhere);
+      append(static_cast<std::uint32_t>(ended));
+      append(waiting_since.load(std::memory_order_relaxed));  // relaxed: nobody else is there
+      append(signs.load(std::memory_order_relaxed));          // relaxed: as above
+      append(static_cast<std::uint32_t>(at));
+      append(static_cast<std::uint32_t>(thorough | finished << 1 | tells << 2 | knows_end << 3 | suspends << 4 |
+                                        passed_by << 5 | (own_round == now) << 6 | looks_away << 7));
+      append(patience);
+      append(stepped_back);
+      append(victim);
+      append(arrived);
+    }
+  };
+
+  // The barrier: {generation, contexts that have not reported}, so that one line moves.
+  static std::uint64_t barrier_word(std::uint32_t generation, std::uint32_t missing) {
+    return std::uint64_t{generation} << 32 | missing;
+  }
+  static std::uint32_t generation_of(std::uint64_t barrier) { return static_cast<std::uint32_t>(barrier >> 32); }
+  std::uint32_t generation() const {
+    return generation_of(barrier_.load(std::memory_order_relaxed));  // relaxed: a hint to look again
+  }
+  std::uint32_t generation_now() const {
+    // pairs: schedule.release; seq_cst: see prepare_sleep
+    return generation_of(barrier_.load(std::memory_order_seq_cst));
+  }
+
+  void grow(const limits& of_region) {
+    earlier_ = counts();
+    room_ = room_ > of_region.contexts ? room_ : of_region.contexts;
+    hosts_ = std::vector<host_state>(hosts_.size() > of_region.hosts ? hosts_.size() : of_region.hosts);
+    for (host_state& each : hosts_) {
+      each.ready.reserve(room_);
+      each.waiting.reserve(room_);
+    }
+    home_.assign(room_, 0);
+  }
+
+  // The program's static split: the first contexts % hosts hosts have one more.
+  number_range range_of(std::uint32_t host) const {
+    const std::uint32_t each = region_.contexts / region_.hosts;
+    const std::uint32_t more = region_.contexts % region_.hosts;
+    const std::uint32_t first = host * each + (host < more ? host : more);
+    return {first, first + each + (host < more ? 1 : 0)};
+  }
+
+  // The host's own part, when it comes to a region.
+  void come(host_state& me) {
+    me.at = place::own;
+    me.thorough = me.finished = me.tells = me.knows_end = me.suspends = me.looks_away = me.passed_by = false;
+    me.victim = me.arrived = me.stepped_back = 0;
+    me.patience = region_.patience;
+    me.own_round = round_;
+  }
+  // The part under the lock, by whoever is the first to hold it in a region.
+  void make_current(host_state& state, std::uint32_t host) {
+    if (state.round == round_) return;
+    state.round = round_;
+    state.unstarted = range_of(host);
+    state.elsewhere = 0;
+    state.ended = false;
+    set_hint(state.waiting_since, std::uint32_t{0});
+    update_signs(state);
+  }
+
+  // Hints are written when they change: others look at them again and again.
+  template <class Value>
+  static void set_hint(word<Value>& hint, Value value) {
+    if (hint.load(std::memory_order_relaxed) != value) hint.store(value, std::memory_order_relaxed);  // relaxed: a hint
+  }
+  static constexpr std::uint64_t sign_claimable = 1;
+  static constexpr std::uint64_t sign_ended = 2;
+  void update_signs(host_state& host) {
+    const bool any = host.unstarted.first != host.unstarted.last || (region_.started_may_move && !host.ready.empty());
+    set_hint(host.signs, round_ << 2 | (any ? sign_claimable : 0) | (host.ended ? sign_ended : 0));
+  }
+  // Most often it is there already, and its line need not move.
+  void settle(std::uint32_t context, std::uint32_t host) {
+    if (home_[context] != host) home_[context] = host;
+  }
+
+  // Those that waited for the end of a generation that is over are ready. Under the host's lock.
+  void collect_released(host_state& host, std::uint32_t now) {
+    if (host.waiting.empty()) return;
+    if (host.waiting_since.load(std::memory_order_relaxed) == now + 1) return;  // relaxed: the lock orders it
+    if (host.ready.empty()) {
+      std::swap(host.ready, host.waiting);
+    } else {
+      while (!host.waiting.empty()) host.ready.push_back(host.waiting.pop_front());
+    }
+    set_hint(host.waiting_since, std::uint32_t{0});
+    update_signs(host);
+  }
+
+  void look_no_more(host_state& me) {
+    me.thorough = false;
+    sleepers_.fetch_sub(1, std::memory_order_relaxed);  // relaxed: a ring too many does no harm
+  }
+  step found(host_state& me, std::uint32_t context) {
+    me.at = place::own;
+    if (me.thorough) look_no_more(me);
+    return {advice::run, context, false};
+  }
+
+  step found_own(host_state& me, std::uint32_t context) {
+    me.patience = region_.patience;
+    return found(me, context);
+  }
+
+  step look_at_own(host_state& me, std::uint32_t host) {
+    {
+      const std::lock_guard held(me.guard);
+      make_current(me, host);
+      me.seen = generation_now();
+      collect_released(me, me.seen);
+      const bool begins_another = me.stepped_back != 0 && me.unstarted.first != me.unstarted.last;
+      me.looks_away = !begins_another && me.stepped_back != 0 && me.stepped_back >= me.ready.size();
+      if (!me.ready.empty() && !begins_another && !me.looks_away) {
+        const std::uint32_t context = me.ready.pop_front();
+        update_signs(me);
+        return found_own(me, context);
+      }
+      if (me.unstarted.first != me.unstarted.last) {
+        const std::uint32_t context = me.unstarted.first++;
+        settle(context, host);
+        update_signs(me);
+        return found_own(me, context);
+      }
+      me.suspends = me.elsewhere != 0 || !me.waiting.empty() || !me.ready.empty();
+    }
+    me.victim = 1;
+    me.passed_by = false;
+    me.at = me.arrived != 0 ? place::arrivals : place::others;
+    return {advice::look_on, 0, std::exchange(me.tells, false)};
+  }
+
+  step report_arrivals(host_state& me) {
+    const std::uint32_t count = std::exchange(me.arrived, 0);
+    // acq_rel: what the contexts wrote before the barrier goes to whoever completes it, and on from there
+    const std::uint64_t before = barrier_.fetch_sub(count, std::memory_order_acq_rel);
+    me.at = static_cast<std::uint32_t>(before) == count ? place::release : place::others;
+    return {advice::look_on, 0, false};
+  }
+  step release(host_state& me) {
+    // Nobody else writes it: all have arrived, and nobody arrives before the new generation.
+    const std::uint32_t now = generation_of(barrier_.load(std::memory_order_relaxed));   // relaxed: as said
+    barrier_.store(barrier_word(now + 1, region_.contexts), std::memory_order_seq_cst);  // schedule.release
+    me.at = place::own;
+    return {advice::look_on, 0, true};
+  }
+
+  bool may_have(const host_state& victim, std::uint64_t signs) const {
+    if (signs >> 2 != round_ || (signs & sign_claimable) != 0) return true;
+    if (!region_.started_may_move) return false;
+    const std::uint32_t since = victim.waiting_since.load(std::memory_order_relaxed);  // relaxed: a hint
+    return since != 0 && since != generation() + 1;
+  }
+
+  step look_at_others(host_state& me, std::uint32_t host) {
+    while (me.victim < region_.hosts) {
+      const std::uint32_t number = (host + me.victim++) % region_.hosts;
+      host_state& victim = hosts_[number];
+      if (!me.thorough) {
+        const std::uint64_t signs = victim.signs.load(std::memory_order_relaxed);  // relaxed: a hint
+        if (signs >> 2 == round_ && (signs & sign_ended) != 0) me.knows_end = true;
+        if (!may_have(victim, signs)) continue;
+        if (me.patience != 0 && !me.looks_away) {
+          me.passed_by = true;
+          continue;
+        }
+      }
+      const std::lock_guard held(victim.guard);
+      make_current(victim, number);
+      if (victim.ended) me.knows_end = true;
+      if (region_.started_may_move) collect_released(victim, generation_now());
+      std::uint32_t context = 0;
+      if (victim.unstarted.first != victim.unstarted.last) {
+        context = --victim.unstarted.last;
+      } else if (region_.started_may_move && !victim.ready.empty()) {
+        context = victim.ready.pop_back();
+      } else {
+        return {advice::look_on, 0, false};
+      }
+      update_signs(victim);
+      settle(context, host);
+      ++me.counts.stolen;
+      return found(me, context);
+    }
+    me.at = place::own;
+    if (std::exchange(me.looks_away, false)) {
+      me.stepped_back = 0;
+      return {advice::look_on, 0, false};
+    }
+    if (me.passed_by) {
+      --me.patience;
+    } else if (!me.suspends && (me.finished || me.knows_end)) {
+      if (me.thorough) look_no_more(me);
+      return {advice::leave, 0, false};
+    }
+    return {me.thorough ? advice::sleep : advice::rest, 0, false};
+  }
+
+  // Written when a region begins, read by all.
+  alignas(128) limits region_{0, 0, true, 0};
+  std::uint64_t round_ = 0;
+  word<std::uint32_t> sleepers_{0};
+  std::uint32_t room_ = 0;  // contexts that there is room for
+  std::vector<host_state> hosts_;
+  std::vector<std::uint32_t> home_;  // the host that ran it last; written under the lock of whoever had it
+  context_counts earlier_;           // from before the last growth
+  alignas(128) word<std::uint64_t> barrier_{0};
+};
+
+}  // namespace tri::omp

@@ -1,0 +1,90 @@
+#include "os/output_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <stdexcept>
+#include <utility>
+
+#include "os/packet_socket.hpp"
+
+namespace tri::host {
+namespace {
+
+std::string folder_of(const std::string& path) {
+  const std::size_t end = path.find_last_of('/');
+  if (end == std::string::npos) return ".";
+  return end == 0 ? "/" : path.substr(0, end);
+}
+
+}  // namespace
+
+void refuse_planted(const std::string& path) {
+  struct stat entry {};
+  struct stat folder {};
+  if (lstat(path.c_str(), &entry) != 0 || S_ISREG(entry.st_mode) || stat(folder_of(path).c_str(), &folder) != 0) return;
+  const bool is_shared = (folder.st_mode & (S_IWOTH | S_IWGRP)) != 0;
+  const bool is_trusted = entry.st_uid == geteuid() || entry.st_uid == 0 || entry.st_uid == folder.st_uid;
+  if (is_shared && !is_trusted)
+    throw std::runtime_error(fmt::format(
+        "{}: cannot be written: {} of user {}, in a folder where others may write; remove it, or name another path",
+        path, S_ISLNK(entry.st_mode) ? "it is a symbolic link" : "it is no file, and", entry.st_uid));
+}
+
+output_file::output_file(std::string path) : path_(std::move(path)) {
+  refuse_planted(path_);
+  struct stat entry {};
+  const bool exists = lstat(path_.c_str(), &entry) == 0;
+  if (exists && !S_ISREG(entry.st_mode)) {
+    file_ = unique_fd(open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY | O_CLOEXEC, 0666));
+    if (!file_) fail(std::strerror(errno));
+    return;
+  }
+  beside_ = path_ + "." + random_text().substr(0, 8);
+  file_ = unique_fd(open(beside_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
+  if (file_) {
+    if (exists) fchmod(file_.get(), entry.st_mode & 0777);
+    return;
+  }
+  beside_.clear();
+  // A file of the user's in a folder that takes no new ones.
+  if (exists && (errno == EACCES || errno == EROFS))
+    file_ = unique_fd(open(path_.c_str(), O_WRONLY | O_TRUNC | O_NOFOLLOW | O_CLOEXEC));
+  if (!file_) fail(std::strerror(errno));
+}
+
+output_file::~output_file() {
+  if (!beside_.empty()) unlink(beside_.c_str());
+}
+
+void output_file::fail(const char* why) const {
+  throw std::runtime_error(fmt::format("{}: cannot be written: {}", path_, why));
+}
+
+void output_file::write(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(file_.get(), text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail(std::strerror(errno));
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+void output_file::finish() {
+  if (close(file_.release()) != 0) fail(std::strerror(errno));
+  if (beside_.empty()) return;
+  if (std::rename(beside_.c_str(), path_.c_str()) != 0) fail(std::strerror(errno));
+  beside_.clear();
+}
+
+void write_output_file(const std::string& path, std::string_view text) {
+  output_file file(path);
+  file.write(text);
+  file.finish();
+}
+
+}  // namespace tri::host

@@ -1,0 +1,39 @@
+// A file that we write for the user, at a path that others may know beforehand: in /tmp they may have put a link there
+// that leads elsewhere. What is new is made exclusively, beside the path, and takes its place when it is complete: a
+// reader sees the old file or the new one. Links and devices that the user may have meant (/dev/stdout) are written to;
+// those of another user, in a folder where others may write, are refused. One owner, one thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "os/unique_fd.hpp"
+
+namespace tri::host {
+
+class output_file {
+ public:
+  // All throw std::runtime_error with the path and what is wrong with it.
+  explicit output_file(std::string path);
+  void write(std::string_view text);
+  void finish();  // the path is this file now
+
+  ~output_file();  // without finish(), nothing has happened
+  output_file(const output_file&) = delete;
+  output_file& operator=(const output_file&) = delete;
+
+ private:
+  [[noreturn]] void fail(const char* why) const;
+
+  std::string path_;
+  std::string beside_;  // empty: the path itself is written to
+  unique_fd file_;
+};
+
+void write_output_file(const std::string& path, std::string_view text);
+
+// A link, device or folder at `path` that another user has put into a folder where others may write: throws
+// std::runtime_error. Whatever else is there, or nothing, passes.
+void refuse_planted(const std::string& path);
+
+}  // namespace tri::host

@@ -1,0 +1,74 @@
+// What the processes of a host know of each other: records in the arena, written at start-up by their owner, found by
+// everybody through the root of the owner's window.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "arena/window.hpp"
+#include "sched/counters.hpp"
+#include "sched/remote/departures.hpp"
+#include "sched/idle_listener.hpp"
+#include "sched/inbox.hpp"
+#include "sched/node_queue.hpp"
+
+namespace tri::sched {
+
+/// One PE as its host sees it.
+struct pe_record {
+  inbox_shared* inbox;
+  counter_block counters;
+};
+
+/// One process as its host sees it; the root of its window.
+struct process_record {
+  static constexpr std::uint32_t expected_version = 1;
+  static constexpr int idle_words = arena::most_local_pes / 64;
+
+  std::uint32_t version;
+  std::uint32_t pes;
+  bool asymmetric_fence;  // this process may use the fence of asymmetric_fence.hpp
+  pe_record* pe[arena::most_local_pes];
+  node_queue* nodes;
+  counter relayed;          // messages for all hosts passed on; by whoever makes progress on the wire, one at a time
+  std::uint64_t wire_bell;  // name of the bell on which its watch of the wire sleeps; where there are several hosts
+  /// Bit i: local PE i sleeps or is about to. A hint of whom to wake; the inbox decides whether it really sleeps.
+  alignas(64) std::atomic<std::uint64_t> idle_pes[idle_words];
+
+  /// Rings up to `count` PEs that sleep or are about to: called after new work for any PE of the process was made
+  /// visible. Returns how many it rang. A PE that was rung already and has not got up yet does not count: it may have
+  /// been woken for something long, and another one would sleep on beside the new work.
+  std::uint32_t wake(std::uint32_t count) {
+    std::uint32_t rung = 0;
+    for (int word = 0; word < idle_words; ++word) {
+      // seq_cst: after the push of the work; the sleeper sets its bit before it looks for work. pairs: idle.announce
+      std::uint64_t idle = idle_pes[word].load(std::memory_order_seq_cst);
+      for (; idle != 0 && rung < count; idle &= idle - 1)
+        rung += pe[word * 64 + __builtin_ctzll(idle)]->inbox->wake_if_asleep() ? 1 : 0;
+    }
+    return rung;
+  }
+};
+
+/// Shared by all processes of a host; lies in the window of local rank 0.
+struct host_record {
+  alignas(64) std::atomic<std::uint32_t> next_collection{0};
+  alignas(64) idle_listener listener;
+  std::byte* board_memory = nullptr;
+  std::size_t board_bytes = 0;
+  /// Trees over hosts that began on this one; turns them (host_tree.hpp).
+  alignas(64) std::atomic<std::uint32_t> trees_begun{0};
+  /// How often this host has chosen a PE of the job to hand multicasts on, then how often a host to hand them on to
+  /// further hosts (objects/collectives/inner_vertices.hpp). Null where there is only one host.
+  std::atomic<std::uint64_t>* chosen = nullptr;
+  makings_of_host<> makings;
+};
+
+/// The root that each process publishes: its own record, and (local rank 0) the host's.
+struct window_root {
+  process_record* process;
+  host_record* host;  // null except in the window of local rank 0
+};
+
+}  // namespace tri::sched

@@ -1,0 +1,504 @@
+#include "sched/remote/wire_link.hpp"
+
+#include <fmt/format.h>
+#include <array>
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <type_traits>
+
+#include "arena/arena.hpp"
+#include "sched/handler_table.hpp"
+#include "sched/remote/host_tree.hpp"
+#include "sched/pe.hpp"
+#include "sched/remote/poll_bell.hpp"
+#include "sched/runtime.hpp"
+#include "wire/wire_choice.hpp"
+
+namespace tri::sched {
+namespace {
+
+constexpr std::chrono::milliseconds time_for_better_news{500};
+constexpr double least_bytes_per_second = 1e6;  // of a network, for one process
+
+// How a port names a message to its user: the sender and the number of the send.
+std::uint64_t trace_name(std::uint32_t source, std::uint32_t number) { return std::uint64_t{source} << 32 | number; }
+
+wire::wire_choice chosen_wire(const runtime& job) {
+  const std::string wanted = job.values().text_of("wire");
+  return wire::choose_wire({.conduit = wanted == "auto" ? std::nullopt : std::optional(wire::conduit_named(wanted)),
+                            .network = job.values().network,
+                            .ucx_transports = job.values().wire_transports,
+                            .environment_has_transports = std::getenv("UCX_TLS") != nullptr,
+                            .environment_has_devices = std::getenv("UCX_NET_DEVICES") != nullptr,
+                            .machines = job.machines()},
+                           wire::network_of_this_host());
+}
+
+std::vector<message_form> forms_of_handlers() {
+  std::vector<message_form> forms;
+  for (const handler_row& row : handler_table()) forms.push_back(row.form);
+  return forms;
+}
+
+void release_block(void* block) { arena::release_on_pe(block); }
+
+void* copy_of(const void* block, std::uint64_t bytes) {
+  void* const copy = arena::allocate_on_pe(bytes);
+  std::memcpy(copy, block, bytes);
+  return copy;
+}
+
+}  // namespace
+
+/// What may have to wait for makings before it leaves.
+struct wire_link::departure {
+  int process;  // not used of what goes to all hosts
+  packet_header header;
+  void* block;
+};
+
+wire_link::wire_link(runtime& job)
+    : job_(job),
+      producer_(static_cast<std::uint32_t>(job.pes_of_host() + job.process() - job.first_process_of(job.host()))),
+      own_process_(*job.process_record_of(job.process())),
+      row_(job.traces() == nullptr ? nullptr : job.traces()->wire()),
+      forms_(forms_of_handlers()),
+      rules_{.handlers = handler_table().size(),
+             .forms = forms_,
+             .pes = job.pes(),
+             .hosts = job.hosts(),
+             .process = job.process(),
+             .first_pe = job.process() * job.pes_per_process(),
+             .own_pes = job.pes_per_process()},
+      departures_(job.own_host().makings, job.hosts() - 1) {
+  const wire::wire_choice chosen = chosen_wire(job);
+  options_.transports = chosen.transports;
+  options_.devices = chosen.devices;
+  options_.checks = job.values().wire_authentication;
+  options_.message_memory = job.values().message_memory;
+  options_.funnelled = job.values().comm_thread == host::communication_thread::funnelled;
+  options_.sends_per_look = static_cast<std::uint32_t>(job.values().comm_thread_sends);
+  options_.most_unfinished = static_cast<std::uint32_t>(job.values().comm_thread_backlog);
+  constexpr double shortest_silence_s = 0.1;
+  const double silence_s = job.values().silence_s;
+  if (silence_s != 0 && silence_s < shortest_silence_s)
+    throw host::configuration_error(
+        fmt::format("silence_s '{}': seconds until a process counts as lost, at least {}, or 0 = never", silence_s,
+                    shortest_silence_s));
+  options_.least_bytes_per_beat = std::max<std::uint64_t>(
+      1, static_cast<std::uint64_t>(least_bytes_per_second * silence_s / options_.beats_until_lost));
+  options_.silence_in_words = fmt::format("{} s (--tri-silence-s)", job.values().silence_s);
+  options_.mpi = {.small_bytes = static_cast<std::size_t>(job.values().wire_mpi_small_bytes),
+                  .small_receives = static_cast<std::size_t>(job.values().wire_mpi_small_receives),
+                  .posted = job.values().wire_mpi_posted,
+                  .adaptive_classes = static_cast<std::size_t>(job.values().wire_mpi_adaptive)};
+  port_ = wire::open_port(
+      chosen.conduit, static_cast<wire::peer_number>(job.process()), static_cast<std::size_t>(job.processes()), *this,
+      [&job](wire::peer_number peer) { return job.card_of(static_cast<int>(peer)); }, options_);
+}
+
+wire_link::~wire_link() = default;
+
+// A thread of its own, because the PEs may compute for longer than that without a look at the wire.
+void wire_link::watch_silence() {
+  if (job_.values().silence_s == 0) return;
+  const std::chrono::duration<double> between_beats(job_.values().silence_s / options_.beats_until_lost);
+  heart_ = std::jthread([this, between_beats](const std::stop_token& job_is_over) {
+    std::mutex alone;
+    std::unique_lock lock(alone);
+    std::condition_variable_any never;
+    while (never.wait_for(lock, job_is_over, between_beats, [] { return false; }), !job_is_over.stop_requested()) {
+      try {
+        port_->beat();
+      } catch (const std::exception& error) {
+        job_.fail(error.what());
+      }
+    }
+  });
+}
+
+// Immediate ones are few, and must not wait behind what they are meant to pass. Makings are few, too, and messages wait
+// for them, the order to stop among these: to a process that has stopped already they must come all the same.
+bool wire_link::takes_memory(const packet_header& header) {
+  return (header.flags & envelope::is_immediate) == 0 &&
+         (header.to == reach::one_pe || header.to == reach::any_pe_of_process || header.to == reach::all_pes_of_hosts);
+}
+
+// ---- sending
+
+void wire_link::post(int process, const packet_header& header, void* block) {
+  try {
+    port_->send(
+        static_cast<wire::peer_number>(process), header.used(),
+        {.block = block,
+         .bytes = block == nullptr ? 0 : header.block_bytes,
+         .release = block == nullptr ? nullptr : &release_block,
+         .copies = copies_of(process, header),
+         .trace =
+             (header.flags & wire_message::is_traced) != 0 ? trace_name(header.source, header.trace_number()) : 0});
+  } catch (const std::exception& error) {
+    job_.fail(fmt::format("process {} cannot send to process {} on {}: {}", job_.process(), process,
+                          job_.name_of_host(job_.host_of_process(process)), error.what()));
+  }
+}
+
+std::uint16_t wire_link::copies_of(int process, const packet_header& header) const {
+  if (!takes_memory(header)) return 0;
+  if (!goes_to_all_pes(header.to)) return 1;
+  return static_cast<std::uint16_t>(job_.processes_of_host(job_.host_of_process(process)) * job_.pes_per_process());
+}
+
+void wire_link::post(pe& here, int process, packet_header& header, envelope& message) {
+  try {
+    make_remote(here, message);
+  } catch (const std::exception& error) {  // its arguments are gone, and it counts as sent
+    job_.fail(fmt::format("process {} cannot send a message '{}' to another host: {}", job_.process(),
+                          handler_table()[message.handler].name, error.what()));
+  }
+  header.element = message.element;
+  header.collection = message.collection;
+  header.handler = message.handler;
+  header.source = message.source;
+  header.kind = message.kind;
+  header.flags = message.flags;
+  void* block = nullptr;
+  if (message.kind == payload_kind::direct) {
+    header.bytes = message.used_bytes();
+    std::memcpy(header.payload, message.payload, header.bytes);
+  } else {
+    header.block_bytes = message.block().bytes;
+    std::memcpy(header.payload, &message.block().urgency, sizeof(priority));
+    block = message.block().block;
+    if (header.block_bytes == 0) arena::release_on_pe(std::exchange(block, nullptr));
+  }
+  // Of messages to all hosts each copy takes its own way.
+  trace::recorder* const trace = goes_to_all_pes(header.to) ? nullptr : here.trace();
+  if (trace != nullptr) header.set_trace_number(trace->last_send());
+  const auto start = trace == nullptr ? trace::recorder::began{} : trace->call_begins();
+  here.counters().sent_to_hosts.add(
+      goes_to_all_pes(header.to) ? static_cast<std::uint64_t>(tree_of(header).children(job_.host())) : 1);
+  const departure one{process, header, block};
+  if (departures_.is_open() && header.to != reach::making) [[likely]] {
+    leave(one);
+  } else {
+    std::lock_guard guard(departing_);
+    if (drops_departures_)
+      drop(one);
+    else if (header.to == reach::making)
+      departures_.begin_making(one, header.collection);
+    else
+      departures_.keep(one);
+    departures_.let_go([this](const departure& next) { leave(next); });
+  }
+  if (trace != nullptr) trace->call_ended(trace::wire_send_call, start);
+}
+
+void wire_link::leave(const departure& one) {
+  if (!goes_to_all_pes(one.header.to)) return post(one.process, one.header, one.block);
+  try {
+    to_child_hosts(one.header, one.block);
+  } catch (const std::exception& error) {  // some have it
+    job_.fail(fmt::format("process {} cannot send a message '{}' to all hosts: {}", job_.process(),
+                          handler_table()[one.header.handler].name, error.what()));
+  }
+}
+
+void wire_link::let_go() {
+  std::lock_guard guard(departing_);
+  departures_.let_go([this](const departure& next) { leave(next); });
+}
+
+// Whoever has the lock lets go, too.
+void wire_link::try_to_let_go() {
+  if (std::unique_lock lock(departing_, std::try_to_lock); lock.owns_lock())
+    departures_.let_go([this](const departure& next) { leave(next); });
+}
+
+void wire_link::drop(const departure& one) {
+  if (one.block != nullptr) arena::release_on_pe(one.block);
+}
+
+// Nothing new about makings either: the others drop what they keep, too, and news could be late for their ports.
+void wire_link::drop_waiting() {
+  {
+    std::lock_guard guard(departing_);
+    drops_departures_ = true;
+    departures_.drop_all(&drop);
+  }
+  port_->drop_waiting();
+}
+
+void wire_link::send(pe& here, int destination, envelope& message) {
+  packet_header header{};
+  header.to = reach::one_pe;
+  header.destination = destination;
+  post(here, job_.process_of(destination), header, message);
+}
+
+void wire_link::send_to_node(pe& here, int process, envelope& message) {
+  packet_header header{};
+  header.to = reach::any_pe_of_process;
+  header.destination = process;
+  post(here, process, header, message);
+}
+
+void wire_link::send_to_other_hosts(pe& here, envelope& message) {
+  packet_header header{};
+  header.to = reach::all_pes_of_hosts;
+  post_to_hosts(here, header, message);
+}
+
+void wire_link::send_making(pe& here, envelope& message) {
+  packet_header header{};
+  header.to = reach::making;
+  post_to_hosts(here, header, message);
+}
+
+void wire_link::post_to_hosts(pe& here, packet_header& header, envelope& message) {
+  // First: a copy that is processed before it counts as sent would look like quiescence.
+  here.counters().sent.add(static_cast<std::uint64_t>(job_.pes() - job_.pes_of_host()));
+  // Makings arrive in their order: by the same tree.
+  header.destination = header.to == reach::making ? job_.host() : next_tree();
+  post(here, 0, header, message);
+}
+
+// For packet_header::destination.
+std::int32_t wire_link::next_tree() const {
+  // relaxed: trees may begin in any order; the messages carry everything else
+  const std::uint32_t number = job_.own_host().trees_begun.fetch_add(1, std::memory_order_relaxed);
+  return job_.host() + host_tree::turn_of(number, job_.hosts()) * job_.hosts();
+}
+
+host_tree wire_link::tree_of(const packet_header& header) const {
+  return {job_.hosts(), header.destination % job_.hosts(), header.destination / job_.hosts()};
+}
+
+// Takes the block over. Returns how many.
+int wire_link::to_child_hosts(const packet_header& header, void* block) {
+  const host_tree tree = tree_of(header);
+  std::array<int, host_tree::most_children> children{};
+  int count = 0;
+  tree.for_each_child(job_.host(), [&](int child) { children[static_cast<std::size_t>(count++)] = child; });
+  for (int i = 0; i < count; ++i) {
+    void* const mine =
+        block == nullptr || i + 1 == count ? std::exchange(block, nullptr) : copy_of(block, header.block_bytes);
+    post(job_.first_process_of(children[static_cast<std::size_t>(i)]), header, mine);
+  }
+  if (block != nullptr) arena::release_on_pe(block);
+  return count;
+}
+
+bool wire_link::progress_traced() {
+  if (!row_->is_on()) return port_->progress();
+  const std::uint64_t before = host::ticks();
+  const bool worked = port_->progress();
+  row_->call_ended(trace::wire_progress_call, before);
+  return worked;
+}
+
+void wire_link::left(wire::peer_number, std::uint64_t trace) {
+  if (row_ != nullptr)
+    row_->left(static_cast<std::uint32_t>(trace >> 32), static_cast<std::uint32_t>(trace & 0xffff'ffff));
+}
+
+// ---- arriving
+
+void* wire_link::place_for(wire::peer_number from, std::span<const std::byte> header, std::size_t bytes) {
+  try {
+    return arena::allocate_on_pe(bytes);
+  } catch (const std::exception& error) {
+    // A body that was announced may stay where it is until messages that are here have run.
+    // relaxed, all of counted_: by who makes progress, one thread at a time; others read it for a report.
+    const std::uint64_t counted = counted_.load(std::memory_order_relaxed);
+    if (header.size() + bytes > options_.eager_limit && counted != given_back()) return nullptr;
+    job_.fail(fmt::format("process {} has no memory for a message of {} bytes from process {}: {}", job_.process(),
+                          bytes, from, error.what()));
+  }
+}
+
+// What counts at this process: messages to its own PEs, and if it is the first of its host the copies of all PEs there.
+std::uint64_t wire_link::given_back() const {
+  std::uint64_t bytes = 0;
+  const int first = job_.first_pe_of_host();
+  const int own = job_.process() * job_.pes_per_process();
+  for (int i = own; i < own + job_.pes_per_process(); ++i)
+    bytes += job_.record_of(i)->counters.remote_bytes_done.read();
+  if (own == first)
+    for (int i = first; i < first + job_.pes_of_host(); ++i)
+      bytes += job_.record_of(i)->counters.remote_copy_bytes_done.read();
+  return bytes;
+}
+
+std::string wire_link::report() const {
+  const wire::port_counters now = port_->counters();
+  return fmt::format(
+      "wire of process {}: messages_sent={} messages_arrived={} packets={} waited={} most_waiting={} dropped={} "
+      "memory_limit={} memory_peak={} memory_left={} memory_notes={} foreign_packets={} unchecked_packets={} "
+      "repeated_packets={} foreign_connections={}",
+      job_.process(), now.messages_sent, now.messages_arrived,
+      now.short_packets + now.eager_sent + now.rendezvous_sent + now.memory_notes, now.waited, now.most_waiting,
+      now.dropped, options_.message_memory, now.memory_peak, counted_.load(std::memory_order_relaxed) - given_back(),
+      now.memory_notes, now.foreign_packets, now.unchecked_packets, now.repeated_packets, now.foreign_connections);
+}
+
+void wire_link::abandoned(void* place) { arena::release_on_pe(place); }
+
+void wire_link::lost(wire::peer_number peer, const std::string& why) {
+  if (!ending_.load(std::memory_order_relaxed)) report_loss(peer, why);  // relaxed: see expect_ends
+}
+
+// Silence is no orderly end, not even while the job ends: all processes listen until they have disconnected.
+void wire_link::report_loss(wire::peer_number peer, const std::string& why) {
+  const int process = static_cast<int>(peer);
+  const std::string text = fmt::format("process {} lost process {} on {}: {}", job_.process(), process,
+                                       job_.name_of_host(job_.host_of_process(process)), why);
+  // Whoever watches the processes knows more (which signal, which exception), a little later, and ends the job.
+  if (bearer_of_bad_news_.joinable()) return;
+  bearer_of_bad_news_ = std::jthread([this, text](const std::stop_token& job_is_over) {
+    std::mutex alone;
+    std::unique_lock lock(alone);
+    std::condition_variable_any never;
+    never.wait_for(lock, job_is_over, time_for_better_news, [] { return false; });
+    if (!job_is_over.stop_requested() && !ending_.load(std::memory_order_relaxed))
+      job_.fail(text);  // relaxed: as above
+  });
+}
+
+void wire_link::arrived(wire::peer_number from, std::span<const std::byte> bytes, void* body, std::size_t body_bytes) {
+  packet_header header;
+  std::string fault = decode_wire_message(rules_, bytes, body_bytes, header);
+  // What at_host makes of it is an address: never taken from a message.
+  if (fault.empty() && header.to < reach::making && handler_table()[header.handler].at_host != nullptr)
+    fault = "it makes something, but does not come as a making";
+  if (!fault.empty()) [[unlikely]]
+    job_.fail(fmt::format(
+        "process {} on {} sent process {} a malformed message{}: {}", from,
+        job_.name_of_host(job_.host_of_process(static_cast<int>(from))), job_.process(),
+        header.handler < rules_.handlers ? fmt::format(" '{}'", handler_table()[header.handler].name) : std::string(),
+        fault));
+  envelope message{};
+  message.element = header.element;
+  message.collection = header.collection;
+  message.handler = header.handler;
+  message.source = header.source;
+  message.bytes = header.bytes;
+  message.kind = header.kind;
+  message.flags = static_cast<std::uint8_t>(header.flags & ~(wire_message::is_traced | envelope::any_count));
+  if ((header.flags & wire_message::is_traced) != 0) {
+    message.set_trace_tag(trace::tag_of(header.trace_number()));
+    if (row_ != nullptr)
+      row_->arrived(header.source, header.trace_number(), header.handler,
+                    header.to == reach::one_pe ? trace::target::pe : trace::target::process, header.destination);
+  }
+  if (header.to == reach::making_acknowledged) return making_acknowledged(header.collection);
+  if (header.to == reach::making_settled) return making_settled_elsewhere(header);
+  if (takes_memory(header)) {
+    const bool for_all = goes_to_all_pes(header.to);
+    message.flags |= for_all ? envelope::is_counted_copy : envelope::is_counted;
+    const std::uint64_t cost =
+        wire::message_cost(body_bytes) * (for_all ? static_cast<std::uint64_t>(job_.pes_of_host()) : 1);
+    counted_.store(counted_.load(std::memory_order_relaxed) + cost, std::memory_order_relaxed);
+  }
+  if (header.kind == payload_kind::direct) {
+    std::memcpy(message.payload, header.payload, sizeof message.payload);
+  } else {
+    block_payload& payload = message.block();
+    payload.block = body != nullptr ? body : arena::allocate_on_pe(1);  // who takes the arguments releases a block
+    payload.bytes = body_bytes;
+    std::memcpy(static_cast<void*>(&payload.urgency), header.payload, sizeof(priority));
+  }
+  try {
+    switch (header.to) {
+      case reach::one_pe:
+        deliver(header.destination, message);
+        break;
+      case reach::any_pe_of_process:
+        own_process_.nodes->push(message);
+        own_process_.wake(1);
+        break;
+      case reach::making:
+      case reach::all_pes_of_hosts:
+        own_process_.relayed.add(
+            static_cast<std::uint64_t>(to_child_hosts(header, body == nullptr ? nullptr : copy_of(body, body_bytes))));
+        if (header.to == reach::making) {
+          makings_of_others_.heard(job_.own_host().makings, job_.host_of(static_cast<int>(header.source)));
+          if (const auto at_host = handler_table()[header.handler].at_host) at_host(job_, message);
+        }
+        to_pes_of_host(message);
+        if (header.to == reach::making) acknowledge(header);
+        break;
+      case reach::making_acknowledged:
+      case reach::making_settled:
+        break;  // above
+    }
+  } catch (const std::exception& error) {
+    job_.fail(fmt::format("process {} cannot take a message '{}' from process {}: {}", job_.process(),
+                          handler_table()[header.handler].name, from, error.what()));
+  }
+}
+
+void wire_link::acknowledge(const packet_header& making) {
+  packet_header thanks{};
+  thanks.to = reach::making_acknowledged;
+  thanks.collection = making.collection;
+  std::lock_guard guard(departing_);
+  if (!drops_departures_) post(job_.process_of(static_cast<int>(making.source)), thanks, nullptr);
+}
+
+void wire_link::making_acknowledged(std::uint32_t collection) {
+  {
+    std::lock_guard guard(departing_);
+    if (drops_departures_ || !departures_.acknowledged(collection)) return;
+  }
+  packet_header news{};
+  news.to = reach::making_settled;
+  news.source = static_cast<std::uint32_t>(job_.process() * job_.pes_per_process());
+  news.destination = job_.host();
+  to_child_hosts(news, nullptr);
+  let_go();
+  ring_other_processes();
+}
+
+void wire_link::making_settled_elsewhere(const packet_header& news) {
+  to_child_hosts(news, nullptr);
+  makings_of_others_.settled(job_.own_host().makings, job_.host_of(static_cast<int>(news.source)));
+  let_go();
+  ring_other_processes();
+}
+
+// Those of this host, whose watch of the wire may sleep on messages that may go now.
+void wire_link::ring_other_processes() const {
+  const int first = job_.first_process_of(job_.host());
+  for (int other = first; other < first + job_.processes_of_host(job_.host()); ++other)
+    if (other != job_.process()) poll_bell::ring(job_.process_record_of(other)->wire_bell);
+}
+
+void wire_link::deliver(int destination, const envelope& message) {
+  inbox_shared& inbox = *job_.record_of(destination)->inbox;
+  if ((message.flags & (envelope::has_priority | envelope::is_immediate)) != 0) {
+    auto* const block = static_cast<envelope*>(arena::allocate_on_pe(sizeof(envelope)));
+    block->assign_message(message);
+    push_urgent(inbox, block);
+    return;
+  }
+  const inbox_place place = claim(inbox, producer_);
+  place.message->assign_message(message);
+  publish(inbox, place);
+}
+
+void wire_link::to_pes_of_host(const envelope& message) {
+  const int first = job_.first_pe_of_host();
+  const int last = first + job_.pes_of_host();
+  for (int destination = first; destination < last; ++destination) {
+    const bool is_last = destination + 1 == last;
+    deliver(destination, is_last ? message : copy_of_message(message));
+  }
+}
+
+}  // namespace tri::sched

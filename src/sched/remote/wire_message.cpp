@@ -1,0 +1,94 @@
+#include "sched/remote/wire_message.hpp"
+
+#include <fmt/format.h>
+
+#include "sched/remote/host_tree.hpp"
+
+namespace tri::sched {
+namespace {
+
+struct field {
+  const char* name;
+  std::int64_t value;
+  std::int64_t least;
+  std::int64_t most;
+
+  bool is_wrong() const { return value < least || value > most; }
+  std::string text() const {
+    if (least == most) return fmt::format("its field '{}' is {}, which must be {}", name, value, least);
+    return fmt::format("its field '{}' is {}, which must be {} to {}", name, value, least, most);
+  }
+};
+
+field destination_of(const wire_message_rules& rules, const wire_message& message) {
+  field found = {.name = "destination", .value = message.destination, .least = 0, .most = 0};
+  switch (message.to) {
+    case reach::one_pe:
+      found.least = rules.first_pe;
+      found.most = rules.first_pe + rules.own_pes - 1;
+      break;
+    case reach::any_pe_of_process:
+      found.least = found.most = rules.process;
+      break;
+    case reach::all_pes_of_hosts:
+      found.most = rules.hosts * host_tree::turns(static_cast<int>(rules.hosts)) - 1;
+      break;
+    case reach::making:
+    case reach::making_settled:
+      found.most = rules.hosts - 1;
+      break;
+    case reach::making_acknowledged:  // to nobody in particular
+      break;
+  }
+  return found;
+}
+
+template <class Enum>
+constexpr std::int64_t number_of(Enum value) {
+  return static_cast<std::uint8_t>(value);
+}
+
+}  // namespace
+
+std::string decode_wire_message(const wire_message_rules& rules, std::span<const std::byte> header,
+                                std::size_t body_bytes, wire_message& message) {
+  const auto header_bytes = static_cast<std::int64_t>(header.size());
+  const field length = {
+      .name = "bytes of the header", .value = header_bytes, .least = wire_message::fixed_bytes, .most = sizeof message};
+  if (length.is_wrong()) {
+    message.handler = static_cast<std::uint32_t>(rules.handlers);  // unknown
+    return length.text();
+  }
+  message = {};
+  std::memcpy(static_cast<void*>(&message), header.data(), header.size());
+
+  constexpr int every_flag = envelope::has_priority | envelope::is_immediate | envelope::is_backlog |
+                             envelope::any_count | wire_message::is_traced;
+  const bool is_direct = message.kind == payload_kind::direct;
+  const auto body = is_direct ? 0 : static_cast<std::int64_t>(body_bytes);
+  const field fields[] = {{"to", number_of(message.to), 0, number_of(reach::making_settled)},
+                          {"kind", number_of(message.kind), 0, number_of(payload_kind::serialized)},
+                          {"flags", message.flags, 0, every_flag},
+                          {"handler", message.handler, 0, static_cast<std::int64_t>(rules.handlers) - 1},
+                          {"source", message.source, 0, rules.pes - 1},
+                          {"bytes", message.bytes, 0, is_direct ? std::int64_t{inline_payload_bytes} : 0},
+                          {"block_bytes", static_cast<std::int64_t>(message.block_bytes), body, body},
+                          {"bytes of the body", static_cast<std::int64_t>(body_bytes), body, body},
+                          destination_of(rules, message)};
+  for (const field& each : fields)
+    if (each.is_wrong()) [[unlikely]]
+      return each.text();
+  if (message.kind == payload_kind::objects)
+    return "its field 'kind' says that its arguments are objects of another process";
+  const auto used = static_cast<std::int64_t>(message.used_bytes());
+  const field exact = {.name = "bytes of the header", .value = header_bytes, .least = used, .most = used};
+  if (exact.is_wrong()) return exact.text();
+  if (is_direct && (message.flags & envelope::has_priority) != 0)
+    return "its field 'flags' says that it has a priority, but its arguments have no block";
+  // An acknowledgement of a making, or the news of one, runs nothing.
+  if (message.to >= reach::making_acknowledged || rules.forms.empty()) return {};
+  return fault_of_arguments(rules.forms[message.handler], message.kind,
+                            is_direct ? std::uint64_t{message.bytes} : message.block_bytes);
+}
+
+}  // namespace tri::sched

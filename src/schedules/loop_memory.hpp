@@ -1,0 +1,79 @@
+// What is remembered of one loop whose threads fetch their iterations: the memory of `automatic` and of the kinds that
+// learn, for loops that some other runtime's threads run (src/omp). Any number of teams may run the loop at the same
+// time: whoever arms it tries to take the memory and, if another team is arming it at that moment, goes without.
+// Nobody ever waits.
+//
+// Of all executions under way at most one is measured. What it cost is read when the same record of a loop_sequence is
+// armed for its next execution: nobody is inside it then. A measurement that is not read (the team is gone, or the loop
+// was cancelled) is given up after `patience` further executions.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "schedules/automatic_schedule.hpp"
+#include "schedules/fetched_loop.hpp"
+#include "schedules/learning_schedule.hpp"
+#include "schedules/loop_sequence.hpp"
+#include "schedules/schedule.hpp"
+
+namespace tri::loops {
+
+struct memory_setup {
+  schedule which{};
+  claim_direction direction = claim_direction::any;  ///< of `automatic`; other kinds are laid out as they are
+  automatic_limits limits{};                         ///< in_place does not count: whoever fetches has come already
+  const machine_costs& (*machine)() = nullptr;       ///< asked by kinds with a model
+};
+
+/// Does the schedule need a memory? Others are laid out the same way every time.
+bool learns(const schedule& which);
+
+class loop_memory {
+ public:
+  explicit loop_memory(const memory_setup& setup);
+  loop_memory(const loop_memory&) = delete;
+  loop_memory& operator=(const loop_memory&) = delete;
+
+  /// Arms `loop`, a record that held `held` before, for its next execution. True: the caller calls loop.measure().
+  [[nodiscard]] bool arm(fetched_loop& loop, std::uint64_t items, std::uint32_t participants, held_before held);
+
+  struct summary {
+    std::uint64_t executions = 0;    ///< armed from the memory, or allowed to be armed without asking it
+    double ticks_per_item = 0;       ///< `automatic`; 0: unknown
+    bool plain_blocks = false;       ///< `automatic`
+    double dynamic_fraction = -1.0;  ///< kinds with a model; negative: has none
+    double slack = 0;                ///< kinds with a model: predicted before the last execution, ns
+    std::string slack_comes_from;    ///< ... from the waits in this operation; empty while none is known
+  };
+  /// False when it is in use at this moment.
+  bool ask(summary& into);
+
+  const schedule& which() const { return setup_.which; }
+
+ private:
+  static constexpr std::uint32_t patience = 16;
+
+  bool take() {
+    return !in_use_.load(std::memory_order_relaxed) &&          // relaxed: the exchange decides
+           !in_use_.exchange(true, std::memory_order_acquire);  // pairs: memory.release
+  }
+  void release() { in_use_.store(false, std::memory_order_release); }  // memory.release
+  bool automatic() const { return setup_.which.kind == schedule_kind::automatic; }
+  void read(fetched_loop& loop);
+  void arm_from(fetched_loop& loop, const loop_layout& layout, std::uint64_t revision, bool same_key);
+  void arm_without(fetched_loop& loop, std::uint64_t items, std::uint32_t participants, bool same_key) const;
+
+  const memory_setup setup_;
+  std::atomic<bool> in_use_{false};
+  automatic_schedule automatic_;
+  learning_schedule named_;
+  const loop_layout* layout_ = nullptr;  // of the last decision
+  std::uint64_t executions_ = 0;
+  std::uint64_t measurements_ = 0;
+  std::uint64_t under_way_ = 0;  // number of the measurement that nobody has read yet, or 0
+  std::uint32_t waited_ = 0;     // executions since it began
+};
+
+}  // namespace tri::loops

@@ -1,0 +1,48 @@
+#include "sim/noise_generator.hpp"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "loops/random_numbers.hpp"
+
+namespace tri::loops {
+
+noise_generator::noise_generator(const noise_plan& plan) : plan_(plan) {
+  if (!(plan.chance >= 0.0 && plan.chance <= 1.0)) {
+    throw std::invalid_argument(fmt::format("noise: the chance is {}; it must lie between 0 and 1", plan.chance));
+  }
+  if (!(plan.shortest >= 0.0 && plan.longest >= plan.shortest)) {
+    throw std::invalid_argument(
+        fmt::format("noise: events last {} to {} ns; the first must not be negative, nor above "
+                    "the second",
+                    plan.shortest, plan.longest));
+  }
+}
+
+std::vector<noise_event> noise_generator::events(std::uint64_t step, double step_time) const {
+  // A stream of its own for every step, and the same number of draws for every participant.
+  random_numbers streams(plan_.seed ^ (step * 0xd1342543de82ef95u));
+  random_numbers random(streams.next());
+  std::vector<noise_event> result;
+  for (std::uint32_t participant = 0; participant < plan_.participants; ++participant) {
+    const bool hit = random.fraction() < plan_.chance;
+    const double at = random.fraction() * step_time;
+    const double length = plan_.shortest + random.fraction() * (plan_.longest - plan_.shortest);
+    if (hit) result.push_back({participant, at, length});
+  }
+  return result;
+}
+
+void disturb(noise_kind kind, double length, const clock_function& now,
+             const std::function<void(double nanoseconds)>& sleep) {
+  if (!(length > 0.0)) return;
+  if (kind == noise_kind::sleeping) {
+    sleep(length);
+    return;
+  }
+  const double end = now() + length;
+  while (now() < end) continue;
+}
+
+}  // namespace tri::loops

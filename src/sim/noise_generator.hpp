@@ -1,0 +1,47 @@
+// Noise on purpose, for experiments: who is hit when and for how long follows from a seed, so an experiment can be
+// repeated, on this machine or in virtual time (region_simulator.hpp).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "schedules/noise.hpp"
+#include "sim/region_simulator.hpp"
+
+namespace tri::loops {
+
+enum class noise_kind : std::uint8_t {
+  sleeping,  ///< the victim gives its core away: what sits on it looks idle
+  computing  ///< the victim's core is busy with something else
+};
+
+struct noise_plan {
+  std::uint32_t participants = 1;
+  double chance = 0.0;    ///< that a participant is hit in a step
+  double shortest = 0.0;  ///< of an event, nanoseconds
+  double longest = 0.0;
+  noise_kind kind = noise_kind::sleeping;
+  std::uint64_t seed = 1;
+};
+
+class noise_generator {
+ public:
+  /// Throws std::invalid_argument when a value is out of its range.
+  explicit noise_generator(const noise_plan& plan);
+
+  /// The events of a step that takes `step_time`: at most one per participant, at a random moment, in the order of
+  /// participants. The same for the same step number, whatever was asked before. Any thread.
+  std::vector<noise_event> events(std::uint64_t step, double step_time) const;
+
+  noise_kind kind() const { return plan_.kind; }
+
+ private:
+  noise_plan plan_;
+};
+
+/// Holds up the calling thread for `length` nanoseconds. The functions are the machine's, or a test's.
+void disturb(noise_kind kind, double length, const clock_function& now,
+             const std::function<void(double nanoseconds)>& sleep);
+
+}  // namespace tri::loops

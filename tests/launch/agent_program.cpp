@@ -1,0 +1,14 @@
+// `trireme agent` alone, for tests that need nothing else of the command.
+#include <cstdio>
+#include <exception>
+
+#include "launch/agent.hpp"
+
+int main() {
+  try {
+    return tri::host::run_agent();
+  } catch (const std::exception& problem) {
+    std::fprintf(stderr, "agent: %s\n", problem.what());
+    return 1;
+  }
+}

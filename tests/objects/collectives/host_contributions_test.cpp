@@ -1,0 +1,253 @@
+// Every interleaving of a few elements that contribute, move, are inserted and deleted, on the PEs of one host and
+// elsewhere. The PEs behave as branch::flush_contributions says.
+#include "objects/collectives/host_contributions.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <deque>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "explore/channel_explorer.hpp"
+
+namespace tri::objects {
+namespace {
+
+constexpr int pes = 2, elements = 3;
+constexpr std::uint64_t numbers = 2;
+constexpr int elsewhere = pes;  // another host: what contributes there is no business of this one
+
+constexpr int unborn = 100, dead = 101;
+
+struct element {
+  int place = 0;  // `pes + 1` + its destination: on its way there
+  std::uint64_t next = 0;
+};
+
+struct packet {
+  bool is_part;
+  std::uint64_t number;
+  told_level told;
+  int count;
+};
+
+struct pe_side {
+  std::map<std::uint64_t, int> parts;  // by number
+  told_level told;
+  std::deque<packet> channel;
+};
+
+class world {
+ public:
+  /// `may_pass`: what a PE sends may come in any order, as when some of its reductions are immediate.
+  world(const std::array<int, elements>& places, int most_moves, int most_deaths, bool may_pass)
+      : moves_left_(most_moves),
+        deaths_left_(most_deaths),
+        may_pass_(may_pass),
+        may_cross_often_(most_moves > 0 || may_pass) {
+    std::vector<std::uint64_t> levels(pes, no_level);
+    for (int i = 0; i < elements; ++i) {
+      of_[static_cast<std::size_t>(i)].place = places[static_cast<std::size_t>(i)];
+      if (places[static_cast<std::size_t>(i)] < pes)
+        levels[static_cast<std::size_t>(places[static_cast<std::size_t>(i)])] = 0;
+      // A part of it may come when the sum has gone.
+      if (places[static_cast<std::size_t>(i)] == unborn) may_cross_often_ = true;
+    }
+    for (std::size_t pe = 0; pe < pes; ++pe) sides_[pe].told.level = levels[pe];
+    host_ = host_contributions<int>(levels);
+  }
+
+  int steps() const { return static_cast<int>(possible().size()); }
+  void take(int which) {
+    const auto [kind, who, to] = possible()[static_cast<std::size_t>(which)];
+    if (kind == deliver) return arrive(who, to);
+    element& one = of_[static_cast<std::size_t>(who)];
+    if (kind == give) {
+      const std::uint64_t number = one.next++;
+      ++given_[number];
+      if (one.place == elsewhere) {
+        ++counted_[number];
+      } else {
+        ++sides_[static_cast<std::size_t>(one.place)].parts[number];
+        flush(one.place);
+      }
+    } else if (kind == die) {
+      --deaths_left_;
+      const int from = std::exchange(one.place, dead);
+      if (from != elsewhere) flush(from);
+    } else if (kind == be_born) {
+      one.place = to;
+      if (to != elsewhere) flush(to);
+    } else if (kind == leave) {
+      --moves_left_;
+      const int from = std::exchange(one.place, pes + 1 + to);
+      if (from != elsewhere) flush(from);
+    } else {
+      one.place -= pes + 1;
+      if (one.place != elsewhere) tell(one.place);
+    }
+  }
+  void check_end() const {
+    for (std::uint64_t number = 0; number < numbers; ++number) {
+      if (counted_[number] != given_[number]) throw std::logic_error("contributions are missing");
+      if (!may_cross_often_ && crossed_[number] > 1) throw std::logic_error("more than one message crossed");
+    }
+    host_.visit_waiting([](auto...) { throw std::logic_error("a sum still waits"); });
+  }
+  void encode(std::string& bytes) const {
+    const auto put = [&](std::uint64_t word) { bytes.append(reinterpret_cast<const char*>(&word), sizeof word); };
+    put(static_cast<std::uint64_t>(moves_left_)), put(static_cast<std::uint64_t>(deaths_left_));
+    for (const int given : given_) put(static_cast<std::uint64_t>(given));
+    for (const element& one : of_) put(static_cast<std::uint64_t>(one.place)), put(one.next);
+    for (const pe_side& side : sides_) {
+      put(side.told.level), put(side.told.number), put(side.parts.size()), put(side.channel.size());
+      for (const auto& [number, count] : side.parts) put(number), put(static_cast<std::uint64_t>(count));
+      for (const packet& each : side.channel)
+        put(each.is_part), put(each.number), put(each.told.level), put(each.told.number),
+            put(static_cast<std::uint64_t>(each.count));
+    }
+    for (const std::uint64_t level : host_.levels()) put(level);
+    for (const std::uint64_t number : heard_) put(number);
+    host_.visit_waiting(
+        [&](std::uint64_t number, int sum, std::size_t) { put(number), put(static_cast<std::uint64_t>(sum)); });
+    for (std::uint64_t number = 0; number < numbers; ++number)
+      put(static_cast<std::uint64_t>(counted_[number])), put(static_cast<std::uint64_t>(crossed_[number]));
+  }
+
+ private:
+  enum step_kind { give, leave, come, die, be_born, deliver };
+  struct step {
+    step_kind kind;
+    int who, to;
+  };
+  std::vector<step> possible() const {
+    std::vector<step> all;
+    for (int i = 0; i < elements; ++i) {
+      const element& one = of_[static_cast<std::size_t>(i)];
+      if (one.place == dead) continue;
+      if (one.place == unborn) {
+        for (int to = 0; to <= elsewhere; ++to) all.push_back({be_born, i, to});
+        continue;
+      }
+      if (one.place > elsewhere) {
+        all.push_back({come, i, 0});
+        continue;
+      }
+      if (one.next < numbers) all.push_back({give, i, 0});
+      if (deaths_left_ > 0) all.push_back({die, i, 0});
+      for (int to = 0; to <= elsewhere && moves_left_ > 0; ++to)
+        if (to != one.place) all.push_back({leave, i, to});
+    }
+    for (int pe = 0; pe < pes; ++pe)
+      for (int i = 0; i < static_cast<int>(sides_[static_cast<std::size_t>(pe)].channel.size()); ++i)
+        if (i == 0 || may_pass_) all.push_back({deliver, pe, i});
+    return all;
+  }
+  std::uint64_t level_of(int pe) const {
+    std::uint64_t level = no_level;
+    for (const element& one : of_)
+      if (one.place == pe) level = std::min(level, one.next);
+    return level;
+  }
+  void flush(int pe) {
+    pe_side& side = sides_[static_cast<std::size_t>(pe)];
+    const std::uint64_t reached = level_of(pe);
+    while (!side.parts.empty() && side.parts.begin()->first < reached) {
+      const auto [number, count] = *side.parts.begin();
+      side.parts.erase(side.parts.begin());
+      side.told = {side.parts.empty() ? reached : std::min(reached, side.parts.begin()->first), side.told.number + 1};
+      side.channel.push_back({true, number, side.told, count});
+    }
+    tell(pe);
+  }
+  void tell(int pe) {
+    pe_side& side = sides_[static_cast<std::size_t>(pe)];
+    const std::uint64_t level = level_of(pe);
+    if (level == side.told.level) return;
+    side.told = {level, side.told.number + 1};
+    side.channel.push_back({false, 0, side.told, 0});
+  }
+  void arrive(int pe, int which) {
+    pe_side& side = sides_[static_cast<std::size_t>(pe)];
+    const packet next = side.channel[static_cast<std::size_t>(which)];
+    side.channel.erase(side.channel.begin() + which);
+    if (next.is_part) host_.sum(next.number) += next.count;
+    host_.heard(static_cast<std::size_t>(pe), next.told);
+    std::uint64_t& heard = heard_[static_cast<std::size_t>(pe)];
+    heard = std::max(heard, next.told.number);
+    host_.take_complete([&](std::uint64_t number, int sum) {
+      counted_[number] += sum;
+      ++crossed_[number];
+    });
+  }
+
+  std::array<element, elements> of_{};
+  std::array<pe_side, pes> sides_{};
+  host_contributions<int> host_{std::vector<std::uint64_t>(pes, no_level)};
+  std::array<int, numbers> counted_{};
+  std::array<int, numbers> crossed_{};
+  std::array<int, numbers> given_{};
+  std::array<std::uint64_t, pes> heard_{};  // the number of what was heard last
+  int moves_left_;
+  int deaths_left_;
+  bool may_pass_;
+  bool may_cross_often_;
+};
+
+void explore(const std::array<int, elements>& places, int most_moves, int most_deaths = 0, bool may_pass = false) {
+  const auto found = explore::explore_all(world(places, most_moves, most_deaths, may_pass), 5'000'000);
+  EXPECT_EQ(found.failure, "");
+  EXPECT_TRUE(found.complete);
+  EXPECT_GT(found.ends, 0U);
+}
+
+TEST(HostContributions, OneMessageCrossesForEachNumberWhileNothingMoves) {
+  explore({0, 1, 1}, 0);
+  explore({0, 0, 0}, 0);  // a PE without elements is not waited for
+  explore({1, elsewhere, 1}, 0);
+}
+
+TEST(HostContributions, EveryElementCountsOnceWhileTheyMove) {
+  explore({0, 1, 1}, 2);
+  explore({0, 0, elsewhere}, 2);
+}
+
+TEST(HostContributions, EveryElementCountsOnceWhereImmediatePartsPassOthers) {
+  explore({0, 1, 1}, 0, 0, true);
+  explore({0, 1, 1}, 1, 0, true);
+  explore({0, 0, elsewhere}, 1, 0, true);
+}
+
+TEST(HostContributions, NobodyWaitsForThoseThatAreDeleted) {
+  explore({0, 1, 1}, 0, 2);
+  explore({0, 1, elsewhere}, 1, 3);
+}
+
+TEST(HostContributions, ThoseThatAreInsertedCount) {
+  explore({0, 1, unborn}, 0);
+  explore({unborn, unborn, 1}, 1);
+  explore({0, unborn, 1}, 1, 1);
+}
+
+TEST(HostContributions, NamesThePeThatIsBehind) {
+  host_contributions<int> host({0, 3, 1});
+  host.sum(1) = 7;
+  std::vector<std::size_t> behind;
+  const auto look = [&] { host.visit_waiting([&](std::uint64_t, int, std::size_t pe) { behind.push_back(pe); }); };
+  look();
+  host.heard(0, {2, 1});
+  look();
+  host.heard(2, {2, 1});
+  int sent = 0;
+  host.take_complete([&](std::uint64_t number, int sum) { sent += static_cast<int>(number) * 100 + sum; });
+  look();
+  EXPECT_EQ(behind, (std::vector<std::size_t>{0, 2}));
+  EXPECT_EQ(sent, 107);
+}
+
+}  // namespace
+}  // namespace tri::objects

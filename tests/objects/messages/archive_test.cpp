@@ -1,0 +1,160 @@
+// Archives of arguments: what is written comes back, and a reader believes no size that the rest cannot hold.
+#include "objects/messages/archive.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <deque>
+#include <list>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <unordered_set>
+#include <variant>
+#include <vector>
+
+#include "support/run_on_pes.hpp"
+#include "trireme/objects.hpp"
+
+namespace tri::objects {
+namespace {
+
+using ::testing::ThrowsMessage;
+
+struct plain_point {
+  double x = 0;
+  int y = 0;
+  friend bool operator==(const plain_point&, const plain_point&) = default;
+};
+struct silent {  // takes no byte
+  template <class Archive>
+  void serialize(Archive&) {}
+  friend bool operator==(const silent&, const silent&) = default;
+};
+struct named {
+  std::string name;
+  std::vector<silent> marks;
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(CEREAL_NVP(name), marks);
+  }
+  friend bool operator==(const named&, const named&) = default;
+};
+
+template <class T>
+std::string written(const T& value) {
+  output_archive archive;
+  archive(value);
+  const output_archive::contents made = archive.take();
+  const std::string bytes(static_cast<const char*>(made.block), made.bytes);
+  arena::release(made.block);
+  return bytes;
+}
+template <class T>
+T read(const std::string& bytes) {
+  input_archive archive(bytes.data(), bytes.size());
+  T value;
+  archive(value);
+  return value;
+}
+template <class T>
+void expect_back(const T& value) {
+  const std::string bytes = written(value);
+  EXPECT_EQ(read<T>(bytes), value);
+  // Cut off anywhere it is refused, or (in zeros that nobody reads) the same.
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    try {
+      EXPECT_EQ(read<T>(bytes.substr(0, size)), value) << size;
+    } catch (const archive_error&) {
+    }
+  }
+}
+
+std::string number(std::uint64_t value) { return {reinterpret_cast<const char*>(&value), sizeof value}; }
+
+// In a job, which has an arena.
+void run(void (*body)()) { ASSERT_EQ(testing::run_on_pes(1, body), 0); }
+
+TEST(archive, what_is_written_comes_back) {
+  run([] {
+    expect_back(std::vector<int>{1, 2, 3});
+    expect_back(std::vector<bool>{true, false, true});
+    expect_back(std::vector<plain_point>{{1.5, 2}, {3.5, 4}});
+    expect_back(std::vector<std::string>{"one", "", "three"});
+    expect_back(std::map<std::string, std::vector<double>>{{"a", {1, 2}}, {"b", {}}});
+    expect_back(std::unordered_map<int, std::string>{{1, "x"}, {2, "y"}});
+    expect_back(std::unordered_set<int>{1, 2});
+    expect_back(std::set<std::string>{"p", "q"});
+    expect_back(std::deque<std::list<int>>{{1}, {}, {2, 3}});
+    expect_back(std::tuple<std::optional<int>, std::variant<int, std::string>, std::array<short, 3>>{
+        7, std::string("v"), {1, 2, 3}});
+    expect_back(named{"somebody", {}});
+    expect_back(std::vector<int>{});
+    const std::string nothing = written(std::tuple<>{});
+    EXPECT_LE(nothing.size(), 1u);
+  });
+}
+
+TEST(archive, elements_that_take_no_byte_come_back_in_any_number) {
+  run([] {
+    expect_back(std::vector<silent>(1000));
+    expect_back(std::vector<std::vector<silent>>(3, std::vector<silent>(5)));
+    expect_back(named{"somebody", std::vector<silent>(77)});
+    expect_back(std::vector<named>(4, named{"", std::vector<silent>(9)}));
+    EXPECT_EQ(written(std::vector<silent>(1000)).size(), 1008u);
+    EXPECT_EQ(written(std::vector<int>(1000)).size(), 4008u) << "others are not made longer";
+  });
+}
+
+template <class T>
+void expect_refused(const std::string& bytes, const std::string& text) {
+  EXPECT_THAT([&] { read<T>(bytes); }, ThrowsMessage<archive_error>(::testing::StrEq(text)));
+}
+
+// Without the check each of these asks for petabytes first.
+TEST(archive, a_size_that_the_rest_cannot_hold_is_refused_before_anything_is_made) {
+  const std::string many = number(std::uint64_t{1} << 50);
+  const std::string rest(12, '\0');
+  const std::string one_byte =
+      "a size is 1125899906842624, but the archive has only 12 bytes left, at least 1 for each element";
+  expect_refused<std::string>(many + rest, one_byte);
+  expect_refused<std::vector<std::string>>(many + rest, one_byte);
+  expect_refused<std::vector<bool>>(many + rest, one_byte);
+  expect_refused<std::vector<int>>(many + rest, one_byte);
+  expect_refused<std::vector<silent>>(many + rest, one_byte);
+  expect_refused<std::deque<int>>(many + rest, one_byte);
+  expect_refused<std::list<int>>(many + rest, one_byte);
+  expect_refused<std::map<int, int>>(many + rest, one_byte);
+  expect_refused<std::set<int>>(many + rest, one_byte);
+  expect_refused<std::unordered_map<int, int>>(many + rest, one_byte);
+  expect_refused<std::unordered_set<int>>(many + rest, one_byte);
+  expect_refused<named>(many + rest, one_byte);
+  expect_refused<std::vector<double>>(
+      number(2) + rest, "a size is 2, but the archive has only 12 bytes left, at least 8 for each element");
+  expect_refused<std::vector<plain_point>>(
+      number(12) + rest, "a size is 12, but the archive has only 12 bytes left, at least 16 for each element");
+  expect_refused<std::vector<int>>(number(~std::uint64_t{0}) + rest,
+                                   "a size is 18446744073709551615, but the archive has only 12 bytes left, at least "
+                                   "1 for each element");
+  expect_refused<std::vector<int>>("abc", "8 bytes are to be read, but the archive has only 3 left");
+  expect_refused<std::tuple<long, long>>(rest, "8 bytes are to be read, but the archive has only 4 left");
+}
+
+TEST(archive, a_buffer_takes_no_memory_for_a_wrong_size) {
+  run([] {
+    const std::string bytes = written(buffer<double>(3, 1.5));
+    EXPECT_EQ(read<buffer<double>>(bytes)[2], 1.5);
+    EXPECT_EQ(read<shared_buffer<double>>(bytes)[2], 1.5);
+    const std::string wrong = number(4) + bytes.substr(8);
+    const std::string text = "a size is 4, but the archive has only 24 bytes left, at least 8 for each element";
+    expect_refused<buffer<double>>(wrong, text);
+    expect_refused<shared_buffer<double>>(wrong, text);
+  });
+}
+
+}  // namespace
+}  // namespace tri::objects
