@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "explore/channel_explorer.hpp"
+#include "explore/explorer.hpp"
 #include "programs.hpp"
 
 namespace tri::wire::flow {
@@ -14,7 +14,7 @@ void explore(program which, std::uint64_t memory, std::size_t window) {
   scope what = make_scope(which, 2, 3, memory, window);
   what.late_data = what.late_packets = false;
   const auto result = explore::explore_all(flow_world<>(what), 4'000'000);
-  EXPECT_EQ(result.failure, "") << "memory " << memory;
+  EXPECT_EQ(result.failure(), "") << "memory " << memory;
   EXPECT_TRUE(result.complete) << "memory " << memory;
   EXPECT_GT(result.ends, 0U);
 }

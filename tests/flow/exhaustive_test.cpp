@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "explore/channel_explorer.hpp"
+#include "explore/explorer.hpp"
 #include "programs.hpp"
 
 namespace tri::wire::flow {
@@ -26,9 +26,9 @@ std::vector<std::uint64_t> memory_sizes(std::size_t most_records) {
 std::string explore(const scope& what, std::size_t* states) {
   const auto result = explore::explore_all(flow_world<>(what), state_limit);
   *states += result.states;
-  if (!result.complete && result.failure.empty()) return "more states than the limit";
-  if (result.ends == 0 && result.failure.empty()) return "no end";
-  return result.failure;
+  if (!result.complete && result.failure().empty()) return "more states than the limit";
+  if (result.ends == 0 && result.failure().empty()) return "no end";
+  return result.failure();
 }
 
 // Every program with restarts of all that was refused, and with those that name the message.

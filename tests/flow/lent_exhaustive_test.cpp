@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "explore/channel_explorer.hpp"
+#include "explore/explorer.hpp"
 #include "lent_world.hpp"
 
 namespace tri::wire::flow {
@@ -21,7 +21,7 @@ const std::vector<std::uint64_t> memory_sizes = {0,   1,   63,  64,  65,  100, 1
 void explore(const lent_scope& what, std::size_t* states) {
   const auto result = explore::explore_all(lent_world(what), state_limit);
   *states += result.states;
-  EXPECT_EQ(result.failure, "") << "limit " << what.limit;
+  EXPECT_EQ(result.failure(), "") << "limit " << what.limit;
   EXPECT_TRUE(result.complete) << "limit " << what.limit;
   EXPECT_GT(result.ends, 0U) << "limit " << what.limit;
 }

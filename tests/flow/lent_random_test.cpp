@@ -8,7 +8,7 @@
 #include <random>
 #include <string>
 
-#include "explore/channel_explorer.hpp"
+#include "explore/explorer.hpp"
 #include "lent_world.hpp"
 
 namespace tri::wire::flow {
@@ -34,7 +34,7 @@ TEST(random_streams, end_with_everything_received_within_the_limit) {
     }
     lent_world world(what);
     const auto result = explore::explore_random(world, seed, 100'000);
-    ASSERT_EQ(result.failure, "") << "limit " << what.limit;
+    ASSERT_EQ(result.failure(), "") << "limit " << what.limit;
     notes += world.notes() + world.requests();
     if (what.limit == 10'000'000) notes_of_plenty += world.notes() + world.requests();
     if (what.limit == 10'000'000) senders_of_plenty += what.sends.size();
@@ -58,7 +58,7 @@ TEST(random_streams, pay_few_notes_when_the_receiver_is_slow) {
     what.all_at_once = true;
     what.sends.assign(2, std::vector<std::uint64_t>(20'000, 128));
     lent_world world(what);
-    ASSERT_EQ(explore::explore_random(world, limit, 10'000'000).failure, "");
+    ASSERT_EQ(explore::explore_random(world, limit, 10'000'000).failure(), "");
     const std::uint64_t batches = 40'000 * 128 / (limit / 16);
     EXPECT_LT(world.notes() + world.requests(), 3 * batches + 10) << "limit " << limit;
   }

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <string>
 
-#include "explore/channel_explorer.hpp"
+#include "explore/explorer.hpp"
 #include "literal_sender.hpp"
 #include "programs.hpp"
 
@@ -29,9 +29,9 @@ TEST_P(literal_rules, deadlock_where_the_reference_rules_do_not) {
   for (const std::uint64_t records : {0U, 1U, 2U}) {
     scope what = scope_of_the_thesis(GetParam(), 2, 2, records * record_bytes, 4);
     what.late_data = what.late_packets = false;
-    EXPECT_THAT(explore::explore_all(flow_world<literal_sender>(what), 1'000'000).failure, HasSubstr("deadlock"))
+    EXPECT_THAT(explore::explore_all(flow_world<literal_sender>(what), 1'000'000).failure(), HasSubstr("deadlock"))
         << "records " << records;
-    EXPECT_EQ(explore::explore_all(flow_world<sender>(what), 1'000'000).failure, "") << "records " << records;
+    EXPECT_EQ(explore::explore_all(flow_world<sender>(what), 1'000'000).failure(), "") << "records " << records;
   }
 }
 
@@ -39,7 +39,7 @@ TEST_P(literal_rules, do_nothing_wrong_while_memory_suffices) {
   scope what = scope_of_the_thesis(GetParam(), 2, 2, 100 * record_bytes, 4);
   what.late_data = what.late_packets = false;
   const auto result = explore::explore_all(flow_world<literal_sender>(what), 1'000'000);
-  EXPECT_EQ(result.failure, "");
+  EXPECT_EQ(result.failure(), "");
   EXPECT_TRUE(result.complete);
 }
 
@@ -56,7 +56,7 @@ TEST(literal_rules_at_random, deadlock_often_and_break_the_order_sometimes) {
     const scope what =
         scope_of_the_thesis(program::by_source, 3, 5, records[seed % 4] * record_bytes, windows[seed / 4 % 3]);
     flow_world<literal_sender> world(what);
-    const std::string failure = explore::explore_random(world, seed, 100'000).failure;
+    const std::string failure = explore::explore_random(world, seed, 100'000).failure();
     if (failure.find("deadlock") != std::string::npos) ++deadlocks;
     if (failure.find("order broken") != std::string::npos) ++orders_broken;
   }

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "explore/channel_explorer.hpp"
+#include "explore/explorer.hpp"
 #include "programs.hpp"
 
 namespace tri::wire::flow {
@@ -38,7 +38,7 @@ TEST_P(random_interleavings, end_with_everything_received_in_order) {
     what.used_by_others = seed / 11 % 2 * what.memory / 2;
     flow_world<> world(what);
     const auto result = explore::explore_random(world, seed, 100'000);
-    ASSERT_EQ(result.failure, "");
+    ASSERT_EQ(result.failure(), "");
     messages += world.messages();
     requests += world.receiving_side().count().requests;
     restarts += world.receiving_side().count().restarts;
@@ -77,7 +77,7 @@ TEST_P(random_interleavings, with_credits_stay_in_their_pool) {
     }
     what.most_plans = 6;
     flow_world<> world(what);
-    ASSERT_EQ(explore::explore_random(world, seed, 100'000).failure, "") << "seed " << seed;
+    ASSERT_EQ(explore::explore_random(world, seed, 100'000).failure(), "") << "seed " << seed;
     messages += world.messages();
     requests += world.receiving_side().count().requests;
     paid += world.paid();
@@ -97,7 +97,7 @@ TEST(random_programs, receive_in_the_order_of_sending) {
                                    windows[seed / 5 % 3]);
     if (seed / 15 % 2 == 0) what.pace = restart_pace::by_name;
     flow_world<> world(what);
-    ASSERT_EQ(explore::explore_random(world, seed, 100'000).failure, "");
+    ASSERT_EQ(explore::explore_random(world, seed, 100'000).failure(), "");
     restarts += world.receiving_side().count().restarts;
   }
   EXPECT_GT(restarts, count);

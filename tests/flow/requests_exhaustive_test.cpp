@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "explore/channel_explorer.hpp"
+#include "explore/explorer.hpp"
 #include "request_world.hpp"
 
 namespace tri::wire::flow {
@@ -29,7 +29,7 @@ void of_each_pool(const shape& what) {
                                 .late_notes = what.late_notes,
                                 .late_answers = what.late_answers};
       const auto result = explore::explore_all(request_world<>(scope), 4'000'000);
-      EXPECT_EQ(result.failure, "") << slots << " slots, " << unanswered << " unanswered";
+      EXPECT_EQ(result.failure(), "") << slots << " slots, " << unanswered << " unanswered";
       EXPECT_TRUE(result.complete) << slots << " slots, " << unanswered << " unanswered";
       EXPECT_GT(result.ends, 0U);
       states += result.states;

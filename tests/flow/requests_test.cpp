@@ -8,7 +8,7 @@
 #include <string>
 
 #include "counted_heap.hpp"
-#include "explore/channel_explorer.hpp"
+#include "explore/explorer.hpp"
 #include "literal_requests.hpp"
 #include "request_world.hpp"
 
@@ -171,7 +171,7 @@ TEST(request_flood, of_64_initiators_to_8_slots_is_served_in_order) {
   for (std::uint64_t seed = 0; seed < seeds; ++seed) {
     what.late_notes = what.late_answers = seed % 2 == 0;
     request_world<> world(what);
-    ASSERT_EQ(explore::explore_random(world, seed, 1'000'000).failure, "");
+    ASSERT_EQ(explore::explore_random(world, seed, 1'000'000).failure(), "");
     EXPECT_EQ(world.target().count().accepted, initiators * requests);
     EXPECT_EQ(world.target().count().refused, world.target().count().told_again);
     on_the_wire += world.requests_on_the_wire();
@@ -188,7 +188,7 @@ TEST(request_flood, of_64_initiators_to_8_slots_is_served_in_order) {
 TEST(request_flood, costs_nothing_while_there_are_slots) {
   const request_scope what{.requests = std::vector<std::size_t>(16, 50), .slots = 64, .most_unanswered = 4};
   request_world<> world(what);
-  ASSERT_EQ(explore::explore_random(world, 1, 100'000).failure, "");
+  ASSERT_EQ(explore::explore_random(world, 1, 100'000).failure(), "");
   EXPECT_EQ(world.requests_on_the_wire(), 16U * 50);
   EXPECT_EQ(world.target().count().refused, 0U);
 }
@@ -203,7 +203,7 @@ TEST(request_random_walks, end_with_everything_executed_in_order) {
     what.late_notes = seed / 2 % 2 == 0;
     what.late_answers = seed / 4 % 2 == 0;
     request_world<> world(what);
-    ASSERT_EQ(explore::explore_random(world, seed, 100'000).failure, "");
+    ASSERT_EQ(explore::explore_random(world, seed, 100'000).failure(), "");
     refused += world.target().count().refused;
   }
   EXPECT_GT(refused, count) << "the scopes are those where slots run out";
@@ -262,10 +262,10 @@ TEST(literal_requests, break_the_order_where_the_rules_here_do_not) {
   for (const std::size_t slots : {1U, 2U}) {
     request_scope what{.requests = {2, slots}, .slots = slots, .most_unanswered = 2};
     what.refused_once = false;
-    EXPECT_THAT(explore::explore_all(literal_world(what), 1'000'000).failure, HasSubstr("order broken"))
+    EXPECT_THAT(explore::explore_all(literal_world(what), 1'000'000).failure(), HasSubstr("order broken"))
         << slots << " slots";
     const auto ours = explore::explore_all(request_world<>(what), 1'000'000);
-    EXPECT_EQ(ours.failure, "") << slots << " slots";
+    EXPECT_EQ(ours.failure(), "") << slots << " slots";
     EXPECT_TRUE(ours.complete);
   }
 }
@@ -278,9 +278,9 @@ TEST(literal_requests, keep_the_order_one_at_a_time) {
   std::uint64_t twice = 0;
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     literal_world world(what);
-    if (explore::explore_random(world, seed, 10'000).failure.find("twice") != std::string::npos) ++twice;
+    if (explore::explore_random(world, seed, 10'000).failure().find("twice") != std::string::npos) ++twice;
     literal_world patient(ends_anyway);
-    EXPECT_EQ(explore::explore_random(patient, seed, 10'000).failure, "");
+    EXPECT_EQ(explore::explore_random(patient, seed, 10'000).failure(), "");
   }
   EXPECT_GT(twice, 0U) << "but the slot that it was told of may be taken by another one";
 }

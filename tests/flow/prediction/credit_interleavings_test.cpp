@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "explore/channel_explorer.hpp"
+#include "explore/explorer.hpp"
 #include "flow/prediction/credit_granter.hpp"
 #include "flow/prediction/credit_sender.hpp"
 
@@ -309,7 +309,7 @@ class world {
 
 void explore(const scope& it, std::size_t fewest_states) {
   const auto result = tri::explore::explore_all(world(it), 6'000'000);
-  EXPECT_EQ(result.failure, "");
+  EXPECT_EQ(result.failure(), "");
   EXPECT_TRUE(result.complete);
   EXPECT_GT(result.ends, 0U);
   EXPECT_GE(result.states, fewest_states) << "the scope is smaller than it was meant to be";
@@ -384,7 +384,7 @@ TEST(CreditInterleavings, RandomPathsOfLargerScopes) {
     if (random() % 4 == 0) it.dies = 0;
     world start(it);
     const auto result = tri::explore::explore_random(start, seed, 5000);
-    ASSERT_EQ(result.failure, "") << "seed " << seed << ", limit " << it.limit;
+    ASSERT_EQ(result.failure(), "") << "seed " << seed << ", limit " << it.limit;
   }
 }
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "explore/channel_explorer.hpp"
+#include "explore/explorer.hpp"
 
 namespace tri::objects {
 namespace {
@@ -200,7 +200,7 @@ class world {
 
 void explore(const std::array<int, elements>& places, int most_moves, int most_deaths = 0, bool may_pass = false) {
   const auto found = explore::explore_all(world(places, most_moves, most_deaths, may_pass), 5'000'000);
-  EXPECT_EQ(found.failure, "");
+  EXPECT_EQ(found.failure(), "");
   EXPECT_TRUE(found.complete);
   EXPECT_GT(found.ends, 0U);
 }

@@ -7,7 +7,7 @@
 #include <random>
 #include <string>
 
-#include "explore/channel_explorer.hpp"
+#include "explore/explorer.hpp"
 #include "location_world.hpp"
 
 namespace tri::objects {
@@ -67,8 +67,8 @@ totals run_many(const mixture& mix, channel_order order, std::uint64_t count, st
     what.order = order;
     location_world world(what);
     const auto result = explore::explore_random(world, random(), 100'000);
-    if (!result.failure.empty()) {
-      ADD_FAILURE() << result.failure << " of program " << seed;
+    if (!result.failure().empty()) {
+      ADD_FAILURE() << result.failure() << " of program " << seed;
       break;
     }
     sum.sent += world.sent();
@@ -133,7 +133,7 @@ TEST(location_cost, routes_collapse) {
     what.scripts.push_back(storm);
     for (pe_number pe = 0; pe < pes; ++pe) what.scripts.push_back(script(40, {script_line::type::send, 0, pe}));
     location_world world(what);
-    ASSERT_EQ(explore::explore_random(world, seed, 100'000).failure, "");
+    ASSERT_EQ(explore::explore_random(world, seed, 100'000).failure(), "");
     EXPECT_LE(world.hops(), world.sent() * 3 / 2);
   }
 }

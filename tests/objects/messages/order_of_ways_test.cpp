@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "explore/channel_explorer.hpp"
+#include "explore/explorer.hpp"
 
 namespace tri::objects {
 namespace {
@@ -77,7 +77,7 @@ class world {
 
 TEST(OrderOfWays, EveryOrderOfArrivalRunsInTheOrderOfSending) {
   const auto found = explore::explore_all(world(), 5'000'000);
-  EXPECT_EQ(found.failure, "");
+  EXPECT_EQ(found.failure(), "");
   EXPECT_TRUE(found.complete);
   EXPECT_GT(found.ends, 0U);
 }
