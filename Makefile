@@ -102,7 +102,7 @@ install:
 	$(call build,release,installed_parts)
 	@cmake --install build/release --prefix "$(PREFIX)"
 
-# For the release of Debian or Ubuntu that this runs on; docs/installing.md.
+# For the release of Debian or Ubuntu that this runs on; docs/user/installing.md.
 deb:
 	@scripts/deps.sh deb
 	$(call build,deb,installed_parts)
