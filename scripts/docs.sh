@@ -17,16 +17,22 @@ if [ ! -x "$folder/venv/bin/mkdocs" ]; then
   "$folder/venv/bin/pip" --quiet --disable-pip-version-check install -r docs/requirements.txt ||
     { rm -rf "$folder/venv"; echo "scripts/docs.sh: PyPI cannot be reached; the site needs mkdocs-material from it" >&2; exit 1; }
 fi
-# Without this file the drawings would be fetched by each reader's browser.
-if [ ! -f "$folder/mermaid/package/dist/mermaid.min.js" ]; then
-  echo "fetching mermaid, which draws the diagrams"
-  mkdir -p "$folder/mermaid"
-  (cd "$folder/mermaid" && npm pack --silent mermaid@11 >/dev/null && tar xzf mermaid-*.tgz package/dist/mermaid.min.js) ||
-    { echo "scripts/docs.sh: npm cannot fetch mermaid, which draws the diagrams" >&2; exit 1; }
-fi
+# Without these files each reader's browser would fetch them: what draws the diagrams, and what lets the search work from
+# the file system. fetch NAME@VERSION FILE
+fetch() {
+  local place=$folder/npm/${1%@*}
+  [ ! -f "$place/package/$2" ] || return 0
+  echo "fetching $1 from npm"
+  mkdir -p "$place"
+  (cd "$place" && npm pack --silent "$1" >/dev/null && tar xzf ./*.tgz "package/$2") ||
+    { echo "scripts/docs.sh: npm cannot fetch $1" >&2; exit 1; }
+}
+fetch mermaid@11 dist/mermaid.min.js
+fetch iframe-worker@1 shim/index.js
 
 python3 scripts/stage_docs.py "$folder/source"
-install -D -m 644 "$folder/mermaid/package/dist/mermaid.min.js" "$folder/source/assets/mermaid.min.js"
+install -D -m 644 "$folder/npm/mermaid/package/dist/mermaid.min.js" "$folder/source/assets/mermaid.min.js"
+install -D -m 644 "$folder/npm/iframe-worker/package/shim/index.js" "$folder/source/assets/iframe-worker.js"
 
 { cat docs/Doxyfile; echo "OUTPUT_DIRECTORY = \"$folder\""; echo "PROJECT_NUMBER = $(sed -n 's/^project(trireme VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)"; } >"$folder/Doxyfile"
 rm -rf "$folder/reference"
@@ -34,6 +40,11 @@ doxygen "$folder/Doxyfile" >/dev/null
 rm -rf "$folder/source/reference"
 cp -r "$folder/reference" "$folder/source/reference"
 
-NO_MKDOCS_2_WARNING=1 "$folder/venv/bin/mkdocs" build --quiet --strict --config-file docs/mkdocs.yml \
+NO_MKDOCS_2_WARNING=1 "$folder/venv/bin/mkdocs" build --strict --config-file docs/mkdocs.yml \
   --site-dir "$folder/site"
+# The theme names the second one by its address on the network.
+find "$folder/site" -name '*.html' ! -path '*/reference/*' -printf '%P\n' | while read -r page; do
+  up=$(sed 's|[^/]*/|../|g; s|[^/]*$||' <<<"$page")
+  sed -i "s|https://unpkg.com/iframe-worker/shim|${up}assets/iframe-worker.js|" "$folder/site/$page"
+done
 echo "the site is $folder/site/index.html"
