@@ -19,13 +19,15 @@ define build
 @cmake --build --preset $(1) --parallel $(JOBS) $(if $(2),--target $(2))
 endef
 
-.PHONY: help build demo test bench check sanitize fuzz aarch64 install deb deb-test fresh clean format
+.PHONY: help build demo test bench results docs check sanitize fuzz aarch64 install deb deb-test fresh clean format
 help:
-	@echo "Trireme: one runtime that makes all cores of a node pull together."
+	@echo "Trireme: message-driven objects, parallel loops, accelerators for MPI and OpenMP programs."
 	@echo
 	@echo "  make demo              see it work: a molecular dynamics run on threads and on processes, verified and timed"
 	@echo "  make test              build everything and run all tests"
 	@echo "  make bench             measure what the README claims (SUITES=messages for one suite)"
+	@echo "  make results           tables and plots of docs/results.md from bench/results/*.json (JSON=FILE for others)"
+	@echo "  make docs              both books and the reference of the headers as one site, build/docs/site"
 	@echo
 	@echo "  make build             build everything into build/release"
 	@echo "  make install PREFIX=   install library, headers and the trireme command (now: $(PREFIX))"
@@ -58,6 +60,16 @@ bench:
 	@scripts/deps.sh bench
 	$(call build,release,trireme_command)
 	@build/release/bin/trireme bench $(SUITES)
+
+# `trireme bench --json bench/results/NAME.json` keeps a run. Debian's packages belong to Debian's Python.
+DEBIAN_PYTHON := $(firstword $(wildcard /usr/bin/python3) python3)
+results:
+	@scripts/deps.sh results
+	@$(DEBIAN_PYTHON) scripts/results.py $(JSON)
+
+docs:
+	@scripts/deps.sh docs
+	@scripts/docs.sh build/docs
 
 check:
 	@scripts/deps.sh check
@@ -102,7 +114,7 @@ install:
 	$(call build,release,installed_parts)
 	@cmake --install build/release --prefix "$(PREFIX)"
 
-# For the release of Debian or Ubuntu that this runs on; docs/installing.md.
+# For the release of Debian or Ubuntu that this runs on; docs/user/installing.md.
 deb:
 	@scripts/deps.sh deb
 	$(call build,deb,installed_parts)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The checks behind `make check`: format, headers that compile alone, documents (links, examples, the tests that features
-# name), lint. All run, then the exit status says whether one failed. Takes a build folder, for its
+# The checks behind `make check`: format, headers that compile alone, documents (links, lines, results, examples, the
+# tests that features name), lint. All run, then the exit status says whether one failed. Takes a build folder, for its
 # compile_commands.json, its list of tests and its command `trireme`.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -34,6 +34,8 @@ lint() { run-clang-tidy-16 -quiet -p "$build" -j "$(nproc)" "$PWD/src/.*\.cpp" 2
 check "format (clang-format-16)" format
 check "every header compiles alone" headers_alone
 check "links in the documents" python3 scripts/check_links.py
+check "lines of the documents" python3 scripts/check_docs.py
+check "tables of results" python3 scripts/results.py --check
 check "examples in the documents" python3 scripts/check_examples.py
 check "tests that features name" python3 scripts/check_features.py "$build"
 check "lint of src/ (clang-tidy-16)" lint

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks docs/features.md: what a row in state `done` or `part` names as its test must exist, and the count must be right.
+"""Checks docs/dev/features.md: what a row in state `done` or `part` names as its test must exist, and the count must be right.
 
 The cell "test" names, in any prose: ctest names (every word with an underscore), rows of `trireme bench` (in backquotes,
 with a slash, `*` for any), and in parentheses behind a ctest name the cases of tests/system (`case`, `cases`) or the
@@ -117,8 +117,8 @@ def main():
     if not (build / "bin" / "trireme").exists():
         print(f"scripts/check_features.py: {build}/bin/trireme is missing; build it first (make build)", file=sys.stderr)
         return 2
-    faults = list(faults_of(root / "docs" / "features.md", known_tests(root, build)))
-    print("\n".join(faults) if faults else "every test that docs/features.md names exists")
+    faults = list(faults_of(root / "docs" / "dev" / "features.md", known_tests(root, build)))
+    print("\n".join(faults) if faults else "every test that docs/dev/features.md names exists")
     return 1 if faults else 0
 
 

@@ -13,6 +13,8 @@ usage: scripts/deps.sh [--list] GROUP...
   bench   the peers that the benchmarks compare with
   demo    LAMMPS, the independent code that the demonstration is verified against
   check   formatter and linter
+  results what draws the plots of docs/results.md
+  docs    what builds the site of both books: Doxygen, and Python and npm for their packages
   fuzz    clang with libFuzzer, for the fuzz targets
   fresh   what makes the minimal root of `make fresh`
   aarch64 cross compiler, emulator and what unpacks the root of `make aarch64`
@@ -34,6 +36,8 @@ packages_of() {
     bench) packages_of build; echo libbenchmark-dev libmimalloc-dev libtbb-dev ;;
     demo) packages_of build; echo lammps ;;
     check) packages_of test; packages_of bench; echo clang-format-16 clang-tidy-16 python3 git ;;
+    results) echo python3 python3-matplotlib ;;
+    docs) echo doxygen python3 python3-venv; command -v npm >/dev/null || echo npm ;;  # others' nodejs brings npm along
     fuzz) packages_of build; echo clang-16 libclang-rt-16-dev ;;
     deb) packages_of build; echo dpkg-dev gzip ;;
     deb-test) packages_of deb; echo lintian mandoc man-db mmdebstrap ;;

@@ -3,7 +3,7 @@
 // last page is copied. The message must have come to the same offset in a page as its place has, which is what a
 // prediction is for; a wrong one costs a copy. For private memory of one process, no block of the arena: such a block
 // must mean the same to all processes of the host. The benchmark says when it is faster than a copy; ports always copy
-// (docs/decisions/0010-no-remapping.md). Not thread-safe; what shares pages with neither message nor
+// (docs/dev/decisions/0010-no-remapping.md). Not thread-safe; what shares pages with neither message nor
 // place is not disturbed.
 #pragma once
 

@@ -6,7 +6,7 @@
 //
 // The default schedule, `automatic`, needs no tuning: it keeps the memory of each loop of the program, starts with
 // contiguous blocks whose ends may be stolen, and moves their borders until nobody steals any more. Others are chosen
-// by name: parallel_for(n, body, "dynamic,16"); docs/loops.md has them all.
+// by name: parallel_for(n, body, "dynamic,16"); docs/user/loops.md has them all.
 //
 // A body may throw: the first exception reaches the caller when no iteration runs any more; iterations that had not
 // begun are left out. Loops may be nested, and several threads may run loops at the same time.

@@ -1,4 +1,4 @@
-// Message-driven objects: the whole public interface. See docs/objects.md for the tutorial.
+// Message-driven objects: the whole public interface. See docs/user/objects.md for the tutorial.
 #pragma once
 
 #include "objects/array.hpp"

@@ -1,5 +1,5 @@
 // Switching a trace while a program runs. A trace is written by programs that are started with --tri-trace FOLDER
-// (TRIREME_TRACE); without that these calls do nothing, so they may stay in the program. docs/tracing.md has more.
+// (TRIREME_TRACE); without that these calls do nothing, so they may stay in the program. docs/user/tracing.md has more.
 //
 //   tri::trace::on();   // with --tri-trace-start off: only what follows is of interest
 //   solve();

@@ -1,4 +1,4 @@
-# A recipe for Spack. In a repository of recipes it is packages/trireme/package.py; docs/installing.md says how to use it
+# A recipe for Spack. In a repository of recipes it is packages/trireme/package.py; docs/user/installing.md says how to use it
 # from a checkout.
 from spack.package import *
 

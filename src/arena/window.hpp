@@ -2,7 +2,7 @@
 // each at the same address everywhere, so a pointer into the arena means the same in every process. Nothing has a name
 // in a file system: when the last process is gone, so is the memory.
 //
-// The addresses were chosen by trial (see docs/decisions/0001-arena-addresses.md): the thread sanitizer owns most of
+// The addresses were chosen by trial (see docs/dev/decisions/0001-arena-addresses.md): the thread sanitizer owns most of
 // the address space and leaves 0x7e8000000000 to us; everything else takes 0x110000000000. Behind the end lie the heaps
 // of the MPI drop-in.
 #pragma once

@@ -7,7 +7,7 @@
 
 namespace tri::mpi {
 
-inline constexpr std::uintptr_t heap_base_address = 0x310000000000;  ///< see docs/decisions/0003-user-heap.md
+inline constexpr std::uintptr_t heap_base_address = 0x310000000000;  ///< see docs/dev/decisions/0003-user-heap.md
 inline constexpr unsigned heap_stride_shift = 36;                    ///< 64 GiB from one window to the next
 inline constexpr std::size_t heap_stride_bytes = std::size_t{1} << heap_stride_shift;
 inline constexpr unsigned most_slots =

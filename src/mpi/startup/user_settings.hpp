@@ -1,5 +1,5 @@
 // What the user asked of the drop-in, by variables of the environment that `trireme exec` sets from its options
-// (docs/mpi.md names them). A value that cannot be used throws std::invalid_argument, which names the variable.
+// (docs/user/mpi.md names them). A value that cannot be used throws std::invalid_argument, which names the variable.
 #pragma once
 
 #include <chrono>
