@@ -5,9 +5,7 @@
 #include <cstdint>
 #include <ctime>
 
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
+#include "os/cpu.hpp"
 
 namespace tri::host {
 
@@ -20,7 +18,7 @@ inline std::int64_t now_ns() {
 // Not ordered with the loads and stores around it: bracket work of at least some tens of nanoseconds.
 inline std::uint64_t ticks() {
 #if defined(__x86_64__)
-  return __rdtsc();
+  return cycle_counter();
 #else
   return static_cast<std::uint64_t>(now_ns());
 #endif

@@ -159,45 +159,25 @@ struct session::shared_parts {
   std::uint64_t began_ticks = 0;
 };
 
-void session::start(int thread_level) {
-  if (active_ != nullptr) return;
-  was_asked_to_start_ = true;
-  keep_core_dumps_small();
-  auto made = std::unique_ptr<session>(new session);
-  int size = 0;
-  PMPI_Comm_rank(MPI_COMM_WORLD, &made->world_rank_);
-  PMPI_Comm_size(MPI_COMM_WORLD, &size);
-  const int rank = made->world_rank_;
-  const start_meeting meeting(rank, size);
-  if (meeting.is_in_vain()) {
-    if (!meeting.why_in_vain().empty())
-      fmt::print(stderr, "trireme mpi: rank {}: {}; all messages are left to {}\n", rank, meeting.why_in_vain(),
-                 abi::library_name);
-    return;
-  }
-  const auto everybody = [&](bool fits) { return meeting.everybody(fits); };
-  if (!everybody(!is_switched_off())) return;
-  const std::optional<wrapper> wrapped = wrapper_in_front();
-  if (!everybody(!wrapped)) {
-    if (meeting.smallest(wrapped ? rank : INT_MAX) == rank)
-      fmt::print(stderr,
-                 "trireme mpi: rank {}: {} is {}'s own, in front of the drop-in (a profiling layer); all messages are "
-                 "left to {}\n",
-                 rank, wrapped->function, wrapped->object, abi::library_name);
-    return;
-  }
-  const host_share here = share_of_host(meeting, rank, size);
-  const cpu_set_t& cores = here.cores;
-  abi::set_more_ranks_than_cores(here.ranks > CPU_COUNT(&cores));
-  if (!everybody(here.ranks == size)) {
-    say(rank, "the ranks are on several hosts, which is not supported yet");
-    return;
-  }
-  auto parts = std::make_unique<shared_parts>();
-  std::string problem;
-  std::optional<host::unique_fd> own_file;
-  const std::size_t window_bytes = host::default_arena_window_bytes;
-  const auto attempt = [&](auto&& step) {  // all or nobody, after each step
+// The steps of the start, in this order. Each is agreed on by all ranks: it succeeds everywhere or nowhere.
+struct session::starting {
+  std::unique_ptr<session> made{new session};
+  const int rank;
+  const int size;
+  const start_meeting meeting;
+  host_share here{};
+  user_settings settings;
+  std::unique_ptr<shared_parts> parts = std::make_unique<shared_parts>();
+  std::vector<heap_place> heaps;
+
+  starting(int own_rank, int ranks) : rank(own_rank), size(ranks), meeting(own_rank, ranks) { made->world_rank_ = rank; }
+
+  bool everybody(bool fits) const { return meeting.everybody(fits); }
+
+  // Runs a step; where it throws on some rank, one line says why.
+  template <class Step>
+  bool attempt(Step&& step) const {
+    std::string problem;
     bool succeeded = false;
     try {
       step();
@@ -208,119 +188,183 @@ void session::start(int thread_level) {
     }
     if (everybody(succeeded)) return true;
     // Several may have failed, mostly for one reason: one line is enough.
-    if (meeting.smallest(problem.empty() ? INT_MAX : rank) == rank)
-      fmt::print(stderr, "trireme mpi: rank {}: {}; all messages are left to {}\n", rank, problem, abi::library_name);
+    if (meeting.smallest(problem.empty() ? INT_MAX : rank) == rank) say_why(problem);
     return false;
-  };
-  user_settings settings;
-  engine_options& options = settings.engine;
-  const progress_choice& progress = settings.progress;
-  if (!attempt([&] {
-        settings = read_user_settings();
-        if (progress.mode == progress_mode::reserved && progress.cores >= static_cast<std::uint32_t>(CPU_COUNT(&cores)))
-          throw std::runtime_error(
-              fmt::format("TRIREME_MPI_PROGRESS reserves {} of {} cores, which leaves none to the ranks",
-                          progress.cores, CPU_COUNT(&cores)));
-        if (size > static_cast<int>(most_slots))
-          throw std::runtime_error(fmt::format("{} ranks on a host; at most {} are supported", size, most_slots));
-        if (user_heap().phase == heap_phase::shared && !heap_descriptors_are_ours())
-          throw std::runtime_error(
-              "the program has closed or replaced the descriptors of its shared heap before MPI_Init");
-        own_file.emplace(arena::create_window_file(window_bytes));
-      }))
-    return;
-  if (user_heap().phase == heap_phase::shared && !check_static_data())
-    fmt::print(stderr, "trireme mpi: rank {}: static data has been mapped anew; messages in it are copied twice\n",
-               rank);
-  std::vector<heap_place> places(static_cast<std::size_t>(size));
-  const heap_place mine = own_heap();
-  meeting.gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(places)));
-  // Nobody may be missing here.
-  if (!attempt([&] { parts->files = exchange_files(own_file->get(), places, meeting, rank, size); })) return;
-  if (!attempt([&] { map_heaps(parts->files, places, rank); })) return;
-  if (!attempt([&] {
-        std::vector<int> files;
-        for (const host::unique_fd& file : parts->files.arenas) files.push_back(file.get());
-        bool have_met = false;
-        try {
-          const arena::arena_options wanted{.window_bytes = window_bytes,
-                                            .what_to_do = remedies_of(window_bytes, size)};
-          parts->arena = std::make_unique<arena::arena_space>(wanted, files, rank, [&] {
-            have_met = true;
-            if (!everybody(true)) throw another_rank_failed();
-          });
-        } catch (...) {
-          if (!have_met) everybody(false);
-          throw;
-        }
-      }))
-    return;
-  if (!attempt([&] {
-        auto& published = *new (parts->arena->heap().reserve(sizeof(published_parts))) published_parts;
-        published.rank = make_endpoint(parts->arena->heap(), static_cast<std::uint32_t>(rank),
-                                       static_cast<std::uint32_t>(size), settings.domain);
-        const board::board_shape shape{std::vector<std::uint32_t>(static_cast<std::size_t>(size), 0)};
-        if (rank == 0) {
-          published.board_bytes = board::board::required_bytes(shape);
-          published.board = static_cast<std::byte*>(parts->arena->heap().reserve(published.board_bytes));
-          parts->work = board::board::initialise({published.board, published.board_bytes}, shape);
-        }
-        parts->arena->publish(&published);
-      }))
-    return;
-  if (!attempt([&] {
-        for (int i = 0; i < size; ++i)
-          parts->endpoints.push_back(static_cast<published_parts*>(parts->arena->root_of(i))->rank);
-        if (rank != 0) {
-          const auto& first = *static_cast<published_parts*>(parts->arena->root_of(0));
-          parts->work = board::board::attach({first.board, first.board_bytes});
-        }
-        parts->pe.emplace(parts->work->join(static_cast<std::uint32_t>(rank),
-                                            order_of_ranks(parts->endpoints, static_cast<std::uint32_t>(rank))));
-        parts->blocks = std::make_unique<arena::block_cache>(parts->arena->heap(), std::uint16_t{0});
-      }))
-    return;
-  options.kernel_copies = kernel_copies_between(meeting, *parts->arena, rank, size, parts->endpoints);
-  // Agreed, because it decides which collectives are used: TRIREME_MPI_PROGRESS may differ between ranks.
-  options.oversubscribed =
-      !everybody(static_cast<std::uint32_t>(size) + progress.cores <= static_cast<std::uint32_t>(CPU_COUNT(&cores)));
-  options.cores = CPU_COUNT(&cores);
-  abi::set_more_ranks_than_cores(options.oversubscribed);
-  options.measures_time = parts->tells_statistics = everybody(wished_statistics().any());
-  parts->began_ticks = host::ticks();
-  parts->ranks =
-      std::make_unique<engine>(parts->endpoints, static_cast<std::uint32_t>(rank), *parts->pe, *parts->blocks, options);
-  set_arena_windows(size);
-  parts->ranks->set_shared_memory(&shared_address_of_user_memory);
-  parts->ranks->set_library_progress(&poll_library);
-  made->threaded_ = thread_level == MPI_THREAD_MULTIPLE || progress.has_thread();
-  if (made->threaded_) parts->ranks->take_turns(&made->lock_);
-  made->engine_ = parts->ranks.get();
-  made->parts_ = std::move(parts);
-  for (int i = 0; i < size; ++i) made->number_of_world_rank_.push_back(static_cast<std::uint32_t>(i));
-  PMPI_Comm_group(MPI_COMM_WORLD, &made->world_group_);
-  int* largest = nullptr;
-  int is_known = 0;
-  PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &largest, &is_known);
-  if (is_known != 0) made->largest_tag_ = *largest;
-  communicators::add_predefined(*made, meeting);
-  everybody(true);  // has an engine
-  std::optional<cpu_set_t> reserved;
-  if (progress.mode == progress_mode::reserved) reserved = last_of(cores, progress.cores);
-  if (!attempt([&] {
-        if (progress.has_thread())
-          made->parts_->progress = std::make_unique<progress_thread>(*made->engine_, made->lock_, reserved);
-      }))
-    return;
-  if (reserved) leave_to_progress(*reserved);
-  if (made->parts_->tells_statistics) {
+  }
+
+  void say_why(std::string_view problem) const {
+    fmt::print(stderr, "trireme mpi: rank {}: {}; all messages are left to {}\n", rank, problem, abi::library_name);
+  }
+
+  bool ranks_can_take_part() {
+    if (meeting.is_in_vain()) {
+      if (!meeting.why_in_vain().empty()) say_why(meeting.why_in_vain());
+      return false;
+    }
+    if (!everybody(!is_switched_off())) return false;
+    const std::optional<wrapper> wrapped = wrapper_in_front();
+    if (!everybody(!wrapped)) {
+      if (meeting.smallest(wrapped ? rank : INT_MAX) == rank)
+        say_why(fmt::format("{} is {}'s own, in front of the drop-in (a profiling layer)", wrapped->function,
+                            wrapped->object));
+      return false;
+    }
+    here = share_of_host(meeting, rank, size);
+    abi::set_more_ranks_than_cores(here.ranks > CPU_COUNT(&here.cores));
+    if (everybody(here.ranks == size)) return true;
+    say(rank, "the ranks are on several hosts, which is not supported yet");
+    return false;
+  }
+
+  void read_settings() {
+    settings = read_user_settings();
+    const progress_choice& progress = settings.progress;
+    if (progress.mode == progress_mode::reserved &&
+        progress.cores >= static_cast<std::uint32_t>(CPU_COUNT(&here.cores)))
+      throw std::runtime_error(fmt::format("TRIREME_MPI_PROGRESS reserves {} of {} cores, which leaves none to the ranks",
+                                           progress.cores, CPU_COUNT(&here.cores)));
+    if (size > static_cast<int>(most_slots))
+      throw std::runtime_error(fmt::format("{} ranks on a host; at most {} are supported", size, most_slots));
+    if (user_heap().phase == heap_phase::shared && !heap_descriptors_are_ours())
+      throw std::runtime_error(
+          "the program has closed or replaced the descriptors of its shared heap before MPI_Init");
+  }
+
+  // The ranks give each other the files of their arenas and heaps, and map them.
+  bool share_memory() {
+    std::optional<host::unique_fd> own_file;
+    if (!attempt([&] {
+          read_settings();
+          own_file.emplace(arena::create_window_file(window_bytes));
+        }))
+      return false;
+    if (user_heap().phase == heap_phase::shared && !check_static_data())
+      fmt::print(stderr, "trireme mpi: rank {}: static data has been mapped anew; messages in it are copied twice\n",
+                 rank);
+    heaps.resize(static_cast<std::size_t>(size));
+    const heap_place mine = own_heap();
+    // No rank may be missing here.
+    meeting.gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(heaps)));
+    return attempt([&] { parts->files = exchange_files(own_file->get(), heaps, meeting, rank, size); }) &&
+           attempt([&] { map_heaps(parts->files, heaps, rank); }) && attempt([&] { map_arena(); });
+  }
+
+  void map_arena() {
+    std::vector<int> files;
+    for (const host::unique_fd& file : parts->files.arenas) files.push_back(file.get());
+    bool have_met = false;
+    try {
+      const arena::arena_options wanted{.window_bytes = window_bytes, .what_to_do = remedies_of(window_bytes, size)};
+      parts->arena = std::make_unique<arena::arena_space>(wanted, files, rank, [&] {
+        have_met = true;
+        if (!everybody(true)) throw another_rank_failed();
+      });
+    } catch (...) {
+      if (!have_met) everybody(false);
+      throw;
+    }
+  }
+
+  void publish_endpoint() {
+    arena::heap& heap = parts->arena->heap();
+    auto& published = *new (heap.reserve(sizeof(published_parts))) published_parts;
+    published.rank = make_endpoint(heap, static_cast<std::uint32_t>(rank), static_cast<std::uint32_t>(size), settings.domain);
+    const board::board_shape shape{std::vector<std::uint32_t>(static_cast<std::size_t>(size), 0)};
+    if (rank == 0) {
+      published.board_bytes = board::board::required_bytes(shape);
+      published.board = static_cast<std::byte*>(heap.reserve(published.board_bytes));
+      parts->work = board::board::initialise({published.board, published.board_bytes}, shape);
+    }
+    parts->arena->publish(&published);
+  }
+
+  void join_board() {
+    for (int i = 0; i < size; ++i)
+      parts->endpoints.push_back(static_cast<published_parts*>(parts->arena->root_of(i))->rank);
+    if (rank != 0) {
+      const auto& first = *static_cast<published_parts*>(parts->arena->root_of(0));
+      parts->work = board::board::attach({first.board, first.board_bytes});
+    }
+    parts->pe.emplace(parts->work->join(static_cast<std::uint32_t>(rank),
+                                        order_of_ranks(parts->endpoints, static_cast<std::uint32_t>(rank))));
+    parts->blocks = std::make_unique<arena::block_cache>(parts->arena->heap(), std::uint16_t{0});
+  }
+
+  void make_engine(int thread_level) {
+    engine_options& options = settings.engine;
+    const int cores = CPU_COUNT(&here.cores);
+    options.kernel_copies = kernel_copies_between(meeting, *parts->arena, rank, size, parts->endpoints);
+    // Agreed, because it decides which collectives are used: TRIREME_MPI_PROGRESS may differ between ranks.
+    options.oversubscribed =
+        !everybody(static_cast<std::uint32_t>(size) + settings.progress.cores <= static_cast<std::uint32_t>(cores));
+    options.cores = cores;
+    abi::set_more_ranks_than_cores(options.oversubscribed);
+    options.measures_time = parts->tells_statistics = everybody(wished_statistics().any());
+    parts->began_ticks = host::ticks();
+    parts->ranks = std::make_unique<engine>(parts->endpoints, static_cast<std::uint32_t>(rank), *parts->pe, *parts->blocks,
+                                            options);
+    set_arena_windows(size);
+    parts->ranks->set_shared_memory(&shared_address_of_user_memory);
+    parts->ranks->set_library_progress(&poll_library);
+    made->threaded_ = thread_level == MPI_THREAD_MULTIPLE || settings.progress.has_thread();
+    if (made->threaded_) parts->ranks->take_turns(&made->lock_);
+    made->engine_ = parts->ranks.get();
+    made->parts_ = std::move(parts);
+  }
+
+  void learn_world() {
+    for (int i = 0; i < size; ++i) made->number_of_world_rank_.push_back(static_cast<std::uint32_t>(i));
+    PMPI_Comm_group(MPI_COMM_WORLD, &made->world_group_);
+    int* largest = nullptr;
+    int is_known = 0;
+    PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &largest, &is_known);
+    if (is_known != 0) made->largest_tag_ = *largest;
+    communicators::add_predefined(*made, meeting);
+    everybody(true);  // has an engine
+  }
+
+  bool begin_progress() {
+    const progress_choice& progress = settings.progress;
+    std::optional<cpu_set_t> reserved;
+    if (progress.mode == progress_mode::reserved) reserved = last_of(here.cores, progress.cores);
+    if (!attempt([&] {
+          if (progress.has_thread())
+            made->parts_->progress = std::make_unique<progress_thread>(*made->engine_, made->lock_, reserved);
+        }))
+      return false;
+    if (reserved) leave_to_progress(*reserved);
+    return true;
+  }
+
+  void count_calls() {
+    if (!made->parts_->tells_statistics) return;
     arena::arena_space& arena = *made->parts_->arena;
     auto* const counts = new (arena.heap().reserve(sizeof(call_counts))) call_counts;
     static_cast<published_parts*>(arena.root_of(rank))->calls = counts;
     counted_calls::counts = counts;
   }
+
+  static constexpr std::size_t window_bytes = host::default_arena_window_bytes;
+};
+
+void session::start(int thread_level) {
+  if (active_ != nullptr) return;
+  was_asked_to_start_ = true;
+  keep_core_dumps_small();
+  int rank = 0;
+  int size = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  PMPI_Comm_size(MPI_COMM_WORLD, &size);
+  starting ranks(rank, size);
+  if (!ranks.ranks_can_take_part() || !ranks.share_memory() || !ranks.attempt([&] { ranks.publish_endpoint(); }) ||
+      !ranks.attempt([&] { ranks.join_board(); }))
+    return;
+  ranks.make_engine(thread_level);
+  ranks.learn_world();
+  if (!ranks.begin_progress()) return;
+  ranks.count_calls();
   requests::start();
-  active_ = made.release();
+  active_ = ranks.made.release();
   stop_in_finalize();
   // What the libraries freed again while they started is more than most programs allocate.
   trim_user_heap();

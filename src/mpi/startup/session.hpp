@@ -39,6 +39,7 @@ class session {
  private:
   session();
   struct shared_parts;
+  struct starting;
   static inline session* active_ = nullptr;
   static inline bool was_asked_to_start_ = false;
 

@@ -5,8 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <ranges>
-#include <span>
+#include <span>  // and the concepts of ranges, without the views of <ranges>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -55,7 +54,7 @@ inline constexpr bool is_buffer<buffer<T>> = true;
 /// Vectors, strings, spans of plain data: sent as their values. A std::array is one value.
 template <class T>
 concept plain_range = std::ranges::contiguous_range<T> &&
-                      (std::ranges::view<T> ||
+                      (std::ranges::enable_view<T> ||
                        !std::is_trivially_copyable_v<T>)&&std::is_trivially_copyable_v<std::ranges::range_value_t<T>> &&
                       is_plain<std::ranges::range_value_t<T>>;
 
@@ -128,7 +127,7 @@ class received_message {
       require(objects::message_values<one>::number, "values of ", objects::type_name<one>());
       return tri::detail::buffer_access::as<one>(std::move(contents_.data));
     } else if constexpr (objects::plain_range<T>) {
-      static_assert(!std::ranges::view<T>, "tri::received_message: take a container, or look at values<T>()");
+      static_assert(!std::ranges::enable_view<T>, "tri::received_message: take a container, or look at values<T>()");
       const auto all = values<std::ranges::range_value_t<T>>();
       return T(all.begin(), all.end());
     } else if constexpr (std::is_trivially_copyable_v<T>) {
