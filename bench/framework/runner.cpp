@@ -7,13 +7,13 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
-#include <regex>
 #include <stdexcept>
 
 #include "framework/children.hpp"
 #include "framework/machine.hpp"
 #include "framework/progress.hpp"
 #include "framework/table.hpp"
+#include "os/text_pattern.hpp"
 #include "trireme/run.hpp"
 
 namespace tri::bench {
@@ -27,10 +27,10 @@ bool wanted(const suite& candidate, const run_options& options) {
   return false;
 }
 
-std::regex parse_filter(const std::string& filter) {
+host::text_pattern parse_filter(const std::string& filter) {
   try {
-    return std::regex(filter);
-  } catch (const std::regex_error& fault) {
+    return host::text_pattern(filter);
+  } catch (const std::invalid_argument& fault) {
     throw std::invalid_argument(fmt::format("--filter '{}' is no regular expression: {}", filter, fault.what()));
   }
 }
@@ -117,12 +117,12 @@ batch_options batch_options_of(const run_options& options) {
 
 std::vector<const row_definition*> select_rows(const registry& known, const run_options& options) {
   for (const std::string& name : options.suites) known.find_suite(name);
-  const std::regex filter = parse_filter(options.filter);
+  const host::text_pattern filter = parse_filter(options.filter);
   std::vector<const row_definition*> selected;
   for (const suite& candidate : known.suites()) {
     if (!wanted(candidate, options)) continue;
     for (const row_definition& row : candidate.rows) {
-      if (std::regex_search(row.name, filter)) selected.push_back(&row);
+      if (filter.is_found_in(row.name)) selected.push_back(&row);
     }
   }
   if (selected.empty()) {

@@ -11,7 +11,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <regex>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -19,6 +18,7 @@
 #include "command_line.hpp"
 #include "os/output_file.hpp"
 #include "os/process_tree.hpp"
+#include "os/text_pattern.hpp"
 #include "pictures/line_chart.hpp"
 #include "schedules/fraction_search.hpp"
 #include "loops/loop_tuning.hpp"
@@ -160,7 +160,7 @@ class tuner {
     run_program_once(under_the_drop_in({"--report"}), {}, !wanted_.show_output, report_.name());
     const std::string report = report_.text();
     if (wanted_.show_output) fmt::print(stderr, "{}", report);
-    if (std::regex_search(report, std::regex("loops taken [1-9]|static loops by weights [1-9]"))) return;
+    if (host::text_pattern("loops taken [1-9]|static loops by weights [1-9]").is_found_in(report)) return;
     finish_progress();
     throw std::runtime_error(fmt::format(
         "{0} ran no loop whose schedule can be chosen: gcc compiles static loops, and loops without a "
