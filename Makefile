@@ -25,7 +25,7 @@ help:
 	@echo
 	@echo "  make demo              see it work: a molecular dynamics run on threads and on processes, verified and timed"
 	@echo "  make test              build everything and run all tests"
-	@echo "  make bench             measure what the README claims (SUITES=messages for one suite)"
+	@echo "  make bench             measure what docs/results.md claims (SUITES=messages for one suite, JSON=FILE keeps it)"
 	@echo "  make results           tables and plots of docs/results.md from bench/results/*.json (JSON=FILE for others)"
 	@echo "  make docs              both books and the reference of the headers as one site, build/docs/site"
 	@echo
@@ -59,9 +59,9 @@ test:
 bench:
 	@scripts/deps.sh bench
 	$(call build,release,trireme_command)
-	@build/release/bin/trireme bench $(SUITES)
+	@build/release/bin/trireme bench $(SUITES) $(if $(JSON),--json $(JSON))
 
-# `trireme bench --json bench/results/NAME.json` keeps a run. Debian's packages belong to Debian's Python.
+# `make bench JSON=bench/results/NAME.json` keeps a run. Debian's packages belong to Debian's Python.
 DEBIAN_PYTHON := $(firstword $(wildcard /usr/bin/python3) python3)
 results:
 	@scripts/deps.sh results

@@ -63,7 +63,7 @@ says "libpmix.so.2" ldconfig -p
 echo "== manual and completion"
 quiet apt-get -q -y install --no-install-recommends man-db bash-completion
 says "trireme run [options] [--] program [arguments]" env MANWIDTH=120 man -P cat trireme-run
-says "makes all cores of a node pull together" man -P cat trireme
+says "message-driven objects, parallel loops, accelerators for MPI and OpenMP programs" man -P cat trireme
 says "TRIREME_PES" man -P cat 7 trireme-config
 cat >completion.bash <<'BASH'
 . /usr/share/bash-completion/bash_completion

@@ -33,6 +33,7 @@ fetch iframe-worker@1 shim/index.js
 python3 scripts/stage_docs.py "$folder/source"
 install -D -m 644 "$folder/npm/mermaid/package/dist/mermaid.min.js" "$folder/source/assets/mermaid.min.js"
 install -D -m 644 "$folder/npm/iframe-worker/package/shim/index.js" "$folder/source/assets/iframe-worker.js"
+install -D -m 644 docs/site.css "$folder/source/assets/site.css"
 
 { cat docs/Doxyfile; echo "OUTPUT_DIRECTORY = \"$folder\""; echo "PROJECT_NUMBER = $(sed -n 's/^project(trireme VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)"; } >"$folder/Doxyfile"
 rm -rf "$folder/reference"

@@ -81,7 +81,7 @@ void forget_own_variables() {
 command_page front_page() {
   command_page page;
   page.name = "trireme";
-  page.summary = "makes all cores of a node pull together";
+  page.summary = "message-driven objects, parallel loops, accelerators for MPI and OpenMP programs";
   page.description =
       "Trireme is a C++20 parallel runtime: message-driven objects, parallel loops, and libraries that accelerate "
       "existing "
