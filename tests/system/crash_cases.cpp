@@ -22,6 +22,7 @@ struct flyer : array_element<flyer, index<1>> {
   void fail() { throw std::length_error("the flyer is too long"); }
   void abort_here() { std::abort(); }
   void leave(int status) { tri::exit(status); }
+  void give_up(std::string why) { tri::fail(why); }
   void hoard() {
     while (true) buffers.emplace_back(std::size_t{1} << 20, 'x');
   }
@@ -58,6 +59,10 @@ void crash_exit_main() {
   flying(-1);
   tri::exit(3);
 }
+void crash_fail() {
+  flying(-1)(1).send<&flyer::give_up>(std::string("no fuel"));
+  wait_for_ever();
+}
 void crash_exhaust() {
   flying(-1)(1).send<&flyer::hoard>();
   wait_for_ever();
@@ -72,7 +77,7 @@ void crash_fly() {
 const case_entry kill_case{"crash_kill", &crash_kill}, throw_case{"crash_throw", &crash_throw},
     abort_case{"crash_abort", &crash_abort}, exit_case{"crash_exit", &crash_exit},
     exit_main_case{"crash_exit_main", &crash_exit_main}, exhaust_case{"crash_exhaust", &crash_exhaust},
-    fly_case{"crash_fly", &crash_fly};
+    fly_case{"crash_fly", &crash_fly}, fail_case{"crash_fail", &crash_fail};
 
 }  // namespace
 }  // namespace tri::testing

@@ -76,6 +76,12 @@ TEST_F(crash, exit_from_a_method_and_from_main) {
   }
 }
 
+TEST_F(crash, fail_ends_the_job_with_its_message) {
+  for (const int pes : {1, 2})
+    EXPECT_THAT(end_of(3, pes, {"crash_fail"}, 1),
+                ContainsRegex("trireme: process [0-9] \\(pid [0-9]+\\) on host0: no fuel\n"));
+}
+
 TEST_F(crash, the_arena_is_exhausted) {
   EXPECT_THAT(end_of(2, 1, {"crash_exhaust", "--tri-arena-limit-bytes=67108864"}, 1),
               ContainsRegex("process 1 .*flyer\\(1\\) on PE 1, method .*flyer::hoard: .*arena.*limit"));
