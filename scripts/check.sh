@@ -35,6 +35,7 @@ check "format (clang-format-16)" format
 check "every header compiles alone" headers_alone
 check "links in the documents" python3 scripts/check_links.py
 check "lines of the documents" python3 scripts/check_docs.py
+check "words (scripts/words.txt)" python3 scripts/check_words.py
 check "tables of results" python3 scripts/results.py --check
 check "examples in the documents" python3 scripts/check_examples.py
 check "tests that features name" python3 scripts/check_features.py "$build"
