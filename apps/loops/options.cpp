@@ -131,9 +131,10 @@ std::string explained(const CLI::App& app, const CLI::ParseError& error, const s
   const auto chosen = app.get_subcommands();
   if (chosen.empty()) {
     return fmt::format("{}; the kernels are {}. See --help",
-                       first_word.empty() ? "name a kernel"
-                                          : fmt::format("'{}' is no kernel, the nearest is {}", first_word,
-                                                        tri::host::nearest_name(first_word, kernel_names)),
+                       first_word.empty()
+                           ? "name a kernel"
+                           : fmt::format("'{}' is no kernel{}", first_word,
+                                         tri::host::did_you_mean(first_word, kernel_names, ", the nearest is ", "")),
                        fmt::join(kernel_names, ", "));
   }
   std::string text = error.what();
@@ -141,7 +142,7 @@ std::string explained(const CLI::App& app, const CLI::ParseError& error, const s
   std::vector<std::string> names;
   for (const CLI::Option* option : chosen.front()->get_options()) names.push_back(option->get_name());
   const std::string word = text.substr(text.find_last_of(' ') + 1);
-  return text + fmt::format("; the nearest is {}. See --help", tri::host::nearest_name(word, names));
+  return text + tri::host::did_you_mean(word, names, "; the nearest is ", "") + ". See --help";
 }
 
 }  // namespace

@@ -10,6 +10,7 @@ data=$(realpath "$(dirname "$0")/data")
 md=$build/apps/md/md
 trireme=$build/bin/trireme
 rounds=5
+source "$(dirname "$0")/busy_cores.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -38,6 +39,7 @@ fi
 
 title "The melt: 4000 Lennard-Jones atoms, 250 steps, $rounds rounds of each way in turns"
 for round in $(seq "$rounds"); do
+  busy_cores_now "$work" >>"$work/busy"
   for way in $ways; do
     printf '\r  round %d of %d: %-10s ' "$round" "$rounds" "$way" >&2
     "run_$way" >"$work/$way.$round"
@@ -83,6 +85,7 @@ else
 fi
 
 title "Time of the 250 steps (loop time, median of $rounds)"
+busy_warning <"$work/busy" | sed 's/^/  /'
 threads=$(median <"$work/threads.times")
 for way in $ways; do
   case $way in

@@ -179,8 +179,8 @@ kneighbor_shape parse_kneighbor(const std::string& text) {
       shape.processes = parse_switch(key, value);
     else
       throw std::invalid_argument(
-          fmt::format("--kneighbor: there is no setting '{}'; did you mean '{}'?", key,
-                      host::nearest_name(key, {"k", "bytes", "elements", "acks", "processes"})));
+          fmt::format("--kneighbor: there is no setting '{}'; there are k, bytes, elements, acks and processes{}", key,
+                      host::did_you_mean(key, {"k", "bytes", "elements", "acks", "processes"})));
   }
   return shape;
 }

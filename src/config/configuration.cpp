@@ -73,11 +73,14 @@ std::string spelling(std::size_t i, value_origin origin) {
   return row.name;
 }
 
-// The nearest of all names in the spelling that the user used.
-std::string nearest_spelling(std::string_view name, value_origin origin) {
+// What to do about an unknown name: the nearest of all names in the spelling that the user used, and where all are.
+std::string advice(std::string_view name, value_origin origin, std::string_view quote) {
   std::vector<std::string> names;
   for (const row& each : rows()) names.push_back(each.description.name);
-  return spelling(find_row(nearest_name(name, names)), origin);
+  const std::string nearest = nearest_name(name, names);
+  return fmt::format(
+      "{}`trireme info --config` lists all",
+      nearest.empty() ? "" : fmt::format("did you mean {0}{1}{0}? ", quote, spelling(find_row(nearest), origin)));
 }
 
 void read_environment(configuration& values, const std::vector<std::string>& environment) {
@@ -101,9 +104,8 @@ int read_option(configuration& values, int argc, char** argv, int i) {
   const std::string name = with_underscores(argument.substr(0, equals));
   const std::size_t found = find_row(name);
   if (found == not_found) {
-    throw configuration_error(fmt::format("unknown option {}{}; did you mean {}? `trireme info --config` lists all",
-                                          option_prefix, argument.substr(0, equals),
-                                          nearest_spelling(name, value_origin::command_line)));
+    throw configuration_error(fmt::format("unknown option {}{}; {}", option_prefix, argument.substr(0, equals),
+                                          advice(name, value_origin::command_line, "")));
   }
   if (equals != std::string_view::npos) {
     values.set(name, argument.substr(equals + 1), value_origin::command_line);
@@ -160,8 +162,7 @@ configuration configuration::from(int& argc, char** argv, const std::vector<std:
 void configuration::set(std::string_view name, std::string_view value, value_origin origin) {
   const std::size_t i = find_row(name);
   if (i == not_found) {
-    throw configuration_error(fmt::format("unknown tunable '{}'; did you mean '{}'? `trireme info --config` lists all",
-                                          name, nearest_spelling(name, value_origin::program)));
+    throw configuration_error(fmt::format("unknown tunable '{}'; {}", name, advice(name, value_origin::program, "'")));
   }
   try {
     rows()[i].read(*this, value);

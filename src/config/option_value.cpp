@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "config/suggestion.hpp"
+#include "os/cpu_list.hpp"
 
 namespace tri::host {
 namespace {
@@ -56,6 +57,19 @@ int binary_exponent_of_suffix(char suffix) {
 allowed_values anything(std::string text) {
   allowed_values allowed;
   allowed.text = std::move(text);
+  return allowed;
+}
+
+allowed_values cpus_or_words(std::string text) {
+  allowed_values allowed = anything(std::move(text));
+  allowed.check = [](std::string_view value) {
+    if (value == "auto" || value == "none") return;
+    try {
+      parse_cpu_list(value);
+    } catch (const std::invalid_argument& problem) {
+      throw std::invalid_argument(fmt::format("{}; or write auto or none", problem.what()));
+    }
+  };
   return allowed;
 }
 
@@ -142,8 +156,7 @@ bool read_bool(std::string_view text, const allowed_values& allowed) {
 int read_name(std::string_view text, const allowed_values& allowed) {
   for (std::size_t i = 0; i < allowed.names.size(); ++i)
     if (allowed.names[i] == text) return static_cast<int>(i);
-  throw std::invalid_argument(
-      fmt::format("it must be {}; did you mean '{}'?", allowed.text, nearest_name(text, allowed.names)));
+  throw std::invalid_argument(fmt::format("it must be {}{}", allowed.text, did_you_mean(text, allowed.names)));
 }
 
 std::string write_size(std::uint64_t bytes) {

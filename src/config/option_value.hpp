@@ -18,9 +18,11 @@ struct allowed_values {
   double lowest = -std::numeric_limits<double>::infinity();
   double highest = std::numeric_limits<double>::infinity();
   bool power_of_two = false;
-  std::vector<std::string> names;  // of an enumeration, in the order of its values from 0
+  std::vector<std::string> names;                  // of an enumeration, in the order of its values from 0
+  void (*check)(std::string_view text) = nullptr;  // of a text that is not free: throws std::invalid_argument
 };
 allowed_values anything(std::string text);
+allowed_values cpus_or_words(std::string text);  // auto, none or what parse_cpu_list() reads
 allowed_values between(double lowest, double highest);
 allowed_values at_least(double lowest);
 allowed_values power_of_two_between(double lowest, double highest);
@@ -81,7 +83,10 @@ struct option_value<bool> {
 template <>
 struct option_value<std::string> {
   static constexpr const char* kind = "text";
-  static std::string read(std::string_view text, const allowed_values&) { return std::string(text); }
+  static std::string read(std::string_view text, const allowed_values& allowed) {
+    if (allowed.check != nullptr) allowed.check(text);
+    return std::string(text);
+  }
   static std::string write(const std::string& value, const allowed_values&) { return value; }
 };
 

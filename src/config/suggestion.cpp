@@ -22,6 +22,21 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return at(a.size(), b.size());
 }
 
+namespace {
+
+// What all names begin with, up to a separator: "TRIREME_" or "--tri-". It tells nothing about what was meant.
+std::size_t length_of_prefix(const std::vector<std::string>& known) {
+  if (known.size() < 2) return 0;
+  std::string_view shared = known.front();
+  for (const std::string& name : known) {
+    const auto differs = std::mismatch(shared.begin(), shared.end(), name.begin(), name.end()).first;
+    shared = shared.substr(0, static_cast<std::size_t>(differs - shared.begin()));
+  }
+  return shared.find_last_of("-_") + 1;  // npos + 1 is 0
+}
+
+}  // namespace
+
 std::string nearest_name(std::string_view word, const std::vector<std::string>& known) {
   constexpr std::size_t longest = 64;  // of a word that may be meant for a name: the table grows with its length
   word = word.substr(0, longest);
@@ -34,7 +49,21 @@ std::string nearest_name(std::string_view word, const std::vector<std::string>& 
       nearest = name;
     }
   }
+  const std::size_t prefix = length_of_prefix(known);
+  const std::size_t longer = std::max(word.size(), nearest.size());
+  if (nearest.empty() || 3 * smallest > longer - std::min(prefix, longer)) return "";
   return nearest;
+}
+
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& known, std::string_view before,
+                         std::string_view behind) {
+  std::string text = nearest_name(word, known);
+  if (!text.empty()) text.insert(0, before).append(behind);
+  return text;
+}
+
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& known) {
+  return did_you_mean(word, known, "; did you mean '", "'?");
 }
 
 }  // namespace tri::host

@@ -95,8 +95,8 @@ void check_variable_names(const std::vector<std::string>& environment) {
     const std::string variable = entry.substr(0, entry.find('='));
     if (!variable.starts_with("TRIREME_") || known(variable) || is_of_every_package(variable)) continue;
     throw configuration_error(
-        fmt::format("unknown environment variable {}; did you mean {}? `trireme info --config` lists all", variable,
-                    nearest_name(in_capitals(variable), names_to_suggest())));
+        fmt::format("unknown environment variable {}; {}`trireme info --config` lists all", variable,
+                    did_you_mean(in_capitals(variable), names_to_suggest(), "did you mean ", "? ")));
   }
 }
 

@@ -2,12 +2,15 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstddef>
+#include <filesystem>
 #include <system_error>
 
 #include "config/configuration.hpp"
@@ -19,6 +22,31 @@ namespace {
 [[noreturn]] void fail(const char* what) { throw std::system_error(errno, std::generic_category(), what); }
 
 constexpr int most_accepted_at_once = 64;
+
+// While a process is started: its three streams, the pipe that tells whether it could be, and what the C library opens.
+constexpr std::size_t files_of_a_start = 12;
+
+std::size_t open_files() {
+  std::error_code error;
+  std::size_t count = 0;
+  for (std::filesystem::directory_iterator each("/proc/self/fd", error), end; !error && each != end;
+       each.increment(error))
+    ++count;
+  return count;
+}
+
+// Said before anything runs: later a process would wait for an answer that we cannot receive.
+void check_limit_of_files(int processes, bool capture_output) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  const std::size_t for_each = capture_output ? 4 : 2;  // its socket and its arena, and two pipes
+  const std::size_t needed = open_files() + files_of_a_start + for_each * static_cast<std::size_t>(processes);
+  if (limit.rlim_cur >= needed) return;
+  throw start_error(fmt::format(
+      "{} process{} of a job need {} open files here, but the limit is {} (ulimit -n, which cannot be raised "
+      "beyond ulimit -Hn); ask for a limit of {} or more, or start fewer processes",
+      processes, processes == 1 ? "" : "es", needed, limit.rlim_cur, needed));
+}
 
 // Random, because any process of the machine can see and use the names of abstract sockets.
 std::string new_job_name() { return fmt::format("trireme-{}-{}", getpid(), random_text()); }
@@ -34,6 +62,7 @@ local_processes::~local_processes() {
 
 void local_processes::start() {
   const std::string path = find_program(job_.command.at(0));
+  check_limit_of_files(job_.count, job_.capture_output);
   listener_ = packet_socket::listen(job_name_);
   for (int i = 0; i < job_.count; ++i) start(job_.first + i, path);
 }

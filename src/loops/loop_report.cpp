@@ -247,8 +247,8 @@ void set_loop_report(std::string_view wish, const std::string& file) {
   const bool off = wish == "off" || wish == "0";
   const bool full = wish == "full";
   if (!off && !full && wish != "on" && wish != "1") {
-    throw std::invalid_argument(fmt::format("loops_report is '{}'; did you mean {}? off, on (or 1) and full are known",
-                                            wish, host::nearest_name(wish, {"off", "on", "full"})));
+    throw std::invalid_argument(fmt::format("loops_report is '{}'; {}off, on (or 1) and full are known", wish,
+                                            host::did_you_mean(wish, {"off", "on", "full"}, "did you mean ", "? ")));
   }
   if (off && file.empty()) return;
   measure_loops(full ? loop_measuring::with_one_core_runs : loop_measuring::as_is);

@@ -4,10 +4,13 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdio>
+#include <exception>
 #include <mutex>
 #include <new>
 
@@ -288,6 +291,22 @@ thread_local thread_place own_place;
 
 }  // namespace
 
+namespace {
+
+// Nobody in a plain program catches what its first loop throws, and no later loop would do better. Not by exit():
+// destructors of static objects may run loops, and other threads may be in them.
+team_options options_or_end() {
+  try {
+    return team_options_of_environment();
+  } catch (const std::exception& problem) {
+    std::fflush(stdout);
+    fmt::print(stderr, "trireme: {}\n", problem.what());
+    _exit(2);
+  }
+}
+
+}  // namespace
+
 team& team_of_process() {
   process_team& shared = shared_team();
   if (team* const running = shared.ready.load(std::memory_order_acquire)) return *running;  // pairs: team.ready
@@ -295,7 +314,7 @@ team& team_of_process() {
   if (shared.running == nullptr) {
     static const bool registered = [] { return pthread_atfork(nullptr, nullptr, forget_team_in_child) == 0; }();
     (void)registered;
-    shared.running = new team(team_options_of_environment());
+    shared.running = new team(options_or_end());
     shared.ready.store(shared.running, std::memory_order_release);  // pairs: team.ready
   }
   return *shared.running;

@@ -70,7 +70,8 @@ class team {
   std::vector<std::thread> threads_;
 };
 
-/// The team of this process, started at the first call. Throws host::configuration_error.
+/// The team of this process, started at the first call. Wrong variables of the environment end the process with a line
+/// and exit status 2.
 team& team_of_process();
 
 /// Keeps the calling thread's place in the team, if `me` is that, beyond the end of the thread.

@@ -136,6 +136,8 @@ template <class T, class... A>
 collection_facts create_collection(array_shape shape, placement where, bool one_per_pe, const A&... arguments) {
   auto& here = sched::this_pe();
   auto& job = here.job();
+  if (const std::string fault = fault_of_shape(shape); !fault.empty())  // the elements wrap around in 64 bits, perhaps
+    throw std::invalid_argument(type_name<T>() + ": " + fault);
   collection_facts facts;
   facts.id = job.new_collection_number();
   facts.placement = where.number;

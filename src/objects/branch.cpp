@@ -48,6 +48,8 @@ sched::envelope* copy_to_block(const sched::envelope& message) {
 }
 
 constexpr std::size_t history_before_pruning = 32;
+// Each PE has a table of them, of a pointer for each number.
+constexpr std::uint32_t most_collections = 1u << 26;
 
 struct travelling_element {
   std::uint64_t seen_broadcasts;
@@ -901,6 +903,10 @@ void check_collection_facts(sched::pe& here, const sched::envelope& message, con
     fault = fmt::format("their placement is {}, which must be 0 to {}", facts.placement, placements() - 1);
   else if (facts.creator < 0 || facts.creator >= job.pes())
     fault = fmt::format("their creator is PE {}; there are PEs 0..{}", facts.creator, job.pes() - 1);
+  else if (facts.id > most_collections)
+    fault = fmt::format("collection {} would be one of more than {}", facts.id, most_collections);
+  else if (const std::string of_shape = fault_of_shape(facts.shape); !of_shape.empty())
+    fault = of_shape;
   else if (pe_objects::of(here).find_branch(facts.id) != nullptr)
     fault = fmt::format("there is a collection {} already", facts.id);
   if (!fault.empty()) refuse_arguments(message, fault.c_str());
@@ -1000,6 +1006,8 @@ void floor_deliver(sched::pe& here, sched::envelope& message) {
 }
 
 void level_deliver(sched::pe& here, sched::envelope& message) {
+  if (!here.job().is_on_own_host(static_cast<int>(message.source)))
+    refuse_arguments(message, "only PEs of one host send that to each other");
   if (branch* const home = pe_objects::of(here).find_branch(message.collection))
     home->heard_level(static_cast<int>(message.source),
                       std::get<0>(unpacked_arguments<std::tuple<told_level>>(message).values()));

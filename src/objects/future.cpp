@@ -76,6 +76,10 @@ void tell(const result_base::relay_name& relay) {
 
 }  // namespace
 
+void throw_no_such_pe(std::uint32_t pe, int pes) {
+  throw std::out_of_range(fmt::format("tri::promise: its future is on PE {}; there are PEs 0..{}", pe, pes - 1));
+}
+
 void forget_elsewhere(sched::pe& here, int pe, result_table::name name, std::shared_ptr<result_base> result) {
   post(here, pe, forget_handler, std::move(result), {}, name);
 }
@@ -92,7 +96,10 @@ void result_base::tell_relays() {
 }
 
 result_relay::result_relay(sched::pe& here, int pe_of_result, std::shared_ptr<result_base> result)
-    : here_(here), pe_of_result_(pe_of_result), result_(std::move(result)) {
+    : awaited_result(&kind_of_result<result_relay>),
+      here_(here),
+      pe_of_result_(pe_of_result),
+      result_(std::move(result)) {
   result_->begin_relay(*this);
   name_ = pe_objects::of(here).results.add(*this);
   post(here, pe_of_result_, ask_handler, result_,

@@ -77,6 +77,7 @@ class result_relay;
 // where the future is.
 class result_base : public awaited_result {
  public:
+  using awaited_result::awaited_result;
   ~result_base() override { part(); }
   // acquire: the value is there. pairs: future.ready
   bool is_ready() const override { return ready_.load(std::memory_order_acquire); }
@@ -156,6 +157,7 @@ class result_base : public awaited_result {
 template <class T>
 class result_state : public result_base {
  public:
+  result_state() : result_base(&kind_of_result<result_state>) {}
   std::string describe() const override { return "a future of " + type_name<T>(); }
   void set(stored<T>&& value) {
     value_.emplace(std::move(value));
@@ -204,6 +206,7 @@ class result_relay final : public awaited_result {
 inline std::uint64_t pack_name(std::uint32_t slot, std::uint32_t generation) {
   return (std::uint64_t{slot} << 32) | generation;
 }
+/// Of whatever kind; see named_result.
 inline awaited_result* find_result(sched::pe& here, const sched::envelope& message) {
   return pe_objects::of(here).results.find(static_cast<std::uint32_t>(message.element >> 32),
                                            static_cast<std::uint32_t>(message.element));
@@ -213,7 +216,9 @@ template <class T>
 struct result_handler {
   static void deliver(sched::pe& here, sched::envelope& message) {
     unpacked_arguments<std::tuple<stored<T>>> arguments(message);
-    if (auto* const state = static_cast<result_state<T>*>(find_result(here, message))) {
+    auto* const state = named_result<result_state<T>>(here, message, static_cast<std::uint32_t>(message.element >> 32),
+                                                      static_cast<std::uint32_t>(message.element));
+    if (state != nullptr) {
       method_scope scope(pe_objects::of(here));
       if (!state->is_ready()) state->set(std::move(std::get<0>(arguments.values())));
     }
@@ -221,6 +226,8 @@ struct result_handler {
   static inline const std::uint32_t handler =
       register_handler_of<std::tuple<stored<T>>>(&deliver, "result " + type_name<T>());
 };
+
+[[noreturn]] void throw_no_such_pe(std::uint32_t pe, int pes);
 
 /// Handler that makes a future fail; the argument is the text.
 extern const std::uint32_t error_handler;
@@ -251,15 +258,22 @@ struct promise {
   /// The future throws remote_error with this text.
   void fail(const std::string& text) const {
     auto& here = sched::this_pe();
+    check_pe(here);
     objects::post_packed(here, static_cast<int>(pe), objects::error_handler, 0, objects::pack_name(slot, generation),
                          objects::pack_arguments<std::tuple<std::string>>(
                              here, here.is_in_this_process(static_cast<int>(pe)), false, text));
   }
 
  private:
+  // It may have come in a message of a faulty process.
+  void check_pe(const sched::pe& here) const {
+    if (pe >= static_cast<std::uint32_t>(here.job().pes())) [[unlikely]]
+      objects::throw_no_such_pe(pe, here.job().pes());
+  }
   template <bool Immediate, class... V>
   void set_as(V&&... value) const {
     auto& here = sched::this_pe();
+    check_pe(here);
     using tuple = std::tuple<objects::stored<T>>;
     const auto post = [&](auto&& stored_value) {
       objects::post_packed_as<Immediate>(

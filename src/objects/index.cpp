@@ -2,9 +2,35 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
+#include <cstring>
 #include <vector>
 
 namespace tri::objects {
+
+std::string fault_of_shape(const array_shape& shape) {
+  unsigned char dense = 0;  // as a bool it could be neither true nor false
+  std::memcpy(&dense, &shape.dense, sizeof dense);
+  if (dense > 1) return fmt::format("their shape is dense or not by the byte {}, which must be 0 or 1", dense);
+  if (shape.dimensions > shape.extent.size())
+    return fmt::format("their shape has {} dimensions; there are at most {}", shape.dimensions, shape.extent.size());
+  if (dense == 0) return {};
+  const auto memory =
+      static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  const std::uint64_t most = memory / sizeof(void*);  // each PE has a table with a pointer for each element
+  std::uint64_t elements = 1;
+  for (std::size_t d = 0; d < shape.dimensions; ++d) {
+    const std::uint64_t extent = shape.extent[d];
+    if (extent == 0) return "an extent of their shape is 0";
+    if (extent > most / elements)
+      return fmt::format(
+          "an array of {} elements needs more than the memory of this machine: for each a pointer in each "
+          "PE, so at most {} fit",
+          fmt::join(shape.extent.begin(), shape.extent.begin() + shape.dimensions, " x "), most);
+    elements *= extent;
+  }
+  return {};
+}
 
 std::string describe_number(const array_shape& shape, std::uint64_t number) {
   if (shape.dimensions == 0) return fmt::format("[key {:#x}]", number);

@@ -48,6 +48,9 @@ struct array_shape {
   }
 };
 
+/// What is wrong with a shape that came in a message, or empty. The tables of its elements must fit into the memory of
+/// this machine.
+std::string fault_of_shape(const array_shape& shape);
 std::string describe_number(const array_shape& shape, std::uint64_t number);
 [[noreturn]] void report_out_of_range(const array_shape& shape, const int* at);
 [[noreturn]] void report_sparse_range(int value, int dimension, int dimensions);

@@ -52,11 +52,24 @@ void install_node_object(sched::pe& here, std::uint32_t group,
   }
 }
 
+void check_node_number(sched::pe& here, const sched::envelope& message) {
+  const sched::runtime& job = here.job();
+  const int from = static_cast<int>(message.source);
+  if (job.is_on_own_host(from)) return;
+  if (message.collection == 0 || job.host_of_collection(message.collection) != job.host_of(from))
+    refuse_arguments(
+        message,
+        fmt::format("node group {} cannot be of {}", message.collection, job.name_of_host(job.host_of(from))).c_str());
+}
+
 node_object* find_node_object(sched::pe& here, sched::envelope& message) {
   std::lock_guard guard(here_known().lock);
   if (const auto found = here_known().members.find(message.collection); found != here_known().members.end())
     return found->second.get();
-  here_known().early[message.collection].push_back(message);
+  check_collection_number(here, message);
+  std::vector<sched::envelope>& waiting = here_known().early[message.collection];
+  waiting.push_back(message);
+  if (waiting.size() == 1) ask_whether_made(here, message);
   here.counters().sent.add();  // this delivery ends, the message goes on waiting
   here.counters().held.add();
   return nullptr;

@@ -41,10 +41,14 @@ inline sched::envelope node_message(std::uint32_t handler, std::uint32_t group, 
   return message;
 }
 
+/// Ends the job when another host makes a group whose number is not one of its own.
+void check_node_number(sched::pe& here, const sched::envelope& message);
+
 template <class T, class... A>
 struct node_creation {
   using tuple = std::tuple<A...>;
   static void deliver(sched::pe& here, sched::envelope& message) {
+    check_node_number(here, message);
     unpacked_arguments<tuple> arguments(message);
     install_node_object(here, message.collection, [&]() -> std::unique_ptr<node_object> {
       return std::apply([](auto&... argument) { return std::make_unique<T>(std::move(argument)...); },
@@ -119,6 +123,7 @@ struct node_reduction {
     auto* const self = find_node_object(here, message);
     if (self == nullptr) return;
     unpacked_arguments<tuple> arguments(message);
+    check_root(here, message, std::get<0>(arguments.values()));
     method_scope scope(pe_objects::of(here));
     try {
       auto one = std::apply(
@@ -229,6 +234,7 @@ nodegroup<T> make_nodegroup(const A&... arguments) {
   };
   // The own member first: where its constructor throws, nobody else has heard of the group.
   auto own = message_for(true);
+  own.source = static_cast<std::uint32_t>(here.number());
   made::deliver(here, own);
   if (job.hosts() > 1) {
     auto to_hosts = message_for(false);

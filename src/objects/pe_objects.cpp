@@ -19,6 +19,23 @@ void error_deliver(sched::pe& here, sched::envelope& message) {
   }
 }
 
+// Somebody keeps a message until a collection of this host is made: a message that speaks of it comes after the draw of
+// its number, so a number that was not drawn will never be meant.
+void question_deliver(sched::pe& here, sched::envelope& message) {
+  const sched::runtime& job = here.job();
+  unpacked_arguments<std::tuple<std::uint32_t, std::uint32_t>> arguments(message);
+  const auto& [collection, sender] = arguments.values();
+  if (sender >= static_cast<std::uint32_t>(job.pes()))
+    refuse_arguments(message, fmt::format("there is no PE {}, only 0..{}", sender, job.pes() - 1).c_str());
+  if (job.may_exist(collection)) return;
+  const int from = static_cast<int>(sender);
+  job.fail(fmt::format("process {} on {} sent process {} a message for collection {}, which {} has never made",
+                       job.process_of(from), job.name_of_host(job.host_of(from)),
+                       job.process_of(static_cast<int>(message.source)), collection, job.name_of_host(job.host())));
+}
+const std::uint32_t question_handler =
+    register_handler_of<std::tuple<std::uint32_t, std::uint32_t>>(&question_deliver, "collection asked for");
+
 void deferred_deliver(sched::pe& here, sched::envelope&) { pe_objects::of(here).run_deferred(); }
 const std::uint32_t deferred_handler = sched::register_handler(&deferred_deliver, "deferred work");
 
@@ -52,6 +69,29 @@ void report_escaped(sched::pe& here, element_base& object, const std::string& me
 void report_escaped_function(sched::pe& here, const std::string& function, std::exception_ptr error) {
   here.job().fail(
       fmt::format("an exception left a function: {} on PE {}: {}", function, here.number(), text_of(std::move(error))));
+}
+
+void refuse_wrong_result(const sched::envelope& message, const awaited_result& found) {
+  refuse_arguments(message, fmt::format("the result that it names is another one: {}", found.describe()).c_str());
+}
+
+// Processes of one host trust each other: among them, whatever the number, the message waits.
+void check_collection_number(sched::pe& here, const sched::envelope& message) {
+  const sched::runtime& job = here.job();
+  if (job.is_on_own_host(static_cast<int>(message.source)) || job.may_exist(message.collection)) return;
+  refuse_arguments(message, fmt::format("there is no collection {}: {} has never made one of that number",
+                                        message.collection, job.name_of_host(job.host()))
+                                .c_str());
+}
+
+void ask_whether_made(sched::pe& here, const sched::envelope& message) {
+  const sched::runtime& job = here.job();
+  if (job.is_on_own_host(static_cast<int>(message.source))) return;
+  const int owner = job.host_of_collection(message.collection);
+  if (owner == job.host()) return;  // see check_collection_number
+  post_packed(
+      here, job.first_pe_of(owner), question_handler, 0, 0,
+      pack_arguments<std::tuple<std::uint32_t, std::uint32_t>>(here, false, false, message.collection, message.source));
 }
 
 // Single objects live in collection 0, which exists from the start; nothing is broadcast in it, so every PE may have
@@ -95,16 +135,13 @@ void pe_objects::add_branch(std::unique_ptr<branch> made) {
 }
 
 void pe_objects::hold_for_creation(const sched::envelope& message) {
-  // Processes of one host trust each other: among them, whatever the number, the message waits.
-  const bool from_here = here.job().host_of(static_cast<int>(message.source)) == here.job().host();
-  if (!from_here && !here.job().may_exist(message.collection))
-    refuse_arguments(message, fmt::format("there is no collection {}: {} has never made one of that number",
-                                          message.collection, here.job().name_of_host(here.job().host()))
-                                  .c_str());
+  check_collection_number(here, message);
   sched::envelope copy;
   copy.assign_message(message);
   if (ending_) return sched::drop_message(here, copy);
-  uncreated_[message.collection].push_back(copy);
+  std::vector<sched::envelope>& waiting = uncreated_[message.collection];
+  waiting.push_back(copy);
+  if (waiting.size() == 1) ask_whether_made(here, message);
   here.counters().sent.add();  // the delivery, if it was one, ends; the message goes on waiting
   here.counters().held.add();
 }

@@ -27,6 +27,7 @@ struct host_part {
   std::int64_t elements = 0;
   std::int64_t missing_bases = 0;
   std::int64_t under_way = 0;
+  const void* kind = nullptr;  // &kind_of_result of the class
   virtual ~host_part() = default;
 };
 
@@ -90,6 +91,22 @@ class pe_objects {
   std::vector<std::function<void()>> deferred_;
   std::vector<std::uint32_t> singles_made_;  // by PE
 };
+
+/// The message names a result of another kind: ends the job.
+[[noreturn]] void refuse_wrong_result(const sched::envelope& message, const awaited_result& found);
+/// The result that a message names, null when nobody waits any more.
+template <class Result>
+Result* named_result(sched::pe& here, const sched::envelope& message, std::uint32_t slot, std::uint32_t generation) {
+  awaited_result* const found = pe_objects::of(here).results.find(slot, generation);
+  if (found != nullptr && found->kind() != &kind_of_result<Result>) [[unlikely]]
+    refuse_wrong_result(message, *found);
+  return static_cast<Result*>(found);
+}
+
+/// Ends the job when another host speaks of a collection of this one that was never made. Of those of other hosts their
+/// hosts know: one that is asked ends the job.
+void check_collection_number(sched::pe& here, const sched::envelope& message);
+void ask_whether_made(sched::pe& here, const sched::envelope& message);
 
 /// Marks a method as running; at the end of the outermost one, deferred work is done.
 class method_scope {

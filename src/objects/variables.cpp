@@ -26,8 +26,9 @@ using acknowledgement = part_handler<folding<add>, int>;
 // own from the same sender.
 thread_local std::unordered_map<std::uint32_t, root_name> pending_roots;
 
-void root_deliver(sched::pe&, sched::envelope& message) {
+void root_deliver(sched::pe& here, sched::envelope& message) {
   unpacked_arguments<std::tuple<root_name>> arguments(message);
+  check_root(here, message, std::get<0>(arguments.values()));
   pending_roots[message.source] = std::get<0>(arguments.values());
 }
 const std::uint32_t root_handler =

@@ -86,11 +86,13 @@ Number read_number(std::string_view key, std::string_view text, Number lowest, N
   return value;
 }
 
+std::string nearest(std::string_view word, const std::vector<std::string>& known) {
+  return host::did_you_mean(word, known, "; the nearest is '", "'");
+}
+
 std::string chosen(std::string_view key, std::string_view text, const std::vector<std::string>& allowed) {
   if (std::find(allowed.begin(), allowed.end(), text) != allowed.end()) return std::string(text);
-  wrong_value(
-      key, text,
-      fmt::format("one of {}; the nearest is '{}'", fmt::join(allowed, ", "), host::nearest_name(text, allowed)));
+  wrong_value(key, text, fmt::format("one of {}{}", fmt::join(allowed, ", "), nearest(text, allowed)));
 }
 
 bool read_switch(std::string_view key, std::string_view text) { return chosen(key, text, {"on", "off"}) == "on"; }
@@ -304,8 +306,8 @@ const name_row& named(std::string_view name) {
   for (const kind_row& row : kinds)
     if (row.kind != schedule_kind::added) own.emplace_back(row.name);
   for (std::string& each : added_names()) own.push_back(std::move(each));
-  throw std::invalid_argument(fmt::format("'{}' is no known name; the nearest is '{}'; there are {}", name,
-                                          host::nearest_name(name, schedule_names()), fmt::join(own, ", ")));
+  throw std::invalid_argument(fmt::format("'{}' is no known name{}; there are {}", name,
+                                          nearest(name, schedule_names()), fmt::join(own, ", ")));
 }
 
 schedule single(std::string_view name) {
@@ -398,8 +400,8 @@ void read_parameters(schedule& result, const std::vector<std::string_view>& part
         throw std::invalid_argument(fmt::format("'{}' has no parameter '{}'; it has none", kind.name, key));
       }
       if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
-        throw std::invalid_argument(fmt::format("'{}' has no parameter '{}'; it has {}; the nearest is '{}'", kind.name,
-                                                key, fmt::join(keys, ", "), host::nearest_name(key, keys)));
+        throw std::invalid_argument(fmt::format("'{}' has no parameter '{}'; it has {}{}", kind.name, key,
+                                                fmt::join(keys, ", "), nearest(key, keys)));
       }
       for (const parameter_row& row : parameters) {
         if (row.key == key) bit = row.bit;

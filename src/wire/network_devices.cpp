@@ -195,8 +195,8 @@ std::vector<std::string> names_in_list(const std::string& list) {
 void check_network_devices(const std::string& wanted, const std::vector<std::string>& present) {
   for (const std::string& name : names_in_list(wanted.starts_with('^') ? wanted.substr(1) : wanted)) {
     if (name == "all" || std::find(present.begin(), present.end(), name) != present.end()) continue;
-    throw std::runtime_error(fmt::format("this host has no network device '{}'; it has: {}; did you mean '{}'?", name,
-                                         fmt::join(present, ", "), host::nearest_name(name, present)));
+    throw std::runtime_error(fmt::format("this host has no network device '{}'; it has: {}{}", name,
+                                         fmt::join(present, ", "), host::did_you_mean(name, present)));
   }
 }
 
@@ -215,9 +215,8 @@ std::string devices_of_network(const std::string& network, const std::vector<net
     } else if (std::find(devices.begin(), devices.end(), part) != devices.end()) {
       chosen.push_back(part);
     } else {
-      throw std::runtime_error(
-          fmt::format("--tri-network: this host has no network interface '{}'; it has: {}; did you mean '{}'?", part,
-                      words_of(interfaces, devices), host::nearest_name(part, devices)));
+      throw std::runtime_error(fmt::format("--tri-network: this host has no network interface '{}'; it has: {}{}", part,
+                                           words_of(interfaces, devices), host::did_you_mean(part, devices)));
     }
   }
   if (chosen.empty())

@@ -29,6 +29,13 @@ TEST(command, help_and_version) {
   EXPECT_EQ(trireme("").status, 2);
 }
 
+TEST(command, unknown_words_get_no_suggestion_that_they_do_not_resemble) {
+  EXPECT_EQ(trireme("banana").output, "trireme: there is no verb 'banana'; `trireme --help` lists all\n");
+  EXPECT_EQ(trireme("--banana").output, "trireme: unknown option --banana; `trireme --help` lists all\n");
+  EXPECT_EQ(trireme("run --banana ls").output,
+            "trireme run: unknown option --banana; `trireme run --help` shows the options\n");
+}
+
 TEST(command, unknown_words_get_a_suggestion) {
   const result verb = trireme("rnu -n 2 x");
   EXPECT_EQ(verb.status, 2);
@@ -57,7 +64,8 @@ TEST(command, values_out_of_range_are_named_with_what_would_be_right) {
   const result bench = trireme("bench --min-time x");
   EXPECT_EQ(bench.status, 2);
   EXPECT_THAT(bench.output, StartsWith("trireme bench: --min-time: 'x' is not a number from 0 to 86400; "));
-  EXPECT_EQ(trireme("bench nosuch").output, "trireme bench: there is no suite 'nosuch'; did you mean 'loops'?\n");
+  EXPECT_EQ(trireme("bench nosuch").output,
+            "trireme bench: there is no suite 'nosuch'; `trireme bench --list` shows all\n");
 }
 
 TEST(command, exec_refuses_values_that_switches_do_not_have) {
@@ -80,8 +88,34 @@ TEST(command, exec_refuses_variables_that_nobody_reads) {
             "`trireme info --config` lists all\n");
 }
 
+TEST(command, exec_refuses_options_of_loops_without_omp) {
+  for (const char* option : {"--schedule dynamic", "--tune-file tuned", "--virtual 8", "--report"}) {
+    // Also for a program that a launcher of MPI has started, whose messages it would take.
+    for (const char* const variables : {"", "OMPI_COMM_WORLD_SIZE=1 "}) {
+      const result refused = tri::testing::run_with_one_stream(std::string(variables) + TRIREME_COMMAND " exec " +
+                                                               option + " sh -c 'echo started'");
+      const std::string name = std::string(option).substr(0, std::string(option).find(' '));
+      EXPECT_EQ(refused.status, 2) << option;
+      EXPECT_EQ(refused.output,
+                "trireme exec: " + name +
+                    " is about the loops of an OpenMP program, and without --omp they stay with its own "
+                    "runtime; add --omp, or leave " +
+                    name + " out\n");
+    }
+  }
+}
+
 TEST(command, run_checks_values_before_it_starts_anything) {
   EXPECT_THAT(trireme("run -n none echo hi").output, HasSubstr("--processes"));
+  for (const char* wrong : {"banana", "1,,2", "3-1"}) {
+    const result affinity = trireme(std::string("run --affinity ") + wrong + " echo hi");
+    EXPECT_EQ(affinity.status, 2) << wrong;
+    EXPECT_THAT(affinity.output, StartsWith("trireme run: --tri-affinity is '")) << wrong;
+    EXPECT_THAT(affinity.output,
+                HasSubstr("write CPUs and ranges with an optional step, such as 0,2-5:2; or write auto "
+                          "or none\n"))
+        << wrong;
+  }
   const result pes = trireme("run --pes=lots echo hi");
   EXPECT_EQ(pes.status, 2);
   EXPECT_EQ(pes.output, "trireme run: --tri-pes is 'lots', but it must be a whole number, 0 .. 4096\n");
@@ -89,6 +123,26 @@ TEST(command, run_checks_values_before_it_starts_anything) {
   EXPECT_EQ(missing.status, 2);
   EXPECT_THAT(missing.output, HasSubstr("a program is required"));
   EXPECT_EQ(trireme("run no-such-program").status, 127);
+}
+
+TEST(command, run_says_that_the_limit_of_open_files_is_too_small) {
+  const auto limited = [](const std::string& arguments) {
+    return tri::testing::run_with_one_stream("ulimit -n 40; " TRIREME_COMMAND " run " + arguments);
+  };
+  const result refused = limited("-n 30 sh -c 'echo started'");
+  EXPECT_EQ(refused.status, 127);
+  EXPECT_THAT(refused.output,
+              testing::ContainsRegex("^trireme run: 30 processes of a job need [0-9]+ open files here, but "
+                                     "the limit is 40 [(]ulimit -n, .*ask for a limit of [0-9]+ or more, or "
+                                     "start fewer processes\n$"));
+  EXPECT_THAT(limited("-n 12 --label sh -c 'echo started'").output, HasSubstr("12 processes of a job need "));
+  EXPECT_EQ(limited("-n 2 sh -c 'echo started'").output, "started\nstarted\n");
+  // A job has what it needs with the limit that the line asks for.
+  const std::string needed = refused.output.substr(refused.output.find("a limit of ") + 11);
+  EXPECT_EQ(tri::testing::run_with_one_stream("ulimit -n " + needed.substr(0, needed.find(' ')) +
+                                              "; " TRIREME_COMMAND " run -n 30 true")
+                .status,
+            0);
 }
 
 TEST(command, run_forwards_options_and_arguments) {

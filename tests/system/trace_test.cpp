@@ -90,6 +90,17 @@ TEST_F(traced_job, that_never_switches_it_on_writes_nothing) {
   EXPECT_EQ(tell("").status, 0);
 }
 
+TEST_F(traced_job, ends_before_the_picture_begins) {
+  run(1, 2, "stall", "");
+  const command_result beyond = tell("--svg t.svg --from 100000s");
+  EXPECT_EQ(beyond.status, 2);
+  EXPECT_EQ(beyond.output, "");
+  EXPECT_THAT(beyond.errors,
+              ContainsRegex("^trireme trace: --from 100000s: the trace ends at [0-9.]+ [mun]?s, before that\n$"));
+  EXPECT_FALSE(fs::exists(folder_.path() / "t.svg"));
+  EXPECT_EQ(tell("--svg t.svg --from 1us").status, 0);
+}
+
 // M49: PEs that were not chosen have no file; those of an earlier job go.
 TEST_F(traced_job, writes_only_of_chosen_pes) {
   run(2, 2, "stall", "");

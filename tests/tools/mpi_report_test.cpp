@@ -5,7 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <cstdlib>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "exec/mpi_program.hpp"
 #include "mpi/host_permissions.hpp"
 
 namespace tri::tools {
@@ -107,6 +112,48 @@ TEST(mpi_report, refusals_of_the_kernel_name_what_would_help) {
       "each other");
   EXPECT_THAT(why_no_kernel_copies(EPERM, {}), HasSubstr("--cap-add=SYS_PTRACE"));
   EXPECT_THAT(why_no_kernel_copies(EPERM, 0), HasSubstr("--cap-add=SYS_PTRACE"));
+}
+
+std::string problem_with(const std::vector<std::pair<const char*, const char*>>& variables, mpi_library library) {
+  for (const char* const each :
+       {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "MPI_LOCALNRANKS", "PMI_RANK", "PMI_SIZE"})
+    unsetenv(each);
+  for (const auto& [name, value] : variables) setenv(name, value, 1);
+  return launcher_of_the_other(library, "./app");
+}
+
+TEST(mpi_program, the_launcher_of_the_other_library_is_named) {
+  const std::string path = std::getenv("PATH");
+  setenv("PATH", "/nonexistent", 1);
+  EXPECT_EQ(
+      problem_with({{"MPI_LOCALNRANKS", "3"}, {"PMI_SIZE", "3"}, {"PMI_RANK", "0"}}, mpi_library::openmpi),
+      "./app uses Open MPI, but the launcher of MPICH has started it: most likely each of the 3 processes is a job "
+      "of its own, of one rank; start it by the mpirun of Open MPI");
+  setenv("PATH", path.c_str(), 1);
+  EXPECT_THAT(
+      problem_with({{"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_RANK", "0"}}, mpi_library::mpich),
+      AllOf(HasSubstr("./app uses MPICH, but the launcher of Open MPI has started it"), HasSubstr("the 4 processes"),
+            testing::ContainsRegex("start it by (`mpirun.mpich -n 4 trireme exec ./app`|the mpirun of MPICH)$")));
+}
+
+TEST(mpi_program, launchers_that_fit_or_may_fit_are_not_named) {
+  const std::vector<std::pair<const char*, const char*>> hydra{
+      {"MPI_LOCALNRANKS", "3"}, {"PMI_SIZE", "3"}, {"PMI_RANK", "0"}};
+  EXPECT_EQ(problem_with(hydra, mpi_library::mpich), "");
+  EXPECT_EQ(problem_with(hydra, mpi_library::none), "");
+  EXPECT_EQ(problem_with({{"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_RANK", "0"}}, mpi_library::openmpi), "");
+  EXPECT_EQ(problem_with({}, mpi_library::openmpi), "");
+  // Slurm's own way, which both libraries know; one process; a launcher inside a job of the other; another rank.
+  EXPECT_EQ(problem_with({{"PMI_SIZE", "3"}, {"PMI_RANK", "0"}}, mpi_library::openmpi), "");
+  EXPECT_EQ(problem_with({{"OMPI_COMM_WORLD_SIZE", "1"}, {"OMPI_COMM_WORLD_RANK", "0"}}, mpi_library::mpich), "");
+  EXPECT_EQ(problem_with({{"OMPI_COMM_WORLD_SIZE", "4"},
+                          {"OMPI_COMM_WORLD_RANK", "0"},
+                          {"MPI_LOCALNRANKS", "3"},
+                          {"PMI_SIZE", "3"},
+                          {"PMI_RANK", "0"}},
+                         mpi_library::openmpi),
+            "");
+  EXPECT_EQ(problem_with({{"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_RANK", "2"}}, mpi_library::mpich), "");
 }
 
 }  // namespace

@@ -33,8 +33,9 @@ bool shown(const CLI::App& app) {
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   }
   const std::string name = word.substr(0, word.find('='));
-  throw CLI::ExtrasError(fmt::format("unknown option {}; did you mean {}?", name, host::nearest_name(name, names)),
-                         CLI::ExitCodes::ExtrasError);
+  throw CLI::ExtrasError(
+      fmt::format("unknown option {}{}", name, host::did_you_mean(name, names, "; did you mean ", "?")),
+      CLI::ExitCodes::ExtrasError);
 }
 
 // CLI11 names what is missing by its type: "--json: 1 required FILE missing".

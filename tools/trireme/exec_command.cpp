@@ -145,6 +145,17 @@ bool set_up_openmp(std::string schedule, const std::string& tune_file, bool asks
   return uses_slack;
 }
 
+// Loops are taken with --omp only, so without it these would be ignored, whatever the program is.
+void check_needs_omp(const CLI::App& app) {
+  for (const char* const option : {"--schedule", "--tune-file", "--virtual", "--report"}) {
+    if (app.count(option) > 0)
+      throw std::invalid_argument(fmt::format(
+          "{} is about the loops of an OpenMP program, and without --omp they stay with its own runtime; add "
+          "--omp, or leave {} out",
+          option, option));
+  }
+}
+
 [[noreturn]] void throw_nothing_to_replace(const std::string& program) {
   throw std::invalid_argument(
       fmt::format("nothing to replace: {} uses no MPI library that is known, and is not started by mpirun; --omp "
@@ -204,6 +215,7 @@ int exec_command(int argc, char** argv) {
     host::check_variable_names(
         host::environment_of_this_process());  // the program would not notice that nobody reads a misspelt one
     const bool mpi_is_on = check_mpi_switches();
+    if (!omp) check_needs_omp(app);
     if (mpi && asks_for_mpi->count() > 0 && !mpi_is_on)
       throw std::invalid_argument("--mpi was given, but TRIREME_MPI=off in the environment forbids it");
     // The layer that times MPI calls passes them on by the library's inner names, past what we would put before it.
@@ -216,6 +228,8 @@ int exec_command(int argc, char** argv) {
     if (!found.obstacle.empty())
       fmt::print(stderr, "trireme exec: {} runs with its MPI library as it is: {}\n", command[0], found.obstacle);
     const bool is_mpi = found.library != mpi_library::none;
+    if (const std::string problem = launcher_of_the_other(found.library, command[0]); !problem.empty())
+      fmt::print(stderr, "trireme exec: {}\n", problem);
     if (!is_mpi && found.obstacle.empty() && !leaves_mpi && (!omp || asks_for_mpi->count() > 0))
       throw_nothing_to_replace(command[0]);
     if ((stats || !stats_json.empty() || !sharing.empty() || !sharing_from.empty() || !progress.empty()) && !is_mpi) {

@@ -45,14 +45,14 @@ int run_verb(const verb& chosen, int argc, char** argv) {
 
 int unknown(std::string_view word) {
   if (word.starts_with("-")) {
-    fmt::print(stderr, "trireme: unknown option {}; did you mean {}? `trireme --help` lists all\n", word,
-               tri::host::nearest_name(word, {"--help", "--version"}));
+    fmt::print(stderr, "trireme: unknown option {}; {}`trireme --help` lists all\n", word,
+               tri::host::did_you_mean(word, {"--help", "--version"}, "did you mean ", "? "));
     return usage_status;
   }
   std::vector<std::string> names;
   for (const verb& each : verbs()) names.emplace_back(each.name);
-  fmt::print(stderr, "trireme: there is no verb '{}'; did you mean '{}'? `trireme --help` lists all\n", word,
-             tri::host::nearest_name(word, names));
+  fmt::print(stderr, "trireme: there is no verb '{}'; {}`trireme --help` lists all\n", word,
+             tri::host::did_you_mean(word, names, "did you mean '", "'? "));
   return usage_status;
 }
 

@@ -52,6 +52,9 @@ int report(const request& wanted) {
     return text.empty() ? otherwise : static_cast<std::int64_t>(parse_duration(text));
   };
   const std::int64_t from = time_of(wanted.from, 0);
+  if (from > 0 && from >= trace.end_ns)
+    throw std::invalid_argument(fmt::format("--from {}: the trace ends at {}, before that", wanted.from,
+                                            format_duration(static_cast<double>(trace.end_ns))));
   const std::int64_t to = time_of(wanted.to, std::max(trace.end_ns, from + 1));
   if (from >= to)
     throw std::invalid_argument(

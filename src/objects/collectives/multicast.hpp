@@ -14,6 +14,7 @@
 #include <iterator>
 #include <numeric>
 #include <span>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -47,6 +48,23 @@ struct multicast_way {
   static multicast_way of(const sched::envelope& message) { return std::bit_cast<multicast_way>(message.element); }
   std::uint64_t number() const { return std::bit_cast<std::uint64_t>(*this); }
 };
+
+/// End the job when a faulty process names PEs that are not there, or sends a list without its number.
+inline void check_pe_of_multicast(const sched::pe& here, const sched::envelope& message, int pe) {
+  if (pe < 0 || pe >= here.job().pes()) [[unlikely]]
+    refuse_arguments(message, ("its way names PE " + std::to_string(pe) + "; there are PEs 0.." +
+                               std::to_string(here.job().pes() - 1))
+                                  .c_str());
+}
+inline void check_way(const sched::pe& here, const sched::envelope& message) {
+  const multicast_way way = multicast_way::of(message);
+  check_pe_of_multicast(here, message, way.sender);
+  if (way.meeting != no_pe) check_pe_of_multicast(here, message, way.meeting);
+}
+inline void check_list(const sched::envelope& message, std::size_t size) {
+  if (size == 0) [[unlikely]]
+    refuse_arguments(message, "its list of members is without a number");
+}
 
 template <class Tuple, class... First>
 struct prepend;
@@ -164,9 +182,14 @@ struct multicast_relay {
   }
 
   static void deliver(sched::pe& here, sched::envelope& message) {
+    check_way(here, message);
     unpacked_arguments<tuple> unpacked(message);
     std::apply(
         [&](members_by_pe& members, const auto&... arguments) {
+          for (const auto& [pe, numbers] : members) {
+            check_pe_of_multicast(here, message, pe);
+            check_list(message, numbers.size());
+          }
           hand_on(here, message.collection, multicast_way::of(message), members, arguments...);
         },
         unpacked.values());
@@ -251,12 +274,14 @@ template <class Self>
 struct multicast_handler {
   static void deliver(sched::pe& here, sched::envelope& message) {
     pe_objects& objects = pe_objects::of(here);
+    check_way(here, message);
     const int sender = multicast_way::of(message).sender;
     turn whose = turn::had;
     {
       using tuple = typename Self::tuple;
       unpacked_arguments<tuple> unpacked(message);
       tuple& arguments = unpacked.values();
+      check_list(message, std::get<0>(arguments).size());
       const std::uint64_t number = number_of_multicast(std::get<0>(arguments));
       if (number != 0) whose = objects.multicasts_from.arrived(sender, number);
       if (whose == turn::early) {

@@ -42,6 +42,26 @@ struct part_counts {
   }
 };
 
+/// End the job when a faulty process names a root where no PE is, sends a contribution to a PE where those of the
+/// collection do not meet, or takes part where only PEs of one host do.
+inline void check_root(const sched::pe& here, const sched::envelope& message, const root_name& root) {
+  if (root.pe >= static_cast<std::uint32_t>(here.job().pes())) [[unlikely]]
+    refuse_arguments(message, ("the root of its reduction is on PE " + std::to_string(root.pe) + "; there are PEs 0.." +
+                               std::to_string(here.job().pes() - 1))
+                                  .c_str());
+}
+inline void check_meet_here(const sched::pe& here, const sched::envelope& message, const branch& home) {
+  if (here.number() != home.contribution_root_pe()) [[unlikely]]
+    refuse_arguments(message,
+                     ("contributions of this collection meet on PE " + std::to_string(home.contribution_root_pe()) +
+                      ", not on PE " + std::to_string(here.number()))
+                         .c_str());
+}
+inline void check_is_of_own_host(const sched::pe& here, const sched::envelope& message) {
+  if (!here.job().is_on_own_host(static_cast<int>(message.source))) [[unlikely]]
+    refuse_arguments(message, "only PEs of one host send that to each other");
+}
+
 template <class Reducer, class Partial>
 void combine_into(std::optional<Partial>& sum, Partial&& value) {
   if (sum.has_value())
@@ -111,7 +131,8 @@ class reduction_root final : public awaited_result {
  private:
   reduction_root(sched::pe& here, std::string what, int expected_bases, std::int64_t population,
                  callback<result> target)
-      : here_(here),
+      : awaited_result(&kind_of_result<reduction_root>),
+        here_(here),
         what_(std::move(what)),
         expected_bases_(expected_bases),
         population_(population),
@@ -146,8 +167,7 @@ struct part_handler {
   static void deliver(sched::pe& here, sched::envelope& message) {
     unpacked_arguments<tuple> arguments(message);
     auto& [header, value] = arguments.values();
-    auto* const root =
-        static_cast<reduction_root<Reducer, T>*>(pe_objects::of(here).results.find(header.slot, header.generation));
+    auto* const root = named_result<reduction_root<Reducer, T>>(here, message, header.slot, header.generation);
     if (root != nullptr) root->add(part_counts::of(header), std::move(value));
   }
   static inline const std::uint32_t handler =
@@ -190,12 +210,18 @@ struct host_part_handler {
     if (place == nullptr) {
       place = std::make_unique<collected>();
       place->missing_bases = missing_bases;
+      place->kind = &kind_of_result<collected>;
     }
+    if (place->kind != &kind_of_result<collected>) [[unlikely]]
+      here.job().fail("parts of two kinds come to one reduction, whose root is on PE " + std::to_string(root.pe));
     return static_cast<collected&>(*place);
   }
   static void collect(sched::pe& here, sched::envelope& message) {
     unpacked_arguments<tuple_in_host> arguments(message);
     auto& [root, counts, progress, value] = arguments.values();
+    check_root(here, message, root);
+    // Members that have left the host say only that they are not under way any more.
+    if (counts.bases != 0 || counts.population != 0 || counts.elements != 0) check_is_of_own_host(here, message);
     collected& sum = row_of(here, root, here.job().pes_of_host());
     sum.bases += counts.bases;
     sum.population += counts.population;
@@ -215,8 +241,7 @@ struct host_part_handler {
   static void deliver(sched::pe& here, sched::envelope& message) {
     unpacked_arguments<tuple> arguments(message);
     auto& [name, counts, value] = arguments.values();
-    auto* const root =
-        static_cast<reduction_root<Reducer, T>*>(pe_objects::of(here).results.find(name.slot, name.generation));
+    auto* const root = named_result<reduction_root<Reducer, T>>(here, message, name.slot, name.generation);
     if (root != nullptr) root->add(counts, std::move(value));
   }
   static inline const std::uint32_t handler = register_handler_of<tuple>(
@@ -363,6 +388,7 @@ struct reducing_broadcast : broadcast_handler<reducing_broadcast<Method, Reducer
   static void run(sched::pe& here, branch& home, sched::envelope& message, element_base* only) {
     const tuple& arguments = shared_arguments<tuple>(message);
     const root_name root = std::get<0>(arguments);
+    check_root(here, message, root);
     std::optional<typename part::partial> combined;
     std::uint32_t count = 0;
     std::int64_t begun = 0;
@@ -518,6 +544,7 @@ struct contribution_root_handler {
       pe_objects::of(here).hold_for_creation(message);
       return;
     }
+    check_meet_here(here, message, *home);
     unpacked_arguments<tuple> arguments(message);
     auto& [count, to, value] = arguments.values();
     root_name& root = home->contribution_root(message.element);
@@ -525,8 +552,7 @@ struct contribution_root_handler {
       root = reduction_root<Reducer, T>::make(here,
                                               "contribution " + std::to_string(message.element) + " of " + home->name(),
                                               0, home->contributors(message.element), to);
-    auto* const collecting =
-        static_cast<reduction_root<Reducer, T>*>(pe_objects::of(here).results.find(root.slot, root.generation));
+    auto* const collecting = named_result<reduction_root<Reducer, T>>(here, message, root.slot, root.generation);
     collecting->add({0, 0, static_cast<std::int64_t>(count)}, std::move(value));
     if (pe_objects::of(here).results.find(root.slot, root.generation) == nullptr)
       home->forget_contribution_root(message.element);
@@ -555,6 +581,7 @@ struct host_contribution_handler {
       pe_objects::of(here).hold_for_creation(message);
       return;
     }
+    check_is_of_own_host(here, message);
     unpacked_arguments<tuple> arguments(message);
     auto& [level, count, to, value] = arguments.values();
     using part = local_contribution<Reducer, T>;

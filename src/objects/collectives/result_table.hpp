@@ -11,10 +11,15 @@
 
 namespace tri::objects {
 
+/// Names a class of results by an address of its own: messages name results by numbers, and what such a number leads to
+/// must be of the class that the message has a value for.
+template <class Result>
+inline char kind_of_result = 0;
+
 /// Base of everything a message can deliver a result to.
 class awaited_result {
  public:
-  awaited_result() = default;
+  explicit awaited_result(const void* kind) : kind_(kind) {}
   awaited_result(const awaited_result&) = delete;
   awaited_result& operator=(const awaited_result&) = delete;
   virtual ~awaited_result() = default;
@@ -26,6 +31,11 @@ class awaited_result {
   virtual void abandon() {}
   /// For the roots of contributions: an element that would have taken part was deleted.
   virtual void member_left() {}
+  /// &kind_of_result of the class that messages know it as.
+  const void* kind() const { return kind_; }
+
+ private:
+  const void* kind_;
 };
 
 class result_table {

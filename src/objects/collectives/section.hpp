@@ -38,6 +38,7 @@ struct reduced_member {
     method_scope scope(pe_objects::of(here));
     const owner_scope owner(&self->coroutines());
     unpacked_arguments<tuple> arguments(message);
+    check_root(here, message, std::get<1>(arguments.values()));
     try {
       part::send_part(here, std::get<0>(arguments.values()), std::get<1>(arguments.values()), 1,
                       Reducer::start(self->number(), invoke(*self, arguments.values())));
@@ -117,6 +118,7 @@ struct reducing_multicast : multicast_handler<reducing_multicast<Method, Reducer
     method_scope scope(pe_objects::of(here));
     const multicast_way way = multicast_way::of(message);
     const root_name root = std::get<1>(received);
+    check_root(here, message, root);
     const auto arguments = std::apply(
         [&](const member_list&, const auto&... argument) { return typename member::tuple(way.meeting, argument...); },
         received);

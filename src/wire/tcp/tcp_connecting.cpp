@@ -21,6 +21,9 @@ constexpr std::int64_t time_to_greet_ns = 10'000 * ns_of_ms;
 // An address that does not answer, where the peer has others. Who is the last one gets the system's time.
 constexpr std::int64_t time_to_answer_ns = 3'000 * ns_of_ms;
 
+// Who listens at an address and does not welcome us may be somebody else, or the peer that computes.
+constexpr std::int64_t time_to_welcome_ns = 3'000 * ns_of_ms;
+
 // A peer turns a connection away when strangers crowd it out. About 20 s in all, because the pauses grow to a second.
 constexpr unsigned most_attempts = 30;
 
@@ -73,13 +76,13 @@ void tcp_conduit::engine::tell_of_shortage(int error) {
              self_, std::strerror(error));
 }
 
-void tcp_conduit::engine::turn_away(connection& of) {
+void tcp_conduit::engine::turn_away(connection& of, bool is_foreign) {
   const auto place =
       std::find_if(unproven_.begin(), unproven_.end(), [&](const auto& each) { return each.get() == &of; });
   std::unique_ptr<connection> away = std::move(*place);
   unproven_.erase(place);
   discard(away);
-  events_->turned_away();
+  if (is_foreign) events_->turned_away();
 }
 
 // Never more than the greeting is read.
@@ -93,7 +96,10 @@ void tcp_conduit::engine::read_greeting(connection& of) {
   peer_number from = 0;
   if (!is_greeting(of.greeting, token_, self_, links_.size(), from)) return turn_away(of);
   link& peer = link_of(from);
-  if (peer.theirs != nullptr || peer.state == peer_state::lost) return turn_away(of);  // one of each peer, once
+  if (peer.theirs != nullptr || peer.state == peer_state::lost) {  // one of each peer, once
+    const bool is_repeated = peer.theirs == nullptr || peer.theirs->greeting == of.greeting;
+    return turn_away(of, is_repeated);
+  }
   const welcome_bytes welcome = make_welcome(token_, of.greeting);
   // Nothing was written before, so there is room.
   if (::send(of.descriptor.get(), welcome.data(), welcome.size(), MSG_NOSIGNAL | MSG_DONTWAIT) !=
@@ -120,12 +126,27 @@ void tcp_conduit::engine::connect(peer_number peer, std::span<const std::byte> o
   start_attempt(peer);
 }
 
+// The next one from of.endpoint on at which no connection waits for its welcome.
+bool tcp_conduit::engine::choose_endpoint(link& of) const {
+  for (std::size_t tried = 0; tried < of.endpoints.size(); ++tried) {
+    const std::size_t place = (of.endpoint + tried) % of.endpoints.size();
+    if (std::any_of(of.unanswered.begin(), of.unanswered.end(),
+                    [&](const auto& each) { return each->endpoint == of.endpoints[place]; }))
+      continue;
+    of.endpoint = place;
+    return true;
+  }
+  return false;
+}
+
 void tcp_conduit::engine::start_attempt(peer_number peer) {
   link& of = link_of(peer);
+  if (!choose_endpoint(of)) return;  // those that wait may still be welcomed
   started_connection started = start_connecting(of.endpoints[of.endpoint]);
   if (started.descriptor) {
     of.ours = std::make_unique<connection>(std::move(started.descriptor), stage::connecting, options_.longest_packet);
     of.ours->peer = peer;
+    of.ours->endpoint = of.endpoints[of.endpoint];
     of.ours->waits_to_write = true;
     started.error = try_watch(*of.ours, EPOLLIN | EPOLLOUT, EPOLL_CTL_ADD);
   }
@@ -158,44 +179,86 @@ void tcp_conduit::engine::greet(connection& of) {
   if (count < 0 && would_block(errno)) return;  // not connected yet, which epoll took for it
   if (count != static_cast<ssize_t>(of.greeting.size())) return try_again(of.peer);
   of.now = stage::greeted;
-  peer.deadline_ns = 0;  // a process that computes takes its time
+  peer.deadline_ns = 0;
   want_to_write(of, false);
+  // At its last address a process that computes takes its time.
+  if (peer.unanswered.size() + 1 < peer.endpoints.size()) set_deadline(of.peer, time_to_welcome_ns);
 }
 
 void tcp_conduit::engine::read_welcome(connection& of) {
   const ssize_t count =
       recv(of.descriptor.get(), of.welcome.data() + of.have, of.welcome.size() - of.have, MSG_DONTWAIT);
   if (count < 0 && would_block(errno)) return;
-  if (count <= 0) return try_again(of.peer);
+  link& peer = link_of(of.peer);
+  const bool is_current = peer.ours.get() == &of;
+  if (count <= 0) return is_current ? try_again(of.peer) : drop_unanswered(of);
   of.have += static_cast<std::size_t>(count);
   if (of.have < of.welcome.size()) return;
-  const link& peer = link_of(of.peer);
   const welcome_bytes right = make_welcome(peer.token, of.greeting);
   std::byte difference{0};  // in the same time whatever differs
   for (std::size_t i = 0; i < right.size(); ++i) difference |= right[i] ^ of.welcome[i];
-  if (difference != std::byte{0}) return leave_endpoint(of.peer, "who listens there is not that process");
+  if (difference != std::byte{0}) {
+    constexpr const char* why = "who listens there is not that process";
+    if (is_current) return leave_endpoint(of.peer, why);
+    const tcp_endpoint wrong = of.endpoint;
+    drop_unanswered(of);  // still in the graveyard
+    forget_endpoint(of.peer, wrong, why);
+    return;
+  }
+  prefer(of);
   of.now = stage::open;
   flush(of);
+}
+
+// It is the one: the peer welcomes one connection and turns the others away, whenever it sees them.
+void tcp_conduit::engine::prefer(connection& of) {
+  link& peer = link_of(of.peer);
+  peer.deadline_ns = 0;
+  for (auto& each : std::exchange(peer.unanswered, {})) {
+    if (each.get() == &of) std::swap(each, peer.ours);
+    discard(each);
+  }
+}
+
+// Its address may be tried again, unless it is somebody else's.
+void tcp_conduit::engine::drop_unanswered(connection& of) {
+  const peer_number number = of.peer;
+  link& peer = link_of(number);
+  const auto place =
+      std::find_if(peer.unanswered.begin(), peer.unanswered.end(), [&](const auto& each) { return each.get() == &of; });
+  std::unique_ptr<connection> dropped = std::move(*place);
+  peer.unanswered.erase(place);
+  discard(dropped);
+  if (peer.deadline_ns == 0) set_deadline(number, time_to_welcome_ns);
 }
 
 // Nobody of the job is at this one.
 void tcp_conduit::engine::leave_endpoint(peer_number peer, const std::string& why) {
   link& of = link_of(peer);
-  const auto left = of.endpoints.begin() + static_cast<std::ptrdiff_t>(of.endpoint);
-  const std::string text = fmt::format("it cannot be reached at {}: {}", left->text(), why);
-  of.endpoints.erase(left);
-  of.endpoint = 0;
   of.deadline_ns = 0;
   discard(of.ours);
-  if (!of.endpoints.empty()) return start_attempt(peer);
+  if (forget_endpoint(peer, of.endpoints[of.endpoint], why)) start_attempt(peer);
+}
+
+// True: there are others. False: the peer is lost.
+bool tcp_conduit::engine::forget_endpoint(peer_number peer, const tcp_endpoint& wrong, const std::string& why) {
+  link& of = link_of(peer);
+  const std::string text = fmt::format("it cannot be reached at {}: {}", wrong.text(), why);
+  const tcp_endpoint tried = of.endpoints[of.endpoint];
+  std::erase(of.endpoints, tcp_endpoint(wrong));
+  const auto place = std::find(of.endpoints.begin(), of.endpoints.end(), tried);
+  of.endpoint = place == of.endpoints.end() ? 0 : static_cast<std::size_t>(place - of.endpoints.begin());
+  if (!of.endpoints.empty()) return true;
   note({.peer = peer, .of_ours = true, .at_once = false, .why = text});
+  return false;
 }
 
 // The connection did not come to be, and the next one may.
 void tcp_conduit::engine::try_again(peer_number peer, const char* why) {
   link& of = link_of(peer);
   discard(of.ours);
-  if (++of.attempts == most_attempts) {
+  if (++of.attempts >= most_attempts) {
+    if (!of.unanswered.empty()) return;  // the peer may be behind one of them
     return note({.peer = peer,
                  .of_ours = true,
                  .at_once = false,

@@ -178,6 +178,9 @@ void tcp_conduit::engine::on_deadline(peer_number peer) {
     of.endpoint = (of.endpoint + 1) % of.endpoints.size();
     discard(of.ours);
     start_attempt(peer);
+  } else if (of.ours->now == stage::greeted && of.unanswered.size() + 1 < of.endpoints.size()) {
+    of.unanswered.push_back(std::move(of.ours));
+    start_attempt(peer);
   }
 }
 
@@ -237,6 +240,7 @@ void tcp_conduit::engine::end(peer_number peer) {
   of.deadline_ns = 0;
   discard(of.ours);
   discard(of.theirs);
+  for (auto& each : std::exchange(of.unanswered, {})) discard(each);
   const auto tell = [&](packet_token token) { events_->sent(token); };
   of.packets.drop(tell);
   of.answers.drop(tell);

@@ -70,8 +70,9 @@ class tcp_conduit::engine {
           is_ours(at == stage::connecting),
           decoder(is_ours ? frame_side::by_acceptor : frame_side::by_connector, longest_packet) {}
     stage now;
-    const bool is_ours;    // we connected
-    peer_number peer = 0;  // of an unproven one: not known
+    const bool is_ours;          // we connected
+    tcp_endpoint endpoint = {};  // then: to this
+    peer_number peer = 0;        // of an unproven one: not known
     bool waits_to_write = false;
     std::int64_t deadline_ns = 0;  // of an unproven one
     greeting_bytes greeting = {};
@@ -101,7 +102,10 @@ class tcp_conduit::engine {
     std::size_t endpoint = 0;             // that is tried
     unsigned attempts = 0;                // that were turned away
     unsigned slow_attempts = 0;
-    std::unique_ptr<connection> ours;    // we send packets and bodies on it
+    std::unique_ptr<connection> ours;  // we send packets and bodies on it
+    // Greeted, and not answered in time, while the peer has other addresses. They stay open: a peer that computes may
+    // welcome any of them, and would take the end of the one that it has welcomed for ours.
+    std::vector<std::unique_ptr<connection>> unanswered;
     std::unique_ptr<connection> theirs;  // the peer does
     send_queue packets;                  // for ours; some may be here before it is open
     send_queue answers;                  // for theirs
@@ -147,14 +151,18 @@ class tcp_conduit::engine {
   void pause_listening(int error);
   void tell_of_shortage(int error);
   void read_greeting(connection& of);
-  void turn_away(connection& of);
+  void turn_away(connection& of, bool is_foreign = true);
 
   // Those to whom we connect.
   void start_attempt(peer_number peer);
   void finish_connecting(connection& of);
   void greet(connection& of);
   void read_welcome(connection& of);
+  bool choose_endpoint(link& of) const;
+  void drop_unanswered(connection& of);
+  void prefer(connection& of);
   void leave_endpoint(peer_number peer, const std::string& why);
+  bool forget_endpoint(peer_number peer, const tcp_endpoint& wrong, const std::string& why);
   void try_again(peer_number peer, const char* why = "it turned the connection away");
 
   void set_deadline(peer_number peer, std::int64_t from_now_ns);

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "support/command_runner.hpp"
+#include "support/core_file.hpp"
 
 namespace {
 
@@ -704,6 +705,53 @@ TEST_P(conformance, deaths_end_the_job_and_leave_nothing) {
   EXPECT_THAT(run(with(), how(), 2, "deaths", "receiving_for_another").errors, HasSubstr("is none of these: waiting,"));
 }
 
+// Where things lie, as the program says: "name address bytes".
+struct told_place {
+  std::uint64_t first = 0;
+  std::uint64_t bytes = 0;
+};
+std::map<std::string, told_place> places_in(const std::string& output) {
+  std::map<std::string, told_place> places;
+  std::istringstream lines(output);
+  std::string name, address;
+  for (told_place each; lines >> name >> address >> each.bytes;) {
+    each.first = std::strtoull(address.c_str(), nullptr, 16);
+    places[name] = each;
+  }
+  return places;
+}
+
+// A crash of a rank whose heap and static data are shared and mostly holes: the core file holds what was used, also
+// what another rank wrote, and little else.
+TEST_P(conformance, core_files_hold_what_was_used) {
+  if (how().name != "drop_in" || ranks() == 8) GTEST_SKIP() << "a matter of the drop-in";
+  if (const std::string why = tri::testing::why_no_core_files(); !why.empty()) GTEST_SKIP() << why;
+  const tri::testing::temporary_folder folder;
+  mpi starter = with();
+  starter.launcher =
+      fmt::format("cd {}; ulimit -c unlimited; timeout 300 {}", folder.path().string(), starter.launcher);
+  const auto ended = run(starter, how(), ranks(), "crashes", "");
+  EXPECT_NE(ended.status, 0);
+  EXPECT_NE(ended.status, 124) << "the job did not end";
+  const auto places = places_in(ended.output);
+  for (const char* const name : {"large", "large_middle", "static", "static_middle", "message"})
+    ASSERT_TRUE(places.contains(name)) << name << "\n" << ended.output << ended.errors;
+  tri::testing::core_file core(folder.path());
+  ASSERT_FALSE(core.empty()) << ended.errors;
+  const auto held = [&](const char* name) {
+    const told_place& place = places.at(name);
+    return core.memory(reinterpret_cast<const void*>(place.first), place.bytes);
+  };
+  EXPECT_EQ(held("large_middle"), "large_middle is in use");
+  EXPECT_EQ(held("static_middle"), "static_middle is in use");
+  EXPECT_TRUE(held("message") == std::string(places.at("message").bytes, 'm')) << "what rank 0 sent";
+  for (const char* const name : {"large", "static"}) {
+    const told_place& place = places.at(name);
+    EXPECT_LT(core.bytes_of(place.first, place.first + place.bytes), std::uint64_t{16} << 20) << name;
+  }
+  EXPECT_LT(core.bytes_of(0, ~std::uint64_t{0}), std::uint64_t{300} << 20);
+}
+
 // What the drop-in needs is not there: one line of the first rank that lacks it, or none where there is another way,
 // and the messages are right.
 TEST_P(conformance, obstacles_change_no_message) {
@@ -810,11 +858,18 @@ TEST_P(conformance, programs_that_cannot_be_taken_run_as_they_are) {
   EXPECT_EQ(sanitized.output, run(with(), modes[0], 2, "traffic", traffic).output) << sanitized.errors;
   EXPECT_THAT(sanitized.errors, HasSubstr(as_it_is(watched) + "it is built with a sanitizer of memory or threads"));
 
-  // A program of the other MPI under this launcher: each process is a job of its own, as without us.
+  // A program of the other MPI under this launcher: each process is a job of its own, as without us, and one line says
+  // so.
   for (const mpi& another : installed) {
     if (another.name == with().name) continue;
-    EXPECT_EQ(run(with(), asked, 2, another.programs + "/obstacles", "nothing").output,
-              "0 of the messages were wrong\n0 of the messages were wrong\n");
+    const std::string program = another.programs + "/obstacles";
+    const auto alone = run(with(), asked, 2, program, "nothing");
+    EXPECT_EQ(alone.status, 0) << alone.errors;
+    EXPECT_EQ(alone.output, "0 of the messages were wrong\n0 of the messages were wrong\n");
+    const std::string right = another.name == "openmpi" ? "Open MPI" : "MPICH";
+    EXPECT_EQ(lines_of(alone.errors, "trireme exec: " + program + " uses " + right + ", but the launcher of ").size(),
+              1u)
+        << alone.errors;
   }
 }
 

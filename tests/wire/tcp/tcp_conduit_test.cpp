@@ -236,6 +236,96 @@ TEST(TcpConduit, AnImpostorIsLeft) {
   EXPECT_TRUE(events.losses.empty());
 }
 
+// It takes the connection and says nothing: it could be the process that computes, so it is waited for beside the
+// other.
+TEST(TcpConduit, ASilentImpostorIsLeft) {
+  const plain_listener impostor;
+  tcp_conduit wire(0, 2, on_loopback), peer(1, 2, on_loopback);
+  recorder events, at_peer;
+  const tcp_address right = decode_tcp_address(1, peer.address());
+  std::vector<tcp_endpoint> endpoints = right.endpoints;
+  endpoints.insert(endpoints.begin(), impostor.endpoint);
+  wire.connect(1, address_with(endpoints, right.token));
+  record sent;
+  const std::vector<std::byte> body(100, std::byte{42});
+  ASSERT_EQ(wire.send(1, sending::copied, {}, body, &sent), send_result::under_way);
+  const host::unique_fd connection = impostor.accept();
+  while (at_peer.packets.empty()) {
+    wire.progress(events);
+    peer.progress(at_peer);
+  }
+  std::array<std::byte, 100> seen = {};
+  // The greeting, and then the end.
+  ASSERT_EQ(recv(connection.get(), seen.data(), seen.size(), MSG_WAITALL),
+            static_cast<ssize_t>(sizeof(greeting_bytes)));
+  EXPECT_TRUE(events.losses.empty());
+  EXPECT_TRUE(at_peer.losses.empty());
+  EXPECT_EQ(at_peer.turned_away_count, 0U);
+}
+
+// A process with two addresses, by hand, that computes at first: greetings wait at both, and it welcomes either.
+TEST(TcpConduit, WhicheverIsWelcomedIsTheOne) {
+  for (const int welcomed : {0, 1}) {
+    const plain_listener listeners[2];
+    tcp_conduit wire(0, 2, on_loopback);
+    recorder events;
+    const token_bytes token = make_token();
+    wire.connect(1, address_with({listeners[0].endpoint, listeners[1].endpoint}, token));
+    record sent;
+    const std::vector<std::byte> body(10);
+    wire.send(1, sending::copied, {}, body, &sent);
+    host::unique_fd connections[2];
+    greeting_bytes greetings[2];
+    for (int i : {0, 1}) {
+      // The order of nearness is not that of the list, where both are the same host: any of them comes first.
+      pollfd waiting[2] = {{.fd = listeners[0].descriptor.get(), .events = POLLIN, .revents = 0},
+                           {.fd = listeners[1].descriptor.get(), .events = POLLIN, .revents = 0}};
+      while (poll(waiting, 2, 0) == 0) wire.progress(events);
+      connections[i] = listeners[waiting[0].revents != 0 ? 0 : 1].accept();
+      while (peek_bytes(connections[i], greetings[i]) < static_cast<ssize_t>(sizeof(greeting_bytes)))
+        wire.progress(events);
+      recv(connections[i].get(), greetings[i].data(), greetings[i].size(), 0);
+    }
+    EXPECT_NE(greetings[0], greetings[1]);
+    const host::unique_fd& one = connections[welcomed];
+    send_bytes(one, make_welcome(token, greetings[welcomed]));
+    std::array<std::byte, 1000> seen = {};
+    progress_until(wire, events,
+                   [&] { return peek_bytes(one, seen) == static_cast<ssize_t>(sizeof(frame_head) + 10); });
+    progress_until(wire, events, [&] { return peek_bytes(connections[1 - welcomed], seen) == -1; });
+    EXPECT_TRUE(events.losses.empty());
+    EXPECT_EQ(wire.state(1), peer_state::connected);
+  }
+}
+
+// The one that was waited for ends: the other goes on.
+TEST(TcpConduit, AnUnansweredConnectionThatEndsIsNoLoss) {
+  tcp_conduit wire(0, 2, on_loopback);
+  recorder events;
+  const token_bytes token = make_token();
+  plain_listener first, second;
+  wire.connect(1, address_with({first.endpoint, second.endpoint}, token));
+  const auto accept_of = [&](plain_listener& listener) {
+    pollfd waiting = {.fd = listener.descriptor.get(), .events = POLLIN, .revents = 0};
+    while (poll(&waiting, 1, 0) == 0) wire.progress(events);
+    return listener.accept();
+  };
+  host::unique_fd at_first = accept_of(first);
+  const host::unique_fd at_second = accept_of(second);
+  at_first.reset();
+  for (int turn = 0; turn < 100; ++turn) wire.progress(events);
+  greeting_bytes greeting;
+  while (peek_bytes(at_second, greeting) < static_cast<ssize_t>(greeting.size())) wire.progress(events);
+  send_bytes(at_second, make_welcome(token, greeting));
+  record sent;
+  wire.send(1, sending::copied, {}, std::span(greeting).first(10), &sent);
+  std::array<std::byte, 1000> seen = {};
+  progress_until(wire, events, [&] {
+    return peek_bytes(at_second, seen) == static_cast<ssize_t>(greeting.size() + sizeof(frame_head) + 10);
+  });
+  EXPECT_TRUE(events.losses.empty());
+}
+
 TEST(TcpConduit, AnImpostorAloneIsALoss) {
   const plain_listener impostor;
   tcp_conduit wire(0, 2, on_loopback);
@@ -279,10 +369,13 @@ TEST(TcpConduit, ComesAgainWhenItIsTurnedAway) {
 
 struct peer_by_hand {
   explicit peer_by_hand(tcp_conduit& wire, peer_number from = 1)
-      : own(decode_tcp_address(0, wire.address())), connection(connect_to(port_of(own))) {
-    send_bytes(connection, make_greeting(own.token, make_token(), {.from = from, .to = 0, .peers = 3}));
+      : own(decode_tcp_address(0, wire.address())),
+        greeting(make_greeting(own.token, make_token(), {.from = from, .to = 0, .peers = 3})),
+        connection(connect_to(port_of(own))) {
+    send_bytes(connection, greeting);
   }
   tcp_address own;
+  greeting_bytes greeting;
   host::unique_fd connection;
 };
 
@@ -328,8 +421,14 @@ TEST(TcpConduit, APeerConnectsOnce) {
   const peer_by_hand first(wire);
   std::array<std::byte, 100> seen = {};
   progress_until(wire, events, [&] { return peek_bytes(first.connection, seen) == sizeof(welcome_bytes); });
-  const peer_by_hand second(wire);
-  progress_until(wire, events, [&] { return peek_bytes(second.connection, seen) == -1; });
+  {
+    const peer_by_hand second(wire);  // at another address, before the first was welcomed
+    progress_until(wire, events, [&] { return peek_bytes(second.connection, seen) == -1; });
+  }
+  EXPECT_EQ(events.turned_away_count, 0U);
+  const host::unique_fd repeated = connect_to(port_of(first.own));
+  send_bytes(repeated, first.greeting);
+  progress_until(wire, events, [&] { return peek_bytes(repeated, seen) == -1; });
   EXPECT_EQ(events.turned_away_count, 1U);
   send_bytes(first.connection, frame_stream().packet(0, 7).bytes());
   progress_until(wire, events, [&] { return !events.packets.empty(); });

@@ -21,6 +21,7 @@
 #include "config/option_value.hpp"
 #include "mpi/engine/helping.hpp"
 #include "mpi/engine/progress_mode.hpp"
+#include "os/process_tree.hpp"
 
 namespace tri::tools {
 namespace {
@@ -97,6 +98,53 @@ mpi_finding mpi_in_loader_list(std::string_view list) {
                         name, open_mpi_name, mpich_name)};
   }
   return {};
+}
+
+namespace {
+
+// The launcher of one of the two libraries: what it sets for its processes and no other launcher sets, and Debian's
+// name for it, which is there when both are installed.
+struct mpi_launcher {
+  mpi_library library;
+  const char* name;
+  const char* library_name;
+  const char* mark;
+  const char* rank;
+  const char* size;
+};
+constexpr mpi_launcher launchers[] = {
+    {mpi_library::openmpi, "mpirun.openmpi", "Open MPI", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK",
+     "OMPI_COMM_WORLD_SIZE"},
+    // Slurm sets PMI_RANK, too, for both libraries.
+    {mpi_library::mpich, "mpirun.mpich", "MPICH", "MPI_LOCALNRANKS", "PMI_RANK", "PMI_SIZE"},
+};
+
+bool is_installed(const char* program) {
+  try {
+    host::find_program(program);
+    return true;
+  } catch (const std::runtime_error&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+std::string launcher_of_the_other(mpi_library library, const std::string& program) {
+  const bool is_first = library == launchers[0].library;
+  const mpi_launcher& own = launchers[is_first ? 0 : 1];
+  const mpi_launcher& other = launchers[is_first ? 1 : 0];
+  // Both: a launcher inside a job of the other one. The program's library finds its own.
+  if (library == mpi_library::none || value_of(other.mark).empty() || !value_of(own.mark).empty()) return {};
+  const std::string processes = value_of(other.size);
+  if (value_of(other.rank) != "0" || processes.empty() || processes == "1") return {};
+  const std::string right = is_installed(own.name)
+                                ? fmt::format("`{} -n {} trireme exec {}`", own.name, processes, program)
+                                : fmt::format("the mpirun of {}", own.library_name);
+  return fmt::format(
+      "{0} uses {1}, but the launcher of {2} has started it: most likely each of the {3} processes is a "
+      "job of its own, of one rank; start it by {4}",
+      program, own.library_name, other.library_name, processes, right);
 }
 
 bool begins_by_inner_names(const std::string& program) {

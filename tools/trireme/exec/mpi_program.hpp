@@ -20,6 +20,11 @@ struct mpi_finding {
 /// sets, for interpreters and scripts.
 mpi_finding find_mpi(const std::string& program);
 
+/// What is wrong when the launcher of the one MPI library starts a program of the other: each process is then a job of
+/// its own, and nobody else says so. Empty where the launcher fits, is none that is known, or starts one process; and
+/// on ranks other than 0, which would say the same again.
+std::string launcher_of_the_other(mpi_library library, const std::string& program);
+
 /// Whether a program of MPICH begins MPI through its mpi_f08 alone, which calls the library by inner names (PMPI_):
 /// there is nothing to put ours before.
 bool begins_by_inner_names(const std::string& program);

@@ -41,9 +41,8 @@ source_form parse_form(const std::string& name) {
   if (found != forms.end()) return found->second;
   std::vector<std::string> names;
   for (const auto& [known, form] : forms) names.push_back(known);
-  throw std::invalid_argument(
-      fmt::format("there is no language '{}'; did you mean '{}'? (c, c++, fortran or free, fixed)", name,
-                  host::nearest_name(name, names)));
+  throw std::invalid_argument(fmt::format("there is no language '{}'{} (c, c++, fortran or free, fixed)", name,
+                                          host::did_you_mean(name, names)));
 }
 
 }  // namespace tri::tools
