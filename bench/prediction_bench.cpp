@@ -1,4 +1,4 @@
-// What prediction and credits cost per message: each predictor on a stream it can foresee and on one it cannot, the
+// What prediction and credits cost per message: each predictor on a stream it can predict and on one it cannot, the
 // receiver's whole work with them, and the sender's decision.
 //
 //   prediction_bench        prints nanoseconds per message, the median of 31 batches of 20000, and the spread

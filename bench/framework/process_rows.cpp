@@ -16,10 +16,10 @@
 #include <stdexcept>
 #include <utility>
 
+#include "config/variable_names.hpp"
 #include "os/clock.hpp"
 #include "os/process_tree.hpp"
 #include "os/unique_fd.hpp"
-#include "config/variable_names.hpp"
 
 namespace tri::bench {
 namespace {
@@ -62,18 +62,18 @@ class child_process {
   child_process& operator=(const child_process&) = delete;
 
   // Calls `on_line` for each line of the standard output until its end, or until the last line: true.
-  bool read_lines(const std::function<void(const std::string&)>& on_line, double silence_s,
+  bool read_lines(const std::function<void(const std::string&)>& on_line, double output_timeout_s,
                   const std::string& last_line) {
     std::string text;
     std::array<char, 4096> part{};
     std::int64_t deadline_ns = 0;
     for (bool heard = true;;) {
-      if (std::exchange(heard, false)) deadline_ns = host::now_ns() + static_cast<std::int64_t>(silence_s * 1e9);
+      if (std::exchange(heard, false)) deadline_ns = host::now_ns() + static_cast<std::int64_t>(output_timeout_s * 1e9);
       const std::int64_t left_ms = (deadline_ns - host::now_ns()) / 1'000'000;
       pollfd ready{output_, POLLIN, 0};
       const int count = left_ms > 0 ? poll(&ready, 1, static_cast<int>(left_ms)) : 0;
       if (count < 0 && errno == EINTR) continue;
-      if (count <= 0) throw std::runtime_error(fmt::format("nothing for {} s; killed", silence_s));
+      if (count <= 0) throw std::runtime_error(fmt::format("nothing for {} s; killed", output_timeout_s));
       const ssize_t size = read(output_, part.data(), part.size());
       if (size < 0 && errno == EINTR) continue;
       if (size <= 0) break;
@@ -124,19 +124,20 @@ row row_in(const std::string& line) {
 }  // namespace
 
 void process_lines(const std::vector<std::string>& command, const std::function<void(const std::string&)>& on_line,
-                   double silence_s, const std::string& last_line) {
+                   double output_timeout_s, const std::string& last_line) {
   if (command.empty()) throw std::invalid_argument("process_lines needs a command");
   try {
     child_process child(command);
     constexpr int time_to_end_ms = 5000;
-    if (child.read_lines(on_line, silence_s, last_line) && !child.ends_within(time_to_end_ms)) return;
+    if (child.read_lines(on_line, output_timeout_s, last_line) && !child.ends_within(time_to_end_ms)) return;
     child.expect_success();
   } catch (const std::exception& failure) {
     throw std::runtime_error(fmt::format("'{}': {}", fmt::join(command, " "), failure.what()));
   }
 }
 
-void process_rows(const std::vector<std::string>& command, const std::function<void(row)>& on_row, double silence_s) {
+void process_rows(const std::vector<std::string>& command, const std::function<void(row)>& on_row,
+                  double output_timeout_s) {
   process_lines(
       command,
       [&](const std::string& line) {
@@ -146,7 +147,7 @@ void process_rows(const std::vector<std::string>& command, const std::function<v
           fmt::print(stderr, "{}\n", line);
         }
       },
-      silence_s);
+      output_timeout_s);
 }
 
 }  // namespace tri::bench

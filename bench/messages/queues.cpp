@@ -16,10 +16,10 @@
 
 #include "framework/cacheline.hpp"
 #include "framework/pinned_thread.hpp"
-#include "os/clock.hpp"
-#include "os/pinning.hpp"
 #include "messages/rows.hpp"
 #include "messages/tbb_queue.hpp"
+#include "os/clock.hpp"
+#include "os/pinning.hpp"
 #include "sched/inbox.hpp"
 
 namespace tri::bench {
@@ -46,9 +46,9 @@ class inbox_queue {
   }
   void push(std::uint32_t producer, std::uint64_t value) {
     sched::inbox_shared& inbox = *inboxes_[producer % inboxes_.size()];
-    const sched::inbox_place place = sched::claim(inbox, producer);
-    place.message->element = value;
-    sched::publish(inbox, place);
+    const sched::inbox_slot slot = sched::claim(inbox, producer);
+    slot.message->element = value;
+    sched::publish(inbox, slot);
   }
   std::optional<std::uint64_t> pop() {
     for (std::size_t looked = 0; looked < readers_.size(); ++looked) {

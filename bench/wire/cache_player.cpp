@@ -125,7 +125,7 @@ class port_cache_player final : public cache_player, private wire::port_user {
     port_->send(1 - number_, std::as_bytes(std::span(&header, 1)),
                 {.block = block_.data(), .bytes = block_.size(), .release = [](void*) {}});
   }
-  void* place_for(wire::peer_number, std::span<const std::byte>, std::size_t) override {
+  void* memory_for(wire::peer_number, std::span<const std::byte>, std::size_t) override {
     next_place_ = (next_place_ + 1) % places;
     return places_.data() + next_place_ * task_.bytes;
   }
@@ -140,7 +140,7 @@ class port_cache_player final : public cache_player, private wire::port_user {
     if (go_on_) send();
   }
   void abandoned(void*) override {}
-  void lost(wire::peer_number, const std::string&) override { std::_Exit(1); }
+  void peer_failed(wire::peer_number, const std::string&) override { std::_Exit(1); }
 
   const wire_task task_;
   const unsigned number_;

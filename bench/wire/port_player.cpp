@@ -122,7 +122,7 @@ class port_player final : public player, private wire::port_user {
     for (std::thread& thread : threads) thread.join();
   }
 
-  void* place_for(wire::peer_number, std::span<const std::byte>, std::size_t) override { return place_.data(); }
+  void* memory_for(wire::peer_number, std::span<const std::byte>, std::size_t) override { return place_.data(); }
   void arrived(wire::peer_number, std::span<const std::byte> header, void*, std::size_t bytes) override {
     (task_.what == "killer" && number_ == 1 ? kept_ : given_back_) += wire::message_cost(bytes);
     word what = word::ball;
@@ -135,7 +135,7 @@ class port_player final : public player, private wire::port_user {
   }
   std::uint64_t memory_given_back() override { return given_back_; }
   void abandoned(void*) override {}
-  void lost(wire::peer_number, const std::string&) override { std::_Exit(1); }
+  void peer_failed(wire::peer_number, const std::string&) override { std::_Exit(1); }
 
   static inline std::atomic<std::uint64_t> out_{0};  // bodies that are not released
   const wire_task task_;

@@ -271,12 +271,12 @@ std::vector<wire_row> by_mailbox_with_limits() {
            .task = {.who = "mailbox", .what = "killer", .bytes = bytes, .memory = memory},
            .unit = "us",
            .description = fmt::format("messages of {} B by mailbox, received in the reverse order of sending with {} B "
-                                      "of memory for those that nobody has asked for",
+                                      "of memory for unexpected ones",
                                       bytes, memory),
            .target_ratio = memory >> 20 != 0 ? 1.02 : 2.0});
   return rows;
 }
-std::vector<wire_row> by_mailbox_foreseen() {
+std::vector<wire_row> by_predicted_mailbox() {
   std::vector<wire_row> rows;
   for (const std::size_t bytes : {4096, 32768, 131072})
     for (const char* what : {"one_way", "exchange"})
@@ -315,7 +315,7 @@ std::vector<row_definition> wire_rows(const std::string& program) {
   add("mpi/loopback", described_multi_ping_pong("mpi"));
   add("killer", with_limits());
   add("killer", by_mailbox_with_limits());
-  add("mailbox", by_mailbox_foreseen());
+  add("mailbox", by_predicted_mailbox());
   for (row_definition& about : broadcast_rows()) rows.push_back(std::move(about));
   for (row_definition& about : cache_rows(program)) rows.push_back(std::move(about));
   for (row_definition& about : remap_rows()) rows.push_back(std::move(about));

@@ -26,7 +26,7 @@ struct wire_task {
   // make progress themselves; "spread", as the first, on all cores. Of cache: wire/cache_player.hpp
   std::string division = "receiving";
   bool posted = false;       // of mpi: receives of the size are posted ahead
-  std::int64_t credits = 0;  // of a mailbox: memory that is lent for messages that are foreseen
+  std::int64_t credits = 0;  // of a mailbox: credits for messages that are predicted
 
   bool operator==(const wire_task&) const = default;
 };

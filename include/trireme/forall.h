@@ -37,12 +37,12 @@ int tri_forall_next(tri_crew* crew, long* start, long* end, int number);
 
 /* Schedules of your own, as trireme/schedule.hpp: the function says who gets which iterations, 0 to iterations - 1, each
  * once, and may be called by several threads at once. `values`: the numbers after the name ("mine,0.5,8"). 0, or -1: see
- * tri_forall_error(). A wrong plan is told by tri_forall_start, to all threads; the loop is empty then. */
+ * tri_forall_error(). A wrong plan is reported by tri_forall_start, to all threads; the loop is empty then. */
 typedef struct tri_plan tri_plan;
 typedef void (*tri_plan_function)(void* context, long iterations, int participants, const double* values,
                                   int value_count, tri_plan* plan);
 int tri_schedule_add(const char* name, tri_plan_function function, void* context);
-/* To be run first by this participant and nobody else; then by it, if others who are done have not taken it; by whoever
+/* To be run first by this participant and nobody else; then by it, if others who are done have not taken it; by the one that
  * is done with its own. */
 void tri_plan_keep(tri_plan* plan, int participant, long first, long last);
 void tri_plan_offer(tri_plan* plan, int participant, long first, long last);

@@ -1,4 +1,4 @@
-// Noise on purpose, for experiments with schedules: at moments that follow from a seed, somebody is held up.
+// Noise on purpose, for experiments with schedules: at moments that follow from a seed, a thread is held up.
 //
 //   tri::noise::core_injector daemon({.period = 10ms, .duration = 1ms}, {0});   // core 0 loses 10 % until the end of
 //   run_my_loops();                                                             // the block
@@ -81,7 +81,7 @@ class core_injector {
   void stop();
   /// Of all cores so far. Any thread.
   counts so_far() const;
-  /// "SCHED_FIFO", above all others; or "ordinary" where that is not allowed: it shares cores with whoever is there.
+  /// "SCHED_FIFO", above all others; or "ordinary" where that is not allowed: it shares cores with what runs there.
   const std::string& priority() const;
 
  private:
@@ -107,10 +107,12 @@ class thread_injector {
 
   /// If an event of this victim has begun since its last call, the calling thread is held up for the event's whole
   /// length. If several have, for the last of them only: the others hit it while it was doing something else. Costs a
-  /// look at the clock. One thread per victim at a time. Throws std::out_of_range for a number that is no victim.
+  /// look at the clock. One thread per victim at a time. Throws std::out_of_range for a number that is not a victim.
   void hold_up(int victim);
   /// From now on nobody is held up. Any thread.
-  void stop() { stopped_.store(true, std::memory_order_relaxed); }  // relaxed: whoever sees it late is hit once more
+  void stop() {
+    stopped_.store(true, std::memory_order_relaxed);
+  }  // relaxed: a victim that sees it late is hit once more
   /// Of all victims so far. Exact when no hold_up is under way. Any thread.
   counts so_far() const;
 

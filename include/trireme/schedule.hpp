@@ -3,7 +3,8 @@
 //   tri::add_schedule("mirrored", [](const tri::loop_shape& loop, tri::loop_plan& plan) {
 //     const std::uint64_t half = loop.iterations / 2;
 //     plan.keep(0, half, loop.iterations);        // participant 0 runs the upper half
-//     for (std::uint64_t i = 0; i < half; i += 8) plan.share(i, std::min(i + 8, half));  // the rest: whoever is free
+//     for (std::uint64_t i = 0; i < half; i += 8) plan.share(i, std::min(i + 8, half));  // the rest: any free
+//     participant
 //   });
 //   tri::parallel_for(n, body, "mirrored");
 //
@@ -46,10 +47,11 @@ class loop_plan {
   /// Iterations first .. last - 1 run first on this participant, together with all others it keeps, as one claim. In a
   /// plain program nobody else runs them; on PEs, where nobody is sure to come, others may until the owner has come.
   void keep(int participant, std::uint64_t first, std::uint64_t last) { add({participant, true, first, last}); }
-  /// Then these, in the order in which they were offered; whoever is done takes from the end of what others have left.
+  /// Then these, in the order in which they were offered; a participant that is done takes from the end of what others
+  /// have left.
   void offer(int participant, std::uint64_t first, std::uint64_t last) { add({participant, false, first, last}); }
-  /// Belongs to nobody: taken by whoever is done with its own, in the order in which it was shared, before anybody
-  /// takes from others.
+  /// Belongs to nobody: taken by a participant that is done with its own, in the order in which it was shared, before
+  /// anybody takes from others.
   void share(std::uint64_t first, std::uint64_t last) { add({nobody, false, first, last}); }
   /// Those who are done look at their neighbours first (participants n - 1 and n + 1, the one with more left before the
   /// other, then n - 2 and n + 2 ...), not at those who are nearest on the machine.

@@ -2,8 +2,8 @@
 // without anybody noticing, so a slack-conscious schedule makes less of it dynamic (V. Kale, PhD dissertation, Illinois
 // 2015, chapter 4).
 //
-// Whoever blocks (a future, a reduction, an MPI call) reports each wait; loops report their end and ask before they
-// start:
+// Every blocking operation (a future, a reduction, an MPI call) reports each wait; loops report their end and ask
+// before they start:
 //     tri::slack::predictor& slack = tri::slack::of_this_process();
 //     slack.waited({tri::slack::operation_type("reduction"), tri::slack::call_path()}, nanoseconds);
 // Times in nanoseconds where processes share a predictor; any unit otherwise. All functions: any thread.
@@ -85,7 +85,7 @@ class predictor {
   /// Forgets all waits.
   void set(const settings& how);
 
-  /// An operation is over; the process waited so long in it. Negative times and what is no number count as 0.
+  /// An operation is over; the process waited so long in it. Negative times and what is not a number count as 0.
   void waited(const operation& which, double time);
   double predicted(const operation& which) const;
 

@@ -21,7 +21,7 @@ struct arena_options {
   std::size_t window_bytes = host::default_arena_window_bytes;
   std::size_t limit_bytes = 0;  ///< 0: automatic_limit
   allocator_kind allocator = allocator_kind::caches;
-  remedies what_to_do = {};
+  error_hints what_to_do = {};
 };
 
 /// What a process may use when no limit is given: three quarters of the memory that the machine has and the container
@@ -61,7 +61,7 @@ class arena_space {
   std::vector<int> files_;
   std::vector<window> windows_;
   std::unique_ptr<arena::heap> heap_;
-  std::unique_ptr<block_cache> guests_;  // whoever uses it holds its use()
+  std::unique_ptr<block_cache> guests_;  // the one that uses it holds its use()
 };
 
 /// The open arena, or null before and after.

@@ -35,8 +35,8 @@ block_cache::~block_cache() {
   heap_.caches().remove(*this);
   flush();
   runs_.collect();
-  release_kept_runs();
-  give_back_all();
+  release_retained_runs();
+  release_all();
 }
 
 void* block_cache::take_listed(unsigned size_class) {
@@ -80,7 +80,7 @@ void* block_cache::allocate_slowly(unsigned size_class) {
     try {
       take();
     } catch (const arena_exhausted&) {
-      give_back_all();
+      release_all();
       heap_.caches().reclaim(*this);
       if (!refill(size_class)) take();
     }
@@ -92,27 +92,28 @@ void* block_cache::allocate_slowly(unsigned size_class) {
 void* block_cache::allocate_large(std::size_t bytes) {
   collect_returned();
   const std::size_t spans = spans_for(bytes);
-  if (void* const kept = take_kept(spans)) return kept;
+  if (void* const retained = take_retained(spans)) return retained;
   try {
     return heap_.take_spans(spans, number_, large_run);
   } catch (const arena_exhausted&) {
-    give_back_all();
+    release_all();
     heap_.caches().reclaim(*this);
     return heap_.take_spans(spans, number_, large_run);
   }
 }
 
-void* block_cache::take_kept(std::size_t spans) {
-  for (auto& kept : kept_runs_)
-    if (kept.spans == spans)
-      if (void* const run = kept.address.exchange(nullptr, std::memory_order_acquire))  // pairs: block_cache.kept
+void* block_cache::take_retained(std::size_t spans) {
+  for (auto& retained : retained_runs_)
+    if (retained.spans == spans)
+      if (void* const run =
+              retained.address.exchange(nullptr, std::memory_order_acquire))  // pairs: block_cache.retained
         return run;
   return nullptr;
 }
 
-void block_cache::release_kept_runs() {
-  for (auto& kept : kept_runs_)
-    if (void* const run = kept.address.exchange(nullptr, std::memory_order_acquire))  // pairs: block_cache.kept
+void block_cache::release_retained_runs() {
+  for (auto& retained : retained_runs_)
+    if (void* const run = retained.address.exchange(nullptr, std::memory_order_acquire))  // pairs: block_cache.retained
       heap_.release_run(run);
 }
 
@@ -122,11 +123,11 @@ void block_cache::keep_large(free_block* block) {
     heap_.release_run(block);
     return;
   }
-  auto& kept = kept_runs_[next_kept_++ % kept_runs_.size()];
-  kept.spans = spans;
-  // acq_rel: whoever takes the run comes after all that was done with its memory, and we after what was with the one
-  // that we displace. pairs: block_cache.kept
-  if (void* const displaced = kept.address.exchange(block, std::memory_order_acq_rel)) heap_.release_run(displaced);
+  auto& retained = retained_runs_[next_retained_++ % retained_runs_.size()];
+  retained.spans = spans;
+  // acq_rel: the one that takes the run comes after all that was done with its memory, and we after what was with the
+  // one that we displace. pairs: block_cache.retained
+  if (void* const displaced = retained.address.exchange(block, std::memory_order_acq_rel)) heap_.release_run(displaced);
 }
 
 void block_cache::send_home(free_block* block, span_entry entry) {
@@ -180,7 +181,7 @@ void block_cache::shorten(unsigned size_class, std::int64_t blocks) {
 }
 
 // The list is longer than it may be.
-void block_cache::give_back_some(unsigned size_class) {
+void block_cache::release_some(unsigned size_class) {
   shorten(size_class, std::min(blocks_given_at_once, most_blocks_[size_class] / 2 + 1));
 }
 
@@ -195,10 +196,10 @@ void block_cache::settle() {
   }
 }
 
-// By whoever holds `use()`.
-void block_cache::give_back_all() {
+// By the one that holds `use()`.
+void block_cache::release_all() {
   flush();
-  release_kept_runs();
+  release_retained_runs();
   for (unsigned size_class = 0; size_class < size_class_count; ++size_class) {
     auto& of_class = lists_[size_class];
     of_class.room = most_blocks_[size_class];
@@ -209,10 +210,10 @@ void block_cache::give_back_all() {
 }
 
 void block_cache::give_to_others() {
-  release_kept_runs();
+  release_retained_runs();
   if (!use_.try_lock()) return;
   const std::lock_guard guard(use_, std::adopt_lock);
-  give_back_all();
+  release_all();
 }
 
 }  // namespace tri::arena

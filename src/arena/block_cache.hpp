@@ -4,7 +4,8 @@
 //
 // What a cache holds and does not use stays within limits, and others get at it when they are short of memory: lists of
 // blocks end at a certain length, and the rest goes to the runs that it comes from (carved_runs.hpp); large runs that
-// are kept for the next of their size can be taken by anybody; of a cache that nobody uses at the moment, everything.
+// are retained for the next of their size can be taken by any thread; of a cache that is not in use at the moment,
+// everything.
 //
 // Thread-safety: one thread at a time, which holds `use()`: the one that makes the cache, from then on. Of a PE that
 // sleeps nobody does.
@@ -43,7 +44,7 @@ class block_cache {
     return allocate_large(bytes);
   }
 
-  /// Releases any block of the arena, whoever allocated it.
+  /// Releases any block of the arena, regardless of which PE allocated it.
   void release(void* address) {
     const span_entry entry = heap::entry_of(address, window_bytes_);
     auto* const block = static_cast<free_block*>(address);
@@ -63,7 +64,7 @@ class block_cache {
   /// Held by the thread that uses the cache.
   host_lock& use() { return use_; }
 
-  /// Any thread of the process that is short of memory: the kept runs go to the heap; of a cache that nobody uses,
+  /// Any thread of the process that is short of memory: the retained runs go to the heap; of a cache that nobody uses,
   /// everything that is free.
   void give_to_others();
 
@@ -94,7 +95,7 @@ class block_cache {
       block->next = of_class.free;
       of_class.free = block;
       if (--of_class.room < 0) [[unlikely]]
-        give_back_some(size_class);
+        release_some(size_class);
     } else {
       keep_large(block);
     }
@@ -104,14 +105,14 @@ class block_cache {
   void* carve(unsigned size_class);
   bool refill(unsigned size_class);
   void* allocate_large(std::size_t bytes);
-  void* take_kept(std::size_t spans);
-  void release_kept_runs();
+  void* take_retained(std::size_t spans);
+  void release_retained_runs();
   void keep_large(free_block* block);
   void send_home(free_block* block, span_entry entry);
   bool collect_returned();
-  void give_back_some(unsigned size_class);
+  void release_some(unsigned size_class);
   void shorten(unsigned size_class, std::int64_t blocks);
-  void give_back_all();
+  void release_all();
 
   heap& heap_;
   carved_runs& runs_;
@@ -127,13 +128,13 @@ class block_cache {
   unsigned outgoing_count_ = 0;
 
   // A few large runs that were just released: the usual pattern is to ask for the same size again. The user of the
-  // cache puts them here, and whoever exchanges one for null has it.
-  struct kept_run {
+  // cache puts them here, and the thread that exchanges one for null has it.
+  struct retained_run {
     std::atomic<void*> address{nullptr};
     std::size_t spans = 0;  // of the last one that was put here; for the user of the cache alone
   };
-  std::array<kept_run, 8> kept_runs_{};
-  unsigned next_kept_ = 0;
+  std::array<retained_run, 8> retained_runs_{};
+  unsigned next_retained_ = 0;
 
   host_lock use_;
 };

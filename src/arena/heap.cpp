@@ -19,7 +19,7 @@ constexpr std::size_t most_warm_spans = (std::size_t{64} << 20) / span_bytes;
 constexpr std::size_t spans_to_trim = (std::size_t{1} << 20) / span_bytes;
 }  // namespace
 
-heap::heap(window own, int number, std::size_t limit_bytes, remedies what_to_do)
+heap::heap(window own, int number, std::size_t limit_bytes, error_hints what_to_do)
     : window_(own),
       limit_bytes_(limit_bytes),
       what_to_do_(std::move(what_to_do)),
@@ -72,7 +72,7 @@ void heap::erase_free_run(std::map<std::size_t, std::size_t>::iterator run) {
 
 // Best fit among free runs, else fresh spans. Returns the first span. Caller holds the lock.
 std::size_t heap::find_run(std::size_t spans) {
-  check_room(spans);
+  check_capacity(spans);
   if (auto fit = free_by_length_.lower_bound(spans); fit != free_by_length_.end()) {
     const auto [length, first] = *fit;
     erase_free_run(free_by_start_.find(first));
@@ -86,7 +86,7 @@ std::size_t heap::find_run(std::size_t spans) {
   return first;
 }
 
-void heap::check_room(std::size_t spans) const {
+void heap::check_capacity(std::size_t spans) const {
   const std::size_t allowed = limit_bytes_ / span_bytes;  // counted in spans, nothing can overflow
   if (spans > allowed || spans_in_use_ > allowed - spans || spans > window_.bytes / span_bytes - first_span())
     throw arena_exhausted(fmt::format(
@@ -179,7 +179,7 @@ void heap::release_run(void* address) {
 void* heap::reserve(std::size_t bytes) {
   const std::size_t spans = spans_for(bytes);
   std::lock_guard guard(lock_);
-  check_room(spans);
+  check_capacity(spans);
   if (next_span_ + spans > window_.bytes / span_bytes) no_gap(spans);
   const std::size_t first = next_span_;
   next_span_ += spans;

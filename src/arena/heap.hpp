@@ -1,6 +1,6 @@
 // The heap of one window: hands out runs of 64 KiB spans and remembers, in a table that every process of the host can
 // read, which cache owns each span and how it is carved. Block caches (block_cache.hpp) do the fast work; the heap is
-// entered under a lock only when a cache needs another span or somebody wants a large block.
+// entered under a lock only when a cache needs another span or a large block is wanted.
 //
 // Window layout: header page | span table | run table | one return stack per cache | spans ...
 #pragma once
@@ -26,7 +26,7 @@ inline constexpr std::uint16_t guest_cache = most_local_pes;  ///< cache of the 
 inline constexpr std::uint8_t large_run = 0xfe;               ///< size class of a span run given out as one block
 inline constexpr std::uint8_t permanent_run = 0xfd;           ///< never released: queues, boards, PE records
 
-/// One row of the span table. Written by the owner process before a block of the span leaves it, so whoever got
+/// One row of the span table. Written by the owner process before a block of the span leaves it, so a thread that got
 /// hold of a block (by a message, hence ordered) may read it.
 struct span_entry {
   std::uint16_t owner;      // cache number in the owner process
@@ -85,7 +85,7 @@ struct window_header {
 class heap {
  public:
   /// Lays the owner's structures into a fresh window. `limit_bytes` bounds what may be in use.
-  heap(window own, int number, std::size_t limit_bytes, remedies what_to_do = {});
+  heap(window own, int number, std::size_t limit_bytes, error_hints what_to_do = {});
   ~heap();
   heap(const heap&) = delete;
   heap& operator=(const heap&) = delete;
@@ -142,7 +142,7 @@ class heap {
   static span_entry* span_table(std::byte* start) { return reinterpret_cast<span_entry*>(start + table_offset); }
   std::size_t first_span() const;
   std::size_t find_run(std::size_t spans);
-  void check_room(std::size_t spans) const;
+  void check_capacity(std::size_t spans) const;
   [[noreturn]] void no_gap(std::size_t spans) const;
   void insert_free_run(std::size_t first, std::size_t spans);
   void erase_free_run(std::map<std::size_t, std::size_t>::iterator run);
@@ -152,7 +152,7 @@ class heap {
 
   window window_;
   std::size_t limit_bytes_;
-  remedies what_to_do_;
+  error_hints what_to_do_;
   mutable std::mutex lock_;
   std::map<std::size_t, std::size_t> free_by_start_;        // first span -> spans; never two adjacent runs
   std::multimap<std::size_t, std::size_t> free_by_length_;  // spans -> first span

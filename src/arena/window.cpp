@@ -68,7 +68,7 @@ int create_window_file(std::size_t window_bytes) {
   return fd;
 }
 
-window map_window(int fd, int number, std::size_t window_bytes, bool own, const remedies& what_to_do) {
+window map_window(int fd, int number, std::size_t window_bytes, bool own, const error_hints& what_to_do) {
   if (number < 0 || number >= most_windows(window_bytes))
     throw std::runtime_error(
         fmt::format("arena: window {} of {} MiB asked for; a host has windows 0..{} of that size (one per process)",

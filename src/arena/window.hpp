@@ -2,9 +2,9 @@
 // each at the same address everywhere, so a pointer into the arena means the same in every process. Nothing has a name
 // in a file system: when the last process is gone, so is the memory.
 //
-// The addresses were chosen by trial (see docs/dev/decisions/0001-arena-addresses.md): the thread sanitizer owns most of
-// the address space and leaves 0x7e8000000000 to us; everything else takes 0x110000000000. Behind the end lie the heaps
-// of the MPI drop-in.
+// The addresses were chosen by trial (see docs/dev/decisions/0001-arena-addresses.md): the thread sanitizer owns most
+// of the address space and leaves 0x7e8000000000 to us; everything else takes 0x110000000000. Behind the end lie the
+// heaps of the MPI drop-in.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "arena/remedies.hpp"
+#include "arena/error_hints.hpp"
 #include "os/sanitizer.hpp"
 
 namespace tri::arena {
@@ -43,7 +43,7 @@ int create_window_file(std::size_t window_bytes);
 
 /// Maps the file at the fixed place of window `number`. Throws when the place is taken, naming what lies there.
 /// Windows of peers are left out of core files; what of the own one goes into them its heap says (core_dump_units.hpp).
-window map_window(int fd, int number, std::size_t window_bytes, bool own, const remedies& what_to_do = {});
+window map_window(int fd, int number, std::size_t window_bytes, bool own, const error_hints& what_to_do = {});
 
 /// In a child that was forked and goes on without exec, makes every window a private copy-on-write view: the child can
 /// read what was there, never disturb the parent. Under vm.overcommit_memory=2 it cannot write there (SIGSEGV).

@@ -19,13 +19,13 @@
 namespace tri::host {
 namespace {
 
-// The other end died or refuses the job, and whoever watches says which of the two; that ends this process too.
+// The other end died or refuses the job, and the one that watches says which of the two; that ends this process too.
 [[noreturn]] void wait_for_the_end() {
   std::this_thread::sleep_for(std::chrono::seconds(10));
   throw job_error("the first process of this host is gone");
 }
 
-[[noreturn]] void report_silence(const std::vector<std::string>& names, time_limit limit) {
+[[noreturn]] void report_peer_timeout(const std::vector<std::string>& names, time_limit limit) {
   throw job_error(fmt::format("{} {} said nothing for {} s (--tri-start-timeout-s)", fmt::join(names, ", "),
                               names.size() == 1 ? "has" : "have", limit.seconds()));
 }
@@ -33,7 +33,7 @@ namespace {
 packet receive_until(std::chrono::steady_clock::time_point until, const packet_socket& socket, const std::string& name,
                      time_limit limit) {
   packet received = socket.receive_until(until);
-  if (received.what == packet::state::nothing_yet) report_silence({name}, limit);
+  if (received.what == packet::state::nothing_yet) report_peer_timeout({name}, limit);
   return received;
 }
 
@@ -117,7 +117,7 @@ std::vector<packet_socket> lead_exchange(packet_socket& listener, const machine_
       std::vector<std::string> names;
       for (std::size_t place = 1; place < size; ++place)
         if (!sockets[place]) names.push_back(members.names[place]);
-      report_silence(names, limit);
+      report_peer_timeout(names, limit);
     }
     packet_socket& socket = arrived->socket;
     packet& received = arrived->hello;
@@ -171,16 +171,16 @@ std::vector<packet_socket> follow_exchange(const std::string& socket_name, int p
                                            const own_facts& own, time_limit limit, roster& table) {
   const hello_message hello = hello_of(process, own);
   // Of two that wait for each other the first process knows more: it has its say before.
-  const time_limit patience(2 * limit.seconds());
+  const time_limit timeout(2 * limit.seconds());
   const auto receive = [&](const packet_socket& from) {
-    packet received = receive_until(patience.from_now(), from, members.names[0], patience);
+    packet received = receive_until(timeout.from_now(), from, members.names[0], timeout);
     if (received.what == packet::state::closed) wait_for_the_end();
     return received;
   };
   packet_socket socket;
   try {
     socket = packet_socket::connect(
-        socket_name, std::chrono::ceil<std::chrono::seconds>(std::chrono::duration<double>(patience.seconds())));
+        socket_name, std::chrono::ceil<std::chrono::seconds>(std::chrono::duration<double>(timeout.seconds())));
     if (socket.peer_user() != geteuid() || socket.peer_pid() != members.pids[0])
       throw protocol_error(
           fmt::format("process {} listens at @{} instead of {}", socket.peer_pid(), socket_name, members.names[0]));

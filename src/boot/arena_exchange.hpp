@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "boot/layout.hpp"
+#include "boot/job_layout.hpp"
 #include "boot/membership.hpp"
 #include "os/packet_socket.hpp"
 
@@ -35,7 +35,7 @@ class time_limit {
   double seconds_;
 };
 
-// Both fill in the peers of this machine and return the connections that remain, for neighbour_watch: of the first
+// Both fill in the peers of this machine and return the connections that remain, for local_peer_monitor: of the first
 // process one to each other, in their order; of the others one. Only processes of the same user with a pid of the list
 // are listened to, and none of them holds up another. Throw job_error (processes that do not fit together or are
 // silent), protocol_error, std::system_error.

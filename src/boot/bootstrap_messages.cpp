@@ -25,18 +25,18 @@ static_assert(sizeof(message_header) == 16);
 static_assert(sizeof(hello_message) == 24 && std::is_trivially_copyable_v<hello_message>);
 static_assert(sizeof(peer_entry) == 24 && std::is_trivially_copyable_v<peer_entry>);
 static_assert(sizeof(barrier_message) == 8 && sizeof(released_message) == 8 && sizeof(left_message) == 4);
-static_assert(sizeof(wanted_card_message) == 8 && sizeof(card_message::about) == 16);
+static_assert(sizeof(wanted_address_message) == 8 && sizeof(address_message::about) == 16);
 
 constexpr std::array<const char*, std::variant_size_v<bootstrap_message>> names{
-    "hello",    "rejected", "peers",  "peers taken",    "start",       "barrier",
-    "released", "left",     "failed", "published card", "wanted card", "card"};
+    "hello",    "rejected", "peers",  "peers taken",       "start",          "barrier",
+    "released", "left",     "failed", "published address", "wanted address", "address"};
 
 constexpr std::size_t most_text_bytes = most_packet_bytes - sizeof(message_header);
 
 template <class Message>
 concept text_message = requires(Message message) { message.text; };
 template <class Message>
-concept card_carrier = requires(Message message) { message.card; };
+concept address_carrier = requires(Message message) { message.address; };
 
 // The body of a message, with the number of entries where it has some and what stands before its data.
 struct body {
@@ -54,10 +54,10 @@ body body_of(const Message& message) {
   } else if constexpr (std::is_same_v<Message, peers_message>) {
     return {message.entries.data(), message.entries.size() * sizeof(peer_entry),
             static_cast<std::uint32_t>(message.entries.size())};
-  } else if constexpr (std::is_same_v<Message, card_message>) {
-    return {message.card.data(), message.card.size(), 0, &message.about, sizeof message.about};
-  } else if constexpr (card_carrier<Message>) {
-    return {message.card.data(), message.card.size(), 0};
+  } else if constexpr (std::is_same_v<Message, address_message>) {
+    return {message.address.data(), message.address.size(), 0, &message.about, sizeof message.about};
+  } else if constexpr (address_carrier<Message>) {
+    return {message.address.data(), message.address.size(), 0};
   } else if constexpr (std::is_empty_v<Message>) {
     return {nullptr, 0, 0};
   } else {
@@ -70,9 +70,10 @@ void check_length(std::size_t found, std::size_t expected, const char* name) {
     throw protocol_error(fmt::format("a '{}' message has {} bytes instead of {}", name, found, expected));
 }
 
-std::vector<std::byte> read_card(std::span<const std::byte> bytes) {
-  if (bytes.size() > most_card_bytes)
-    throw protocol_error(fmt::format("a card has {} bytes; at most {} are allowed", bytes.size(), most_card_bytes));
+std::vector<std::byte> read_address(std::span<const std::byte> bytes) {
+  if (bytes.size() > most_endpoint_address_bytes)
+    throw protocol_error(fmt::format("a network address has {} bytes; at most {} are allowed", bytes.size(),
+                                     most_endpoint_address_bytes));
   return {bytes.begin(), bytes.end()};
 }
 
@@ -87,12 +88,12 @@ Message read_body(std::span<const std::byte> bytes, std::uint32_t count, const c
     check_length(bytes.size(), count * sizeof(peer_entry), name);
     message.entries.resize(count);
     std::memcpy(message.entries.data(), bytes.data(), bytes.size());
-  } else if constexpr (std::is_same_v<Message, card_message>) {
+  } else if constexpr (std::is_same_v<Message, address_message>) {
     if (bytes.size() < sizeof message.about) check_length(bytes.size(), sizeof message.about, name);
     std::memcpy(&message.about, bytes.data(), sizeof message.about);
-    message.card = read_card(bytes.subspan(sizeof message.about));
-  } else if constexpr (card_carrier<Message>) {
-    message.card = read_card(bytes);
+    message.address = read_address(bytes.subspan(sizeof message.about));
+  } else if constexpr (address_carrier<Message>) {
+    message.address = read_address(bytes);
   } else if constexpr (std::is_empty_v<Message>) {
     check_length(bytes.size(), 0, name);
   } else {

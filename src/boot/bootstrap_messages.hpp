@@ -1,5 +1,5 @@
 // The messages of the bootstrap protocol between the launcher and the processes of a job (README.md has the states).
-// A message is a 16-byte header and a body of fixed-width fields in the byte order of the machine. Who receives one
+// A message is a 16-byte header and a body of fixed-width fields in the byte order of the machine. The receiver of one
 // trusts nothing: decode() checks magic, version, kind, length and every count. Pure functions, any thread.
 #pragma once
 
@@ -54,28 +54,28 @@ struct left_message {  // process to launcher: I end cleanly, my exit status wil
 struct failed_message {  // process to launcher: tell the user, end the job
   std::string text;
 };
-// Process to launcher: this is my card, for whoever asks.
-struct published_card_message {
-  std::vector<std::byte> card;
+// Process to launcher: this is my address, for any process that asks.
+struct published_address_message {
+  std::vector<std::byte> address;
 };
-// Process to launcher: what is the card of that process? The number is for the answer, which may come after others.
-struct wanted_card_message {
+// Process to launcher: what is the address of that process? The number is for the answer, which may come after others.
+struct wanted_address_message {
   std::int32_t process = 0;
   std::uint32_t question = 0;
 };
-struct card_message {  // launcher to process: the answer
+struct address_message {  // launcher to process: the answer
   struct {
     std::int32_t process = 0;
     std::uint32_t question = 0;
     std::uint32_t published = 0;  // 0: that process has published none
     std::uint32_t unused = 0;
   } about;
-  std::vector<std::byte> card;
+  std::vector<std::byte> address;
 };
 
 using bootstrap_message = std::variant<hello_message, rejected_message, peers_message, peers_taken_message,
                                        start_message, barrier_message, released_message, left_message, failed_message,
-                                       published_card_message, wanted_card_message, card_message>;
+                                       published_address_message, wanted_address_message, address_message>;
 
 class protocol_error : public std::runtime_error {
  public:

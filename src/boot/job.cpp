@@ -6,17 +6,17 @@
 #include <atomic>
 #include <cstdio>
 
-#include "config/configuration.hpp"
-#include "boot/foreign_membership.hpp"
+#include "boot/kvs/pmi1_client.hpp"
+#include "boot/kvs/pmix_client.hpp"
 #include "boot/launcher_detection.hpp"
 #include "boot/mpi/mpi_library.hpp"
 #include "boot/mpi/mpi_space.hpp"
-#include "config/placement.hpp"
-#include "boot/kvs/pmi1_client.hpp"
-#include "boot/kvs/pmix_client.hpp"
-#include "os/standard_output.hpp"
+#include "boot/pmi_membership.hpp"
 #include "boot/trireme_membership.hpp"
+#include "config/configuration.hpp"
+#include "config/placement.hpp"
 #include "config/variable_names.hpp"
+#include "os/standard_output.hpp"
 
 namespace tri::host {
 namespace {
@@ -24,7 +24,7 @@ namespace {
 // The library is the launcher's client then, and a second one would get into its way.
 std::unique_ptr<membership> membership_over_mpi(const configuration& values, const detected_launcher& found) {
   mpi_calls& mpi = start_mpi(values.wire_mpi, found.kind);
-  return std::make_unique<foreign_membership>(std::make_unique<mpi_space>(mpi, found.fd), values.start_timeout_s);
+  return std::make_unique<pmi_membership>(std::make_unique<mpi_space>(mpi, found.fd), values.start_timeout_s);
 }
 
 std::unique_ptr<membership> membership_of(const configuration& values, const detected_launcher& found) {
@@ -34,10 +34,10 @@ std::unique_ptr<membership> membership_of(const configuration& values, const det
     case launcher_kind::trireme:
       return std::make_unique<trireme_membership>(found.job_name);
     case launcher_kind::pmi1:
-      return std::make_unique<foreign_membership>(std::make_unique<pmi1_client>(found.fd, found.rank, found.size),
-                                                  values.start_timeout_s);
+      return std::make_unique<pmi_membership>(std::make_unique<pmi1_client>(found.fd, found.rank, found.size),
+                                              values.start_timeout_s);
     case launcher_kind::pmix:
-      return std::make_unique<foreign_membership>(connect_to_pmix(), values.start_timeout_s);
+      return std::make_unique<pmi_membership>(connect_to_pmix(), values.start_timeout_s);
     case launcher_kind::none:
       break;
   }
@@ -94,7 +94,8 @@ job job::join(const configuration& values, int own_arena_fd, std::uint64_t finge
       joined.peers_.push_back({0, getpid(), 0, 0, own_arena_fd});
       return joined;
     }
-    roster met = joined.membership_->meet({own_arena_fd, fingerprint, joined.pes_, values.hosts}, joined.hosts_);
+    roster met =
+        joined.membership_->bootstrap_exchange({own_arena_fd, fingerprint, joined.pes_, values.hosts}, joined.hosts_);
     joined.peers_ = std::move(met.peers);
     joined.fds_ = std::move(met.fds);
   } catch (const job_error&) {
@@ -117,26 +118,26 @@ void job::barrier() {
   if (launched()) membership_->barrier();
 }
 
-void job::publish_card(std::span<const std::byte> card) {
-  if (published_) throw std::logic_error("trireme: a process publishes one card only");
-  if (card.size() > most_card_bytes)
-    throw std::length_error(
-        fmt::format("trireme: a card of {} bytes; at most {} are possible", card.size(), most_card_bytes));
+void job::publish_endpoint_address(std::span<const std::byte> address) {
+  if (published_) throw std::logic_error("trireme: a process publishes its network address only once");
+  if (address.size() > most_endpoint_address_bytes)
+    throw std::length_error(fmt::format("trireme: a network address of {} bytes; at most {} are possible",
+                                        address.size(), most_endpoint_address_bytes));
   published_ = true;
-  own_card_.assign(card.begin(), card.end());
-  if (launched()) membership_->publish_card(card);
+  own_endpoint_address_.assign(address.begin(), address.end());
+  if (launched()) membership_->publish_endpoint_address(address);
 }
 
-std::vector<std::byte> job::card_of(int process) const {
+std::vector<std::byte> job::endpoint_address_of(int process) const {
   if (process < 0 || process >= processes())
     throw std::out_of_range(fmt::format("trireme: no process {} in a job of {}", process, processes()));
-  std::optional<std::vector<std::byte>> card;
+  std::optional<std::vector<std::byte>> address;
   if (process != process_)
-    card = membership_->card_of(process);
+    address = membership_->endpoint_address_of(process);
   else if (published_)
-    card = own_card_;
-  if (!card) throw job_error(fmt::format("process {} has published no card", process));
-  return std::move(*card);
+    address = own_endpoint_address_;
+  if (!address) throw job_error(fmt::format("process {} has not published its network address", process));
+  return std::move(*address);
 }
 
 void job::leave(int exit_status) {
@@ -146,8 +147,8 @@ void job::leave(int exit_status) {
 }
 
 void job::fail(const std::string& message) const {
-  const bool told = launched() && membership_->fail(message);
-  if (!told) std::fputs(fmt::format("trireme: {}\n", message).c_str(), stderr);
+  const bool reported = launched() && membership_->fail(message);
+  if (!reported) std::fputs(fmt::format("trireme: {}\n", message).c_str(), stderr);
   write_out_standard_output();
   _exit(1);
 }

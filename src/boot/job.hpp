@@ -1,8 +1,8 @@
-// A process's membership in a job: who else is there, their arenas' descriptors, their cards, a barrier, and a clean or
-// failed end. Owned by the process's start-up code. join(), publish_card(), barrier() and leave() are called by one
-// thread at a time; card_of() and fail() may be called by any thread at any moment, also while another waits in
-// barrier(). Whoever started the process is behind `membership`: `trireme run`, or a launcher that speaks PMIx or PMI-1
-// (launcher_detection). Without a launcher the job is this process alone and nothing is opened.
+// A process's membership in a job: the other processes, their arenas' descriptors, their addresses, a barrier, and a
+// clean or failed end. Owned by the process's start-up code. join(), publish_endpoint_address(), barrier() and leave()
+// are called by one thread at a time; endpoint_address_of() and fail() may be called by any thread at any moment, also
+// while another waits in barrier(). What started the process is behind `membership`: `trireme run`, or a launcher that
+// speaks PMIx or PMI-1 (launcher_detection). Without a launcher the job is this process alone and nothing is opened.
 #pragma once
 
 #include <cstddef>
@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "boot/layout.hpp"
+#include "boot/job_layout.hpp"
+#include "boot/job_peer.hpp"
 #include "boot/membership.hpp"
-#include "boot/peer.hpp"
 #include "os/unique_fd.hpp"
 
 namespace tri::host {
@@ -57,16 +57,17 @@ class job {
   // Its name, or "host 3" when it is pretended or nobody said a name.
   std::string name_of_host(int host) const;
 
-  // A card is what others need to reach this process, such as the address of its wire: up to most_card_bytes, published
-  // at most once and before a barrier. Throws std::length_error, std::logic_error.
-  void publish_card(std::span<const std::byte> card);
-  // The card of a process of the job; may be asked for once the barrier is over that followed the publishing. The
+  // An address is what others need to reach this process, such as the address of its wire: up to
+  // most_endpoint_address_bytes, published at most once and before a barrier. Throws std::length_error,
+  // std::logic_error.
+  void publish_endpoint_address(std::span<const std::byte> address);
+  // The address of a process of the job; may be asked for once the barrier is over that followed the publishing. The
   // launcher is asked each time, so nothing is kept of processes that nobody asks for. Throws job_error when that
   // process has published none, std::out_of_range when there is no such process.
-  std::vector<std::byte> card_of(int process) const;
+  std::vector<std::byte> endpoint_address_of(int process) const;
 
-  // Announces a clean end with this exit status. From then on the end of the process is no crash (unless by a signal).
-  // Collective where the launcher is not `trireme run`.
+  // Announces a clean end with this exit status. From then on the end of the process is not a crash (unless by a
+  // signal). Collective where the launcher is not `trireme run`.
   void leave(int exit_status);
   // The launcher (or this process, without one) prints the message once and the job ends with status 1. Returns never.
   [[noreturn]] void fail(const std::string& message) const;
@@ -81,7 +82,7 @@ class job {
   layout hosts_;
   bool left_ = false;
   bool published_ = false;
-  std::vector<std::byte> own_card_;
+  std::vector<std::byte> own_endpoint_address_;
   std::vector<peer> peers_;
   std::vector<unique_fd> fds_;  // of the peers' arenas
 };

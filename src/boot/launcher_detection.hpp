@@ -1,4 +1,4 @@
-// Who started this process, as the environment tells. A pure function of it.
+// Which launcher started this process, according to the environment. A pure function of it.
 #pragma once
 
 #include <string>

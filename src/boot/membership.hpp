@@ -1,7 +1,7 @@
-// What a job needs from whoever started its processes, behind one interface: our own launcher (trireme_membership) or
-// somebody else's (foreign_membership). Owned by the process's job. meet(), publish_card(), barrier() and leave() are
-// called by one thread at a time; card_of() and fail() by any thread at any moment, also while another waits in
-// barrier().
+// What a job needs from what started its processes, behind one interface: our own launcher (trireme_membership) or
+// another one (pmi_membership). Owned by the process's job. bootstrap_exchange(), publish_endpoint_address(), barrier()
+// and leave() are called by one thread at a time; endpoint_address_of() and fail() by any thread at any moment, also
+// while another waits in barrier().
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "boot/layout.hpp"
-#include "boot/peer.hpp"
+#include "boot/job_layout.hpp"
+#include "boot/job_peer.hpp"
 #include "os/unique_fd.hpp"
 
 namespace tri::host {
@@ -24,7 +24,7 @@ class job_error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// What a process brings to the first meeting.
+// What a process brings to the bootstrap exchange.
 struct own_facts {
   int arena_fd = -1;  // -1 = none
   std::uint64_t fingerprint = 0;
@@ -38,7 +38,7 @@ struct roster {
   std::vector<unique_fd> fds;  // owners of the peers' arena_fd
 };
 
-inline constexpr std::size_t most_card_bytes = 4096;
+inline constexpr std::size_t most_endpoint_address_bytes = 4096;
 
 class membership {
  public:
@@ -56,14 +56,14 @@ class membership {
 
   // Collective: returns when all processes have the whole roster. `hosts` divides the processes as `machines` does, or
   // the machines further (emulated hosts). Throws job_error, protocol_error, std::system_error.
-  virtual roster meet(const own_facts& own, const layout& hosts) = 0;
+  virtual roster bootstrap_exchange(const own_facts& own, const layout& hosts) = 0;
   virtual void barrier() = 0;
-  // At most once, before a barrier; at most most_card_bytes.
-  virtual void publish_card(std::span<const std::byte> card) = 0;
+  // At most once, before a barrier; at most most_endpoint_address_bytes.
+  virtual void publish_endpoint_address(std::span<const std::byte> address) = 0;
   // Of another process, after that barrier; nothing when it has published none. Blocks until the launcher answers.
-  virtual std::optional<std::vector<std::byte>> card_of(int process) = 0;
+  virtual std::optional<std::vector<std::byte>> endpoint_address_of(int process) = 0;
   virtual void leave(int exit_status) = 0;  // collective where the launcher is not ours
-  // Tells the user and has the job ended with status 1; false when nobody could be told. The caller then exits.
+  // Reports to the user and has the job ended with status 1; false when no report was possible. The caller then exits.
   virtual bool fail(const std::string& message) = 0;
 };
 

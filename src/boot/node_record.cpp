@@ -65,7 +65,7 @@ node_record read_node_record(std::span<const std::byte> bytes) {
   if (bytes.size() >= sizeof magic_and_version)
     std::memcpy(magic_and_version.data(), bytes.data(), sizeof magic_and_version);
   if (magic_and_version[0] != node_record().magic)
-    throw protocol_error(fmt::format("{} bytes are no record of a node", bytes.size()));
+    throw protocol_error(fmt::format("{} bytes are not a node record", bytes.size()));
   if (magic_and_version[1] != node_record_version) {
     throw protocol_error(fmt::format(
         "record of a node of version {} instead of {}: the processes come from different versions of Trireme",

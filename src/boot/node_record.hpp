@@ -1,5 +1,5 @@
-// Where a process runs, as it tells the others through a launcher that is not ours: such launchers name nodes as they
-// please. Two processes are on the same host when they can open each other's memory: the same kernel, the same
+// Where a process runs, as it reports to the others through a launcher that is not ours: such launchers name nodes as
+// they please. Two processes are on the same host when they can open each other's memory: the same kernel, the same
 // namespaces of network (for the socket that carries descriptors), processes and users, and the same user. Pure
 // functions, but for this_node().
 #pragma once
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "boot/layout.hpp"
+#include "boot/job_layout.hpp"
 
 namespace tri::host {
 
@@ -33,7 +33,7 @@ struct node_record {
 };
 static_assert(sizeof(node_record) == 208);
 
-// Throws std::system_error when the system does not tell.
+// Throws std::system_error when the system does not say.
 node_record this_node(const std::string& socket_name);
 
 std::span<const std::byte> bytes_of(const node_record& record);

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "boot/bootstrap_messages.hpp"
-#include "boot/layout.hpp"
+#include "boot/job_layout.hpp"
 #include "boot/membership.hpp"
 #include "os/packet_socket.hpp"
 

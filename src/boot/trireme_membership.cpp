@@ -12,8 +12,8 @@
 #include <string_view>
 #include <system_error>
 
-#include "config/configuration.hpp"
 #include "boot/peer_table.hpp"
+#include "config/configuration.hpp"
 
 namespace tri::host {
 namespace {
@@ -68,7 +68,7 @@ std::string trireme_membership::name_of_machine(int machine) const {
   return name;
 }
 
-roster trireme_membership::meet(const own_facts& own, const layout& hosts) {
+roster trireme_membership::bootstrap_exchange(const own_facts& own, const layout& hosts) {
   greet(own);
   roster table;
   table.peers.resize(static_cast<std::size_t>(processes()));
@@ -93,8 +93,8 @@ void trireme_membership::wait_until(std::unique_lock<std::mutex>& locked, const 
 }
 
 void trireme_membership::file(const bootstrap_message& message) {
-  if (const auto* card = std::get_if<card_message>(&message)) {
-    answers_[card->about.question] = *card;
+  if (const auto* address = std::get_if<address_message>(&message)) {
+    answers_[address->about.question] = *address;
     return;
   }
   const auto released = expect<released_message>(message);
@@ -110,20 +110,21 @@ void trireme_membership::barrier() {
   wait_until(locked, [&] { return released_ == epoch; });
 }
 
-void trireme_membership::publish_card(std::span<const std::byte> card) {
-  socket_.send(encode(published_card_message{{card.begin(), card.end()}}));
+void trireme_membership::publish_endpoint_address(std::span<const std::byte> address) {
+  socket_.send(encode(published_address_message{{address.begin(), address.end()}}));
 }
 
-std::optional<std::vector<std::byte>> trireme_membership::card_of(int process) {
+std::optional<std::vector<std::byte>> trireme_membership::endpoint_address_of(int process) {
   std::unique_lock locked(lock_);
   const std::uint32_t question = ++questions_;
-  socket_.send(encode(wanted_card_message{process, question}));
+  socket_.send(encode(wanted_address_message{process, question}));
   wait_until(locked, [&] { return answers_.contains(question); });
-  card_message answer = std::move(answers_.extract(question).mapped());
+  address_message answer = std::move(answers_.extract(question).mapped());
   if (answer.about.process != process)
-    throw protocol_error(fmt::format("the card of process {} came instead of {}", answer.about.process, process));
+    throw protocol_error(
+        fmt::format("the network address of process {} came instead of {}", answer.about.process, process));
   if (answer.about.published == 0) return std::nullopt;
-  return std::move(answer.card);
+  return std::move(answer.address);
 }
 
 void trireme_membership::leave(int exit_status) { socket_.send(encode(left_message{exit_status})); }

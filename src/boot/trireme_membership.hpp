@@ -1,5 +1,5 @@
 // Membership through our own launcher, `trireme run`: the process's side of the bootstrap protocol (README.md). The
-// launcher answers barriers and questions for cards over one socket, in any order.
+// launcher answers barriers and questions for addresses over one socket, in any order.
 #pragma once
 
 #include <map>
@@ -7,8 +7,8 @@
 
 #include "boot/bootstrap_messages.hpp"
 #include "boot/membership.hpp"
+#include "boot/shared_reader.hpp"
 #include "os/packet_socket.hpp"
-#include "boot/turn_taking_reader.hpp"
 
 namespace tri::host {
 
@@ -20,10 +20,10 @@ class trireme_membership final : public membership {
   int process() const override { return process_; }
   const layout& machines() const override { return machines_; }
   std::string name_of_machine(int machine) const override;
-  roster meet(const own_facts& own, const layout& hosts) override;
+  roster bootstrap_exchange(const own_facts& own, const layout& hosts) override;
   void barrier() override;
-  void publish_card(std::span<const std::byte> card) override;
-  std::optional<std::vector<std::byte>> card_of(int process) override;
+  void publish_endpoint_address(std::span<const std::byte> address) override;
+  std::optional<std::vector<std::byte>> endpoint_address_of(int process) override;
   void leave(int exit_status) override;
   bool fail(const std::string& message) override;
 
@@ -39,10 +39,10 @@ class trireme_membership final : public membership {
   std::uint64_t epoch_ = 0;  // barriers so far
 
   std::mutex lock_;  // guards what follows
-  turn_taking_reader reader_;
+  shared_reader reader_;
   std::uint64_t released_ = 0;
   std::uint32_t questions_ = 0;
-  std::map<std::uint32_t, card_message> answers_;  // by question
+  std::map<std::uint32_t, address_message> answers_;  // by question
 };
 
 }  // namespace tri::host

@@ -16,7 +16,7 @@
   ROW(allocator_kind, allocator,          allocator_kind::caches,       "",        one_of("caches|locked"),         "message blocks: caches = size classes of each PE, locked = one heap with a lock") \
   ROW(idle_policy,    idle,               idle_policy::automatic,       "",        one_of("auto|spin|yield|sleep"), "what a PE without work does: auto = spin a little, yield, then sleep until a message arrives") \
   ROW(int,            idle_spin_us,       200,                          "us",      between(0, 1000000),             "how long idle=auto spins before it yields") \
-  ROW(int,            longest_sleep_ms,   1000,                         "ms",      between(0, 3600000),             "how long a PE sleeps at most before it looks for work although nobody woke it; 0 = until somebody does") \
+  ROW(int,            longest_sleep_ms,   1000,                         "ms",      between(0, 3600000),             "how long a PE sleeps at most before it looks for work although it was not woken; 0 = until somebody does") \
   ROW(int,            hosts,              1,                            "hosts",   between(1, 1024),                "pretend hosts: the processes are split into this many blocks that share no memory with each other") \
   ROW(wire_library,   wire,               wire_library::automatic,      "",        one_of("auto|tcp|ucx|mpi"),      "what carries messages between hosts: tcp = connections of our own, ucx = the UCX library, mpi = the MPI library of the launcher, auto = ucx where the network has RDMA adapters, else tcp") \
   ROW(std::string,    wire_mpi,           "auto",                       "",        anything("auto, openmpi, mpich or the path of a plug-in"), "with wire=mpi, which MPI library: auto = the one that belongs to the launcher") \
@@ -28,12 +28,12 @@
   ROW(int,            comm_thread_sends,  128,                          "messages", between(0, 1 << 30),            "with comm_thread=funnelled, how many messages it sends before it looks for what has come; 0 = all that wait") \
   ROW(int,            comm_thread_backlog, 1024,                        "packets", between(0, 1 << 30),             "with comm_thread=funnelled, it sends nothing more while so many packets are not out yet; 0 = no limit") \
   ROW(std::size_t,    message_memory,     std::size_t{256} << 20,       "bytes",   anything("a size"),              "memory that messages from other hosts may take in a process until they run; what has no room waits at its sender") \
-  ROW(std::size_t,    mailbox_memory,     std::size_t{16} << 20,        "bytes",   anything("a size"),              "memory that messages of a tri::mailbox which nobody has asked for may take on a PE; what has no room waits at its sender") \
-  ROW(std::size_t,    mailbox_credits,    0,                            "bytes",   anything("a size"),              "memory that a PE lends in advance to those whose messages of a tri::mailbox it expects, which then come without asking; 0 = none") \
+  ROW(std::size_t,    mailbox_memory,     std::size_t{16} << 20,        "bytes",   anything("a size"),              "memory that unexpected messages of a tri::mailbox may take on a PE; what does not fit waits at its sender") \
+  ROW(std::size_t,    mailbox_credits,    0,                            "bytes",   anything("a size"),              "credits that a PE grants in advance to the senders of messages of a tri::mailbox that it predicts, which then come without asking; 0 = none") \
   ROW(std::string,    wire_transports,    "",                           "",        anything("names as in UCX_TLS, such as tcp; empty = all networks"), "transports of UCX that the wire may use") \
   ROW(std::string,    network,            "",                           "",        anything("interfaces such as eth0 and networks such as 10.1.0.0/16, separated by commas; ! in front = all but these; empty = automatic"), "networks that the wire may use; automatic = the loopback interface for a job on one machine, else all others") \
   ROW(bool,           wire_authentication, false,                       "",        on_or_off(),                     "a keyed check value over every packet between hosts, so that nobody on the network can change or repeat one; costs time by size") \
-  ROW(double,         silence_s,          30,                           "s",       at_least(0),                     "a process of another host that says nothing on the wire for so long is lost, which ends the job; 0 = never") \
+  ROW(double,         peer_timeout_s,     30,                           "s",       at_least(0),                     "peer timeout: a process of another host of which nothing is heard for so long counts as failed, which ends the job; 0 = never") \
   ROW(std::string,    topology,           "auto",                       "",        anything("auto, the path of an hwloc XML file or synthetic:<description>"), "the machine to plan for: auto = this one") \
   ROW(double,         start_timeout_s,    60,                           "s",       at_least(0),                     "how long a process waits at the start for another of its host that has come to the launcher; then the job ends; 0 = for ever") \
   ROW(double,         stall_report_s,     5,                            "s",       at_least(0),                     "seconds without any progress while a result is awaited after which the job ends with a report; 0 = never") \
@@ -46,6 +46,6 @@
   ROW(std::string,    trace_pes,          "all",                        "",        anything("all, or PEs such as 0-3,7"),  "with trace, the PEs that write one") \
   ROW(bool,           trace_start,        true,                         "",        on_or_off(),                     "with trace, on from the start; off: when the program calls tri::trace::on()") \
   ROW(int,            trace_events,       65536,                        "events",  between(16, 1 << 26),            "with trace, events of 32 bytes that each PE keeps before it writes them to its file") \
-  ROW(int,            trace_slow_us,      10000,                        "us",      between(1, 1000000000),          "with trace, calls that take at least so long are told one by one") \
+  ROW(int,            trace_slow_us,      10000,                        "us",      between(1, 1000000000),          "with trace, calls that take at least so long are reported one by one") \
   ROW(bool,           footprint,          false,                        "",        on_or_off(),                     "print what memory was used for at the end")
 // clang-format on

@@ -1,5 +1,5 @@
 // Bounded memory for streams of messages, the sender's side: how much of a receiver's memory this process may fill. One
-// per receiver. What is not covered waits at the sender, in order. lent_memory.hpp is the receiver's side, README.md
+// per receiver. What is not covered waits at the sender, in order. credit_pool.hpp is the receiver's side, README.md
 // the rules.
 #pragma once
 
@@ -10,9 +10,9 @@
 
 namespace tri::wire::flow {
 
-/// What the two sides tell each other. All totals are counted from the start of the pair, so notes may overtake each
-/// other and messages.
-struct credit_note {
+/// What the two sides send each other. All totals are counted from the start of the pair, so control messages may
+/// overtake each other and messages.
+struct credit_control {
   enum class kind : std::uint32_t {
     grant,     // receiver: `total` was granted so far
     request,   // sender: after `total` comes a message that needs `bytes`, and after it 64 * `more` bytes of others
@@ -24,7 +24,8 @@ struct credit_note {
   std::uint64_t total = 0;
   std::uint64_t bytes = 0;
 };
-static_assert(sizeof(credit_note) == 24 && std::has_unique_object_representations_v<credit_note>, "sent as it is");
+static_assert(sizeof(credit_control) == 24 && std::has_unique_object_representations_v<credit_control>,
+              "sent as it is");
 
 class memory_credit {
  public:
@@ -36,21 +37,23 @@ class memory_credit {
     asked_ = false;
   }
   /// The first message that waits is not covered. Nothing when that was asked for already.
-  std::optional<credit_note> request(std::uint64_t first, std::uint64_t waiting_behind) {
+  std::optional<credit_control> request(std::uint64_t first, std::uint64_t waiting_behind) {
     if (asked_) return std::nullopt;
     asked_ = true;
     const std::uint64_t more = std::min<std::uint64_t>(waiting_behind / 64, most_more);
-    return credit_note{
-        .what = credit_note::kind::request, .more = static_cast<std::uint32_t>(more), .total = used_, .bytes = first};
+    return credit_control{.what = credit_control::kind::request,
+                          .more = static_cast<std::uint32_t>(more),
+                          .total = used_,
+                          .bytes = first};
   }
   /// The answer to a recall, also with 0. What waits has to be asked for anew. Before it: granted() with what the
   /// recall says, and all messages leave that this covers. Otherwise a recall that overtakes a grant takes that away
   /// unused, and two senders can go on like that for ever.
-  credit_note recalled() {
+  credit_control recalled() {
     const std::uint64_t unused = granted_ - used_;
     used_ = granted_;
     asked_ = false;
-    return {.what = credit_note::kind::returned, .total = used_, .bytes = unused};
+    return {.what = credit_control::kind::returned, .total = used_, .bytes = unused};
   }
 
   template <class Put>

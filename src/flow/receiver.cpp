@@ -50,7 +50,8 @@ std::uint64_t receiver::grant_to_receive(peer_number from, const delivery& what,
 decision receiver::on_request(peer_number from, const packet& rts) {
   check_peer(from, rts.kind);
   if (rts.kind != packet_kind::rts) throw protocol_error(from, rts.kind, "only RTS and DATA come to a receiver");
-  if (!has_room()) throw std::logic_error("flow control: a request was handed in while no answer has a place");
+  if (!has_capacity())
+    throw std::logic_error("flow control: a request was handed in while there is no slot for an answer");
   ++count_.requests;
 
   if (rts.age != ages_[from]) {
@@ -140,7 +141,8 @@ std::optional<delivery> receiver::post(const receive& wanted) {
     throw std::invalid_argument("flow control: receive from peer " + std::to_string(wanted.filter.source) +
                                 ", but there are only " + std::to_string(ages_.size()));
   }
-  if (!has_room()) throw std::logic_error("flow control: a receive was posted while no answer has a place");
+  if (!has_capacity())
+    throw std::logic_error("flow control: a receive was posted while there is no slot for an answer");
   const auto one = unexpected_.first_match(wanted.filter);
   if (one == unexpected_.end()) {
     posted_.add(wanted);

@@ -15,7 +15,7 @@
 #include "flow/packet.hpp"
 #include "flow/peer_set.hpp"
 #include "flow/posted_receives.hpp"
-#include "flow/reply_places.hpp"
+#include "flow/reserved_reply_slots.hpp"
 #include "flow/unexpected_messages.hpp"
 
 namespace tri::wire::flow {
@@ -31,7 +31,8 @@ struct delivery {
   std::uint32_t context = 0;
   std::int32_t tag = 0;
   bool buffered = false;
-  bool is_paid = false;  // its memory is that of a credit (`price_of(bytes)`), given back by this; nothing to consume
+  bool is_paid =
+      false;  // its memory is that of a credit (`credit_cost(bytes)`), given back by this; nothing to consume
 };
 
 /// What became of a request.
@@ -76,7 +77,7 @@ class receiver {
            std::uint64_t buffer_limit = std::numeric_limits<std::uint64_t>::max());
 
   /// False: on_request and post must wait until packets were taken out.
-  bool has_room() const { return answers_.has_room(); }
+  bool has_capacity() const { return answers_.has_capacity(); }
 
   /// An RTS has come (sections 4.3.1 to 4.3.3). One that is paid takes nothing from this memory, and is refused only
   /// where it would overtake; then its data stays with the caller, for the next request of the message.
@@ -107,7 +108,7 @@ class receiver {
   const bounded_memory& memory() const { return memory_; }
   /// The part of it that buffers take.
   const bounded_memory& buffers() const { return buffers_; }
-  const reply_places& answers() const { return answers_; }
+  const reserved_reply_slots& answers() const { return answers_; }
   const counters& count() const { return count_; }
   /// Null: there is none.
   const unexpected_message* recorded_at(std::uint64_t place) const { return unexpected_.look_at(place); }
@@ -183,7 +184,7 @@ class receiver {
 
   bounded_memory memory_;
   bounded_memory buffers_;
-  reply_places answers_;
+  reserved_reply_slots answers_;
   posted_receives posted_;
   unexpected_messages unexpected_;
   std::map<std::uint64_t, delivery> receiving_;  // by place: accepted into the memory of a receive, data on its way

@@ -18,7 +18,7 @@ request_initiator::request_initiator(std::size_t peers, std::size_t most_unanswe
   for (request_queue& queue : queues_) queue.window = most_unanswered_;
 }
 
-void request_initiator::request(peer_number to, message_token token, std::vector<outgoing_note>& out) {
+void request_initiator::request(peer_number to, message_token token, std::vector<outgoing_control>& out) {
   if (to >= queues_.size())
     throw std::invalid_argument("flow control of requests: request to peer " + std::to_string(to) +
                                 ", but there are only " + std::to_string(queues_.size()));
@@ -29,7 +29,7 @@ void request_initiator::request(peer_number to, message_token token, std::vector
   pump(queues_[to], out);
 }
 
-void request_initiator::pump(request_queue& queue, std::vector<outgoing_note>& out) {
+void request_initiator::pump(request_queue& queue, std::vector<outgoing_control>& out) {
   while (queue.unasked != no_entry && !queue.is_refused && queue.unanswered < queue.window) {
     pending_send& entry = entries_[queue.unasked];
     entry.is = state::waiting;
@@ -58,8 +58,8 @@ request_initiator::request_queue& request_initiator::queue_of(peer_number from, 
   return queues_[from];
 }
 
-std::optional<message_token> request_initiator::on_note(peer_number from, const request_note& note,
-                                                        std::vector<outgoing_note>& out) {
+std::optional<message_token> request_initiator::on_control(peer_number from, const request_control& note,
+                                                           std::vector<outgoing_control>& out) {
   request_queue& queue = queue_of(from, note.kind);
   if (note.kind != request_kind::done && note.kind != request_kind::refused && note.kind != request_kind::again)
     throw request_protocol_error(from, note.kind, "only answers come to an initiator");
@@ -67,9 +67,10 @@ std::optional<message_token> request_initiator::on_note(peer_number from, const 
   if (index == no_entry || entries_[index].to != from)
     throw request_protocol_error(from, note.kind, "there is no request " + std::to_string(note.request) + " to it");
   const bool is_under_way = entries_[index].is == state::waiting;
-  // Whether the request is refused is told once: by the refusal, or by the note to ask again when that is sooner.
-  const bool is_told = note.kind == request_kind::again && entries_[index].is == state::refused;
-  if (!is_told && (!is_under_way || (queue.is_refused && note.kind != request_kind::done)))
+  // Whether the request is refused is reported once: by the refusal, or by the control message to ask again when that
+  // is sooner.
+  const bool is_announced = note.kind == request_kind::again && entries_[index].is == state::refused;
+  if (!is_announced && (!is_under_way || (queue.is_refused && note.kind != request_kind::done)))
     throw request_protocol_error(from, note.kind, "its request " + std::to_string(note.request) + " is not under way");
 
   if (note.kind == request_kind::done) {

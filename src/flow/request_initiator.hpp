@@ -1,7 +1,7 @@
 // The asking half of the flow control of one-sided requests (after Farreras 2008, the remarks on UPC in chapter 4). A
 // request goes at once, with all that it brings; one that was refused stays here, with all behind it, until the target
 // says that it keeps a slot for it. So the requests of a pair are executed in order although several are under way. A
-// pure state machine: requests and notes in, notes out. README.md has the rules.
+// pure state machine: requests and control messages in, control messages out. README.md has the rules.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "flow/pending_sends.hpp"
-#include "flow/request_note.hpp"
+#include "flow/request_control.hpp"
 
 namespace tri::wire::flow {
 
@@ -19,10 +19,11 @@ class request_initiator {
   /// `most_unanswered`: of requests to one target, 1 to 65535.
   explicit request_initiator(std::size_t peers, std::size_t most_unanswered = 64);
 
-  /// Appends the notes that are to be sent now, in this order, to `out`; so does on_note.
-  void request(peer_number to, message_token token, std::vector<outgoing_note>& out);
-  /// A note of the target has come. The token of the request if it is done.
-  std::optional<message_token> on_note(peer_number from, const request_note& note, std::vector<outgoing_note>& out);
+  /// Appends the control messages that are to be sent now, in this order, to `out`; so does on_control.
+  void request(peer_number to, message_token token, std::vector<outgoing_control>& out);
+  /// A control message of the target has come. The token of the request if it is done.
+  std::optional<message_token> on_control(peer_number from, const request_control& note,
+                                          std::vector<outgoing_control>& out);
 
   bool is_idle() const { return entries_.size() == 0; }
   /// Requests that are not done, to all targets.
@@ -57,7 +58,7 @@ class request_initiator {
   static_assert(sizeof(request_queue) == 20);
 
   request_queue& queue_of(peer_number from, request_kind kind);
-  void pump(request_queue& queue, std::vector<outgoing_note>& out);
+  void pump(request_queue& queue, std::vector<outgoing_control>& out);
   void go_back(request_queue& queue, entry_index refused);
 
   std::uint16_t most_unanswered_;

@@ -23,7 +23,7 @@ request_decision request_target::accept(peer_number from, std::uint64_t request)
   return {.what = request_verdict::accepted, .slot = taken};
 }
 
-request_decision request_target::on_request(peer_number from, const request_note& note) {
+request_decision request_target::on_request(peer_number from, const request_control& note) {
   if (from >= refused_.size())
     throw request_protocol_error(from, note.kind, "there are only " + std::to_string(refused_.size()) + " peers");
   if (note.kind != request_kind::request)
@@ -36,7 +36,7 @@ request_decision request_target::on_request(peer_number from, const request_note
   if (told_.has(from) || waiting_.has(from)) {
     if (was_refused)
       throw request_protocol_error(
-          from, note.kind, std::to_string(note.request) + " was refused, and comes again before it was told to");
+          from, note.kind, std::to_string(note.request) + " was refused, and comes again before it was asked to");
     ++count_.dropped;
     return {.what = request_verdict::dropped};
   }
@@ -49,11 +49,11 @@ request_decision request_target::on_request(peer_number from, const request_note
   return {.what = request_verdict::refused};
 }
 
-outgoing_note request_target::finish(slot_number number) {
+outgoing_control request_target::finish(slot_number number) {
   if (number >= slots_.size() || !slots_[number].is_used)
     throw std::logic_error("flow control of requests: slot " + std::to_string(number) + " is finished, but not in use");
   slot& one = slots_[number];
-  const outgoing_note answer{.peer = one.peer, .what = {.request = one.request, .kind = request_kind::done}};
+  const outgoing_control answer{.peer = one.peer, .what = {.request = one.request, .kind = request_kind::done}};
   one.is_used = false;
   one.next_free = first_free_;
   first_free_ = number;
@@ -62,20 +62,20 @@ outgoing_note request_target::finish(slot_number number) {
 }
 
 // A peer that is told at once need not be told of its refusal.
-std::optional<outgoing_note> request_target::next_note() {
-  if (may_tell_one_more()) {
+std::optional<outgoing_control> request_target::next_control() {
+  if (may_announce_one_more()) {
     const peer_number peer = waiting_.next_from(next_told_);
     waiting_.erase(peer);
     unsaid_.erase(peer);
     told_.insert(peer);
     next_told_ = peer + 1 < refused_.size() ? peer + 1 : 0;
-    ++count_.told_again;
-    return outgoing_note{.peer = peer, .what = {.request = refused_[peer], .kind = request_kind::again}};
+    ++count_.announced_again;
+    return outgoing_control{.peer = peer, .what = {.request = refused_[peer], .kind = request_kind::again}};
   }
   if (unsaid_.is_empty()) return std::nullopt;
   const peer_number peer = unsaid_.next_from(next_told_);
   unsaid_.erase(peer);
-  return outgoing_note{.peer = peer, .what = {.request = refused_[peer], .kind = request_kind::refused}};
+  return outgoing_control{.peer = peer, .what = {.request = refused_[peer], .kind = request_kind::refused}};
 }
 
 }  // namespace tri::wire::flow

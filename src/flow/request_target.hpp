@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "flow/peer_set.hpp"
-#include "flow/request_note.hpp"
+#include "flow/request_control.hpp"
 
 namespace tri::wire::flow {
 
@@ -34,18 +34,18 @@ class request_target {
     std::uint64_t accepted = 0;
     std::uint64_t refused = 0;
     std::uint64_t dropped = 0;
-    std::uint64_t told_again = 0;
+    std::uint64_t announced_again = 0;
   };
 
   request_target(std::size_t peers, std::size_t slots);
 
   /// A request has come. The caller executes it when it is accepted, and calls `finish` when the answer may leave.
-  request_decision on_request(peer_number from, const request_note& note);
-  /// The slot is free again; the note goes with the answer.
-  [[nodiscard]] outgoing_note finish(slot_number slot);
+  request_decision on_request(peer_number from, const request_control& note);
+  /// The slot is free again; the control message goes with the answer.
+  [[nodiscard]] outgoing_control finish(slot_number slot);
   /// The next note to send. To be called after every event, until there is nothing.
-  std::optional<outgoing_note> next_note();
-  bool has_note() const { return !unsaid_.is_empty() || may_tell_one_more(); }
+  std::optional<outgoing_control> next_control();
+  bool has_control() const { return !unsaid_.is_empty() || may_announce_one_more(); }
 
   std::size_t slots() const { return slots_.size(); }
   std::size_t in_use() const { return in_use_; }
@@ -82,7 +82,7 @@ class request_target {
 
   request_decision accept(peer_number from, std::uint64_t request);
   std::size_t free_for_all() const { return slots_.size() - in_use_ - told_.size(); }
-  bool may_tell_one_more() const { return !waiting_.is_empty() && free_for_all() > 0; }
+  bool may_announce_one_more() const { return !waiting_.is_empty() && free_for_all() > 0; }
 
   std::vector<slot> slots_;
   slot_number first_free_ = 0;

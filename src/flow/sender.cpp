@@ -1,6 +1,6 @@
 #include "flow/sender.hpp"
 
-#include "flow/price.hpp"
+#include "flow/credit_cost.hpp"
 
 namespace tri::wire::flow {
 namespace {
@@ -51,7 +51,7 @@ void sender::pump(destination& queue, std::vector<outgoing>& out) {
     if (entry.is_paid) {
       request.what.paid = payment::before;
     } else if (credits_.largest_eager() != 0 &&
-               credits_.send(entry.to, price_of(entry.bytes)) == prediction::route::eager) {
+               credits_.send(entry.to, credit_cost(entry.bytes)) == prediction::route::eager) {
       request.what.paid = payment::here;
       entry.is_paid = true;
     }

@@ -25,8 +25,8 @@ struct message_to_send {
 
 class sender {
  public:
-  /// `largest_paid`: messages that take no more memory at the receiver (`price_of`) use the credits that it grants, and
-  /// go with their request; 0: credits are not used.
+  /// `largest_paid`: messages that take no more memory at the receiver (`credit_cost`) use the credits that it grants,
+  /// and go with their request; 0: credits are not used.
   explicit sender(std::size_t peers, std::uint64_t largest_paid = 0)
       : destinations_(peers), credits_(static_cast<std::uint32_t>(largest_paid == 0 ? 0 : peers), largest_paid) {}
 
@@ -36,7 +36,7 @@ class sender {
   void on_packet(peer_number from, const packet& what, std::vector<outgoing>& out);
 
   /// Credits were granted or recalled. A number, even 0: that many bytes leave this side and have to be told to `from`.
-  [[nodiscard]] std::optional<std::uint64_t> on_credit(peer_number from, const prediction::credit_note& note) {
+  [[nodiscard]] std::optional<std::uint64_t> on_credit(peer_number from, const prediction::credit_control& note) {
     return credits_.noted(from, note);
   }
 

@@ -15,14 +15,14 @@
 #include <span>
 #include <system_error>
 
-#include "os/clock.hpp"
+#include "config/variable_names.hpp"
 #include "launch/host_link.hpp"
 #include "launch/launcher_mode.hpp"
 #include "launch/local_processes.hpp"
+#include "launch/peer_liveness.hpp"
+#include "os/clock.hpp"
 #include "os/process_tree.hpp"
-#include "launch/silence_watch.hpp"
 #include "os/standard_output.hpp"
-#include "config/variable_names.hpp"
 
 namespace tri::host {
 namespace {
@@ -110,7 +110,7 @@ class agent final : public process_events {
     while (!over_) {
       const std::optional<link_message> message = take_frame(link_.received());
       if (!message) return;
-      if (silence_) silence_->begins(the_launcher, now_ns());
+      if (liveness_) liveness_->begins(the_launcher, now_ns());
       handle(*message);
     }
   }
@@ -124,9 +124,9 @@ class agent final : public process_events {
         job_.count = static_cast<int>(message.number);
         job_.processes = number_of(message, 0);
         job_.machines = number_of(message, 1);
-        silence_ms_ = number_of(message, 2);
-        silence_.emplace(silence_ms_ * ns_of_ms);
-        silence_->begins(the_launcher, now_ns());
+        peer_timeout_ms_ = number_of(message, 2);
+        liveness_.emplace(peer_timeout_ms_ * ns_of_ms);
+        liveness_->begins(the_launcher, now_ns());
         return;
       case link_kind::folder:
         if (chdir(message.text.c_str()) != 0)
@@ -201,28 +201,29 @@ class agent final : public process_events {
   }
 
   int wait_ms() const {
-    if (!silence_ || silence_ms_ == 0) return -1;
-    return std::clamp(silence_ms_ / 4, 1, 60'000);
+    if (!liveness_ || peer_timeout_ms_ == 0) return -1;
+    return std::clamp(peer_timeout_ms_ / 4, 1, 60'000);
   }
 
   // The launcher hears from us at least so often that it need not worry, and we from it.
   void keep_time() {
-    if (!silence_ || silence_ms_ == 0 || over_) return;
+    if (!liveness_ || peer_timeout_ms_ == 0 || over_) return;
     const std::int64_t now = now_ns();
-    if (now - told_ns_ >= silence_ms_ / 4 * ns_of_ms) {
-      told_ns_ = now;
+    if (now - last_report_ns_ >= peer_timeout_ms_ / 4 * ns_of_ms) {
+      last_report_ns_ = now;
       link_.send({.kind = link_kind::alive});
     }
-    if (silence_->overdue(now)) finish(fmt::format("the launcher has been silent for {} s", silence_ms_ / 1000));
+    if (liveness_->overdue(now))
+      finish(fmt::format("nothing was heard of the launcher for {} s (--peer-timeout)", peer_timeout_ms_ / 1000));
   }
 
   static constexpr std::int64_t ns_of_ms = 1'000'000;
   launcher_mode mode_;
   host_link link_;
   local_job job_;
-  std::optional<silence_watch> silence_;
-  int silence_ms_ = 0;
-  std::int64_t told_ns_ = 0;
+  std::optional<peer_liveness> liveness_;
+  int peer_timeout_ms_ = 0;
+  std::int64_t last_report_ns_ = 0;
   std::int64_t output_on_its_way_ = 0;
   int status_ = 0;
   bool greeted_ = false;

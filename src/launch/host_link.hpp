@@ -1,7 +1,7 @@
 // What the launcher and its agent on another host say to each other, through the remote shell's standard input and
-// output: frames of a length, a kind, two numbers, a text and words. Who reads checks every length. The launcher speaks
-// first, one line with a random token; the agent repeats the token, so that whatever the login prints before it is
-// skipped, and nobody else is taken for the agent. One thread at each end.
+// output: frames of a length, a kind, two numbers, a text and words. The reader checks every length. The launcher
+// speaks first, one line with a random token; the agent repeats the token, so that whatever the login prints before it
+// is skipped, and no other process is taken for the agent. One thread at each end.
 #pragma once
 
 #include <poll.h>
@@ -22,13 +22,13 @@ inline constexpr int link_version = 1;
 
 enum class link_kind : std::uint16_t {
   // From the launcher.
-  place,        // process = first of this host, number = how many; words: processes and hosts of the job, silence in ms
-  folder,       // text: to work in
-  environment,  // words: added to that of the host
-  start,        // words: the command
-  deliver,      // to process: text = bytes of a bootstrap message
-  refuse,       // process: its hello, text says why
-  signal,       // number, to all but process
+  place,   // process = first of this host, number = how many; words: processes and hosts of the job, peer timeout in ms
+  folder,  // text: to work in
+  environment,   // words: added to that of the host
+  start,         // words: the command
+  deliver,       // to process: text = bytes of a bootstrap message
+  refuse,        // process: its hello, text says why
+  signal,        // number, to all but process
   output_taken,  // number: bytes, of what was printed
   end,           // everything that is left
   // From the agent.

@@ -8,8 +8,8 @@
 #include <cstring>
 #include <utility>
 
-#include "launch/exit_status.hpp"
 #include "boot/job.hpp"
+#include "launch/exit_status.hpp"
 
 namespace tri::host {
 namespace {
@@ -64,7 +64,8 @@ std::optional<std::string> job_monitor::hello(int process, pid_t pid, const hell
   member& joining = at(process);
   if (joining.ever_joined || joining.now != state::starting) {
     return fmt::format(
-        "process {} of this job has joined already; a program that is started by a process of a job is no part of it: "
+        "process {} of this job has joined already; a program that is started by a process of a job does not belong to "
+        "it: "
         "remove TRIREME_JOB "
         "from its environment, or start it with `trireme run`",
         process);
@@ -118,17 +119,18 @@ void job_monitor::barrier(int process, std::uint64_t epoch) {
   if (!ending_) actions_.push_back(send_to_all{released_message{epoch}});
 }
 
-void job_monitor::published_card(int process, std::vector<std::byte> card) {
-  if (at(process).now != state::joined || at(process).card) return broke_protocol(process, "a card at a wrong moment");
-  at(process).card = std::move(card);
+void job_monitor::published_address(int process, std::vector<std::byte> address) {
+  if (at(process).now != state::joined || at(process).address)
+    return broke_protocol(process, "a network address at a wrong moment");
+  at(process).address = std::move(address);
 }
 
-void job_monitor::wanted_card(int process, const wanted_card_message& wanted) {
+void job_monitor::wanted_address(int process, const wanted_address_message& wanted) {
   if (at(process).now != state::joined || wanted.process < 0 || wanted.process >= static_cast<int>(members_.size()))
-    return broke_protocol(process, fmt::format("the card of process {} at a wrong moment", wanted.process));
-  card_message answer;
-  answer.about = {wanted.process, wanted.question, at(wanted.process).card ? 1u : 0u, 0};
-  answer.card = at(wanted.process).card.value_or(std::vector<std::byte>());
+    return broke_protocol(process, fmt::format("the network address of process {} at a wrong moment", wanted.process));
+  address_message answer;
+  answer.about = {wanted.process, wanted.question, at(wanted.process).address ? 1u : 0u, 0};
+  answer.address = at(wanted.process).address.value_or(std::vector<std::byte>());
   actions_.push_back(send_to{process, std::move(answer)});
 }
 
@@ -173,10 +175,10 @@ void job_monitor::exited(int process, int wait_status) {
 
 void job_monitor::stopped_too_long(int process, double seconds) {
   if (at(process).now == state::exited) return;
-  problem(process, 1, fmt::format("has been stopped by a signal for {} s (--silence)", seconds));
+  problem(process, 1, fmt::format("has been stopped by a signal for {} s (--peer-timeout)", seconds));
 }
 
-void job_monitor::lost_machine(int machine, const std::string& text) {
+void job_monitor::machine_failed(int machine, const std::string& text) {
   const int first = machines_.first_process_of(machine);
   bool some = false;
   for (int i = first; i < first + machines_.processes_of(machine); ++i)

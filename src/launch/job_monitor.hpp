@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "boot/bootstrap_messages.hpp"
-#include "boot/layout.hpp"
+#include "boot/job_layout.hpp"
 
 namespace tri::host {
 
@@ -53,16 +53,16 @@ class job_monitor {
   std::optional<std::string> hello(int process, pid_t pid, const hello_message& hello);
   void peers_taken(int process);
   void barrier(int process, std::uint64_t epoch);
-  void published_card(int process, std::vector<std::byte> card);
-  void wanted_card(int process, const wanted_card_message& wanted);
+  void published_address(int process, std::vector<std::byte> address);
+  void wanted_address(int process, const wanted_address_message& wanted);
   void left(int process, int exit_status);
   void failed(int process, const std::string& text);
   void disconnected(int process);                             // its socket was closed
   void broke_protocol(int process, const std::string& text);  // sent something impossible
   void exited(int process, int wait_status);
-  void stopped_too_long(int process, double seconds);       // by a signal such as SIGSTOP
-  void lost_machine(int machine, const std::string& text);  // and with it its processes
-  void interrupted(int signal, bool all_have_it);           // all_have_it: the terminal sent it to the whole group
+  void stopped_too_long(int process, double seconds);         // by a signal such as SIGSTOP
+  void machine_failed(int machine, const std::string& text);  // and with it its processes
+  void interrupted(int signal, bool all_have_it);             // all_have_it: the terminal sent it to the whole group
   void out_of_time(double timeout_s);
   void timer_expired();
 
@@ -84,7 +84,7 @@ class job_monitor {
     int exit_status = 0;
     std::uint64_t epoch = 0;
     hello_message hello;
-    std::optional<std::vector<std::byte>> card;
+    std::optional<std::vector<std::byte>> address;
   };
 
   member& at(int process) { return members_[static_cast<std::size_t>(process)]; }

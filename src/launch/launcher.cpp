@@ -14,18 +14,18 @@
 #include <optional>
 #include <system_error>
 
-#include "os/clock.hpp"
+#include "boot/peer_table.hpp"
 #include "config/configuration.hpp"
+#include "config/variable_names.hpp"
 #include "launch/job_monitor.hpp"
 #include "launch/labelled_output.hpp"
 #include "launch/launcher_mode.hpp"
 #include "launch/local_processes.hpp"
-#include "launch/patient_output.hpp"
-#include "boot/peer_table.hpp"
-#include "os/process_tree.hpp"
+#include "launch/nonblocking_output.hpp"
+#include "launch/peer_liveness.hpp"
 #include "launch/remote_host.hpp"
-#include "launch/silence_watch.hpp"
-#include "config/variable_names.hpp"
+#include "os/clock.hpp"
+#include "os/process_tree.hpp"
 
 namespace tri::host {
 namespace {
@@ -35,9 +35,9 @@ constexpr std::int64_t ns_of_ms = 1'000'000;
 [[noreturn]] void fail(const char* what) { throw std::system_error(errno, std::generic_category(), what); }
 
 // After a problem nobody waits longer than this for a reader that does not read.
-constexpr std::int64_t patience_with_readers_ns = 500 * ns_of_ms;
+constexpr std::int64_t readers_timeout_ns = 500 * ns_of_ms;
 // Agents end their processes within less than a second.
-constexpr std::int64_t patience_with_agents_ns = 3000 * ns_of_ms;
+constexpr std::int64_t agents_timeout_ns = 3000 * ns_of_ms;
 
 class launcher final : public process_events {
  public:
@@ -45,8 +45,8 @@ class launcher final : public process_events {
       : options_(options),
         machines_(layout::even(options.processes, std::max<int>(1, static_cast<int>(options.hosts.size())))),
         monitor_(machines_, options.hosts),
-        silence_(static_cast<std::int64_t>(options.silence_s * 1e9)) {
-    if (!patient_output::same_target(STDOUT_FILENO, STDERR_FILENO)) error_.emplace(STDERR_FILENO);
+        liveness_(static_cast<std::int64_t>(options.peer_timeout_s * 1e9)) {
+    if (!nonblocking_output::same_target(STDOUT_FILENO, STDERR_FILENO)) error_.emplace(STDERR_FILENO);
   }
   launcher(const launcher&) = delete;
   launcher& operator=(const launcher&) = delete;
@@ -81,7 +81,7 @@ class launcher final : public process_events {
   void printed(int process, bool error, std::string_view text) override;
   bool wants_output(bool error) override { return !(error ? own_error() : output_).full(); }
 
-  patient_output& own_error() { return error_ ? *error_ : output_; }
+  nonblocking_output& own_error() { return error_ ? *error_ : output_; }
   bool read_outputs();
   bool write_outputs();
   void watch_outputs(std::vector<pollfd>& watched) const;
@@ -94,11 +94,11 @@ class launcher final : public process_events {
   layout machines_;
   job_monitor monitor_;
   launcher_mode mode_;
-  silence_watch silence_;            // by process: stopped by a signal
-  std::int64_t told_ns_ = 0;         // when the agents last heard from us
+  peer_liveness liveness_;           // by process: stopped by a signal
+  std::int64_t last_report_ns_ = 0;  // when the agents last heard from us
   std::vector<remote_host*> hosts_;  // of groups_, when there are several hosts
-  patient_output output_{STDOUT_FILENO};
-  std::optional<patient_output> error_;  // none: the same as output_
+  nonblocking_output output_{STDOUT_FILENO};
+  std::optional<nonblocking_output> error_;  // none: the same as output_
   std::map<std::pair<int, bool>, labelled_output> labels_;
   std::optional<std::int64_t> timer_ns_;
   std::optional<std::int64_t> deadline_ns_;
@@ -124,7 +124,7 @@ void launcher::start_on_hosts() {
   job.machines = machines_.hosts();
   job.folder = std::filesystem::current_path().string();
   job.command = options_.command;
-  job.silence_s = options_.silence_s;
+  job.peer_timeout_s = options_.peer_timeout_s;
   for (const std::string& each : environment_of_this_process())
     if (travels(each)) job.environment.push_back(each);
   for (const auto& [name, value] : options_.environment) job.environment.push_back(fmt::format("{}={}", name, value));
@@ -134,7 +134,7 @@ void launcher::start_on_hosts() {
     job.first = machines_.first_process_of(machine);
     job.count = machines_.processes_of(machine);
     auto host = std::make_unique<remote_host>(
-        job, mode_, *this, [this, machine](const std::string& text) { monitor_.lost_machine(machine, text); });
+        job, mode_, *this, [this, machine](const std::string& text) { monitor_.machine_failed(machine, text); });
     hosts_.push_back(host.get());
     groups_.push_back(std::move(host));
   }
@@ -157,7 +157,7 @@ void launcher::start_here() {
 // Agents need a moment for it; one that cannot be reached any more is not waited for.
 void launcher::end_groups() {
   for (const auto& each : groups_) each->end();
-  const std::int64_t until_ns = now_ns() + patience_with_agents_ns;
+  const std::int64_t until_ns = now_ns() + agents_timeout_ns;
   const auto all_ended = [this] {
     return std::all_of(groups_.begin(), groups_.end(), [](const auto& each) { return each->ended(); });
   };
@@ -170,11 +170,11 @@ void launcher::end_groups() {
 
 int launcher::wait_ms() const {
   std::optional<std::int64_t> until = timer_ns_;
-  for (const auto& other : {deadline_ns_, silence_.next_ns()})
+  for (const auto& other : {deadline_ns_, liveness_.next_ns()})
     if (other && (!until || *other < *until)) until = other;
-  if (!hosts_.empty() && options_.silence_s > 0) {
-    const std::int64_t tell_ns = told_ns_ + static_cast<std::int64_t>(options_.silence_s * 1e9) / 4;
-    until = std::min(until.value_or(tell_ns), tell_ns);
+  if (!hosts_.empty() && options_.peer_timeout_s > 0) {
+    const std::int64_t next_report_ns = last_report_ns_ + static_cast<std::int64_t>(options_.peer_timeout_s * 1e9) / 4;
+    until = std::min(until.value_or(next_report_ns), next_report_ns);
   }
   if (!until) return -1;
   return static_cast<int>(std::clamp<std::int64_t>((*until - now_ns()) / ns_of_ms + 1, 0, 60'000));
@@ -213,22 +213,22 @@ void launcher::keep_time() {
     deadline_ns_.reset();
     monitor_.out_of_time(options_.timeout_s);
   }
-  while (const std::optional<int> process = silence_.overdue(now))
-    monitor_.stopped_too_long(*process, options_.silence_s);
+  while (const std::optional<int> process = liveness_.overdue(now))
+    monitor_.stopped_too_long(*process, options_.peer_timeout_s);
   keep_time_with_hosts(now);
 }
 
-// Each side hears from the other at least four times within the limit, so silence means a lost network or a stopped
+// Each side hears from the other at least four times within the limit, so a timeout means a lost network or a stopped
 // host.
 void launcher::keep_time_with_hosts(std::int64_t now) {
-  const auto limit_ns = static_cast<std::int64_t>(options_.silence_s * 1e9);
+  const auto limit_ns = static_cast<std::int64_t>(options_.peer_timeout_s * 1e9);
   if (hosts_.empty() || limit_ns == 0) return;
-  const bool tell = now - told_ns_ >= limit_ns / 4;
-  if (tell) told_ns_ = now;
+  const bool report = now - last_report_ns_ >= limit_ns / 4;
+  if (report) last_report_ns_ = now;
   for (remote_host* each : hosts_) {
-    if (tell) each->say_alive();
+    if (report) each->say_alive();
     if (!each->ended() && now - each->heard_ns() >= limit_ns)
-      each->give_up(fmt::format("nothing was heard of it for {} s (--silence)", options_.silence_s));
+      each->give_up(fmt::format("nothing was heard of it for {} s (--peer-timeout)", options_.peer_timeout_s));
   }
 }
 
@@ -239,10 +239,10 @@ void launcher::said(int process, pid_t pid, const bootstrap_message& message) {
     monitor_.peers_taken(process);
   } else if (const auto* barrier = std::get_if<barrier_message>(&message)) {
     monitor_.barrier(process, barrier->epoch);
-  } else if (const auto* card = std::get_if<published_card_message>(&message)) {
-    monitor_.published_card(process, card->card);
-  } else if (const auto* wanted = std::get_if<wanted_card_message>(&message)) {
-    monitor_.wanted_card(process, *wanted);
+  } else if (const auto* address = std::get_if<published_address_message>(&message)) {
+    monitor_.published_address(process, address->address);
+  } else if (const auto* wanted = std::get_if<wanted_address_message>(&message)) {
+    monitor_.wanted_address(process, *wanted);
   } else if (const auto* left = std::get_if<left_message>(&message)) {
     monitor_.left(process, left->exit_status);
   } else if (const auto* failed = std::get_if<failed_message>(&message)) {
@@ -253,20 +253,20 @@ void launcher::said(int process, pid_t pid, const bootstrap_message& message) {
 }
 
 void launcher::exited(int process, int wait_status) {
-  silence_.ends(process);
+  liveness_.ends(process);
   act();  // what it said before
   monitor_.exited(process, wait_status);
 }
 
 void launcher::stopped(int process, bool stopped) {
   if (stopped)
-    silence_.begins(process, now_ns());
+    liveness_.begins(process, now_ns());
   else
-    silence_.ends(process);
+    liveness_.ends(process);
 }
 
 void launcher::printed(int process, bool error, std::string_view text) {
-  patient_output& to = error ? own_error() : output_;
+  nonblocking_output& to = error ? own_error() : output_;
   if (!options_.label || process < 0) return to.add(text);
   labelled_output& label = labels_.try_emplace({process, error}, process).first->second;
   to.add(text.empty() ? label.finish() : label.add(text));
@@ -297,15 +297,15 @@ void launcher::finish_output() {
     if (write_outputs() || some_read) last_progress_ns = now_ns();
     const std::size_t waiting = output_.waiting() + (error_ ? error_->waiting() : 0);
     if (waiting == 0 && !some_read) return;
-    const std::int64_t patience_ns = last_progress_ns + patience_with_readers_ns - now_ns();
-    if (monitor_.ending() && patience_ns <= 0) {
-      own_error().add(fmt::format("trireme: nobody reads the output of the job; {} bytes of it are lost\n", waiting));
+    const std::int64_t timeout_ns = last_progress_ns + readers_timeout_ns - now_ns();
+    if (monitor_.ending() && timeout_ns <= 0) {
+      own_error().add(fmt::format("trireme: the output of the job is not read; {} bytes of it are lost\n", waiting));
       return;
     }
     if (some_read) continue;
     std::vector<pollfd> watched{{mode_.signals(), POLLIN, 0}};
     watch_outputs(watched);
-    poll(watched.data(), watched.size(), monitor_.ending() ? static_cast<int>(patience_ns / ns_of_ms) + 1 : -1);
+    poll(watched.data(), watched.size(), monitor_.ending() ? static_cast<int>(timeout_ns / ns_of_ms) + 1 : -1);
     take_signals();
     act();
   }

@@ -19,7 +19,7 @@ struct launch_options {
   std::vector<std::string> hosts;                                // empty = this one
   std::vector<std::string> remote_shell;                         // with its options; the host and a command follow
   std::string agent;                                             // path of the command `trireme` on the hosts
-  double silence_s = 30;  // a process stopped, or a host not heard of, for so long ends the job; 0 = never
+  double peer_timeout_s = 30;  // a process stopped, or a host not heard of, for so long ends the job; 0 = never
 };
 
 inline constexpr int most_launched_processes = 4096;

@@ -1,5 +1,5 @@
 // What a process becomes while it starts and watches the processes of a job: signals come as a descriptor, orphans of
-// the job become its children, files may be many, and a closed pipe is no death. Undone at the end. One object, main
+// the job become its children, files may be many, and a closed pipe does not kill. Undone at the end. One object, main
 // thread.
 #pragma once
 

@@ -120,7 +120,8 @@ void local_processes::watch(std::vector<pollfd>& watched) const {
     if (events_.wants_output(each.error)) watched.push_back({each.from.get(), POLLIN, 0});
 }
 
-// Exits are collected first, then the sockets are read, then the exits are told: what a process sent before it ended
+// Exits are collected first, then the sockets are read, then the exits are reported: what a process sent before it
+// ended
 // ("left") comes before its end.
 void local_processes::collect() {
   std::vector<std::pair<int, int>> changes;
@@ -202,10 +203,11 @@ void local_processes::handle_hello(connection& from, const hello_message& hello,
   if (hello.process < job_.first || hello.process >= job_.first + job_.count)
     return reject(from, fmt::format("there is no process {} in this job of {}", hello.process, job_.processes));
   if (joined_[hello.process]) {
-    return reject(from, fmt::format("process {} of this job has joined already; a program that is started by a process "
-                                    "of a job is no part of it: remove TRIREME_JOB from its environment, or start it "
-                                    "with `trireme run`",
-                                    hello.process));
+    return reject(from,
+                  fmt::format("process {} of this job has joined already; a program that is started by a process "
+                              "of a job does not belong to it: remove TRIREME_JOB from its environment, or start it "
+                              "with `trireme run`",
+                              hello.process));
   }
   joined_[hello.process] = true;
   from.process = hello.process;

@@ -10,10 +10,10 @@
 #include <random>
 #include <system_error>
 
-#include "os/clock.hpp"
-#include "launch/exit_status.hpp"
-#include "os/process_tree.hpp"
 #include "config/variable_names.hpp"
+#include "launch/exit_status.hpp"
+#include "os/clock.hpp"
+#include "os/process_tree.hpp"
 
 namespace tri::host {
 namespace {
@@ -56,8 +56,8 @@ std::string last_line_of(const std::string& text) {
 }  // namespace
 
 remote_host::remote_host(const remote_job& job, const launcher_mode& mode, process_events& events,
-                         std::function<void(const std::string&)> lost)
-    : job_(job), events_(events), lost_(std::move(lost)), token_(new_token()), heard_ns_(now_ns()) {
+                         std::function<void(const std::string&)> failed)
+    : job_(job), events_(events), failed_(std::move(failed)), token_(new_token()), heard_ns_(now_ns()) {
   pipe_ends to_agent = open_pipe();
   pipe_ends from_agent = open_pipe();
   pipe_ends errors = open_pipe();
@@ -147,7 +147,7 @@ void remote_host::greeted() {
        job_.count,
        "",
        {std::to_string(job_.processes), std::to_string(job_.machines),
-        std::to_string(static_cast<std::int64_t>(job_.silence_s * 1e3))}});
+        std::to_string(static_cast<std::int64_t>(job_.peer_timeout_s * 1e3))}});
   say({.kind = link_kind::folder, .text = job_.folder});
   say({.kind = link_kind::environment, .words = job_.environment});
   say({.kind = link_kind::start, .words = job_.command});
@@ -173,7 +173,7 @@ void remote_host::give_up(const std::string& text) {
   if (gone_) return;
   gone_ = true;
   link_.reset();  // its end ends the agent, when it can be reached
-  if (!ending_) lost_(text);
+  if (!ending_) failed_(text);
 }
 
 int remote_host::checked_process(const link_message& message) const {

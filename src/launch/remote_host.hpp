@@ -26,14 +26,14 @@ struct remote_job {
   std::string folder;
   std::vector<std::string> environment;  // "NAME=value", added to that of the host
   std::vector<std::string> command;
-  double silence_s = 30;
+  double peer_timeout_s = 30;
 };
 
 class remote_host final : public host_processes {
  public:
-  // Starts the shell. `lost` is told when the host is of no use any more, and why; its processes count as gone.
+  // Starts the shell. `failed` is called when the host is of no use any more, and why; its processes count as gone.
   remote_host(const remote_job& job, const launcher_mode& mode, process_events& events,
-              std::function<void(const std::string&)> lost);
+              std::function<void(const std::string&)> failed);
 
   void watch(std::vector<pollfd>& watched) const override;
   void collect() override;  // throws start_error when the agent or the program cannot be started
@@ -60,7 +60,7 @@ class remote_host final : public host_processes {
 
   remote_job job_;
   process_events& events_;
-  std::function<void(const std::string&)> lost_;
+  std::function<void(const std::string&)> failed_;
   std::string token_;
   pid_t shell_ = -1;
   std::optional<int> shell_status_;  // its wait status

@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "objects/messages/callback.hpp"
+#include "objects/collectives/reduction.hpp"
+#include "objects/element_placement.hpp"
 #include "objects/element_ref.hpp"
 #include "objects/index.hpp"
-#include "objects/placement.hpp"
-#include "objects/collectives/reduction.hpp"
+#include "objects/messages/callback.hpp"
 
 namespace tri {
 
@@ -65,24 +65,24 @@ element_type describe_element_type() {
   return type;
 }
 
-/// For a host. `births`: all elements of a dense collection count from the start, as contributions may be faster than
+/// For a host. `created`: all elements of a dense collection count from the start, as contributions may be faster than
 /// creation. relaxed: sent with the creation messages.
-inline collection_shared* shared_by_host(const sched::runtime& job, std::uint64_t births) {
+inline collection_shared* shared_by_host(const sched::runtime& job, std::uint64_t created) {
   auto* const made = collection_shared::make(job.pes_of_host(), job.hosts());
-  made->births.store(static_cast<std::int64_t>(births), std::memory_order_relaxed);
+  made->created.store(static_cast<std::int64_t>(created), std::memory_order_relaxed);
   return made;
 }
 
-/// Creates the branch of a collection on one PE, with its initial elements.
+/// Creates the local part of a collection on one PE, with its initial elements.
 template <class T, class... A>
 struct creation {
   using tuple = std::tuple<collection_facts, A...>;
   static void create(sched::pe& here, const tuple& arguments) {
     pe_objects& objects = pe_objects::of(here);
     const collection_facts& facts = std::get<0>(arguments);
-    auto made = std::make_unique<branch>(objects, facts, type_name<T>());
-    branch& home = *made;
-    objects.add_branch(std::move(made));
+    auto made = std::make_unique<local_collection>(objects, facts, type_name<T>());
+    local_collection& home = *made;
+    objects.add_local_collection(std::move(made));
     if (facts.shape.dense) {
       method_scope scope(objects);
       home.create_initial([&]() -> std::unique_ptr<element_base> {
@@ -101,13 +101,13 @@ struct creation {
   static void post(sched::pe& here, int pe, const tuple& arguments) {
     post_packed(here, pe, handler, std::get<0>(arguments).id, 0, packed(here, here.is_in_this_process(pe), arguments));
   }
-  static void post_to_other_hosts(sched::pe& here, std::uint64_t births, const tuple& arguments) {
+  static void post_to_other_hosts(sched::pe& here, std::uint64_t created, const tuple& arguments) {
     sched::envelope message{};
-    message.element = births;
+    message.element = created;
     message.collection = std::get<0>(arguments).id;
     message.handler = handler;
     packed(here, false, arguments).store(message);
-    here.send_making(message);
+    here.send_creation(message);
   }
   static void deliver(sched::pe& here, sched::envelope& message) {
     unpacked_arguments<tuple> arguments(message);
@@ -117,7 +117,7 @@ struct creation {
       facts.shared = reinterpret_cast<collection_shared*>(static_cast<std::uintptr_t>(message.element));
     create(here, arguments.values());
   }
-  /// From another host: `element` holds the births, then the address of what the PEs of this host share.
+  /// From another host: `element` holds the number created, then the address of what the PEs of this host share.
   static void at_host(const sched::runtime& job, sched::envelope& message) {
     message.element = reinterpret_cast<std::uintptr_t>(shared_by_host(job, message.element));
   }
@@ -145,10 +145,10 @@ collection_facts create_collection(array_shape shape, placement where, bool one_
   facts.one_per_pe = one_per_pe;
   facts.creator = here.number();
   using made = creation<T, A...>;
-  const std::uint64_t births = shape.dense ? shape.elements() : 0;
+  const std::uint64_t created = shape.dense ? shape.elements() : 0;
   typename made::tuple packed(facts, arguments...);
-  if (job.hosts() > 1) made::post_to_other_hosts(here, births, packed);
-  facts.shared = shared_by_host(job, births);
+  if (job.hosts() > 1) made::post_to_other_hosts(here, created, packed);
+  facts.shared = shared_by_host(job, created);
   std::get<0>(packed) = facts;
   const int first = job.first_pe_of_host();
   for (int pe = first; pe < first + job.pes_of_host(); ++pe)
@@ -163,7 +163,7 @@ struct insertion {
   using tuple = std::tuple<Index, A...>;
   static void deliver(sched::pe& here, sched::envelope& message) {
     pe_objects& objects = pe_objects::of(here);
-    branch* const home = objects.find_branch(message.collection);
+    local_collection* const home = objects.find_local_collection(message.collection);
     if (home == nullptr) {
       objects.hold_for_creation(message);
       return;
@@ -199,7 +199,7 @@ std::string describe_key(const Index& key) {
 
 /// Base of the elements of an array. `Index` is tri::index<1..6> or a key type of your own: hashable with std::hash,
 /// comparable, copyable, and serializable if elements cross processes. An element is found by the hash of its key
-/// alone: keys of one array must not share a hash (all 64 bits count; h(x) ^ h(y) is no hash of a pair).
+/// alone: keys of one array must not share a hash (all 64 bits count; h(x) ^ h(y) is not a hash of a pair).
 template <class Self, class Index>
 class array_element : public objects::element_base {
  public:
@@ -250,7 +250,7 @@ class array_element : public objects::element_base {
   /// In a coroutine: `co_await when<&Self::method>(reference)` waits for one message of that method whose first
   /// argument equals `reference`, runs the method with it, and yields what the method returned. Messages that nobody
   /// awaits yet are kept. A method that any coroutine awaits is never run for other reasons. Without `reference` where
-  /// the first parameter is no integer: then any message of the method. Throws std::out_of_range when the parameter
+  /// the first parameter is not an integer: then any message of the method. Throws std::out_of_range when the parameter
   /// cannot have the value.
   template <auto Method, class Reference = objects::no_reference>
   auto when(Reference reference = {}) {
@@ -307,7 +307,7 @@ class array {
                   "tri::buffer)");
     auto& here = sched::this_pe();
     if (objects::pe_objects::of(here).is_ending()) return;
-    objects::post_broadcast<typename facts::arguments>(here, branch_here(here),
+    objects::post_broadcast<typename facts::arguments>(here, local_collection_here(here),
                                                        objects::broadcast_method<Method>::handler, arguments...);
   }
   /// Invokes a method on every element and reduces what it returns, to a future on this PE.
@@ -328,7 +328,7 @@ class array {
     objects::refuse_awaited_method<Method>("reduce");
     auto& here = sched::this_pe();
     if (objects::pe_objects::of(here).is_ending()) return;
-    const objects::branch& home = branch_here(here);
+    const objects::local_collection& home = local_collection_here(here);
     objects::reduction_root<Reducer, typename broadcast::contribution>::start(
         here, "reduction of " + objects::method_name<Method>(), here.job().pes(), 0, std::move(target),
         [&](const objects::root_name& root) {
@@ -361,14 +361,14 @@ class array {
   /// The elements that live on the calling PE now.
   std::vector<T*> local_elements() const {
     std::vector<T*> found;
-    for (objects::element_base* const element : branch_here(sched::this_pe()).local_elements())
+    for (objects::element_base* const element : local_collection_here(sched::this_pe()).local_elements())
       found.push_back(static_cast<T*>(element));
     return found;
   }
 
  private:
-  const objects::branch& branch_here(sched::pe& here) const {
-    const objects::branch* const home = objects::pe_objects::of(here).find_branch(id_);
+  const objects::local_collection& local_collection_here(sched::pe& here) const {
+    const objects::local_collection* const home = objects::pe_objects::of(here).find_local_collection(id_);
     // Collection 0 is that of the single objects: there is no array of them, but a default-constructed handle has its
     // number.
     if (home == nullptr || id_ == 0)

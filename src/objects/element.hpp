@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include "objects/messages/awaited_messages.hpp"
 #include "objects/element_type.hpp"
 #include "objects/index.hpp"
+#include "objects/messages/awaited_messages.hpp"
 #include "objects/messages/method.hpp"
 #include "objects/pe_objects.hpp"
 #include "objects/task.hpp"
@@ -30,11 +30,11 @@ class array;
 
 namespace objects {
 
-class branch;
+class local_collection;
 
 /// What an element that is being constructed, or has just arrived, finds out about itself.
 struct construction {
-  branch* home;
+  local_collection* home;
   std::uint64_t number;
   const void* key;  // user keys: the key itself
 };
@@ -42,7 +42,7 @@ construction& current_construction();
 
 class element_base {
  public:
-  /// The rest of the constructor runs as a method of this element, until whoever constructs it ends that.
+  /// The rest of the constructor runs as a method of this element, until the one that constructs it ends that.
   element_base() : home_(current_construction().home), number_(current_construction().number), coroutines_(*this) {
     running_owner = &coroutines_;
   }
@@ -59,7 +59,7 @@ class element_base {
   bool is_ready() const { return ready_; }
   void take_undelivered(std::vector<sched::envelope>&& messages) { undelivered_ = std::move(messages); }
   std::uint64_t seen_broadcasts() const { return seen_broadcasts_; }
-  branch& home() const { return *home_; }
+  local_collection& home() const { return *home_; }
   coroutine_owner& coroutines() { return coroutines_; }
   awaited_messages& awaited() {
     return awaited_ != nullptr ? *awaited_ : *(awaited_ = std::make_unique<awaited_messages>());
@@ -87,14 +87,14 @@ class element_base {
   bool can_migrate_now(int pe) const;
 
  private:
-  friend class branch;
-  branch* home_;
+  friend class local_collection;
+  local_collection* home_;
   std::uint64_t number_;
   static constexpr std::size_t nowhere = ~std::size_t{0};
   static constexpr std::int32_t stays = -1;
   bool ready_ = true;
   std::int32_t moving_to_ = stays;     // asked to, and still here
-  std::size_t place_ = nowhere;        // in the branch's list of local elements
+  std::size_t local_index_ = nowhere;  // in the local collection's list of local elements
   std::uint64_t seen_broadcasts_ = 0;  // at its last arrival; earlier ones are not for it any more
   std::uint64_t contributions_ = 0;    // number of the next contribute()
   std::vector<sched::envelope>

@@ -25,7 +25,7 @@ namespace objects {
 inline void post_to_element(sched::pe& here, std::uint32_t collection, std::uint64_t number, std::uint32_t handler,
                             const message_options* options, auto&& pack) {
   pe_objects& objects = pe_objects::of(here);
-  branch* const home = objects.find_branch(collection);
+  local_collection* const home = objects.find_local_collection(collection);
   const pe_number to = home == nullptr ? no_pe : home->route(number);
   const bool special = options != nullptr && (options->urgency.has_value() || options->immediate);
   if (to >= 0 && !special) [[likely]] {
@@ -128,7 +128,7 @@ class element_ref : public objects::element_sender<T> {
   /// The object itself if it lives on the calling PE now, else null. Its methods may be called as functions; what they
   /// start then belongs to the caller's object.
   T* local() const {
-    auto* const home = objects::pe_objects::of(sched::this_pe()).find_branch(this->collection());
+    auto* const home = objects::pe_objects::of(sched::this_pe()).find_local_collection(this->collection());
     return home == nullptr ? nullptr : static_cast<T*>(home->find(this->number()));
   }
   friend bool operator==(const element_ref& a, const element_ref& b) {

@@ -91,7 +91,7 @@ void result_base::add_relay(const relay_name& relay) {
     relays_.push_back(relay);
 }
 
-void result_base::tell_relays() {
+void result_base::notify_relays() {
   for (const relay_name& relay : std::exchange(relays_, {})) tell(relay);
 }
 

@@ -1,6 +1,6 @@
 // Futures and promises: a future belongs to the PE that made it, where its value arrives; its promise is a small plain
 // value that may be sent anywhere and set from any PE of the job. The future may go to another PE of its process, with
-// an element: whoever waits for it there asks its PE for word (result_relay), and takes the value from memory.
+// an element: a waiter there asks its PE for word (result_relay), and takes the value from memory.
 #pragma once
 
 #include <atomic>
@@ -15,10 +15,10 @@
 #include <variant>
 #include <vector>
 
-#include "objects/messages/arguments.hpp"
-#include "objects/pe_objects.hpp"
-#include "objects/messages/post.hpp"
 #include "objects/collectives/result_table.hpp"
+#include "objects/messages/arguments.hpp"
+#include "objects/messages/post.hpp"
+#include "objects/pe_objects.hpp"
 #include "objects/task.hpp"
 #include "sched/runtime.hpp"
 
@@ -116,7 +116,7 @@ class result_base : public awaited_result {
   void remove_relay(const relay_name& relay) { std::erase(relays_, relay); }
 
   /// The running method has given a promise of this away: its element is owed an answer, until the value was taken or
-  /// the future ends. By whoever has the future.
+  /// the future ends. By the one that has the future.
   void count_for_owner() {
     if (running_owner == nullptr || owed_.load(std::memory_order_relaxed) != nullptr) return;  // relaxed: see below
     answers_owed* const owed = running_owner->answers();
@@ -137,12 +137,12 @@ class result_base : public awaited_result {
   void finish() {
     ready_.store(true, std::memory_order_release);  // pairs: future.ready
     if (!relays_.empty()) [[unlikely]]
-      tell_relays();
+      notify_relays();
     if (waiter_ != nullptr) waiter_->resume();  // last: it may end this
   }
 
  private:
-  void tell_relays();
+  void notify_relays();
   [[noreturn]] void refuse_second() const {
     throw std::logic_error("tri::future: two coroutines wait for " + describe());
   }

@@ -19,12 +19,12 @@ class group : public array<T> {
   explicit group(const array<T>& members) : array<T>(members) {}
   element_ref<T> operator[](int pe) const { return array<T>::operator()(pe); }
   /// The member on the calling PE.
-  /// Throws std::logic_error where the group does not exist yet, for an urgent message has passed its making.
+  /// Throws std::logic_error where the group does not exist yet, for an urgent message has passed its creation.
   T& local() const {
     T* const member = (*this)[sched::this_pe().number()].local();
     if (member == nullptr) [[unlikely]]
       throw std::logic_error("trireme: group of " + objects::type_name<T>() +
-                             " has no member on this PE yet (immediate messages pass the making of collections)");
+                             " has no member on this PE yet (immediate messages pass the creation of collections)");
     return *member;
   }
 };

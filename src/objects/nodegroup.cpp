@@ -32,9 +32,9 @@ void install_node_object(sched::pe& here, std::uint32_t group,
   {
     std::lock_guard guard(here_known().lock);
     if (here_known().members.contains(group)) return;
-    auto& making = here_known().being_made[group];
-    if (making == nullptr) making = std::make_shared<std::once_flag>();
-    once = making;
+    auto& creation = here_known().being_made[group];
+    if (creation == nullptr) creation = std::make_shared<std::once_flag>();
+    once = creation;
   }
   std::vector<sched::envelope> waiting;
   std::call_once(*once, [&] {  // its constructor may ask for other groups, hence outside of the lock

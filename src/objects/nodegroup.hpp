@@ -238,7 +238,7 @@ nodegroup<T> make_nodegroup(const A&... arguments) {
   made::deliver(here, own);
   if (job.hosts() > 1) {
     auto to_hosts = message_for(false);
-    here.send_making(to_hosts);
+    here.send_creation(to_hosts);
   }
   const int first = job.first_pe_of_host();
   for (int pe = first; pe < first + job.pes_of_host(); ++pe) {

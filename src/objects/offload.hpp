@@ -13,7 +13,7 @@
 #include "arena/arena.hpp"
 #include "objects/future.hpp"
 #include "objects/pe_objects.hpp"
-#include "sched/offload.hpp"
+#include "sched/offload_thread.hpp"
 #include "trireme/run.hpp"
 
 namespace tri {
@@ -86,7 +86,7 @@ class detached_call final : public offloaded_function<F> {
   }
 };
 
-/// Makes the work in a note and hands it over. When the job is ending it ends here.
+/// Makes the work in a request and hands it over. When the job is ending it ends here.
 template <class Work, class... A>
 void hand_over(A&&... arguments) {
   static_assert(sizeof(Work) <= sched::offloaded_bytes,
@@ -94,16 +94,16 @@ void hand_over(A&&... arguments) {
                 "or std::unique_ptr");
   static_assert(alignof(Work) <= 16);
   auto& here = sched::this_pe();
-  auto* const note = new (arena::allocate_on_pe(sizeof(sched::offload_note))) sched::offload_note;
-  note->work = nullptr;
+  auto* const request = new (arena::allocate_on_pe(sizeof(sched::offload_request))) sched::offload_request;
+  request->work = nullptr;
   bool taken = false;
   const auto end_note = [&] {
-    if (note->work != nullptr) note->work->~offloaded_work();
-    arena::release_on_pe(note);
+    if (request->work != nullptr) request->work->~offloaded_work();
+    arena::release_on_pe(request);
   };
   try {
-    note->work = new (note->place) Work(std::forward<A>(arguments)...);
-    taken = !pe_objects::of(here).is_ending() && sched::offload(here, note);
+    request->work = new (request->place) Work(std::forward<A>(arguments)...);
+    taken = !pe_objects::of(here).is_ending() && sched::offload(here, request);
   } catch (...) {
     end_note();
     throw;

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "objects/branch.hpp"
 #include "objects/future.hpp"
+#include "objects/local_collection.hpp"
 #include "objects/single.hpp"
 #include "trireme/run.hpp"
 
@@ -100,14 +100,14 @@ pe_objects::pe_objects(sched::pe& owner) : here(owner), singles_made_(static_cas
   collection_facts singles;
   singles.placement = placement_entry<object_home_map>::number;
   singles.shared = collection_shared::make(owner.job().pes_of_host(), owner.job().hosts());
-  add_branch(std::make_unique<branch>(*this, singles, "single object"));
+  add_local_collection(std::make_unique<local_collection>(*this, singles, "single object"));
 }
 
 void pe_objects::drop_held() {
   ending_ = true;  // first: destructors of the arguments may send what would be held
-  for (auto& made : branches_)
+  for (auto& made : local_collections_)
     if (made != nullptr) made->drop_held();
-  multicasts_from.drop_kept([this](sched::envelope& message) { sched::drop_message(here, message); });
+  multicasts_from.drop_held([this](sched::envelope& message) { sched::drop_message(here, message); });
   while (!uncreated_.empty()) {
     auto held = uncreated_.extract(uncreated_.begin());
     for (sched::envelope& message : held.mapped()) sched::drop_message(here, message);
@@ -117,9 +117,9 @@ void pe_objects::drop_held() {
 // Destructors may use what is older than their object: single objects end first, for they may know any collection, then
 // the collections in the reverse order of their creation. A collection can be found while its elements end.
 void pe_objects::end() {
-  branches_.front()->destroy_elements();
-  for (; !branches_.empty(); branches_.pop_back())
-    if (branches_.back() != nullptr) branches_.back()->destroy_elements();
+  local_collections_.front()->destroy_elements();
+  for (; !local_collections_.empty(); local_collections_.pop_back())
+    if (local_collections_.back() != nullptr) local_collections_.back()->destroy_elements();
   abandon_results();  // last: futures of elements and of their coroutines leave the table
 }
 
@@ -128,10 +128,10 @@ void pe_objects::abandon_results() {
   std::exchange(results, {}).for_each([](awaited_result& result) { result.abandon(); });
 }
 
-void pe_objects::add_branch(std::unique_ptr<branch> made) {
+void pe_objects::add_local_collection(std::unique_ptr<local_collection> made) {
   const std::uint32_t id = made->facts().id;
-  if (id >= branches_.size()) branches_.resize(id + 1);
-  branches_[id] = std::move(made);
+  if (id >= local_collections_.size()) local_collections_.resize(id + 1);
+  local_collections_[id] = std::move(made);
 }
 
 void pe_objects::hold_for_creation(const sched::envelope& message) {
@@ -178,7 +178,7 @@ std::string pe_objects::describe_waiting() const {
   results.for_each([&](const awaited_result& result) {
     if (!result.is_ready()) text += fmt::format("\n  PE {}: {}", here.number(), result.describe());
   });
-  for (const auto& made : branches_)
+  for (const auto& made : local_collections_)
     if (made != nullptr) text += made->describe_waiting();
   multicasts_from.visit_waiting([&](int sender, std::size_t kept, std::uint64_t missing) {
     text +=

@@ -1,5 +1,5 @@
-// What the objects layer keeps on each PE: its branches of all collections, the results it waits for, and the work that
-// must wait until the running method has ended (migration and deletion of elements). Reached through pe::upper.
+// What the objects layer keeps on each PE: its local parts of all collections, the results it waits for, and the work
+// that must wait until the running method has ended (migration and deletion of elements). Reached through pe::upper.
 #pragma once
 
 #include <array>
@@ -11,13 +11,13 @@
 #include <unordered_map>
 #include <vector>
 
-#include "objects/messages/order_of_ways.hpp"
 #include "objects/collectives/result_table.hpp"
+#include "objects/messages/reorder_buffer.hpp"
 #include "sched/pe.hpp"
 
 namespace tri::objects {
 
-class branch;
+class local_collection;
 
 /// What the PEs of this host have contributed to a reduction whose root is on another host; on one PE of the host.
 /// Complete when no base part is missing and nothing is under way.
@@ -39,11 +39,11 @@ class pe_objects {
 
   static pe_objects& of(const sched::pe& here) { return *static_cast<pe_objects*>(here.upper); }
 
-  /// The branch of a collection on this PE, or null when its creation has not arrived yet.
-  branch* find_branch(std::uint32_t collection) const {
-    return collection < branches_.size() ? branches_[collection].get() : nullptr;
+  /// The local part of a collection on this PE, or null when its creation has not arrived yet.
+  local_collection* find_local_collection(std::uint32_t collection) const {
+    return collection < local_collections_.size() ? local_collections_[collection].get() : nullptr;
   }
-  void add_branch(std::unique_ptr<branch> made);
+  void add_local_collection(std::unique_ptr<local_collection> made);
   /// Keeps a message until its collection is created here; takes over the payload.
   void hold_for_creation(const sched::envelope& message);
   /// At the end of the job: lets go of all messages that are kept here, but for those that elements keep.
@@ -71,8 +71,8 @@ class pe_objects {
   result_table results;
   std::map<std::array<std::uint32_t, 3>, std::unique_ptr<host_part>> host_parts;  // by PE and name of the root
   /// Multicasts between hosts, which go different ways.
-  numbers_for_receivers multicasts_to;
-  arrivals_in_order<sched::envelope> multicasts_from;
+  sequence_numbers multicasts_to;
+  reorder_buffer<sched::envelope> multicasts_from;
   /// Running number of the single objects that this PE creates for another; 0 is that of no object. One count for each
   /// of them, so that the numbers of the deleted ones there are neighbours (location/number_set.hpp).
   std::uint32_t next_single_for(int pe) { return ++singles_made_[static_cast<std::size_t>(pe)]; }
@@ -86,7 +86,7 @@ class pe_objects {
  private:
   void run_deferred_slowly();
   bool ending_ = false;
-  std::vector<std::unique_ptr<branch>> branches_;
+  std::vector<std::unique_ptr<local_collection>> local_collections_;
   std::unordered_map<std::uint32_t, std::vector<sched::envelope>> uncreated_;
   std::vector<std::function<void()>> deferred_;
   std::vector<std::uint32_t> singles_made_;  // by PE

@@ -4,12 +4,12 @@
 #include <cstdio>
 #include <exception>
 
-#include "os/clock.hpp"
 #include "loops/loop_report.hpp"
 #include "loops/loop_tuning.hpp"
-#include "objects/branch.hpp"
-#include "objects/nodegroup.hpp"
 #include "objects/collectives/quiescence.hpp"
+#include "objects/local_collection.hpp"
+#include "objects/nodegroup.hpp"
+#include "os/clock.hpp"
 #include "trireme/variables.hpp"
 
 namespace tri {
@@ -32,12 +32,12 @@ std::string describe_waiting_everywhere() {
     post_packed(here, pe, describe_handler, 0, 0,
                 pack_arguments<std::tuple<promise<std::string>>>(
                     here, here.is_in_this_process(pe), false, answers[static_cast<std::size_t>(pe - 1)].get_promise()));
-  constexpr std::int64_t patience_ns = 1'000'000'000;
-  const std::int64_t deadline = host::now_ns() + patience_ns;
+  constexpr std::int64_t timeout_ns = 1'000'000'000;
+  const std::int64_t deadline = host::now_ns() + timeout_ns;
   sched::envelope alarm{};  // we may fall asleep, and nobody else would wake us after the deadline
   alarm.handler = sched::taken_handler;
   alarm.kind = sched::payload_kind::direct;
-  here.send_later(patience_ns + patience_ns / 10, alarm);
+  here.send_later(timeout_ns + timeout_ns / 10, alarm);
   here.run_until(
       [&] { return host::now_ns() > deadline || std::ranges::all_of(answers, &future<std::string>::ready); });
   std::string text = own;

@@ -1,6 +1,6 @@
 // The share of CPU time and of memory that a container or a service gives us. A quota does not show in the affinity
 // mask, yet more busy threads than the quota allows would be stopped for most of each period; nor does the limit show
-// in the size of the machine's memory, yet who exceeds it is killed. Reads /proc and /sys only.
+// in the size of the machine's memory, yet a process that exceeds it is killed. Reads /proc and /sys only.
 #pragma once
 
 #include <cstddef>

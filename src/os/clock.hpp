@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <ctime>
 
-#include "os/cpu.hpp"
+#include "os/cpu_hints.hpp"
 
 namespace tri::host {
 

@@ -1,5 +1,5 @@
 // FNV-1a with 64 bits (Fowler, Noll and Vo): numbers for names, and check values of texts. It finds what was changed by
-// mistake; who wants two texts with one value finds them. Values are compared between processes of a job and lie in
+// mistake; an attacker can find two texts with one value. Values are compared between processes of a job and lie in
 // files, so they stay what they are.
 #pragma once
 

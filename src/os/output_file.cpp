@@ -32,7 +32,7 @@ void refuse_planted(const std::string& path) {
   if (is_shared && !is_trusted)
     throw std::runtime_error(fmt::format(
         "{}: cannot be written: {} of user {}, in a folder where others may write; remove it, or name another path",
-        path, S_ISLNK(entry.st_mode) ? "it is a symbolic link" : "it is no file, and", entry.st_uid));
+        path, S_ISLNK(entry.st_mode) ? "it is a symbolic link" : "it is not a regular file, and", entry.st_uid));
 }
 
 output_file::output_file(std::string path) : path_(std::move(path)) {

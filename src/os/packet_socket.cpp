@@ -79,7 +79,7 @@ ucred credentials(int fd) {
   ucred who{};
   socklen_t length = sizeof who;
   if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &length) != 0)
-    fail("cannot read who is at the other end of a socket");
+    fail("cannot read the credentials of the other end of a socket");
   return who;
 }
 
@@ -170,7 +170,7 @@ void packet_socket::send(std::span<const std::byte> bytes, std::span<const int> 
 packet packet_socket::receive(bool wait) const {
   control_buffer control;
   packet received;
-  // A peer that ended without reading all that we sent is told of once, before what it had sent itself.
+  // A peer that ended without reading all that we sent is reported once, before what it had sent itself.
   const auto again = [] { return errno == EINTR || errno == ECONNRESET; };
   // As long as it is, not as it may be: small processes keep what they touched once.
   ssize_t bytes = 0;

@@ -1,8 +1,8 @@
 // Messages between processes of one machine, with file descriptors: a Unix socket that keeps message boundaries
-// (SOCK_SEQPACKET). Its name is abstract, so nothing is left in the file system: then it must be one that nobody can
-// guess, and everybody can see and connect to it. Or it lies in a folder, which says who may: then its file is removed
-// by who made it. Used by the launcher and by the processes of a job for the bootstrap only. send() may be called by
-// several threads, receive() by one at a time.
+// (SOCK_SEQPACKET). Its name is abstract, so nothing is left in the file system: then it must be one that cannot be
+// guessed, and every process can see and connect to it. Or it lies in a folder, which decides which users may: then its
+// file is removed by its creator. Used by the launcher and by the processes of a job for the bootstrap only. send() may
+// be called by several threads, receive() by one at a time.
 #pragma once
 
 #include <sys/types.h>

@@ -1,6 +1,6 @@
-// Starting programs and finding everything they left behind. Used by the launcher only, which is a "subreaper": whoever
-// loses its parent below it becomes its child, so a walk through /proc from the launcher finds every process of the
-// job, also daemons that changed their session. Linux only. One thread.
+// Starting programs and finding everything they left behind. Used by the launcher only, which is a "subreaper": a
+// process that loses its parent below it becomes its child, so a walk through /proc from the launcher finds every
+// process of the job, also daemons that changed their session. Linux only. One thread.
 #pragma once
 
 #include <signal.h>

@@ -34,8 +34,8 @@ struct handler_row {
   /// For another host: replaces arguments with addresses in the arena (a tri::buffer) or C++ objects by an archive.
   /// Null for handlers whose messages are plain bytes.
   handler_function make_remote = nullptr;
-  /// Of a making (pe::send_making): called once on each host, by whoever makes progress on the wire there, before the
-  /// message is copied for the PEs; may change its `element`.
+  /// Of a creation (pe::send_creation): called once on each host, by the thread that makes progress on the wire there,
+  /// before the message is copied for the PEs; may change its `element`.
   arrival_function at_host = nullptr;
   message_form form = {};
 };
@@ -48,8 +48,8 @@ std::uint32_t register_handler(handler_function run, std::string name, handler_f
 const std::vector<handler_row>& handler_table();
 /// Lets go of a message that will never run. The envelope stays the caller's.
 void drop_message(pe& here, envelope& message);
-/// The same, and tells whoever waits for an answer to it why there will be none. False if nobody does: then nothing has
-/// happened to the message.
+/// The same, and tells the one that waits for an answer to it why there will be none. False if nobody does: then
+/// nothing has happened to the message.
 bool refuse_message(pe& here, envelope& message, const std::string& why);
 /// Another message with the same arguments, in a block of its own. Only of one whose bytes may be used for several:
 /// plain without owners, or an archive. Throws arena_exhausted.

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "arena/arena.hpp"
-#include "sched/remote/poll_bell.hpp"
+#include "sched/remote/wakeup_socket.hpp"
 
 namespace tri::sched {
 namespace {
@@ -52,24 +52,24 @@ inbox_shared* inbox_shared::initialise(void* memory, queue_kind kind, std::uint3
   inbox->producers = producers;
   inbox->asymmetric = kind == queue_kind::spsc && asymmetric;
   inbox->overflow_margin = kind == queue_kind::mpsc ? producers : 0;
-  auto* place = static_cast<std::byte*>(memory) + sizeof(inbox_shared);
+  auto* address = static_cast<std::byte*>(memory) + sizeof(inbox_shared);
   if (kind == queue_kind::spsc) {
-    inbox->per_producer = reinterpret_cast<cell_ring*>(place);
-    place += producers * sizeof(cell_ring);
+    inbox->per_producer = reinterpret_cast<cell_ring*>(address);
+    address += producers * sizeof(cell_ring);
     const std::uint64_t capacity = cells_of_ring(kind, cells, producers);
     for (std::uint32_t i = 0; i < producers; ++i) {
       new (inbox->per_producer + i) cell_ring;
-      initialise_ring(inbox->per_producer[i], reinterpret_cast<envelope*>(place) + i * capacity, capacity);
+      initialise_ring(inbox->per_producer[i], reinterpret_cast<envelope*>(address) + i * capacity, capacity);
     }
   } else {
-    initialise_ring(inbox->ring, reinterpret_cast<envelope*>(place), cells_of_ring(kind, cells, producers));
+    initialise_ring(inbox->ring, reinterpret_cast<envelope*>(address), cells_of_ring(kind, cells, producers));
   }
   return inbox;
 }
 
 bool inbox_shared::wake_if_asleep() {
-  // Whoever turns "asleep" off rings. A read-modify-write even if the consumer is awake: one that is about to sleep
-  // then comes after us and sees what we did before. pairs: inbox.sleep, inbox.dekker
+  // The one that turns "asleep" off rings. A read-modify-write even if the consumer is awake: one that is about to
+  // sleep then comes after us and sees what we did before. pairs: inbox.sleep, inbox.dekker
   const bool slept =
       kind == queue_kind::mpsc
           ? (ring.tickets.fetch_and(~cell_ring::asleep_bit, std::memory_order_acq_rel) & cell_ring::asleep_bit) != 0
@@ -77,21 +77,21 @@ bool inbox_shared::wake_if_asleep() {
   if (!slept) return false;
   bell.ring();
   // relaxed: see sleep_on
-  if (const std::uint64_t name = poll_bell.load(std::memory_order_relaxed); name != 0) [[unlikely]]
-    poll_bell::ring(name);
+  if (const std::uint64_t name = wakeup_socket.load(std::memory_order_relaxed); name != 0) [[unlikely]]
+    wakeup_socket::ring(name);
   return true;
 }
 
 namespace detail {
 
-inbox_place claim_overflow(inbox_shared& inbox) {
+inbox_slot claim_overflow(inbox_shared& inbox) {
   auto* const message = static_cast<envelope*>(arena::allocate_on_pe(sizeof(envelope)));
   // relaxed: the producer itself must see it on its next claim, which program order gives; the list orders the rest.
   inbox.overflow_pending.fetch_add(1, std::memory_order_relaxed);
   return {message, nullptr, 0};
 }
 
-inbox_place claim_locked(inbox_shared& inbox) {
+inbox_slot claim_locked(inbox_shared& inbox) {
   if (inbox.overflow_pending.load(std::memory_order_relaxed) != 0)
     return claim_overflow(inbox);  // relaxed: as in claim
   inbox.lock.lock();
@@ -104,9 +104,9 @@ inbox_place claim_locked(inbox_shared& inbox) {
   return {&ring.cell_of(ticket), &ring, ticket};  // the lock is held until publish
 }
 
-void publish_slowly(inbox_shared& inbox, const inbox_place& place) {
-  if (place.ring == nullptr) {
-    inbox.overflow.push(place.message);
+void publish_slowly(inbox_shared& inbox, const inbox_slot& slot) {
+  if (slot.ring == nullptr) {
+    inbox.overflow.push(slot.message);
     if (inbox.kind == queue_kind::mpsc) {
       // A read-modify-write of the ticket word, so that it is ordered with the consumer's exchange that sets
       // asleep_bit: either that one comes later and sees the list, or we see the bit. pairs: inbox.sleep
@@ -115,17 +115,17 @@ void publish_slowly(inbox_shared& inbox, const inbox_place& place) {
       return;
     }
   } else if (inbox.kind == queue_kind::locked) {
-    place.ring->tickets.store(place.ticket + 1, std::memory_order_relaxed);  // relaxed: under the lock
+    slot.ring->tickets.store(slot.ticket + 1, std::memory_order_relaxed);  // relaxed: under the lock
     inbox.lock.unlock();
   } else {
-    place.ring->tickets.store(place.ticket + 1,
-                              std::memory_order_relaxed);  // relaxed: only this producer reads it for pushing
-    cell_ring::stamp_of(*place.message)
-        .store(place.ticket + 1, std::memory_order_seq_cst);  // pairs: inbox.publish, inbox.dekker
+    slot.ring->tickets.store(slot.ticket + 1,
+                             std::memory_order_relaxed);  // relaxed: only this producer reads it for pushing
+    cell_ring::stamp_of(*slot.message)
+        .store(slot.ticket + 1, std::memory_order_seq_cst);  // pairs: inbox.publish, inbox.dekker
   }
-  // Whoever writes `asleep` does it by a read-modify-write, so those have one order without gaps in it: if ours comes
-  // first, the consumer's exchange acquires what we published (however weak that publication was); else we see the
-  // flag. pairs: inbox.dekker
+  // The one that writes `asleep` does it by a read-modify-write, so those have one order without gaps in it: if ours
+  // comes first, the consumer's exchange acquires what we published (however weak that publication was); else we see
+  // the flag. pairs: inbox.dekker
   if (inbox.asleep.fetch_add(0, std::memory_order_seq_cst) != 0) inbox.wake_if_asleep();
 }
 
@@ -148,7 +148,7 @@ inbox_reader::inbox_reader(inbox_shared& inbox)
       publish_mask_(std::max<std::uint64_t>(ring_capacity(inbox) / 8, 1) - 1) {
   if (inbox.version != inbox_shared::expected_version)
     throw std::runtime_error("inbox: version " + std::to_string(inbox.version) + " found, 1 expected");
-  // What was consumed before is not ours; a fresh inbox starts at 0. relaxed: whoever made the inbox made us.
+  // What was consumed before is not ours; a fresh inbox starts at 0. relaxed: the one that made the inbox made us.
   head_ = inbox.ring.consumed.load(std::memory_order_relaxed);
   if (kind_ == queue_kind::spsc)
     for (std::uint32_t i = 0; i < inbox.producers; ++i) {
@@ -253,7 +253,7 @@ void inbox_reader::wake_up() {
     shared_.ring.tickets.fetch_and(~cell_ring::asleep_bit, std::memory_order_acq_rel);  // pairs: inbox.sleep
   else
     // An exchange, not a store: a store would end the release sequences of those who published and found us awake, and
-    // our next exchange would no longer acquire what they did. acquire: whoever turned the flag off before us made
+    // our next exchange would no longer acquire what they did. acquire: the one that turned the flag off before us made
     // something first, and pe::answer_ring has to see it. pairs: inbox.dekker
     shared_.asleep.exchange(0, std::memory_order_acquire);
 }

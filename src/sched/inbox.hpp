@@ -29,7 +29,7 @@
 #include "arena/host_lock.hpp"
 #include "arena/other_process_order.hpp"
 #include "config/configuration.hpp"
-#include "os/cpu.hpp"
+#include "os/cpu_hints.hpp"
 #include "sched/asymmetric_fence.hpp"
 #include "sched/envelope.hpp"
 
@@ -102,7 +102,8 @@ struct inbox_shared {
 
   alignas(64) arena::host_lock lock;  // locked kind
   alignas(64) arena::doorbell bell;
-  std::atomic<std::uint64_t> poll_bell{0};  // poll_bell::name on which the consumer sleeps while it watches the wire
+  std::atomic<std::uint64_t> wakeup_socket{
+      0};  // wakeup_socket::name on which the consumer sleeps while it is the poller
 
   /// Memory for an inbox with all its rings, in bytes. An mpsc ring has more than `cells` if the producers are many.
   static std::size_t required_bytes(queue_kind kind, std::uint32_t producers, std::uint64_t cells);
@@ -112,14 +113,14 @@ struct inbox_shared {
   /// Wakes the consumer if it sleeps; for events that do not come through the queues. Any thread of the host.
   /// Returns whether it rang: false if the consumer is awake, or somebody else has just rung for it.
   bool wake_if_asleep();
-  /// Consumer: from now on it sleeps on the poll bell with this name, or (0) on `bell`. Before prepare_sleep or after
-  /// wake_up. relaxed: who finds the consumer asleep comes after prepare_sleep, and finds this name or a later one;
-  /// then it is awake. pairs: inbox.sleep
-  void sleep_on(std::uint64_t name) { poll_bell.store(name, std::memory_order_relaxed); }
+  /// Consumer: from now on it sleeps on the wakeup socket with this name, or (0) on `bell`. Before prepare_sleep or
+  /// after wake_up. relaxed: who finds the consumer asleep comes after prepare_sleep, and finds this name or a later
+  /// one; then it is awake. pairs: inbox.sleep
+  void sleep_on(std::uint64_t name) { wakeup_socket.store(name, std::memory_order_relaxed); }
 };
 
-/// A claimed place for one message: fill `message` (without throwing), then publish.
-struct inbox_place {
+/// A claimed slot for one message: fill `message` (without throwing), then publish.
+struct inbox_slot {
   envelope* message;
   cell_ring* ring;  // null: overflow list
   std::uint64_t ticket;
@@ -127,18 +128,18 @@ struct inbox_place {
 
 /// Producer side. `producer` is the number of the sending PE on this host.
 /// Claim may throw arena_exhausted (overflow needs a block); then nothing happened.
-inbox_place claim(inbox_shared& inbox, std::uint32_t producer);
-void publish(inbox_shared& inbox, const inbox_place& place);
+inbox_slot claim(inbox_shared& inbox, std::uint32_t producer);
+void publish(inbox_shared& inbox, const inbox_slot& slot);
 /// Urgent messages: `message` is an arena block of at least sizeof(envelope) that the inbox now owns.
 void push_urgent(inbox_shared& inbox, envelope* message);
 
 namespace detail {
-inbox_place claim_locked(inbox_shared& inbox);
-void publish_slowly(inbox_shared& inbox, const inbox_place& place);
-inbox_place claim_overflow(inbox_shared& inbox);
+inbox_slot claim_locked(inbox_shared& inbox);
+void publish_slowly(inbox_shared& inbox, const inbox_slot& slot);
+inbox_slot claim_overflow(inbox_shared& inbox);
 }  // namespace detail
 
-inline inbox_place claim(inbox_shared& inbox, std::uint32_t producer) {
+inline inbox_slot claim(inbox_shared& inbox, std::uint32_t producer) {
   if (inbox.kind == queue_kind::spsc) {
     cell_ring& ring = inbox.per_producer[producer];
     const std::uint64_t ticket = ring.tickets.load(std::memory_order_relaxed);  // relaxed: only this producer writes it
@@ -170,26 +171,26 @@ inline inbox_place claim(inbox_shared& inbox, std::uint32_t producer) {
   return {&ring.cell_of(ticket & ~cell_ring::asleep_bit), &ring, ticket};
 }
 
-inline void publish(inbox_shared& inbox, const inbox_place& place) {
+inline void publish(inbox_shared& inbox, const inbox_slot& slot) {
   arena::handed_over(&inbox);
-  if (inbox.asymmetric && place.ring != nullptr) {
-    place.ring->tickets.store(
-        place.ticket + 1,
+  if (inbox.asymmetric && slot.ring != nullptr) {
+    slot.ring->tickets.store(
+        slot.ticket + 1,
         std::memory_order_relaxed);  // relaxed: the consumer looks only after an overflow, which orders it
-    cell_ring::stamp_of(*place.message).store(place.ticket + 1, std::memory_order_release);  // pairs: inbox.publish
+    cell_ring::stamp_of(*slot.message).store(slot.ticket + 1, std::memory_order_release);  // pairs: inbox.publish
     light_fence();  // the look below stays behind the publication as seen by the consumer's heavy_fence. pairs:
                     // inbox.sleep_asymmetric
     if (inbox.asleep.load(std::memory_order_relaxed) != 0) [[unlikely]]
       inbox.wake_if_asleep();  // relaxed: the fences order it
     return;
   }
-  if (inbox.kind != queue_kind::mpsc || place.ring == nullptr) [[unlikely]] {
-    detail::publish_slowly(inbox, place);
+  if (inbox.kind != queue_kind::mpsc || slot.ring == nullptr) [[unlikely]] {
+    detail::publish_slowly(inbox, slot);
     return;
   }
-  const std::uint64_t ticket = place.ticket & ~cell_ring::asleep_bit;
-  cell_ring::stamp_of(*place.message).store(ticket + 1, std::memory_order_release);  // pairs: inbox.publish
-  if ((place.ticket & cell_ring::asleep_bit) != 0) [[unlikely]]
+  const std::uint64_t ticket = slot.ticket & ~cell_ring::asleep_bit;
+  cell_ring::stamp_of(*slot.message).store(ticket + 1, std::memory_order_release);  // pairs: inbox.publish
+  if ((slot.ticket & cell_ring::asleep_bit) != 0) [[unlikely]]
     inbox.wake_if_asleep();
 }
 

@@ -8,16 +8,16 @@
 
 #include "arena/arena.hpp"
 #include "os/clock.hpp"
-#include "os/cpu.hpp"
+#include "os/cpu_hints.hpp"
 #include "sched/runtime.hpp"
 
 namespace tri::sched {
 namespace {
 
 constexpr int burst = 64;                       // messages of one source before the others get their turn
-constexpr std::uint32_t node_queue_every = 64;  // busy turns between two looks at the node queue
-constexpr double wire_every_ns = 10'000;        // a busy PE looks at the wire, between two messages
-constexpr std::uint64_t turns_between_stall_checks = 1 << 16;
+constexpr std::uint32_t node_queue_every = 64;  // busy steps between two polls of the node queue
+constexpr double wire_every_ns = 10'000;        // a busy PE polls the wire, between two messages
+constexpr std::uint64_t steps_between_stall_checks = 1 << 16;
 constexpr std::int64_t ns_of_ms = 1'000'000;
 constexpr std::int64_t between_stall_checks_ns = 1000 * ns_of_ms;
 
@@ -113,16 +113,16 @@ void pe::send_to_other_hosts(envelope& message) {
   wire_->send_to_other_hosts(*this, message);
 }
 
-void pe::send_making(envelope& message) {
+void pe::send_creation(envelope& message) {
   message.source = static_cast<std::uint32_t>(number_);
   if (trace_ != nullptr) [[unlikely]]
     trace_send(trace::target::other_hosts, 0, message);
-  wire_->send_making(*this, message);
+  wire_->send_creation(*this, message);
 }
 
 void pe::send_copy(int destination, const envelope& message) {
   if ((message.flags & (envelope::has_priority | envelope::is_immediate)) == 0) {
-    send(destination, [&](envelope& place) { place.assign_message(message); });
+    send(destination, [&](envelope& slot) { slot.assign_message(message); });
     return;
   }
   inbox_shared* const inbox = peers_[static_cast<std::size_t>(destination)].inbox;
@@ -157,7 +157,7 @@ void pe::send_to_node(int process, const envelope& message) {
   try {
     target->nodes->push(copy);
   } catch (...) {
-    // It had to be counted first, or whoever ran it could have counted it before us. Until now quiescence erred on
+    // It had to be counted first, or the one that ran it could have counted it before us. Until now quiescence erred on
     // the safe side.
     counters().sent.add(~std::uint64_t{0});
     throw;
@@ -181,10 +181,10 @@ void pe::run_counted(envelope& message) {
   const std::uint64_t bytes = wire_link::cost_of(message);
   message.flags &= static_cast<std::uint8_t>(~envelope::any_count);
   run(message);
-  give_back(count, bytes);
+  release_memory(count, bytes);
 }
 
-void pe::give_back(std::uint8_t count, std::uint64_t bytes) {
+void pe::release_memory(std::uint8_t count, std::uint64_t bytes) {
   (count == envelope::is_counted ? counters().remote_bytes_done : counters().remote_copy_bytes_done).add(bytes);
 }
 
@@ -192,7 +192,7 @@ void pe::drop(envelope& message) {
   const std::uint8_t count = message.flags & envelope::any_count;
   const std::uint64_t bytes = count == 0 ? 0 : wire_link::cost_of(message);
   drop_message(*this, message);
-  if (count != 0) give_back(count, bytes);
+  if (count != 0) release_memory(count, bytes);
 }
 
 void pe::run_block(envelope* message) {
@@ -318,9 +318,9 @@ void pe::wake_another_helper() {
   if (own_process_.wake(1) == 0) owner_.wake_helpers(1, board::any_process);
 }
 
-// Whoever made work for any PE while we were marked asleep may have rung us for it, and nobody else. So before we run
-// anything that may take long, either that work is ours or the ring goes on to another sleeper. What is made from now
-// on is not left to us: the mark is gone, a ring for it goes to somebody else.
+// The one that made work for any PE while we were marked asleep may have rung us for it, and nobody else. So before we
+// run anything that may take long, either that work is ours or the ring goes on to another sleeper. What is made from
+// now on is not left to us: the mark is gone, a ring for it goes to somebody else.
 bool pe::answer_ring() {
   may_be_rung_ = false;
   const bool busy = own_work_waits();
@@ -334,20 +334,20 @@ bool pe::answer_ring() {
   return false;
 }
 
-// Who was rung to watch the wire may find work of its own first. Before it is busy, maybe for long, another sleeper has
-// to get up for the wire. False: nothing was there to do.
-bool pe::hand_on_watch() {
-  if (!wire_->is_watched()) {
+// A PE that was rung to become the poller may find work of its own first. Before it is busy, maybe for long, another
+// sleeper has to get up for the wire. False: nothing was there to do.
+bool pe::hand_on_polling() {
+  if (!wire_->has_poller()) {
     if (!own_work_waits() && own_process_.nodes->seems_empty() && !board_.has_work()) return false;
     own_process_.wake(1);
   }
-  owes_watch_ = false;
+  owes_poller_ = false;
   return true;
 }
 
-bool pe::turn() {
-  // What comes after that look is left to the next turn, or it would run without a watch.
-  if (owes_watch_ && !hand_on_watch()) [[unlikely]] {
+bool pe::step() {
+  // What comes after that look is left to the next step, or it would run without a poller.
+  if (owes_poller_ && !hand_on_polling()) [[unlikely]] {
     last_wire_ticks_ = host::ticks();
     return wire_->progress() || board_.progress().help();
   }
@@ -370,7 +370,7 @@ bool pe::turn() {
   }
   // Own messages may be left: those that come after them in priority, and other work, wait.
   if (worked) {
-    if (++turns_ % node_queue_every == 0) {
+    if (++steps_ % node_queue_every == 0) {
       run_node_message();
       // Those of the last priorities use memory for which others wait: what they wait for may be among those.
       if (wire_ != nullptr && wire_->memory_is_asked_for()) run_ordered(false);
@@ -385,7 +385,7 @@ void pe::run_until(const std::function<bool()>& done, bool waiting_on_result) {
     trace_->mark(trace::event::wait);
   while (!done()) {
     if (waiting_on_result && owner_.stopping()) throw stop_unwinding{};
-    if (turn()) {
+    if (step()) {
       idle_policy_.busy();
       continue;
     }
@@ -417,13 +417,13 @@ void pe::idle(bool waiting_on_result) {
       if (waiting_on_result) owner_.check_for_stall(*this);
       return;
   }
-  if (waiting_on_result && ++fruitless_ % turns_between_stall_checks == 0) owner_.check_for_stall(*this);
+  if (waiting_on_result && ++fruitless_ % steps_between_stall_checks == 0) owner_.check_for_stall(*this);
 }
 
 // Work that does not come through the inbox, looked for after the PE is marked asleep.
-bool pe::found_late_work(bool watches_wire) {
-  if (watches_wire ? !wire_->prepare_sleep()
-                   : makes_progress_on_wire_ && (!wire_->is_watched() || wire_->memory_is_asked_for()))
+bool pe::found_late_work(bool is_poller) {
+  if (is_poller ? !wire_->prepare_sleep()
+                : makes_progress_on_wire_ && (!wire_->has_poller() || wire_->memory_is_asked_for()))
     return true;
   return !local_.empty() || !ordered_.empty() || !own_process_.nodes->seems_empty() || owner_.stopping() ||
          board_.has_work_before_sleep() || board_.progress().any_exposed_before_sleep();
@@ -443,19 +443,19 @@ std::int64_t pe::longest_sleep_ns(bool waiting_on_result) const {
   return limit_ns;
 }
 
-// Whoever has the turn at the wire sleeps on its descriptor and on the ring of the poll bell.
-void pe::sleep_on_bell(std::uint32_t heard, std::int64_t limit_ns, bool watches_wire) {
+// The poller sleeps on the descriptor of the wire and on the ring of the wakeup socket.
+void pe::sleep_until_rung(std::uint32_t heard, std::int64_t limit_ns, bool is_poller) {
   const arena::unused_cache_guard others_may_have_it;
-  if (watches_wire)
-    owner_.wire_bell().sleep(wire_->wake_descriptor(), wire_->sleep_at_most(limit_ns));
+  if (is_poller)
+    owner_.wire_wakeup().sleep(wire_->wake_descriptor(), wire_->sleep_at_most(limit_ns));
   else
     inbox_.bell().sleep(heard, limit_ns);
 }
 
 void pe::sleep(bool waiting_on_result) {
   arena::settle();
-  const bool watches_wire = makes_progress_on_wire_ && wire_->take_watch();
-  if (watches_wire) record_->inbox->sleep_on(owner_.wire_bell().name());
+  const bool is_poller = makes_progress_on_wire_ && wire_->become_poller();
+  if (is_poller) record_->inbox->sleep_on(owner_.wire_wakeup().name());
   auto& idle_word = own_process_.idle_pes[local_number_ / 64];
   const std::uint64_t own_bit = std::uint64_t{1} << (local_number_ % 64);
   const std::uint32_t heard = inbox_.bell().listen();
@@ -466,7 +466,7 @@ void pe::sleep(bool waiting_on_result) {
   if (inbox_.prepare_sleep()) {
     // The hooks once more: what they wait for is announced by a ring of those that fall asleep, and a ring from before
     // the mark would be lost. pairs: idle.listener
-    if (!found_late_work(watches_wire) && !run_idle_hooks()) {
+    if (!found_late_work(is_poller) && !run_idle_hooks()) {
       slept = true;
       // Counted before the listener hears of it: who waits for this count need not be woken a second time.
       counters().sleeps.add();
@@ -476,18 +476,18 @@ void pe::sleep(bool waiting_on_result) {
         if (pe_record* const record = owner_.record_of(owner_.first_pe_of_host() + static_cast<int>(listener)))
           record->inbox->wake_if_asleep();
       const std::int64_t limit_ns = longest_sleep_ns(waiting_on_result);
-      if (limit_ns != 0) sleep_on_bell(heard, limit_ns, watches_wire);
+      if (limit_ns != 0) sleep_until_rung(heard, limit_ns, is_poller);
       if (inbox_.bell().listen() != heard) counters().wakes.add();
     }
     inbox_.wake_up();
   }
-  if (watches_wire) {
+  if (is_poller) {
     record_->inbox->sleep_on(0);
-    wire_->end_watch();
-    // The turn is free, and what we run next may take long: another sleeper takes it.
+    wire_->resign_as_poller();
+    // There is no poller, and what we run next may take long: another sleeper becomes it.
     if (slept) own_process_.wake(1);
   }
-  owes_watch_ = makes_progress_on_wire_ && !(watches_wire && slept) && !wire_->is_watched();
+  owes_poller_ = makes_progress_on_wire_ && !(is_poller && slept) && !wire_->has_poller();
   may_be_rung_ = true;
   idle_word.fetch_and(~own_bit, std::memory_order_relaxed);  // relaxed: a stale bit costs one needless look
   // Somebody is about to give us work (a ticket is out, or all chunks of a task are taken) and may be waiting for our

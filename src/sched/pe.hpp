@@ -1,7 +1,7 @@
 // A processing element: a thread that runs the handlers of the messages sent to it, one after another, each to its end.
 // This file is the PE's own, private side; what others see of it is in host_records.hpp.
 //
-// Order of work in a turn: immediate messages, messages with a priority before 0, arrivals and own messages in order of
+// Order of work in a step: immediate messages, messages with a priority before 0, arrivals and own messages in order of
 // arrival, messages with a later priority, the node queue, the board, then idling (idle.hpp).
 #pragma once
 
@@ -13,13 +13,13 @@
 
 #include "board/board_pe.hpp"
 #include "os/clock.hpp"
-#include "sched/remote/census.hpp"
 #include "sched/handler_table.hpp"
-#include "sched/remote/host_records.hpp"
 #include "sched/idle.hpp"
 #include "sched/inbox.hpp"
 #include "sched/local_queue.hpp"
 #include "sched/ordered_queue.hpp"
+#include "sched/remote/global_counts.hpp"
+#include "sched/remote/host_records.hpp"
 #include "sched/remote/wire_link.hpp"
 #include "trace/recorder.hpp"
 
@@ -61,11 +61,11 @@ class pe {
   template <class Fill>
   void send(int destination, Fill&& fill) {
     if (destination == number_) {
-      envelope& place = local_.push();
-      place.source = static_cast<std::uint32_t>(number_);
-      fill(place);
+      envelope& slot = local_.push();
+      slot.source = static_cast<std::uint32_t>(number_);
+      fill(slot);
       if (trace_ != nullptr) [[unlikely]]
-        trace_send(trace::target::pe, destination, place);
+        trace_send(trace::target::pe, destination, slot);
       counters().sent.add();
       return;
     }
@@ -77,16 +77,16 @@ class pe {
       return;
     }
     inbox_shared& inbox = *found;
-    const inbox_place place = claim(inbox, host_number_);
-    if (place.ring == nullptr) [[unlikely]]
+    const inbox_slot slot = claim(inbox, host_number_);
+    if (slot.ring == nullptr) [[unlikely]]
       counters().overflowed.add();
-    place.message->source = static_cast<std::uint32_t>(number_);
-    fill(*place.message);
+    slot.message->source = static_cast<std::uint32_t>(number_);
+    fill(*slot.message);
     if (trace_ != nullptr) [[unlikely]]
-      trace_send(trace::target::pe, destination, *place.message);
+      trace_send(trace::target::pe, destination, *slot.message);
     counters().sent.add();
     counters().sent_to_others.add();
-    publish(inbox, place);
+    publish(inbox, slot);
   }
   /// Sends a message whose envelope has flags or exists already; honours priority and immediacy.
   void send_copy(int destination, const envelope& message);
@@ -94,9 +94,9 @@ class pe {
   void send_to_node(int process, const envelope& message);
   /// To every PE of every other host; takes the payload over.
   void send_to_other_hosts(envelope& message);
-  /// The same with the making of a collection, before any other PE of this host is told of it: all that is sent because
-  /// of it, by whomever, arrives later (departures.hpp).
-  void send_making(envelope& message);
+  /// The same with the creation of a collection, before any other PE of this host hears of it: all that is sent because
+  /// of it, by any sender, arrives later (creation_fence.hpp).
+  void send_creation(envelope& message);
   /// To this PE itself once `delay_ns` have passed.
   void send_later(std::int64_t delay_ns, const envelope& message);
 
@@ -112,18 +112,18 @@ class pe {
     });
   }
 
-  /// Runs messages until `done()`; it is asked after every turn. `waiting_on_result`: the main program waits for
+  /// Runs messages until `done()`; it is asked after every step. `waiting_on_result`: the main program waits for
   /// something; turns the stall report on. When the job is stopped meanwhile, stop_unwinding is thrown, for what is
   /// waited for may never come.
   void run_until(const std::function<bool()>& done, bool waiting_on_result = false);
-  /// One turn: true if anything was done.
-  bool turn();
-  /// After the last turn: lets go of every message that still waits here, in whatever queue, and of those of the node.
+  /// One step: true if anything was done.
+  bool step();
+  /// After the last step: lets go of every message that still waits here, in whatever queue, and of those of the node.
   void drop_messages();
   /// True while a handler runs, i.e. when waiting by running other messages is not allowed.
   bool in_handler() const { return handler_depth_ > 0; }
   /// This PE's questions to all hosts.
-  census& counts_of_all_hosts() { return census_; }
+  global_message_counts& global_counts() { return global_counts_; }
   /// This PE's access to the host's board of open work.
   board::board_pe& board() { return board_; }
 
@@ -166,7 +166,7 @@ class pe {
     count_processed();
   }
   void run_counted(envelope& message);
-  void give_back(std::uint8_t count, std::uint64_t bytes);
+  void release_memory(std::uint8_t count, std::uint64_t bytes);
   void drop(envelope& message);
   void run_block(envelope* message);
   void drop_block(envelope* message);
@@ -179,14 +179,14 @@ class pe {
   bool help_on_board();
   bool own_work_waits();
   bool answer_ring();
-  bool hand_on_watch();
+  bool hand_on_polling();
   void wake_another_helper();
   bool run_idle_hooks();
   void idle(bool waiting_on_result);
   void sleep(bool waiting_on_result);
-  void sleep_on_bell(std::uint32_t heard, std::int64_t limit_ns, bool watches_wire);
+  void sleep_until_rung(std::uint32_t heard, std::int64_t limit_ns, bool is_poller);
   std::int64_t longest_sleep_ns(bool waiting_on_result) const;
-  bool found_late_work(bool watches_wire);
+  bool found_late_work(bool is_poller);
 
   runtime& owner_;
   const int number_;
@@ -208,14 +208,14 @@ class pe {
   ordered_queue ordered_;
   std::priority_queue<timer, std::vector<timer>, std::greater<>> timers_;
   std::uint64_t timer_sequence_ = 0;
-  census census_;
+  global_message_counts global_counts_;
   idle_policy idle_policy_;
   std::vector<std::function<bool()>> idle_hooks_;
   int handler_depth_ = 0;
   bool running_own_ = false;  // the first message of local_ runs
-  bool may_be_rung_ = false;  // it was marked asleep since the last turn
-  bool owes_watch_ = false;   // it got up when nobody watched the wire, and nobody else was rung for that
-  std::uint32_t turns_ = 0;
+  bool may_be_rung_ = false;  // it was marked asleep since the last step
+  bool owes_poller_ = false;  // it got up when there was no poller, and nobody else was rung to become it
+  std::uint32_t steps_ = 0;
   std::uint64_t fruitless_ = 0;
 };
 

@@ -12,7 +12,7 @@
 #include "arena/footprint.hpp"
 #include "board/board_layout.hpp"
 #include "os/clock.hpp"
-#include "os/cpu.hpp"
+#include "os/cpu_hints.hpp"
 #include "os/pinning.hpp"
 #include "os/topology.hpp"
 
@@ -32,9 +32,9 @@ arena::arena_options arena_options_of(const host::configuration& values) {
   return {values.arena_window_bytes, values.arena_limit_bytes, values.allocator};
 }
 
-// How often configuration::silence_s messages at the end of a job may lie still before it fails: a peer that is stopped
-// is judged by its heartbeats first.
-constexpr int most_silences_at_end = 4;
+// How often configuration::peer_timeout_s messages at the end of a job may lie still before it fails: a peer that is
+// stopped is judged by its heartbeats first.
+constexpr int most_peer_timeouts_at_end = 4;
 
 }  // namespace
 
@@ -64,15 +64,15 @@ runtime::runtime(host::configuration values)
   lay_out_records();
   if (!values_.trace.empty() && job_.self().local_rank == 0) trace::remove_old_traces(values_.trace);
   if (hosts() > 1) {
-    wire_bell_.emplace();
-    root_->process->wire_bell = wire_bell_->name();
+    wire_wakeup_.emplace();
+    root_->process->wire_wakeup = wire_wakeup_->name();
   }
   job_.barrier();
   find_peers();
   if (!values_.trace.empty()) open_traces();
   if (hosts() > 1) {
     wire_ = std::make_unique<wire_link>(*this);
-    job_.publish_card(wire_->address());
+    job_.publish_endpoint_address(wire_->address());
     job_.barrier();
   }
   the_runtime = this;
@@ -266,7 +266,7 @@ void runtime::wait_for_job(const pe& which) {
 // nothing, though it lives and answers heartbeats, must not keep the others for ever.
 void runtime::meet_with_wire() {
   const bool is_alone = values_.comm_thread == host::communication_thread::funnelled;
-  const auto look = [&] {  // funnelled: the communication thread is alone at the wire
+  const auto poll = [&] {  // funnelled: the communication thread is alone at the wire
     if (is_alone || !wire_->progress()) std::this_thread::yield();
   };
   const auto meet = [&] {
@@ -280,7 +280,7 @@ void runtime::meet_with_wire() {
       met.store(true, std::memory_order_release);  // pairs: itself
     });
     try {
-      while (!met.load(std::memory_order_acquire)) look();  // pairs: itself
+      while (!met.load(std::memory_order_acquire)) poll();  // pairs: itself
     } catch (const std::exception& error) {
       fail(error.what());
     }
@@ -289,24 +289,24 @@ void runtime::meet_with_wire() {
   meet();
   wire_->drop_waiting();
   std::uint64_t moves = wire_->counters().moves;
-  const double limit_s = values_.silence_s * most_silences_at_end;
-  constexpr double stopped_s = 1;  // between two looks: the process itself was stopped, and nobody is to blame
+  const double limit_s = values_.peer_timeout_s * most_peer_timeouts_at_end;
+  constexpr double stopped_s = 1;  // between two polls: the process itself was stopped, and nobody is to blame
   std::uint64_t last_movement = host::ticks();
-  std::uint64_t last_look = last_movement;
+  std::uint64_t last_poll = last_movement;
   while (!wire_->is_idle()) {
-    look();
-    const double since_last_look_s = static_cast<double>(host::ticks() - last_look) * host::ns_per_tick() * 1e-9;
-    last_look = host::ticks();
-    if (since_last_look_s > stopped_s) last_movement = last_look;
-    // Whoever is at the wire counts them, also parts of a body. A heartbeat is a sign of life and no movement.
+    poll();
+    const double since_last_poll_s = static_cast<double>(host::ticks() - last_poll) * host::ns_per_tick() * 1e-9;
+    last_poll = host::ticks();
+    if (since_last_poll_s > stopped_s) last_movement = last_poll;
+    // The one that is at the wire counts them, also parts of a body. A heartbeat is a sign of life and no movement.
     const std::uint64_t before = std::exchange(moves, wire_->counters().moves);
     if (moves != before) last_movement = host::ticks();
     const double still_s = static_cast<double>(host::ticks() - last_movement) * host::ns_per_tick() * 1e-9;
     if (limit_s != 0 && still_s > limit_s)
       fail(
           fmt::format("process {} ends, but its messages to other hosts are still under way, without any movement for "
-                      "{:.1f} s ({:.0f} times --tri-silence-s)",
-                      process(), still_s, limit_s / values_.silence_s));
+                      "{:.1f} s ({:.0f} times --tri-peer-timeout-s)",
+                      process(), still_s, limit_s / values_.peer_timeout_s));
   }
   meet();
 }
@@ -320,7 +320,7 @@ void runtime::drop_messages(pe& which, const program& steps) {
 
 // The communication thread: no PE, owns nothing but its time on the wire.
 void runtime::communicate() {
-  const auto patience = host::ns_to_ticks(static_cast<double>(values_.idle_spin_us) * 1000.0);
+  const auto spin_ticks = host::ns_to_ticks(static_cast<double>(values_.idle_spin_us) * 1000.0);
   std::uint64_t last_work = host::ticks();
   trace::wire_row* const row = traces_ == nullptr ? nullptr : traces_->wire();
   while (!communication_ends_.load(std::memory_order_acquire)) {  // pairs: runtime.communication_ends
@@ -329,10 +329,10 @@ void runtime::communicate() {
     if (row != nullptr) row->thread_worked(worked, before);
     if (worked) {
       last_work = host::ticks();
-    } else if (!placement_.oversubscribed && host::ticks() - last_work < patience) {
+    } else if (!placement_.oversubscribed && host::ticks() - last_work < spin_ticks) {
       host::cpu_relax();
     } else if (wire_->prepare_sleep()) {
-      wire_bell_->sleep(wire_->wake_descriptor(), wire_->sleep_at_most(-1));
+      wire_wakeup_->sleep(wire_->wake_descriptor(), wire_->sleep_at_most(-1));
     } else {
       std::this_thread::yield();
     }
@@ -357,7 +357,7 @@ int runtime::run(const program& steps) {
   };
   std::vector<std::thread> threads;
   std::thread communication;
-  if (wire_ != nullptr) wire_->watch_silence();
+  if (wire_ != nullptr) wire_->start_heartbeat();
   if (wire_ != nullptr && values_.comm_thread != host::communication_thread::off)
     communication = std::thread([this] {
       try {
@@ -371,7 +371,7 @@ int runtime::run(const program& steps) {
   for (auto& thread : threads) thread.join();
   if (communication.joinable()) {
     communication_ends_.store(true, std::memory_order_release);  // pairs: runtime.communication_ends
-    poll_bell::ring(wire_bell_->name());                         // kept by the kernel if it is not asleep yet
+    wakeup_socket::ring(wire_wakeup_->name());                   // kept by the kernel if it is not asleep yet
     communication.join();
   }
   host::pin_this_thread(cpus_before);
@@ -405,7 +405,7 @@ void runtime::stop_all(pe& here, int exit_status) {
 
 void runtime::stop_here(int exit_status) {
   exit_status_ = exit_status;
-  // release: whoever sees it also sees the status; a sleeping PE looks after it marked itself asleep. pairs:
+  // release: the one that sees it also sees the status; a sleeping PE looks after it marked itself asleep. pairs:
   // runtime.stop
   stopping_.store(true, std::memory_order_release);
   for (const auto& other : pes_) other->record().inbox->wake_if_asleep();
@@ -460,11 +460,11 @@ void runtime::check_for_stall(pe& here) {
   } else if (!stall_found_) {
     constexpr std::int64_t between_questions_ns = 500'000'000;
     const std::int64_t now = host::now_ns();
-    if (here.counts_of_all_hosts().is_running() || now - asked_hosts_ns_ < between_questions_ns) return;
+    if (here.global_counts().is_running() || now - asked_hosts_ns_ < between_questions_ns) return;
     asked_hosts_ns_ = now;
     looking.unlock();
     // The report runs messages, which a handler cannot do: it is left to the next look.
-    here.counts_of_all_hosts().begin(here, [this](const message_counts& counts) {
+    here.global_counts().begin(here, [this](const message_counts& counts) {
       std::lock_guard guard(stall_lock_);
       stall_found_ = is_stalled(counts);
     });

@@ -15,13 +15,13 @@
 
 #include "arena/arena.hpp"
 #include "board/board.hpp"
-#include "config/configuration.hpp"
 #include "boot/job.hpp"
+#include "config/configuration.hpp"
 #include "config/placement.hpp"
-#include "sched/remote/host_records.hpp"
-#include "sched/offload.hpp"
+#include "sched/offload_thread.hpp"
 #include "sched/pe.hpp"
-#include "sched/remote/poll_bell.hpp"
+#include "sched/remote/host_records.hpp"
+#include "sched/remote/wakeup_socket.hpp"
 #include "sched/remote/wire_link.hpp"
 #include "trace/process_trace.hpp"
 
@@ -76,16 +76,16 @@ class runtime {
   int first_process_of(int host) const { return job_.first_process_of(host); }
   int first_pe_of(int host) const { return first_process_of(host) * pes_per_process(); }
   bool is_on_own_host(int pe) const { return host_of(pe) == host(); }
-  /// What the wire of another process published; see host::job::card_of.
-  std::vector<std::byte> card_of(int process) const { return job_.card_of(process); }
+  /// What the wire of another process published; see host::job::endpoint_address_of.
+  std::vector<std::byte> endpoint_address_of(int process) const { return job_.endpoint_address_of(process); }
   /// The way to other hosts; null when there is only one.
   wire_link* wire() const { return wire_.get(); }
   /// The thread of this process for work that may block.
   offload_thread& offloads() { return *offloads_; }
   /// Where the events of this process go; null: nowhere.
   trace::process_trace* traces() const { return traces_.get(); }
-  /// What the PE that watches the wire sleeps on. Only with a wire.
-  const poll_bell& wire_bell() const { return *wire_bell_; }
+  /// What the poller sleeps on. Only with a wire.
+  const wakeup_socket& wire_wakeup() const { return *wire_wakeup_; }
   /// Records of another PE or process of this host; null on another host.
   pe_record* record_of(int pe) const;
   process_record* process_record_of(int process) const;
@@ -108,8 +108,8 @@ class runtime {
   int first_pe_of_host() const { return first_pe_of(host()); }
   int pes_of_host() const;
 
-  /// Of the PEs of this host. With one host, `all_processed` of it is quiescence (README.md); with several, a census
-  /// (census.hpp) tells.
+  /// Of the PEs of this host. With one host, `all_processed` of it is quiescence (README.md); with several, a count
+  /// over all hosts (global_counts.hpp) does.
   message_counts counts_of_host() const;
 
   /// Ends the whole job with this message, from any thread. Does not return.
@@ -145,7 +145,7 @@ class runtime {
   host_record* host_ = nullptr;
   std::vector<process_record*> process_records_;  // by process; null on another host
   std::optional<board::board> board_;
-  std::optional<poll_bell> wire_bell_;
+  std::optional<wakeup_socket> wire_wakeup_;
   std::unique_ptr<wire_link> wire_;  // after the arena, which has what is under way
   std::atomic<bool> communication_ends_{false};
   std::vector<std::unique_ptr<pe>> pes_;

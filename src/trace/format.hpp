@@ -46,7 +46,7 @@ inline constexpr std::uint8_t last_event = static_cast<std::uint8_t>(event::take
 /// Whom a message was sent to.
 enum class target : std::uint8_t { pe, process, other_hosts };
 
-/// In place of a handler: calls that are no handlers.
+/// In place of a handler: calls that are not handlers.
 inline constexpr std::uint32_t wire_progress_call = 0xffff'fff0;
 inline constexpr std::uint32_t wire_send_call = 0xffff'fff1;
 inline constexpr std::uint32_t main_program = 0xffff'fff2;

@@ -49,7 +49,7 @@ void recorder::note_clock() {
 }
 
 void recorder::slow(std::uint32_t handler, std::uint64_t taken, std::uint64_t now) {
-  slow_ticks_told_ += taken;
+  slow_ticks_reported_ += taken;
   add({.ticks = now, .number = taken, .handler = handler, .what = event::slow});
 }
 

@@ -1,5 +1,5 @@
 // One row of a trace: events in a buffer of fixed size that goes to the row's file when it is full. Used by one thread
-// at a time. Nothing is kept of what the program does while the row is off; whoever calls asks for that first (pe.hpp
+// at a time. Nothing is kept of what the program does while the row is off; callers ask for that first (pe.hpp
 // has a pointer that is null then).
 #pragma once
 
@@ -32,19 +32,19 @@ class recorder {
               std::uint64_t now = host::ticks()) {
     idle_ = false;
     add({.ticks = now, .bytes = short_of(bytes), .peer = source, .handler = handler, .what = event::begin, .tag = tag});
-    return {now, slow_ticks_told_};
+    return {now, slow_ticks_reported_};
   }
   void end(std::uint32_t handler, const began& start, std::uint64_t now = host::ticks()) {
     add({.ticks = now, .handler = handler, .what = event::end});
     call_ended(handler, start, now);
   }
-  /// Some other call has ended: an event if it took long. What was long inside it has been told and does not count.
+  /// Some other call has ended: an event if it took long. What was long inside it has been reported and does not count.
   void call_ended(std::uint32_t handler, const began& start, std::uint64_t now = host::ticks()) {
-    const std::uint64_t taken = now - start.ticks - (slow_ticks_told_ - start.slow_before);
+    const std::uint64_t taken = now - start.ticks - (slow_ticks_reported_ - start.slow_before);
     if (taken >= slow_ticks_) [[unlikely]]
       slow(handler, taken, now);
   }
-  began call_begins(std::uint64_t now = host::ticks()) const { return {now, slow_ticks_told_}; }
+  began call_begins(std::uint64_t now = host::ticks()) const { return {now, slow_ticks_reported_}; }
 
   /// Returns the number of the send.
   std::uint64_t send(std::uint32_t handler, target to, std::uint32_t peer, std::uint64_t bytes,
@@ -95,7 +95,7 @@ class recorder {
   std::vector<record> buffer_;
   std::size_t used_ = 0;
   std::uint64_t sends_ = 0;
-  std::uint64_t slow_ticks_told_ = 0;  // of all calls that were told as slow, together
+  std::uint64_t slow_ticks_reported_ = 0;  // of all calls that were reported as slow, together
   bool idle_ = false;
 };
 

@@ -1,8 +1,8 @@
 // What carries packets between processes: the concept that every transport implements, and what it calls. A conduit
 // knows peers, packets and memory; order, protocols by size and coalescing are the port's (port_over.hpp).
 //
-// A conduit promises: a packet that was sent arrives once and whole, or its peer is reported lost. Nothing about order:
-// packets overtake each other wherever a transport has several paths.
+// A conduit promises: a packet that was sent arrives once and whole, or its peer is reported as failed. Nothing about
+// order: packets overtake each other wherever a transport has several paths.
 #pragma once
 
 #include <concepts>
@@ -11,7 +11,7 @@
 #include <span>
 #include <string>
 
-#include "flow/peer.hpp"
+#include "flow/peer_number.hpp"
 
 namespace tri::wire {
 
@@ -21,7 +21,7 @@ struct packet_record {
 };
 using packet_token = packet_record*;
 
-/// A body that a peer has announced and that has no place yet.
+/// A body that a peer has announced and that has no memory yet.
 using announcement = void*;
 
 /// Called by a conduit, only inside its progress().
@@ -31,13 +31,13 @@ class conduit_events {
   virtual void packet(std::span<const std::byte> header, std::span<const std::byte> body) = 0;
   /// A packet has come whose body of `bytes` is still at its sender. The port calls accept() for it, now or later.
   virtual void announced(std::span<const std::byte> header, std::size_t bytes, announcement body) = 0;
-  /// The place given to accept() is filled or, if not `whole`, will never be and is not written any more.
+  /// The memory given to accept() is filled or, if not `whole`, will never be and is not written any more.
   virtual void filled(packet_token token, bool whole) = 0;
   /// The memory of a packet for which send() said `under_way` may be used again.
   virtual void sent(packet_token token) = 0;
   /// The peer cannot be reached any more. Once per peer; packets to it that are under way still end with sent().
-  virtual void lost(peer_number peer, const std::string& why) = 0;
-  /// Somebody connected who is no process of the job, or is late with saying so, and was turned away.
+  virtual void peer_failed(peer_number peer, const std::string& why) = 0;
+  /// Something connected that is not a process of the job, or is late with saying so, and was turned away.
   virtual void turned_away() {}
 
  protected:
@@ -46,7 +46,7 @@ class conduit_events {
 
 enum class sending : std::uint8_t {
   copied,     // the body goes with the header
-  announced,  // the header goes ahead, the body when the receiver has a place for it
+  announced,  // the header goes ahead, the body when the receiver has memory for it
 };
 
 enum class send_result : std::uint8_t {
@@ -54,32 +54,32 @@ enum class send_result : std::uint8_t {
   under_way,  // header and body stay where they are until sent()
 };
 
-enum class peer_state : std::uint8_t { unknown, connected, lost };
+enum class peer_state : std::uint8_t { unknown, connected, failed };
 
 /// All but wake() are called by one thread at a time; send() and accept() also inside the calls of conduit_events.
 template <class Conduit>
 concept conduit = requires(Conduit wire, const Conduit& seen, conduit_events& events, peer_number peer,
                            std::span<const std::byte> bytes, sending how, packet_token token, announcement body,
-                           void* place, std::size_t size) {
+                           void* memory, std::size_t size) {
   /// What a peer hands to connect().
   { seen.address() } -> std::same_as<std::span<const std::byte>>;
   /// Before the first send to a peer. Throws std::runtime_error when it cannot be reached.
   { wire.connect(peer, bytes) } -> std::same_as<void>;
   { seen.state(peer) } -> std::same_as<peer_state>;
-  /// To a connected or lost peer; to a lost one it does nothing and is `done`.
+  /// To a connected or failed peer; to a failed one it does nothing and is `done`.
   { wire.send(peer, how, bytes, bytes, token) } -> std::same_as<send_result>;
-  { wire.accept(body, place, size, token) } -> std::same_as<void>;
-  /// The body is not wanted any more; its sender is told that it may use its memory again.
+  { wire.accept(body, memory, size, token) } -> std::same_as<void>;
+  /// The body is not wanted any more; its sender is notified that it may use its memory again.
   { wire.refuse(body) } -> std::same_as<void>;
   /// True if something happened.
   { wire.progress(events) } -> std::same_as<bool>;
   /// Readable when progress() has something to do after prepare_sleep() said true; -1: this conduit cannot sleep.
   { seen.wake_descriptor() } -> std::same_as<int>;
   { wire.prepare_sleep() } -> std::same_as<bool>;
-  /// Whether it becomes so, too, when packets that are under way can move on. If not, whoever sleeps while packets are
-  /// under way is woken to look.
-  { Conduit::tells_of_sends } -> std::convertible_to<bool>;
-  /// After that: how long to sleep at most, because the descriptor does not tell of everything; -1: it does.
+  /// Whether it becomes so, too, when packets that are under way can move on. If not, the one that sleeps while packets
+  /// are under way is woken to look.
+  { Conduit::reports_sends } -> std::convertible_to<bool>;
+  /// After that: how long to sleep at most, because the descriptor does not report everything; -1: it does.
   { seen.longest_sleep_ns() } -> std::same_as<std::int64_t>;
   /// Makes the descriptor readable. Any thread.
   { wire.wake() } -> std::same_as<void>;

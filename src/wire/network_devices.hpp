@@ -55,7 +55,7 @@ std::vector<network_address> addresses_of_network(const std::string& network,
                                                   const std::vector<network_interface>& interfaces,
                                                   const std::vector<std::string>& devices);
 
-/// Both are in the network that the first `prefix` bits name. False for what is no address.
+/// Both are in the network that the first `prefix` bits name. False for what is not an address.
 bool are_in_one_network(const std::string& one, const std::string& other, int prefix);
 
 }  // namespace tri::wire

@@ -35,9 +35,10 @@ const port_options& checked(peer_number self, std::size_t peers, const port_opti
         fmt::format("packets of {} bytes: with short messages of up to {} bytes they need {} to 1000000 bytes",
                     options.packet_bytes, options.short_limit, needed));
   }
-  if (options.beats_until_lost < 2)
-    throw std::invalid_argument("beats_until_lost: 2 to 255; a peer is asked at one beat and has until the next");
-  if (options.least_bytes_per_beat == 0) throw std::invalid_argument("least_bytes_per_beat: 1 or more");
+  if (options.heartbeats_until_failed < 2)
+    throw std::invalid_argument(
+        "heartbeats_until_failed: 2 to 255; a peer is asked at one heartbeat and has until the next");
+  if (options.least_bytes_per_heartbeat == 0) throw std::invalid_argument("least_bytes_per_heartbeat: 1 or more");
   if (options.coalesce_messages > 65535)
     throw std::invalid_argument(fmt::format("{} messages in one packet: at most 65535", options.coalesce_messages));
   return options;
@@ -53,9 +54,9 @@ void refuse_send(peer_number to, peer_number self, std::size_t peers, std::size_
                                           static_cast<long>(peers) - 1));
 }
 
-void missing_place(peer_number from, std::size_t bytes) {
+void missing_memory(peer_number from, std::size_t bytes) {
   fmt::print(stderr,
-             "trireme: port_user::place_for gave no memory for a body of {} bytes from process {}, which only bodies "
+             "trireme: port_user::memory_for gave no memory for a body of {} bytes from process {}, which only bodies "
              "above port_options::eager_limit may be refused\n",
              bytes, from);
   std::abort();

@@ -1,5 +1,5 @@
-// Sends that found another thread at the wire: that thread takes them over before it leaves, so nobody ever waits for
-// somebody who may have lost its core. A stack that is taken as a whole (R. K. Treiber, 1986) and then turned round.
+// Sends that found another thread at the wire: that thread takes them over before it leaves, so no thread ever waits
+// for one that may have lost its core. A stack that is taken as a whole (R. K. Treiber, 1986) and then turned round.
 #pragma once
 
 #include <array>
@@ -37,18 +37,18 @@ class outbox {
   void push(std::unique_ptr<waiting_send> send) {
     waiting_send* const added = send.release();
     added->next = newest_.load(std::memory_order_relaxed);  // relaxed: the exchange decides
-    // seq_cst: after this push its thread tries to take the turn; the one who holds the turn looks in here after giving
-    // it back. One of the two sees the other. pairs: outbox.empty, turn.taken
+    // seq_cst: after this push its thread tries to take the progress lock; the holder of the progress lock looks in
+    // here after giving it back. One of the two sees the other. pairs: outbox.empty, progress_lock.taken
     while (!newest_.compare_exchange_weak(added->next, added, std::memory_order_seq_cst, std::memory_order_relaxed)) {
     }
   }
   bool empty() const { return newest_.load(std::memory_order_seq_cst) == nullptr; }  // pairs: outbox.empty
 
-  /// All of them, the oldest first, linked by `next`. Only by who has the turn.
+  /// All of them, the oldest first, linked by `next`. Only by the holder of the progress lock.
   waiting_send* take() {
     if (newest_.load(std::memory_order_relaxed) == nullptr)
       return nullptr;  // relaxed: a hint; what is missed is found
-                       // by empty() after the turn
+                       // by empty() after the release
     waiting_send* newest = newest_.exchange(nullptr, std::memory_order_acquire);  // pairs: outbox.push
     waiting_send* oldest = nullptr;
     while (newest != nullptr) {

@@ -1,4 +1,4 @@
-// Check values of packets (port_options::checks): 16 bytes that only who knows the receiver's key can have made, for
+// Check values of packets (port_options::checks): 16 bytes that only a holder of the receiver's key can have made, for
 // exactly this packet. BLAKE2b with a key (RFC 7693), of libsodium, which is loaded on first use. Any thread.
 #pragma once
 

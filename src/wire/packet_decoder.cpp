@@ -32,7 +32,7 @@ struct checker {
   }
 };
 
-// Whoever reads them afterwards by next_message() checks nothing.
+// The one that reads them afterwards by next_message() checks nothing.
 bool are_whole(std::span<const std::byte> messages, unsigned count, const checker& check) {
   for (unsigned i = 0; i < count; ++i) {
     message_head head;
@@ -45,11 +45,11 @@ bool are_whole(std::span<const std::byte> messages, unsigned count, const checke
   return check.holds("bytes behind the last message", messages.size(), 0, 0);
 }
 
-bool is_credit(std::span<const std::byte> rest, flow::credit_note& note, const checker& check) {
-  if (!check.holds("bytes of a credit note", rest.size(), sizeof note, sizeof note)) return false;
+bool is_credit(std::span<const std::byte> rest, flow::credit_control& note, const checker& check) {
+  if (!check.holds("bytes of a credit message", rest.size(), sizeof note, sizeof note)) return false;
   std::memcpy(&note, rest.data(), sizeof note);
   return check.holds("credit note", static_cast<std::uint64_t>(note.what), 0,
-                     static_cast<std::uint64_t>(flow::credit_note::kind::returned)) &&
+                     static_cast<std::uint64_t>(flow::credit_control::kind::returned)) &&
          check.holds("more", note.more, 0, flow::memory_credit::most_more);
 }
 

@@ -1,6 +1,6 @@
-// Reads what came over the wire, from whomever: bytes in, a view whose every field is valid out, or what is wrong. Pure
-// functions, any thread. What a packet means beside others (is its number the next one, is its sender connected) is
-// the port's to decide.
+// Reads what came over the wire, from any sender: bytes in, a view whose every field is valid out, or what is wrong.
+// Pure functions, any thread. What a packet means beside others (is its number the next one, is its sender connected)
+// is the port's to decide.
 #pragma once
 
 #include <cstddef>
@@ -47,7 +47,7 @@ struct packet_view {
   packet_head head;
   std::span<const std::byte> header;  // one message: its header
   std::span<const std::byte> body;    // one message: its body, if it came along; short messages: all, for next_message
-  flow::credit_note note;             // credit
+  flow::credit_control note;          // credit
   check_value check_of_body = {};     // announced body, with check values
 };
 

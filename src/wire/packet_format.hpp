@@ -1,11 +1,11 @@
 // What a port puts into the packets of a conduit. Both processes have the same byte order and the same build; the mark
-// in front of addresses (packet_secret.cpp) changes with this file. Who receives a packet reads it with decode_packet()
-// (packet_decoder.hpp) and trusts no field of it before.
+// in front of addresses (packet_secret.cpp) changes with this file. The receiver of a packet reads it with
+// decode_packet() (packet_decoder.hpp) and trusts no field of it before.
 //
 //   short messages   conduit header: empty     body: packet_head, then per message: message_head, header, body
 //   one message      conduit header: packet_head, header of the message                 body: that of the message
 //   disconnect       as short messages, with none
-//   credit           conduit header: empty     body: packet_head, flow::credit_note     has no place in the order
+//   credit           conduit header: empty     body: packet_head, flow::credit_control     has no place in the order
 //   heartbeat        conduit header: empty     body: packet_head; asks for an answer    has no place in the order
 //   answer           the same, and asks for nothing
 //
@@ -17,7 +17,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "flow/peer.hpp"
+#include "flow/peer_number.hpp"
 
 namespace tri::wire {
 
@@ -27,7 +27,8 @@ constexpr bool has_order(packet_kind kind) {
 }
 
 struct packet_head {
-  std::uint64_t tag = 0;       // of the receiver: packet_secret::tag. Whoever does not know it is no process of the job
+  std::uint64_t tag =
+      0;  // of the receiver: packet_secret::tag. The one that does not know it is not a process of the job
   std::uint64_t sequence = 0;  // of the packets from that peer to this one, those with an order and the others apart
   peer_number from = 0;
   packet_kind kind = packet_kind::short_messages;

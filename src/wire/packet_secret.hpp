@@ -1,4 +1,4 @@
-// What a process tells its peers through the launcher, and nobody else: who sends to it has to know it.
+// What a process passes to its peers through the launcher, and to no other: a sender to it has to know it.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "flow/peer.hpp"
+#include "flow/peer_number.hpp"
 
 namespace tri::wire {
 

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "flow/peer_number.hpp"
 #include "wire/packet_secret.hpp"
-#include "flow/peer.hpp"
 
 namespace tri::wire {
 
@@ -25,18 +25,19 @@ class port_user {
  public:
   /// Memory for a body of `bytes` (never 0), which becomes the message's. May be asked before earlier messages of the
   /// peer have arrived. Null means "none now": allowed only for bodies that go by rendezvous
-  /// (> port_options::eager_limit). Nothing of such a body is stored until it has a place; progress() asks again.
-  virtual void* place_for(peer_number from, std::span<const std::byte> header, std::size_t bytes) = 0;
-  /// A message, in the order of the sends of that peer. `body` is what place_for gave, or null for 0 bytes.
+  /// (> port_options::eager_limit). Nothing of such a body is stored until it has memory; progress() asks again.
+  virtual void* memory_for(peer_number from, std::span<const std::byte> header, std::size_t bytes) = 0;
+  /// A message, in the order of the sends of that peer. `body` is what memory_for gave, or null for 0 bytes.
   virtual void arrived(peer_number from, std::span<const std::byte> header, void* body, std::size_t body_bytes) = 0;
-  /// Memory of place_for whose message will never arrive, because its sender was lost or (then inside ~port) the port
+  /// Memory of memory_for whose message will never arrive, because its sender failed or (then inside ~port) the port
   /// ends.
-  virtual void abandoned(void* place) = 0;
+  virtual void abandoned(void* memory) = 0;
   /// The peer is gone without having said so (once per peer). What was under way to it is released; later messages to
   /// it are dropped and released.
-  virtual void lost(peer_number peer, const std::string& why) = 0;
-  /// The same, because nothing was heard of it for too long (port::beat): it may never end what is under way to it.
-  virtual void silent(peer_number peer, const std::string& why) { lost(peer, why); }
+  virtual void peer_failed(peer_number peer, const std::string& why) = 0;
+  /// The same, because nothing was heard of it for too long (port::heartbeat): it may never end what is under way to
+  /// it.
+  virtual void timed_out(peer_number peer, const std::string& why) { peer_failed(peer, why); }
   /// A message with a message_body::trace, which it names, is about to be given to the conduit. Called also inside
   /// send(), flush() and prepare_sleep(); must not call the port.
   virtual void left(peer_number to, std::uint64_t trace) {
@@ -76,28 +77,28 @@ struct port_counters {
   std::uint64_t bytes_sent = 0;         // headers and bodies
   std::uint64_t short_sent = 0;         // messages copied into packets with others
   std::uint64_t eager_sent = 0;         // messages sent in a packet of their own, from their block
-  std::uint64_t rendezvous_sent = 0;    // messages announced, and moved when they had a place
+  std::uint64_t rendezvous_sent = 0;    // messages announced, and moved when they had memory
   std::uint64_t short_packets = 0;      // short_sent / short_packets is how well coalescing works
   std::uint64_t packets_filled = 0;     // short packets that left because the next message did not fit
   std::uint64_t arrived_early = 0;      // packets and bodies that waited for one that was sent before them
-  std::uint64_t places_refused = 0;     // place_for that gave none
+  std::uint64_t memory_refused = 0;     // memory_for that gave none
   std::uint64_t sends_handed_over = 0;  // sends that found another thread at the wire, and left it the work
   std::uint64_t dropped = 0;            // messages to peers that are gone
   std::uint64_t wakes = 0;              // sleepers woken by a send
   // With port_options::message_memory:
-  std::uint64_t waited = 0;         // messages that waited here for memory of their receiver
-  std::uint64_t waiting = 0;        // of them now; they stay in the memory of their sender
-  std::uint64_t most_waiting = 0;   // at the same time
-  std::uint64_t memory_notes = 0;   // packets sent to ask for memory, to grant it and to have it back
-  std::uint64_t memory_in_use = 0;  // bytes of messages that arrived and were not given back, as last heard
-  std::uint64_t memory_peak = 0;    // the most of it
-  std::uint64_t heartbeats = 0;     // packets that ask for a sign of life, or give one, sent and received
-  std::uint64_t moves = 0;          // calls of progress() that found something, but signs of life
+  std::uint64_t waited = 0;                   // messages that waited here for memory of their receiver
+  std::uint64_t waiting = 0;                  // of them now; they stay in the memory of their sender
+  std::uint64_t most_waiting = 0;             // at the same time
+  std::uint64_t memory_control_messages = 0;  // packets sent to ask for memory, to grant it and to have it back
+  std::uint64_t memory_in_use = 0;            // bytes of messages that arrived and were not given back, as last heard
+  std::uint64_t memory_peak = 0;              // the most of it
+  std::uint64_t heartbeats = 0;               // packets that ask for a sign of life, or give one, sent and received
+  std::uint64_t moves = 0;                    // calls of progress() that found something, but signs of life
   // Dropped, as if they had not come:
   std::uint64_t foreign_packets = 0;    // without the secret of this process
   std::uint64_t unchecked_packets = 0;  // with it, but with a wrong check value
   std::uint64_t repeated_packets = 0;   // that had come before
-  // Turned away: of whoever did not prove to be a process of the job
+  // Turned away: of peers that did not prove to be a process of the job
   std::uint64_t foreign_connections = 0;
 };
 
@@ -141,14 +142,14 @@ class port {
   virtual bool memory_is_asked_for() const = 0;
 
   /// Nobody uses messages any more, here or at the peers: what waits for their memory, now or later, is dropped and
-  /// released, and so is what comes here and has no place. Any thread.
+  /// released, and so is what comes here and has no memory. Any thread.
   virtual void drop_waiting() = 0;
 
-  /// To be called `port_options::beats_until_lost` times, at regular intervals, within the time after which a connected
-  /// peer that says nothing counts as lost; by a thread that computes nothing, so that peers get answers whatever
-  /// the others do. One thread; makes progress where that is allowed, all that there is if nobody else has made any
-  /// since the last beat.
-  virtual void beat() = 0;
+  /// To be called `port_options::heartbeats_until_failed` times, at regular intervals, within the time after which a
+  /// connected peer that says nothing counts as failed; by a thread that computes nothing, so that peers get answers
+  /// whatever the others do. One thread; makes progress where that is allowed, all that there is if nobody else has
+  /// made any since the last heartbeat.
+  virtual void heartbeat() = 0;
 
   virtual port_counters counters() const = 0;
 };
@@ -184,7 +185,7 @@ struct port_options {
   mpi_receives mpi;        // MPI: what is posted ahead
 
   // Protocol by size of header and body. Up to short_limit they are copied into a packet; up to eager_limit the body
-  // leaves from its block at once; larger ones are announced and move when place_for has given memory.
+  // leaves from its block at once; larger ones are announced and move when memory_for has given memory.
   std::size_t short_limit = 1024;
   std::size_t eager_limit = 131072;
 
@@ -201,15 +202,15 @@ struct port_options {
   std::uint64_t message_memory = no_limit;
 
   // Only the thread that makes progress and sleeps is at the transport; all others leave their sends to it. Its effort
-  // is restrained (Mei 2012, 6.3.3): after `sends_per_look` messages it looks for what has come, and while
+  // is restrained (Mei 2012, 6.3.3): after `sends_per_poll` messages it looks for what has come, and while
   // `most_unfinished` packets are not out it sends nothing more. 0: no limit. Without `funnelled` neither counts.
   bool funnelled = false;
-  std::uint32_t sends_per_look = 0;
+  std::uint32_t sends_per_poll = 0;
   std::uint32_t most_unfinished = 0;
 
-  std::uint64_t least_bytes_per_beat = 1 << 20;  // of a body that comes more slowly nothing is known
-  std::uint8_t beats_until_lost = 4;             // see beat(); 2 or more
-  std::string silence_in_words = "long";         // how long those are, for the message: "30 s"
+  std::uint64_t least_bytes_per_heartbeat = 1 << 20;  // of a body that comes more slowly nothing is known
+  std::uint8_t heartbeats_until_failed = 4;           // see heartbeat(); 2 or more
+  std::string peer_timeout_in_words = "long";         // how long those are, for the message: "30 s"
 
   // Who sends here must know it; it travels in the address (port::address) and in no other way. open_port() makes one.
   packet_secret secret;

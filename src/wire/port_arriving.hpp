@@ -1,5 +1,5 @@
-// The receiving half of port_over: packets are put back into the order of their sends, bodies get their places, peers
-// that are lost are told once. Included by port_over.hpp alone.
+// The receiving half of port_over: packets are put back into the order of their sends, bodies get their memory, peers
+// that have failed are reported once. Included by port_over.hpp alone.
 #pragma once
 
 #include "wire/port_over.hpp"
@@ -22,7 +22,7 @@ peer_record* port_over<Conduit>::sender_of(std::span<const std::byte> header, st
       return nullptr;
     case packet_verdict::malformed:
       if (fault.from)
-        lose_malformed(*fault.from, fault);
+        fail_malformed(*fault.from, fault);
       else
         malformed_packet_ = "a malformed packet came over the wire: " + fault.text();
       return nullptr;
@@ -35,13 +35,13 @@ peer_record* port_over<Conduit>::sender_of(std::span<const std::byte> header, st
     peer.watching = true;
     unwatched_.push_back(from);
   }
-  peer.silent_beats = 0;
+  peer.missed_heartbeats = 0;
   return &peer;
 }
 
 template <conduit Conduit>
-void port_over<Conduit>::lose_malformed(peer_number from, const packet_fault& fault) {
-  lose(from, "it sent a malformed packet: " + fault.text());
+void port_over<Conduit>::fail_malformed(peer_number from, const packet_fault& fault) {
+  fail_peer(from, "it sent a malformed packet: " + fault.text());
 }
 
 // A packet that comes twice was sent again by somebody else, or by a peer that is out of order; nothing is lost with
@@ -52,7 +52,7 @@ bool port_over<Conduit>::is_new(peer_record& peer, const packet_head& head) {
   const bool ordered = has_order(head.kind);
   const std::uint64_t next = ordered ? peer.expected : peer.unordered.low_water_mark();
   if (head.sequence >= next && head.sequence - next > most_ahead) {
-    lose_malformed(head.from, {.field = "sequence", .value = head.sequence, .least = next, .most = next + most_ahead});
+    fail_malformed(head.from, {.field = "sequence", .value = head.sequence, .least = next, .most = next + most_ahead});
     return false;
   }
   bool is_new = false;
@@ -74,12 +74,13 @@ void port_over<Conduit>::packet(std::span<const std::byte> header, std::span<con
   const packet_head& head = view.head;
   switch (head.kind) {
     case packet_kind::credit:
-      return take_note(*peer, head.from, view.note);
+      return take_control(*peer, head.from, view.note);
     case packet_kind::heartbeat:
     case packet_kind::answer:
       tallies_.heartbeats.add();
       is_sign_of_life_ = true;
-      if (head.kind == packet_kind::heartbeat && peer->reachable.load(std::memory_order_relaxed))  // relaxed: our turn
+      if (head.kind == packet_kind::heartbeat &&
+          peer->reachable.load(std::memory_order_relaxed))  // relaxed: we hold the progress lock
         send_heartbeat(head.from, packet_kind::answer);
       return;
     case packet_kind::short_messages:
@@ -90,25 +91,25 @@ void port_over<Conduit>::packet(std::span<const std::byte> header, std::span<con
       take_single(*peer, head.from, head.sequence, view.header, view.body, head.messages);
       break;
   }
-  if (memory_.has_value()) lend_more(*peer, head.from);
+  if (memory_.has_value()) grant_more(*peer, head.from);
 }
 
 template <conduit Conduit>
 void port_over<Conduit>::take_single(peer_record& peer, peer_number from, std::uint64_t sequence,
                                      std::span<const std::byte> header, std::span<const std::byte> body,
                                      std::uint16_t copies) {
-  void* const place = copied(from, header, body);
+  void* const memory = copied(from, header, body);
   if (arrives_now(peer, sequence)) {
     ++peer.expected;
-    deliver(from, header, place, body.size());
+    deliver(from, header, memory, body.size());
     count_arrived(peer, from, copies * message_cost(body.size()));
     deliver_early(peer, from);
     return;
   }
   early_packet& early = peer.early.try_emplace(sequence, early_packet{.kind = packet_kind::one_message}).first->second;
-  early.messages.push_back({kept_header(header), place, body.size(), copies});
+  early.messages.push_back({saved_header(header), memory, body.size(), copies});
   tallies_.arrived_early.add();
-  if (!peer.refused) ask_for_places(peer, from);
+  if (!peer.refused) request_body_memory(peer, from);
   arriving_.fetch_add(1, std::memory_order_relaxed);  // relaxed: the decrement is what others wait for
 }
 
@@ -127,29 +128,29 @@ void port_over<Conduit>::take_short(peer_record& peer, const packet_head& head, 
   std::uint64_t cost = 0;
   for (unsigned i = 0; i < head.messages; ++i) {
     const auto [header, body, copies] = next_message(messages);
-    void* const place = copied(head.from, header, body);
+    void* const memory = copied(head.from, header, body);
     if (early == nullptr) {
       cost += copies * message_cost(body.size());
-      deliver(head.from, header, place, body.size());
+      deliver(head.from, header, memory, body.size());
     } else {
-      early->messages.push_back({kept_header(header), place, body.size(), copies});
+      early->messages.push_back({saved_header(header), memory, body.size(), copies});
     }
   }
   if (early == nullptr) {
     count_arrived(peer, head.from, cost);
     deliver_early(peer, head.from);
   } else if (!peer.refused) {
-    ask_for_places(peer, head.from);
+    request_body_memory(peer, head.from);
   }
 }
 
 template <conduit Conduit>
 void* port_over<Conduit>::copied(peer_number from, std::span<const std::byte> header, std::span<const std::byte> body) {
   if (body.empty()) return nullptr;
-  void* const place = user_.place_for(from, header, body.size());
-  if (place == nullptr) missing_place(from, body.size());
-  std::memcpy(place, body.data(), body.size());
-  return place;
+  void* const memory = user_.memory_for(from, header, body.size());
+  if (memory == nullptr) missing_memory(from, body.size());
+  std::memcpy(memory, body.data(), body.size());
+  return memory;
 }
 
 template <conduit Conduit>
@@ -166,28 +167,28 @@ void port_over<Conduit>::announced(std::span<const std::byte> header, std::size_
   early.body = std::make_unique<incoming_body>(head.from, head.sequence, view.header, bytes, head.messages, body,
                                                view.check_of_body);
   arriving_.fetch_add(1, std::memory_order_relaxed);  // as above
-  ask_for_places(*peer, head.from);
+  request_body_memory(*peer, head.from);
 }
 
-// In the order of the sends, and only as far as that is known: a body with a place must never wait for an earlier one
+// In the order of the sends, and only as far as that is known: a body with memory must never wait for an earlier one
 // without, or a user with little memory would wait for ever.
 template <conduit Conduit>
-bool port_over<Conduit>::ask_for_places(peer_record& peer, peer_number from) {
-  peer.next_place = std::max(peer.next_place, peer.expected);
+bool port_over<Conduit>::request_body_memory(peer_record& peer, peer_number from) {
+  peer.next_to_ask = std::max(peer.next_to_ask, peer.expected);
   bool something = false;
-  for (auto entry = peer.early.find(peer.next_place); entry != peer.early.end() && entry->first == peer.next_place;
-       ++entry, ++peer.next_place) {
+  for (auto entry = peer.early.find(peer.next_to_ask); entry != peer.early.end() && entry->first == peer.next_to_ask;
+       ++entry, ++peer.next_to_ask) {
     incoming_body* const body = entry->second.body.get();
     if (body == nullptr || body->announced == nullptr) continue;
-    body->place = user_.place_for(from, body->header.view(), body->bytes);
-    if (body->place == nullptr) {
-      tallies_.places_refused.add();
+    body->memory = user_.memory_for(from, body->header.view(), body->bytes);
+    if (body->memory == nullptr) {
+      tallies_.memory_refused.add();
       if (!peer.refused) refused_.push_back(from);
       peer.refused = true;
       return something;
     }
     peer.filling_bytes += body->bytes;
-    conduit_->accept(std::exchange(body->announced, nullptr), body->place, body->bytes, body);
+    conduit_->accept(std::exchange(body->announced, nullptr), body->memory, body->bytes, body);
     something = true;
   }
   peer.refused = false;
@@ -197,7 +198,7 @@ bool port_over<Conduit>::ask_for_places(peer_record& peer, peer_number from) {
 template <conduit Conduit>
 bool port_over<Conduit>::ask_again() {
   bool something = false;
-  // Nobody runs what comes any more, so nobody frees memory: a body without a place would wait for ever, and what is
+  // Nobody runs what comes any more, so nobody frees memory: a body without memory would wait for ever, and what is
   // behind it as well. relaxed: seen sooner or later
   if (drops_waiting_.load(std::memory_order_relaxed)) [[unlikely]] {
     unwanted_.insert(unwanted_.end(), refused_.begin(), refused_.end());
@@ -207,7 +208,7 @@ bool port_over<Conduit>::ask_again() {
   }
   std::erase_if(refused_, [&](peer_number number) {
     peer_record& peer = record_of(number);
-    something |= ask_for_places(peer, number);
+    something |= request_body_memory(peer, number);
     return !peer.refused;
   });
   return something;
@@ -215,7 +216,7 @@ bool port_over<Conduit>::ask_again() {
 
 template <conduit Conduit>
 bool port_over<Conduit>::is_changed(const incoming_body& body) const {
-  const std::span bytes(static_cast<const std::byte*>(body.place), body.bytes);
+  const std::span bytes(static_cast<const std::byte*>(body.memory), body.bytes);
   return !are_equal(body.check, check_of_body(options_.secret.key, bytes));
 }
 
@@ -223,15 +224,15 @@ template <conduit Conduit>
 void port_over<Conduit>::filled(packet_token token, bool whole) {
   const auto body = static_cast<incoming_body*>(token);
   peer_record& peer = record_of(body->from);
-  peer.silent_beats = 0;
+  peer.missed_heartbeats = 0;
   peer.filling_bytes -= body->bytes;
   const bool changed = whole && options_.checks && !peer.gone && !closing_ && is_changed(*body);
   if (changed)
-    lose(body->from,
-         "a body of " + std::to_string(body->bytes) + " bytes was changed on its way: its check value is wrong");
+    fail_peer(body->from,
+              "a body of " + std::to_string(body->bytes) + " bytes was changed on its way: its check value is wrong");
   body->whole = whole && !changed;
   if (!body->whole || peer.gone || closing_) {
-    user_.abandoned(body->place);
+    user_.abandoned(body->memory);
     arriving_.fetch_sub(1, std::memory_order_release);  // pairs: port.under_way
     peer.early.erase(body->sequence);
     return;
@@ -239,7 +240,7 @@ void port_over<Conduit>::filled(packet_token token, bool whole) {
   if (!arrives_now(peer, body->sequence)) tallies_.arrived_early.add();
   const peer_number from = body->from;  // which does not outlive its delivery
   deliver_early(peer, from);
-  if (memory_.has_value()) lend_more(peer, from);
+  if (memory_.has_value()) grant_more(peer, from);
 }
 
 template <conduit Conduit>
@@ -249,14 +250,15 @@ void port_over<Conduit>::deliver(peer_number from, std::span<const std::byte> he
 }
 
 // Once for all messages of a packet, after they were delivered: until then nobody looks at the account (by who has the
-// turn), and a message that has run by now counts as given back at the next look.
+// turn), and a message that has run by now counts as given back at the next poll.
 template <conduit Conduit>
 void port_over<Conduit>::count_arrived(peer_record& peer, peer_number from, std::uint64_t cost) {
   if (!memory_.has_value() || memory_->arrived(peer.account, cost)) [[likely]]
     return;
-  lose(from, "it sent messages of " + std::to_string(cost) +
-                 " bytes for which it was granted no memory; is port_options::message_memory (--tri-message-memory) "
-                 "the same in all processes?");
+  fail_peer(from,
+            "it sent messages of " + std::to_string(cost) +
+                " bytes for which it was granted no memory; is port_options::message_memory (--tri-message-memory) "
+                "the same in all processes?");
 }
 
 template <conduit Conduit>
@@ -273,7 +275,7 @@ void port_over<Conduit>::deliver_early(peer_record& peer, peer_number from) {
     std::uint64_t cost = 0;
     if (now.body != nullptr) {
       cost += now.body->copies * message_cost(now.body->bytes);
-      deliver(from, now.body->header.view(), now.body->place, now.body->bytes);
+      deliver(from, now.body->header.view(), now.body->memory, now.body->bytes);
     }
     for (const early_message& message : now.messages) {
       cost += message.copies * message_cost(message.bytes);
@@ -281,7 +283,7 @@ void port_over<Conduit>::deliver_early(peer_record& peer, peer_number from) {
     }
     count_arrived(peer, from, cost);
   }
-  if (!peer.refused) ask_for_places(peer, from);  // this packet may have closed a gap before announced ones
+  if (!peer.refused) request_body_memory(peer, from);  // this packet may have closed a gap before announced ones
 }
 
 // An endpoint of our own is what reports that a peer has died; so who sends to us gets one.
@@ -289,18 +291,19 @@ template <conduit Conduit>
 void port_over<Conduit>::watch_senders() {
   for (const peer_number peer : std::exchange(unwatched_, {})) {
     peer_record& record = record_of(peer);
-    if (record.reachable.load(std::memory_order_relaxed) || record.disconnected) continue;  // relaxed: we have the turn
+    if (record.reachable.load(std::memory_order_relaxed) || record.disconnected)
+      continue;  // relaxed: we hold the progress lock
     try {
       const std::vector<std::byte> address_of_peer = lookup_(peer);
       connect(peer, address_of_peer);
     } catch (const std::exception& unknown) {
-      lose(peer, unknown.what());
+      fail_peer(peer, unknown.what());
     }
   }
 }
 
 template <conduit Conduit>
-void port_over<Conduit>::lose(peer_number number, const std::string& why, bool unexpected) {
+void port_over<Conduit>::fail_peer(peer_number number, const std::string& why, bool unexpected) {
   peer_record& peer = record_of(number);
   if (peer.gone) return;
   peer.gone = true;
@@ -314,11 +317,11 @@ void port_over<Conduit>::lose(peer_number number, const std::string& why, bool u
     finish(packet);
   }
   drop_waiting_of(peer);
-  if (memory_.has_value()) memory_->lost(number, *this);
+  if (memory_.has_value()) memory_->peer_failed(number, *this);
   forget_arrivals(peer);
   if (closing_ || !unexpected) return;
-  peer.told = true;
-  losses_.push_back({number, why, std::exchange(silent_, false)});
+  peer.reported = true;
+  failures_.push_back({number, why, std::exchange(timed_out_, false)});
 }
 
 // What can be delivered was; what is left waits for something that will not come. Bodies that are being filled stay
@@ -335,7 +338,7 @@ void port_over<Conduit>::forget_arrivals(peer_record& peer) {
       if (message.body != nullptr) user_.abandoned(message.body);
     if (packet.body != nullptr) {
       if (packet.body->announced != nullptr && conduit_.has_value()) conduit_->refuse(packet.body->announced);
-      if (packet.body->place != nullptr) user_.abandoned(packet.body->place);
+      if (packet.body->memory != nullptr) user_.abandoned(packet.body->memory);
     }
     arriving_.fetch_sub(1, std::memory_order_release);  // pairs: port.under_way
     entry = peer.early.erase(entry);
@@ -343,10 +346,11 @@ void port_over<Conduit>::forget_arrivals(peer_record& peer) {
 }
 
 template <conduit Conduit>
-bool port_over<Conduit>::tell_losses() {
-  const std::vector<loss> told = std::exchange(losses_, {});
-  for (const loss& lost : told) lost.silent ? user_.silent(lost.peer, lost.why) : user_.lost(lost.peer, lost.why);
-  return !told.empty();
+bool port_over<Conduit>::report_failures() {
+  const std::vector<peer_failure> reports = std::exchange(failures_, {});
+  for (const peer_failure& failed : reports)
+    failed.timed_out ? user_.timed_out(failed.peer, failed.why) : user_.peer_failed(failed.peer, failed.why);
+  return !reports.empty();
 }
 
 }  // namespace tri::wire

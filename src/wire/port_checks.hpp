@@ -1,4 +1,4 @@
-// Arguments of ports that cannot work, told in words.
+// Arguments of ports that cannot work, reported in words.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ const port_options& checked(peer_number self, std::size_t peers, const port_opti
 /// Throws std::invalid_argument for a destination or a header that port::send() does not take.
 [[noreturn]] void refuse_send(peer_number to, peer_number self, std::size_t peers, std::size_t header_bytes);
 
-/// Ends the program: place_for() gave no memory for a body that does not go by rendezvous, and has nowhere to stay.
-[[noreturn]] void missing_place(peer_number from, std::size_t bytes);
+/// Ends the program: memory_for() gave no memory for a body that does not go by rendezvous, and has nowhere to stay.
+[[noreturn]] void missing_memory(peer_number from, std::size_t bytes);
 
 }  // namespace tri::wire

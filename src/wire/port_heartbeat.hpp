@@ -1,10 +1,10 @@
 // Peers that say nothing: a cable that was pulled out, a host that froze. Transports notice late or never (TCP repeats
-// what was not acknowledged for a quarter of an hour). Time comes in as beats, so nothing here reads a clock.
+// what was not acknowledged for a quarter of an hour). Time comes in as heartbeats, so nothing here reads a clock.
 //
-// At each beat every connected peer that was not heard of since the last one is asked for a sign of life, and answers
-// at once, or at its own next beat when its threads compute. After `beats_until_lost` beats without any packet it is
-// lost. A process that was itself stopped has had no beats meanwhile and blames nobody. Included by port_over.hpp
-// alone.
+// At each heartbeat every connected peer that was not heard of since the last one is asked for a sign of life, and
+// answers at once, or at its own next heartbeat when its threads compute. After `heartbeats_until_failed` heartbeats
+// without any packet it is taken to have failed. A process that was itself stopped has had no heartbeats meanwhile and
+// blames no peer. Included by port_over.hpp alone.
 #pragma once
 
 #include "wire/port_over.hpp"
@@ -12,37 +12,39 @@
 namespace tri::wire {
 
 template <conduit Conduit>
-void port_over<Conduit>::beat() {
-  // Where nobody has looked since the last beat, a sign of life may be behind much else: all that has come first. The
-  // limit is for peers that send without end.
-  constexpr int most_looks = 1'000'000;
-  const bool nobody_looks = !options_.funnelled && tallies_.looks.read() == looks_at_last_beat_;
-  for (int looks = 0; nobody_looks && looks < most_looks && progress(); ++looks) {
+void port_over<Conduit>::heartbeat() {
+  // Where nobody has looked since the last heartbeat, a sign of life may be behind much else: all that has come first.
+  // The limit is for peers that send without end.
+  constexpr int most_polls = 1'000'000;
+  const bool nobody_polls = !options_.funnelled && tallies_.polls.read() == polls_at_last_heartbeat_;
+  for (int polls = 0; nobody_polls && polls < most_polls && progress(); ++polls) {
   }
-  // relaxed: whoever has the turn sees it at its next look; one that was missed is made up for by the next beat.
-  beat_is_due_.store(true, std::memory_order_relaxed);
+  // relaxed: the holder of the progress lock sees it at its next poll; one that was missed is made up for by the next
+  // heartbeat.
+  heartbeat_is_due_.store(true, std::memory_order_relaxed);
   if (options_.funnelled)
     wake_funnel();
   else
     progress();
-  looks_at_last_beat_ = tallies_.looks.read();
+  polls_at_last_heartbeat_ = tallies_.polls.read();
 }
 
-// By who has the turn.
+// By the holder of the progress lock.
 template <conduit Conduit>
 void port_over<Conduit>::ask_for_signs_of_life() {
-  beat_is_due_.store(false, std::memory_order_relaxed);  // relaxed: see beat()
+  heartbeat_is_due_.store(false, std::memory_order_relaxed);  // relaxed: see heartbeat()
   for (peer_number number = 0; number < peers_.size(); ++number) {
-    peer_record* const peer = peers_[number].load(std::memory_order_relaxed);  // relaxed: made by who has the turn
+    peer_record* const peer =
+        peers_[number].load(std::memory_order_relaxed);  // relaxed: made by the holder of the progress lock
     if (peer == nullptr || peer->gone || peer->disconnected) continue;
     if (!peer->reachable.load(std::memory_order_relaxed)) continue;  // relaxed: as above
     // What a peer sends behind a body cannot be seen before all of the body is there.
-    const std::uint64_t for_bodies = peer->filling_bytes / options_.least_bytes_per_beat;
-    if (peer->silent_beats >= options_.beats_until_lost + for_bodies) {
-      silent_ = true;
-      lose(number, "nothing has been heard of it for " + options_.silence_in_words);
-      silent_ = false;
-    } else if (++peer->silent_beats > 1) {
+    const std::uint64_t for_bodies = peer->filling_bytes / options_.least_bytes_per_heartbeat;
+    if (peer->missed_heartbeats >= options_.heartbeats_until_failed + for_bodies) {
+      timed_out_ = true;
+      fail_peer(number, "nothing has been heard of it for " + options_.peer_timeout_in_words);
+      timed_out_ = false;
+    } else if (++peer->missed_heartbeats > 1) {
       send_heartbeat(number, packet_kind::heartbeat);
     }
   }

@@ -1,4 +1,4 @@
-// The memory of messages as port_over sees it: what waits here for that of a peer, and what is lent of ours
+// The memory of messages as port_over sees it: what waits here for that of a peer, and the credits for ours
 // (flow/README.md). Included by port_over.hpp alone.
 #pragma once
 
@@ -30,7 +30,7 @@ template <conduit Conduit>
 void port_over<Conduit>::ask_for_memory(peer_record& peer, peer_number to) {
   const message_body& first = peer.waiting.first()->body;
   const std::uint64_t cost = first.copies * message_cost(first.bytes);
-  if (const auto note = peer.credit.request(cost, peer.waiting_cost - cost)) send_note(to, *note);
+  if (const auto note = peer.credit.request(cost, peer.waiting_cost - cost)) send_control(to, *note);
 }
 
 template <conduit Conduit>
@@ -59,7 +59,7 @@ void port_over<Conduit>::drop_waiting_of(peer_record& peer) {
 
 template <conduit Conduit>
 void port_over<Conduit>::drop_waiting() {
-  drops_waiting_.store(true, std::memory_order_relaxed);  // relaxed: the turn or flush_wanted orders it
+  drops_waiting_.store(true, std::memory_order_relaxed);  // relaxed: the progress lock or flush_wanted orders it
   flush();
 }
 
@@ -67,50 +67,52 @@ void port_over<Conduit>::drop_waiting() {
 
 // Outside the order of packets: what is behind a gap must not keep back the memory that may be needed to close it.
 template <conduit Conduit>
-void port_over<Conduit>::send_note(peer_number to, const flow::credit_note& note) {
+void port_over<Conduit>::send_control(peer_number to, const flow::credit_control& note) {
   peer_record& peer = record_of(to);
   if (peer.gone || peer.disconnected) return;
-  tallies_.memory_notes.add();
+  tallies_.memory_control_messages.add();
   send_unordered(to, packet_kind::credit, std::as_bytes(std::span(&note, 1)));
 }
 
 template <conduit Conduit>
-void port_over<Conduit>::take_note(peer_record& peer, peer_number from, const flow::credit_note& note) {
+void port_over<Conduit>::take_control(peer_record& peer, peer_number from, const flow::credit_control& note) {
   if (!memory_.has_value())
-    return lose(from,
-                "it talks about memory of messages in a way that this process does not know; is "
-                "port_options::message_memory (--tri-message-memory) the same in all processes?");
+    return fail_peer(from,
+                     "it talks about memory of messages in a way that this process does not know; is "
+                     "port_options::message_memory (--tri-message-memory) the same in all processes?");
   switch (note.what) {
-    case flow::credit_note::kind::grant:
+    case flow::credit_control::kind::grant:
       peer.credit.granted(note.total);
       send_waiting(peer, from);
       break;
-    case flow::credit_note::kind::recall:
+    case flow::credit_control::kind::recall:
       peer.credit.granted(note.total);
       send_waiting(peer, from);
       recalling_.push_back(from);  // answered when the peer is connected
       break;
-    case flow::credit_note::kind::request:
+    case flow::credit_control::kind::request:
       memory_->requested(from, note, *this);
       break;
-    case flow::credit_note::kind::returned:
-      if (!memory_->returned(peer.account, note)) lose(from, "it returned more memory than it had");
+    case flow::credit_control::kind::returned:
+      if (!memory_->returned(peer.account, note)) fail_peer(from, "it returned more memory than it had");
       break;
   }
 }
 
 // In advance, so that who sends much need not ask while there is plenty.
 template <conduit Conduit>
-void port_over<Conduit>::lend_more(peer_record& peer, peer_number to) {
+void port_over<Conduit>::grant_more(peer_record& peer, peer_number to) {
   if (memory_->is_outdated()) memory_->given_back(user_.memory_given_back());
-  if (peer.gone || peer.disconnected || !peer.reachable.load(std::memory_order_relaxed)) return;  // relaxed: our turn
+  if (peer.gone || peer.disconnected || !peer.reachable.load(std::memory_order_relaxed))
+    return;  // relaxed: we hold the progress lock
   memory_->top_up(to, *this);
 }
 
 template <conduit Conduit>
 void port_over<Conduit>::recall_from_all() {
   for (peer_number number = 0; number < peers_.size(); ++number) {
-    const peer_record* const peer = peers_[number].load(std::memory_order_relaxed);  // relaxed: we have the turn
+    const peer_record* const peer =
+        peers_[number].load(std::memory_order_relaxed);  // relaxed: we hold the progress lock
     if (peer == nullptr || peer->gone || peer->disconnected) continue;
     if (peer->reachable.load(std::memory_order_relaxed)) memory_->recall_from(number, *this);  // relaxed: as above
   }
@@ -122,15 +124,15 @@ bool port_over<Conduit>::serve_memory() {
   for (const peer_number number : std::exchange(recalling_, {})) {
     peer_record& peer = record_of(number);
     if (peer.gone) continue;
-    send_note(number, peer.credit.recalled());
+    send_control(number, peer.credit.recalled());
     if (!peer.waiting.empty()) ask_for_memory(peer, number);
   }
   bool something = false;
   if (memory_->somebody_asks()) {
-    const std::uint64_t notes = tallies_.memory_notes.read();
+    const std::uint64_t notes = tallies_.memory_control_messages.read();
     memory_->given_back(user_.memory_given_back());
     memory_->serve(*this);
-    something = tallies_.memory_notes.read() != notes;
+    something = tallies_.memory_control_messages.read() != notes;
   }
   const bool asked_for = memory_->somebody_asks() || !refused_.empty();
   if (memory_asked_for_.load(std::memory_order_relaxed) != asked_for)  // relaxed: see memory_is_asked_for()
@@ -140,12 +142,12 @@ bool port_over<Conduit>::serve_memory() {
   return something;
 }
 
-// No message comes from it any more: what it was lent goes to others. It grants no memory either.
+// No message comes from it any more: what it was granted goes to others. It grants no memory either.
 template <conduit Conduit>
 void port_over<Conduit>::part_with(peer_record& peer, peer_number number) {
   peer.disconnected = true;
-  if (memory_.has_value()) memory_->lost(number, *this);
-  if (!peer.waiting.empty()) lose_ended(peer, number);
+  if (memory_.has_value()) memory_->peer_failed(number, *this);
+  if (!peer.waiting.empty()) fail_ended(peer, number);
 }
 
 }  // namespace tri::wire

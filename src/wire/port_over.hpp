@@ -1,5 +1,5 @@
 // The port over any conduit: order of messages, protocol by size, coalescing, and the rule that one thread at a time is
-// at the wire while nobody waits for it. README.md has the protocol; port.hpp what users may rely on.
+// at the wire while no other waits for it. README.md has the protocol; port.hpp what users may rely on.
 #pragma once
 
 #include <sched.h>
@@ -14,9 +14,9 @@
 #include <utility>
 #include <vector>
 
+#include "flow/credit_pool.hpp"
 #include "os/clock.hpp"
 #include "wire/conduit.hpp"
-#include "flow/lent_memory.hpp"
 #include "wire/linked_list.hpp"
 #include "wire/outbox.hpp"
 #include "wire/packet_check.hpp"
@@ -27,12 +27,12 @@
 #include "wire/port_checks.hpp"
 #include "wire/port_records.hpp"
 #include "wire/port_tallies.hpp"
-#include "wire/turn.hpp"
+#include "wire/progress_lock.hpp"
 
 namespace tri::wire {
 
 template <conduit Conduit>
-class port_over final : public port, private conduit_events, private flow::loan_owner {
+class port_over final : public port, private conduit_events, private flow::credit_pool_owner {
  public:
   /// The conduit is made from `conduit_arguments`. Throws as open_port() does.
   template <class... Arguments>
@@ -48,7 +48,7 @@ class port_over final : public port, private conduit_events, private flow::loan_
                .peers = peers,
                .key = options_.checks ? &options_.secret.key : nullptr},
         peers_(peers),
-        sends_left_(options_.sends_per_look) {
+        sends_left_(options_.sends_per_poll) {
     if (options_.message_memory != no_limit) memory_.emplace(options_.message_memory, peers - 1);
     if (options_.checks) load_check_library();
     conduit_.emplace(std::forward<Arguments>(conduit_arguments)...);
@@ -70,36 +70,38 @@ class port_over final : public port, private conduit_events, private flow::loan_
   int wake_descriptor() const override { return conduit_->wake_descriptor(); }
   bool prepare_sleep() override;
   std::int64_t longest_sleep_ns() const override { return conduit_->longest_sleep_ns(); }
-  // relaxed, both: a hint; whoever made it true stays awake until it is false.
+  // relaxed, both: a hint; the one that made it true stays awake until it is false.
   bool memory_is_asked_for() const override { return memory_asked_for_.load(std::memory_order_relaxed); }
   void drop_waiting() override;
-  void beat() override;
+  void heartbeat() override;
   port_counters counters() const override { return tallies_.read(); }
 
   /// Of this process for all peers, before anything is sent. For tests.
-  static constexpr std::size_t bytes_per_silent_peer = sizeof(std::atomic<peer_record*>);
+  static constexpr std::size_t bytes_per_idle_peer = sizeof(std::atomic<peer_record*>);
 
  private:
-  // conduit_events: inside progress() or closing, by who has the turn.
+  // conduit_events: inside progress() or closing, by the holder of the progress lock.
   void packet(std::span<const std::byte> header, std::span<const std::byte> body) override;
   void announced(std::span<const std::byte> header, std::size_t bytes, announcement body) override;
   void filled(packet_token token, bool whole) override;
   void sent(packet_token token) override;
-  void lost(peer_number peer, const std::string& why) override { lose(peer, why, !record_of(peer).disconnected); }
+  void peer_failed(peer_number peer, const std::string& why) override {
+    fail_peer(peer, why, !record_of(peer).disconnected);
+  }
   void turned_away() override { tallies_.foreign_connections.add(); }
 
-  // loan_owner: by who has the turn.
-  flow::loan& loan_of(peer_number peer) override { return record_of(peer).account; }
-  void send_note(peer_number to, const flow::credit_note& note) override;
+  // credit_pool_owner: by the holder of the progress lock.
+  flow::peer_credits& credits_of(peer_number peer) override { return record_of(peer).account; }
+  void send_control(peer_number to, const flow::credit_control& note) override;
   void recall_from_all() override;
 
-  // All of these: by who has the turn.
+  // All of these: by the holder of the progress lock.
   peer_record& record_of(peer_number peer);
   void connect(peer_number peer, std::span<const std::byte> address);
   bool take_outbox();
   bool is_restrained() const {
     return options_.funnelled && !closing_ &&
-           ((options_.sends_per_look != 0 && sends_left_ == 0) ||
+           ((options_.sends_per_poll != 0 && sends_left_ == 0) ||
             (options_.most_unfinished != 0 && packets_under_way_ >= options_.most_unfinished));
   }
   void wake_funnel();
@@ -109,14 +111,14 @@ class port_over final : public port, private conduit_events, private flow::loan_
     return &of_thread;
   }
   void post(peer_number to, std::span<const std::byte> header, const message_body& body);
-  void lose_ended(peer_record& peer, peer_number number);
+  void fail_ended(peer_record& peer, peer_number number);
   void post_now(peer_record& peer, peer_number to, std::span<const std::byte> header, const message_body& body);
   void wait_for_memory(peer_record& peer, peer_number to, std::span<const std::byte> header, const message_body& body);
   void send_waiting(peer_record& peer, peer_number to);
   void ask_for_memory(peer_record& peer, peer_number to);
   void drop_waiting_of(peer_record& peer);
-  void take_note(peer_record& peer, peer_number from, const flow::credit_note& note);
-  void lend_more(peer_record& peer, peer_number to);
+  void take_control(peer_record& peer, peer_number from, const flow::credit_control& note);
+  void grant_more(peer_record& peer, peer_number to);
   bool serve_memory();
   void ask_for_signs_of_life();
   void send_heartbeat(peer_number to, packet_kind kind);
@@ -138,26 +140,26 @@ class port_over final : public port, private conduit_events, private flow::loan_
                          std::optional<std::size_t> announced_bytes, packet_view& view);
   bool is_new(peer_record& peer, const packet_head& head);
   bool is_changed(const incoming_body& body) const;
-  void lose_malformed(peer_number from, const packet_fault& fault);
+  void fail_malformed(peer_number from, const packet_fault& fault);
   void take_short(peer_record& peer, const packet_head& head, std::span<const std::byte> messages);
   void take_single(peer_record& peer, peer_number from, std::uint64_t sequence, std::span<const std::byte> header,
                    std::span<const std::byte> body, std::uint16_t copies);
   void* copied(peer_number from, std::span<const std::byte> header, std::span<const std::byte> body);
-  bool ask_for_places(peer_record& peer, peer_number from);
+  bool request_body_memory(peer_record& peer, peer_number from);
   bool ask_again();
   void deliver(peer_number from, std::span<const std::byte> header, void* body, std::size_t bytes);
   void count_arrived(peer_record& peer, peer_number from, std::uint64_t cost);
   void deliver_early(peer_record& peer, peer_number from);
   void watch_senders();
-  void lose(peer_number peer, const std::string& why, bool unexpected = true);
-  bool tell_losses();
+  void fail_peer(peer_number peer, const std::string& why, bool unexpected = true);
+  bool report_failures();
   void forget_arrivals(peer_record& peer);
   void close();
 
-  struct loss {
+  struct peer_failure {
     peer_number peer;
     std::string why;
-    bool silent = false;
+    bool timed_out = false;
   };
 
   const peer_number self_;
@@ -168,14 +170,14 @@ class port_over final : public port, private conduit_events, private flow::loan_
   const packet_rules rules_;
   std::vector<std::byte> address_;
   std::uint64_t longest_hold_ = 0;  // ticks
-  std::atomic<bool> beat_is_due_{false};
-  std::uint64_t looks_at_last_beat_ = 0;  // by who calls beat()
+  std::atomic<bool> heartbeat_is_due_{false};
+  std::uint64_t polls_at_last_heartbeat_ = 0;  // by who calls heartbeat()
   std::vector<std::atomic<peer_record*>> peers_;
   std::optional<Conduit> conduit_;
 
-  turn turn_;
+  progress_lock progress_lock_;
   outbox outbox_;
-  // Funnelled: the oldest sends, taken out of the outbox and not posted yet; and how many may be before the next look.
+  // Funnelled: the oldest sends, taken out of the outbox and not posted yet; and how many may be before the next poll.
   waiting_send* taken_ = nullptr;
   std::uint32_t sends_left_;
   std::atomic<bool> funnel_sleeps_{false};
@@ -189,15 +191,15 @@ class port_over final : public port, private conduit_events, private flow::loan_
   linked_list<outgoing_packet> moving_;
   std::vector<std::unique_ptr<outgoing_packet>> spare_short_, spare_alone_;
   std::size_t packets_under_way_ = 0;
-  std::vector<peer_number> refused_;         // whose first body without a place was refused one
+  std::vector<peer_number> refused_;         // whose first body without memory was refused one
   std::vector<peer_number> unwanted_;        // the same at the end, when nobody uses what comes
   std::vector<peer_number> unwatched_;       // something came from them, and they are not connected
-  std::optional<flow::lent_memory> memory_;  // with a limit
+  std::optional<flow::credit_pool> memory_;  // with a limit
   std::atomic<bool> memory_asked_for_{false};
   std::atomic<bool> drops_waiting_{false};
   std::vector<peer_number> recalling_;  // peers that want back what we do not use of their memory
-  bool silent_ = false;                 // of the peer that is about to be lost
-  std::vector<loss> losses_;            // not told to the user yet
+  bool timed_out_ = false;              // of the peer that is about to fail
+  std::vector<peer_failure> failures_;  // not reported to the user yet
   std::string malformed_packet_;        // what was wrong with a packet of nobody known
   bool is_sign_of_life_ = false;        // what this progress() found, or a packet without messages that is out
   bool closing_ = false;

@@ -1,5 +1,5 @@
 // What a port remembers: packets on their way out, bodies on their way in, and one record per peer that was ever talked
-// to (a peer that was not costs a pointer). All of it belongs to whoever has the turn.
+// to (a peer that was not costs a pointer). All of it belongs to the holder of the progress lock.
 #pragma once
 
 #include <array>
@@ -12,10 +12,10 @@
 #include <span>
 #include <vector>
 
+#include "flow/credit_pool.hpp"
+#include "flow/memory_credit.hpp"
 #include "wire/arrived_numbers.hpp"
 #include "wire/conduit.hpp"
-#include "flow/lent_memory.hpp"
-#include "flow/memory_credit.hpp"
 #include "wire/linked_list.hpp"
 #include "wire/outbox.hpp"
 #include "wire/packet_check.hpp"
@@ -49,11 +49,11 @@ struct outgoing_packet : packet_record {
 };
 
 /// The header of a message that had to wait, where it cannot change any more.
-struct kept_header {
+struct saved_header {
   std::uint32_t size = 0;
   std::array<std::byte, header_limit> bytes;
 
-  explicit kept_header(std::span<const std::byte> header) : size(static_cast<std::uint32_t>(header.size())) {
+  explicit saved_header(std::span<const std::byte> header) : size(static_cast<std::uint32_t>(header.size())) {
     if (size != 0) std::memcpy(bytes.data(), header.data(), size);
   }
   std::span<const std::byte> view() const { return {bytes.data(), size}; }
@@ -63,12 +63,12 @@ struct kept_header {
 struct incoming_body : packet_record {
   peer_number from;
   std::uint64_t sequence;
-  kept_header header;
+  saved_header header;
   std::size_t bytes;
   std::uint16_t copies;
   announcement announced;  // null once it was accepted
   check_value check;       // with port_options::checks
-  void* place = nullptr;
+  void* memory = nullptr;
   bool whole = false;
 
   incoming_body(peer_number of, std::uint64_t number, std::span<const std::byte> head, std::size_t size,
@@ -78,7 +78,7 @@ struct incoming_body : packet_record {
 
 /// A message that is complete, but was sent after one that is not.
 struct early_message {
-  kept_header header;
+  saved_header header;
   void* body;
   std::size_t bytes;
   std::uint16_t copies;
@@ -92,25 +92,25 @@ struct early_packet {
 };
 
 struct peer_record {
-  // Read by senders that do not have the turn. pairs: port.reachable
-  std::atomic<bool> reachable{false};  // connected, or lost: no address is needed any more
-  bool gone = false;                   // nothing is sent to it any more
-  bool disconnected = false;           // in order: nothing comes from it any more
-  bool told = false;                   // the user knows that it is gone
-  bool watching = false;               // it is, or is about to be connected because something came from it
-  std::uint32_t silent_beats = 0;      // since something came from it
-  std::uint64_t filling_bytes = 0;     // of its bodies that have a place and are not whole
-  packet_secret secret;                // of it; once it is reachable
-  std::uint64_t next_sequence = 0;     // of packets with an order
+  // Read by senders that do not hold the progress lock. pairs: port.reachable
+  std::atomic<bool> reachable{false};   // connected, or failed: no address is needed any more
+  bool gone = false;                    // nothing is sent to it any more
+  bool disconnected = false;            // in order: nothing comes from it any more
+  bool reported = false;                // the user knows that it is gone
+  bool watching = false;                // it is, or is about to be connected because something came from it
+  std::uint32_t missed_heartbeats = 0;  // since something came from it
+  std::uint64_t filling_bytes = 0;      // of its bodies that have memory and are not whole
+  packet_secret secret;                 // of it; once it is reachable
+  std::uint64_t next_sequence = 0;      // of packets with an order
   std::uint64_t next_unordered = 0;
   arrived_numbers unordered;
   outgoing_packet* open = nullptr;  // takes short messages
   std::uint64_t expected = 0;       // sequence of the packet whose messages are next
-  std::uint64_t next_place = 0;     // of the first packet that may still have to be asked a place for
+  std::uint64_t next_to_ask = 0;    // of the first packet that may still have to be asked memory for
   bool refused = false;             // its body got none, and will be asked for again
   std::map<std::uint64_t, early_packet> early;
   flow::memory_credit credit;         // of its memory
-  flow::loan account;                 // of ours
+  flow::peer_credits account;         // of ours
   linked_list<waiting_send> waiting;  // for its memory, in order
   std::uint64_t waiting_cost = 0;     // of all of them
 };

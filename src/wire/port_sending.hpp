@@ -1,4 +1,4 @@
-// The sending half of port_over, with the turn and the end of the port. Included by port_over.hpp alone.
+// The sending half of port_over, with the progress lock and the end of the port. Included by port_over.hpp alone.
 #pragma once
 
 #include "wire/port_over.hpp"
@@ -14,7 +14,7 @@ void port_over<Conduit>::send(peer_number to, std::span<const std::byte> header,
   if (known == nullptr || !known->reachable.load(std::memory_order_acquire))    // pairs: port.reachable
     address_of_peer = lookup_(to);
   under_way_.fetch_add(1, std::memory_order_relaxed);  // relaxed: this thread knows of its message anyway
-  if (!options_.funnelled && turn_.try_take()) {
+  if (!options_.funnelled && progress_lock_.try_acquire()) {
     take_outbox();  // what this thread left there before goes first
     if (!address_of_peer.empty()) connect(to, address_of_peer);
     post(to, header, body);
@@ -31,7 +31,7 @@ void port_over<Conduit>::send(peer_number to, std::span<const std::byte> header,
   tallies_.sends_handed_over.add_from_any_thread();
   if (options_.funnelled)
     wake_funnel();
-  else if (turn_.try_take())
+  else if (progress_lock_.try_acquire())
     leave();
 }
 
@@ -44,7 +44,7 @@ void port_over<Conduit>::wake_funnel() {
     conduit_->wake();
 }
 
-// Gives the turn back, with nothing left that others handed over.
+// Releases the progress lock, with nothing left that others handed over.
 template <conduit Conduit>
 void port_over<Conduit>::leave() {
   do {
@@ -56,23 +56,23 @@ void port_over<Conduit>::leave() {
     // progress.
     const bool asleep = !sleepers_.empty();
     if (wanted || asleep) send_open();
-    // relaxed: a thread that sets it does this itself afterwards, or leaves it to the one with the turn, by
+    // relaxed: a thread that sets it does this itself afterwards, or leaves it to the holder of the progress lock, by
     // flush_wanted
     if (tallies_.waiting.read() != 0 && drops_waiting_.load(std::memory_order_relaxed)) [[unlikely]]
       for (std::atomic<peer_record*>& of_peer : peers_)
         if (peer_record* const peer = of_peer.load(std::memory_order_relaxed)) drop_waiting_of(*peer);
-    // Nor does the descriptor tell that a body would have a place now, or that memory was given back.
+    // Nor does the descriptor show that a body would have memory now, or that memory was given back.
     const bool waits = !refused_.empty() || (memory_.has_value() && memory_->somebody_asks());
-    if (asleep && ((packets_under_way_ != 0 && !Conduit::tells_of_sends) || waits)) {
+    if (asleep && ((packets_under_way_ != 0 && !Conduit::reports_sends) || waits)) {
       sleepers_.clear();
       tallies_.wakes.add();
       conduit_->wake();
     }
-    turn_.give_back();
-    // pairs: outbox.empty, port.flush_wanted: pushed before this look, or its thread gets the turn
-    // Funnelled: who has the turn comes again before it sleeps.
+    progress_lock_.release();
+    // pairs: outbox.empty, port.flush_wanted: pushed before this look, or its thread gets the progress lock
+    // Funnelled: the holder of the progress lock comes again before it sleeps.
   } while (!options_.funnelled && (!outbox_.empty() || flush_wanted_.load(std::memory_order_seq_cst)) &&
-           turn_.try_take());
+           progress_lock_.try_acquire());
 }
 
 template <conduit Conduit>
@@ -95,19 +95,19 @@ void port_over<Conduit>::flush() {
   flush_wanted_.store(true, std::memory_order_seq_cst);  // pairs: port.flush_wanted
   if (options_.funnelled)
     wake_funnel();
-  else if (turn_.try_take())
+  else if (progress_lock_.try_acquire())
     leave();
 }
 
 template <conduit Conduit>
 bool port_over<Conduit>::prepare_sleep() {
-  if (!turn_.try_take()) return false;
+  if (!progress_lock_.try_acquire()) return false;
   take_outbox();
   send_open();
-  // Nothing on the descriptor says that memory was given back, or that a body would have a place now.
+  // Nothing on the descriptor says that memory was given back, or that a body would have memory now.
   const bool wanted = !refused_.empty() || (memory_.has_value() && memory_->somebody_asks());
   bool may_sleep =
-      !wanted && taken_ == nullptr && losses_.empty() && malformed_packet_.empty() && conduit_->prepare_sleep();
+      !wanted && taken_ == nullptr && failures_.empty() && malformed_packet_.empty() && conduit_->prepare_sleep();
   if (may_sleep && options_.funnelled) {
     // Those who leave something from here on wake us, what was left before is seen now. After the conduit has prepared
     // itself, because that takes a wake-up away which came earlier. pairs: port.funnel_sleeps
@@ -123,8 +123,8 @@ bool port_over<Conduit>::prepare_sleep() {
 
 template <conduit Conduit>
 bool port_over<Conduit>::progress() {
-  if (!turn_.try_take()) return false;
-  tallies_.looks.add();
+  if (!progress_lock_.try_acquire()) return false;
+  tallies_.polls.add();
   // We are awake. Others may sleep on: this thread may be busy for long after its next send.
   if (!sleepers_.empty()) std::erase(sleepers_, this_thread());
   if (options_.funnelled) funnel_sleeps_.store(false, std::memory_order_relaxed);  // relaxed: it looks below
@@ -132,13 +132,13 @@ bool port_over<Conduit>::progress() {
   bool something = take_outbox();
   something |= send_open();
   something |= conduit_->progress(*this);
-  sends_left_ = options_.sends_per_look;
+  sends_left_ = options_.sends_per_poll;
   something |= ask_again();
   watch_senders();
   if (memory_.has_value()) something |= serve_memory();
-  if (beat_is_due_.load(std::memory_order_relaxed)) [[unlikely]]  // relaxed: see beat()
+  if (heartbeat_is_due_.load(std::memory_order_relaxed)) [[unlikely]]  // relaxed: see heartbeat()
     ask_for_signs_of_life();
-  something |= tell_losses();
+  something |= report_failures();
   take_outbox();  // what the callbacks have sent must not wait for the next call
   send_open();
   if (something && !is_sign_of_life_) tallies_.moves.add();
@@ -150,7 +150,8 @@ bool port_over<Conduit>::progress() {
 
 template <conduit Conduit>
 peer_record& port_over<Conduit>::record_of(peer_number peer) {
-  peer_record* record = peers_[peer].load(std::memory_order_relaxed);  // relaxed: made by who has the turn
+  peer_record* record =
+      peers_[peer].load(std::memory_order_relaxed);  // relaxed: made by the holder of the progress lock
   if (record == nullptr) {
     record = new peer_record;
     if (memory_.has_value()) {
@@ -165,7 +166,7 @@ peer_record& port_over<Conduit>::record_of(peer_number peer) {
 template <conduit Conduit>
 void port_over<Conduit>::connect(peer_number peer, std::span<const std::byte> address_of_peer) {
   peer_record& record = record_of(peer);
-  if (record.reachable.load(std::memory_order_relaxed)) return;  // relaxed: written by who has the turn
+  if (record.reachable.load(std::memory_order_relaxed)) return;  // relaxed: written by the holder of the progress lock
   try {
     const port_address theirs = decode_address(peer, address_of_peer);
     if (theirs.has_checks != options_.checks)
@@ -177,14 +178,14 @@ void port_over<Conduit>::connect(peer_number peer, std::span<const std::byte> ad
     conduit_->connect(peer, theirs.of_conduit);
     record.reachable.store(true, std::memory_order_release);  // pairs: port.reachable
   } catch (const std::exception& unreachable) {
-    lose(peer, unreachable.what());
+    fail_peer(peer, unreachable.what());
   }
 }
 
 template <conduit Conduit>
 void port_over<Conduit>::post(peer_number to, std::span<const std::byte> header, const message_body& body) {
   peer_record& peer = record_of(to);
-  if (peer.disconnected) lose_ended(peer, to);
+  if (peer.disconnected) fail_ended(peer, to);
   if (peer.gone) {
     drop(body);
     return;
@@ -200,10 +201,10 @@ void port_over<Conduit>::post(peer_number to, std::span<const std::byte> header,
 
 // There are messages for a peer that has disconnected.
 template <conduit Conduit>
-void port_over<Conduit>::lose_ended(peer_record& peer, peer_number number) {
-  if (std::exchange(peer.told, true)) return;
-  losses_.push_back({number, "it has ended, and a message was sent to it after that", false});
-  lose(number, {}, /*unexpected=*/false);
+void port_over<Conduit>::fail_ended(peer_record& peer, peer_number number) {
+  if (std::exchange(peer.reported, true)) return;
+  failures_.push_back({number, "it has ended, and a message was sent to it after that", false});
+  fail_peer(number, {}, /*unexpected=*/false);
 }
 
 template <conduit Conduit>
@@ -391,7 +392,7 @@ void port_over<Conduit>::drop(const message_body& body) {
 
 template <conduit Conduit>
 port_over<Conduit>::~port_over() {
-  static_cast<void>(turn_.try_take());
+  static_cast<void>(progress_lock_.try_acquire());
   try {
     close();
   } catch (const std::exception&) {

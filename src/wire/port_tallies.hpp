@@ -1,4 +1,4 @@
-// The counters of a port as it keeps them: added to by who has the turn, read by anybody.
+// The counters of a port as it keeps them: added to by the holder of the progress lock, read by anybody.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@ namespace tri::wire {
 
 class tally {
  public:
-  // relaxed, all: a figure that stands for nothing but itself; who has the turn is the only one to add.
+  // relaxed, all: a figure that stands for nothing but itself; the holder of the progress lock is the only one to add.
   void add(std::uint64_t amount = 1) {
     value_.store(value_.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
   }
@@ -24,8 +24,8 @@ class tally {
 
 struct port_tallies {
   tally messages_sent, messages_arrived, bytes_sent, short_sent, eager_sent, rendezvous_sent, short_packets,
-      packets_filled, arrived_early, places_refused, sends_handed_over, dropped, wakes, waited, waiting, most_waiting,
-      memory_notes, memory_in_use, memory_peak, heartbeats, looks, moves, foreign_packets, unchecked_packets,
+      packets_filled, arrived_early, memory_refused, sends_handed_over, dropped, wakes, waited, waiting, most_waiting,
+      memory_control_messages, memory_in_use, memory_peak, heartbeats, polls, moves, foreign_packets, unchecked_packets,
       repeated_packets, foreign_connections;
 
   port_counters read() const {
@@ -38,14 +38,14 @@ struct port_tallies {
             .short_packets = short_packets.read(),
             .packets_filled = packets_filled.read(),
             .arrived_early = arrived_early.read(),
-            .places_refused = places_refused.read(),
+            .memory_refused = memory_refused.read(),
             .sends_handed_over = sends_handed_over.read(),
             .dropped = dropped.read(),
             .wakes = wakes.read(),
             .waited = waited.read(),
             .waiting = waiting.read(),
             .most_waiting = most_waiting.read(),
-            .memory_notes = memory_notes.read(),
+            .memory_control_messages = memory_control_messages.read(),
             .memory_in_use = memory_in_use.read(),
             .memory_peak = memory_peak.read(),
             .heartbeats = heartbeats.read(),

@@ -6,7 +6,7 @@
 namespace tri::wire {
 namespace {
 
-// Its listener for TCP believes whoever connects (docs/user/security.md).
+// Its listener for TCP believes any process that connects (docs/user/security.md).
 constexpr const char* adapters_alone = "^tcp,shm,self";
 
 bool has_adapter(const std::string& names, const std::vector<std::string>& ports) {

@@ -16,10 +16,10 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-std::vector<row> shell(const std::string& script, double silence_s = 60) {
+std::vector<row> shell(const std::string& script, double output_timeout_s = 60) {
   std::vector<row> rows;
   process_rows(
-      {"sh", "-c", script}, [&](row measured) { rows.push_back(std::move(measured)); }, silence_s);
+      {"sh", "-c", script}, [&](row measured) { rows.push_back(std::move(measured)); }, output_timeout_s);
   return rows;
 }
 

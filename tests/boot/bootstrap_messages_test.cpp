@@ -30,13 +30,14 @@ TEST(bootstrap_messages, round_trips) {
   EXPECT_EQ(round_trip(failed_message{""}).text, "");
   EXPECT_EQ(round_trip(barrier_message{1ull << 40}).epoch, 1ull << 40);
   EXPECT_EQ(round_trip(left_message{-1}).exit_status, -1);
-  EXPECT_EQ(round_trip(published_card_message{{std::byte{1}, std::byte{2}}}).card[1], std::byte{2});
-  EXPECT_EQ(round_trip(wanted_card_message{5, 6}).question, 6u);
-  const card_message card = round_trip(card_message{{5, 6, 1, 0}, std::vector<std::byte>(most_card_bytes)});
-  EXPECT_EQ(card.about.process, 5);
-  EXPECT_EQ(card.about.published, 1u);
-  EXPECT_EQ(card.card.size(), most_card_bytes);
-  EXPECT_TRUE(round_trip(card_message{}).card.empty());
+  EXPECT_EQ(round_trip(published_address_message{{std::byte{1}, std::byte{2}}}).address[1], std::byte{2});
+  EXPECT_EQ(round_trip(wanted_address_message{5, 6}).question, 6u);
+  const address_message address =
+      round_trip(address_message{{5, 6, 1, 0}, std::vector<std::byte>(most_endpoint_address_bytes)});
+  EXPECT_EQ(address.about.process, 5);
+  EXPECT_EQ(address.about.published, 1u);
+  EXPECT_EQ(address.address.size(), most_endpoint_address_bytes);
+  EXPECT_TRUE(round_trip(address_message{}).address.empty());
   round_trip(start_message{});
   round_trip(peers_taken_message{});
   peers_message peers;
@@ -83,12 +84,12 @@ TEST(bootstrap_messages, what_is_wrong_is_named) {
   expect_refused(encode(none), "a 'peers' message has 0 entries");
   none.entries.resize(most_entries_of_a_message + 1);
   expect_refused(encode(none), "a 'peers' message has 65 entries");
-  expect_refused(encode(published_card_message{std::vector<std::byte>(most_card_bytes + 1)}),
-                 "a card has 4097 bytes; at most 4096 are allowed");
-  bad = encode(card_message{});
+  expect_refused(encode(published_address_message{std::vector<std::byte>(most_endpoint_address_bytes + 1)}),
+                 "a network address has 4097 bytes; at most 4096 are allowed");
+  bad = encode(address_message{});
   bad.pop_back();
   bad[8] = std::byte{15};
-  expect_refused(bad, "a 'card' message has 15 bytes instead of 16");
+  expect_refused(bad, "a 'address' message has 15 bytes instead of 16");
 }
 
 TEST(bootstrap_messages, random_bytes_are_read_or_refused) {

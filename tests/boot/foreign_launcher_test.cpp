@@ -95,11 +95,11 @@ TEST_P(under, one_process) {
   EXPECT_EQ(started.output(), "process 0 of 1 on host 0 of 1, pes 1: 0.0=memory-0\n");
 }
 
-TEST_P(under, cards_are_fetched_by_several_threads_while_another_waits_in_barriers) {
-  launched_job started(command(4, {"cards", "2"}));
+TEST_P(under, addresses_are_fetched_by_several_threads_while_another_waits_in_barriers) {
+  launched_job started(command(4, {"addresses", "2"}));
   EXPECT_EQ(started.wait(), 0) << started.output();
   std::vector<std::string> expected;
-  for (int i = 0; i < 4; ++i) expected.push_back("process " + std::to_string(i) + ": 0 wrong cards");
+  for (int i = 0; i < 4; ++i) expected.push_back("process " + std::to_string(i) + ": 0 wrong addresses");
   EXPECT_EQ(sorted_lines(started.output()), expected);
 }
 
@@ -160,7 +160,7 @@ TEST_P(under, a_killed_launcher_leaves_nothing) {
 
 // With this option Open MPI lets the others live; then the first process of the host ends the job, or the second one if
 // it was the first that died.
-TEST_P(under, a_death_that_the_launcher_ignores_is_seen_by_the_neighbours) {
+TEST_P(under, a_death_that_the_launcher_ignores_is_seen_by_the_local_peers) {
   if (!openmpi()) GTEST_SKIP() << "hydra ends the job whatever its options are";
   for (const std::string dies : {"0", "2"}) {
     launched_job started(command(3, {"crash", dies}, {"--enable-recovery"}));
@@ -191,10 +191,10 @@ TEST_P(under, who_cannot_share_memory_is_another_host) {
                                 "process 1 of 4 on host 0 of 3, pes 1: 0.0=memory-0 0.1=memory-3 1.0=none 2.0=none",
                                 "process 2 of 4 on host 1 of 3, pes 1: 0.0=none 0.1=none 1.0=memory-1 2.0=none",
                                 "process 3 of 4 on host 2 of 3, pes 1: 0.0=none 0.1=none 1.0=none 2.0=memory-2"}));
-  launched_job cards(spread({"cards", "2"}));
-  EXPECT_EQ(cards.wait(), 0) << cards.output();
-  EXPECT_EQ(sorted_lines(cards.output()).size(), 4u);
-  EXPECT_THAT(cards.output(), ::testing::Not(ContainsRegex("[1-9] wrong cards")));
+  launched_job addresses(spread({"addresses", "2"}));
+  EXPECT_EQ(addresses.wait(), 0) << addresses.output();
+  EXPECT_EQ(sorted_lines(addresses.output()).size(), 4u);
+  EXPECT_THAT(addresses.output(), ::testing::Not(ContainsRegex("[1-9] wrong addresses")));
   launched_job differ(spread({"mismatch", "2"}));
   EXPECT_EQ(differ.wait(), 1);
   EXPECT_THAT(

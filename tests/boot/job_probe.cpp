@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "boot/bootstrap_messages.hpp"
-#include "config/configuration.hpp"
 #include "boot/job.hpp"
+#include "config/configuration.hpp"
 #include "os/packet_socket.hpp"
 #include "os/unique_fd.hpp"
 
@@ -77,16 +77,16 @@ int join_twice(const configuration& values) {
   return 0;
 }
 
-std::vector<std::byte> card_for(int process) {
-  return std::vector<std::byte>(static_cast<std::size_t>(process) * most_card_bytes / 32,
+std::vector<std::byte> address_for(int process) {
+  return std::vector<std::byte>(static_cast<std::size_t>(process) * most_endpoint_address_bytes / 32,
                                 static_cast<std::byte>(process));
 }
 
-// Every process but `silent` publishes a card, and some threads of each ask for all cards, again and again, while
-// another thread goes through barriers.
-int show_cards(const configuration& values, int silent) {
+// Every process but `silent` publishes an address, and some threads of each ask for all addresses, again and again,
+// while another thread goes through barriers.
+int show_addresses(const configuration& values, int silent) {
   job own = job::join(values, -1, 7);
-  if (own.process() != silent) own.publish_card(card_for(own.process()));
+  if (own.process() != silent) own.publish_endpoint_address(address_for(own.process()));
   own.barrier();
   std::atomic<int> wrong = 0;
   const auto ask = [&] {
@@ -94,9 +94,11 @@ int show_cards(const configuration& values, int silent) {
       const int process = i % own.processes();
       if (process == silent && i >= own.processes()) continue;  // PMIx takes two seconds to say that there is none
       try {
-        if (own.card_of(process) != card_for(process) || process == silent) ++wrong;
+        if (own.endpoint_address_of(process) != address_for(process) || process == silent) ++wrong;
       } catch (const job_error& problem) {
-        if (process != silent || problem.what() != fmt::format("process {} has published no card", silent)) ++wrong;
+        if (process != silent ||
+            problem.what() != fmt::format("process {} has not published its network address", silent))
+          ++wrong;
       }
     }
   };
@@ -104,7 +106,7 @@ int show_cards(const configuration& values, int silent) {
   for (int i = 0; i < 100; ++i) own.barrier();
   for (std::thread* each : {&first, &second, &third}) each->join();
   own.barrier();
-  say(fmt::format("process {}: {} wrong cards", own.process(), wrong.load()));
+  say(fmt::format("process {}: {} wrong addresses", own.process(), wrong.load()));
   own.leave(0);
   return 0;
 }
@@ -148,7 +150,7 @@ int act(int argc, char** argv, configuration values) {
   const bool chosen = own_rank() == number;
   if (what == "exchange") return exchange(values);
   if (what == "twice") return join_twice(values);
-  if (what == "cards") return show_cards(values, number);
+  if (what == "addresses") return show_addresses(values, number);
   if (what == "exit_before_join" && chosen) _exit(status);
   if (what == "different_pes") values.pes = 1 + own_rank();
   if (what == "garbage" && chosen) send_garbage();

@@ -136,27 +136,28 @@ void expect_exchange_of(int processes) {
 TEST(job, sixty_four_processes) { expect_exchange_of(64); }
 TEST(job, more_processes_than_one_table_message_holds) { expect_exchange_of(150); }
 
-TEST(job, cards_are_fetched_by_several_threads_while_another_waits_in_barriers) {
+TEST(job, addresses_are_fetched_by_several_threads_while_another_waits_in_barriers) {
   for (const int processes : {1, 4, 20}) {
-    launched_job started(probe(processes, {"cards", "2"}));
+    launched_job started(probe(processes, {"addresses", "2"}));
     expect_clean(started);
     std::vector<std::string> expected;
-    for (int i = 0; i < processes; ++i) expected.push_back("process " + std::to_string(i) + ": 0 wrong cards");
+    for (int i = 0; i < processes; ++i) expected.push_back("process " + std::to_string(i) + ": 0 wrong addresses");
     std::sort(expected.begin(), expected.end());
     EXPECT_EQ(sorted_lines(started.output()), expected);
   }
 }
 
-TEST(job, a_card_is_published_once_and_has_a_limit) {
+TEST(job, an_address_is_published_once_and_has_a_limit) {
   job own = job::join({}, -1, 1);
-  EXPECT_THROW(own.card_of(0), job_error);
-  EXPECT_THROW(own.card_of(1), std::out_of_range);
-  EXPECT_THROW(own.card_of(-1), std::out_of_range);
-  EXPECT_THROW(own.publish_card(std::vector<std::byte>(most_card_bytes + 1)), std::length_error);
-  const std::vector<std::byte> card(most_card_bytes, std::byte{7});
-  own.publish_card(card);
-  EXPECT_EQ(own.card_of(0), card);
-  EXPECT_THROW(own.publish_card(card), std::logic_error);
+  EXPECT_THROW(own.endpoint_address_of(0), job_error);
+  EXPECT_THROW(own.endpoint_address_of(1), std::out_of_range);
+  EXPECT_THROW(own.endpoint_address_of(-1), std::out_of_range);
+  EXPECT_THROW(own.publish_endpoint_address(std::vector<std::byte>(most_endpoint_address_bytes + 1)),
+               std::length_error);
+  const std::vector<std::byte> address(most_endpoint_address_bytes, std::byte{7});
+  own.publish_endpoint_address(address);
+  EXPECT_EQ(own.endpoint_address_of(0), address);
+  EXPECT_THROW(own.publish_endpoint_address(address), std::logic_error);
 }
 
 TEST(job, exit_status_is_the_first_that_is_not_zero) {

@@ -57,7 +57,7 @@ void expect_refused(std::span<const std::byte> bytes, const std::string& text) {
 TEST(node_record, is_checked_when_it_is_read) {
   const node_record record = this_node("socket");
   EXPECT_EQ(read_node_record(bytes_of(record)).pid, getpid());
-  expect_refused({}, "0 bytes are no record of a node");
+  expect_refused({}, "0 bytes are not a node record");
   expect_refused(bytes_of(record).first(100), "a record of a node has 100 bytes instead of 208");
   node_record bad = record;
   bad.magic += 1;

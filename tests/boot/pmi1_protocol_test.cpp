@@ -75,7 +75,7 @@ TEST(pmi1_protocol, pieces_that_do_not_belong_together_are_refused) {
   EXPECT_EQ(refusal_of([&] { assembled.add("00"); }), "PMI value '00' is not piece 1 of 3");
   EXPECT_EQ(refusal_of([] { value_assembler().add("0/0:"); }), "PMI value '0/0:' is not piece 0 of a value");
   EXPECT_EQ(refusal_of([] { from_hex("0"); }), "a PMI value has 1 hexadecimal digits");
-  EXPECT_EQ(refusal_of([] { from_hex("0x"); }), "'x' is no hexadecimal digit of a PMI value");
+  EXPECT_EQ(refusal_of([] { from_hex("0x"); }), "'x' is not a hexadecimal digit of a PMI value");
 }
 
 TEST(pmi1_protocol, answer_and_end_of_barrier_come_in_any_order_and_any_pieces) {

@@ -18,7 +18,7 @@
 #include "sched/idle_listener.hpp"
 #include "sched/inbox.hpp"
 #include "sched/node_queue.hpp"
-#include "wire/turn.hpp"
+#include "wire/progress_lock.hpp"
 
 namespace tri {
 namespace {
@@ -49,9 +49,9 @@ struct mail {
   std::uint64_t work = 0;
 
   void push(std::uint32_t producer, std::uint64_t number) {
-    const sched::inbox_place place = sched::claim(inbox, producer);
-    place.message->element = number;
-    sched::publish(inbox, place);
+    const sched::inbox_slot slot = sched::claim(inbox, producer);
+    slot.message->element = number;
+    sched::publish(inbox, slot);
   }
   void push_urgent(std::uint64_t number) {
     auto* const message = static_cast<sched::envelope*>(explore::watched_allocate(sizeof(sched::envelope)));
@@ -196,22 +196,22 @@ TEST(sleepers, messages_for_a_node_are_found) {
                      5);
 }
 
-// Whoever does not get the turn leaves its work to the one who has it.
-struct wire_with_turn {
-  wire::turn turn;
+// A thread that does not get the lock leaves its work to its holder.
+struct wire_with_lock {
+  wire::progress_lock lock;
   std::atomic<std::uint32_t> left{0};  // as wire/outbox.hpp: pushed and looked at in the order of seq_cst
   std::uint32_t done = 0;
 };
 TEST(sleepers, work_left_to_the_holder_of_a_turn_is_done) {
-  const auto leaves = [](wire_with_turn& all) {
+  const auto leaves = [](wire_with_lock& all) {
     all.left.fetch_add(1, std::memory_order_seq_cst);
-    while (all.left.load(std::memory_order_seq_cst) != 0 && all.turn.try_take()) {
+    while (all.left.load(std::memory_order_seq_cst) != 0 && all.lock.try_acquire()) {
       all.done += all.left.exchange(0, std::memory_order_acquire);
-      all.turn.give_back();
+      all.lock.release();
     }
   };
-  of_functions<wire_with_turn> all(
-      {leaves, leaves}, [](wire_with_turn& at_end) { check(at_end.done == 2, "work was left that nobody does"); });
+  of_functions<wire_with_lock> all(
+      {leaves, leaves}, [](wire_with_lock& at_end) { check(at_end.done == 2, "work was left that nobody does"); });
   const explore::interleavings result = explore::run_all(all, with_old_values);
   EXPECT_EQ(result.fault, "") << result.text();
   EXPECT_TRUE(result.complete) << result.text();

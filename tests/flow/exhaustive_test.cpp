@@ -127,7 +127,7 @@ TEST_P(every_interleaving, with_memory_that_others_give_back_at_some_time) {
 
 // Messages that go unasked: any of these plans, right or wrong, at any time, notes and returned credit at any time.
 std::vector<std::vector<prediction::expected_message>> plans_of(std::size_t senders) {
-  const std::uint64_t one = price_of(record_bytes);
+  const std::uint64_t one = credit_cost(record_bytes);
   if (senders == 1) return {{{0, one}, {0, one}}, {{0, 3 * one}}};
   return {{{0, one}, {1, one}}, {{1, one}, {1, one}}};
 }

@@ -17,10 +17,10 @@
 #include <utility>
 #include <vector>
 
-#include "flow/price.hpp"
+#include "flow/credit_cost.hpp"
+#include "flow/prediction/credit_granter.hpp"
 #include "flow/receiver.hpp"
 #include "flow/sender.hpp"
-#include "flow/prediction/credit_granter.hpp"
 
 namespace tri::wire::flow {
 
@@ -142,7 +142,7 @@ class flow_world {
         break;
       case step_kind::noted: {
         end& here = ends_[what.of];
-        const prediction::credit_note note = here.notes[what.item];
+        const prediction::credit_control note = here.notes[what.item];
         here.notes.erase(here.notes.begin() + static_cast<std::ptrdiff_t>(what.item));
         if constexpr (has_credits)
           if (const auto back = here.side.on_credit(0, note)) here.returned.push_back(*back);
@@ -226,7 +226,7 @@ class flow_world {
              {credit.reserved, credit.unsent, credit.occupied, credit.to_recall, credit.recalled})
           put(word);
         put(ends_[i].notes.size());
-        for (const prediction::credit_note& note : ends_[i].notes) {
+        for (const prediction::credit_control& note : ends_[i].notes) {
           put(note.granted);
           put(note.recalled);
         }
@@ -285,7 +285,7 @@ class flow_world {
     std::deque<packet> to_receiver;
     std::deque<packet> to_sender;
     std::vector<outgoing> data;  // in no order
-    std::vector<prediction::credit_note> notes;
+    std::vector<prediction::credit_control> notes;
     std::vector<std::uint64_t> returned;
     std::map<std::uint64_t, message_token> with_requests;  // data that goes with a request that is paid
     std::set<message_token> gone;                          // messages whose data went so
@@ -307,12 +307,12 @@ class flow_world {
     for (std::size_t i = 0; i < ends_.size(); ++i) {
       const end& one = ends_[i];
       if (one.sent < scope_->sends[i].size()) steps_.push_back({step_kind::send, i});
-      if (!one.to_receiver.empty() && receiver_.has_room() && !stalled) steps_.push_back({step_kind::request, i});
+      if (!one.to_receiver.empty() && receiver_.has_capacity() && !stalled) steps_.push_back({step_kind::request, i});
       if (!one.to_sender.empty()) steps_.push_back({step_kind::answer, i});
       for (std::size_t k = 0; k < one.data.size(); ++k) steps_.push_back({step_kind::data, i, k});
     }
     const std::size_t waiting = posted_ - again_.size() - done_;
-    if ((posted_ < scope_->receives.size() || !again_.empty()) && waiting < scope_->window && receiver_.has_room())
+    if ((posted_ < scope_->receives.size() || !again_.empty()) && waiting < scope_->window && receiver_.has_capacity())
       steps_.push_back({step_kind::post});
     for (std::size_t i = 0; withdrawn_ < scope_->withdrawals && i < postings_.size(); ++i)
       if (postings_[i].got == 0 && !postings_[i].is_withdrawn) steps_.push_back({step_kind::withdraw, i});
@@ -357,7 +357,7 @@ class flow_world {
   void take_paid(peer_number from, const packet& rts) {
     const std::pair<std::uint64_t, std::uint64_t> request{from, rts.request};
     if (rts.paid == payment::here) {
-      granter_.arrived(from, price_of(rts.bytes));
+      granter_.arrived(from, credit_cost(rts.bytes));
       auto& with_requests = ends_[from].with_requests;
       parked_[request] = with_requests.at(rts.request);
       with_requests.erase(rts.request);
@@ -402,7 +402,7 @@ class flow_world {
     ++done_;
     check_order(from);
     if (done.is_paid) {
-      granter_.released(done.source, price_of(done.bytes));
+      granter_.released(done.source, credit_cost(done.bytes));
       if (done.buffered) --paid_records_;
       return;
     }
@@ -464,7 +464,7 @@ class flow_world {
       const auto& credit = granter_.peer(i);
       std::uint64_t of_sender = credit.unsent;
       if constexpr (has_credits) of_sender += one.side.credit(0);
-      for (const prediction::credit_note& note : one.notes) of_sender += note.granted;
+      for (const prediction::credit_control& note : one.notes) of_sender += note.granted;
       for (const std::uint64_t bytes : one.returned) of_sender += bytes;
       for (const auto& [request, message] : one.with_requests) of_sender += pool_bytes(message);
       if (of_sender != credit.reserved) throw std::logic_error("the books are wrong about a sender's credit");
@@ -476,7 +476,7 @@ class flow_world {
     if (granter_.most_in_use() > scope_->credits) throw std::logic_error("the pool grew beyond its limit");
   }
   std::uint64_t pool_bytes(message_token message) const {
-    return prediction::buffer_bytes(price_of(scope_->sends[message / 1000 - 1][message % 1000].bytes));
+    return prediction::buffer_bytes(credit_cost(scope_->sends[message / 1000 - 1][message % 1000].bytes));
   }
 
   const scope* scope_;

@@ -75,7 +75,7 @@ class exchange {
 
  private:
   void make_room() {
-    while (!receiver_->has_room()) emit_one();
+    while (!receiver_->has_capacity()) emit_one();
   }
   void emit() {
     while (emit_one()) {

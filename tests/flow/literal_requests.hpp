@@ -19,12 +19,13 @@ class literal_request_initiator {
  public:
   explicit literal_request_initiator(std::size_t, std::size_t most_unanswered) : most_unanswered_(most_unanswered) {}
 
-  void request(peer_number to, message_token token, std::vector<outgoing_note>& out) {
+  void request(peer_number to, message_token token, std::vector<outgoing_control>& out) {
     queue_.push_back({next_request_++, token});
     if (!is_stopped_) send_all(to, out);
   }
 
-  std::optional<message_token> on_note(peer_number from, const request_note& note, std::vector<outgoing_note>& out) {
+  std::optional<message_token> on_control(peer_number from, const request_control& note,
+                                          std::vector<outgoing_control>& out) {
     if (note.kind == request_kind::again) {
       is_stopped_ = false;
       send_all(from, out);
@@ -66,7 +67,7 @@ class literal_request_initiator {
     bool is_under_way = false;
   };
 
-  void send_all(peer_number to, std::vector<outgoing_note>& out) {
+  void send_all(peer_number to, std::vector<outgoing_control>& out) {
     for (entry& one : queue_) {
       if (one.is_under_way) continue;
       if (unanswered(to) == most_unanswered_) return;
@@ -86,18 +87,18 @@ class literal_request_target {
   literal_request_target(std::size_t peers, std::size_t slots)
       : peers_(peers), slots_(slots), marked_(peers), owed_(peers) {}
 
-  request_decision on_request(peer_number from, const request_note& note) {
+  request_decision on_request(peer_number from, const request_control& note) {
     for (slot_number i = 0; i < slots_.size(); ++i) {
       if (slots_[i]) continue;
-      slots_[i] = outgoing_note{.peer = from, .what = {.request = note.request, .kind = request_kind::done}};
+      slots_[i] = outgoing_control{.peer = from, .what = {.request = note.request, .kind = request_kind::done}};
       return {request_verdict::accepted, i};
     }
     marked_.insert(from);
     refusals_.push_back({.peer = from, .what = {.request = note.request, .kind = request_kind::refused}});
     return {request_verdict::refused, 0};
   }
-  outgoing_note finish(slot_number slot) {
-    const outgoing_note answer = *slots_[slot];
+  outgoing_control finish(slot_number slot) {
+    const outgoing_control answer = *slots_[slot];
     slots_[slot].reset();
     while (!marked_.is_empty()) {
       const peer_number peer = marked_.next_from(0);
@@ -106,18 +107,18 @@ class literal_request_target {
     }
     return answer;
   }
-  std::optional<outgoing_note> next_note() {
+  std::optional<outgoing_control> next_control() {
     if (!refusals_.empty()) {
-      const outgoing_note note = refusals_.front();
+      const outgoing_control note = refusals_.front();
       refusals_.pop_front();
       return note;
     }
     if (owed_.is_empty()) return std::nullopt;
     const peer_number peer = owed_.next_from(0);
     owed_.erase(peer);
-    return outgoing_note{.peer = peer, .what = {.request = 0, .kind = request_kind::again}};
+    return outgoing_control{.peer = peer, .what = {.request = 0, .kind = request_kind::again}};
   }
-  bool has_note() const { return !refusals_.empty() || !owed_.is_empty(); }
+  bool has_control() const { return !refusals_.empty() || !owed_.is_empty(); }
 
   std::size_t in_use() const {
     std::size_t count = 0;
@@ -135,15 +136,15 @@ class literal_request_target {
       put(one ? one->what.request : 0);
     }
     put(refusals_.size());
-    for (const outgoing_note& one : refusals_) put(std::uint64_t{one.peer} << 32U | one.what.request);
+    for (const outgoing_control& one : refusals_) put(std::uint64_t{one.peer} << 32U | one.what.request);
     for (peer_number peer = 0; peer < peers_; ++peer)
       put(std::uint64_t{marked_.has(peer)} << 1U | std::uint64_t{owed_.has(peer)});
   }
 
  private:
   std::size_t peers_;
-  std::vector<std::optional<outgoing_note>> slots_;
-  std::list<outgoing_note> refusals_;
+  std::vector<std::optional<outgoing_control>> slots_;
+  std::list<outgoing_control> refusals_;
   peer_set marked_;
   peer_set owed_;
 };

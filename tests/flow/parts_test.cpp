@@ -6,7 +6,7 @@
 #include "flow/bounded_memory.hpp"
 #include "flow/peer_set.hpp"
 #include "flow/pending_sends.hpp"
-#include "flow/reply_places.hpp"
+#include "flow/reserved_reply_slots.hpp"
 
 namespace tri::wire::flow {
 namespace {
@@ -40,12 +40,12 @@ TEST(flow_peer_set, finds_members_round_the_end) {
   EXPECT_EQ(set.next_from(4), 3U) << "also below, in the same word";
 }
 
-TEST(flow_reply_places, are_first_in_first_out_and_no_more_than_made) {
-  reply_places places(2);
+TEST(flow_reserved_reply_slots, are_first_in_first_out_and_no_more_than_made) {
+  reserved_reply_slots places(2);
   for (peer_number round = 0; round < 5; ++round) {
     places.put({.to = round, .what = {}});
     places.put({.to = round + 100, .what = {}});
-    EXPECT_FALSE(places.has_room());
+    EXPECT_FALSE(places.has_capacity());
     EXPECT_THROW(places.put({}), std::logic_error);
     EXPECT_EQ(places.take().to, round);
     EXPECT_EQ(places.take().to, round + 100);

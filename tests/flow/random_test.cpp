@@ -73,7 +73,7 @@ TEST_P(random_interleavings, with_credits_stay_in_their_pool) {
       auto& expected = what.plans.emplace_back();
       for (std::size_t i = 0; i <= (seed + plan) % 4; ++i)
         expected.push_back(
-            {static_cast<std::uint32_t>((seed / 2 + i * plan) % senders), price_of((i + plan) % 3 * record_bytes)});
+            {static_cast<std::uint32_t>((seed / 2 + i * plan) % senders), credit_cost((i + plan) % 3 * record_bytes)});
     }
     what.most_plans = 6;
     flow_world<> world(what);

@@ -341,7 +341,7 @@ TEST(flow_emergency, answers_leave_with_all_memory_used_and_take_only_their_plac
   ASSERT_TRUE(here.reserve(1000));
   std::vector<sent> out;
   for (peer_number peer = 0; peer < 100; ++peer) {
-    while (!here.has_room()) {
+    while (!here.has_capacity()) {
       const auto one = here.next_packet();
       out.push_back({one->to, one->what.kind, one->what.request});
     }
@@ -364,7 +364,7 @@ TEST(flow_emergency, answers_leave_with_all_memory_used_and_take_only_their_plac
 TEST(flow_emergency, without_a_place_nothing_is_taken_in) {
   receiver here(1, 0, 1);
   here.on_request(0, request(1, 0, 7, 0));
-  EXPECT_FALSE(here.has_room());
+  EXPECT_FALSE(here.has_capacity());
   EXPECT_THROW(here.on_request(0, request(2, 0, 7, 0)), std::logic_error);
   EXPECT_THROW(here.post(receive_of(0, 7, 42)), std::logic_error);
   here.next_packet();

@@ -43,7 +43,7 @@ class request_world {
   void take(int number) {
     list_steps();
     const step what = steps_.at(static_cast<std::size_t>(number));
-    std::vector<outgoing_note> out;
+    std::vector<outgoing_control> out;
     switch (what.kind) {
       case step_kind::request: {
         end& here = ends_[what.of];
@@ -63,9 +63,9 @@ class request_world {
         break;
       case step_kind::noted: {
         end& here = ends_[what.of];
-        const request_note note = here.notes.front();
+        const request_control note = here.notes.front();
         here.notes.pop_front();
-        if (here.side.on_note(0, note, out)) throw std::logic_error("done without an answer");
+        if (here.side.on_control(0, note, out)) throw std::logic_error("done without an answer");
         carry(what.of, out);
         break;
       }
@@ -74,7 +74,7 @@ class request_world {
         break;
     }
     if (!scope_->late_notes)
-      while (target_.has_note()) emit();
+      while (target_.has_control()) emit();
     check();
   }
 
@@ -95,7 +95,7 @@ class request_world {
       for (; word != 0; word >>= 8U) bytes += static_cast<char>(word & 0xffU);
       bytes[at] = static_cast<char>(bytes.size() - at);
     };
-    const auto put_note = [&put](const request_note& note) {
+    const auto put_note = [&put](const request_control& note) {
       put(note.request);
       put(static_cast<std::uint64_t>(note.kind));
     };
@@ -106,9 +106,9 @@ class request_world {
       for (const std::uint8_t times : one.passed_by) put(times);
       one.side.encode(put);
       put(one.to_target.size());
-      for (const outgoing_note& note : one.to_target) put_note(note.what);
+      for (const outgoing_control& note : one.to_target) put_note(note.what);
       put(one.notes.size());
-      for (const request_note& note : one.notes) put_note(note);
+      for (const request_control& note : one.notes) put_note(note);
       put(one.answers.size());
       for (const answer& done : one.answers) put(done.note.request);
     }
@@ -126,7 +126,7 @@ class request_world {
     std::size_t item = 0;
   };
   struct answer {
-    request_note note;
+    request_control note;
     std::uint64_t number = 0;  // of the request among those of its initiator
     std::uint64_t got = 0;
   };
@@ -137,8 +137,8 @@ class request_world {
     std::size_t made = 0;
     std::size_t executed = 0;
     std::uint64_t cell = 0;  // at the target
-    std::deque<outgoing_note> to_target;
-    std::deque<request_note> notes;       // from the target, in order
+    std::deque<outgoing_control> to_target;
+    std::deque<request_control> notes;    // from the target, in order
     std::vector<answer> answers;          // from the target, in no order
     std::vector<std::uint8_t> refusals;   // of each request
     std::vector<std::uint8_t> passed_by;  // how often each other peer was served while this one waited
@@ -177,16 +177,16 @@ class request_world {
     }
     for (std::size_t i = 0; i < running_.size(); ++i)
       if (running_[i].is_used) steps_.push_back({step_kind::finish, i});
-    if (scope_->late_notes && target_.has_note()) steps_.push_back({step_kind::note});
+    if (scope_->late_notes && target_.has_control()) steps_.push_back({step_kind::note});
   }
 
-  void carry(std::size_t from, const std::vector<outgoing_note>& out) {
+  void carry(std::size_t from, const std::vector<outgoing_control>& out) {
     on_the_wire_ += out.size();
-    for (const outgoing_note& one : out) ends_[from].to_target.push_back(one);
+    for (const outgoing_control& one : out) ends_[from].to_target.push_back(one);
   }
 
   void arrive(std::size_t from) {
-    const outgoing_note note = ends_[from].to_target.front();
+    const outgoing_control note = ends_[from].to_target.front();
     ends_[from].to_target.pop_front();
     const std::uint64_t number = note.token;
     const request_decision made = target_.on_request(static_cast<peer_number>(from), note.what);
@@ -208,7 +208,7 @@ class request_world {
 
   void finish(slot_number slot) {
     running_request& run = running_[slot];
-    const outgoing_note note = target_.finish(slot);
+    const outgoing_control note = target_.finish(slot);
     if (note.peer != run.of) throw std::logic_error("another peer's slot");
     run.is_used = false;
     run.done.note = note.what;
@@ -220,15 +220,15 @@ class request_world {
     end& here = ends_[of];
     const answer done = here.answers[item];
     here.answers.erase(here.answers.begin() + static_cast<std::ptrdiff_t>(item));
-    std::vector<outgoing_note> out;
-    const auto token = here.side.on_note(0, done.note, out);
+    std::vector<outgoing_control> out;
+    const auto token = here.side.on_control(0, done.note, out);
     if (!token || *token != done.number) throw std::logic_error("the answer to another request");
     if (done.got != cell_in_order(done.number)) throw std::logic_error("order broken: another value was got");
     carry(of, out);
   }
 
   void emit() {
-    const auto note = target_.next_note();
+    const auto note = target_.next_control();
     if (!note) throw std::logic_error("there was a note, and then none");
     end& to = ends_.at(note->peer);
     to.notes.push_back(note->what);

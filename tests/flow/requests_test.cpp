@@ -19,7 +19,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-request_note note_of(request_kind kind, std::uint64_t request) { return {.request = request, .kind = kind}; }
+request_control note_of(request_kind kind, std::uint64_t request) { return {.request = request, .kind = kind}; }
 
 template <class Function>
 std::string message_of(Function&& function) {
@@ -33,14 +33,14 @@ std::string message_of(Function&& function) {
 
 TEST(request_initiator_rules, send_at_once_up_to_the_limit) {
   request_initiator side(2, 2);
-  std::vector<outgoing_note> out;
+  std::vector<outgoing_control> out;
   for (const message_token token : {10U, 11U, 12U}) side.request(1, token, out);
   ASSERT_THAT(out, SizeIs(2));
   EXPECT_EQ(out[1].peer, 1U);
   EXPECT_EQ(out[1].token, 11U);
   const std::uint64_t second = out[1].what.request;
   out.clear();
-  EXPECT_EQ(side.on_note(1, note_of(request_kind::done, second), out), std::optional<message_token>(11))
+  EXPECT_EQ(side.on_control(1, note_of(request_kind::done, second), out), std::optional<message_token>(11))
       << "in any order";
   ASSERT_THAT(out, SizeIs(1));
   EXPECT_EQ(out[0].token, 12U);
@@ -50,44 +50,44 @@ TEST(request_initiator_rules, send_at_once_up_to_the_limit) {
 
 TEST(request_initiator_rules, keep_everything_behind_a_refusal_and_begin_again_with_one) {
   request_initiator side(1, 8);
-  std::vector<outgoing_note> out;
+  std::vector<outgoing_control> out;
   for (const message_token token : {1U, 2U, 3U, 4U}) side.request(0, token, out);
   const std::uint64_t first = out[0].what.request;
   const std::uint64_t second = out[1].what.request;
   out.clear();
-  EXPECT_EQ(side.on_note(0, note_of(request_kind::refused, second), out), std::nullopt);
+  EXPECT_EQ(side.on_control(0, note_of(request_kind::refused, second), out), std::nullopt);
   side.request(0, 5, out);
   EXPECT_THAT(out, IsEmpty());
   EXPECT_TRUE(side.is_refused(0));
   EXPECT_EQ(side.unanswered(0), 1U);
-  side.on_note(0, note_of(request_kind::again, second), out);
+  side.on_control(0, note_of(request_kind::again, second), out);
   ASSERT_THAT(out, SizeIs(1)) << "although the first is still unanswered";
   EXPECT_EQ(out[0].what.request, second);
   out.clear();
-  EXPECT_EQ(side.on_note(0, note_of(request_kind::done, second), out), std::optional<message_token>(2));
+  EXPECT_EQ(side.on_control(0, note_of(request_kind::done, second), out), std::optional<message_token>(2));
   ASSERT_THAT(out, SizeIs(1)) << "one for one, as it was asked for twice";
   EXPECT_EQ(out[0].token, 3U);
-  EXPECT_EQ(side.on_note(0, note_of(request_kind::done, out[0].what.request), out), std::optional<message_token>(3));
+  EXPECT_EQ(side.on_control(0, note_of(request_kind::done, out[0].what.request), out), std::optional<message_token>(3));
   ASSERT_THAT(out, SizeIs(3)) << "this answer lets one more go than before";
   EXPECT_EQ(out[1].token, 4U);
   EXPECT_EQ(out[2].token, 5U);
-  EXPECT_EQ(side.on_note(0, note_of(request_kind::done, first), out), std::optional<message_token>(1));
+  EXPECT_EQ(side.on_control(0, note_of(request_kind::done, first), out), std::optional<message_token>(1));
 }
 
 TEST(request_initiator_rules, take_a_note_to_ask_again_for_a_refusal) {
   request_initiator side(1, 8);
-  std::vector<outgoing_note> out;
+  std::vector<outgoing_control> out;
   for (const message_token token : {1U, 2U}) side.request(0, token, out);
   const std::uint64_t first = out[0].what.request;
   out.clear();
-  side.on_note(0, note_of(request_kind::again, first), out);
+  side.on_control(0, note_of(request_kind::again, first), out);
   ASSERT_THAT(out, SizeIs(1));
   EXPECT_EQ(out[0].what.request, first);
 }
 
 TEST(request_initiator_rules, name_what_does_not_keep_the_protocol) {
   request_initiator side(2, 8);
-  std::vector<outgoing_note> out;
+  std::vector<outgoing_control> out;
   side.request(0, 1, out);
   side.request(0, 2, out);
   const std::uint64_t first = out[0].what.request;
@@ -95,16 +95,16 @@ TEST(request_initiator_rules, name_what_does_not_keep_the_protocol) {
             "flow control of requests: 0 unanswered requests to a target; 1 to 65535 are possible");
   EXPECT_EQ(message_of([&] { side.request(2, 1, out); }),
             "flow control of requests: request to peer 2, but there are only 2");
-  EXPECT_EQ(message_of([&] { side.on_note(2, note_of(request_kind::done, first), out); }),
+  EXPECT_EQ(message_of([&] { side.on_control(2, note_of(request_kind::done, first), out); }),
             "flow control of requests: done from peer 2: there are only 2 peers");
-  EXPECT_EQ(message_of([&] { side.on_note(1, note_of(request_kind::done, first), out); }),
+  EXPECT_EQ(message_of([&] { side.on_control(1, note_of(request_kind::done, first), out); }),
             "flow control of requests: done from peer 1: there is no request 0 to it");
-  EXPECT_EQ(message_of([&] { side.on_note(0, note_of(request_kind::request, first), out); }),
+  EXPECT_EQ(message_of([&] { side.on_control(0, note_of(request_kind::request, first), out); }),
             "flow control of requests: request from peer 0: only answers come to an initiator");
-  side.on_note(0, note_of(request_kind::refused, first), out);
-  EXPECT_EQ(message_of([&] { side.on_note(0, note_of(request_kind::refused, first), out); }),
+  side.on_control(0, note_of(request_kind::refused, first), out);
+  EXPECT_EQ(message_of([&] { side.on_control(0, note_of(request_kind::refused, first), out); }),
             "flow control of requests: refusal from peer 0: its request 0 is not under way");
-  EXPECT_EQ(message_of([&] { side.on_note(0, note_of(request_kind::again, out[1].what.request), out); }),
+  EXPECT_EQ(message_of([&] { side.on_control(0, note_of(request_kind::again, out[1].what.request), out); }),
             "flow control of requests: note to ask again from peer 0: its request 1 is not under way");
 }
 
@@ -114,18 +114,18 @@ TEST(request_target_rules, refuse_what_finds_no_slot_and_drop_what_is_behind) {
   ASSERT_EQ(accepted.what, request_verdict::accepted);
   EXPECT_EQ(side.on_request(1, note_of(request_kind::request, 3)).what, request_verdict::refused);
   EXPECT_EQ(side.on_request(1, note_of(request_kind::request, 4)).what, request_verdict::dropped);
-  const auto refusal = side.next_note();
+  const auto refusal = side.next_control();
   ASSERT_TRUE(refusal);
   EXPECT_EQ(refusal->what.kind, request_kind::refused);
   EXPECT_EQ(refusal->what.request, 3U);
-  EXPECT_FALSE(side.next_note());
+  EXPECT_FALSE(side.next_control());
 
-  const outgoing_note answer = side.finish(accepted.slot);
+  const outgoing_control answer = side.finish(accepted.slot);
   EXPECT_EQ(answer.peer, 0U);
   EXPECT_EQ(answer.what.request, 7U);
   EXPECT_EQ(side.on_request(2, note_of(request_kind::request, 1)).what, request_verdict::refused)
       << "the slot is the waiting peer's";
-  const auto again = side.next_note();
+  const auto again = side.next_control();
   ASSERT_TRUE(again);
   EXPECT_EQ(again->what.kind, request_kind::again);
   EXPECT_EQ(again->peer, 1U);
@@ -141,8 +141,8 @@ TEST(request_target_rules, say_nothing_of_a_refusal_that_is_over) {
   const auto first = side.on_request(0, note_of(request_kind::request, 1));
   side.on_request(1, note_of(request_kind::request, 2));
   (void)side.finish(first.slot);
-  EXPECT_EQ(side.next_note()->what.kind, request_kind::again);
-  EXPECT_FALSE(side.has_note());
+  EXPECT_EQ(side.next_control()->what.kind, request_kind::again);
+  EXPECT_FALSE(side.has_control());
 }
 
 TEST(request_target_rules, name_what_does_not_keep_the_protocol) {
@@ -150,7 +150,7 @@ TEST(request_target_rules, name_what_does_not_keep_the_protocol) {
   const auto first = side.on_request(0, note_of(request_kind::request, 1));
   side.on_request(1, note_of(request_kind::request, 2));
   EXPECT_EQ(message_of([&] { side.on_request(1, note_of(request_kind::request, 2)); }),
-            "flow control of requests: request from peer 1: 2 was refused, and comes again before it was told to");
+            "flow control of requests: request from peer 1: 2 was refused, and comes again before it was asked to");
   EXPECT_EQ(message_of([&] { side.on_request(2, note_of(request_kind::request, 2)); }),
             "flow control of requests: request from peer 2: there are only 2 peers");
   EXPECT_EQ(message_of([&] { side.on_request(1, note_of(request_kind::done, 2)); }),
@@ -173,7 +173,7 @@ TEST(request_flood, of_64_initiators_to_8_slots_is_served_in_order) {
     request_world<> world(what);
     ASSERT_EQ(explore::explore_random(world, seed, 1'000'000).failure(), "");
     EXPECT_EQ(world.target().count().accepted, initiators * requests);
-    EXPECT_EQ(world.target().count().refused, world.target().count().told_again);
+    EXPECT_EQ(world.target().count().refused, world.target().count().announced_again);
     on_the_wire += world.requests_on_the_wire();
     refused += world.target().count().refused;
     dropped += world.target().count().dropped;
@@ -244,8 +244,8 @@ TEST(request_footprint, is_below_64_bytes_per_peer_and_does_not_grow) {
     }
     running.pop_front();
     ++done;
-    while (target->has_note()) {
-      const auto note = target->next_note();
+    while (target->has_control()) {
+      const auto note = target->next_control();
       if (note->what.kind != request_kind::again) continue;
       const auto made = serve(note->peer, note->what.request);
       ASSERT_EQ(made.what, request_verdict::accepted);

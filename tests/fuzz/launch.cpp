@@ -3,11 +3,11 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "fuzz/fuzz_target.hpp"
 #include "boot/bootstrap_messages.hpp"
-#include "launch/host_link.hpp"
-#include "boot/node_record.hpp"
 #include "boot/kvs/pmi1_protocol.hpp"
+#include "boot/node_record.hpp"
+#include "fuzz/fuzz_target.hpp"
+#include "launch/host_link.hpp"
 
 namespace tri::fuzz {
 namespace {
@@ -113,14 +113,14 @@ bool read(std::string_view input) {
 }
 
 std::vector<std::string> seeds() {
-  const std::vector<std::byte> card(40, std::byte{7});
+  const std::vector<std::byte> address(40, std::byte{7});
   std::vector<std::string> made;
   for (const bootstrap_message& each : std::initializer_list<bootstrap_message>{
            hello_message{.process = 1, .pes = 2, .hosts = 1, .has_arena = 1, .fingerprint = 3},
            rejected_message{"another build"}, peers_message{{peer_entry{.process = 1}, peer_entry{.process = 2}}},
            peers_taken_message{}, start_message{}, barrier_message{1}, released_message{1}, left_message{3},
-           failed_message{"no memory"}, published_card_message{card}, wanted_card_message{1, 2},
-           card_message{{1, 2, 1, 0}, card}})
+           failed_message{"no memory"}, published_address_message{address}, wanted_address_message{1, 2},
+           address_message{{1, 2, 1, 0}, address}})
     made.push_back("b" + text_of(encode(each)));
   made.push_back("f" + encode_frame({.kind = link_kind::environment, .words = {"A=1", "B="}}) +
                  encode_frame({.kind = link_kind::said, .process = 1, .number = 4711, .text = "hello"}));
@@ -134,7 +134,7 @@ std::vector<std::string> seeds() {
   made.push_back(std::string("p\x01") + "cmd=barrier_out rc=0\n");
   made.push_back(std::string("p\x02") + "cmd=get_result rc=0 value=0a0b0c msg=all is well\n");
   std::string pieces;
-  for (const std::string& each : pmi1::split_value(card, 40)) pieces += each + "\n";
+  for (const std::string& each : pmi1::split_value(address, 40)) pieces += each + "\n";
   made.push_back("v" + pieces);
   return made;
 }

@@ -42,7 +42,7 @@ enum class event : unsigned char {
   signed_announced,  // the same
   filled,            // u8 which of the accepted bodies, u8 whether whole, u16 bytes that came, these
   lost,              // u8 peer
-  beat,
+  heartbeat,
   send,        // u8 peer, u16 bytes
   given_back,  // the user has used all that it has
   drop_waiting,
@@ -132,7 +132,7 @@ class scripted_conduit {
     return true;
   }
   int wake_descriptor() const { return -1; }
-  static constexpr bool tells_of_sends = false;
+  static constexpr bool reports_sends = false;
   bool prepare_sleep() { return false; }
   std::int64_t longest_sleep_ns() const { return -1; }
   void wake() {}
@@ -172,7 +172,7 @@ bool read_message(std::span<const std::byte> header, std::size_t body_bytes) {
          "a block is as long as it says");
   const message_form& form = forms[message.handler];
   const std::uint64_t bytes = message.kind == payload_kind::direct ? message.bytes : message.block_bytes;
-  if (message.to < reach::making_acknowledged && form.what == content::plain)
+  if (message.to < reach::creation_acknowledged && form.what == content::plain)
     expect(bytes == form.bytes && message.kind != payload_kind::serialized, "plain arguments are as long as they are");
   if (message.to == reach::one_pe) expect(message.destination >= 0 && message.destination < 2, "the PE is one of ours");
   constexpr int hosts = 4;
@@ -188,7 +188,7 @@ class listener final : public port_user {
  public:
   explicit listener(peer_number self) : self_(self) {}
   ~listener() { expect(places_.empty(), "each place of a body has arrived or was abandoned"); }
-  void* place_for(peer_number from, std::span<const std::byte> header, std::size_t bytes) override {
+  void* memory_for(peer_number from, std::span<const std::byte> header, std::size_t bytes) override {
     check(from, header);
     expect(bytes != 0, "a place has room");
     if (bytes > largest_place) return nullptr;
@@ -206,9 +206,9 @@ class listener final : public port_user {
     abandoned(body);
   }
   void abandoned(void* place) override { expect(places_.erase(place) == 1, "a place is given back once"); }
-  void lost(peer_number peer, const std::string& why) override {
-    expect(peer != self_ && peer < peers && !why.empty(), "who is lost is a peer, and why is said");
-    expect(lost_.insert(peer).second, "a peer is lost once");
+  void peer_failed(peer_number peer, const std::string& why) override {
+    expect(peer != self_ && peer < peers && !why.empty(), "what fails is a peer, and why is said");
+    expect(failed_.insert(peer).second, "a peer fails once");
     refused_ = true;
   }
   std::uint64_t memory_given_back() override { return given_back_; }
@@ -223,7 +223,7 @@ class listener final : public port_user {
 
   const peer_number self_;
   std::map<void*, std::unique_ptr<std::byte[]>> places_;
-  std::set<peer_number> lost_;
+  std::set<peer_number> failed_;
   std::uint64_t given_back_ = 0;
   bool refused_ = false;
 };
@@ -236,7 +236,7 @@ port_options options_of(unsigned char flags) {
   options.coalesce_us = 1'000'000;  // never by time, which would not repeat
   options.packet_bytes = 512;
   if ((flags & with_memory_limit) != 0) options.message_memory = (flags & without_memory) == 0 ? memory : 0;
-  options.beats_until_lost = 3;
+  options.heartbeats_until_failed = 3;
   options.secret = secret_of_all;
   options.checks = (flags & with_checks) != 0;
   options.close_timeout_ms = 0;
@@ -315,11 +315,14 @@ bool play(peer_number self, unsigned char flags, std::string_view from, transpor
         break;
       case event::lost: {
         const peer_number peer = input.number<unsigned char>() % peers;
-        if (peer != self) script.next = [peer](conduit_events& told) { told.lost(peer, "the transport lost it"); };
+        if (peer != self)
+          script.next = [peer](conduit_events& told) {
+            told.peer_failed(peer, "the transport reports that it failed");
+          };
         break;
       }
-      case event::beat:
-        played->beat();
+      case event::heartbeat:
+        played->heartbeat();
         break;
       case event::send: {
         const peer_number peer = input.number<unsigned char>() % peers;
@@ -407,7 +410,7 @@ std::vector<std::string> seeds_of_port(unsigned char flags) {
     const std::unique_ptr<port> writer = open(1, of_writer, user, flags);
     for (const std::size_t bytes : {0U, 8U, 17U, 300U, 100U, 1000U, 0U})
       send(*writer, receiver, bytes, bytes == 17 ? 2 : 1);
-    for (int i = 0; i < 2; ++i) writer->beat();  // a third would lose the silent receiver
+    for (int i = 0; i < 2; ++i) writer->heartbeat();  // a third would lose the silent receiver
     send(*writer, receiver, 3000);
     send(*writer, receiver, 20);
   }

@@ -60,7 +60,7 @@ TEST(command, values_out_of_range_are_named_with_what_would_be_right) {
   EXPECT_THAT(trireme("run -n").output, HasSubstr("--processes needs a value; "));
   EXPECT_THAT(trireme("noise --percent 101").output, HasSubstr("--percent: '101' is not a number from 0 to 100; "));
   EXPECT_THAT(trireme("noise --samples 10zz").output, HasSubstr("--samples: '10zz' is not a whole number from 1 to "));
-  EXPECT_THAT(trireme("info --slack --work 5").output, HasSubstr("trireme info: --work: '5' is no length of time"));
+  EXPECT_THAT(trireme("info --slack --work 5").output, HasSubstr("trireme info: --work: '5' is not a length of time"));
   const result bench = trireme("bench --min-time x");
   EXPECT_EQ(bench.status, 2);
   EXPECT_THAT(bench.output, StartsWith("trireme bench: --min-time: 'x' is not a number from 0 to 86400; "));

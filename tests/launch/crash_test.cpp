@@ -116,13 +116,13 @@ pid_t told_pid(const launched_job& job) {
 
 TEST(crash, a_process_that_stays_stopped_ends_the_job) {
   launch_options options = probe(2, {"hang", "1"});
-  options.silence_s = 0.2;
+  options.peer_timeout_s = 0.2;
   launched_job started(options);
   kill(told_pid(started), SIGSTOP);
   EXPECT_EQ(started.wait(), 1);
   EXPECT_THAT(started.output(),
               ::testing::ContainsRegex("trireme: process 1 \\(pid [0-9]+\\) on host0 has been stopped by a signal for "
-                                       "0.2 s \\(--silence\\); the job is ended\n"));
+                                       "0.2 s \\(--peer-timeout\\); the job is ended\n"));
   EXPECT_FALSE(started.anything_left());
 }
 
@@ -227,7 +227,7 @@ TEST(crash, a_reader_that_stopped_does_not_keep_the_job_alive) {
   kill(chosen, SIGKILL);
   EXPECT_EQ(started.wait(), 128 + SIGKILL);
   EXPECT_THAT(started.output(), HasSubstr("ended by signal 9 (Killed); the job is ended\n"));
-  EXPECT_THAT(started.output(), HasSubstr("nobody reads the output of the job"));
+  EXPECT_THAT(started.output(), HasSubstr("the output of the job is not read"));
   EXPECT_FALSE(started.anything_left());
 }
 

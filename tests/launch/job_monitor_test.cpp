@@ -44,10 +44,10 @@ class monitored {
       if (const auto* all = std::get_if<job_monitor::send_to_all>(&action))
         words.push_back(std::string("all ") + name_of(all->message));
       if (const auto* one = std::get_if<job_monitor::send_to>(&action)) {
-        const auto& card = std::get<card_message>(one->message);
-        words.push_back("card " + std::to_string(card.about.question) + " of " + std::to_string(card.about.process) +
-                        " to " + std::to_string(one->process) + ": " +
-                        (card.about.published != 0 ? std::to_string(card.card.size()) : "none"));
+        const auto& address = std::get<address_message>(one->message);
+        words.push_back("address " + std::to_string(address.about.question) + " of " +
+                        std::to_string(address.about.process) + " to " + std::to_string(one->process) + ": " +
+                        (address.about.published != 0 ? std::to_string(address.address.size()) : "none"));
       }
       if (const auto* print = std::get_if<job_monitor::print>(&action)) words.push_back(print->text);
       if (const auto* signal = std::get_if<job_monitor::signal_all>(&action)) {
@@ -99,33 +99,34 @@ TEST(job_monitor, a_clean_job) {
   EXPECT_EQ(job.monitor.exit_status(), 0);
 }
 
-TEST(job_monitor, cards_go_to_whoever_asks) {
+TEST(job_monitor, addresses_go_to_whoever_asks) {
   monitored job(2);
   job.join_all();
-  job.monitor.published_card(1, std::vector<std::byte>(5));
-  job.monitor.wanted_card(0, {1, 7});
-  job.monitor.wanted_card(0, {0, 8});
-  job.monitor.wanted_card(1, {1, 1});
-  EXPECT_EQ(job.actions(), (words{"card 7 of 1 to 0: 5", "card 8 of 0 to 0: none", "card 1 of 1 to 1: 5"}));
+  job.monitor.published_address(1, std::vector<std::byte>(5));
+  job.monitor.wanted_address(0, {1, 7});
+  job.monitor.wanted_address(0, {0, 8});
+  job.monitor.wanted_address(1, {1, 1});
+  EXPECT_EQ(job.actions(), (words{"address 7 of 1 to 0: 5", "address 8 of 0 to 0: none", "address 1 of 1 to 1: 5"}));
   job.monitor.left(1, 0);
   job.monitor.exited(1, exit_of(0));
-  job.monitor.wanted_card(0, {1, 9});  // what it published stays true
-  EXPECT_EQ(job.actions(), words{"card 9 of 1 to 0: 5"});
+  job.monitor.wanted_address(0, {1, 9});  // what it published stays true
+  EXPECT_EQ(job.actions(), words{"address 9 of 1 to 0: 5"});
 }
 
-TEST(job_monitor, a_wrong_question_or_a_second_card_breaks_the_protocol) {
+TEST(job_monitor, a_wrong_question_or_a_second_address_breaks_the_protocol) {
   for (const int wanted : {-1, 2}) {
     monitored job(2);
     job.join_all();
-    job.monitor.wanted_card(0, {wanted, 1});
-    EXPECT_THAT(job.message(), HasSubstr("the card of process " + std::to_string(wanted) + " at a wrong moment"));
+    job.monitor.wanted_address(0, {wanted, 1});
+    EXPECT_THAT(job.message(),
+                HasSubstr("the network address of process " + std::to_string(wanted) + " at a wrong moment"));
   }
   monitored job(2);
   job.join_all();
-  job.monitor.published_card(0, {});
+  job.monitor.published_address(0, {});
   EXPECT_EQ(job.message(), "");
-  job.monitor.published_card(0, {});
-  EXPECT_THAT(job.message(), HasSubstr("a card at a wrong moment"));
+  job.monitor.published_address(0, {});
+  EXPECT_THAT(job.message(), HasSubstr("a network address at a wrong moment"));
 }
 
 TEST(job_monitor, one_message_for_the_first_problem_only) {
@@ -280,7 +281,7 @@ TEST(job_monitor, processes_of_several_machines) {
   EXPECT_EQ(monitor.entry_of(2).host, 1);
   EXPECT_EQ(monitor.entry_of(2).local_rank, 1);
   monitor.take_actions();
-  monitor.lost_machine(1, "the cable is cut");
+  monitor.machine_failed(1, "the cable is cut");
   std::string text;
   for (const auto& action : monitor.take_actions())
     if (const auto* print = std::get_if<job_monitor::print>(&action)) text += print->text;
@@ -291,7 +292,7 @@ TEST(job_monitor, processes_of_several_machines) {
   EXPECT_EQ(monitor.exit_status(), 1);
 }
 
-TEST(job_monitor, a_machine_that_is_lost_when_its_processes_have_ended_is_no_problem) {
+TEST(job_monitor, a_machine_that_fails_when_its_processes_have_ended_is_harmless) {
   job_monitor monitor(layout({0, 1, 2}), {"a", "b"});
   for (int i = 0; i < 2; ++i) {
     monitor.started(i, 100 + i);
@@ -302,7 +303,7 @@ TEST(job_monitor, a_machine_that_is_lost_when_its_processes_have_ended_is_no_pro
     monitor.left(i, 0);
     monitor.exited(i, exit_of(0));
   }
-  monitor.lost_machine(1, "gone");
+  monitor.machine_failed(1, "gone");
   EXPECT_FALSE(monitor.ending());
   EXPECT_EQ(monitor.exit_status(), 0);
 }
@@ -313,7 +314,7 @@ TEST(job_monitor, a_process_that_is_stopped_for_too_long_ends_the_job) {
   job.monitor.stopped_too_long(1, 30);
   EXPECT_EQ(
       job.message(),
-      "trireme: process 1 (pid 101) on host0 has been stopped by a signal for 30 s (--silence); the job is ended");
+      "trireme: process 1 (pid 101) on host0 has been stopped by a signal for 30 s (--peer-timeout); the job is ended");
 }
 
 }  // namespace

@@ -66,11 +66,11 @@ TEST(several_hosts, share_no_memory) {
   EXPECT_FALSE(started.anything_left());
 }
 
-TEST(several_hosts, cards_are_fetched_across) {
-  launched_job started(on_hosts({"a", "b", "c"}, 4, {"cards", "2"}));
+TEST(several_hosts, addresses_are_fetched_across) {
+  launched_job started(on_hosts({"a", "b", "c"}, 4, {"addresses", "2"}));
   EXPECT_EQ(started.wait(), 0) << started.output();
   std::vector<std::string> expected;
-  for (int i = 0; i < 4; ++i) expected.push_back("process " + std::to_string(i) + ": 0 wrong cards");
+  for (int i = 0; i < 4; ++i) expected.push_back("process " + std::to_string(i) + ": 0 wrong addresses");
   EXPECT_EQ(sorted_lines(started.output()), expected);
 }
 
@@ -183,22 +183,23 @@ TEST(several_hosts, an_interrupt_ends_all) {
 
 TEST(several_hosts, one_that_is_not_heard_of_ends_the_job) {
   launch_options options = on_hosts({"a", "b"}, 4, {"ready"});
-  options.silence_s = 0.5;
+  options.peer_timeout_s = 0.5;
   launched_job started(options);
   started.wait_for_lines("ready", 4);
   kill(agent_of(started, "b"), SIGSTOP);
   EXPECT_EQ(started.wait(), 1);
-  EXPECT_THAT(started.output(), HasSubstr("trireme: host b: nothing was heard of it for 0.5 s (--silence); the job is "
-                                          "ended\n"));
+  EXPECT_THAT(started.output(),
+              HasSubstr("trireme: host b: nothing was heard of it for 0.5 s (--peer-timeout); the job is "
+                        "ended\n"));
   started.wait_until_nothing_is_left();
 }
 
 TEST(several_hosts, a_login_that_never_answers_is_not_waited_for) {
   launch_options options = on_hosts({"a", "silent"}, 2, {"ready"});
-  options.silence_s = 0.5;
+  options.peer_timeout_s = 0.5;
   launched_job started(options);
   EXPECT_EQ(started.wait(), 1);
-  EXPECT_THAT(started.output(), HasSubstr("trireme: host silent: nothing was heard of it for 0.5 s (--silence)"));
+  EXPECT_THAT(started.output(), HasSubstr("trireme: host silent: nothing was heard of it for 0.5 s (--peer-timeout)"));
   started.wait_until_nothing_is_left();
 }
 

@@ -93,7 +93,7 @@ TEST_F(OutputFile, does_not_follow_what_a_stranger_has_put_there) {
   ASSERT_EQ(mkfifo(path("fifo").c_str(), 0666), 0);
   ASSERT_EQ(chown(path("fifo").c_str(), another_user, another_user), 0);
   EXPECT_THAT([&] { write_output_file(path("fifo"), "new"); },
-              ThrowsMessage<std::runtime_error>(HasSubstr("it is no file, and of user 65534")));
+              ThrowsMessage<std::runtime_error>(HasSubstr("it is not a regular file, and of user 65534")));
 }
 
 // The stranger's file goes; who has it open reads what was there before.

@@ -7,7 +7,7 @@
 #include <random>
 #include <thread>
 
-#include "os/cpu.hpp"
+#include "os/cpu_hints.hpp"
 #include "os/pinning.hpp"
 #include "os/sanitizer.hpp"
 #include "sched_memory.hpp"

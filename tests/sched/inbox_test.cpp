@@ -107,7 +107,7 @@ TEST_P(inbox_kinds, keeps_the_order_of_each_sender_under_random_use) {
 // Every interleaving of claims and publications by hand. The locked kind holds its lock in between.
 TEST_P(inbox_kinds, forced_gap_between_claim_and_publication) {
   if (GetParam() == queue_kind::locked) GTEST_SKIP() << "claim to publication is one critical section";
-  const inbox_place slow = claim(inbox_, 0);
+  const inbox_slot slow = claim(inbox_, 0);
   push(1);
   if (GetParam() == queue_kind::mpsc) {
     EXPECT_EQ(reader_->front(), nullptr) << "tickets run in order";
@@ -122,10 +122,10 @@ TEST_P(inbox_kinds, forced_gap_between_claim_and_publication) {
   reader_->wake_up();
 }
 
-// Producer 1 is stopped between claiming a place on the overflow list and publishing it; the consumer has looked at the
+// Producer 1 is stopped between claiming a slot on the overflow list and publishing it; the consumer has looked at the
 // last message of producer 0 without running it, when producer 0 sends another one, which must not overtake.
 TEST_P(inbox_kinds, a_message_that_was_looked_at_is_not_overtaken_by_overflow) {
-  inbox_place stopped{};
+  inbox_slot stopped{};
   for (;;) {
     stopped = claim(inbox_, 1);
     if (stopped.ring == nullptr) break;
@@ -177,8 +177,8 @@ TEST_P(inbox_kinds, a_sleeper_is_rung_once_by_whatever_comes) {
 }
 
 TEST_P(inbox_kinds, a_sleeper_is_rung_by_overflow) {
-  // Overflow without a full ring: producer 1's place was claimed when the ring was full and is published much later.
-  inbox_place late{};
+  // Overflow without a full ring: producer 1's slot was claimed when the ring was full and is published much later.
+  inbox_slot late{};
   for (;;) {
     late = claim(inbox_, 1);
     if (late.ring == nullptr) break;
@@ -199,10 +199,10 @@ TEST_P(inbox_kinds, ticket_that_saw_the_sleeper_rings_when_published) {
   if (GetParam() == queue_kind::locked) GTEST_SKIP() << "claim to publication is one critical section";
   ASSERT_TRUE(reader_->prepare_sleep());
   const std::uint32_t heard = rings();
-  const inbox_place place = claim(inbox_, 3);
+  const inbox_slot slot = claim(inbox_, 3);
   EXPECT_EQ(rings(), heard) << "nothing to see yet";
-  fill(*place.message, 3, next_[3]++);
-  publish(inbox_, place);
+  fill(*slot.message, 3, next_[3]++);
+  publish(inbox_, slot);
   EXPECT_EQ(rings(), heard + 1);
   reader_->wake_up();
   take_all();
@@ -312,10 +312,10 @@ TEST(inbox_layout, grows_with_the_producers) {
     inbox_shared& inbox = *inbox_shared::initialise(memory.get(), queue_kind::mpsc, many, 16);
     inbox_reader reader(inbox);
     for (std::uint32_t producer = 0; producer < many; ++producer) {
-      const inbox_place place = claim(inbox, producer);
-      ASSERT_NE(place.ring, nullptr) << "a message of each fits";
-      place.message->source = producer;
-      publish(inbox, place);
+      const inbox_slot slot = claim(inbox, producer);
+      ASSERT_NE(slot.ring, nullptr) << "a message of each fits";
+      slot.message->source = producer;
+      publish(inbox, slot);
     }
     for (std::uint32_t producer = 0; producer < many; ++producer) {
       const envelope* const message = reader.front();

@@ -57,9 +57,9 @@ inline void fill(envelope& message, std::uint32_t producer, std::uint64_t number
 }
 
 inline void push(inbox_shared& inbox, std::uint32_t producer, std::uint64_t number) {
-  const inbox_place place = claim(inbox, producer);
-  fill(*place.message, producer, number);
-  publish(inbox, place);
+  const inbox_slot slot = claim(inbox, producer);
+  fill(*slot.message, producer, number);
+  publish(inbox, slot);
 }
 
 }  // namespace tri::sched::testing

@@ -37,9 +37,9 @@ class CheckWords(unittest.TestCase):
         self.assertEqual(status, 0, said)
 
     def test_names_of_files(self):
-        status, said = run_on({"src/silence_watch.hpp": "\n"})
+        status, said = run_on({"src/peer_liveness.hpp": "\n"})
         self.assertEqual(status, 1)
-        self.assertIn("src/silence_watch.hpp: the name has 'silence_watch'; write peer_liveness", said)
+        self.assertIn("src/peer_liveness.hpp: the name has 'silence_watch'; write peer_liveness", said)
 
     def test_history_and_marked_lines_are_left_alone(self):
         status, said = run_on({"docs/dev/decisions/1.md": "crew\n", "CHANGELOG.md": "crew\n",

@@ -68,7 +68,8 @@ int computations_before_result(const array<busy>& all, Start&& start) {
 array<busy> array_that_meets_here() {
   for (;;) {
     auto all = make_array<busy>({pe_count()}, round_robin());
-    if (objects::pe_objects::of(sched::this_pe()).find_branch(all.id())->contribution_root_pe() == 0) return all;
+    if (objects::pe_objects::of(sched::this_pe()).find_local_collection(all.id())->contribution_root_pe() == 0)
+      return all;
   }
 }
 

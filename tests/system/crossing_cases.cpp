@@ -152,7 +152,7 @@ const case_entry sections_cross_once_case{"sections_cross_to_each_host_once", &s
 void give_and_count(crossings& count, const array<resident>& all) {
   constexpr int rounds = 3;  // few enough that the PEs do not tell each other how many broadcasts they have had
   const auto places = all.reduce<&resident::where>(gather).get();
-  const int root = objects::pe_objects::of(sched::this_pe()).find_branch(all.id())->contribution_root_pe();
+  const int root = objects::pe_objects::of(sched::this_pe()).find_local_collection(all.id())->contribution_root_pe();
   const std::uint64_t parts = hosts_of(places, host_of(root));
   const std::uint64_t result = host_of(root) != host_of(0) ? 1 : 0;
   const auto crossed = [&]<auto Give>() {
@@ -177,7 +177,8 @@ void contributions_cross_once_from_each_host() {
     for (int i = 0; i < n; ++i) sparse.insert_on(i % pe_count(), {i});
     quiescence().get();
     for (const auto& all : {dense, sparse}) {
-      roots.insert(host_of(objects::pe_objects::of(sched::this_pe()).find_branch(all.id())->contribution_root_pe()));
+      roots.insert(
+          host_of(objects::pe_objects::of(sched::this_pe()).find_local_collection(all.id())->contribution_root_pe()));
       give_and_count(count, all);
       for (const auto& places : moves(n)) {
         move_to(all, places);
@@ -231,7 +232,8 @@ const case_entry ordered_multicasts_case{"multicasts_of_one_sender_stay_in_order
 // Not run with the others: a contribution that stays away, so that what the others of its host gave does not cross.
 void crash_silent_contribution() {
   auto all = make_array<resident>({pe_count()}, round_robin());
-  while (host_of(objects::pe_objects::of(sched::this_pe()).find_branch(all.id())->contribution_root_pe()) == host_of(0))
+  while (host_of(objects::pe_objects::of(sched::this_pe()).find_local_collection(all.id())->contribution_root_pe()) ==
+         host_of(0))
     all = make_array<resident>({pe_count()}, round_robin());
   future<int> never;
   for (int i = 0; i < pe_count(); ++i)

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <map>
 
-#include "objects/branch.hpp"
+#include "objects/local_collection.hpp"
 #include "objects/messages/post.hpp"
 #include "system/cases.hpp"
 
@@ -80,7 +80,7 @@ void crash_migration_counts() {
   post(objects::element_handler, archive_of(raw(true) + raw(std::uint64_t{0}) + raw(std::uint64_t{0}) +
                                             raw(objects::element_type_entry<target>::number) + too_many() + "xxxx"));
 }
-void crash_making() {
+void crash_creation() {
   using made = objects::creation<target>;
   post(made::handler, block_of(sched::payload_kind::block, std::string(sizeof(made::tuple), '\0')), 0x1000);
 }
@@ -146,7 +146,7 @@ void crash_collector() {  // as if both were on one host
   wait_for_ever();
 }
 
-// Makings of arrays.
+// Creations of arrays.
 void make(const objects::array_shape& shape, std::uint32_t collection = 0) {
   using made = objects::creation<target>;
   check_equal(expected().processes, 2);
@@ -160,7 +160,7 @@ void make(const objects::array_shape& shape, std::uint32_t collection = 0) {
   message.collection = facts.id;
   message.handler = made::handler;
   objects::pack_arguments<made::tuple>(here, false, false, facts).store(message);
-  here.send_making(message);
+  here.send_creation(message);
   wait_for_ever();
 }
 objects::array_shape shape_of(std::uint8_t dimensions, std::uint32_t extent) {
@@ -208,7 +208,7 @@ const case_entry faulty[] = {{"crash_vector_size", &crash_vector_size},
                              {"crash_collection_number", &crash_collection_number},
                              {"crash_migration_address", &crash_migration_address},
                              {"crash_migration_counts", &crash_migration_counts},
-                             {"crash_making", &crash_making},
+                             {"crash_creation", &crash_creation},
                              {"crash_root_is_a_future", &crash_root_is_a_future},
                              {"crash_root_of_host_is_a_future", &crash_root_of_host_is_a_future},
                              {"crash_result_type", &crash_result_type},

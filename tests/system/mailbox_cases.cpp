@@ -390,7 +390,7 @@ void worst_case() {
 }
 const case_entry worst_case_case{"mailbox_worst_case", &worst_case};
 
-// ---- messages that are foreseen (Farreras 2008, chapter 3): what repeats itself comes without asking
+// ---- messages that are predicted (Farreras 2008, chapter 3): what repeats itself comes without asking
 
 struct neighbour : group_member<neighbour> {
   // Several sizes from both neighbours in turn, the receives made before the sends.
@@ -437,7 +437,7 @@ std::vector<mailbox_statistics> exchange_on_all(const group<neighbour>& all, mai
   for (auto& each : done) seen.push_back(each.get());
   return seen;
 }
-void foreseen() {
+void predicted() {
   const auto all = make_group<neighbour>();
   const int learning = 20, rounds = host::under_thread_sanitizer ? 40 : 100;
   const auto messages = static_cast<std::uint64_t>(6 * rounds);
@@ -457,7 +457,8 @@ void foreseen() {
       if (memory > 0) check_equal(unasked + handshakes, messages);
       check(10 * handshakes < messages, fmt::format("{} handshakes for {} messages", handshakes, messages));
       check(10 * unasked > 9 * messages, fmt::format("only {} of {} messages went unasked", unasked, messages));
-      check_equal(after[pe].credit_notes, 0u);  // all credit travels with what the neighbours are sent anyway
+      check_equal(after[pe].credit_control_messages,
+                  0u);  // all credit travels with what the neighbours are sent anyway
       check(after[pe].credit_peak > 0 && after[pe].credit_peak <= after[pe].credit_limit, "the pool is too small");
     }
   }
@@ -470,9 +471,9 @@ void foreseen() {
   static_cast<void>(sent.get());
   check_equal(seen.unasked + seen.handshakes, static_cast<std::uint64_t>(count));
   check(seen.unasked > 800, fmt::format("only {} of {} messages went unasked", seen.unasked, count));
-  check(seen.credit_notes <= static_cast<std::uint64_t>(count) / 32 + 1, "credit travels alone too often");
+  check(seen.credit_control_messages <= static_cast<std::uint64_t>(count) / 32 + 1, "credit travels alone too often");
 }
-const case_entry foreseen_case{"mailbox_foreseen", &foreseen};
+const case_entry predicted_case{"mailbox_predicted", &predicted};
 
 // ---- a mailbox that is made elsewhere, used at once by whoever hears of it
 

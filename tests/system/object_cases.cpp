@@ -191,7 +191,7 @@ const case_entry single_objects_case{"single_objects", &single_objects};
 
 // Objects that come and go leave next to nothing behind, and a message to one of them is still known to be too late.
 int location_entries_here() {
-  return static_cast<int>(objects::pe_objects::of(sched::this_pe()).find_branch(0)->location_entries());
+  return static_cast<int>(objects::pe_objects::of(sched::this_pe()).find_local_collection(0)->location_entries());
 }
 void tell_entries(promise<int> whom) { whom.set(location_entries_here()); }
 int entries_on(int pe) {

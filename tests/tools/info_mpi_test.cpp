@@ -129,7 +129,7 @@ TEST(exec_mpi, options_of_messages_are_checked_before_anything_runs) {
             "trireme exec: TRIREME_MPI_PROGRESS: progress 'reserved' needs a number of cores from 1 on, as in "
             "reserved,2\n");
   EXPECT_EQ(errors_of(exec + "--sharing-from 12Q true"),
-            "trireme exec: --sharing-from: '12Q' is no size; it must be a size such as 4096, 64K, 16M or 2G, 32K by "
+            "trireme exec: --sharing-from: '12Q' is not a size; it must be a size such as 4096, 64K, 16M or 2G, 32K by "
             "default\n");
   EXPECT_EQ(errors_of(exec + "--stats-json /no_such_folder/x true"),
             "trireme exec: the statistics could not be written to /no_such_folder/x: there is no such folder\n");

@@ -66,7 +66,7 @@ TEST(info_slack, wrong_values_are_explained) {
     return result.errors;
   };
   EXPECT_THAT(errors_of("--slack --rounds 0"), HasSubstr("--rounds"));
-  EXPECT_THAT(errors_of("--slack --work 5"), HasSubstr("'5' is no length of time"));
+  EXPECT_THAT(errors_of("--slack --work 5"), HasSubstr("'5' is not a length of time"));
   EXPECT_THAT(errors_of("--rounds 5"), HasSubstr("--slack"));
 }
 

@@ -166,7 +166,7 @@ TEST_F(omp_rewrite_command, undo_needs_a_backup_that_is_one) {
   for (const char* how : {"--undo", "-i"}) {
     const command_result refused = run(rewrite + how + " x.c");
     EXPECT_EQ(refused.status, 2);
-    EXPECT_THAT(refused.errors, HasSubstr("this is no backup of omp-rewrite"));
+    EXPECT_THAT(refused.errors, HasSubstr("this is not a backup of omp-rewrite"));
   }
   EXPECT_EQ(contents_of(file("x.c")), "#pragma omp for\n");
 }

@@ -94,7 +94,7 @@ TEST_F(repeat_command, bad_input_is_told) {
     return done.errors;
   };
   EXPECT_THAT(fault("--schedule statik ./app", 2), HasSubstr("the nearest is 'static'"));
-  EXPECT_THAT(fault("--steps 5 ./app", 2), HasSubstr("'5' is no length of time"));
+  EXPECT_THAT(fault("--steps 5 ./app", 2), HasSubstr("'5' is not a length of time"));
   EXPECT_THAT(fault("--steps 0us ./app", 2), HasSubstr("longer than 0"));
   EXPECT_THAT(fault("--runs 0 ./app", 2), HasSubstr("--runs"));
   EXPECT_THAT(fault("--omp --steps 5us ./app", 2), HasSubstr("trireme/loops.hpp"));

@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "sim/stream_generator.hpp"
 #include "support/command_runner.hpp"
 #include "trace/message_path.hpp"
 #include "trace/pictures.hpp"
 #include "trace/profile.hpp"
 #include "trace/receive_order.hpp"
 #include "trace/trace_folder.hpp"
-#include "sim/stream_generator.hpp"
 
 namespace tri::tools {
 namespace {
@@ -298,8 +298,8 @@ TEST_F(written_trace, has_both_orders) {
       "1,4,physical,0,2,30,5\n1,4,physical,1,0,10,6\n1,4,physical,2,0,10,7\n");
 }
 
-// FA-08: the streams of FA-07 through a trace: in the order of the program more than 90 % are foreseen.
-TEST_F(written_trace, foresees_the_order_of_the_program) {
+// FA-08: the streams of FA-07 through a trace: in the order of the program more than 90 % are predicted.
+TEST_F(written_trace, predicts_the_order_of_the_program) {
   namespace prediction = wire::prediction;
   for (const auto& [program, processes] : {std::pair("BT", 9), {"CG", 8}, {"LU", 4}, {"SP", 9}}) {
     const auto stream = prediction::generate(prediction::known_stream(program, processes), 2008);

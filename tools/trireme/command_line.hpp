@@ -16,8 +16,8 @@ inline constexpr int cannot_start_status = 127;  // as shells do
 /// The exit status if the verb is done already: after --help, or with an error that was printed.
 std::optional<int> parse_options(CLI::App& app, int argc, char** argv);
 
-/// The same for verbs that run a program: the first word that is no option, and all behind it, become `command`. The
-/// app must have prefix_command().
+/// The same for verbs that run a program: the first word that is not an option, and all behind it, become `command`.
+/// The app must have prefix_command().
 std::optional<int> parse_program_options(CLI::App& app, int argc, char** argv, std::vector<std::string>& command);
 
 /// Calls a verb so that it describes its options instead of reading them: what it hands to parse_options() or

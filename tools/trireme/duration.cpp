@@ -25,7 +25,7 @@ double parse_duration(std::string_view text) {
       if (unit == name) return number * factor;
   }
   throw std::invalid_argument(
-      fmt::format("'{}' is no length of time; a number and ns, us, ms or s, such as 250us", text));
+      fmt::format("'{}' is not a length of time; a number and ns, us, ms or s, such as 250us", text));
 }
 
 std::string format_duration(double nanoseconds) {

@@ -13,13 +13,13 @@
 #include <vector>
 
 #include "command_line.hpp"
+#include "config/variable_names.hpp"
 #include "exec/mpi_program.hpp"
 #include "exec/preload.hpp"
-#include "os/process_tree.hpp"
-#include "config/variable_names.hpp"
 #include "loops/loop_tuning.hpp"
-#include "schedules/schedule.hpp"
 #include "omp/fibers/virtual_count.hpp"
+#include "os/process_tree.hpp"
+#include "schedules/schedule.hpp"
 #include "verbs.hpp"
 
 namespace tri::tools {
@@ -170,7 +170,7 @@ int exec_command(int argc, char** argv) {
   CLI::App app("Runs an unmodified program with parts of its MPI library or OpenMP runtime replaced.", "trireme exec");
   app.formatter(std::make_shared<usage_with_program>());
   app.footer(footer);
-  app.prefix_command();  // from the first word that is no option on, everything belongs to the program
+  app.prefix_command();  // from the first word that is not an option on, everything belongs to the program
 
   bool mpi = true;
   bool omp = false;
@@ -205,7 +205,7 @@ int exec_command(int argc, char** argv) {
       ->type_name("WHO");
   bool stats = false;
   std::string stats_json;
-  app.add_flag("--stats", stats, "at the end, tell what each rank of an MPI program sent, moved and waited");
+  app.add_flag("--stats", stats, "at the end, print what each rank of an MPI program sent, moved and waited");
   app.add_option("--stats-json", stats_json, "the same as JSON into this file")->type_name("FILE");
   app.add_flag("--report", report, "at the end, list which loops were taken and which were left, and why");
 

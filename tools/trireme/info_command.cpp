@@ -12,17 +12,17 @@
 #include "arena/arena.hpp"
 #include "build_parts.hpp"
 #include "command_line.hpp"
-#include "duration.hpp"
-#include "os/clock.hpp"
 #include "config/configuration.hpp"
-#include "os/cpu_list.hpp"
 #include "config/option_value.hpp"
-#include "os/pinning.hpp"
 #include "config/placement.hpp"
-#include "os/topology.hpp"
+#include "duration.hpp"
 #include "machine_facts.hpp"
 #include "mpi/memory_kinds.hpp"
 #include "mpi/mpi_report.hpp"
+#include "os/clock.hpp"
+#include "os/cpu_list.hpp"
+#include "os/pinning.hpp"
+#include "os/topology.hpp"
 #include "saturation/saturation.hpp"
 #include "slack/slack_probe.hpp"
 #include "trireme/objects.hpp"
@@ -227,7 +227,7 @@ int info_command(int argc, char** argv) {
     std::string program;
     CLI::Option* const mpi_flag =
         app.add_flag("--mpi", mpi, "MPI libraries, the drop-in of each, and what it can do on this host");
-    app.add_option("program", program, "of --mpi: tell what this program uses")->needs(mpi_flag);
+    app.add_option("program", program, "of --mpi: report what this program uses")->needs(mpi_flag);
     app.add_flag(memory_kinds_option, mpi_memory)->group("");
     if (const std::optional<int> done = parse_options(app, argc, argv)) return *done;
     if (saturation) {

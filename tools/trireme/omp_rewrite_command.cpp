@@ -95,7 +95,7 @@ std::vector<source_file> sources_of(const request& wanted) {
     const std::optional<source_form> form = language.has_value() ? language : form_of(path);
     if (!form.has_value() && !wanted.undo) {
       throw source_file_error(fmt::format(
-          "{}: the name does not tell the language; --language says it (c, c++, fortran or free, fixed)", name));
+          "{}: the name does not give the language; --language says it (c, c++, fortran or free, fixed)", name));
     }
     sources.push_back({path, form.value_or(source_form::c)});
   }

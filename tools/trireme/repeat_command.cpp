@@ -16,9 +16,9 @@
 #include "command_line.hpp"
 #include "duration.hpp"
 #include "os/output_file.hpp"
-#include "schedules/schedule.hpp"
 #include "repeat/cache_counters.hpp"
 #include "repeat/spread.hpp"
+#include "schedules/schedule.hpp"
 #include "tune/loop_report_file.hpp"
 #include "tune/program_run.hpp"
 #include "verbs.hpp"
@@ -191,7 +191,7 @@ int repeat_command(int argc, char** argv) {
   CLI::App app("Runs a program again and again and says how much the times differ.", "trireme repeat");
   app.formatter(std::make_shared<usage_with_program>());
   app.footer(footer);
-  app.prefix_command();  // from the first word that is no option on, everything belongs to the program
+  app.prefix_command();  // from the first word that is not an option on, everything belongs to the program
   request wanted;
   app.add_option("--runs", wanted.runs, "of each schedule, 15 by default")->check(CLI::Range(1u, 100'000u));
   app.add_option("--schedule", wanted.schedules, "for loops whose schedule the program does not name; again and again")

@@ -15,17 +15,17 @@
 
 #include "command_line.hpp"
 #include "config/configuration.hpp"
-#include "launch/launcher.hpp"
 #include "config/option_value.hpp"
-#include "os/process_tree.hpp"
 #include "host_list.hpp"
+#include "launch/launcher.hpp"
+#include "os/process_tree.hpp"
 #include "verbs.hpp"
 
 namespace tri::tools {
 namespace {
 
 constexpr const char* footer =
-    "The program is the first word that is no option; everything after it goes to the program. All --tri-<name> "
+    "The program is the first word that is not an option; everything after it goes to the program. All --tri-<name> "
     "options of\n"
     "`trireme info --config` may stand before it as well; the processes get them as TRIREME_<NAME>. The first process "
     "reads\n"
@@ -33,13 +33,14 @@ constexpr const char* footer =
     "\n"
     "When a process crashes, calls for it, or ends without leaving the job, all others are ended and the exit status "
     "tells\n"
-    "why: 128 + the signal, or the status of the process. Ctrl-C ends the job; whoever ignores it is killed after a "
+    "why: 128 + the signal, or the status of the process. Ctrl-C ends the job; a process that ignores it is killed "
+    "after a "
     "second.\n"
     "\n"
     "On several hosts (--hosts a,b) the processes are spread over them in equal blocks. A remote shell, ssh without\n"
     "password, starts `trireme agent` there, which must be installed at the same path; the program and the working "
     "folder\n"
-    "must be there, too. TRIREME_*, UCX_*, OMP_*, PATH and LD_LIBRARY_PATH go along; nobody reads standard input.\n"
+    "must be there, too. TRIREME_*, UCX_*, OMP_*, PATH and LD_LIBRARY_PATH go along; standard input is not read.\n"
     "\n"
     "Examples:\n"
     "  trireme run ./app                               one process, all cores\n"
@@ -156,7 +157,7 @@ int run_command(int argc, char** argv) {
       "trireme run");
   app.formatter(std::make_shared<usage_with_program>());
   app.footer(footer);
-  app.prefix_command();  // from the first word that is no option on, everything belongs to the program
+  app.prefix_command();  // from the first word that is not an option on, everything belongs to the program
 
   host::launch_options launch;
   app.add_option("-n,--processes", launch.processes, "number of processes, 1 by default")
@@ -182,7 +183,7 @@ int run_command(int argc, char** argv) {
   app.add_option("--rsh", shell, "program with options that starts a command on a host, as ssh does; also TRIREME_RSH")
       ->type_name("COMMAND");
   app.add_option(
-         "--silence", launch.silence_s,
+         "--peer-timeout", launch.peer_timeout_s,
          "end the job when a host is not heard of, or a process is stopped, for so long; 30 by default, 0 = never")
       ->type_name("SECONDS")
       ->check(number_between(0, 86400));
@@ -196,8 +197,8 @@ int run_command(int argc, char** argv) {
     if (const auto done = parse_program_options(app, static_cast<int>(words.size()), pointers.data(), launch.command))
       return *done;
     launch.environment = checked(tunables);
-    if (app.count("--silence") > 0)  // on the wire, too
-      launch.environment.emplace_back("TRIREME_SILENCE_S", fmt::format("{}", launch.silence_s));
+    if (app.count("--peer-timeout") > 0)  // on the wire, too
+      launch.environment.emplace_back("TRIREME_PEER_TIMEOUT_S", fmt::format("{}", launch.peer_timeout_s));
     choose_hosts(hosts, shell, app.count("--processes") > 0, launch);
     return host::launch(launch);
   } catch (const host::configuration_error& problem) {

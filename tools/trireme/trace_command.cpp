@@ -30,7 +30,7 @@ constexpr const char* footer =
     "  ./app --tri-trace /tmp/t && trireme trace /tmp/t\n"
     "  trireme trace /tmp/t --json t.json           then open t.json in ui.perfetto.dev or chrome://tracing\n"
     "  trireme trace /tmp/t --svg t.svg --from 10ms --to 12ms\n"
-    "  trireme trace /tmp/t --prediction            how well the next messages could be foreseen\n";
+    "  trireme trace /tmp/t --prediction            how well the next messages could be predicted\n";
 
 struct request {
   std::string folder;
@@ -83,7 +83,7 @@ int report(const request& wanted) {
 }  // namespace
 
 int trace_command(int argc, char** argv) {
-  CLI::App app("Tells what a trace says: where time went, how messages travelled, what took abnormally long.",
+  CLI::App app("Reports what a trace says: where time went, how messages travelled, what took abnormally long.",
                "trireme trace");
   app.footer(footer);
   request wanted;
@@ -96,7 +96,7 @@ int trace_command(int argc, char** argv) {
       ->check(whole_number_between(0, 1'000'000))
       ->capture_default_str();
   app.add_flag("--prediction", wanted.prediction,
-               "instead: how often the next messages are foreseen, in the order of the program and of arrival");
+               "instead: how often the next messages are predicted, in the order of the program and of arrival");
   app.add_option("--streams", wanted.streams, "both orders of received messages, comma-separated")->type_name("FILE");
   if (const std::optional<int> done = parse_options(app, argc, argv)) return *done;
   try {

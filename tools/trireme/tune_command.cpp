@@ -16,14 +16,14 @@
 #include <vector>
 
 #include "command_line.hpp"
+#include "loops/loop_tuning.hpp"
+#include "omp/fibers/virtual_count.hpp"
 #include "os/output_file.hpp"
 #include "os/process_tree.hpp"
 #include "os/text_pattern.hpp"
 #include "pictures/line_chart.hpp"
 #include "schedules/fraction_search.hpp"
-#include "loops/loop_tuning.hpp"
 #include "schedules/schedule.hpp"
-#include "omp/fibers/virtual_count.hpp"
 #include "tune/loop_report_file.hpp"
 #include "tune/program_run.hpp"
 #include "tune/trial_table.hpp"
@@ -318,7 +318,7 @@ int tune_command(int argc, char** argv) {
   CLI::App app("Finds the best loop schedules of a program by running it under many of them.", "trireme tune");
   app.formatter(std::make_shared<usage_with_program>());
   app.footer(footer);
-  app.prefix_command();  // from the first word that is no option on, everything belongs to the program
+  app.prefix_command();  // from the first word that is not an option on, everything belongs to the program
   request wanted;
   app.add_flag("--omp", wanted.omp, "an OpenMP program, under the drop-in");
   app.add_option("--kind", wanted.kind, "whose static fraction is tried: staggered (the default) or hybrid");

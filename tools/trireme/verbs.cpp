@@ -11,7 +11,7 @@ const std::vector<verb>& verbs() {
       {"noise", "show what disturbs the cores, and which schedule makes up for it", noise_command},
       {"tune", "find the best loop schedules of a program by running it under many", tune_command},
       {"repeat", "run a program again and again and say how much the times differ", repeat_command},
-      {"trace", "tell what a trace of a program says, and draw it", trace_command},
+      {"trace", "report what a trace of a program says, and draw it", trace_command},
       {"model", "work out how long messages wait and how many a broadcast sends", model_command},
       {"agent", "what `run --hosts` starts on other hosts; not for people", agent_command},
       {"bench", "measure messages, loops, ... and compare with the targets", bench_command},

@@ -1,5 +1,5 @@
 // What launchers of others offer to the processes that they start: a number for each, a place where they put values for
-// each other, a fence, and an end. Implemented by pmi1_client and pmix_client; used by foreign_membership. put(),
+// each other, a fence, and an end. Implemented by pmi1_client and pmix_client; used by pmi_membership. put(),
 // fence() and finalize() are called by one thread at a time; get() and abort() by any, also while another is in
 // fence().
 #pragma once

@@ -5,7 +5,7 @@
 
 #include "boot/kvs/key_value_space.hpp"
 #include "boot/kvs/pmi1_protocol.hpp"
-#include "boot/turn_taking_reader.hpp"
+#include "boot/shared_reader.hpp"
 #include "os/unique_fd.hpp"
 
 namespace tri::host {
@@ -42,7 +42,7 @@ class pmi1_client final : public key_value_space {
   std::mutex asking_;  // one question at a time; taken before lock_
   std::mutex lock_;    // guards what follows
   pmi1::conversation talk_;
-  turn_taking_reader reader_;
+  shared_reader reader_;
 };
 
 }  // namespace tri::host

@@ -29,7 +29,7 @@ std::optional<int> number_of(std::string_view text) {
 int digit_of(char hex) {
   if (hex >= '0' && hex <= '9') return hex - '0';
   if (hex >= 'a' && hex <= 'f') return hex - 'a' + 10;
-  throw protocol_error(fmt::format("{} is no hexadecimal digit of a PMI value", quoted(std::string_view(&hex, 1))));
+  throw protocol_error(fmt::format("{} is not a hexadecimal digit of a PMI value", quoted(std::string_view(&hex, 1))));
 }
 
 // A piece is "<index>/<pieces>:<hex>".

@@ -92,7 +92,7 @@ class pmix_client final : public key_value_space {
   pmix_proc_t self_{};
   int size_ = 0;
   // Slurm's plug-in (22.05) answers a fence that collects no data at once, without asking the other hosts. There is
-  // always data to collect: find_places() of foreign_membership puts the first before any fence.
+  // always data to collect: find_places() of pmi_membership puts the first before any fence.
   bool only_collecting_fences_wait_ = false;
 };
 
@@ -108,7 +108,7 @@ pmix_client::pmix_client() {
   pmix_value_t* found = nullptr;
   check(library_.get(&job, PMIX_JOB_SIZE, nullptr, 0, &found), "PMIx_Get(PMIX_JOB_SIZE)");
   const owned_value owner(found);
-  if (found->type != PMIX_UINT32) throw protocol_error("PMIX_JOB_SIZE is no uint32");
+  if (found->type != PMIX_UINT32) throw protocol_error("PMIX_JOB_SIZE is not a uint32");
   size_ = static_cast<int>(found->data.uint32);
   only_collecting_fences_wait_ = std::string_view(self_.nspace).starts_with("slurm.pmix.");
 }
@@ -141,7 +141,7 @@ std::optional<std::vector<std::byte>> pmix_client::get(int rank, const std::stri
   check(status, "PMIx_Get");
   const owned_value owner(found);
   if (found->type != PMIX_BYTE_OBJECT)
-    throw protocol_error(fmt::format("PMIx key {} is no byte object", full_key(key)));
+    throw protocol_error(fmt::format("PMIx key {} is not a byte object", full_key(key)));
   const auto* const begin = reinterpret_cast<const std::byte*>(found->data.bo.bytes);
   return std::vector<std::byte>(begin, begin + found->data.bo.size);
 }

@@ -102,7 +102,7 @@ mpi_calls& start_mpi(std::string_view choice, launcher_kind launcher) {
   void* const library = load(file);
   auto* const start = reinterpret_cast<start_mpi_function*>(dlsym(library, "trireme_start_mpi"));
   if (start == nullptr)
-    throw job_error(fmt::format("{} has no trireme_start_mpi: it is no plug-in for the wire 'mpi'", file));
+    throw job_error(fmt::format("{} has no trireme_start_mpi: it is not a plug-in for the wire 'mpi'", file));
   std::array<char, 1024> problem{};
   mpi_calls* const started = start(mpi_calls::version, problem.data(), problem.size());
   if (started == nullptr) throw job_error(fmt::format("the wire 'mpi' cannot be used: {}", problem.data()));

@@ -183,7 +183,7 @@ void library_calls::cancel(mpi_request request) {
   check(MPI_Cancel(&handle), "MPI_Cancel");
 }
 
-// Others get in between, and the core is given away: whoever is missing may need it.
+// Others get in between, and the core is given away: the one that is missing may need it.
 void library_calls::await(MPI_Request request, const char* call) {
   for (int tries = 0;; ++tries) {
     {
@@ -239,9 +239,9 @@ void library_calls::finalize() {
 
 // A thread that hangs in the library must not keep the job alive.
 void library_calls::abort(int exit_status) {
-  const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  const auto timeout = std::chrono::steady_clock::now() + std::chrono::seconds(1);
   std::unique_lock inside(one_at_a_time_, std::defer_lock);
-  while (!inside.try_lock() && std::chrono::steady_clock::now() < patience)
+  while (!inside.try_lock() && std::chrono::steady_clock::now() < timeout)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   MPI_Abort(MPI_COMM_WORLD, exit_status);
 }

@@ -23,7 +23,7 @@ std::span<const std::byte> take_one(std::span<const std::byte>& rest, int rank) 
   std::uint32_t size = 0;
   if (rest.size() >= sizeof size) std::memcpy(&size, rest.data(), sizeof size);
   if (rest.size() < sizeof size + size)
-    throw protocol_error(fmt::format("what rank {} tells the others over MPI is cut off", rank));
+    throw protocol_error(fmt::format("what rank {} sends to the others over MPI is cut off", rank));
   const auto taken = rest.subspan(sizeof size, size);
   rest = rest.subspan(sizeof size + size);
   return taken;

@@ -16,7 +16,7 @@ namespace {
 
 void credit_granter::plan(std::span<const expected_message> expected) {
   for (const expected_message& it : expected) peers_.at(it.sender).expected += buffer_bytes(it.size);
-  // What no note has taken yet can be planned anew, at no cost.
+  // What no control message has taken yet can be planned anew, at no cost.
   for (const std::uint32_t number : noted_) {
     peer_credit& it = peers_[number];
     it.to_recall = 0;
@@ -32,7 +32,7 @@ void credit_granter::plan(std::span<const expected_message> expected) {
   bool short_of_memory = false;
   for (const expected_message& message : expected) {
     peer_credit& it = peers_[message.sender];
-    if (it.lost) continue;
+    if (it.failed) continue;
     const std::uint64_t wanted = it.expected + buffer_bytes(message.size);
     const std::uint64_t has = it.reserved + it.occupied;
     if (wanted > has && wanted - has > free_) {
@@ -55,12 +55,12 @@ void credit_granter::plan(std::span<const expected_message> expected) {
   for (const expected_message& it : expected) peers_[it.sender].expected = 0;
 }
 
-credit_note credit_granter::leaving_to(std::uint32_t peer) { return take_note(peers_.at(peer)); }
+credit_control credit_granter::leaving_to(std::uint32_t peer) { return take_control(peers_.at(peer)); }
 
 void credit_granter::flush(std::vector<credit_message>& messages) {
   for (const std::uint32_t number : noted_) {
     peers_[number].noted = false;
-    const credit_note it = take_note(peers_[number]);
+    const credit_control it = take_control(peers_[number]);
     if (it) messages.push_back({number, it});
   }
   noted_.clear();
@@ -93,12 +93,12 @@ void credit_granter::given_back(std::uint32_t peer, std::uint64_t bytes) {
   take_back(peer, bytes);
 }
 
-void credit_granter::lost(std::uint32_t peer) {
+void credit_granter::peer_failed(std::uint32_t peer) {
   peer_credit& it = peers_.at(peer);
   it.unsent = 0;
   it.to_recall = 0;
   it.recalled = 0;
-  it.lost = true;
+  it.failed = true;
   take_back(peer, it.reserved);
 }
 
@@ -133,8 +133,8 @@ void credit_granter::note(std::uint32_t number) {
   noted_.push_back(number);
 }
 
-credit_note credit_granter::take_note(peer_credit& it) {
-  const credit_note taken{.granted = it.unsent, .recalled = it.to_recall};
+credit_control credit_granter::take_control(peer_credit& it) {
+  const credit_control taken{.granted = it.unsent, .recalled = it.to_recall};
   it.unsent = 0;
   it.recalled += it.to_recall;
   it.to_recall = 0;

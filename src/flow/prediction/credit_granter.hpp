@@ -1,14 +1,15 @@
 // The receiver's pool of buffers and the credits on it (FA-10, FA-11, FA-12; Farreras 2008, chapter 3). One pool with a
-// hard limit for all senders. What is expected comes from outside and may be wrong: it decides who gets credits, never
-// whether they are safe.
+// hard limit for all senders. What is expected comes from outside and may be wrong: it decides which senders get
+// credits, never whether they are safe.
 //
 // Invariant: free() + sum over peers of (reserved + occupied) == limit. `reserved` is credit of that peer, wherever it
 // is:
-//   unsent here -> in a note under way -> the sender's balance -> in an eager message under way -> occupied -> free
+//   unsent here -> in a control message under way -> the sender's balance -> in an eager message under way -> occupied
+//   -> free
 //                                         the sender's balance -> in an answer to a recall ------------------> free
 // Every arrow moves the same number of bytes, so the order in which they are seen does not matter.
 //
-// Called by whoever receives for this process, one thread at a time. 64 bytes per peer.
+// Called by the thread that receives for this process, one thread at a time. 64 bytes per peer.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "flow/prediction/credit_note.hpp"
+#include "flow/prediction/credit_control.hpp"
 
 namespace tri::wire::prediction {
 
@@ -35,14 +36,14 @@ class credit_granter {
  public:
   struct peer_credit {
     std::uint64_t reserved = 0;      // credit of this peer that has neither arrived as a message nor come back
-    std::uint64_t unsent = 0;        // the part of it that no note has taken yet
+    std::uint64_t unsent = 0;        // the part of it that no control message has taken yet
     std::uint64_t occupied = 0;      // buffers of messages that have arrived and are not released
-    std::uint64_t to_recall = 0;     // no note has taken it yet
+    std::uint64_t to_recall = 0;     // no control message has taken it yet
     std::uint64_t recalled = 0;      // asked back and not answered; one recall at a time
     std::uint64_t expected = 0;      // within plan() only
     std::uint32_t holder_index = 0;  // in holders_ while reserved > 0
     bool noted = false;              // in noted_
-    bool lost = false;
+    bool failed = false;
   };
   static_assert(sizeof(peer_credit) <= 64);
 
@@ -53,13 +54,13 @@ class credit_granter {
   // pool; if the pool is too small for the plan, those already sent are recalled where they exceed what is expected.
   void plan(std::span<const expected_message> expected);
 
-  // A message leaves for `peer`: the note that has to travel on it, often empty.
-  [[nodiscard]] credit_note leaving_to(std::uint32_t peer);
+  // A message leaves for `peer`: the control message that has to travel on it, often empty.
+  [[nodiscard]] credit_control leaving_to(std::uint32_t peer);
 
-  // The same where a note has room for grants only: recalls wait for another. The bytes granted.
+  // The same where a control message has room for grants only: recalls wait for another. The bytes granted.
   [[nodiscard]] std::uint64_t grants_leaving_to(std::uint32_t peer) { return std::exchange(peers_.at(peer).unsent, 0); }
 
-  // Appends every note that still waits; they have to be sent as messages of their own.
+  // Appends every control message that still waits; they have to be sent as messages of their own.
   void flush(std::vector<credit_message>& messages);
 
   // An eager message has arrived and takes a buffer. Throws credit_error if its sender had no credit for it.
@@ -69,7 +70,7 @@ class credit_granter {
   // The answer to a recall.
   void given_back(std::uint32_t peer, std::uint64_t bytes);
   // Nothing more will arrive from `peer`: its credits return to the pool. What has arrived is released as usual.
-  void lost(std::uint32_t peer);
+  void peer_failed(std::uint32_t peer);
 
   std::uint64_t limit() const { return limit_; }
   std::uint64_t free() const { return free_; }
@@ -81,7 +82,7 @@ class credit_granter {
   void reserve(std::uint32_t number, std::uint64_t bytes);
   void take_back(std::uint32_t number, std::uint64_t bytes);
   void note(std::uint32_t number);
-  credit_note take_note(peer_credit& it);
+  credit_control take_control(peer_credit& it);
 
   std::vector<peer_credit> peers_;
   std::vector<std::uint32_t> holders_;  // peers with reserved > 0: at most limit / 64, and all that a recall looks at

@@ -2,7 +2,7 @@
 // has granted its buffer; every other one asks first (rendezvous). So no prediction, right or wrong, is needed for
 // anything but speed.
 //
-// Called by whoever sends for this process, one thread at a time. 8 bytes per destination.
+// Called by the thread that sends for this process, one thread at a time. 8 bytes per destination.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "flow/prediction/credit_note.hpp"
+#include "flow/prediction/credit_control.hpp"
 
 namespace tri::wire::prediction {
 
@@ -30,9 +30,9 @@ class credit_sender {
     return route::eager;
   }
 
-  // A note has come. If it returns a number, even 0, that many bytes of credit leave this side and have to be told to
-  // `from` (credit_granter::given_back).
-  [[nodiscard]] std::optional<std::uint64_t> noted(std::uint32_t from, const credit_note& note) {
+  // A control message has come. If it returns a number, even 0, that many bytes of credit leave this side and have to
+  // be told to `from` (credit_granter::given_back).
+  [[nodiscard]] std::optional<std::uint64_t> noted(std::uint32_t from, const credit_control& note) {
     std::uint64_t& balance = balances_.at(from);
     balance += note.granted;
     if (note.recalled == 0) return std::nullopt;
@@ -41,7 +41,7 @@ class credit_sender {
     return back;
   }
 
-  void lost(std::uint32_t peer) { balances_.at(peer) = 0; }
+  void peer_failed(std::uint32_t peer) { balances_.at(peer) = 0; }
 
   std::uint64_t largest_eager() const { return largest_eager_; }
   std::uint64_t balance(std::uint32_t destination) const { return balances_.at(destination); }

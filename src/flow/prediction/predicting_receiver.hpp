@@ -1,11 +1,12 @@
 // Credits granted by prediction: the receiver's policy (FA-09, FA-12; Farreras 2008, chapter 3, implemented there in
-// MPICH 1.2.4). After every `batch` messages (M) the next ones are predicted and their buffers granted; the notes
-// travel on messages that leave anyway, and those that still wait after M/2 further messages leave alone.
+// MPICH 1.2.4). After every `batch` messages (M) the next ones are predicted and their buffers granted; the control
+// messages travel on messages that leave anyway, and those that still wait after M/2 further messages leave alone.
 //
-// A plan covers M + M/2 messages, where the thesis plans M: without traffic in the other direction a note may leave M/2
-// messages late, and by then half of a plan of M would have been sent without credit.
+// A plan covers M + M/2 messages, where the thesis plans M: without traffic in the other direction a control message
+// may leave M/2 messages late, and by then half of a plan of M would have been sent without credit.
 //
-// Called by whoever receives for this process, one thread at a time. Does no I/O: it returns what has to be sent.
+// Called by the thread that receives for this process, one thread at a time. Does no I/O: it returns what has to be
+// sent.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Messages in the order in which their receives were made, which is the order that can be predicted (Farreras 2008,
 // chapter 3, "logical stream"): several receives may wait at once, and the network decides which of them is served
-// first. A receive that is served late holds back what is told of those behind it, but of no more than `longest` served
-// ones: then it is passed over, and told of when it is served. One thread at a time.
+// first. A receive that is served late holds back what is reported of those behind it, but of no more than `longest`
+// served ones: then it is passed over, and reported when it is served. One thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@ class program_order {
       go_on(tell);
     }
   }
-  /// It is given up; those behind it are told of when the next one is served.
+  /// It is given up; those behind it are reported when the next one is served.
   void given_up(std::uint64_t number) {
     if (number < first_) return;
     receives_[number - first_].is = state::given_up;
@@ -69,7 +69,7 @@ class program_order {
 
   std::deque<receive> receives_;
   std::uint64_t first_ = 0;  // number of the first of them
-  std::size_t waiting_ = 0;  // served, not told
+  std::size_t waiting_ = 0;  // served, not reported
   std::size_t longest_;
 };
 

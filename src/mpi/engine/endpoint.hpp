@@ -32,7 +32,7 @@ struct endpoint_counters {
   std::atomic<std::uint64_t> refused{0};              // looks that left work of another domain alone
   std::atomic<std::uint64_t> helped_ranks{0};         // times that it read the mailbox of a rank that was computing
   std::atomic<std::uint64_t> received_for_others{0};  // messages that found their receive then
-  std::atomic<std::uint64_t> set_aside{0};            // left to the rank itself
+  std::atomic<std::uint64_t> staged{0};               // left to the rank itself
   std::atomic<std::uint64_t> sleeps{0};
   std::atomic<std::uint64_t> waited_ticks{0};  // these three only where engine_options::measures_time
   std::atomic<std::uint64_t> helped_ticks{0};

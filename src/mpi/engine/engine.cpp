@@ -31,7 +31,7 @@ const board::operation_id move_operation =
 // How often a waiting rank looks at what costs more than its own mailbox and the board.
 constexpr std::uint32_t turns_between_looks = 8;
 constexpr std::uint32_t turns_between_polls = 64;
-constexpr int looks_before_giving_way = 1000;
+constexpr int polls_before_yielding = 1000;
 // Longer than a turn through many ranks that wait; a slice of the scheduler's is some milliseconds.
 constexpr double dear_yield_ns = 500'000;
 // Shorter than the turn of one other rank.
@@ -117,7 +117,7 @@ send_record* engine::send_of_any_size(std::uint32_t target, const message_key& k
   const user_buffer reached = as_reached_by_all(data);
   if (!held_back || (!reached.is_shared() && !options_.kernel_copies && mode == send_mode::standard)) {
     // The data travels with the message. Memory that nobody else can reach has no other way.
-    kept_message& message = new_message(key, bytes);
+    unexpected_message& message = new_message(key, bytes);
     data.read(0, bytes, message.data());
     push_node(to, message_kind::in_block, message);
     endpoint_counters::add(own_.counters.in_block);
@@ -187,7 +187,7 @@ void engine::push(endpoint& target, const message_key& key, message_kind kind, F
     wait_for_room(target);
 }
 
-void engine::push_node(endpoint& target, message_kind kind, kept_message& node) {
+void engine::push_node(endpoint& target, message_kind kind, unexpected_message& node) {
   arena::handed_over(&node);
   push(target, node.key, kind, [&](mailbox_cell& cell) { cell.node = &node; });
 }
@@ -200,7 +200,7 @@ void engine::wait_for_room(endpoint& target) {
     target.inbox.publish_read();
     target.lock.unlock();
   }
-  give_way();
+  yield();
 }
 
 // The record stands in the target's mailbox until somebody has read so far, then among its messages until a receive
@@ -216,7 +216,7 @@ bool engine::cancel(send_record& record, std::uint32_t target) {
     to.lock.unlock();
     if (was_there) return true;
     if (is_read) return false;
-    if (!drain(to)) give_way();  // a message before ours is being written, or somebody else reads
+    if (!drain(to)) yield();  // a message before ours is being written, or somebody else reads
   }
   return false;
 }
@@ -277,7 +277,7 @@ void engine::post(receive_record& record) {
   moves later;
   own_.lock.lock();
   if (arrived_message* const found = own_.matching.match(record.posting))
-    deliver(record, static_cast<kept_message&>(*found), later);
+    deliver(record, static_cast<unexpected_message&>(*found), later);
   else if (!look_for(record.posting.key, later, [&](const mailbox_cell& cell) { deliver(record, cell, later); }))
     wait_for_message(record);
   own_.lock.unlock();
@@ -308,7 +308,7 @@ receive_record* engine::receive_with_lock(const message_key& key, const user_buf
   const auto make = [&]() -> receive_record& { return *(record = make_receive(key, buffer, touched)); };
   if (arrived_message* const kept = own_.matching.find(key)) {
     own_.matching.take(*kept);
-    if (!take_at_once(buffer, *kept, found)) deliver(make(), static_cast<kept_message&>(*kept), later);
+    if (!take_at_once(buffer, *kept, found)) deliver(make(), static_cast<unexpected_message&>(*kept), later);
   } else if (!look_for(key, later, [&](const mailbox_cell& cell) {
                if (!take_at_once(buffer, cell, found)) deliver(make(), cell, later);
              })) {
@@ -322,7 +322,7 @@ receive_record* engine::receive_with_lock(const message_key& key, const user_buf
 void engine::post(receive_record& record, arrived_message& message) {
   moves later;
   own_.lock.lock();
-  deliver(record, static_cast<kept_message&>(message), later);
+  deliver(record, static_cast<unexpected_message&>(message), later);
   own_.lock.unlock();
   run(later);
 }
@@ -354,17 +354,17 @@ arrived_message* engine::take(const message_key& key) {
 
 // ---- with the lock of the receiver's endpoint
 
-kept_message& engine::new_message(const message_key& key, std::size_t bytes) {
-  auto* const message = new (blocks_.allocate(sizeof(kept_message) + bytes)) kept_message;
+unexpected_message& engine::new_message(const message_key& key, std::size_t bytes) {
+  auto* const message = new (blocks_.allocate(sizeof(unexpected_message) + bytes)) unexpected_message;
   message->key = key;
   message->bytes = bytes;
   return *message;
 }
 
 // `cell` is at the front of `owner`'s mailbox.
-kept_message& engine::node_of(const endpoint& owner, const mailbox_cell& cell) {
-  if (cell.kind != message_kind::in_cells) return *static_cast<kept_message*>(cell.node);
-  kept_message& message = new_message(cell.key, cell.bytes);
+unexpected_message& engine::node_of(const endpoint& owner, const mailbox_cell& cell) {
+  if (cell.kind != message_kind::in_cells) return *static_cast<unexpected_message*>(cell.node);
+  unexpected_message& message = new_message(cell.key, cell.bytes);
   owner.inbox.read_front(cell.bytes, message.data());
   return message;
 }
@@ -397,11 +397,11 @@ void engine::take_cell(endpoint& owner, const mailbox_cell& cell, moves& later) 
 }
 
 void engine::keep(endpoint& owner, const mailbox_cell& cell) {
-  kept_message& message = node_of(owner, cell);
+  unexpected_message& message = node_of(owner, cell);
   endpoint_counters::add(own_.counters.kept);
   owner.matching.keep(message);
   if (message.kind != message_kind::rendezvous)
-    account(owner, static_cast<std::int64_t>(sizeof(kept_message) + message.bytes));
+    account(owner, static_cast<std::int64_t>(sizeof(unexpected_message) + message.bytes));
 }
 
 void engine::deliver(receive_record& to, const mailbox_cell& cell, moves& later) {
@@ -412,22 +412,22 @@ void engine::deliver(receive_record& to, const mailbox_cell& cell, moves& later)
     if (reaches(to))
       fill_from_front(to, cell.bytes);
     else
-      set_aside(to, node_of(*to.owner, cell));
+      stage(to, node_of(*to.owner, cell));
     return;
   }
-  kept_message& message = node_of(*to.owner, cell);
+  unexpected_message& message = node_of(*to.owner, cell);
   to.bytes = message.bytes;
   if (message.kind == message_kind::rendezvous) {
     move_later(later, static_cast<send_record&>(message), to);
   } else if (reaches(to)) {
     fill(to, message);
   } else {
-    set_aside(to, message);
+    stage(to, message);
   }
 }
 
 // A message that was kept; only its receiver does this.
-void engine::deliver(receive_record& to, kept_message& message, moves& later) {
+void engine::deliver(receive_record& to, unexpected_message& message, moves& later) {
   count_received(own_);
   to.taken = message.key;
   to.bytes = message.bytes;
@@ -435,7 +435,7 @@ void engine::deliver(receive_record& to, kept_message& message, moves& later) {
     move_later(later, static_cast<send_record&>(message), to);
     return;
   }
-  account(own_, -static_cast<std::int64_t>(sizeof(kept_message) + message.bytes));
+  account(own_, -static_cast<std::int64_t>(sizeof(unexpected_message) + message.bytes));
   fill(to, message);
 }
 
@@ -450,7 +450,7 @@ bool engine::take_at_once(const user_buffer& to, const mailbox_cell& cell, found
     write_front(own_.inbox, cell.bytes, to);
     return true;
   }
-  auto& message = *static_cast<kept_message*>(cell.node);
+  auto& message = *static_cast<unexpected_message*>(cell.node);
   found.bytes = message.bytes;
   to.write(0, std::min(message.bytes, to.bytes), message.data());
   blocks_.release(&message);
@@ -459,11 +459,11 @@ bool engine::take_at_once(const user_buffer& to, const mailbox_cell& cell, found
 
 // The same of a message that was kept, and is no more.
 bool engine::take_at_once(const user_buffer& to, arrived_message& arrived, found_message& found) {
-  auto& message = static_cast<kept_message&>(arrived);
+  auto& message = static_cast<unexpected_message&>(arrived);
   if (message.kind == message_kind::rendezvous) return false;
   count_received(own_);
   found = {message.key, message.bytes};
-  account(own_, -static_cast<std::int64_t>(sizeof(kept_message) + message.bytes));
+  account(own_, -static_cast<std::int64_t>(sizeof(unexpected_message) + message.bytes));
   to.write(0, std::min(message.bytes, to.bytes), message.data());
   blocks_.release(&message);
   return true;
@@ -471,20 +471,20 @@ bool engine::take_at_once(const user_buffer& to, arrived_message& arrived, found
 
 // The sender is done with it, whenever the receiver looks: it may be in a call that depends on the sender (MPI 4.0,
 // section 3.5, progress).
-void engine::set_aside_copy(receive_record& to, send_record& from) {
-  kept_message& message = new_message(from.key, from.bytes);
+void engine::stage_copy(receive_record& to, send_record& from) {
+  unexpected_message& message = new_message(from.key, from.bytes);
   if (!move_data({message.data(), from.bytes}, from.buffer, 0, from.bytes, process_)) to.failed = 1;
   count_moved(to, std::min(from.buffer.bytes, to.buffer.bytes));
   complete(from);
-  set_aside(to, message);
+  stage(to, message);
 }
 
-void engine::set_aside(receive_record& to, kept_message& message) {
-  to.set_aside = &message;
-  endpoint_counters::add(own_.counters.set_aside);
+void engine::stage(receive_record& to, unexpected_message& message) {
+  to.staged = &message;
+  endpoint_counters::add(own_.counters.staged);
   endpoint& owner = *to.owner;
   arena::handed_over(&to);
-  to.state.store(progress_state::set_aside, std::memory_order_release);  // pairs: record.complete
+  to.state.store(progress_state::staged, std::memory_order_release);  // pairs: record.complete
   owner.inbox.wake();
 }
 
@@ -515,15 +515,15 @@ void engine::fill_from_front(receive_record& to, std::size_t bytes) {
   complete(to);
 }
 
-void engine::fill(receive_record& to, kept_message& message) {
+void engine::fill(receive_record& to, unexpected_message& message) {
   to.buffer.write(0, std::min(message.bytes, to.buffer.bytes), message.data());
   blocks_.release(&message);
   complete(to);
 }
 
-void engine::take_set_aside(receive_record& record) {
+void engine::take_staged(receive_record& record) {
   arena::taken_over();
-  fill(record, static_cast<kept_message&>(*record.set_aside));
+  fill(record, static_cast<unexpected_message&>(*record.staged));
 }
 
 void engine::run(moves& list) {
@@ -563,7 +563,7 @@ std::uint64_t engine::class_to_time(const moves& list) const {
 void engine::run(const move& one, bool shares) {
   send_record& from = *one.from;
   receive_record& to = *one.to;
-  if (&own_ != to.owner && !to.buffer.is_for_everybody(options_.kernel_copies)) return set_aside_copy(to, from);
+  if (&own_ != to.owner && !to.buffer.is_for_everybody(options_.kernel_copies)) return stage_copy(to, from);
   to.moved_from = &from;
   const std::size_t bytes = std::min(from.buffer.bytes, to.buffer.bytes);
   // Only its own process can fill some memory: then nobody is asked to help.
@@ -618,7 +618,7 @@ void engine::run_part(const board::task_view& task, std::uint64_t first, std::ui
 template <class Yield>
 void engine::finish(const board::task_handle& task, Yield&& yield) {
   board_.finish(task, [&, looks = 0]() mutable {
-    if (options_.oversubscribed || ++looks > looks_before_giving_way)
+    if (options_.oversubscribed || ++looks > polls_before_yielding)
       yield();
     else
       host::cpu_relax();
@@ -631,7 +631,7 @@ bool engine::finish_moves() {
   if (any) tell(activity::busy);
   while (open_moves_ > 0) {
     const board::task_handle task = moves_on_board_[--open_moves_].task;  // another thread of ours takes the next
-    finish(task, [this] { give_way(); });
+    finish(task, [this] { yield(); });
   }
   if (shared_moves_.size_class != 0) {
     timing_.took(shared_moves_.size_class, shared_moves_.bytes, true, host::ticks() - shared_moves_.began);
@@ -807,7 +807,7 @@ bool engine::turn_of_wait() {
   switch (waiting_.next(host::ticks())) {
     case wait_step::look:
       if (turns_ != nullptr)
-        give_way();
+        yield();
       else
         host::cpu_relax();
       return false;
@@ -842,7 +842,7 @@ void engine::polled(bool found) {
 
 void engine::yield(wait_policy& policy) {
   const std::uint64_t began = host::ticks();
-  give_way();
+  yield();
   const std::uint64_t took = host::ticks() - began;
   if (took < vain_yield_ticks_)
     policy.was_vain();
@@ -854,7 +854,7 @@ void engine::yield(wait_policy& policy) {
 void engine::nap() {
   const std::uint32_t heard = own_.inbox.bell.listen();
   if (!own_.inbox.prepare_sleep()) {
-    if (!own_.inbox.has_message()) give_way();
+    if (!own_.inbox.has_message()) yield();
     return;
   }
   if (!board_.has_work_before_sleep()) sleep(heard, true);
@@ -880,7 +880,7 @@ bool engine::cores_are_ours() {
 }
 
 // The core to whoever wants it, and the turn to the other threads of the process.
-void engine::give_way() {
+void engine::yield() {
   if (turns_ != nullptr) turns_->unlock();
   sched_yield();
   if (turns_ != nullptr) turns_->lock();

@@ -20,13 +20,13 @@
 
 #include "arena/block_cache.hpp"
 #include "board/board_pe.hpp"
-#include "os/clock.hpp"
 #include "mpi/engine/core_share.hpp"
 #include "mpi/engine/data_move.hpp"
 #include "mpi/engine/endpoint.hpp"
 #include "mpi/engine/move_timing.hpp"
 #include "mpi/engine/records.hpp"
 #include "mpi/engine/wait_policy.hpp"
+#include "os/clock.hpp"
 
 namespace tri::mpi {
 
@@ -109,8 +109,8 @@ class engine {
   bool is_done(receive_record& record) {
     // acquire: what the mover wrote. pairs: record.complete
     const progress_state state = record.state.load(std::memory_order_acquire);
-    if (state == progress_state::set_aside) [[unlikely]]
-      take_set_aside(record);
+    if (state == progress_state::staged) [[unlikely]]
+      take_staged(record);
     else if (state == progress_state::under_way)
       return false;
     return true;
@@ -144,7 +144,7 @@ class engine {
           // The mark is one for all threads of the process: who else sleeps has to set it anew.
           if (sleepers_ > 0) own_.inbox.bell.ring();
         } else if (!own_.inbox.has_message()) {  // one is on its way, or another thread of ours sleeps already
-          give_way();
+          yield();
         }
       }
       if (!ended) ended = done();
@@ -210,16 +210,16 @@ class engine {
   bool push_data(endpoint& target, const message_key& key, const user_buffer& data);
   template <class Fill>
   void push(endpoint& target, const message_key& key, message_kind kind, Fill&& fill);
-  void push_node(endpoint& target, message_kind kind, kept_message& node);
+  void push_node(endpoint& target, message_kind kind, unexpected_message& node);
   void wait_for_room(endpoint& target);
   template <class Record>
   void complete(Record& record);
-  kept_message& new_message(const message_key& key, std::size_t bytes);
-  kept_message& node_of(const endpoint& owner, const mailbox_cell& cell);
-  void set_aside_copy(receive_record& to, send_record& from);
+  unexpected_message& new_message(const message_key& key, std::size_t bytes);
+  unexpected_message& node_of(const endpoint& owner, const mailbox_cell& cell);
+  void stage_copy(receive_record& to, send_record& from);
   bool reaches(const receive_record& to) const { return &own_ == to.owner || to.buffer.is_shared(); }
   void fill_from_front(receive_record& to, std::size_t bytes);
-  void fill(receive_record& to, kept_message& message);
+  void fill(receive_record& to, unexpected_message& message);
   void keep(endpoint& owner, const mailbox_cell& cell);
   receive_record* receive_with_lock(const message_key& key, const user_buffer& buffer, touch_order touched,
                                     found_message& found);
@@ -230,9 +230,9 @@ class engine {
   bool take_at_once(const user_buffer& to, arrived_message& message, found_message& found);
   static void write_front(const mailbox& inbox, std::size_t bytes, const user_buffer& to);
   void deliver(receive_record& to, const mailbox_cell& cell, moves& later);
-  void deliver(receive_record& to, kept_message& message, moves& later);
-  void set_aside(receive_record& to, kept_message& message);
-  void take_set_aside(receive_record& record);
+  void deliver(receive_record& to, unexpected_message& message, moves& later);
+  void stage(receive_record& to, unexpected_message& message);
+  void take_staged(receive_record& record);
   void take_cell(endpoint& owner, const mailbox_cell& cell, moves& later);
   void run(moves& list);
   void run(const move& one, bool shares);
@@ -267,7 +267,7 @@ class engine {
   void end_wait();
   void sleep(std::uint32_t heard, bool asks_others);
   void nap();
-  void give_way();
+  void yield();
   void yield(wait_policy& policy);
   std::int64_t used_by_all_ns() const;
   bool cores_are_ours();

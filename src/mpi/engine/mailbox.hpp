@@ -19,8 +19,8 @@
 
 #include "arena/doorbell.hpp"
 #include "arena/other_process_order.hpp"
-#include "os/cpu.hpp"
 #include "mpi/matching/message_key.hpp"
+#include "os/cpu_hints.hpp"
 
 namespace tri::mpi {
 
@@ -60,7 +60,7 @@ inline void copy_within_line(std::byte* to, const std::byte* from, std::size_t b
 
 enum class message_kind : std::uint8_t {
   in_cells,   // the data stands in the cell and in those behind it
-  in_block,   // `node` is a kept_message, in a block of its own, with the data behind it
+  in_block,   // `node` is a unexpected_message, in a block of its own, with the data behind it
   rendezvous  // `node` is the sender's send_record: whoever finds the receive moves the data
 };
 

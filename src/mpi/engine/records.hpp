@@ -18,7 +18,7 @@ struct send_record;
 /// The completion of an operation, polled by its rank.
 enum class progress_state : std::uint32_t {
   under_way,
-  set_aside,  // receives: matched, and its own rank has to take the data (see receive_record::set_aside)
+  staged,  // receives: matched, and its own rank has to take the data (see receive_record::staged)
   complete
 };
 
@@ -37,10 +37,10 @@ struct receive_record {
   bool is_awaited = false;  // counted as one that others may complete while its rank computes
 
   // The result; written before `state`.
-  message_key taken;                     // of the message
-  std::uint64_t bytes = 0;               // of the message, which may be more than the buffer has
-  std::uint32_t failed = 0;              // the kernel refused to copy
-  arrived_message* set_aside = nullptr;  // the message, as a node, in state set_aside
+  message_key taken;                  // of the message
+  std::uint64_t bytes = 0;            // of the message, which may be more than the buffer has
+  std::uint32_t failed = 0;           // the kernel refused to copy
+  arrived_message* staged = nullptr;  // the message, as a node, in state staged
   // While the data is moved by several: how much is missing. Who moves the last of it completes both records.
   send_record* moved_from = nullptr;
   std::atomic<std::uint64_t> bytes_left{0};
@@ -55,13 +55,13 @@ struct receive_record {
 };
 
 /// A message that waits for its receive. One whose data came with it has it behind this header, in the same block.
-struct kept_message : arrived_message {
+struct unexpected_message : arrived_message {
   message_kind kind = message_kind::in_block;
   std::byte* data() { return reinterpret_cast<std::byte*>(this + 1); }
 };
 
 /// A message whose data stays with the sender until it is moved. Memory of the sender.
-struct send_record : kept_message {
+struct send_record : unexpected_message {
   user_buffer buffer;
   endpoint* owner = nullptr;
   std::uint32_t target = 0;  // the rank it goes to

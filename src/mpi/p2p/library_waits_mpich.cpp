@@ -11,9 +11,9 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "os/clock.hpp"
 #include "mpi/abi/abi.hpp"
 #include "mpi/abi/exported.hpp"
+#include "os/clock.hpp"
 
 namespace {
 
@@ -42,12 +42,12 @@ progress_function& next_progress(const void* caller) {
 
 // A yield after each look would be slow where several threads of a rank wait in the library: one that looks has its
 // lock, and gives it to the others after a number of looks.
-constexpr std::uint32_t looks_before_giving_way = 16;
+constexpr std::uint32_t polls_before_yielding = 16;
 // Looks of one wait follow each other within this time; a program that computes between its calls does not wait.
 constexpr std::uint64_t most_ticks_between = 20'000;
 
 // Relaxed: a wish; nothing else hangs on it.
-std::atomic<bool> gives_way{false};
+std::atomic<bool> yields{false};
 
 }  // namespace
 
@@ -55,7 +55,7 @@ namespace tri::mpi::abi {
 
 thread_local bool without_yields::active_ = false;
 
-void set_more_ranks_than_cores(bool more) { gives_way.store(more, std::memory_order_relaxed); }
+void set_more_ranks_than_cores(bool more) { yields.store(more, std::memory_order_relaxed); }
 
 }  // namespace tri::mpi::abi
 
@@ -63,12 +63,12 @@ TRIREME_EXPORTED unsigned ucp_worker_progress(void* worker) {
   static thread_local std::uint64_t last_look = 0;
   static thread_local std::uint32_t looks = 0;
   const unsigned done = next_progress(__builtin_return_address(0))(worker);
-  if (!gives_way.load(std::memory_order_relaxed) || tri::mpi::abi::without_yields::is_active()) return done;
+  if (!yields.load(std::memory_order_relaxed) || tri::mpi::abi::without_yields::is_active()) return done;
   const std::uint64_t now = tri::host::ticks();
   const bool waits_on = done == 0 && now - last_look < most_ticks_between;
   last_look = now;
   looks = waits_on ? looks + 1 : 0;
-  if (looks >= looks_before_giving_way) {
+  if (looks >= polls_before_yielding) {
     sched_yield();
     looks = 0;
     last_look = tri::host::ticks();

@@ -15,23 +15,23 @@
 
 #include "arena/arena.hpp"
 #include "board/board.hpp"
-#include "os/clock.hpp"
-#include "os/output_file.hpp"
-#include "os/unique_fd.hpp"
 #include "mpi/abi/abi.hpp"
-#include "mpi/comm/communicators.hpp"
 #include "mpi/abi/counted_calls.hpp"
-#include "mpi/startup/progress_thread.hpp"
-#include "mpi/p2p/requests.hpp"
-#include "mpi/startup/shared_files.hpp"
-#include "mpi/startup/start_meeting.hpp"
-#include "mpi/startup/user_memory.hpp"
-#include "mpi/startup/user_settings.hpp"
 #include "mpi/abi/wrappers.hpp"
+#include "mpi/comm/communicators.hpp"
 #include "mpi/engine/statistics.hpp"
 #include "mpi/heap/core_dumps.hpp"
 #include "mpi/heap/static_data.hpp"
 #include "mpi/heap/user_heap.hpp"
+#include "mpi/p2p/requests.hpp"
+#include "mpi/startup/progress_thread.hpp"
+#include "mpi/startup/shared_files.hpp"
+#include "mpi/startup/start_meeting.hpp"
+#include "mpi/startup/user_memory.hpp"
+#include "mpi/startup/user_settings.hpp"
+#include "os/clock.hpp"
+#include "os/output_file.hpp"
+#include "os/unique_fd.hpp"
 
 namespace tri::mpi {
 
@@ -97,7 +97,7 @@ host_share share_of_host(const start_meeting& meeting, int rank, int ranks) {
 }
 
 // The program has no options of ours.
-arena::remedies remedies_of(std::size_t window_bytes, int ranks) {
+arena::error_hints error_hints_of(std::size_t window_bytes, int ranks) {
   return {.address_space = fmt::format("each of {} ranks maps {} GiB and the heaps; raise it: ulimit -v unlimited",
                                        ranks, static_cast<std::size_t>(ranks) * (window_bytes >> 30)),
           .window = "begin fewer and smaller messages at a time, or run without 'trireme exec'",
@@ -170,7 +170,9 @@ struct session::starting {
   std::unique_ptr<shared_parts> parts = std::make_unique<shared_parts>();
   std::vector<heap_place> heaps;
 
-  starting(int own_rank, int ranks) : rank(own_rank), size(ranks), meeting(own_rank, ranks) { made->world_rank_ = rank; }
+  starting(int own_rank, int ranks) : rank(own_rank), size(ranks), meeting(own_rank, ranks) {
+    made->world_rank_ = rank;
+  }
 
   bool everybody(bool fits) const { return meeting.everybody(fits); }
 
@@ -221,13 +223,13 @@ struct session::starting {
     const progress_choice& progress = settings.progress;
     if (progress.mode == progress_mode::reserved &&
         progress.cores >= static_cast<std::uint32_t>(CPU_COUNT(&here.cores)))
-      throw std::runtime_error(fmt::format("TRIREME_MPI_PROGRESS reserves {} of {} cores, which leaves none to the ranks",
-                                           progress.cores, CPU_COUNT(&here.cores)));
+      throw std::runtime_error(
+          fmt::format("TRIREME_MPI_PROGRESS reserves {} of {} cores, which leaves none to the ranks", progress.cores,
+                      CPU_COUNT(&here.cores)));
     if (size > static_cast<int>(most_slots))
       throw std::runtime_error(fmt::format("{} ranks on a host; at most {} are supported", size, most_slots));
     if (user_heap().phase == heap_phase::shared && !heap_descriptors_are_ours())
-      throw std::runtime_error(
-          "the program has closed or replaced the descriptors of its shared heap before MPI_Init");
+      throw std::runtime_error("the program has closed or replaced the descriptors of its shared heap before MPI_Init");
   }
 
   // The ranks give each other the files of their arenas and heaps, and map them.
@@ -254,7 +256,7 @@ struct session::starting {
     for (const host::unique_fd& file : parts->files.arenas) files.push_back(file.get());
     bool have_met = false;
     try {
-      const arena::arena_options wanted{.window_bytes = window_bytes, .what_to_do = remedies_of(window_bytes, size)};
+      const arena::arena_options wanted{.window_bytes = window_bytes, .what_to_do = error_hints_of(window_bytes, size)};
       parts->arena = std::make_unique<arena::arena_space>(wanted, files, rank, [&] {
         have_met = true;
         if (!everybody(true)) throw another_rank_failed();
@@ -268,7 +270,8 @@ struct session::starting {
   void publish_endpoint() {
     arena::heap& heap = parts->arena->heap();
     auto& published = *new (heap.reserve(sizeof(published_parts))) published_parts;
-    published.rank = make_endpoint(heap, static_cast<std::uint32_t>(rank), static_cast<std::uint32_t>(size), settings.domain);
+    published.rank =
+        make_endpoint(heap, static_cast<std::uint32_t>(rank), static_cast<std::uint32_t>(size), settings.domain);
     const board::board_shape shape{std::vector<std::uint32_t>(static_cast<std::size_t>(size), 0)};
     if (rank == 0) {
       published.board_bytes = board::board::required_bytes(shape);
@@ -301,8 +304,8 @@ struct session::starting {
     abi::set_more_ranks_than_cores(options.oversubscribed);
     options.measures_time = parts->tells_statistics = everybody(wished_statistics().any());
     parts->began_ticks = host::ticks();
-    parts->ranks = std::make_unique<engine>(parts->endpoints, static_cast<std::uint32_t>(rank), *parts->pe, *parts->blocks,
-                                            options);
+    parts->ranks = std::make_unique<engine>(parts->endpoints, static_cast<std::uint32_t>(rank), *parts->pe,
+                                            *parts->blocks, options);
     set_arena_windows(size);
     parts->ranks->set_shared_memory(&shared_address_of_user_memory);
     parts->ranks->set_library_progress(&poll_library);

@@ -11,8 +11,8 @@
 #include <mutex>
 #include <span>
 
-#include "os/cpu.hpp"
 #include "mpi/windows/window_part.hpp"
+#include "os/cpu_hints.hpp"
 
 namespace tri::mpi {
 

@@ -21,7 +21,7 @@ namespace tri::objects {
 inline constexpr std::uint64_t no_level = ~std::uint64_t{0};
 
 /// What a PE says of its level. Parts that are immediate messages pass others, so what it says is numbered.
-struct told_level {
+struct reported_watermark {
   std::uint64_t level = no_level;
   std::uint64_t number = 0;
 };
@@ -35,7 +35,7 @@ class host_contributions {
 
   /// The sum that a part is added to; afterwards comes `heard` with the level of its PE.
   Sum& sum(std::uint64_t number) { return sums_[number]; }
-  void heard(std::size_t pe, const told_level& told) {
+  void heard(std::size_t pe, const reported_watermark& told) {
     if (told.number <= numbers_[pe]) return;  // something newer passed it
     numbers_[pe] = told.number;
     const std::uint64_t level = told.level;

@@ -2,9 +2,9 @@
 // its own host it sends to each of these; to the other hosts by a tree that crosses to each once (mei.md M57). There
 // one PE hands the message on, to the PEs of its own process and to one PE of each other process. Which PEs hand on is
 // chosen anew for each multicast (inner_vertices.hpp), so multicasts of one sender go different ways; those that cross
-// are numbered for each receiving PE, where they come in order (order_of_ways.hpp).
+// are numbered for each receiving PE, where they come in order (reorder_buffer.hpp).
 //
-// A member that has moved meanwhile is followed by a message of its own, and the sender is told: its next multicast
+// A member that has moved meanwhile is followed by a message of its own, and the sender is notified: its next multicast
 // finds the new place.
 #pragma once
 
@@ -19,11 +19,11 @@
 #include <utility>
 #include <vector>
 
-#include "objects/messages/arguments.hpp"
 #include "objects/collectives/inner_vertices.hpp"
 #include "objects/location/location_action.hpp"
-#include "objects/pe_objects.hpp"
+#include "objects/messages/arguments.hpp"
 #include "objects/messages/post.hpp"
+#include "objects/pe_objects.hpp"
 
 namespace tri::objects {
 
@@ -40,12 +40,12 @@ using members_of_pe = std::pair<std::int32_t, std::vector<std::uint64_t>>;
 using members_by_pe = std::vector<members_of_pe>;
 
 /// What goes along with the members, in the envelope's place for an element.
-struct multicast_way {
+struct multicast_route {
   std::int32_t sender = no_pe;   // whose list it is
   std::int32_t meeting = no_pe;  // the PE of another host that hands the message on there, and where parts of a
                                  // reduction meet; no_pe on the way to it, and on the sender's own host
 
-  static multicast_way of(const sched::envelope& message) { return std::bit_cast<multicast_way>(message.element); }
+  static multicast_route of(const sched::envelope& message) { return std::bit_cast<multicast_route>(message.element); }
   std::uint64_t number() const { return std::bit_cast<std::uint64_t>(*this); }
 };
 
@@ -57,9 +57,9 @@ inline void check_pe_of_multicast(const sched::pe& here, const sched::envelope& 
                                   .c_str());
 }
 inline void check_way(const sched::pe& here, const sched::envelope& message) {
-  const multicast_way way = multicast_way::of(message);
-  check_pe_of_multicast(here, message, way.sender);
-  if (way.meeting != no_pe) check_pe_of_multicast(here, message, way.meeting);
+  const multicast_route route = multicast_route::of(message);
+  check_pe_of_multicast(here, message, route.sender);
+  if (route.meeting != no_pe) check_pe_of_multicast(here, message, route.meeting);
 }
 inline void check_list(const sched::envelope& message, std::size_t size) {
   if (size == 0) [[unlikely]]
@@ -75,10 +75,10 @@ struct prepend<std::tuple<P...>, First...> {
 
 /// Adds a member to the list.
 inline void add_member(members_by_pe& members, pe_number pe, std::uint64_t number) {
-  auto place = std::lower_bound(members.begin(), members.end(), pe,
+  auto entry = std::lower_bound(members.begin(), members.end(), pe,
                                 [](const members_of_pe& each, pe_number wanted) { return each.first < wanted; });
-  if (place == members.end() || place->first != pe) place = members.emplace(place, pe, std::vector<std::uint64_t>());
-  place->second.push_back(number);
+  if (entry == members.end() || entry->first != pe) entry = members.emplace(entry, pe, std::vector<std::uint64_t>());
+  entry->second.push_back(number);
 }
 
 /// The parts of a list of members that `same(pe, pe)` keeps together.
@@ -99,15 +99,15 @@ struct multicast_relay {
 
   /// By the sender, who has added the members in any order.
   static void post(sched::pe& here, std::uint32_t collection, members_by_pe members, const auto&... arguments) {
-    const multicast_way way{here.number(), no_pe};
+    const multicast_route route{here.number(), no_pe};
     if (here.job().hosts() > 1) {
       members_by_pe own = take_own_host(here, members);
-      if (!members.empty()) begin_tree(here, collection, way, members, arguments...);
+      if (!members.empty()) begin_tree(here, collection, route, members, arguments...);
       members = std::move(own);
     }
     for (auto& [pe, numbers] : members) {
       numbers.push_back(0);  // comes directly, hence in order
-      post_to_pe(here, collection, way, pe, numbers, arguments...);
+      post_to_pe(here, collection, route, pe, numbers, arguments...);
     }
   }
 
@@ -115,10 +115,10 @@ struct multicast_relay {
   using relays = std::vector<std::pair<int, packed_arguments>>;
 
   /// What packing throws must not leave numbers behind that the receivers wait for.
-  static void begin_tree(sched::pe& here, std::uint32_t collection, const multicast_way& way, members_by_pe& members,
-                         const auto&... arguments) {
+  static void begin_tree(sched::pe& here, std::uint32_t collection, const multicast_route& route,
+                         members_by_pe& members, const auto&... arguments) {
     plan(here, members);
-    numbers_for_receivers& numbers_to = pe_objects::of(here).multicasts_to;
+    sequence_numbers& numbers_to = pe_objects::of(here).multicasts_to;
     std::vector<std::pair<int, std::uint64_t>> drawn;
     drawn.reserve(members.size());
     for (auto& [pe, numbers] : members) numbers.push_back(0);
@@ -132,7 +132,7 @@ struct multicast_relay {
           here.job().fail("a " + Message::name() + " could not be packed, and packing it had sent another one");
       throw;
     }
-    post_all(here, collection, way, packed);
+    post_all(here, collection, route, packed);
   }
   /// Puts first among the PEs of each host the one that hands the multicast on there, and the hosts so that those that
   /// hand it on to others had that part least often.
@@ -147,10 +147,10 @@ struct multicast_relay {
     std::iota(order.begin(), order.end(), std::size_t{0});
     for (std::size_t next = 0; next < inner.size(); ++next) {
       std::vector<std::size_t> candidates;  // places of hosts without such a part so far
-      for (std::size_t place = 0; place < order.size(); ++place)
-        if (std::find(inner.begin(), inner.begin() + static_cast<std::ptrdiff_t>(next), place) ==
+      for (std::size_t index = 0; index < order.size(); ++index)
+        if (std::find(inner.begin(), inner.begin() + static_cast<std::ptrdiff_t>(next), index) ==
             inner.begin() + static_cast<std::ptrdiff_t>(next))
-          candidates.push_back(place);
+          candidates.push_back(index);
       const std::size_t chosen = candidates[choose_least_used(
           candidates.size(),
           [&](std::size_t i) -> std::atomic<std::uint64_t>& {
@@ -161,9 +161,9 @@ struct multicast_relay {
     }
     members_by_pe planned;
     planned.reserve(members.size());
-    for (std::size_t place = 0; place < order.size(); ++place) {
-      const std::span<members_of_pe> pes = hosts[order[place]];
-      const bool hands_on = pes.size() > 1 || std::find(inner.begin(), inner.end(), place) != inner.end();
+    for (std::size_t index = 0; index < order.size(); ++index) {
+      const std::span<members_of_pe> pes = hosts[order[index]];
+      const bool hands_on = pes.size() > 1 || std::find(inner.begin(), inner.end(), index) != inner.end();
       if (hands_on) {  // the others stay as they are, those of a process together
         const auto chosen = pes.begin() + static_cast<std::ptrdiff_t>(choose(job, pes));
         std::rotate(pes.begin(), chosen, chosen + 1);
@@ -190,13 +190,13 @@ struct multicast_relay {
             check_pe_of_multicast(here, message, pe);
             check_list(message, numbers.size());
           }
-          hand_on(here, message.collection, multicast_way::of(message), members, arguments...);
+          hand_on(here, message.collection, multicast_route::of(message), members, arguments...);
         },
         unpacked.values());
   }
-  static void hand_on(sched::pe& here, std::uint32_t collection, multicast_way way, members_by_pe& members,
+  static void hand_on(sched::pe& here, std::uint32_t collection, multicast_route route, members_by_pe& members,
                       const auto&... arguments) {
-    const bool crossed = way.meeting == no_pe;
+    const bool crossed = route.meeting == no_pe;
     if (members.size() > 1) {
       here.counters().handed_on.add();
       // relaxed: a hint about load. Its sender's host chose this PE, ours counts that, too.
@@ -204,9 +204,9 @@ struct multicast_relay {
     }
     if (crossed) {
       members_by_pe own = take_own_host(here, members);
-      post_all(here, collection, way, pack_for_hosts(here, members, arguments...));
+      post_all(here, collection, route, pack_for_hosts(here, members, arguments...));
       members = std::move(own);
-      way.meeting = here.number();
+      route.meeting = here.number();
       std::size_t count = 0;
       for (const auto& [pe, numbers] : members) count += numbers.size() - 1;
       Message::expect(here, count, arguments...);
@@ -218,9 +218,9 @@ struct multicast_relay {
       for (const std::span<members_of_pe> part : by_process) {
         if (here.is_in_this_process(part.front().first) != own) continue;
         if (own || part.size() == 1)
-          for (const auto& [pe, numbers] : part) post_to_pe(here, collection, way, pe, numbers, arguments...);
+          for (const auto& [pe, numbers] : part) post_to_pe(here, collection, route, pe, numbers, arguments...);
         else
-          relay(here, part[choose(job, part)].first, collection, way, part, arguments...);
+          relay(here, part[choose(job, part)].first, collection, route, part, arguments...);
       }
   }
   static members_by_pe take_own_host(sched::pe& here, members_by_pe& members) {
@@ -252,17 +252,17 @@ struct multicast_relay {
     return pack_arguments<tuple>(here, here.is_in_this_process(to), false, std::move(list), arguments...);
   }
   /// To other hosts, which throws nothing: what cannot be sent there ends the job.
-  static void post_all(sched::pe& here, std::uint32_t collection, const multicast_way& way, const relays& packed) {
-    for (const auto& [to, each] : packed) post_packed(here, to, handler, collection, way.number(), each);
+  static void post_all(sched::pe& here, std::uint32_t collection, const multicast_route& route, const relays& packed) {
+    for (const auto& [to, each] : packed) post_packed(here, to, handler, collection, route.number(), each);
   }
-  static void relay(sched::pe& here, int to, std::uint32_t collection, const multicast_way& way,
+  static void relay(sched::pe& here, int to, std::uint32_t collection, const multicast_route& route,
                     std::span<members_of_pe> members, const auto&... arguments) {
-    post_packed(here, to, handler, collection, way.number(), pack(here, to, members, arguments...));
+    post_packed(here, to, handler, collection, route.number(), pack(here, to, members, arguments...));
   }
-  static void post_to_pe(sched::pe& here, std::uint32_t collection, const multicast_way& way, int pe,
+  static void post_to_pe(sched::pe& here, std::uint32_t collection, const multicast_route& route, int pe,
                          const std::vector<std::uint64_t>& numbers, const auto&... arguments) {
     const member_list list(buffer<std::uint64_t>::copy_of(numbers));
-    post_packed(here, pe, Message::handler, collection, way.number(),
+    post_packed(here, pe, Message::handler, collection, route.number(),
                 pack_arguments<typename Message::tuple>(here, here.is_in_this_process(pe), false, list, arguments...));
   }
   static inline const std::uint32_t handler = register_handler_of<tuple>(&deliver, "to hand on: " + Message::name());
@@ -275,8 +275,8 @@ struct multicast_handler {
   static void deliver(sched::pe& here, sched::envelope& message) {
     pe_objects& objects = pe_objects::of(here);
     check_way(here, message);
-    const int sender = multicast_way::of(message).sender;
-    turn whose = turn::had;
+    const int sender = multicast_route::of(message).sender;
+    arrival whose = arrival::past;
     {
       using tuple = typename Self::tuple;
       unpacked_arguments<tuple> unpacked(message);
@@ -284,18 +284,18 @@ struct multicast_handler {
       check_list(message, std::get<0>(arguments).size());
       const std::uint64_t number = number_of_multicast(std::get<0>(arguments));
       if (number != 0) whose = objects.multicasts_from.arrived(sender, number);
-      if (whose == turn::early) {
+      if (whose == arrival::early) {
         objects.multicasts_from.keep(sender, number, kept(here, message, arguments));
         here.counters().sent.add();  // this delivery ends; the message itself goes on
         here.counters().held.add();
         return;
       }
-      if (branch* const home = objects.find_branch(message.collection); home != nullptr)
+      if (local_collection* const home = objects.find_local_collection(message.collection); home != nullptr)
         Self::run(here, *home, message, arguments);
       else
         objects.hold_for_creation(kept(here, message, arguments));
     }
-    if (whose != turn::now) return;
+    if (whose != arrival::now) return;
     for (sched::envelope next; objects.multicasts_from.next(sender, next);) {
       here.counters().released.add();
       sched::handler_table()[next.handler].run(here, next);
@@ -312,8 +312,8 @@ struct multicast_handler {
       std::apply([&](auto&... each) { pack_arguments<Tuple>(here, true, false, std::move(each)...).store(copy); },
                  arguments);
     } catch (const arena::arena_exhausted& error) {  // its sender believes that it is safe
-      here.job().fail("no memory to keep a message of PE " + std::to_string(multicast_way::of(message).sender) + ": " +
-                      error.what());
+      here.job().fail("no memory to keep a message of PE " + std::to_string(multicast_route::of(message).sender) +
+                      ": " + error.what());
     }
     return copy;
   }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "objects/future.hpp"
-#include "sched/remote/census.hpp"
+#include "sched/remote/global_counts.hpp"
 #include "trireme/run.hpp"
 
 namespace tri {
@@ -69,8 +69,8 @@ void install_quiescence_service(sched::pe& here) {
       answer(here, *service);
       return true;
     }
-    if (service->pausing || here.counts_of_all_hosts().is_running()) return false;
-    here.counts_of_all_hosts().begin(here, [&here, service](const sched::message_counts& counts) {
+    if (service->pausing || here.global_counts().is_running()) return false;
+    here.global_counts().begin(here, [&here, service](const sched::message_counts& counts) {
       if (counts.all_processed())
         answer(here, *service);
       else

@@ -1,9 +1,10 @@
 // Reductions: the root that collects the parts, the parts that the PEs send, and broadcasts that end in a reduction.
 //
-// Each PE sends one base part per broadcast: the combined value of its elements, how many they were, and its births
-// minus deaths so far. Elements that were on their way contribute a part of their own when they arrive. The reduction
-// is complete when all PEs have sent their base part and the counts add up to the sum of births minus deaths, which is
-// the population at the moment of the broadcast: exact under migration, insertion and deletion.
+// Each PE sends one base part per broadcast: the combined value of its elements, how many they were, and how many it
+// created minus how many it destroyed so far. Elements that were on their way contribute a part of their own when they
+// arrive. The reduction is complete when all PEs have sent their base part and the counts add up to the sum of created
+// minus destroyed, which is the population at the moment of the broadcast: exact under migration, insertion and
+// deletion.
 //
 // The parts of another host meet on one of its PEs, and go on as one (mei.md M57).
 #pragma once
@@ -15,10 +16,10 @@
 #include <utility>
 #include <vector>
 
-#include "objects/branch.hpp"
-#include "objects/messages/callback.hpp"
-#include "objects/future.hpp"
 #include "objects/collectives/reducers.hpp"
+#include "objects/future.hpp"
+#include "objects/local_collection.hpp"
+#include "objects/messages/callback.hpp"
 
 namespace tri::objects {
 
@@ -26,19 +27,19 @@ namespace tri::objects {
 struct part_header {
   std::uint32_t slot;
   std::uint32_t generation;
-  std::uint32_t count;      // elements whose values are in this part
-  std::int32_t net_births;  // base parts: births minus deaths on the sending PE; otherwise not_a_base
+  std::uint32_t count;       // elements whose values are in this part
+  std::int32_t net_created;  // base parts: created minus destroyed on the sending PE; otherwise not_a_base
   static constexpr std::int32_t not_a_base = INT32_MIN;
 };
 
 /// What a host, or a part, adds to a reduction.
 struct part_counts {
   std::int64_t bases = 0;
-  std::int64_t population = 0;  // births minus deaths on the PEs of the bases
+  std::int64_t population = 0;  // created minus destroyed on the PEs of the bases
   std::int64_t elements = 0;    // whose values are in it
   static part_counts of(const part_header& header) {
-    const bool base = header.net_births != part_header::not_a_base;
-    return {base ? 1 : 0, base ? header.net_births : 0, header.count};
+    const bool base = header.net_created != part_header::not_a_base;
+    return {base ? 1 : 0, base ? header.net_created : 0, header.count};
   }
 };
 
@@ -50,7 +51,7 @@ inline void check_root(const sched::pe& here, const sched::envelope& message, co
                                std::to_string(here.job().pes() - 1))
                                   .c_str());
 }
-inline void check_meet_here(const sched::pe& here, const sched::envelope& message, const branch& home) {
+inline void check_meet_here(const sched::pe& here, const sched::envelope& message, const local_collection& home) {
   if (here.number() != home.contribution_root_pe()) [[unlikely]]
     refuse_arguments(message,
                      ("contributions of this collection meet on PE " + std::to_string(home.contribution_root_pe()) +
@@ -173,13 +174,13 @@ struct part_handler {
   static inline const std::uint32_t handler =
       register_handler_of<tuple>(&deliver, "reduction part " + type_name<Reducer>() + " of " + type_name<T>());
 
-  static void send(sched::pe& here, const root_name& root, std::uint32_t count, std::int32_t net_births,
+  static void send(sched::pe& here, const root_name& root, std::uint32_t count, std::int32_t net_created,
                    partial&& value) {
     const int to = static_cast<int>(root.pe);
     post_part<Reducer>(
         here, to, handler, 0, 0,
         pack_arguments<tuple>(here, here.is_in_this_process(to), false,
-                              part_header{root.slot, root.generation, count, net_births}, std::move(value)));
+                              part_header{root.slot, root.generation, count, net_created}, std::move(value)));
   }
 };
 
@@ -206,15 +207,15 @@ struct host_part_handler {
                                                      std::move(value)));
   }
   static collected& row_of(sched::pe& here, const root_name& root, std::int64_t missing_bases) {
-    auto& place = pe_objects::of(here).host_parts[{root.pe, root.slot, root.generation}];
-    if (place == nullptr) {
-      place = std::make_unique<collected>();
-      place->missing_bases = missing_bases;
-      place->kind = &kind_of_result<collected>;
+    auto& slot = pe_objects::of(here).host_parts[{root.pe, root.slot, root.generation}];
+    if (slot == nullptr) {
+      slot = std::make_unique<collected>();
+      slot->missing_bases = missing_bases;
+      slot->kind = &kind_of_result<collected>;
     }
-    if (place->kind != &kind_of_result<collected>) [[unlikely]]
+    if (slot->kind != &kind_of_result<collected>) [[unlikely]]
       here.job().fail("parts of two kinds come to one reduction, whose root is on PE " + std::to_string(root.pe));
-    return static_cast<collected&>(*place);
+    return static_cast<collected&>(*slot);
   }
   static void collect(sched::pe& here, sched::envelope& message) {
     unpacked_arguments<tuple_in_host> arguments(message);
@@ -259,12 +260,12 @@ struct host_part_handler {
   }
 
   /// A base part of this PE. Of its elements so many have begun coroutines and send parts later.
-  static void send_base(sched::pe& here, const root_name& root, std::uint32_t count, std::int64_t net_births,
+  static void send_base(sched::pe& here, const root_name& root, std::uint32_t count, std::int64_t net_created,
                         std::int64_t begun, partial&& value) {
     if (const int meeting = meeting_of_broadcast(here, root); meeting != no_pe)
-      post(here, meeting, root, {1, net_births, count}, {begun, 0}, std::move(value));
+      post(here, meeting, root, {1, net_created, count}, {begun, 0}, std::move(value));
     else
-      part_handler<Reducer, T>::send(here, root, count, static_cast<std::int32_t>(net_births), std::move(value));
+      part_handler<Reducer, T>::send(here, root, count, static_cast<std::int32_t>(net_created), std::move(value));
   }
   /// A part of elements that were counted as under way where the parts meet (no_pe: at the root).
   static void send_part(sched::pe& here, int meeting, const root_name& root, std::uint32_t count, partial&& value) {
@@ -304,7 +305,7 @@ Tuple& shared_arguments(sched::envelope& message) {
 /// Calls `each(element)` for the elements a broadcast is for: one that catches up, or all local ones that have not had
 /// it.
 template <class Each>
-void for_broadcast_targets(branch& home, const sched::envelope& message, element_base* only, Each&& each) {
+void for_broadcast_targets(local_collection& home, const sched::envelope& message, element_base* only, Each&& each) {
   if (only != nullptr) {
     each(*only);
     return;
@@ -318,7 +319,7 @@ template <class Self>
 struct broadcast_handler {
   static void deliver(sched::pe& here, sched::envelope& message) {
     pe_objects& objects = pe_objects::of(here);
-    branch* const home = objects.find_branch(message.collection);
+    local_collection* const home = objects.find_local_collection(message.collection);
     if (home == nullptr) {
       objects.hold_for_creation(message);
       return;
@@ -336,7 +337,7 @@ template <auto Method>
 struct broadcast_method : broadcast_handler<broadcast_method<Method>> {
   using facts = method_facts<Method>;
   using tuple = typename facts::arguments;
-  static void run(sched::pe& here, branch& home, sched::envelope& message, element_base* only) {
+  static void run(sched::pe& here, local_collection& home, sched::envelope& message, element_base* only) {
     const tuple& arguments = shared_arguments<tuple>(message);
     for_broadcast_targets(home, message, only, [&](element_base& element) {
       const owner_scope owner(&element.coroutines());
@@ -385,7 +386,7 @@ struct reducing_broadcast : broadcast_handler<reducing_broadcast<Method, Reducer
     return std::type_identity<std::tuple<root_name, P...>>{};
   }(static_cast<typename facts::arguments*>(nullptr)))::type;
 
-  static void run(sched::pe& here, branch& home, sched::envelope& message, element_base* only) {
+  static void run(sched::pe& here, local_collection& home, sched::envelope& message, element_base* only) {
     const tuple& arguments = shared_arguments<tuple>(message);
     const root_name root = std::get<0>(arguments);
     check_root(here, message, root);
@@ -434,7 +435,7 @@ struct reducing_broadcast : broadcast_handler<reducing_broadcast<Method, Reducer
     });
     auto value = combined.has_value() ? std::move(*combined) : typename part::partial{};
     if (only == nullptr)
-      host_part::send_base(here, root, count, home.net_births(), begun, std::move(value));
+      host_part::send_base(here, root, count, home.net_created(), begun, std::move(value));
     else if (count != 0)
       part::send(here, root, count, part_header::not_a_base, std::move(value));
   }
@@ -446,7 +447,7 @@ struct reducing_broadcast : broadcast_handler<reducing_broadcast<Method, Reducer
 /// host one message reaches all. The number is drawn when all is packed: what packing throws must not leave a number
 /// behind that every PE waits for.
 template <class Tuple, class... A>
-void post_broadcast(sched::pe& here, const branch& home, std::uint32_t handler, const A&... arguments) {
+void post_broadcast(sched::pe& here, const local_collection& home, std::uint32_t handler, const A&... arguments) {
   const sched::runtime& job = here.job();
   const collection_facts& facts = home.facts();
   if (!job.is_on_own_host(facts.creator)) {  // the numbers are drawn there
@@ -513,10 +514,10 @@ class local_contribution final : public contribution_base {
     else
       value_ = std::move(value);
   }
-  void send_to_root(branch& home, std::uint64_t number) override {
+  void send_to_root(local_collection& home, std::uint64_t number) override {
     contribution_root_handler<Reducer, T>::send(home, number, count, std::move(*value_), target_);
   }
-  void send_to_host(branch& home, std::uint64_t number, const told_level& level) override {
+  void send_to_host(local_collection& home, std::uint64_t number, const reported_watermark& level) override {
     host_contribution_handler<Reducer, T>::send(home, number, level, count, std::move(*value_), target_);
   }
 
@@ -532,14 +533,15 @@ struct contribution_root_handler {
   using partial = partial_of<Reducer, T>;
   using target = callback<result_of_reduction<Reducer, T>>;
   using tuple = std::tuple<std::uint64_t, target, partial>;
-  static void send(branch& home, std::uint64_t number, std::uint64_t count, partial&& value, const target& to) {
+  static void send(local_collection& home, std::uint64_t number, std::uint64_t count, partial&& value,
+                   const target& to) {
     auto& here = home.here();
     const int root = home.contribution_root_pe();
     post_part<Reducer>(here, root, handler, home.facts().id, number,
                        pack_arguments<tuple>(here, here.is_in_this_process(root), false, count, to, std::move(value)));
   }
   static void deliver(sched::pe& here, sched::envelope& message) {
-    branch* const home = pe_objects::of(here).find_branch(message.collection);
+    local_collection* const home = pe_objects::of(here).find_local_collection(message.collection);
     if (home == nullptr) {
       pe_objects::of(here).hold_for_creation(message);
       return;
@@ -566,9 +568,9 @@ template <class Reducer, class T>
 struct host_contribution_handler {
   using partial = partial_of<Reducer, T>;
   using target = callback<result_of_reduction<Reducer, T>>;
-  using tuple = std::tuple<told_level, std::uint64_t, target, partial>;
-  static void send(branch& home, std::uint64_t number, const told_level& level, std::uint64_t count, partial&& value,
-                   const target& to) {
+  using tuple = std::tuple<reported_watermark, std::uint64_t, target, partial>;
+  static void send(local_collection& home, std::uint64_t number, const reported_watermark& level, std::uint64_t count,
+                   partial&& value, const target& to) {
     auto& here = home.here();
     const int meeting = home.host_contribution_pe();
     post_part<Reducer>(
@@ -576,7 +578,7 @@ struct host_contribution_handler {
         pack_arguments<tuple>(here, here.is_in_this_process(meeting), false, level, count, to, std::move(value)));
   }
   static void deliver(sched::pe& here, sched::envelope& message) {
-    branch* const home = pe_objects::of(here).find_branch(message.collection);
+    local_collection* const home = pe_objects::of(here).find_local_collection(message.collection);
     if (home == nullptr) {
       pe_objects::of(here).hold_for_creation(message);
       return;
@@ -585,12 +587,12 @@ struct host_contribution_handler {
     unpacked_arguments<tuple> arguments(message);
     auto& [level, count, to, value] = arguments.values();
     using part = local_contribution<Reducer, T>;
-    auto& place = home->contributions_of_host().sum(message.element);
-    if (place == nullptr) place = std::make_unique<part>(to);
-    auto& sum = static_cast<part&>(*place);
+    auto& slot = home->contributions_of_host().sum(message.element);
+    if (slot == nullptr) slot = std::make_unique<part>(to);
+    auto& sum = static_cast<part&>(*slot);
     sum.add(std::move(value));
     sum.count += count;
-    home->heard_level(static_cast<int>(message.source), level);
+    home->level_reported(static_cast<int>(message.source), level);
   }
   static inline const std::uint32_t handler =
       register_handler_of<tuple>(&deliver, "contribution for a host " + type_name<Reducer>() + " of " + type_name<T>());
@@ -599,7 +601,7 @@ struct host_contribution_handler {
 template <class Reducer, class T>
 void contribute(element_base& element, T&& value, callback<result_of_reduction<Reducer, std::decay_t<T>>> target) {
   using local = local_contribution<Reducer, std::decay_t<T>>;
-  branch& home = element.home();
+  local_collection& home = element.home();
   auto& part = static_cast<local&>(home.contribution(element, [&] { return std::make_unique<local>(target); }));
   part.add(Reducer::start(element.number(), std::decay_t<T>(std::forward<T>(value))));
   home.contributed(element);

@@ -59,7 +59,7 @@ void follow_member(sched::pe& here, std::uint32_t collection, std::uint64_t numb
   });
 }
 
-inline element_base* ready_member(branch& home, std::uint64_t number) {
+inline element_base* ready_member(local_collection& home, std::uint64_t number) {
   element_base* const element = home.find(number);
   return element != nullptr && element->is_ready() ? element : nullptr;
 }
@@ -88,8 +88,8 @@ struct multicast_method : multicast_handler<multicast_method<Method>> {
   static void follow(sched::pe& here, std::uint32_t collection, std::uint64_t number, const auto&... arguments) {
     follow_member<inner>(here, collection, number, entry_method<Method>::handler, arguments...);
   }
-  static void run(sched::pe& here, branch&, sched::envelope& message, tuple& arguments) {
-    const int sender = multicast_way::of(message).sender;
+  static void run(sched::pe& here, local_collection&, sched::envelope& message, tuple& arguments) {
+    const int sender = multicast_route::of(message).sender;
     std::apply(
         [&](const member_list& list, const auto&... argument) {
           for (const std::uint64_t number : members_of(list))
@@ -114,13 +114,13 @@ struct reducing_multicast : multicast_handler<reducing_multicast<Method, Reducer
   static void follow(sched::pe& here, std::uint32_t collection, std::uint64_t number, const auto&... arguments) {
     follow_member<typename member::tuple>(here, collection, number, member::handler, no_pe, arguments...);
   }
-  static void run(sched::pe& here, branch& home, sched::envelope& message, tuple& received) {
+  static void run(sched::pe& here, local_collection& home, sched::envelope& message, tuple& received) {
     method_scope scope(pe_objects::of(here));
-    const multicast_way way = multicast_way::of(message);
+    const multicast_route route = multicast_route::of(message);
     const root_name root = std::get<1>(received);
     check_root(here, message, root);
     const auto arguments = std::apply(
-        [&](const member_list&, const auto&... argument) { return typename member::tuple(way.meeting, argument...); },
+        [&](const member_list&, const auto&... argument) { return typename member::tuple(route.meeting, argument...); },
         received);
     std::optional<typename part::partial> combined;
     std::uint32_t count = 0;
@@ -129,8 +129,8 @@ struct reducing_multicast : multicast_handler<reducing_multicast<Method, Reducer
       if (element == nullptr) {
         std::apply(
             [&](const auto&... argument) {
-              deliver_to_member<typename member::tuple, &member::deliver>(here, message.collection, number, way.sender,
-                                                                          member::handler, argument...);
+              deliver_to_member<typename member::tuple, &member::deliver>(here, message.collection, number,
+                                                                          route.sender, member::handler, argument...);
             },
             arguments);
         continue;
@@ -147,7 +147,7 @@ struct reducing_multicast : multicast_handler<reducing_multicast<Method, Reducer
         report_escaped(here, *element, method_name<Method>(), std::current_exception());
       }
     }
-    if (count > 0) part::send_part(here, way.meeting, root, count, std::move(*combined));
+    if (count > 0) part::send_part(here, route.meeting, root, count, std::move(*combined));
   }
   static inline const std::uint32_t handler = register_handler_of<tuple>(&reducing_multicast::deliver, name());
 };
@@ -201,7 +201,7 @@ class section {
   void post(const A&... arguments) const {
     auto& here = sched::this_pe();
     if (objects::pe_objects::of(here).is_ending()) return;
-    objects::branch* const home = objects::pe_objects::of(here).find_branch(array_.id());
+    objects::local_collection* const home = objects::pe_objects::of(here).find_local_collection(array_.id());
     if (home == nullptr) throw std::logic_error("trireme: this section belongs to no array that exists here");
     objects::members_by_pe members;
     for (const std::uint64_t number : members_) {

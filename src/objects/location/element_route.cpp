@@ -54,7 +54,7 @@ void element_route::take_message(pe_number from, message_ref message, location_a
       return;
     case state::open:
       out.push_back({.kind = send, .peer = target_, .message = message});
-      tell_moved(from, out);
+      announce_move(from, out);
       return;
     case state::dying:
     case state::dead:
@@ -81,10 +81,10 @@ void element_route::take_backlog(message_ref message, location_actions& out) {
 }
 
 // Tells the previous hop once in a while that its route is old. Lost or repeated notices cost time, never order.
-void element_route::tell_moved(pe_number hop, location_actions& out) {
-  if (hop == self_ || std::find(told_.begin(), told_.end(), hop) != told_.end()) return;
-  told_[next_told_] = hop;
-  next_told_ = static_cast<std::uint8_t>((next_told_ + 1U) % told_.size());
+void element_route::announce_move(pe_number hop, location_actions& out) {
+  if (hop == self_ || std::find(announced_.begin(), announced_.end(), hop) != announced_.end()) return;
+  announced_[next_announced_] = hop;
+  next_announced_ = static_cast<std::uint8_t>((next_announced_ + 1U) % announced_.size());
   put_control(hop, {.signal = location_signal::moved}, out);
 }
 
@@ -195,7 +195,7 @@ void element_route::grant(pe_number origin, location_actions& out) {
   put_control(origin, {.signal = location_signal::granted, .owed = static_cast<std::int32_t>(backlog.size())}, out);
   for (const auto& item : backlog) {
     out.push_back({.kind = send, .backlog = true, .peer = origin, .message = item.message});
-    tell_moved(item.from, out);
+    announce_move(item.from, out);
   }
 }
 
@@ -212,7 +212,7 @@ void element_route::on_granted(std::int32_t owed, location_actions& out) {
 
 void element_route::finish_filling(location_actions& out) {
   if (!std::exchange(doomed_, false)) return become_local(out);
-  told_.fill(no_pe);
+  announced_.fill(no_pe);
   state_ = state::dead;
   release_held(out);
   retry_insert(out);
@@ -257,7 +257,7 @@ void element_route::open_via(pe_number place, location_actions& out) {
 }
 
 void element_route::become_local(location_actions& out) {
-  told_.fill(no_pe);  // they may rightly send here again
+  announced_.fill(no_pe);  // they may rightly send here again
   state_ = state::local;
   release_held(out);
   ask_to_prepare(out);

@@ -57,10 +57,10 @@ class element_route {
   void encode(Put&& put) const {
     for (auto word : {std::int64_t(state_), std::int64_t(want_insert_), std::int64_t(doomed_), std::int64_t(answered_),
                       std::int64_t(target_), std::int64_t(prepared_by_), std::int64_t(asked_), std::int64_t(wanted_),
-                      std::int64_t(owed_), std::int64_t(next_told_), std::int64_t(held_.size())}) {
+                      std::int64_t(owed_), std::int64_t(next_announced_), std::int64_t(held_.size())}) {
       put(word);
     }
-    for (auto pe : told_) put(std::int64_t(pe));
+    for (auto pe : announced_) put(std::int64_t(pe));
     for (const auto& item : held_) {
       put(item.is_message ? std::int64_t(item.from) : -1 - std::int64_t(item.flush.origin));
       put(item.is_message ? std::int64_t(item.message)
@@ -97,7 +97,7 @@ class element_route {
   void ask_to_prepare(location_actions& out);
   void retry_insert(location_actions& out);
   void release_held(location_actions& out);
-  void tell_moved(pe_number hop, location_actions& out);
+  void announce_move(pe_number hop, location_actions& out);
   [[noreturn]] void fail(const char* event) const;
 
   static void put_control(pe_number to, location_control control, location_actions& out);
@@ -110,8 +110,8 @@ class element_route {
   pe_number wanted_ = no_pe;       // local, filling: where the element is to go
   std::int32_t owed_ = 0;          // filling: backlog still to come; flushing: minus what came before its grant
   // The last few hops told that the element moved. It only saves repeated notices, so a fixed size is enough.
-  std::array<pe_number, 4> told_{no_pe, no_pe, no_pe, no_pe};
-  std::uint8_t next_told_ = 0;
+  std::array<pe_number, 4> announced_{no_pe, no_pe, no_pe, no_pe};
+  std::uint8_t next_announced_ = 0;
   state state_;
   bool want_insert_ = false;     // an insertion requested here has no answer yet
   bool doomed_ = false;          // filling: deleted meanwhile

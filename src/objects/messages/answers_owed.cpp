@@ -25,7 +25,7 @@ const std::uint32_t answered_handler =
 void coroutine_owner::find_answers() {
   knows_answers_ = true;
   if (element_ == nullptr) return;
-  const branch& home = element_->home();
+  const local_collection& home = element_->home();
   if (home.facts().one_per_pe || home.here().job().processes() == 1 ||
       element_type_of(element_->type()).save == nullptr)
     return;
@@ -45,7 +45,7 @@ void end_answer(answers_owed& owed) {
   message.handler = answered_handler;
   message.source = static_cast<std::uint32_t>(here->number());
   pack_arguments<std::tuple<>>(*here, true, false).store(message);
-  branch* const home = objects.find_branch(news.collection);
+  local_collection* const home = objects.find_local_collection(news.collection);
   const pe_number to = home == nullptr ? no_pe : home->route(news.element);
   if (to >= 0)
     here->send_copy(to, message);

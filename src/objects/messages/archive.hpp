@@ -3,7 +3,7 @@
 // believes no size that the rest of the archive cannot hold, before anything is made for it.
 //
 // So each element of a container has to take a byte at least. Where elements take none (they are empty, or say so), the
-// writer adds zeros at the end until the archive is as long as it says; nobody reads those.
+// writer adds zeros at the end until the archive is as long as it says; those are never read.
 #pragma once
 
 #include <algorithm>
@@ -49,7 +49,7 @@ class output_archive : public cereal::OutputArchive<output_archive, cereal::Allo
 
   void write(const void* bytes, std::size_t count) {
     if (count == 0) return;
-    std::memcpy(room_for(count), bytes, count);
+    std::memcpy(reserve(count), bytes, count);
     size_ += count;
   }
   /// So many elements follow.
@@ -61,14 +61,14 @@ class output_archive : public cereal::OutputArchive<output_archive, cereal::Allo
   contents take() {
     if (size_ < least_ || block_ == nullptr) {
       const std::size_t zeros = std::max<std::size_t>(least_, size_) - size_;
-      std::memset(room_for(std::max<std::size_t>(zeros, 1)), 0, zeros);
+      std::memset(reserve(std::max<std::size_t>(zeros, 1)), 0, zeros);
       size_ += zeros;
     }
     return {std::exchange(block_, nullptr), size_};
   }
 
  private:
-  char* room_for(std::size_t more) {
+  char* reserve(std::size_t more) {
     if (more > capacity_ - size_) {
       const std::size_t wanted = std::max(size_ + more, 2 * capacity_ + 256);
       auto* const larger = static_cast<char*>(arena::allocate(wanted));

@@ -14,7 +14,7 @@ bool awaited_messages::arrive(const message_key& key, sched::envelope& message) 
   message_waiter& waiter = **found;
   waiter.use(message);
   if (!waiter.satisfied()) return true;
-  wanted_.take(waiter.place_);
+  wanted_.take(waiter.position_);
   const auto entry = waiter.entry_;
   if (--entry->unsatisfied == 0) {
     const std::coroutine_handle<> coroutine = entry->coroutine;
@@ -39,7 +39,7 @@ void awaited_messages::wait(std::vector<message_waiter*> wanted, std::coroutine_
   for (message_waiter* const waiter : entry->wanted) {
     waiter->entry_ = entry;
     if (waiter->satisfied()) continue;
-    waiter->place_ = wanted_.push(waiter->key(), waiter);
+    waiter->position_ = wanted_.push(waiter->key(), waiter);
     ++entry->unsatisfied;
   }
 }
@@ -47,7 +47,7 @@ void awaited_messages::wait(std::vector<message_waiter*> wanted, std::coroutine_
 void awaited_messages::forget(const message_waiter& any) {
   const auto entry = any.entry_;
   for (message_waiter* const waiter : entry->wanted)
-    if (!waiter->satisfied()) wanted_.take(waiter->place_);
+    if (!waiter->satisfied()) wanted_.take(waiter->position_);
   waiting_.erase(entry);
 }
 

@@ -49,7 +49,7 @@ class message_waiter {
   std::size_t missing_;
   // While its coroutine waits; the second as long as it is not satisfied.
   std::list<waiting_coroutine>::iterator entry_;
-  keyed_queues<message_waiter*>::place place_;
+  keyed_queues<message_waiter*>::position position_;
 };
 
 /// No message of a key is kept while a coroutine waits for one of that key.

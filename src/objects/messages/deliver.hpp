@@ -5,9 +5,9 @@
 #include <exception>
 #include <utility>
 
-#include "objects/branch.hpp"
 #include "objects/element.hpp"
 #include "objects/future.hpp"
+#include "objects/local_collection.hpp"
 #include "objects/messages/method.hpp"
 
 namespace tri::objects {
@@ -15,7 +15,7 @@ namespace tri::objects {
 /// Finds the element that a message is for; null if the message was taken over because the element is not ready here.
 inline element_base* find_receiver(sched::pe& here, sched::envelope& message) {
   pe_objects& objects = pe_objects::of(here);
-  branch* const home = objects.find_branch(message.collection);
+  local_collection* const home = objects.find_local_collection(message.collection);
   if (home == nullptr) [[unlikely]] {
     objects.hold_for_creation(message);
     return nullptr;

@@ -23,20 +23,20 @@ class keyed_queues {
  public:
   struct entry;
   using list = std::list<entry>;
-  using place = typename list::iterator;
+  using position = typename list::iterator;
   struct entry {
     message_key key;
     T value;
-    place before{}, behind{};  // of the same key; meaningless for its first and its last
+    position before{}, behind{};  // of the same key; meaningless for its first and its last
   };
 
   keyed_queues() : queues_(0, hash{}, counted_equality{&comparisons_}) {}
   keyed_queues(const keyed_queues&) = delete;
   keyed_queues& operator=(const keyed_queues&) = delete;
 
-  /// As the last of its key. The place is valid until it is taken.
-  place push(const message_key& key, T value) {
-    const place added = all_.insert(all_.end(), {key, std::move(value)});
+  /// As the last of its key. The position is valid until it is taken.
+  position push(const message_key& key, T value) {
+    const position added = all_.insert(all_.end(), {key, std::move(value)});
     const auto [found, is_new] = queues_.try_emplace(key, queue{added, added});
     if (!is_new) {
       added->before = found->second.last;
@@ -55,7 +55,7 @@ class keyed_queues {
     const auto found = find(key);
     return remove(found, found->second.first);
   }
-  T take(place which) { return remove(find(which->key), which); }
+  T take(position which) { return remove(find(which->key), which); }
   /// All in the order in which they came; none is left.
   list take_all() {
     queues_.clear();
@@ -69,7 +69,7 @@ class keyed_queues {
 
  private:
   struct queue {
-    place first, last;
+    position first, last;
   };
   // Reference numbers are steps and the like, so neighbours should not share a bucket: an odd multiplier spreads them.
   struct hash {
@@ -88,7 +88,7 @@ class keyed_queues {
   using map = std::unordered_map<message_key, queue, hash, counted_equality>;
 
   typename map::iterator find(const message_key& key) { return queues_.empty() ? queues_.end() : queues_.find(key); }
-  T remove(typename map::iterator found, place which) {
+  T remove(typename map::iterator found, position which) {
     queue& of_key = found->second;
     if (of_key.first == which && of_key.last == which)
       queues_.erase(found);

@@ -1,5 +1,5 @@
-// Mailboxes: two-sided messages with tags between PEs. Who sends names the receiver and a tag, who receives names the
-// sender and the tag it wants, or any. Messages that nobody has asked for take a bounded memory at the receiver; what
+// Mailboxes: two-sided messages with tags between PEs. The sender names the receiver and a tag, the receiver names the
+// sender and the tag it wants, or any. Unexpected messages take a bounded memory at the receiver; what
 // has no room stays with its sender until a receive takes it, so a slow receiver is never flooded
 // (flow/README.md).
 //
@@ -14,21 +14,21 @@
 #include <optional>
 #include <utility>
 
-#include "objects/messages/mailbox_place.hpp"
+#include "objects/messages/local_mailbox.hpp"
 
 namespace tri {
 
-/// In receives: whoever sent the message, whatever its tag is.
+/// In receives: a message of any sender, with any tag.
 inline constexpr int any_source = -1;
 inline constexpr int any_tag = -1;
 
 struct mailbox_options {
-  /// Bytes that messages which nobody has asked for may take on each PE, with 112 for the record of each and 64 for the
+  /// Bytes that unexpected messages may take on each PE, with 112 for the record of each and 64 for the
   /// data where it has any; 0 is allowed: then all wait at their senders. Unset: --tri-mailbox-memory.
   std::optional<std::uint64_t> memory = {};
   /// Messages up to this size are sent at once; larger ones when the receiver has agreed, one round trip later.
   std::uint64_t eager_bytes = 1024;
-  /// Bytes beside `memory` that each PE lends in advance to the senders of messages that it expects, because what it
+  /// Bytes beside `memory` that each PE grants in advance to the senders of messages that it expects, because what it
   /// receives repeats itself: these come without asking, if they have up to 128 KiB and a quarter of it. 0: none.
   /// Unset:
   /// --tri-mailbox-credits.
@@ -49,7 +49,7 @@ class mailbox_memory {
     return *this;
   }
   ~mailbox_memory() {
-    if (bytes_ != 0) objects::give_mailbox_memory_back(id_, pe_, bytes_);
+    if (bytes_ != 0) objects::release_mailbox_memory(id_, pe_, bytes_);
   }
   std::uint64_t bytes() const { return bytes_; }
 
@@ -77,10 +77,10 @@ class mailbox {
     objects::check_pe(here, to, [] { return "tri::mailbox: message sent to a receiver"; });
     objects::check_tag(tag);
     objects::message_contents contents = objects::contents_of(std::forward<T>(value));
-    if (auto* const place = local(here, call::made))
-      place->send(to, tag, std::move(contents));
+    if (auto* const own_part = local(here, call::made))
+      own_part->send(to, tag, std::move(contents));
     else
-      own(here).send<&objects::mailbox_place::send_late>(to, tag, contents.type, std::move(contents.data));
+      own(here).send<&objects::local_mailbox::send_late>(to, tag, contents.type, std::move(contents.data));
   }
 
   /// Takes the first message for this PE that matches; when there is none, waits: the future is ready when the message
@@ -91,11 +91,11 @@ class mailbox {
     auto state = std::make_shared<objects::receive_state>(id_, objects::pattern_of(here, source, tag));
     objects::receive_state& waiting = *state;
     future<received_message> result(std::move(state));
-    if (auto* const place = local(here, call::made)) {
-      place->post(waiting);
+    if (auto* const own_part = local(here, call::made)) {
+      own_part->post(waiting);
     } else {
       const auto name = result.get_promise();
-      own(here).send<&objects::mailbox_place::post_late>(name.slot, name.generation);
+      own(here).send<&objects::local_mailbox::post_late>(name.slot, name.generation);
     }
     return result;
   }
@@ -112,51 +112,51 @@ class mailbox {
   std::optional<message_info> probe(int source = any_source, int tag = any_tag) const {
     auto& here = sched::this_pe();
     const auto wanted = objects::pattern_of(here, source, tag);
-    auto* const place = local(here, call::looks);
-    return place == nullptr ? std::nullopt : place->probe(wanted);
+    auto* const own_part = local(here, call::probes);
+    return own_part == nullptr ? std::nullopt : own_part->probe(wanted);
   }
 
   /// Takes `bytes` of this mailbox's memory on the calling PE for something of the program's own, so that both together
-  /// stay within one limit. Nothing when so much is not free: messages that nobody has asked for may have it.
+  /// stay within one limit. Nothing when so much is not free: unexpected messages may have it.
   std::optional<mailbox_memory> take_memory(std::uint64_t bytes) const {
     auto& here = sched::this_pe();
-    auto* const place = local(here, call::looks);
-    if (place == nullptr || !place->take_memory(bytes)) return std::nullopt;
+    auto* const own_part = local(here, call::probes);
+    if (own_part == nullptr || !own_part->take_memory(bytes)) return std::nullopt;
     return mailbox_memory(id_, here.number(), bytes);
   }
 
   /// Of the calling PE.
   mailbox_statistics statistics() const {
-    auto* const place = own(sched::this_pe()).local();
-    return place == nullptr ? mailbox_statistics{} : place->statistics();
+    auto* const own_part = own(sched::this_pe()).local();
+    return own_part == nullptr ? mailbox_statistics{} : own_part->statistics();
   }
 
  private:
-  enum class call { made, looks };
+  enum class call { made, probes };
   /// Null when the creation has not run here yet, for urgent messages pass it, or calls from before it wait still; then
   /// the call waits behind them as a message.
-  objects::mailbox_place* local(sched::pe& here, call what) const {
+  objects::local_mailbox* local(sched::pe& here, call what) const {
     if (id_ == 0) throw std::logic_error("tri::mailbox: this handle names no mailbox; make one with tri::make_mailbox");
-    objects::mailbox_place* const place = own(here).local();
-    if (place != nullptr && !place->has_late_calls()) [[likely]]
-      return place;
+    objects::local_mailbox* const own_part = own(here).local();
+    if (own_part != nullptr && !own_part->has_late_calls()) [[likely]]
+      return own_part;
     if (what == call::made) ++objects::pe_objects::of(here).late_mailbox_calls[id_];
     return nullptr;
   }
-  element_ref<objects::mailbox_place> own(sched::pe& here) const {
+  element_ref<objects::local_mailbox> own(sched::pe& here) const {
     return {id_, static_cast<std::uint64_t>(here.number())};
   }
   std::uint32_t id_ = 0;
 };
 
-/// Makes a mailbox, which has a place on every PE, for the rest of the job. Any PE may call it; the handle works at
+/// Makes a mailbox, which has a part on every PE, for the rest of the job. Any PE may call it; the handle works at
 /// once.
 inline mailbox make_mailbox(const mailbox_options& options = {}) {
   const objects::mailbox_limits limits{
       .memory = options.memory.value_or(sched::this_pe().job().values().mailbox_memory),
       .eager_bytes = options.eager_bytes,
       .credits = options.credits.value_or(sched::this_pe().job().values().mailbox_credits)};
-  return mailbox(make_group<objects::mailbox_place>(limits).id());
+  return mailbox(make_group<objects::local_mailbox>(limits).id());
 }
 
 }  // namespace tri

@@ -17,7 +17,7 @@
 
 namespace tri::objects {
 
-class branch;
+class local_collection;
 class element_base;
 
 template <class R, class C, class... P>

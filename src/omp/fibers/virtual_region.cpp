@@ -12,13 +12,13 @@
 #include <vector>
 
 #include "arena/doorbell.hpp"
-#include "os/cpu.hpp"
-#include "omp/host_runtime.hpp"
 #include "omp/fibers/light_context.hpp"
 #include "omp/fibers/virtual_mode.hpp"
 #include "omp/fibers/virtual_mutex.hpp"
 #include "omp/fibers/virtual_schedule.hpp"
 #include "omp/fibers/virtual_stacks.hpp"
+#include "omp/host_runtime.hpp"
+#include "os/cpu_hints.hpp"
 
 namespace tri::omp {
 

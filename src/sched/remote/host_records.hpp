@@ -8,10 +8,10 @@
 
 #include "arena/window.hpp"
 #include "sched/counters.hpp"
-#include "sched/remote/departures.hpp"
 #include "sched/idle_listener.hpp"
 #include "sched/inbox.hpp"
 #include "sched/node_queue.hpp"
+#include "sched/remote/creation_fence.hpp"
 
 namespace tri::sched {
 
@@ -31,8 +31,8 @@ struct process_record {
   bool asymmetric_fence;  // this process may use the fence of asymmetric_fence.hpp
   pe_record* pe[arena::most_local_pes];
   node_queue* nodes;
-  counter relayed;          // messages for all hosts passed on; by whoever makes progress on the wire, one at a time
-  std::uint64_t wire_bell;  // name of the bell on which its watch of the wire sleeps; where there are several hosts
+  counter relayed;  // messages for all hosts passed on; by the one that makes progress on the wire, one at a time
+  std::uint64_t wire_wakeup;  // name of the wakeup socket on which its poller sleeps; where there are several hosts
   /// Bit i: local PE i sleeps or is about to. A hint of whom to wake; the inbox decides whether it really sleeps.
   alignas(64) std::atomic<std::uint64_t> idle_pes[idle_words];
 
@@ -62,7 +62,7 @@ struct host_record {
   /// How often this host has chosen a PE of the job to hand multicasts on, then how often a host to hand them on to
   /// further hosts (objects/collectives/inner_vertices.hpp). Null where there is only one host.
   std::atomic<std::uint64_t>* chosen = nullptr;
-  makings_of_host<> makings;
+  host_creations<> creations;
 };
 
 /// The root that each process publishes: its own record, and (local rank 0) the host's.

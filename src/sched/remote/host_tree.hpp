@@ -1,7 +1,7 @@
 // The tree by which a message for all hosts goes from host to host. Its shape is that of a heap with four children for
 // each vertex. Where a host stands in it changes from tree to tree: those between the root and the leaves have more to
 // do, so each tree begins with the hosts that come after the inner vertices of the one before (mei.md M61). A pure
-// function: whoever hands a message on finds its children from the host of the root and the number of turns.
+// function: a host that forwards a message finds its children from the host of the root and its rotation.
 #pragma once
 
 #include <algorithm>
@@ -12,17 +12,17 @@ class host_tree {
  public:
   static constexpr int most_children = 4;
 
-  /// `turn` in 0 .. turns(hosts) - 1: by how many hosts the others are moved.
-  constexpr host_tree(int hosts, int root, int turn) : hosts_(hosts), root_(root), turn_(turn) {}
+  /// `rotation` in 0 .. rotations(hosts) - 1: by how many hosts the others are moved.
+  constexpr host_tree(int hosts, int root, int rotation) : hosts_(hosts), root_(root), rotation_(rotation) {}
 
-  static constexpr int turns(int hosts) { return std::max(hosts - 1, 1); }
+  static constexpr int rotations(int hosts) { return std::max(hosts - 1, 1); }
   /// Vertices between the root and the leaves.
   static constexpr int inner_vertices(int hosts) {
     return std::max((hosts - 1 + most_children - 1) / most_children - 1, 0);
   }
-  /// The turn of a root's tree with this number: the inner vertices of one tree after the other go round the hosts.
-  static constexpr int turn_of(unsigned number, int hosts) {
-    const auto all = static_cast<unsigned long>(turns(hosts));
+  /// The rotation of a root's tree with this number: the inner vertices of one tree after the other go round the hosts.
+  static constexpr int rotation_of(unsigned number, int hosts) {
+    const auto all = static_cast<unsigned long>(rotations(hosts));
     return static_cast<int>(number % all * static_cast<unsigned long>(inner_vertices(hosts)) % all);
   }
 
@@ -43,12 +43,12 @@ class host_tree {
   // Positions count along the heap; the root has 0.
   constexpr int position_of(int host) const {
     const int after = (host - root_ + hosts_) % hosts_;
-    return after == 0 ? 0 : 1 + (after - 1 - turn_ + hosts_ - 1) % (hosts_ - 1);
+    return after == 0 ? 0 : 1 + (after - 1 - rotation_ + hosts_ - 1) % (hosts_ - 1);
   }
-  constexpr int host_at(int position) const { return (root_ + 1 + (position - 1 + turn_) % (hosts_ - 1)) % hosts_; }
+  constexpr int host_at(int position) const { return (root_ + 1 + (position - 1 + rotation_) % (hosts_ - 1)) % hosts_; }
   int hosts_;
   int root_;
-  int turn_;
+  int rotation_;
 };
 
 }  // namespace tri::sched

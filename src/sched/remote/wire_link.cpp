@@ -14,9 +14,9 @@
 
 #include "arena/arena.hpp"
 #include "sched/handler_table.hpp"
-#include "sched/remote/host_tree.hpp"
 #include "sched/pe.hpp"
-#include "sched/remote/poll_bell.hpp"
+#include "sched/remote/host_tree.hpp"
+#include "sched/remote/wakeup_socket.hpp"
 #include "sched/runtime.hpp"
 #include "wire/wire_choice.hpp"
 
@@ -56,8 +56,8 @@ void* copy_of(const void* block, std::uint64_t bytes) {
 
 }  // namespace
 
-/// What may have to wait for makings before it leaves.
-struct wire_link::departure {
+/// What may have to wait for creations before it leaves.
+struct wire_link::outbound_message {
   int process;  // not used of what goes to all hosts
   packet_header header;
   void* block;
@@ -76,46 +76,47 @@ wire_link::wire_link(runtime& job)
              .process = job.process(),
              .first_pe = job.process() * job.pes_per_process(),
              .own_pes = job.pes_per_process()},
-      departures_(job.own_host().makings, job.hosts() - 1) {
+      creation_fence_(job.own_host().creations, job.hosts() - 1) {
   const wire::wire_choice chosen = chosen_wire(job);
   options_.transports = chosen.transports;
   options_.devices = chosen.devices;
   options_.checks = job.values().wire_authentication;
   options_.message_memory = job.values().message_memory;
   options_.funnelled = job.values().comm_thread == host::communication_thread::funnelled;
-  options_.sends_per_look = static_cast<std::uint32_t>(job.values().comm_thread_sends);
+  options_.sends_per_poll = static_cast<std::uint32_t>(job.values().comm_thread_sends);
   options_.most_unfinished = static_cast<std::uint32_t>(job.values().comm_thread_backlog);
-  constexpr double shortest_silence_s = 0.1;
-  const double silence_s = job.values().silence_s;
-  if (silence_s != 0 && silence_s < shortest_silence_s)
+  constexpr double shortest_peer_timeout_s = 0.1;
+  const double peer_timeout_s = job.values().peer_timeout_s;
+  if (peer_timeout_s != 0 && peer_timeout_s < shortest_peer_timeout_s)
     throw host::configuration_error(
-        fmt::format("silence_s '{}': seconds until a process counts as lost, at least {}, or 0 = never", silence_s,
-                    shortest_silence_s));
-  options_.least_bytes_per_beat = std::max<std::uint64_t>(
-      1, static_cast<std::uint64_t>(least_bytes_per_second * silence_s / options_.beats_until_lost));
-  options_.silence_in_words = fmt::format("{} s (--tri-silence-s)", job.values().silence_s);
+        fmt::format("peer_timeout_s '{}': seconds until a process counts as failed, at least {}, or 0 = never",
+                    peer_timeout_s, shortest_peer_timeout_s));
+  options_.least_bytes_per_heartbeat = std::max<std::uint64_t>(
+      1, static_cast<std::uint64_t>(least_bytes_per_second * peer_timeout_s / options_.heartbeats_until_failed));
+  options_.peer_timeout_in_words = fmt::format("{} s (--tri-peer-timeout-s)", job.values().peer_timeout_s);
   options_.mpi = {.small_bytes = static_cast<std::size_t>(job.values().wire_mpi_small_bytes),
                   .small_receives = static_cast<std::size_t>(job.values().wire_mpi_small_receives),
                   .posted = job.values().wire_mpi_posted,
                   .adaptive_classes = static_cast<std::size_t>(job.values().wire_mpi_adaptive)};
   port_ = wire::open_port(
       chosen.conduit, static_cast<wire::peer_number>(job.process()), static_cast<std::size_t>(job.processes()), *this,
-      [&job](wire::peer_number peer) { return job.card_of(static_cast<int>(peer)); }, options_);
+      [&job](wire::peer_number peer) { return job.endpoint_address_of(static_cast<int>(peer)); }, options_);
 }
 
 wire_link::~wire_link() = default;
 
-// A thread of its own, because the PEs may compute for longer than that without a look at the wire.
-void wire_link::watch_silence() {
-  if (job_.values().silence_s == 0) return;
-  const std::chrono::duration<double> between_beats(job_.values().silence_s / options_.beats_until_lost);
-  heart_ = std::jthread([this, between_beats](const std::stop_token& job_is_over) {
+// A thread of its own, because the PEs may compute for longer than that without a poll of the wire.
+void wire_link::start_heartbeat() {
+  if (job_.values().peer_timeout_s == 0) return;
+  const std::chrono::duration<double> between_heartbeats(job_.values().peer_timeout_s /
+                                                         options_.heartbeats_until_failed);
+  heartbeat_thread_ = std::jthread([this, between_heartbeats](const std::stop_token& job_is_over) {
     std::mutex alone;
     std::unique_lock lock(alone);
     std::condition_variable_any never;
-    while (never.wait_for(lock, job_is_over, between_beats, [] { return false; }), !job_is_over.stop_requested()) {
+    while (never.wait_for(lock, job_is_over, between_heartbeats, [] { return false; }), !job_is_over.stop_requested()) {
       try {
-        port_->beat();
+        port_->heartbeat();
       } catch (const std::exception& error) {
         job_.fail(error.what());
       }
@@ -123,8 +124,8 @@ void wire_link::watch_silence() {
   });
 }
 
-// Immediate ones are few, and must not wait behind what they are meant to pass. Makings are few, too, and messages wait
-// for them, the order to stop among these: to a process that has stopped already they must come all the same.
+// Immediate ones are few, and must not wait behind what they are meant to pass. Creations are few, too, and messages
+// wait for them, the order to stop among these: to a process that has stopped already they must come all the same.
 bool wire_link::takes_memory(const packet_header& header) {
   return (header.flags & envelope::is_immediate) == 0 &&
          (header.to == reach::one_pe || header.to == reach::any_pe_of_process || header.to == reach::all_pes_of_hosts);
@@ -183,23 +184,23 @@ void wire_link::post(pe& here, int process, packet_header& header, envelope& mes
   const auto start = trace == nullptr ? trace::recorder::began{} : trace->call_begins();
   here.counters().sent_to_hosts.add(
       goes_to_all_pes(header.to) ? static_cast<std::uint64_t>(tree_of(header).children(job_.host())) : 1);
-  const departure one{process, header, block};
-  if (departures_.is_open() && header.to != reach::making) [[likely]] {
+  const outbound_message one{process, header, block};
+  if (creation_fence_.is_open() && header.to != reach::creation) [[likely]] {
     leave(one);
   } else {
     std::lock_guard guard(departing_);
-    if (drops_departures_)
+    if (drops_outbound_)
       drop(one);
-    else if (header.to == reach::making)
-      departures_.begin_making(one, header.collection);
+    else if (header.to == reach::creation)
+      creation_fence_.begin_creation(one, header.collection);
     else
-      departures_.keep(one);
-    departures_.let_go([this](const departure& next) { leave(next); });
+      creation_fence_.hold(one);
+    creation_fence_.flush([this](const outbound_message& next) { leave(next); });
   }
   if (trace != nullptr) trace->call_ended(trace::wire_send_call, start);
 }
 
-void wire_link::leave(const departure& one) {
+void wire_link::leave(const outbound_message& one) {
   if (!goes_to_all_pes(one.header.to)) return post(one.process, one.header, one.block);
   try {
     to_child_hosts(one.header, one.block);
@@ -209,27 +210,27 @@ void wire_link::leave(const departure& one) {
   }
 }
 
-void wire_link::let_go() {
+void wire_link::flush_outbound() {
   std::lock_guard guard(departing_);
-  departures_.let_go([this](const departure& next) { leave(next); });
+  creation_fence_.flush([this](const outbound_message& next) { leave(next); });
 }
 
-// Whoever has the lock lets go, too.
-void wire_link::try_to_let_go() {
+// The one that has the lock lets go, too.
+void wire_link::try_flush_outbound() {
   if (std::unique_lock lock(departing_, std::try_to_lock); lock.owns_lock())
-    departures_.let_go([this](const departure& next) { leave(next); });
+    creation_fence_.flush([this](const outbound_message& next) { leave(next); });
 }
 
-void wire_link::drop(const departure& one) {
+void wire_link::drop(const outbound_message& one) {
   if (one.block != nullptr) arena::release_on_pe(one.block);
 }
 
-// Nothing new about makings either: the others drop what they keep, too, and news could be late for their ports.
+// Nothing new about creations either: the others drop what they keep, too, and news could be late for their ports.
 void wire_link::drop_waiting() {
   {
     std::lock_guard guard(departing_);
-    drops_departures_ = true;
-    departures_.drop_all(&drop);
+    drops_outbound_ = true;
+    creation_fence_.drop_all(&drop);
   }
   port_->drop_waiting();
 }
@@ -254,17 +255,17 @@ void wire_link::send_to_other_hosts(pe& here, envelope& message) {
   post_to_hosts(here, header, message);
 }
 
-void wire_link::send_making(pe& here, envelope& message) {
+void wire_link::send_creation(pe& here, envelope& message) {
   packet_header header{};
-  header.to = reach::making;
+  header.to = reach::creation;
   post_to_hosts(here, header, message);
 }
 
 void wire_link::post_to_hosts(pe& here, packet_header& header, envelope& message) {
   // First: a copy that is processed before it counts as sent would look like quiescence.
   here.counters().sent.add(static_cast<std::uint64_t>(job_.pes() - job_.pes_of_host()));
-  // Makings arrive in their order: by the same tree.
-  header.destination = header.to == reach::making ? job_.host() : next_tree();
+  // Creations arrive in their order: by the same tree.
+  header.destination = header.to == reach::creation ? job_.host() : next_tree();
   post(here, 0, header, message);
 }
 
@@ -272,7 +273,7 @@ void wire_link::post_to_hosts(pe& here, packet_header& header, envelope& message
 std::int32_t wire_link::next_tree() const {
   // relaxed: trees may begin in any order; the messages carry everything else
   const std::uint32_t number = job_.own_host().trees_begun.fetch_add(1, std::memory_order_relaxed);
-  return job_.host() + host_tree::turn_of(number, job_.hosts()) * job_.hosts();
+  return job_.host() + host_tree::rotation_of(number, job_.hosts()) * job_.hosts();
 }
 
 host_tree wire_link::tree_of(const packet_header& header) const {
@@ -309,7 +310,7 @@ void wire_link::left(wire::peer_number, std::uint64_t trace) {
 
 // ---- arriving
 
-void* wire_link::place_for(wire::peer_number from, std::span<const std::byte> header, std::size_t bytes) {
+void* wire_link::memory_for(wire::peer_number from, std::span<const std::byte> header, std::size_t bytes) {
   try {
     return arena::allocate_on_pe(bytes);
   } catch (const std::exception& error) {
@@ -339,28 +340,30 @@ std::string wire_link::report() const {
   const wire::port_counters now = port_->counters();
   return fmt::format(
       "wire of process {}: messages_sent={} messages_arrived={} packets={} waited={} most_waiting={} dropped={} "
-      "memory_limit={} memory_peak={} memory_left={} memory_notes={} foreign_packets={} unchecked_packets={} "
+      "memory_limit={} memory_peak={} memory_left={} memory_control_messages={} foreign_packets={} "
+      "unchecked_packets={} "
       "repeated_packets={} foreign_connections={}",
       job_.process(), now.messages_sent, now.messages_arrived,
-      now.short_packets + now.eager_sent + now.rendezvous_sent + now.memory_notes, now.waited, now.most_waiting,
-      now.dropped, options_.message_memory, now.memory_peak, counted_.load(std::memory_order_relaxed) - given_back(),
-      now.memory_notes, now.foreign_packets, now.unchecked_packets, now.repeated_packets, now.foreign_connections);
+      now.short_packets + now.eager_sent + now.rendezvous_sent + now.memory_control_messages, now.waited,
+      now.most_waiting, now.dropped, options_.message_memory, now.memory_peak,
+      counted_.load(std::memory_order_relaxed) - given_back(), now.memory_control_messages, now.foreign_packets,
+      now.unchecked_packets, now.repeated_packets, now.foreign_connections);
 }
 
-void wire_link::abandoned(void* place) { arena::release_on_pe(place); }
+void wire_link::abandoned(void* memory) { arena::release_on_pe(memory); }
 
-void wire_link::lost(wire::peer_number peer, const std::string& why) {
-  if (!ending_.load(std::memory_order_relaxed)) report_loss(peer, why);  // relaxed: see expect_ends
+void wire_link::peer_failed(wire::peer_number peer, const std::string& why) {
+  if (!ending_.load(std::memory_order_relaxed)) report_peer_failure(peer, why);  // relaxed: see expect_ends
 }
 
-// Silence is no orderly end, not even while the job ends: all processes listen until they have disconnected.
-void wire_link::report_loss(wire::peer_number peer, const std::string& why) {
+// A heartbeat timeout is an error even during shutdown: peers answer heartbeats until they have disconnected.
+void wire_link::report_peer_failure(wire::peer_number peer, const std::string& why) {
   const int process = static_cast<int>(peer);
-  const std::string text = fmt::format("process {} lost process {} on {}: {}", job_.process(), process,
+  const std::string text = fmt::format("process {} found that process {} on {} has failed: {}", job_.process(), process,
                                        job_.name_of_host(job_.host_of_process(process)), why);
-  // Whoever watches the processes knows more (which signal, which exception), a little later, and ends the job.
-  if (bearer_of_bad_news_.joinable()) return;
-  bearer_of_bad_news_ = std::jthread([this, text](const std::stop_token& job_is_over) {
+  // The one that watches the processes knows more (which signal, which exception), a little later, and ends the job.
+  if (failure_report_thread_.joinable()) return;
+  failure_report_thread_ = std::jthread([this, text](const std::stop_token& job_is_over) {
     std::mutex alone;
     std::unique_lock lock(alone);
     std::condition_variable_any never;
@@ -374,8 +377,8 @@ void wire_link::arrived(wire::peer_number from, std::span<const std::byte> bytes
   packet_header header;
   std::string fault = decode_wire_message(rules_, bytes, body_bytes, header);
   // What at_host makes of it is an address: never taken from a message.
-  if (fault.empty() && header.to < reach::making && handler_table()[header.handler].at_host != nullptr)
-    fault = "it makes something, but does not come as a making";
+  if (fault.empty() && header.to < reach::creation && handler_table()[header.handler].at_host != nullptr)
+    fault = "it makes something, but does not come as a creation";
   if (!fault.empty()) [[unlikely]]
     job_.fail(fmt::format(
         "process {} on {} sent process {} a malformed message{}: {}", from,
@@ -396,8 +399,8 @@ void wire_link::arrived(wire::peer_number from, std::span<const std::byte> bytes
       row_->arrived(header.source, header.trace_number(), header.handler,
                     header.to == reach::one_pe ? trace::target::pe : trace::target::process, header.destination);
   }
-  if (header.to == reach::making_acknowledged) return making_acknowledged(header.collection);
-  if (header.to == reach::making_settled) return making_settled_elsewhere(header);
+  if (header.to == reach::creation_acknowledged) return creation_acknowledged(header.collection);
+  if (header.to == reach::creation_globally_visible) return remote_creation_globally_visible(header);
   if (takes_memory(header)) {
     const bool for_all = goes_to_all_pes(header.to);
     message.flags |= for_all ? envelope::is_counted_copy : envelope::is_counted;
@@ -422,19 +425,19 @@ void wire_link::arrived(wire::peer_number from, std::span<const std::byte> bytes
         own_process_.nodes->push(message);
         own_process_.wake(1);
         break;
-      case reach::making:
+      case reach::creation:
       case reach::all_pes_of_hosts:
         own_process_.relayed.add(
             static_cast<std::uint64_t>(to_child_hosts(header, body == nullptr ? nullptr : copy_of(body, body_bytes))));
-        if (header.to == reach::making) {
-          makings_of_others_.heard(job_.own_host().makings, job_.host_of(static_cast<int>(header.source)));
+        if (header.to == reach::creation) {
+          remote_creations_.heard(job_.own_host().creations, job_.host_of(static_cast<int>(header.source)));
           if (const auto at_host = handler_table()[header.handler].at_host) at_host(job_, message);
         }
         to_pes_of_host(message);
-        if (header.to == reach::making) acknowledge(header);
+        if (header.to == reach::creation) acknowledge(header);
         break;
-      case reach::making_acknowledged:
-      case reach::making_settled:
+      case reach::creation_acknowledged:
+      case reach::creation_globally_visible:
         break;  // above
     }
   } catch (const std::exception& error) {
@@ -443,40 +446,40 @@ void wire_link::arrived(wire::peer_number from, std::span<const std::byte> bytes
   }
 }
 
-void wire_link::acknowledge(const packet_header& making) {
+void wire_link::acknowledge(const packet_header& creation) {
   packet_header thanks{};
-  thanks.to = reach::making_acknowledged;
-  thanks.collection = making.collection;
+  thanks.to = reach::creation_acknowledged;
+  thanks.collection = creation.collection;
   std::lock_guard guard(departing_);
-  if (!drops_departures_) post(job_.process_of(static_cast<int>(making.source)), thanks, nullptr);
+  if (!drops_outbound_) post(job_.process_of(static_cast<int>(creation.source)), thanks, nullptr);
 }
 
-void wire_link::making_acknowledged(std::uint32_t collection) {
+void wire_link::creation_acknowledged(std::uint32_t collection) {
   {
     std::lock_guard guard(departing_);
-    if (drops_departures_ || !departures_.acknowledged(collection)) return;
+    if (drops_outbound_ || !creation_fence_.acknowledged(collection)) return;
   }
   packet_header news{};
-  news.to = reach::making_settled;
+  news.to = reach::creation_globally_visible;
   news.source = static_cast<std::uint32_t>(job_.process() * job_.pes_per_process());
   news.destination = job_.host();
   to_child_hosts(news, nullptr);
-  let_go();
+  flush_outbound();
   ring_other_processes();
 }
 
-void wire_link::making_settled_elsewhere(const packet_header& news) {
+void wire_link::remote_creation_globally_visible(const packet_header& news) {
   to_child_hosts(news, nullptr);
-  makings_of_others_.settled(job_.own_host().makings, job_.host_of(static_cast<int>(news.source)));
-  let_go();
+  remote_creations_.globally_visible(job_.own_host().creations, job_.host_of(static_cast<int>(news.source)));
+  flush_outbound();
   ring_other_processes();
 }
 
-// Those of this host, whose watch of the wire may sleep on messages that may go now.
+// Those of this host, whose poller may sleep on messages that may go now.
 void wire_link::ring_other_processes() const {
   const int first = job_.first_process_of(job_.host());
   for (int other = first; other < first + job_.processes_of_host(job_.host()); ++other)
-    if (other != job_.process()) poll_bell::ring(job_.process_record_of(other)->wire_bell);
+    if (other != job_.process()) wakeup_socket::ring(job_.process_record_of(other)->wire_wakeup);
 }
 
 void wire_link::deliver(int destination, const envelope& message) {
@@ -487,9 +490,9 @@ void wire_link::deliver(int destination, const envelope& message) {
     push_urgent(inbox, block);
     return;
   }
-  const inbox_place place = claim(inbox, producer_);
-  place.message->assign_message(message);
-  publish(inbox, place);
+  const inbox_slot slot = claim(inbox, producer_);
+  slot.message->assign_message(message);
+  publish(inbox, slot);
 }
 
 void wire_link::to_pes_of_host(const envelope& message) {

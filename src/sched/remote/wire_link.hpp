@@ -3,8 +3,9 @@
 // Inside a host nothing comes here.
 //
 // Order. Messages from one PE to another arrive in the order sent: the port keeps the order between two processes, and
-// whoever makes progress, one thread at a time, is the one producer "wire of this process" of the inboxes of the host.
-// The making of a collection comes before all that is sent because of it, whatever way that goes (departures.hpp).
+// the thread that makes progress, one at a time, is the one producer "wire of this process" of the inboxes of the host.
+// The creation of a collection comes before all that is sent because of it, whatever way that goes
+// (creation_fence.hpp).
 #pragma once
 
 #include <algorithm>
@@ -16,8 +17,8 @@
 #include <string>
 #include <thread>
 
-#include "sched/remote/departures.hpp"
 #include "sched/envelope.hpp"
+#include "sched/remote/creation_fence.hpp"
 #include "sched/remote/host_tree.hpp"
 #include "sched/remote/wire_message.hpp"
 #include "trace/process_trace.hpp"
@@ -43,14 +44,14 @@ class wire_link final : private wire::port_user {
   /// One copy for every PE of every other host, by a tree over hosts that crosses to each once (mei.md M55). Adds those
   /// copies to the messages sent.
   void send_to_other_hosts(pe& here, envelope& message);
-  /// The same with the making of a collection; before any PE of this host can know of it. Once on each host its
+  /// The same with the creation of a collection; before any PE of this host can know of it. Once on each host its
   /// handler's `at_host` is called before the copies are made.
-  void send_making(pe& here, envelope& message);
+  void send_creation(pe& here, envelope& message);
 
   /// Moves what is under way; on any thread, one at a time, and the others are not kept. True if there was something.
   bool progress() {
-    if (departures_.keeps_something()) [[unlikely]]
-      try_to_let_go();
+    if (creation_fence_.holds_something()) [[unlikely]]
+      try_flush_outbound();
     return row_ == nullptr ? port_->progress() : progress_traced();
   }
   /// All that was sent is out; after drop_waiting.
@@ -64,22 +65,22 @@ class wire_link final : private wire::port_user {
   }
   /// Messages wait at other processes until some here have run.
   bool memory_is_asked_for() const { return port_->memory_is_asked_for(); }
-  /// Nobody runs messages any more: those that wait here, for memory of others or for makings, are dropped.
+  /// Nobody runs messages any more: those that wait here, for memory of others or for creations, are dropped.
   void drop_waiting();
   wire::port_counters counters() const { return port_->counters(); }
   /// One line of figures.
   std::string report() const;
 
-  /// Sleeping on the wire: one PE of the process does, by turns. True: the caller has the turn.
-  /// seq_cst: whoever ends its turn looks for sleepers afterwards, and who falls asleep looks for the turn after it is
-  /// marked idle; so one of the two sees the other. pairs: wire.watch
-  bool take_watch() {
-    return !watched_.load(std::memory_order_seq_cst) && !watched_.exchange(true, std::memory_order_seq_cst);
+  /// Poller election: one PE of the process sleeps on the wire. True: the caller is the poller now.
+  /// seq_cst: a poller that resigns looks for sleepers afterwards, and a PE that falls asleep looks for a poller after
+  /// it is marked idle; so one of the two sees the other. pairs: wire.poller
+  bool become_poller() {
+    return !has_poller_.load(std::memory_order_seq_cst) && !has_poller_.exchange(true, std::memory_order_seq_cst);
   }
-  void end_watch() { watched_.store(false, std::memory_order_seq_cst); }
-  bool is_watched() const { return watched_.load(std::memory_order_seq_cst); }
+  void resign_as_poller() { has_poller_.store(false, std::memory_order_seq_cst); }
+  bool has_poller() const { return has_poller_.load(std::memory_order_seq_cst); }
   /// True: `wake_descriptor` becomes readable when there is something to do. False: call `progress` first.
-  bool prepare_sleep() { return !departures_.keeps_something() && port_->prepare_sleep(); }
+  bool prepare_sleep() { return !creation_fence_.holds_something() && port_->prepare_sleep(); }
   int wake_descriptor() const { return port_->wake_descriptor(); }
   /// No longer than the transport allows, and than `limit_ns` (negative: no limit).
   std::int64_t sleep_at_most(std::int64_t limit_ns) const {
@@ -88,36 +89,36 @@ class wire_link final : private wire::port_user {
     return std::min(of_wire_ns, limit_ns);
   }
 
-  /// From now on a process of another host that says nothing for configuration::silence_s counts as lost.
-  void watch_silence();
+  /// From now on a process of another host that says nothing for configuration::peer_timeout_s counts as failed.
+  void start_heartbeat();
 
-  /// The job ends: peers that go are no loss.
+  /// The job ends: peers that disconnect have not failed.
   void expect_ends() { ending_.store(true, std::memory_order_relaxed); }  // relaxed: the barrier of the end orders it
 
  private:
-  void* place_for(wire::peer_number from, std::span<const std::byte> header, std::size_t bytes) override;
+  void* memory_for(wire::peer_number from, std::span<const std::byte> header, std::size_t bytes) override;
   void arrived(wire::peer_number from, std::span<const std::byte> header, void* body, std::size_t bytes) override;
-  void abandoned(void* place) override;
-  void lost(wire::peer_number peer, const std::string& why) override;
-  void silent(wire::peer_number peer, const std::string& why) override { report_loss(peer, why); }
-  void report_loss(wire::peer_number peer, const std::string& why);
+  void abandoned(void* memory) override;
+  void peer_failed(wire::peer_number peer, const std::string& why) override;
+  void timed_out(wire::peer_number peer, const std::string& why) override { report_peer_failure(peer, why); }
+  void report_peer_failure(wire::peer_number peer, const std::string& why);
   void left(wire::peer_number to, std::uint64_t trace) override;
   std::uint64_t memory_given_back() override { return given_back(); }
   std::uint64_t given_back() const;
 
   using packet_header = wire_message;
-  struct departure;
+  struct outbound_message;
   void post(pe& here, int process, packet_header& header, envelope& message);
   void post_to_hosts(pe& here, packet_header& header, envelope& message);
   void post(int process, const packet_header& header, void* block);
-  void leave(const departure& one);
-  void let_go();
-  void try_to_let_go();
+  void leave(const outbound_message& one);
+  void flush_outbound();
+  void try_flush_outbound();
   static bool takes_memory(const packet_header& header);
-  static void drop(const departure& one);
-  void acknowledge(const packet_header& making);
-  void making_acknowledged(std::uint32_t collection);
-  void making_settled_elsewhere(const packet_header& news);
+  static void drop(const outbound_message& one);
+  void acknowledge(const packet_header& creation);
+  void creation_acknowledged(std::uint32_t collection);
+  void remote_creation_globally_visible(const packet_header& news);
   void ring_other_processes() const;
   bool progress_traced();
   std::uint16_t copies_of(int process, const packet_header& header) const;
@@ -134,16 +135,16 @@ class wire_link final : private wire::port_user {
   const std::vector<message_form> forms_;
   const wire_message_rules rules_;
   std::atomic<bool> ending_{false};
-  std::atomic<bool> watched_{false};
+  std::atomic<bool> has_poller_{false};
   wire::port_options options_;
   std::atomic<std::uint64_t> counted_{0};  // bytes of messages that arrived; by who makes progress
   std::mutex departing_;                   // for the next two
-  bool drops_departures_ = false;
-  departures<departure> departures_;
-  makings_of_others<> makings_of_others_;  // by who makes progress
+  bool drops_outbound_ = false;
+  creation_fence<outbound_message> creation_fence_;
+  remote_creations<> remote_creations_;  // by who makes progress
   std::unique_ptr<wire::port> port_;
-  std::jthread bearer_of_bad_news_;  // of the first loss
-  std::jthread heart_;
+  std::jthread failure_report_thread_;  // of the first failure
+  std::jthread heartbeat_thread_;
 };
 
 }  // namespace tri::sched

@@ -31,13 +31,13 @@ field destination_of(const wire_message_rules& rules, const wire_message& messag
       found.least = found.most = rules.process;
       break;
     case reach::all_pes_of_hosts:
-      found.most = rules.hosts * host_tree::turns(static_cast<int>(rules.hosts)) - 1;
+      found.most = rules.hosts * host_tree::rotations(static_cast<int>(rules.hosts)) - 1;
       break;
-    case reach::making:
-    case reach::making_settled:
+    case reach::creation:
+    case reach::creation_globally_visible:
       found.most = rules.hosts - 1;
       break;
-    case reach::making_acknowledged:  // to nobody in particular
+    case reach::creation_acknowledged:  // to nobody in particular
       break;
   }
   return found;
@@ -66,7 +66,7 @@ std::string decode_wire_message(const wire_message_rules& rules, std::span<const
                              envelope::any_count | wire_message::is_traced;
   const bool is_direct = message.kind == payload_kind::direct;
   const auto body = is_direct ? 0 : static_cast<std::int64_t>(body_bytes);
-  const field fields[] = {{"to", number_of(message.to), 0, number_of(reach::making_settled)},
+  const field fields[] = {{"to", number_of(message.to), 0, number_of(reach::creation_globally_visible)},
                           {"kind", number_of(message.kind), 0, number_of(payload_kind::serialized)},
                           {"flags", message.flags, 0, every_flag},
                           {"handler", message.handler, 0, static_cast<std::int64_t>(rules.handlers) - 1},
@@ -85,8 +85,8 @@ std::string decode_wire_message(const wire_message_rules& rules, std::span<const
   if (exact.is_wrong()) return exact.text();
   if (is_direct && (message.flags & envelope::has_priority) != 0)
     return "its field 'flags' says that it has a priority, but its arguments have no block";
-  // An acknowledgement of a making, or the news of one, runs nothing.
-  if (message.to >= reach::making_acknowledged || rules.forms.empty()) return {};
+  // An acknowledgement of a creation, or the news of one, runs nothing.
+  if (message.to >= reach::creation_acknowledged || rules.forms.empty()) return {};
   return fault_of_arguments(rules.forms[message.handler], message.kind,
                             is_direct ? std::uint64_t{message.bytes} : message.block_bytes);
 }

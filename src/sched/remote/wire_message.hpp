@@ -19,11 +19,11 @@ enum class reach : std::uint8_t {
   one_pe,
   any_pe_of_process,
   all_pes_of_hosts,
-  making,               // to all PEs of hosts, which acknowledge it
-  making_acknowledged,  // to the process that sent the making
-  making_settled,       // to all hosts: all have acknowledged it
+  creation,                   // to all PEs of hosts, which acknowledge it
+  creation_acknowledged,      // to the process that sent the creation
+  creation_globally_visible,  // to all hosts: all have acknowledged it
 };
-constexpr bool goes_to_all_pes(reach to) { return to == reach::all_pes_of_hosts || to == reach::making; }
+constexpr bool goes_to_all_pes(reach to) { return to == reach::all_pes_of_hosts || to == reach::creation; }
 
 /// A message without a block carries its arguments here.
 struct wire_message {
@@ -36,7 +36,7 @@ struct wire_message {
   std::uint32_t collection;
   std::uint32_t handler;
   std::uint32_t source;
-  std::int32_t destination;  // as `to` says: a PE, a process, or a tree over hosts: its root + its turn * hosts
+  std::int32_t destination;  // as `to` says: a PE, a process, or a tree over hosts: its root + its rotation * hosts
   std::uint64_t block_bytes;
   reach to;
   payload_kind kind;

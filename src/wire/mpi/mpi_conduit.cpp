@@ -62,7 +62,7 @@ class mpi_conduit::engine {
   void connect(peer_number peer, std::span<const std::byte> address);
   send_result send(peer_number to, sending how, std::span<const std::byte> header, std::span<const std::byte> body,
                    packet_token token);
-  void accept(announcement body, void* place, std::size_t bytes, packet_token token);
+  void accept(announcement body, void* memory, std::size_t bytes, packet_token token);
   void refuse(announcement body);
   bool progress(conduit_events& events);
   bool prepare_sleep();
@@ -88,7 +88,7 @@ class mpi_conduit::engine {
     std::span<const std::byte> body;
     std::vector<std::byte> copy;  // what is sent from here
   };
-  /// A body that a peer has offered; then the place that it is received into.
+  /// A body that a peer has offered; then the memory that it is received into.
   struct incoming {
     int rank = 0;
     std::uint64_t name = 0;
@@ -110,10 +110,10 @@ class mpi_conduit::engine {
   void hand_over(std::uint64_t name);
   void release(std::uint64_t name);
   void hear_farewell(int rank);
-  void lose(peer_number peer, const std::string& why);
+  void fail_peer(peer_number peer, const std::string& why);
   bool finish_sends();
   bool fill_places(conduit_events& events);
-  bool tell(conduit_events& events);
+  bool report(conduit_events& events);
   bool all_have_said_farewell() const;
 
   template <class Of>
@@ -138,18 +138,18 @@ class mpi_conduit::engine {
   std::uint64_t names_ = 0;
   std::vector<std::vector<std::byte>> spare_copies_;
 
-  struct loss {
+  struct peer_failure {
     peer_number peer;
     std::string why;
   };
-  std::vector<packet_token> sent_;  // not yet told
-  struct filled_place {
+  std::vector<packet_token> sent_;  // not yet reported
+  struct filled_body {
     packet_token token;
     bool whole;
   };
-  std::vector<filled_place> filled_;  // not yet told
-  std::vector<loss> losses_;          // not yet told
-  bool drained_ = false;              // the last progress found nothing
+  std::vector<filled_body> filled_;     // not yet reported
+  std::vector<peer_failure> failures_;  // not yet reported
+  bool drained_ = false;                // the last progress found nothing
 
   bool closing_ = false;
   bool withdrawing_ = false;
@@ -180,14 +180,14 @@ void mpi_conduit::engine::connect(peer_number peer, std::span<const std::byte> o
   own_address theirs;
   if (of_peer.size() == sizeof theirs) std::memcpy(&theirs, of_peer.data(), sizeof theirs);
   if (of_peer.size() != sizeof theirs || theirs.mark != address_mark || theirs.rank < 0 || theirs.rank >= mpi_.size()) {
-    throw std::runtime_error(
-        fmt::format("what process {} gives as its address is no rank of this MPI job: all processes of a job must run "
-                    "the same build of the program with the same --tri-wire",
-                    peer));
+    throw std::runtime_error(fmt::format(
+        "what process {} gives as its address is not a rank of this MPI job: all processes of a job must run "
+        "the same build of the program with the same --tri-wire",
+        peer));
   }
   ranks_[peer] = theirs.rank;
   peer_of_rank_[theirs.rank] = peer;
-  states[peer] = heard_farewell_.contains(theirs.rank) ? peer_state::lost : peer_state::connected;
+  states[peer] = heard_farewell_.contains(theirs.rank) ? peer_state::failed : peer_state::connected;
 }
 
 // ---- sending
@@ -275,8 +275,8 @@ send_result mpi_conduit::engine::send(peer_number to, sending how, std::span<con
     post(*message, mpi_channel::small, small_tag(small_kind::offered, header.size()), message->copy);
     return send_result::under_way;
   } catch (const std::runtime_error& failure) {
-    lose(to, failure.what());
-    // What MPI has of it goes its way; lose() has released what was offered.
+    fail_peer(to, failure.what());
+    // What MPI has of it goes its way; fail_peer() has released what was offered.
     if (message != nullptr && outgoing_.contains(message) && message->under_way == 0) finish(*message);
     return message == nullptr ? send_result::done : send_result::under_way;
   }
@@ -294,7 +294,7 @@ send_result mpi_conduit::engine::send_small(peer_number to, std::span<const std:
   mpi_completion done;
   if (mpi_.test(request, done)) {
     if (apart) keep(std::move(copy));
-    if (done.problem != 0) lose(to, mpi_.text_of(done.problem));
+    if (done.problem != 0) fail_peer(to, mpi_.text_of(done.problem));
     return send_result::done;
   }
   auto made = std::make_unique<outgoing>();
@@ -313,7 +313,7 @@ void mpi_conduit::engine::hand_over(std::uint64_t name) {
   if (name == 0 || name > names_)
     throw std::runtime_error(fmt::format("a body of number {} was asked for over MPI, which nobody offers", name));
   const auto found = offered_.find(name);
-  if (found == offered_.end()) return;  // taken back meanwhile, because its peer is lost or we close
+  if (found == offered_.end()) return;  // taken back meanwhile, because its peer has failed or we close
   outgoing& message = *found->second;
   offered_.erase(found);
   message.offered = false;
@@ -324,7 +324,7 @@ void mpi_conduit::engine::hand_over(std::uint64_t name) {
       rest = rest.subspan(piece);
     }
   } catch (const std::runtime_error& failure) {
-    lose(message.peer, failure.what());
+    fail_peer(message.peer, failure.what());
     if (message.under_way == 0) finish(message);
   }
 }
@@ -344,7 +344,7 @@ bool mpi_conduit::engine::finish_sends() {
     const bool breaks_peer = done.problem != 0 && !message.may_fail;
     const peer_number peer = message.peer;
     if (message.under_way == 0 && !message.offered) finish(message);
-    if (breaks_peer) lose(peer, mpi_.text_of(done.problem));  // last: it may end the message, if that was offered
+    if (breaks_peer) fail_peer(peer, mpi_.text_of(done.problem));  // last: it may end the message, if that was offered
   });
 }
 
@@ -385,12 +385,12 @@ void mpi_conduit::engine::take_small(conduit_events& events, int source, int tag
   throw std::runtime_error(fmt::format("a small message of rank {} over MPI has the unknown tag {}", source, tag));
 }
 
-void mpi_conduit::engine::accept(announcement body, void* place, std::size_t bytes, packet_token token) {
+void mpi_conduit::engine::accept(announcement body, void* memory, std::size_t bytes, packet_token token) {
   auto* const offered = static_cast<incoming*>(body);
   offered->token = token;
   try {
     if (heard_farewell_.contains(offered->rank)) throw std::runtime_error("its sender is gone");
-    for (std::span<std::byte> rest(static_cast<std::byte*>(place), bytes); !rest.empty();) {
+    for (std::span<std::byte> rest(static_cast<std::byte*>(memory), bytes); !rest.empty();) {
       const std::size_t piece = std::min(rest.size(), options_.piece_bytes);
       places_.add(mpi_.receive(mpi_channel::body, offered->rank, asked_body_tag, rest.first(piece)), offered);
       ++offered->under_way;
@@ -402,7 +402,7 @@ void mpi_conduit::engine::accept(announcement body, void* place, std::size_t byt
     offered->whole = false;
     places_.cancel(mpi_, [&](const incoming& each) { return &each == offered; });
     if (offered->under_way != 0) return;
-    filled_.push_back({token, false});  // maybe inside a callback of ours: told at the end of progress()
+    filled_.push_back({token, false});  // maybe inside a callback of ours: reported at the end of progress()
     incoming_.erase(offered);
   }
 }
@@ -419,21 +419,21 @@ void mpi_conduit::engine::refuse(announcement body) {
 }
 
 bool mpi_conduit::engine::fill_places(conduit_events& events) {
-  return places_.collect(mpi_, [&](incoming& place, const mpi_completion& done) {
-    if (done.problem != 0 || done.cancelled) place.whole = false;
-    if (--place.under_way != 0) return;
-    const packet_token token = place.token;
-    const bool whole = place.whole;
+  return places_.collect(mpi_, [&](incoming& body, const mpi_completion& done) {
+    if (done.problem != 0 || done.cancelled) body.whole = false;
+    if (--body.under_way != 0) return;
+    const packet_token token = body.token;
+    const bool whole = body.whole;
     if (whole) ++counters_.offered_arrived;
-    incoming_.erase(&place);
+    incoming_.erase(&body);
     events.filled(token, whole);
   });
 }
 
 // ---- ends
 
-void mpi_conduit::engine::lose(peer_number peer, const std::string& why) {
-  if (std::exchange(states[peer], peer_state::lost) == peer_state::lost) return;
+void mpi_conduit::engine::fail_peer(peer_number peer, const std::string& why) {
+  if (std::exchange(states[peer], peer_state::failed) == peer_state::failed) return;
   const int rank = ranks_[peer];
   std::vector<std::uint64_t> names;
   for (const auto& [name, message] : offered_)
@@ -443,7 +443,7 @@ void mpi_conduit::engine::lose(peer_number peer, const std::string& why) {
     bodies.forget(rank);
     places_.cancel(mpi_, [&](const incoming& each) { return each.rank == rank; });
   }
-  losses_.push_back({peer, fmt::format("its connection broke ({})", why)});
+  failures_.push_back({peer, fmt::format("its connection broke ({})", why)});
 }
 
 // Nothing more comes from there, but what it announced before; and it wants nothing more but what it asked for before.
@@ -451,7 +451,7 @@ void mpi_conduit::engine::hear_farewell(int rank) {
   if (!heard_farewell_.insert(rank).second) return;
   say_farewell(rank);
   if (const auto found = peer_of_rank_.find(rank); found != peer_of_rank_.end())
-    lose(found->second, "it has left the wire");
+    fail_peer(found->second, "it has left the wire");
 }
 
 void mpi_conduit::engine::say_farewell(int rank) {
@@ -462,12 +462,12 @@ void mpi_conduit::engine::say_farewell(int rank) {
   }
 }
 
-bool mpi_conduit::engine::tell(conduit_events& events) {
-  const bool something = !sent_.empty() || !filled_.empty() || !losses_.empty();
-  while (!sent_.empty() || !filled_.empty() || !losses_.empty()) {
+bool mpi_conduit::engine::report(conduit_events& events) {
+  const bool something = !sent_.empty() || !filled_.empty() || !failures_.empty();
+  while (!sent_.empty() || !filled_.empty() || !failures_.empty()) {
     for (const packet_token token : std::exchange(sent_, {})) events.sent(token);
-    for (const filled_place& place : std::exchange(filled_, {})) events.filled(place.token, place.whole);
-    for (const loss& lost : std::exchange(losses_, {})) events.lost(lost.peer, lost.why);
+    for (const filled_body& body : std::exchange(filled_, {})) events.filled(body.token, body.whole);
+    for (const peer_failure& failed : std::exchange(failures_, {})) events.peer_failed(failed.peer, failed.why);
   }
   return something;
 }
@@ -479,7 +479,7 @@ bool mpi_conduit::engine::progress(conduit_events& events) {
       [&](std::span<const std::byte> header, std::span<const std::byte> body) { events.packet(header, body); });
   something |= fill_places(events);
   something |= finish_sends();
-  something |= tell(events);
+  something |= report(events);
   drained_ = !something;
   if (something) nap_ns.store(0, std::memory_order_relaxed);
   return something;
@@ -487,7 +487,7 @@ bool mpi_conduit::engine::progress(conduit_events& events) {
 
 // Nothing of MPI's can wake a sleeper. It looks again after a nap, which grows while nothing comes.
 bool mpi_conduit::engine::prepare_sleep() {
-  if (!drained_ || !sent_.empty() || !filled_.empty() || !losses_.empty()) return false;
+  if (!drained_ || !sent_.empty() || !filled_.empty() || !failures_.empty()) return false;
   eventfd_t woken = 0;
   eventfd_read(descriptor.get(), &woken);
   const std::int64_t before = nap_ns.load(std::memory_order_relaxed);
@@ -510,7 +510,7 @@ bool mpi_conduit::engine::close(conduit_events& events, bool at_once) {
     for (peer_number peer = 0; peer < states.size(); ++peer) {
       if (states[peer] != peer_state::connected) continue;
       say_farewell(ranks_[peer]);
-      states[peer] = peer_state::lost;  // nothing more is sent there
+      states[peer] = peer_state::failed;  // nothing more is sent there
     }
   }
   if (!withdrawing_) progress(events);
@@ -527,7 +527,7 @@ bool mpi_conduit::engine::close(conduit_events& events, bool at_once) {
   withdrawing_ = withdrawing_ || quiet || at_once;
   if (!withdrawing_) return false;
   finish_sends();  // what was sent last, where nobody waits for the other side
-  tell(events);
+  report(events);
   const bool small_gone = small_.withdraw();
   const bool bodies_gone = bodies.withdraw();
   return small_gone && bodies_gone && sends_.empty();
@@ -555,8 +555,8 @@ send_result mpi_conduit::send(peer_number to, sending how, std::span<const std::
   return engine_->send(to, how, header, body, token);
 }
 
-void mpi_conduit::accept(announcement body, void* place, std::size_t bytes, packet_token token) {
-  engine_->accept(body, place, bytes, token);
+void mpi_conduit::accept(announcement body, void* memory, std::size_t bytes, packet_token token) {
+  engine_->accept(body, memory, bytes, token);
 }
 
 void mpi_conduit::refuse(announcement body) { engine_->refuse(body); }

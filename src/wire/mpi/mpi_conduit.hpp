@@ -1,9 +1,9 @@
 // The conduit over two-sided calls of MPI, for networks whose only good library is an MPI. Which MPI is behind the
-// calls (boot/mpi/mpi_calls.hpp) it does not know: tests put one of their own there. The owner calls it from one thread at
-// a time; MPI_THREAD_SERIALIZED is enough. README.md has the protocol and its source.
+// calls (boot/mpi/mpi_calls.hpp) it does not know: tests put one of their own there. The owner calls it from one thread
+// at a time; MPI_THREAD_SERIALIZED is enough. README.md has the protocol and its source.
 //
 // Two promises of other conduits MPI cannot give: it has no descriptor to sleep on, so a sleeper is told how long it
-// may sleep at most; and a dead peer is noticed by whoever watches the processes, not here.
+// may sleep at most; and a dead peer is noticed by those that monitor the processes, not here.
 #pragma once
 
 #include <cstddef>
@@ -46,11 +46,11 @@ class mpi_conduit {
   peer_state state(peer_number peer) const;
   send_result send(peer_number to, sending how, std::span<const std::byte> header, std::span<const std::byte> body,
                    packet_token token);
-  void accept(announcement body, void* place, std::size_t bytes, packet_token token);
+  void accept(announcement body, void* memory, std::size_t bytes, packet_token token);
   void refuse(announcement body);
   bool progress(conduit_events& events);
   int wake_descriptor() const;
-  static constexpr bool tells_of_sends = false;
+  static constexpr bool reports_sends = false;
   std::int64_t longest_sleep_ns() const;
   bool prepare_sleep();
   void wake();

@@ -28,7 +28,7 @@ std::vector<posted_ahead> read_posted_ahead(std::string_view text);
 struct posting_options {
   std::vector<posted_ahead> fixed = {};
   std::size_t adaptive_classes = 0;  // the most frequent ones; 0: only the fixed
-  std::size_t interval = 256;        // bodies between two looks at what was seen
+  std::size_t interval = 256;        // bodies between two polls of what was seen
   std::size_t buffers = 16;          // that the adaptive classes share
 };
 

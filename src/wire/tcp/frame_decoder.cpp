@@ -97,7 +97,7 @@ bool frame_decoder::begin(frame_sink& sink) {
       if (!check("body_bytes", head_.body_bytes, 1, PTRDIFF_MAX)) return false;
       break;
     case frame_kind::body:
-      body_ = sink.place_of_body(head_.name, head_.body_bytes);
+      body_ = sink.memory_of_body(head_.name, head_.body_bytes);
       if (body_.empty()) {
         fault_ = fmt::format("its fields `name` and `body_bytes` are {} and {}, and no such body was accepted",
                              head_.name, head_.body_bytes);
@@ -109,7 +109,7 @@ bool frame_decoder::begin(frame_sink& sink) {
     case frame_kind::refuse:
       if (!check("body_bytes", head_.body_bytes, 0, 0)) return false;
       return sink.answered(head_.name, head_.kind == frame_kind::accept) ||
-             refuse("name", head_.name, "is no body that waits for an answer");
+             refuse("name", head_.name, "is not a body that waits for an answer");
   }
   if (rest_bytes() == 0) return finish(nullptr, sink);
   part_ = part::rest;

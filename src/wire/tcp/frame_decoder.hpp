@@ -1,4 +1,4 @@
-// Reads the frames of one connection, from whomever: bytes in, valid frames out, or what is wrong. No I/O: the caller
+// Reads the frames of one connection, from any sender: bytes in, valid frames out, or what is wrong. No I/O: the caller
 // reads from the socket and puts bytes where place() says, so that bodies go straight to where they belong. One thread.
 #pragma once
 
@@ -19,7 +19,7 @@ class frame_sink {
   /// False: there is one of that name already.
   virtual bool announced(std::span<const std::byte> header, std::uint64_t bytes, std::uint32_t name) = 0;
   /// Where the body goes that begins now; empty: there is none of that name and size that was accepted.
-  virtual std::span<std::byte> place_of_body(std::uint32_t name, std::uint64_t bytes) = 0;
+  virtual std::span<std::byte> memory_of_body(std::uint32_t name, std::uint64_t bytes) = 0;
   virtual void body_is_whole(std::uint32_t name) = 0;
   /// False: there is none of that name.
   virtual bool answered(std::uint32_t name, bool accepted) = 0;

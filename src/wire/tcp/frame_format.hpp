@@ -1,10 +1,10 @@
 // What goes over an authenticated connection of the conduit over TCP: frames, each with a head. Both processes have the
 // same byte order and the same build; the marks of the handshake change with this file.
 //
-//   by who connected   packet      header, body
+//   by the connector   packet      header, body
 //                      announced   header; `body_bytes` are offered by `name`
 //                      body        the bytes that were accepted
-//   by who accepted    accept      of the body of that name
+//   by the acceptor    accept      of the body of that name
 //                      refuse      the same
 #pragma once
 

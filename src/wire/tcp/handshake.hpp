@@ -1,10 +1,10 @@
-// Who may open a connection of the conduit over TCP, and how both sides prove that they are of the job. Bytes in, bytes
-// out, no I/O. Any thread.
+// Which processes may open a connection of the conduit over TCP, and how both sides prove that they are of the job.
+// Bytes in, bytes out, no I/O. Any thread.
 //
 // The address of a process carries a random token, which goes to the peers through the launcher and never over the
-// network. Who connects says who it is and proves, over a nonce of the connection, that it knows the token of the
-// receiver (greeting); the receiver proves over the same greeting that it knows it, too (welcome). Nothing else is sent
-// or read before that.
+// network. The connecting process says which one it is and proves, over a nonce of the connection, that it knows the
+// token of the receiver (greeting); the receiver proves over the same greeting that it knows it, too (welcome). Nothing
+// else is sent or read before that.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "flow/peer.hpp"
+#include "flow/peer_number.hpp"
 #include "wire/tcp/keyed_hash.hpp"
 
 namespace tri::wire {

@@ -1,5 +1,5 @@
-// A short proof that somebody knows a token: SipHash-2-4 with 128 bits (J.-P. Aumasson and D. J. Bernstein, SipHash: a
-// fast short-input PRF, 2012). Who sees proofs learns nothing of the token. Pure functions, any thread.
+// A short proof that a process knows a token: SipHash-2-4 with 128 bits (J.-P. Aumasson and D. J. Bernstein, SipHash: a
+// fast short-input PRF, 2012). An observer of proofs learns nothing of the token. Pure functions, any thread.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Frames of one connection that are not written yet, in their order. They refer to the memory of whoever sends: nothing
+// Frames of one connection that are not written yet, in their order. They refer to the memory of the sender: nothing
 // is copied but heads. No I/O. One thread.
 #pragma once
 

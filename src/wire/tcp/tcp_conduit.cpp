@@ -17,8 +17,8 @@ send_result tcp_conduit::send(peer_number to, sending how, std::span<const std::
   return engine_->send(to, how, header, body, token);
 }
 
-void tcp_conduit::accept(announcement body, void* place, std::size_t bytes, packet_token token) {
-  engine_->accept(body, place, bytes, token);
+void tcp_conduit::accept(announcement body, void* memory, std::size_t bytes, packet_token token) {
+  engine_->accept(body, memory, bytes, token);
 }
 
 void tcp_conduit::refuse(announcement body) { engine_->refuse(body); }

@@ -1,4 +1,4 @@
-// The conduit over TCP, without any library. Who sends to a peer connects to it, and both prove that they are of the
+// The conduit over TCP, without any library. A sender to a peer connects to it, and both prove that they are of the
 // job before anything else is read (handshake.hpp); so there are up to two connections between two processes. The owner
 // calls it from one thread at a time. What goes over a connection is in frame_format.hpp, why it is so in README.md.
 #pragma once
@@ -27,17 +27,17 @@ class tcp_conduit {
   tcp_conduit& operator=(const tcp_conduit&) = delete;
 
   std::span<const std::byte> address() const;
-  /// Throws std::runtime_error for what is no address of this conduit. That nobody is there is a loss.
+  /// Throws std::runtime_error for what is not an address of this conduit. That nobody is there is a failure.
   void connect(peer_number peer, std::span<const std::byte> address);
   peer_state state(peer_number peer) const;
   /// Throws std::length_error for a header or a body that is longer than what the receiver takes.
   send_result send(peer_number to, sending how, std::span<const std::byte> header, std::span<const std::byte> body,
                    packet_token token);
-  void accept(announcement body, void* place, std::size_t bytes, packet_token token);
+  void accept(announcement body, void* memory, std::size_t bytes, packet_token token);
   void refuse(announcement body);
   bool progress(conduit_events& events);
   int wake_descriptor() const;
-  static constexpr bool tells_of_sends = true;
+  static constexpr bool reports_sends = true;
   bool prepare_sleep();
   std::int64_t longest_sleep_ns() const { return -1; }
   void wake();

@@ -62,14 +62,14 @@ void tcp_conduit::engine::accept_some(source& listener) {
 
 // Those that wait do so in the kernel, and their peers wait with them.
 void tcp_conduit::engine::pause_listening(int error) {
-  tell_of_shortage(error);
+  report_shortage(error);
   for (const auto& each : listeners_) watch(*each, 0, EPOLL_CTL_MOD);
   listen_again_ns_ = host::now_ns() + pause_in_shortage_ns;
   set_timer(listen_again_ns_);
 }
 
-void tcp_conduit::engine::tell_of_shortage(int error) {
-  if (std::exchange(told_of_shortage_, true)) return;
+void tcp_conduit::engine::report_shortage(int error) {
+  if (std::exchange(shortage_reported_, true)) return;
   fmt::print(stderr,
              "trireme: process {} can open no further connection to another process and tries again each second: {}; "
              "`ulimit -n` sets the limit of open files\n",
@@ -77,10 +77,10 @@ void tcp_conduit::engine::tell_of_shortage(int error) {
 }
 
 void tcp_conduit::engine::turn_away(connection& of, bool is_foreign) {
-  const auto place =
+  const auto found =
       std::find_if(unproven_.begin(), unproven_.end(), [&](const auto& each) { return each.get() == &of; });
-  std::unique_ptr<connection> away = std::move(*place);
-  unproven_.erase(place);
+  std::unique_ptr<connection> away = std::move(*found);
+  unproven_.erase(found);
   discard(away);
   if (is_foreign) events_->turned_away();
 }
@@ -96,7 +96,7 @@ void tcp_conduit::engine::read_greeting(connection& of) {
   peer_number from = 0;
   if (!is_greeting(of.greeting, token_, self_, links_.size(), from)) return turn_away(of);
   link& peer = link_of(from);
-  if (peer.theirs != nullptr || peer.state == peer_state::lost) {  // one of each peer, once
+  if (peer.theirs != nullptr || peer.state == peer_state::failed) {  // one of each peer, once
     const bool is_repeated = peer.theirs == nullptr || peer.theirs->greeting == of.greeting;
     return turn_away(of, is_repeated);
   }
@@ -107,10 +107,10 @@ void tcp_conduit::engine::read_greeting(connection& of) {
     return turn_away(of);
   of.peer = from;
   of.now = stage::open;
-  const auto place =
+  const auto found =
       std::find_if(unproven_.begin(), unproven_.end(), [&](const auto& each) { return each.get() == &of; });
-  peer.theirs = std::move(*place);
-  unproven_.erase(place);
+  peer.theirs = std::move(*found);
+  unproven_.erase(found);
 }
 
 // ---- those to whom we connect
@@ -129,11 +129,11 @@ void tcp_conduit::engine::connect(peer_number peer, std::span<const std::byte> o
 // The next one from of.endpoint on at which no connection waits for its welcome.
 bool tcp_conduit::engine::choose_endpoint(link& of) const {
   for (std::size_t tried = 0; tried < of.endpoints.size(); ++tried) {
-    const std::size_t place = (of.endpoint + tried) % of.endpoints.size();
+    const std::size_t memory = (of.endpoint + tried) % of.endpoints.size();
     if (std::any_of(of.unanswered.begin(), of.unanswered.end(),
-                    [&](const auto& each) { return each->endpoint == of.endpoints[place]; }))
+                    [&](const auto& each) { return each->endpoint == of.endpoints[memory]; }))
       continue;
-    of.endpoint = place;
+    of.endpoint = memory;
     return true;
   }
   return false;
@@ -151,7 +151,7 @@ void tcp_conduit::engine::start_attempt(peer_number peer) {
     started.error = try_watch(*of.ours, EPOLLIN | EPOLLOUT, EPOLL_CTL_ADD);
   }
   if (is_shortage(started.error)) {
-    tell_of_shortage(started.error);
+    report_shortage(started.error);
     discard(of.ours);
     return set_deadline(peer, pause_in_shortage_ns);
   }
@@ -198,7 +198,7 @@ void tcp_conduit::engine::read_welcome(connection& of) {
   std::byte difference{0};  // in the same time whatever differs
   for (std::size_t i = 0; i < right.size(); ++i) difference |= right[i] ^ of.welcome[i];
   if (difference != std::byte{0}) {
-    constexpr const char* why = "who listens there is not that process";
+    constexpr const char* why = "the process that listens there is another one";
     if (is_current) return leave_endpoint(of.peer, why);
     const tcp_endpoint wrong = of.endpoint;
     drop_unanswered(of);  // still in the graveyard
@@ -224,10 +224,10 @@ void tcp_conduit::engine::prefer(connection& of) {
 void tcp_conduit::engine::drop_unanswered(connection& of) {
   const peer_number number = of.peer;
   link& peer = link_of(number);
-  const auto place =
+  const auto found =
       std::find_if(peer.unanswered.begin(), peer.unanswered.end(), [&](const auto& each) { return each.get() == &of; });
-  std::unique_ptr<connection> dropped = std::move(*place);
-  peer.unanswered.erase(place);
+  std::unique_ptr<connection> dropped = std::move(*found);
+  peer.unanswered.erase(memory);
   discard(dropped);
   if (peer.deadline_ns == 0) set_deadline(number, time_to_welcome_ns);
 }
@@ -240,14 +240,14 @@ void tcp_conduit::engine::leave_endpoint(peer_number peer, const std::string& wh
   if (forget_endpoint(peer, of.endpoints[of.endpoint], why)) start_attempt(peer);
 }
 
-// True: there are others. False: the peer is lost.
+// True: there are others. False: the peer has failed.
 bool tcp_conduit::engine::forget_endpoint(peer_number peer, const tcp_endpoint& wrong, const std::string& why) {
   link& of = link_of(peer);
   const std::string text = fmt::format("it cannot be reached at {}: {}", wrong.text(), why);
   const tcp_endpoint tried = of.endpoints[of.endpoint];
   std::erase(of.endpoints, tcp_endpoint(wrong));
-  const auto place = std::find(of.endpoints.begin(), of.endpoints.end(), tried);
-  of.endpoint = place == of.endpoints.end() ? 0 : static_cast<std::size_t>(place - of.endpoints.begin());
+  const auto memory = std::find(of.endpoints.begin(), of.endpoints.end(), tried);
+  of.endpoint = memory == of.endpoints.end() ? 0 : static_cast<std::size_t>(memory - of.endpoints.begin());
   if (!of.endpoints.empty()) return true;
   note({.peer = peer, .of_ours = true, .at_once = false, .why = text});
   return false;

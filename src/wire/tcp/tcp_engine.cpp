@@ -81,7 +81,7 @@ void tcp_conduit::engine::set_timer(std::int64_t deadline_ns) {
 }
 
 bool tcp_conduit::engine::progress(conduit_events& events) {
-  constexpr int most_at_once = 32;  // the kernel puts those that were told behind the others
+  constexpr int most_at_once = 32;  // the kernel puts those that were reported behind the others
   events_ = &events;
   std::array<epoll_event, most_at_once> ready;
   const int count = epoll_wait(epoll.get(), ready.data(), most_at_once, 0);
@@ -123,7 +123,7 @@ void tcp_conduit::engine::dispatch(source& of, std::uint32_t what) {
       if ((what & ~static_cast<std::uint32_t>(EPOLLOUT)) != 0 && one.now == stage::open) read_frames(one);
       return;
     case stage::closed:
-      return;  // since the event was told
+      return;  // since the event was reported
   }
 }
 
@@ -168,7 +168,7 @@ void tcp_conduit::engine::on_timer() {
 
 void tcp_conduit::engine::on_deadline(peer_number peer) {
   link& of = link_of(peer);
-  if (of.state == peer_state::lost) return;
+  if (of.state == peer_state::failed) return;
   if (!of.why.empty()) {  // theirs says nothing more
     note({.peer = peer, .of_ours = true, .at_once = true, .why = of.why});
   } else if (of.ours == nullptr) {
@@ -215,7 +215,7 @@ bool tcp_conduit::engine::settle() {
   while (has_news()) {
     something = true;
     for (const connection_break& each : std::exchange(breaks_, {})) settle_break(each);
-    for (const filled_place& place : std::exchange(filled_at_once_, {})) events_->filled(place.token, place.whole);
+    for (const filled_body& body : std::exchange(filled_at_once_, {})) events_->filled(body.token, body.whole);
   }
   return something;
 }
@@ -223,20 +223,20 @@ bool tcp_conduit::engine::settle() {
 // What a peer sent before its end comes on its own connection, which may be behind ours: all of it is read first.
 void tcp_conduit::engine::settle_break(const connection_break& broken) {
   link& of = link_of(broken.peer);
-  if (of.state == peer_state::lost) return;
+  if (of.state == peer_state::failed) return;
   if (broken.of_ours && !broken.at_once && is_open(of.theirs)) {
     of.why = broken.why;
     return set_deadline(broken.peer, time_for_last_words_ns);
   }
   const std::string why = of.why.empty() || broken.at_once ? broken.why : of.why;
   end(broken.peer);
-  events_->lost(broken.peer, why);
+  events_->peer_failed(broken.peer, why);
 }
 
 // Ends everything with the peer.
 void tcp_conduit::engine::end(peer_number peer) {
   link& of = link_of(peer);
-  of.state = peer_state::lost;
+  of.state = peer_state::failed;
   of.deadline_ns = 0;
   discard(of.ours);
   discard(of.theirs);
@@ -256,7 +256,7 @@ void tcp_conduit::engine::end(peer_number peer) {
 }
 
 bool tcp_conduit::engine::is_written(const link& peer) const {
-  return peer.state == peer_state::lost ||
+  return peer.state == peer_state::failed ||
          (peer.packets.empty() && peer.answers.empty() && peer.offered_bodies.empty());
 }
 
@@ -273,7 +273,7 @@ bool tcp_conduit::engine::close(conduit_events& events, bool at_once) {
     if (!std::all_of(links_.begin(), links_.end(), all_out)) return false;
   }
   for (peer_number peer = 0; peer < links_.size(); ++peer) {
-    if (links_[peer] == nullptr || links_[peer]->state == peer_state::lost) continue;
+    if (links_[peer] == nullptr || links_[peer]->state == peer_state::failed) continue;
     if (is_open(links_[peer]->ours) && !at_once) {
       // What is not read when a socket is closed makes the kernel throw away what it has not sent.
       const int descriptor = links_[peer]->ours->descriptor.get();

@@ -24,7 +24,7 @@ namespace tri::wire {
 
 inline constexpr std::int64_t ns_of_ms = 1'000'000;
 
-// How long a peer may be silent once the connection to it has broken: what it sent before comes first.
+// How long a peer may be timed_out once the connection to it has broken: what it sent before comes first.
 inline constexpr std::int64_t time_for_last_words_ns = 2'000 * ns_of_ms;
 
 inline bool would_block(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
@@ -36,7 +36,7 @@ class tcp_conduit::engine {
   void connect(peer_number peer, std::span<const std::byte> address);
   send_result send(peer_number to, sending how, std::span<const std::byte> header, std::span<const std::byte> body,
                    packet_token token);
-  void accept(announcement body, void* place, std::size_t bytes, packet_token token);
+  void accept(announcement body, void* memory, std::size_t bytes, packet_token token);
   void refuse(announcement body);
   bool progress(conduit_events& events);
   bool has_news() const { return !breaks_.empty() || !filled_at_once_.empty(); }
@@ -89,8 +89,8 @@ class tcp_conduit::engine {
     peer_number peer;
     std::uint32_t name;
     std::uint64_t bytes;
-    bool is_detached = false;  // its peer is lost
-    std::byte* place = nullptr;
+    bool is_detached = false;  // its peer has failed
+    std::byte* memory = nullptr;
     packet_token token = nullptr;
     bool accepted = false;
   };
@@ -120,7 +120,7 @@ class tcp_conduit::engine {
     sink(engine& of, link& with, peer_number number) : owner(of), peer(with), from(number) {}
     void packet(std::span<const std::byte> header, std::span<const std::byte> body) override;
     bool announced(std::span<const std::byte> header, std::uint64_t bytes, std::uint32_t name) override;
-    std::span<std::byte> place_of_body(std::uint32_t name, std::uint64_t bytes) override;
+    std::span<std::byte> memory_of_body(std::uint32_t name, std::uint64_t bytes) override;
     void body_is_whole(std::uint32_t name) override;
     bool answered(std::uint32_t name, bool accepted) override;
     engine& owner;
@@ -133,7 +133,7 @@ class tcp_conduit::engine {
     bool at_once;  // nothing that the peer may still have sent matters
     std::string why;
   };
-  struct filled_place {
+  struct filled_body {
     packet_token token;
     bool whole;
   };
@@ -149,7 +149,7 @@ class tcp_conduit::engine {
   // Those who connect to us.
   void accept_some(source& listener);
   void pause_listening(int error);
-  void tell_of_shortage(int error);
+  void report_shortage(int error);
   void read_greeting(connection& of);
   void turn_away(connection& of, bool is_foreign = true);
 
@@ -198,12 +198,12 @@ class tcp_conduit::engine {
   std::vector<peer_number> with_deadline_;
   std::int64_t timer_at_ns_ = 0;      // 0: not set
   std::int64_t listen_again_ns_ = 0;  // 0: listening
-  bool told_of_shortage_ = false;
+  bool shortage_reported_ = false;
   std::unique_ptr<std::byte[]> scratch_;
   conduit_events* events_ = nullptr;  // of the progress() that is under way
   std::vector<connection_break> breaks_;
-  std::vector<filled_place> filled_at_once_;
-  std::vector<std::unique_ptr<incoming>> detached_;     // announced by peers that are lost, not refused yet
+  std::vector<filled_body> filled_at_once_;
+  std::vector<std::unique_ptr<incoming>> detached_;     // announced by peers that have failed, not refused yet
   std::vector<std::unique_ptr<connection>> graveyard_;  // events for them may still be in hand
 };
 

@@ -87,14 +87,14 @@ void tcp_conduit::engine::answer(incoming& body, frame_kind how) {
   if (is_open(peer.theirs) && !peer.theirs->waits_to_write) flush(*peer.theirs);
 }
 
-void tcp_conduit::engine::accept(announcement body, void* place, std::size_t, packet_token token) {
+void tcp_conduit::engine::accept(announcement body, void* memory, std::size_t, packet_token token) {
   auto& of = *static_cast<incoming*>(body);
   if (of.is_detached) {
     std::erase_if(detached_, [&](const auto& each) { return each.get() == &of; });
-    filled_at_once_.push_back({token, false});  // may be inside a callback: told at the end of progress()
+    filled_at_once_.push_back({token, false});  // may be inside a callback: reported at the end of progress()
     return wake();
   }
-  of.place = static_cast<std::byte*>(place);
+  of.memory = static_cast<std::byte*>(memory);
   of.token = token;
   of.accepted = true;
   answer(of, frame_kind::accept);
@@ -114,12 +114,12 @@ void tcp_conduit::engine::refuse(announcement body) {
 
 void tcp_conduit::engine::read_frames(connection& of) {
   if (scratch_ == nullptr) scratch_ = std::make_unique_for_overwrite<std::byte[]>(scratch_bytes);
-  const std::span<std::byte> place = of.decoder.place();
-  std::array<iovec, 2> pieces = {iovec{.iov_base = place.data(), .iov_len = place.size()},
+  const std::span<std::byte> memory = of.decoder.place();
+  std::array<iovec, 2> pieces = {iovec{.iov_base = memory.data(), .iov_len = memory.size()},
                                  iovec{.iov_base = scratch_.get(), .iov_len = scratch_bytes}};
   msghdr message = {};
-  message.msg_iov = place.empty() ? &pieces[1] : &pieces[0];
-  message.msg_iovlen = place.empty() ? 1 : 2;
+  message.msg_iov = memory.empty() ? &pieces[1] : &pieces[0];
+  message.msg_iovlen = memory.empty() ? 1 : 2;
   const ssize_t count = recvmsg(of.descriptor.get(), &message, MSG_DONTWAIT);
   if (count < 0 && would_block(errno)) return;
   if (count < 0) return break_off(of, std::strerror(errno));
@@ -129,7 +129,7 @@ void tcp_conduit::engine::read_frames(connection& of) {
   link& from = link_of(of.peer);
   if (!from.why.empty()) set_deadline(of.peer, time_for_last_words_ns);  // it has not finished
   sink to(*this, from, of.peer);
-  const std::size_t placed = std::min(static_cast<std::size_t>(count), place.size());
+  const std::size_t placed = std::min(static_cast<std::size_t>(count), memory.size());
   const std::span rest(scratch_.get(), static_cast<std::size_t>(count) - placed);
   if ((placed == 0 || of.decoder.placed(placed, to)) && of.decoder.take(rest, to)) return;
   break_off(of, of.decoder.fault(), /*at_once=*/true);
@@ -147,10 +147,10 @@ bool tcp_conduit::engine::sink::announced(std::span<const std::byte> header, std
   return true;
 }
 
-std::span<std::byte> tcp_conduit::engine::sink::place_of_body(std::uint32_t name, std::uint64_t bytes) {
+std::span<std::byte> tcp_conduit::engine::sink::memory_of_body(std::uint32_t name, std::uint64_t bytes) {
   const auto known = peer.incoming_bodies.find(name);
   if (known == peer.incoming_bodies.end() || !known->second->accepted || known->second->bytes != bytes) return {};
-  return {known->second->place, static_cast<std::size_t>(bytes)};
+  return {known->second->memory, static_cast<std::size_t>(bytes)};
 }
 
 void tcp_conduit::engine::sink::body_is_whole(std::uint32_t name) {

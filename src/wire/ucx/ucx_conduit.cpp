@@ -70,19 +70,19 @@ class ucx_conduit::worker {
   void connect(peer_number peer, std::span<const std::byte> address);
   send_result send(peer_number to, sending how, std::span<const std::byte> header, std::span<const std::byte> body,
                    packet_token token);
-  void accept(announcement body, void* place, std::size_t bytes, packet_token token);
+  void accept(announcement body, void* memory, std::size_t bytes, packet_token token);
   bool progress(conduit_events& events);
   bool prepare_sleep();
   bool close(conduit_events& events, bool at_once);
 
   std::vector<std::byte> address;
-  std::vector<ucp_ep_h> endpoints;  // null: never talked to, or lost
-  std::vector<bool> lost_peers;
+  std::vector<ucp_ep_h> endpoints;  // null: never talked to, or failed
+  std::vector<bool> failed_peers;
   ucp_worker_h handle = nullptr;
   int descriptor = -1;
 
  private:
-  struct loss {
+  struct peer_failure {
     peer_number peer;
     std::string why;
   };
@@ -99,21 +99,21 @@ class ucx_conduit::worker {
   static void on_closed(void* request, ucs_status_t status, void* self);
 
   ucp_context_h context_ = nullptr;
-  conduit_events* events_ = nullptr;  // of the progress() that is under way
-  std::vector<loss> losses_;          // not yet told
-  std::vector<ucp_ep_h> failed_;      // not yet closed
-  struct filled_place {
+  conduit_events* events_ = nullptr;    // of the progress() that is under way
+  std::vector<peer_failure> failures_;  // not yet reported
+  std::vector<ucp_ep_h> failed_;        // not yet closed
+  struct filled_body {
     packet_token token;
     bool whole;
   };
-  std::vector<filled_place> filled_at_once_;
+  std::vector<filled_body> filled_at_once_;
   std::vector<void*> closing_;  // requests of endpoints whose end is under way
   bool close_started_ = false;
   bool drained_ = false;  // the last thing done was a progress that found nothing
 };
 
 ucx_conduit::worker::worker(std::size_t peers, const ucx_options& options)
-    : endpoints(peers, nullptr), lost_peers(peers, false) {
+    : endpoints(peers, nullptr), failed_peers(peers, false) {
   if (!options.devices.empty()) check_network_devices(options.devices, network_devices());
   allow_descriptors(peers);
   try {
@@ -185,7 +185,7 @@ void ucx_conduit::worker::release() {
 ucx_conduit::worker::~worker() { release(); }
 
 void ucx_conduit::worker::connect(peer_number peer, std::span<const std::byte> of_peer) {
-  if (endpoints[peer] != nullptr || lost_peers[peer]) return;
+  if (endpoints[peer] != nullptr || failed_peers[peer]) return;
   if (of_peer.size() <= address_mark.size() ||
       std::memcmp(of_peer.data(), address_mark.data(), address_mark.size()) != 0) {
     throw std::runtime_error(
@@ -228,7 +228,7 @@ send_result ucx_conduit::worker::send(peer_number to, sending how, std::span<con
 
 // A request is freed in its callback and never before: freeing it earlier cancels the callback.
 void ucx_conduit::worker::on_sent(void* request, ucs_status_t, void* token) {
-  // Failed or not, the memory is free; a failure is told by on_error.
+  // Failed or not, the memory is free; a failure is reported by on_error.
   const auto packet = static_cast<packet_token>(token);
   ucx().ucp_request_free(request);
   static_cast<worker*>(packet->conduit)->events_->sent(packet);
@@ -246,14 +246,14 @@ ucs_status_t ucx_conduit::worker::on_packet(void* self, const void* header, std:
   return UCS_OK;
 }
 
-void ucx_conduit::worker::accept(announcement body, void* place, std::size_t bytes, packet_token token) {
+void ucx_conduit::worker::accept(announcement body, void* memory, std::size_t bytes, packet_token token) {
   token->conduit = this;
   ucp_request_param_t parameters = {};
   parameters.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
   parameters.cb.recv_am = on_filled;
   parameters.user_data = token;
-  void* const request = ucx().ucp_am_recv_data_nbx(handle, body, place, bytes, &parameters);
-  // May be inside a callback of ours: told at the end of progress().
+  void* const request = ucx().ucp_am_recv_data_nbx(handle, body, memory, bytes, &parameters);
+  // May be inside a callback of ours: reported at the end of progress().
   if (request == nullptr || UCS_PTR_IS_ERR(request)) filled_at_once_.push_back({token, request == nullptr});
 }
 
@@ -274,20 +274,20 @@ void ucx_conduit::worker::on_error(void* self, ucp_ep_h endpoint, ucs_status_t s
 
 void ucx_conduit::worker::fail(peer_number peer, const std::string& why) {
   failed_.push_back(std::exchange(endpoints[peer], nullptr));
-  lost_peers[peer] = true;
-  losses_.push_back({peer, fmt::format("its connection broke (UCX: {})", why)});
+  failed_peers[peer] = true;
+  failures_.push_back({peer, fmt::format("its connection broke (UCX: {})", why)});
 }
 
 bool ucx_conduit::worker::progress(conduit_events& events) {
   events_ = &events;
   bool something = ucx().ucp_worker_progress(handle) != 0;
   drained_ = !something;
-  while (!failed_.empty() || !filled_at_once_.empty() || !losses_.empty()) {
+  while (!failed_.empty() || !filled_at_once_.empty() || !failures_.empty()) {
     something = true;
     // Closing by force ends what is under way to that peer, by calls of sent() and filled().
     for (const ucp_ep_h endpoint : std::exchange(failed_, {})) start_closing(endpoint, true);
-    for (const filled_place& place : std::exchange(filled_at_once_, {})) events.filled(place.token, place.whole);
-    for (const loss& lost : std::exchange(losses_, {})) events.lost(lost.peer, lost.why);
+    for (const filled_body& body : std::exchange(filled_at_once_, {})) events.filled(body.token, body.whole);
+    for (const peer_failure& failed : std::exchange(failures_, {})) events.peer_failed(failed.peer, failed.why);
   }
   return something;
 }
@@ -296,7 +296,7 @@ bool ucx_conduit::worker::progress(conduit_events& events) {
 // wake anybody. So a progress that found nothing has to be the last thing before; UCX itself says BUSY in some cases
 // only.
 bool ucx_conduit::worker::prepare_sleep() {
-  return drained_ && losses_.empty() && filled_at_once_.empty() && ucx().ucp_worker_arm(handle) == UCS_OK;
+  return drained_ && failures_.empty() && filled_at_once_.empty() && ucx().ucp_worker_arm(handle) == UCS_OK;
 }
 
 void ucx_conduit::worker::start_closing(ucp_ep_h endpoint, bool at_once) {
@@ -318,7 +318,7 @@ bool ucx_conduit::worker::close(conduit_events& events, bool at_once) {
   events_ = &events;
   for (peer_number peer = 0; peer < endpoints.size() && !close_started_; ++peer) {
     if (endpoints[peer] == nullptr) continue;
-    lost_peers[peer] = true;  // nobody may connect again
+    failed_peers[peer] = true;  // nobody may connect again
     start_closing(std::exchange(endpoints[peer], nullptr), at_once);
   }
   close_started_ = true;
@@ -338,7 +338,7 @@ std::span<const std::byte> ucx_conduit::address() const { return worker_->addres
 void ucx_conduit::connect(peer_number peer, std::span<const std::byte> address) { worker_->connect(peer, address); }
 
 peer_state ucx_conduit::state(peer_number peer) const {
-  if (worker_->lost_peers[peer]) return peer_state::lost;
+  if (worker_->failed_peers[peer]) return peer_state::failed;
   return worker_->endpoints[peer] == nullptr ? peer_state::unknown : peer_state::connected;
 }
 
@@ -347,8 +347,8 @@ send_result ucx_conduit::send(peer_number to, sending how, std::span<const std::
   return worker_->send(to, how, header, body, token);
 }
 
-void ucx_conduit::accept(announcement body, void* place, std::size_t bytes, packet_token token) {
-  worker_->accept(body, place, bytes, token);
+void ucx_conduit::accept(announcement body, void* memory, std::size_t bytes, packet_token token) {
+  worker_->accept(body, memory, bytes, token);
 }
 
 void ucx_conduit::refuse(announcement body) { ucx().ucp_am_data_release(worker_->handle, body); }

@@ -31,11 +31,11 @@ class ucx_conduit {
   peer_state state(peer_number peer) const;
   send_result send(peer_number to, sending how, std::span<const std::byte> header, std::span<const std::byte> body,
                    packet_token token);
-  void accept(announcement body, void* place, std::size_t bytes, packet_token token);
+  void accept(announcement body, void* memory, std::size_t bytes, packet_token token);
   void refuse(announcement body);
   bool progress(conduit_events& events);
   int wake_descriptor() const;
-  static constexpr bool tells_of_sends = false;
+  static constexpr bool reports_sends = false;
   bool prepare_sleep();
   std::int64_t longest_sleep_ns() const { return -1; }
   void wake();

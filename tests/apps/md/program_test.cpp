@@ -182,12 +182,13 @@ TEST_P(cables, one_that_stays_out_ends_the_job) {
   const std::string when = launcher == std::string("openmpi") ? after + ",8" : after;
   const outcome got = run(std::string(MD_TWO_HOSTS " " MD_BUILD " --launcher ") + launcher + " -n " +
                           std::to_string(processes) + " --unplug " + when + " --data " + data +
-                          " --steps 100000000 --tri-silence-s 2 --tri-stall-report-s 60 --tri-wire " + wire);
+                          " --steps 100000000 --tri-peer-timeout-s 2 --tri-stall-report-s 60 --tri-wire " + wire);
   if (got.status == 77) GTEST_SKIP() << got.output;
   EXPECT_NE(got.status, 0);
   EXPECT_NE(got.status, 124) << "it had to be ended by force: " << got.output;
-  EXPECT_THAT(got.output, testing::ContainsRegex("lost process [0-9]+ on [a-z][-a-z0-9_]*[0-9]+[-a-z0-9_]*: nothing "
-                                                 "has been heard of it for 2 s .--tri-silence-s."));
+  EXPECT_THAT(got.output,
+              testing::ContainsRegex("process [0-9]+ on [a-z][-a-z0-9_]*[0-9]+[-a-z0-9_]* has failed: nothing "
+                                     "has been heard of it for 2 s .--tri-peer-timeout-s."));
 }
 
 INSTANTIATE_TEST_SUITE_P(between, cables,

@@ -37,7 +37,7 @@ struct packet {
   kind what;
   std::uint8_t number = 0;  // of the message in its sender's script
   std::uint64_t bytes = 0;  // size, or credit
-  credit_note note{};
+  credit_control note{};
 };
 
 class world {
@@ -51,7 +51,7 @@ class world {
         sent_(senders()),
         received_(senders()),
         headers_(senders()),
-        lost_(senders()) {}
+        failed_(senders()) {}
 
   int steps() const { return static_cast<int>(possible().size()); }
 
@@ -78,7 +78,7 @@ class world {
         flush();
         break;
       case action::lose:
-        lose(it.peer);
+        fail_peer(it.peer);
         break;
     }
     check();
@@ -86,7 +86,7 @@ class world {
 
   void check_end() const {
     for (std::uint32_t s = 0; s < senders(); ++s) {
-      if (lost_[s]) continue;
+      if (failed_[s]) continue;
       require(sent_[s] == scope_->scripts[s].size(), "a sender waits for ever");
       require(received_[s] == sent_[s], "a message was never received");
       require(granter_.peer(s).occupied == 0, "a buffer is still occupied");
@@ -96,10 +96,10 @@ class world {
     // No credit is lost: a plan that is too large recalls all that is left, and then the pool is whole.
     credit_granter granter = granter_;
     for (std::uint32_t s = 0; s < senders(); ++s) {
-      if (lost_[s] || granter.peer(s).reserved == 0) continue;
+      if (failed_[s] || granter.peer(s).reserved == 0) continue;
       credit_sender sender = sender_[s];
       granter.plan(std::vector<expected_message>{{.sender = s, .size = scope_->limit + 64}});
-      const credit_note note = granter.leaving_to(s);
+      const credit_control note = granter.leaving_to(s);
       require(note.recalled == granter.peer(s).reserved, "unused credit was not recalled though the pool is short");
       granter.given_back(s, sender.noted(0, note).value());
     }
@@ -118,7 +118,7 @@ class world {
       add(sender_[s].balance(0));
       add(sent_[s]);
       add(received_[s]);
-      add(lost_[s]);
+      add(failed_[s]);
       for (const auto* channel : {&to_receiver_[s], &to_sender_[s], &headers_[s]}) {
         add(channel->size());
         for (const packet& p : *channel) {
@@ -144,7 +144,7 @@ class world {
   std::vector<action> possible() const {
     std::vector<action> all;
     for (std::uint32_t s = 0; s < senders(); ++s) {
-      if (lost_[s]) continue;
+      if (failed_[s]) continue;
       if (sent_[s] < scope_->scripts[s].size()) all.push_back({action::send, s});
       const auto deliverable = [&](const std::vector<packet>& channel) {
         return scope_->any_order ? channel.size() : std::min<std::size_t>(channel.size(), 1);
@@ -229,7 +229,7 @@ class world {
       ++total_received_;
       return;
     }
-    if (lost_[s]) {  // its data will not come; the program is told so
+    if (failed_[s]) {  // its data will not come; the program is told so
       ++received_[s];
       ++total_received_;
       return;
@@ -245,12 +245,12 @@ class world {
     for (const credit_message& it : messages) to_sender_[it.peer].push_back({.what = kind::note, .note = it.note});
   }
 
-  void lose(std::uint32_t s) {
-    lost_[s] = 1;
+  void fail_peer(std::uint32_t s) {
+    failed_[s] = 1;
     to_receiver_[s].clear();
     to_sender_[s].clear();
-    granter_.lost(s);
-    sender_[s].lost(0);
+    granter_.peer_failed(s);
+    sender_[s].peer_failed(0);
     if (waiting_for_data_ == s) {
       waiting_for_data_ = scope::no_one;
       ++received_[s];
@@ -301,7 +301,7 @@ class world {
   std::vector<std::size_t> sent_;
   std::vector<std::size_t> received_;
   std::vector<std::vector<packet>> headers_;  // arrived and not received; eager ones occupy their buffer
-  std::vector<std::uint8_t> lost_;
+  std::vector<std::uint8_t> failed_;
   std::uint32_t waiting_for_data_ = scope::no_one;
   std::uint64_t total_received_ = 0;
   int plans_made_ = 0;

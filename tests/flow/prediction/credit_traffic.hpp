@@ -29,8 +29,8 @@ struct traffic_counts {
   std::uint64_t eager = 0;
   std::uint64_t asked = 0;  // handshakes
   std::uint64_t received = 0;
-  std::uint64_t notes_alone = 0;  // messages that carry nothing but a note
-  std::uint64_t note_rounds = 0;  // receives after which at least one of those left
+  std::uint64_t notes_alone = 0;     // messages that carry nothing but a note
+  std::uint64_t control_rounds = 0;  // receives after which at least one of those left
   std::uint64_t notes_on_messages = 0;
   std::uint64_t answers = 0;        // to recalls
   std::uint64_t most_buffered = 0;  // bytes at one receiver, counted here
@@ -78,7 +78,7 @@ class credit_traffic {
     kind what;
     std::uint64_t number = 0;  // of the message, counted per pair
     std::uint64_t size = 0;
-    credit_note note = {};
+    credit_control note = {};
   };
   struct event {
     std::uint64_t time;
@@ -168,7 +168,7 @@ class credit_traffic {
       throw std::runtime_error("messages of one sender were received out of order");
     ++counts_.received;
     const auto notes = me.receiver.received(from, it.size);
-    if (!notes.empty()) ++counts_.note_rounds;
+    if (!notes.empty()) ++counts_.control_rounds;
     counts_.notes_alone += notes.size();
     for (const credit_message& note : notes) {
       leave(process_number, note.peer, {.what = kind::note, .note = note.note});

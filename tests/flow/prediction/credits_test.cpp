@@ -36,7 +36,7 @@ TEST(CreditGranter, NotesTravelOnceAndTogether) {
   credit_granter granter(3, 1024);
   granter.plan(plan_of{{1, 10}, {2, 100}, {1, 64}});
   EXPECT_EQ(granter.in_use(), 256U);
-  EXPECT_EQ(granter.leaving_to(1), (credit_note{.granted = 128, .recalled = 0}));
+  EXPECT_EQ(granter.leaving_to(1), (credit_control{.granted = 128, .recalled = 0}));
   EXPECT_FALSE(granter.leaving_to(1));
   EXPECT_THAT(flushed(granter), ElementsAre(credit_message{2, {.granted = 128, .recalled = 0}}));
   EXPECT_THAT(flushed(granter), IsEmpty());
@@ -79,8 +79,8 @@ TEST(CreditGranter, RecallsWhatAWrongPlanGaveAway) {
   granter.plan(plan_of{});
   EXPECT_FALSE(granter.leaving_to(0)) << "a recall although the pool is not short";
   granter.plan(plan_of{{1, 1}});
-  const credit_note recall = granter.leaving_to(0);
-  EXPECT_EQ(recall, (credit_note{.granted = 0, .recalled = 128}));
+  const credit_control recall = granter.leaving_to(0);
+  EXPECT_EQ(recall, (credit_control{.granted = 0, .recalled = 128}));
   granter.plan(plan_of{{1, 1}});
   EXPECT_FALSE(granter.leaving_to(0)) << "a second recall before the first was answered";
   EXPECT_EQ(sender.send(0, 1), route::eager);  // overtakes the recall
@@ -100,7 +100,7 @@ TEST(CreditGranter, LostPeersGetNothingAndKeepNothing) {
   granter.plan(plan_of{{0, 1}, {0, 1}, {1, 1}});
   EXPECT_EQ(granter.leaving_to(0).granted, 128U);
   granter.arrived(0, 1);
-  granter.lost(0);
+  granter.peer_failed(0);
   EXPECT_EQ(granter.in_use(), 128U) << "one buffer occupied, one credit of the other peer";
   granter.released(0, 1);
   EXPECT_EQ(granter.in_use(), 64U);
@@ -147,7 +147,7 @@ TEST(CreditSender, NeverSpendsWhatItHasNot) {
   EXPECT_EQ(sender.noted(0, {.granted = 64, .recalled = 10000}), 6464U);
   EXPECT_EQ(sender.noted(0, {.granted = 0, .recalled = 1}), 0U) << "every recall is answered";
   EXPECT_EQ(sender.noted(0, {.granted = 64, .recalled = 0}), std::nullopt);
-  sender.lost(0);
+  sender.peer_failed(0);
   EXPECT_EQ(sender.send(0, 1), route::ask);
 }
 
@@ -197,7 +197,7 @@ TEST(CreditTraffic, PeriodicStreamGoesUnasked) {
     EXPECT_GT(counts.eager, batch == 2 ? 4400U : 5400U) << "batch " << batch;
     // FA-12, traffic in one direction: not more than one round of notes per batch.
     EXPECT_GT(counts.notes_alone, 0U);
-    EXPECT_LE(counts.note_rounds, 6000U / static_cast<unsigned>(batch) + 1) << "batch " << batch;
+    EXPECT_LE(counts.control_rounds, 6000U / static_cast<unsigned>(batch) + 1) << "batch " << batch;
   }
 }
 

@@ -196,16 +196,16 @@ TEST(GraphPredictor, ExactOnDistinctValuesBlindBehindARun) {
       ASSERT_EQ(distinct.next(ahead), static_cast<symbol>((i + ahead - 1) % 30));
     distinct.push(static_cast<symbol>(i % 30));
   }
-  // FA-03's stream, 125 equal values and another: the other one is never foreseen, neither at +1 nor at +10.
+  // FA-03's stream, 125 equal values and another: the other one is never predicted, neither at +1 nor at +10.
   graph_predictor behind_run(1024);
-  int foreseen = 0;
+  int predicted = 0;
   for (int i = 0; i < 126 * 100; ++i) {
     const symbol value = i % 126 == 125 ? 1 : 0;
-    if (value == 1 && behind_run.next(1) == symbol{1}) ++foreseen;
-    if ((i + 9) % 126 == 125 && behind_run.next(10) == symbol{1}) ++foreseen;
+    if (value == 1 && behind_run.next(1) == symbol{1}) ++predicted;
+    if ((i + 9) % 126 == 125 && behind_run.next(10) == symbol{1}) ++predicted;
     behind_run.push(value);
   }
-  EXPECT_EQ(foreseen, 0);
+  EXPECT_EQ(predicted, 0);
 }
 
 TEST(GraphPredictor, StaysBoundedAndRecoversFromFullCounts) {

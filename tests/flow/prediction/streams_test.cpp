@@ -104,7 +104,7 @@ class Accuracy : public testing::Test {
 std::vector<accuracy_row> Accuracy::rows_;
 
 // FA-08. The source reports more than 90 %, mostly near 100 %, for +1 to +5, except for IS on 4 processes. IS has 11
-// iterations on any number of processes: the first cannot be foreseen (1/11 = 9.1 %), nor its repetition before the
+// iterations on any number of processes: the first cannot be predicted (1/11 = 9.1 %), nor its repetition before the
 // first message of the second, which costs +5 up to 5 more of 100 messages.
 TEST_F(Accuracy, OrderOfTheProgramIsForeseen) {
   for (const stream_shape& shape : known_streams()) {
@@ -154,7 +154,7 @@ TEST_F(Accuracy, OrderOfArrivalIsForeseenLess) {
 }
 
 // The source counts only messages of more than 8 KB when it compares both predictors: for LU, on 4 processes, these are
-// the large ones behind runs of 125. The graph foresees none at +10, the period nearly all.
+// the large ones behind runs of 125. The graph predicts none at +10, the period nearly all.
 TEST(AccuracyOfLargeMessages, GraphIsBlindForLu) {
   const generated_stream stream = generate(known_stream("LU", 4), 2008);
   const accuracy graph = measure({.kind = predictor_kind::graph}, stream.logical, 8192);

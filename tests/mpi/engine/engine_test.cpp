@@ -314,7 +314,7 @@ TEST(engine, a_flood_that_nobody_receives_stays_in_bounds) {
       return;
     }
     receive(mine, {1, 0, 1}, 0);
-    EXPECT_LT(mine.own().kept_bytes, 64u * 1024 + 1000 * sizeof(kept_message));
+    EXPECT_LT(mine.own().kept_bytes, 64u * 1024 + 1000 * sizeof(unexpected_message));
     for (int i = 0; i < messages; ++i) {
       int value = -1;
       receive_record* const record = mine.make_receive({1, 0, 0}, buffer(value));
@@ -608,7 +608,7 @@ TEST(engine, spread_data_is_set_aside_for_who_alone_can_write_it) {
         send_record* const record = mine.send(1, {1, 0, 0}, data.described(), send_mode::synchronous);
         mine.wait([&] { return engine::is_done(*record); });
         mine.release(record);
-        EXPECT_EQ(mine.own().counters.set_aside, 1u);
+        EXPECT_EQ(mine.own().counters.staged, 1u);
       } else {
         mine.set_shared_memory(&nothing_is_shared);
         spread_doubles room(mine, count, 3);

@@ -1,5 +1,5 @@
 // Every interleaving of a few elements that contribute, move, are inserted and deleted, on the PEs of one host and
-// elsewhere. The PEs behave as branch::flush_contributions says.
+// elsewhere. The PEs behave as local_collection::flush_contributions says.
 #include "objects/collectives/host_contributions.hpp"
 
 #include <gtest/gtest.h>
@@ -31,13 +31,13 @@ struct element {
 struct packet {
   bool is_part;
   std::uint64_t number;
-  told_level told;
+  reported_watermark told;
   int count;
 };
 
 struct pe_side {
   std::map<std::uint64_t, int> parts;  // by number
-  told_level told;
+  reported_watermark told;
   std::deque<packet> channel;
 };
 

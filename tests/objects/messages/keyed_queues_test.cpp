@@ -51,7 +51,7 @@ TEST(KeyedQueues, MethodAndReferenceAreTwoThings) {
 TEST(KeyedQueues, TakesFromEveryPlaceOfAKey) {
   for (int taken = 0; taken < 4; ++taken) {
     keyed_queues<int> queues;
-    std::vector<keyed_queues<int>::place> places;
+    std::vector<keyed_queues<int>::position> places;
     for (int i = 0; i < 4; ++i) {
       places.push_back(queues.push({7, 7}, i));
       queues.push({7, 8}, 100 + i);

@@ -18,8 +18,8 @@ int children_of(const host_tree& tree, int host) {
 TEST(HostTree, ReachesEveryOtherHostOnceFromEveryRootInEveryTurn) {
   for (int hosts = 1; hosts <= 40; ++hosts)
     for (int root = 0; root < hosts; ++root)
-      for (int turn = 0; turn < host_tree::turns(hosts); ++turn) {
-        const host_tree tree(hosts, root, turn);
+      for (int rotation = 0; rotation < host_tree::rotations(hosts); ++rotation) {
+        const host_tree tree(hosts, root, rotation);
         std::vector<int> heard(static_cast<std::size_t>(hosts), 0);
         std::vector<int> to_visit{root};
         while (!to_visit.empty()) {
@@ -30,7 +30,7 @@ TEST(HostTree, ReachesEveryOtherHostOnceFromEveryRootInEveryTurn) {
           ASSERT_LE(children_of(tree, host), host_tree::most_children);
           tree.for_each_child(host, [&](int child) { to_visit.push_back(child); });
         }
-        ASSERT_EQ(std::accumulate(heard.begin(), heard.end(), 0), hosts) << hosts << ' ' << root << ' ' << turn;
+        ASSERT_EQ(std::accumulate(heard.begin(), heard.end(), 0), hosts) << hosts << ' ' << root << ' ' << rotation;
       }
 }
 
@@ -48,7 +48,7 @@ TEST(HostTree, InnerVerticesGoRoundTheHosts) {
     for (int hosts = 2; hosts <= 40; ++hosts) {
       std::vector<int> times(static_cast<std::size_t>(hosts), 0);
       for (int number = 0; number < trees; ++number) {
-        const host_tree tree(hosts, 3 % hosts, host_tree::turn_of(static_cast<unsigned>(number), hosts));
+        const host_tree tree(hosts, 3 % hosts, host_tree::rotation_of(static_cast<unsigned>(number), hosts));
         for (int host = 0; host < hosts; ++host)
           if (host != 3 % hosts && children_of(tree, host) > 0) ++times[static_cast<std::size_t>(host)];
       }

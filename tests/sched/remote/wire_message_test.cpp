@@ -49,7 +49,7 @@ TEST(WireMessage, WhatAProcessMaySend) {
   message.destination = 3;
   EXPECT_EQ(fault_of(message, 100), "");
   wire_message acknowledgement = {};
-  acknowledgement.to = reach::making_acknowledged;
+  acknowledgement.to = reach::creation_acknowledged;
   EXPECT_EQ(fault_of(acknowledgement), "");
 }
 
@@ -66,7 +66,7 @@ TEST(WireMessage, AWrongFieldIsNamedWithItsValue) {
   EXPECT_EQ(with([](auto& m) { m.to = reach::any_pe_of_process; }), "its field 'destination' is 6, which must be 3");
   EXPECT_EQ(with([](auto& m) { m.to = reach::all_pes_of_hosts; }),
             "its field 'destination' is 6, which must be 0 to 1");
-  EXPECT_EQ(with([](auto& m) { m.to = reach::making; }), "its field 'destination' is 6, which must be 0 to 1");
+  EXPECT_EQ(with([](auto& m) { m.to = reach::creation; }), "its field 'destination' is 6, which must be 0 to 1");
   EXPECT_EQ(with([](auto& m) { m.to = static_cast<reach>(6); }), "its field 'to' is 6, which must be 0 to 5");
   EXPECT_EQ(with([](auto& m) { m.source = 8; }), "its field 'source' is 8, which must be 0 to 7");
   EXPECT_EQ(with([](auto& m) { m.handler = 20; }), "its field 'handler' is 20, which must be 0 to 19");
@@ -108,7 +108,7 @@ TEST(WireMessage, ArgumentsAreThoseOfTheirHandler) {
     message.handler = handler;
     message.kind = kind;
     message.to = to;
-    if (to == reach::making_acknowledged) message.destination = 0;
+    if (to == reach::creation_acknowledged) message.destination = 0;
     const bool is_direct = kind == payload_kind::direct;
     message.bytes = is_direct ? static_cast<std::uint8_t>(bytes) : 0;
     message.block_bytes = is_direct ? 0 : bytes;
@@ -126,7 +126,7 @@ TEST(WireMessage, ArgumentsAreThoseOfTheirHandler) {
   EXPECT_EQ(fault(2, payload_kind::direct, 5), "its arguments do not come as an archive");
   EXPECT_EQ(fault(2, payload_kind::block, 5), "its arguments do not come as an archive");
   EXPECT_EQ(fault(3, payload_kind::serialized, 5), "its arguments mean nothing to another host");
-  EXPECT_EQ(fault(3, payload_kind::direct, 0, reach::making_acknowledged), "") << "nothing runs";
+  EXPECT_EQ(fault(3, payload_kind::direct, 0, reach::creation_acknowledged), "") << "nothing runs";
 }
 
 TEST(WireMessage, APriorityNeedsABlock) {

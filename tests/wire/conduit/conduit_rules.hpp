@@ -53,7 +53,7 @@ class conduit_player final : public conduit_events {
   bool finished() const {
     return counts.packets + counts.filled + counts.refused == packets && counts.sent == counts.under_way;
   }
-  void turn() {
+  void step() {
     wire_.progress(*this);
     for (const announcement body : std::exchange(late_, {})) give_place(body);
     if (!complaint_.empty()) throw std::runtime_error(complaint_);
@@ -95,10 +95,10 @@ class conduit_player final : public conduit_events {
     under_way_.erase(found);
     ++counts.sent;
   }
-  void lost(peer_number peer, const std::string& why) override { losses.emplace_back(peer, why); }
+  void peer_failed(peer_number peer, const std::string& why) override { failures.emplace_back(peer, why); }
 
   conduit_counts counts;
-  std::vector<std::pair<peer_number, std::string>> losses;
+  std::vector<std::pair<peer_number, std::string>> failures;
 
  private:
   struct outgoing : packet_record {

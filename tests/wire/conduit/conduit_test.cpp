@@ -42,12 +42,12 @@ TEST(Conduit, LoopKeepsItsPromisesForEverySeed) {
     at_first.send_all();
     at_second.send_all();
     while (!at_first.finished() || !at_second.finished()) {
-      ASSERT_NO_THROW(at_first.turn());
-      ASSERT_NO_THROW(at_second.turn());
+      ASSERT_NO_THROW(at_first.step());
+      ASSERT_NO_THROW(at_second.step());
     }
     EXPECT_GT(at_first.counts.refused, 0U);
     EXPECT_GT(at_first.counts.filled, 0U);
-    EXPECT_TRUE(at_first.losses.empty());
+    EXPECT_TRUE(at_first.failures.empty());
     read_late += at_first.counts.under_way;
   }
   EXPECT_GT(read_late, 900U);
@@ -62,11 +62,11 @@ TEST(Conduit, UcxKeepsItsPromises) {
     check(wire.state(1 - self) == peer_state::connected, "a connected peer is not known");
     conduit_player<ucx_conduit> player(wire, self);
     player.send_all();
-    while (!player.finished()) player.turn();
+    while (!player.finished()) player.step();
     ++shared.marks[0];
-    while (shared.marks[0].load() < 2) player.turn();
+    while (shared.marks[0].load() < 2) player.step();
     check(player.counts.refused > 0 && player.counts.filled > 0, "bodies were refused and filled");
-    check(player.losses.empty(), "nobody was lost");
+    check(player.failures.empty(), "no peer failed");
     while (!wire.close(player, false)) {
     }
     ++shared.marks[1];
@@ -85,7 +85,7 @@ TEST(LoopNetwork, SeedDecidesEverything) {
     void announced(std::span<const std::byte>, std::size_t, announcement) override {}
     void filled(packet_token, bool) override {}
     void sent(packet_token) override { order.push_back(-1); }
-    void lost(peer_number, const std::string&) override {}
+    void peer_failed(peer_number, const std::string&) override {}
     std::vector<int> order;
   };
   const auto order_of = [](std::uint64_t seed) {
@@ -97,7 +97,7 @@ TEST(LoopNetwork, SeedDecidesEverything) {
     std::vector<packet_record> records(50);
     for (std::size_t size = 0; size < 50; ++size)
       static_cast<void>(from.send(1, sending::copied, {}, std::span(bytes).first(size), &records[size]));
-    for (int turn = 0; turn < 1000; ++turn) {
+    for (int step = 0; step < 1000; ++step) {
       from.progress(events);
       to.progress(events);
     }
@@ -111,10 +111,10 @@ TEST(LoopNetwork, SeedDecidesEverything) {
 void expect_cheap_silent_peers(conduit_choice conduit) {
   const ended_processes ended = run_processes(1, [conduit](unsigned, shared_by_processes&) {
     struct nobody final : port_user {
-      void* place_for(peer_number, std::span<const std::byte>, std::size_t) override { return nullptr; }
+      void* memory_for(peer_number, std::span<const std::byte>, std::size_t) override { return nullptr; }
       void arrived(peer_number, std::span<const std::byte>, void*, std::size_t) override {}
       void abandoned(void*) override {}
-      void lost(peer_number, const std::string&) override {}
+      void peer_failed(peer_number, const std::string&) override {}
     } user;
     port_options options;
     options.transports = "tcp";

@@ -26,17 +26,17 @@ loop_conduit::~loop_conduit() {
 
 void loop_conduit::connect(peer_number peer, std::span<const std::byte> address) {
   peer_number named = 0;
-  if (address.size() != sizeof named) throw std::runtime_error("this is no address of a loop network");
+  if (address.size() != sizeof named) throw std::runtime_error("this is not an address of a loop network");
   std::memcpy(&named, address.data(), sizeof named);
   if (named != peer) throw std::runtime_error("this is the address of another peer of the loop network");
   const std::lock_guard guard(network_.lock_);
   if (!own().connected.insert(peer).second) return;
-  if (!network_.members_[peer].open) network_.add(self_, network_.some_ticks(), {.what = kind::lost, .peer = peer});
+  if (!network_.members_[peer].open) network_.add(self_, network_.some_ticks(), {.what = kind::failed, .peer = peer});
 }
 
 peer_state loop_conduit::state(peer_number peer) const {
   const std::lock_guard guard(network_.lock_);
-  if (own().lost.contains(peer)) return peer_state::lost;
+  if (own().failed.contains(peer)) return peer_state::failed;
   return own().connected.contains(peer) ? peer_state::connected : peer_state::unknown;
 }
 
@@ -44,7 +44,7 @@ send_result loop_conduit::send(peer_number to, sending how, std::span<const std:
                                std::span<const std::byte> body, packet_token token) {
   const std::lock_guard guard(network_.lock_);
   loop_network::member& self = own();
-  if (!self.open || self.lost.contains(to)) return send_result::done;
+  if (!self.open || self.failed.contains(to)) return send_result::done;
   const bool announced = how == sending::announced;
   if (!announced && network_.random_() % 100 >= network_.options_.late_percent) {
     network_.add(to, network_.some_ticks(),
@@ -63,13 +63,13 @@ send_result loop_conduit::send(peer_number to, sending how, std::span<const std:
   return send_result::under_way;
 }
 
-void loop_conduit::accept(announcement body, void* place, std::size_t bytes, packet_token token) {
+void loop_conduit::accept(announcement body, void* memory, std::size_t bytes, packet_token token) {
   const std::lock_guard guard(network_.lock_);
   token->conduit = this;
   const auto known = own().offers.find(static_cast<loop_network::offer*>(body));
   if (known == own().offers.end()) return;  // this process was killed meanwhile
   loop_network::offer& offered = *known->second;
-  offered.place = static_cast<std::byte*>(place);
+  offered.memory = static_cast<std::byte*>(memory);
   offered.token = token;
   const std::size_t step = network_.options_.piece_bytes;
   for (std::size_t begin = 0; begin < bytes; begin += step)
@@ -92,7 +92,7 @@ bool loop_conduit::progress(conduit_events& events) {
   bool something = false;
   // A few at a time, so that what callbacks send mixes with what is there.
   for (unsigned left = 1 + static_cast<unsigned>(self_ % 3); left != 0; --left) {
-    std::vector<callback> told;
+    std::vector<callback> reports;
     {
       const std::lock_guard guard(network_.lock_);
       loop_network::member& self = own();
@@ -105,10 +105,10 @@ bool loop_conduit::progress(conduit_events& events) {
       }
       event happened = std::move(first->second);
       self.events.erase(first);
-      told = handle(happened);
+      reports = handle(happened);
     }
     something = true;
-    for (const callback& tell : told) tell(events);
+    for (const callback& report : reports) report(events);
   }
   return something;
 }
@@ -117,17 +117,17 @@ std::vector<loop_conduit::callback> loop_conduit::handle(event& happened) {
   loop_network::member& self = own();
   const peer_number peer = happened.peer;
   switch (happened.what) {
-    case kind::lost:
-      return lose(peer);
+    case kind::failed:
+      return fail_peer(peer);
     case kind::packet:
-      if (self.lost.contains(peer)) return {};
+      if (self.failed.contains(peer)) return {};
       return {[header = std::move(happened.header), body = std::move(happened.body)](conduit_events& events) {
         events.packet(header, body);
       }};
     case kind::announced: {
       // Its sender may have died after this packet had left.
       const bool there = network_.members_[peer].open;
-      if (self.lost.contains(peer)) return {};
+      if (self.failed.contains(peer)) return {};
       const auto offered = std::make_shared<loop_network::offer>(loop_network::offer{
           .from = peer, .packet = there ? happened.packet : nullptr, .bytes = happened.packet->body.size()});
       self.offers[offered.get()] = offered;
@@ -146,10 +146,10 @@ std::vector<loop_conduit::callback> loop_conduit::handle(event& happened) {
     }
     case kind::piece: {
       const std::shared_ptr<loop_network::offer> offered = happened.offered;
-      if (self.lost.contains(peer) || offered->packet == nullptr) return {};  // ended by lose()
+      if (self.failed.contains(peer) || offered->packet == nullptr) return {};  // ended by fail_peer()
       const loop_network::piece next = offered->missing.back();
       offered->missing.pop_back();
-      std::memcpy(offered->place + next.begin, offered->packet->body.data() + next.begin, next.bytes);
+      std::memcpy(offered->memory + next.begin, offered->packet->body.data() + next.begin, next.bytes);
       if (!offered->missing.empty()) {
         network_.add(self_, network_.some_ticks(), std::move(happened));
         return {};
@@ -162,23 +162,24 @@ std::vector<loop_conduit::callback> loop_conduit::handle(event& happened) {
   return {};
 }
 
-std::vector<loop_conduit::callback> loop_conduit::lose(peer_number peer) {
+std::vector<loop_conduit::callback> loop_conduit::fail_peer(peer_number peer) {
   loop_network::member& self = own();
-  if (!self.lost.insert(peer).second) return {};
-  std::vector<callback> told;
+  if (!self.failed.insert(peer).second) return {};
+  std::vector<callback> reports;
   std::erase_if(self.sending, [&](const auto& packet) {
     if (packet->to != peer) return false;
-    told.push_back([token = packet->token](conduit_events& events) { events.sent(token); });
+    reports.push_back([token = packet->token](conduit_events& events) { events.sent(token); });
     return true;
   });
   std::erase_if(self.offers, [&](const auto& entry) {
     loop_network::offer& offered = *entry.second;
-    if (offered.from != peer || offered.place == nullptr) return false;  // those without a place wait for refuse()
-    told.push_back([token = offered.token](conduit_events& events) { events.filled(token, false); });
+    if (offered.from != peer || offered.memory == nullptr) return false;  // those without memory wait for refuse()
+    reports.push_back([token = offered.token](conduit_events& events) { events.filled(token, false); });
     return true;
   });
-  told.push_back([peer](conduit_events& events) { events.lost(peer, "the loop network lost it"); });
-  return told;
+  reports.push_back(
+      [peer](conduit_events& events) { events.peer_failed(peer, "the loop network reports that it failed"); });
+  return reports;
 }
 
 int loop_conduit::wake_descriptor() const { return own().descriptor; }

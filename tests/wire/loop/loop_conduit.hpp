@@ -25,11 +25,11 @@ class loop_conduit {
   peer_state state(peer_number peer) const;
   send_result send(peer_number to, sending how, std::span<const std::byte> header, std::span<const std::byte> body,
                    packet_token token);
-  void accept(announcement body, void* place, std::size_t bytes, packet_token token);
+  void accept(announcement body, void* memory, std::size_t bytes, packet_token token);
   void refuse(announcement body);
   bool progress(conduit_events& events);
   int wake_descriptor() const;
-  static constexpr bool tells_of_sends = false;
+  static constexpr bool reports_sends = false;
   bool prepare_sleep();
   std::int64_t longest_sleep_ns() const { return -1; }
   void wake();
@@ -42,7 +42,7 @@ class loop_conduit {
 
   // What the event asks to be told, without the lock; the first half is under it.
   std::vector<callback> handle(event& happened);
-  std::vector<callback> lose(peer_number peer);
+  std::vector<callback> fail_peer(peer_number peer);
   loop_network::member& own() const { return network_.members_[self_]; }
 
   loop_network& network_;

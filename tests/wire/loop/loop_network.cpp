@@ -58,14 +58,14 @@ void loop_network::leave(peer_number gone, bool orderly) {
     std::uint64_t told = some_ticks();
     std::erase_if(each.events, [&](auto& waiting) {
       if (waiting.second.peer != gone) return false;
-      if (!orderly) return waiting.second.what != event::kind::lost && random_() % 2 == 0;
+      if (!orderly) return waiting.second.what != event::kind::failed && random_() % 2 == 0;
       told = std::max(told, waiting.first + 1);
       return false;
     });
     for (auto& [key, offered] : each.offers)
       if (offered->from == gone) offered->packet = nullptr;
-    if (each.connected.contains(gone) && !each.lost.contains(gone))
-      add(other, told, {.what = event::kind::lost, .peer = gone});
+    if (each.connected.contains(gone) && !each.failed.contains(gone))
+      add(other, told, {.what = event::kind::failed, .peer = gone});
   }
   member& itself = members_[gone];
   itself.open = false;

@@ -38,7 +38,7 @@ class loop_network {
   /// The peer stops in the middle of everything; the others hear of it some ticks later.
   void kill(peer_number peer);
 
-  /// From now on nothing comes from the peer and nothing reaches it, and nobody is told.
+  /// From now on nothing comes from the peer and nothing reaches it, and no side is notified.
   void cut_off(peer_number peer);
 
   /// Bytes of bodies that packets on their way hold: nothing of announced bodies.
@@ -64,14 +64,14 @@ class loop_network {
     peer_number from = 0;
     std::shared_ptr<sending_packet> packet = {};  // null once its sender is gone
     std::size_t bytes = 0;
-    std::byte* place = nullptr;
+    std::byte* memory = nullptr;
     packet_token token = nullptr;
     std::vector<piece> missing = {};  // the last one moves next
   };
   struct event {
-    // packet, announced, piece, lost: to the receiver; free: to the sender, whose memory is read now or not needed any
-    // more
-    enum class kind : std::uint8_t { packet, announced, piece, lost, free } what;
+    // packet, announced, piece, failed: to the receiver; free: to the sender, whose memory is read now or not needed
+    // any more
+    enum class kind : std::uint8_t { packet, announced, piece, failed, free } what;
     peer_number peer = 0;  // the other side
     std::vector<std::byte> header = {}, body = {};
     std::shared_ptr<sending_packet> packet = {};
@@ -83,7 +83,7 @@ class loop_network {
     bool cut_off = false;
     std::multimap<std::uint64_t, event> events = {};  // by the tick at which they are due
     std::set<peer_number> connected = {};
-    std::set<peer_number> lost = {};
+    std::set<peer_number> failed = {};
     std::set<std::shared_ptr<sending_packet>> sending = {};
     std::map<offer*, std::shared_ptr<offer>> offers = {};
     int descriptor = -1;

@@ -26,7 +26,7 @@ using host::mpi_request;
 
 struct fake_mpi_options {
   std::uint64_t seed = 1;
-  unsigned longest_delay = 20;     // turns
+  unsigned longest_delay = 20;     // steps
   std::size_t eager_bytes = 4096;  // larger sends end when they are received
 };
 

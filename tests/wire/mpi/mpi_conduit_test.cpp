@@ -1,5 +1,5 @@
 // The conduit over MPI, with an MPI whose order and delays come from a seed: the promises of every conduit, what is
-// posted ahead (M46, M47), that nothing large holds up what is small (M45), losses and ends.
+// posted ahead (M46, M47), that nothing large holds up what is small (M45), failures and ends.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -24,7 +24,7 @@ struct nobody final : conduit_events {
   void announced(std::span<const std::byte>, std::size_t, announcement) override {}
   void filled(packet_token, bool) override {}
   void sent(packet_token) override {}
-  void lost(peer_number, const std::string&) override {}
+  void peer_failed(peer_number, const std::string&) override {}
 };
 
 /// Else what is posted stays with the library, and its memory is given up for lost.
@@ -62,7 +62,7 @@ struct keeper final : conduit_events {
   }
   void filled(packet_token, bool is_whole) override { (is_whole ? whole : broken)++; }
   void sent(packet_token token) override { freed.push_back(token); }
-  void lost(peer_number peer, const std::string& why) override { losses.emplace_back(peer, why); }
+  void peer_failed(peer_number peer, const std::string& why) override { failures.emplace_back(peer, why); }
   void accept(std::size_t which) {
     places.emplace_back(std::make_unique<place>());
     places.back()->bytes.resize(offered[which].bytes);
@@ -83,23 +83,23 @@ struct keeper final : conduit_events {
   std::vector<std::unique_ptr<place>> places;
   int whole = 0, broken = 0;
   std::vector<packet_token> freed;
-  std::vector<std::pair<peer_number, std::string>> losses;
+  std::vector<std::pair<peer_number, std::string>> failures;
 };
 
 template <class Done>
-void turn_until(keeper& one, keeper& other, const Done& done) {
-  for (int turn = 0; turn < 100'000; ++turn) {
+void step_until(keeper& one, keeper& other, const Done& done) {
+  for (int step = 0; step < 100'000; ++step) {
     one.conduit.progress(one);
     other.conduit.progress(other);
     if (done()) return;
   }
-  FAIL() << "it did not happen in 100000 turns";
+  FAIL() << "it did not happen in 100000 steps";
 }
 
 template <class Events, class OtherEvents>
 void close_both(mpi_conduit& first, Events& at_first, mpi_conduit& second, OtherEvents& at_second) {
   bool first_closed = false, second_closed = false;
-  for (int turn = 0; turn < 100'000 && !(first_closed && second_closed); ++turn) {
+  for (int step = 0; step < 100'000 && !(first_closed && second_closed); ++step) {
     if (!first_closed) first_closed = first.close(at_first, false);
     if (!second_closed) second_closed = second.close(at_second, false);
   }
@@ -128,14 +128,14 @@ TEST(MpiConduit, KeepsItsPromisesForEverySeed) {
     conduit_player<mpi_conduit> at_first(two.first, 0), at_second(two.second, 1);
     at_first.send_all();
     at_second.send_all();
-    for (int turn = 0; turn < 100'000 && !(at_first.finished() && at_second.finished()); ++turn) {
-      ASSERT_NO_THROW(at_first.turn());
-      ASSERT_NO_THROW(at_second.turn());
+    for (int step = 0; step < 100'000 && !(at_first.finished() && at_second.finished()); ++step) {
+      ASSERT_NO_THROW(at_first.step());
+      ASSERT_NO_THROW(at_second.step());
     }
     ASSERT_TRUE(at_first.finished() && at_second.finished());
     EXPECT_GT(at_first.counts.refused, 0U);
     EXPECT_GT(at_first.counts.filled, 0U);
-    EXPECT_TRUE(at_first.losses.empty());
+    EXPECT_TRUE(at_first.failures.empty());
     const mpi_conduit_counters here = two.first.counters();
     EXPECT_EQ(here.small_arrived + here.bodies_arrived, at_first.counts.packets);
     EXPECT_EQ(here.offered_arrived, at_first.counts.filled);
@@ -159,17 +159,17 @@ TEST(MpiConduit, LargeArrivalsHoldUpNoSmallOnes) {
   network.hold(mpi_channel::body, 10'000);
   static_cast<void>(two.first.send(1, sending::announced, small, megabyte, &of_megabyte));
   static_cast<void>(two.first.send(1, sending::copied, small, medium, &of_medium));
-  turn_until(at_first, at_second, [&] { return !at_second.offered.empty(); });
+  step_until(at_first, at_second, [&] { return !at_second.offered.empty(); });
   at_second.accept(0);
   for (int i = 0; i < 200; ++i) {
     const std::size_t before = at_second.sizes.size();
     static_cast<void>(two.first.send(1, sending::copied, {}, small, &of_small));
-    turn_until(at_first, at_second, [&] { return at_second.sizes.size() > before; });
+    step_until(at_first, at_second, [&] { return at_second.sizes.size() > before; });
   }
   EXPECT_EQ(at_second.whole, 0);
   EXPECT_EQ(at_second.sizes, std::vector<std::size_t>(200, 64));
   network.let_go();
-  turn_until(at_first, at_second, [&] { return at_second.whole == 1 && at_second.sizes.size() == 201; });
+  step_until(at_first, at_second, [&] { return at_second.whole == 1 && at_second.sizes.size() == 201; });
 }
 
 // M46. As many as asked for, of the size asked for; each is posted again when a body has taken it, and what came is
@@ -186,7 +186,7 @@ TEST(MpiConduit, FixedReceivesArePostedAgain) {
     const std::vector<std::byte> body(i % 5 == 0 ? 65'536 : 20'000, static_cast<std::byte>(i));
     packet_record record;
     const auto result = two.first.send(1, sending::copied, body_header, body, &record);
-    turn_until(at_first, at_second, [&] {
+    step_until(at_first, at_second, [&] {
       return at_second.sizes.size() == i + 1 && (result == send_result::done || !at_first.freed.empty());
     });
     at_first.freed.clear();
@@ -209,7 +209,7 @@ TEST(MpiConduit, PostedSizesFollowTheSizesSeen) {
       packet_record record;
       const std::size_t before = at_second.sizes.size();
       static_cast<void>(two.first.send(1, sending::copied, body_header, body, &record));
-      turn_until(at_first, at_second, [&] { return at_second.sizes.size() > before && !at_first.freed.empty(); });
+      step_until(at_first, at_second, [&] { return at_second.sizes.size() > before && !at_first.freed.empty(); });
       at_first.freed.clear();
     }
   };
@@ -238,16 +238,16 @@ TEST(MpiConduit, AReceiveThatIsNeededIsNotWithdrawn) {
     const std::vector<std::byte> old_size(30'000, std::byte{1}), new_size(20'000, std::byte{2});
     std::vector<packet_record> records(40);
     for (unsigned i = 0; i < 10; ++i) static_cast<void>(two.first.send(1, sending::copied, {}, old_size, &records[i]));
-    turn_until(at_first, at_second, [&] { return at_second.sizes.size() == 10; });
+    step_until(at_first, at_second, [&] { return at_second.sizes.size() == 10; });
     EXPECT_EQ(two.second.posted_ahead_for(30'000), 4U);
     network.hold(mpi_channel::body, 30'000);
     static_cast<void>(two.first.send(1, sending::copied, {}, old_size, &records[10]));
     for (unsigned i = 11; i < 40; ++i) static_cast<void>(two.first.send(1, sending::copied, {}, new_size, &records[i]));
-    turn_until(at_first, at_second, [&] { return at_second.sizes.size() == 39; });
+    step_until(at_first, at_second, [&] { return at_second.sizes.size() == 39; });
     EXPECT_EQ(two.second.posted_ahead_for(20'000), 4U);
     EXPECT_EQ(two.second.posted_ahead_for(30'000), 4U);
     network.let_go();
-    turn_until(at_first, at_second, [&] { return at_second.sizes.size() == 40; });
+    step_until(at_first, at_second, [&] { return at_second.sizes.size() == 40; });
     EXPECT_EQ(at_second.last, old_size);
   }
 }
@@ -260,20 +260,20 @@ TEST(MpiConduit, AFarewellFreesWhatNobodyWillFetch) {
   std::vector<packet_record> records(5);
   for (packet_record& each : records)
     static_cast<void>(two.first.send(1, sending::announced, body_header, body, &each));
-  turn_until(at_first, at_second, [&] { return at_second.offered.size() == 5; });
+  step_until(at_first, at_second, [&] { return at_second.offered.size() == 5; });
   at_second.accept(3);
   bool closed = false;
-  for (int turn = 0; turn < 10'000 && !closed; ++turn) {
+  for (int step = 0; step < 10'000 && !closed; ++step) {
     closed = two.second.close(at_second, false);
     two.first.progress(at_first);
   }
   EXPECT_TRUE(closed);
   EXPECT_EQ(at_second.whole, 1);
   EXPECT_EQ(at_first.freed.size(), 5U);
-  ASSERT_EQ(at_first.losses.size(), 1U);
-  EXPECT_EQ(at_first.losses[0].second, "its connection broke (it has left the wire)");
+  ASSERT_EQ(at_first.failures.size(), 1U);
+  EXPECT_EQ(at_first.failures[0].second, "its connection broke (it has left the wire)");
   EXPECT_EQ(two.first.send(1, sending::copied, {}, body_header, &records[0]), send_result::done);
-  for (int turn = 0; turn < 10'000 && !two.first.close(at_first, false); ++turn) {
+  for (int step = 0; step < 10'000 && !two.first.close(at_first, false); ++step) {
   }
   EXPECT_EQ(network.posted(), 0U);
   EXPECT_EQ(network.messages(), 0U);
@@ -289,11 +289,11 @@ TEST(MpiConduit, AnErrorOfMpiLosesThePeerOnce) {
   network.break_rank(1);
   EXPECT_EQ(two.first.send(1, sending::copied, {}, small, &refused), send_result::done);
   EXPECT_EQ(two.first.send(1, sending::copied, {}, small, &never), send_result::done);
-  turn_until(at_first, at_second, [&] { return at_first.freed.size() == 1; });
+  step_until(at_first, at_second, [&] { return at_first.freed.size() == 1; });
   EXPECT_EQ(at_first.freed[0], &offered);
-  ASSERT_EQ(at_first.losses.size(), 1U);
-  EXPECT_EQ(at_first.losses[0].second, "its connection broke (MPI_Isend: the rank is broken)");
-  EXPECT_EQ(two.first.state(1), peer_state::lost);
+  ASSERT_EQ(at_first.failures.size(), 1U);
+  EXPECT_EQ(at_first.failures[0].second, "its connection broke (MPI_Isend: the rank is broken)");
+  EXPECT_EQ(two.first.state(1), peer_state::failed);
 }
 
 // It cannot be woken by a message, so it says how long to sleep, and sleeps not at all while it has something to do.
@@ -312,7 +312,7 @@ TEST(MpiConduit, SleepsInNaps) {
   EXPECT_EQ(last, 1'000'000);
   packet_record record;
   static_cast<void>(two.second.send(0, sending::copied, {}, body_header, &record));
-  turn_until(at_first, at_second, [&] { return at_first.sizes.size() == 1; });
+  step_until(at_first, at_second, [&] { return at_first.sizes.size() == 1; });
   while (two.first.progress(at_first)) {
   }
   ASSERT_TRUE(two.first.prepare_sleep());
@@ -325,9 +325,10 @@ TEST(MpiConduit, WhatCannotBeIsRefused) {
                                       "wire_mpi_small_bytes is 100; it must be from 256 to 1048576");
   mpi_conduit wire(network.rank(0), 2, {});
   const std::vector<std::byte> stranger(8);
-  check_throws<std::runtime_error>([&] { wire.connect(1, stranger); },
-                                   "what process 1 gives as its address is no rank of this MPI job: all processes of "
-                                   "a job must run the same build of the program with the same --tri-wire");
+  check_throws<std::runtime_error>(
+      [&] { wire.connect(1, stranger); },
+      "what process 1 gives as its address is not a rank of this MPI job: all processes of "
+      "a job must run the same build of the program with the same --tri-wire");
   end(wire);
 }
 

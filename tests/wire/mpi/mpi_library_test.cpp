@@ -61,7 +61,7 @@ TEST(MpiLibrary, AMissingPlugInIsSaidInOneLine) {
                           "of that MPI library are installed: set LD_LIBRARY_PATH to its folder, name the file by "
                           "--tri-wire-mpi, or use --tri-wire ucx");
   check_throws<job_error>([] { start_mpi("/lib/x86_64-linux-gnu/libm.so.6", launcher_kind::pmix); },
-                          "has no trireme_start_mpi: it is no plug-in for the wire 'mpi'");
+                          "has no trireme_start_mpi: it is not a plug-in for the wire 'mpi'");
 }
 
 }  // namespace

@@ -29,9 +29,9 @@ mpi_conduit_counters play(tri::host::mpi_calls& mpi, const mpi_options& options)
   check(wire.state(1 - self) == peer_state::connected, "a connected peer is not known");
   conduit_player<mpi_conduit> player(wire, self);
   player.send_all();
-  for (unsigned turn = 1; !player.finished(); ++turn) {
-    player.turn();
-    if (turn % 64 == 0) sched_yield();  // where the two share a core with others, each turn would cost their slices
+  for (unsigned step = 1; !player.finished(); ++step) {
+    player.step();
+    if (step % 64 == 0) sched_yield();  // where the two share a core with others, each step would cost their slices
   }
   check(player.counts.refused > 0 && player.counts.filled > 0, "bodies were refused and filled");
   while (!wire.close(player, false)) {
@@ -52,7 +52,7 @@ struct counter final : conduit_events {
   void announced(std::span<const std::byte>, std::size_t, announcement) override { check(false, "nothing is offered"); }
   void filled(packet_token, bool) override {}
   void sent(packet_token) override { ++sent_later; }
-  void lost(peer_number, const std::string&) override {}
+  void peer_failed(peer_number, const std::string&) override {}
   unsigned packets = 0, sent_later = 0;
   std::size_t last_bytes = 0;
 };

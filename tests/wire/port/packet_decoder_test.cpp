@@ -72,7 +72,7 @@ TEST(PacketDecoder, ValidPackets) {
   EXPECT_EQ(first.body.size(), 5U);
   EXPECT_EQ(next_message(rest).copies, 7U);
   EXPECT_TRUE(rest.empty());
-  const flow::credit_note note = {.what = flow::credit_note::kind::returned, .more = 1, .total = 2, .bytes = 3};
+  const flow::credit_control note = {.what = flow::credit_control::kind::returned, .more = 1, .total = 2, .bytes = 3};
   const decoded credit = decode({}, packet_bytes(head_of(packet_kind::credit, 0)).add(note).span());
   ASSERT_EQ(credit.verdict, packet_verdict::valid) << credit.fault;
   EXPECT_EQ(credit.view.note.bytes, 3U);
@@ -115,10 +115,10 @@ TEST(PacketDecoder, AWrongFieldIsNamedWithItsValue) {
             "its field 'body_bytes' is 6, which must be 0 to 5");
   EXPECT_EQ(fault_of(packet_bytes(head_of(packet_kind::credit, 0)).add_zeros(23)),
             "its field 'bytes of a credit note' is 23, which must be 24");
-  flow::credit_note note = {.what = static_cast<flow::credit_note::kind>(4), .more = 0, .total = 0, .bytes = 0};
+  flow::credit_control note = {.what = static_cast<flow::credit_control::kind>(4), .more = 0, .total = 0, .bytes = 0};
   EXPECT_EQ(fault_of(packet_bytes(head_of(packet_kind::credit, 0)).add(note)),
             "its field 'credit note' is 4, which must be 0 to 3");
-  note = {.what = flow::credit_note::kind::request, .more = 1U << 29, .total = 0, .bytes = 0};
+  note = {.what = flow::credit_control::kind::request, .more = 1U << 29, .total = 0, .bytes = 0};
   EXPECT_EQ(fault_of(packet_bytes(head_of(packet_kind::credit, 0)).add(note)),
             "its field 'more' is 536870912, which must be 0 to 536870911");
   EXPECT_EQ(decode(packet_bytes(head_of(packet_kind::one_message, 1)).span(), {}, 0).fault,

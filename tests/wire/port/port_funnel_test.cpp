@@ -63,7 +63,7 @@ class watched_conduit {
     return inner_.progress(passed);
   }
   int wake_descriptor() const { return inner_.wake_descriptor(); }
-  static constexpr bool tells_of_sends = false;
+  static constexpr bool reports_sends = false;
   bool prepare_sleep() {
     log_.note();
     if (log_.before_sleep) log_.before_sleep();
@@ -88,7 +88,7 @@ class watched_conduit {
       --log_.unfinished;
       to_.sent(token);
     }
-    void lost(peer_number peer, const std::string& why) override { to_.lost(peer, why); }
+    void peer_failed(peer_number peer, const std::string& why) override { to_.peer_failed(peer, why); }
 
    private:
     conduit_events& to_;
@@ -112,7 +112,7 @@ struct heading {
 };
 
 struct counting_user final : port_user {
-  void* place_for(peer_number, std::span<const std::byte>, std::size_t) override { return place.data(); }
+  void* memory_for(peer_number, std::span<const std::byte>, std::size_t) override { return place.data(); }
   void arrived(peer_number, std::span<const std::byte> header, void*, std::size_t) override {
     heading of = {};
     std::memcpy(&of, header.data(), sizeof of);
@@ -122,7 +122,7 @@ struct counting_user final : port_user {
     count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
   void abandoned(void*) override { wrong = true; }
-  void lost(peer_number, const std::string&) override { wrong = true; }
+  void peer_failed(peer_number, const std::string&) override { wrong = true; }
 
   std::array<std::byte, 4096> place = {};
   std::array<std::uint64_t, 8> next = {};
@@ -138,12 +138,12 @@ void send(port& from, peer_number to, std::uint64_t thread, std::uint64_t number
   from.send(to, std::as_bytes(std::span(&header, 1)), {.block = block.data(), .bytes = bytes, .release = [](void*) {}});
 }
 
-port_options funnelled(std::uint32_t sends_per_look, std::uint32_t most_unfinished) {
+port_options funnelled(std::uint32_t sends_per_poll, std::uint32_t most_unfinished) {
   port_options options;
   options.short_limit = 200;
   options.eager_limit = 500;
   options.funnelled = true;
-  options.sends_per_look = sends_per_look;
+  options.sends_per_poll = sends_per_poll;
   options.most_unfinished = most_unfinished;
   return options;
 }
@@ -151,24 +151,24 @@ port_options funnelled(std::uint32_t sends_per_look, std::uint32_t most_unfinish
 // Of a thousand sends that wait, four go out between two looks at what has come (mei.md M53): what the other side sends
 // meanwhile is taken while nearly all of them still wait. Without a cap they all go out first.
 TEST(PortFunnel, ReceivesAmongAThousandSends) {
-  for (const std::uint32_t sends_per_look : {4U, 0U}) {
+  for (const std::uint32_t sends_per_poll : {4U, 0U}) {
     loop_network network(2, {.seed = 3, .longest_delay = 2, .late_percent = 0});
     std::array<counting_user, 2> users;
     std::array<call_log, 2> logs;
-    watched_port first(0, 2, users[0], address_of, funnelled(sends_per_look, 0), network, 0U, logs[0]);
+    watched_port first(0, 2, users[0], address_of, funnelled(sends_per_poll, 0), network, 0U, logs[0]);
     watched_port second(1, 2, users[1], address_of, {}, network, 1U, logs[1]);
     users[0].count_of_other = &users[1].count;
     for (std::uint64_t number = 0; number < 1000; ++number) send(first, 1, 0, number, 300);
     for (std::uint64_t number = 0; number < 10; ++number) send(second, 0, 0, number, 300);
     EXPECT_EQ(logs[0].most_between_looks, 0U) << "a send went to the transport by itself";
-    for (int turn = 0; turn < 100'000 && !(first.is_idle() && second.is_idle() && users[1].count == 1000); ++turn) {
+    for (int step = 0; step < 100'000 && !(first.is_idle() && second.is_idle() && users[1].count == 1000); ++step) {
       first.progress();
       second.progress();
     }
     ASSERT_EQ(users[1].count, 1000U);
     ASSERT_EQ(users[0].count, 10U);
     EXPECT_FALSE(users[0].wrong || users[1].wrong);
-    if (sends_per_look == 4) {
+    if (sends_per_poll == 4) {
       EXPECT_EQ(logs[0].most_between_looks, 4U);
       EXPECT_LT(users[0].seen_at.back(), 200U);
     } else {
@@ -185,7 +185,7 @@ TEST(PortFunnel, SendsNoMoreWhileTooMuchIsNotOut) {
     watched_port first(0, 2, users[0], address_of, funnelled(0, 3), network, 0U, logs[0]);
     watched_port second(1, 2, users[1], address_of, {}, network, 1U, logs[1]);
     for (std::uint64_t number = 0; number < 300; ++number) send(first, 1, 0, number, number % 3 == 0 ? 2000 : 300);
-    for (int turn = 0; turn < 1'000'000 && !(first.is_idle() && second.is_idle() && users[1].count == 300); ++turn) {
+    for (int step = 0; step < 1'000'000 && !(first.is_idle() && second.is_idle() && users[1].count == 300); ++step) {
       first.progress();
       second.progress();
     }
@@ -219,7 +219,7 @@ TEST(PortFunnel, ASendBeforeArmingIsSeen) {
       ++slept;
       ASSERT_EQ(poll(&waiting, 1, 0), 1) << "asleep, and nothing says that something was sent";
     }
-    for (int turn = 0; turn < 1000 && users[1].count <= number; ++turn) {
+    for (int step = 0; step < 1000 && users[1].count <= number; ++step) {
       first.progress();
       second.progress();
     }

@@ -1,4 +1,4 @@
-// Ports over the loop network: thousands of orders, delays and losses by seed, all in one thread and in virtual time.
+// Ports over the loop network: thousands of orders, delays and failures by seed, all in one thread and in virtual time.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -43,7 +43,7 @@ struct job {
   void send(peer_number from, peer_number to, std::size_t bytes) {
     send_checked(*ports[from], bodies, from, to, sent[{from, to}]++, bytes);
   }
-  void turn() {
+  void step() {
     for (const auto& wire : ports) wire->progress();
     for (const checking_user& user : users) user.verify();
   }
@@ -58,14 +58,14 @@ struct job {
   std::map<std::pair<peer_number, peer_number>, std::uint64_t> sent;
 };
 
-constexpr int turns_enough = 2'000'000;
+constexpr int most_steps = 2'000'000;
 
 // The random part of a run: somebody sends something, or all make progress.
 void send_some(job& all, std::mt19937_64& random, std::size_t messages, const std::vector<std::size_t>& sizes) {
   const std::size_t peers = all.ports.size();
   for (std::size_t sent = 0; sent < messages;) {
     if (random() % 4 == 0) {
-      all.turn();
+      all.step();
       continue;
     }
     const auto from = static_cast<peer_number>(random() % peers);
@@ -86,112 +86,112 @@ TEST(PortOverLoop, EverythingArrivesInOrderForEverySeed) {
     job all(2 + seed % 3,
             {.seed = seed, .longest_delay = 1 + static_cast<std::uint32_t>(seed % 30), .piece_bytes = 128}, options);
     ASSERT_NO_THROW(send_some(all, random, 120, sizes_around(options)));
-    for (int turn = 0; turn < turns_enough && !all.idle(); ++turn) ASSERT_NO_THROW(all.turn());
+    for (int step = 0; step < most_steps && !all.idle(); ++step) ASSERT_NO_THROW(all.step());
     ASSERT_TRUE(all.idle());
     for (const auto& [pair, count] : all.sent) ASSERT_EQ(all.users[pair.second].arrived_from(pair.first), count);
     ASSERT_EQ(body_store::released() - released_before, all.bodies.made());
     for (const checking_user& user : all.users) {
       ASSERT_EQ(user.places_in_use(), 0U);
-      ASSERT_EQ(user.losses.size(), 0U);
+      ASSERT_EQ(user.failures.size(), 0U);
     }
     for (const auto& wire : all.ports) early += wire->counters().arrived_early;
   }
   EXPECT_GT(early, 1000U) << "the network never put anything out of order, so nothing was tested";
 }
 
-// Peers that are cut off: each side finds out by its beats, once, and not before it had time to be answered.
+// Peers that are cut off: each side finds out by its heartbeats, once, and not before it had time to be answered.
 TEST(PortOverLoop, APeerThatSaysNothingIsLost) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     port_options options = small_limits(seed);
-    options.beats_until_lost = static_cast<std::uint8_t>(2 + seed % 4);
-    options.silence_in_words = "a while";
+    options.heartbeats_until_failed = static_cast<std::uint8_t>(2 + seed % 4);
+    options.peer_timeout_in_words = "a while";
     job all(3, {.seed = seed, .longest_delay = 5, .piece_bytes = 64}, options);
-    const auto beat_all = [&] {
-      for (const auto& wire : all.ports) wire->beat();
-      for (int turn = 0; turn < 100; ++turn) all.turn();  // there and back, with all delays
+    const auto heartbeat_all = [&] {
+      for (const auto& wire : all.ports) wire->heartbeat();
+      for (int step = 0; step < 100; ++step) all.step();  // there and back, with all delays
     };
     for (peer_number from = 0; from < 3; ++from) all.send(from, (from + 1) % 3, seed % 400);
-    for (int turn = 0; turn < 100; ++turn) all.turn();
+    for (int step = 0; step < 100; ++step) all.step();
     // Nobody sends anything else: what follows are signs of life, each asked for and given.
-    for (int beat = 0; beat < 20; ++beat) beat_all();
-    for (const checking_user& user : all.users) ASSERT_EQ(user.losses.size(), 0U);
+    for (int heartbeat = 0; heartbeat < 20; ++heartbeat) heartbeat_all();
+    for (const checking_user& user : all.users) ASSERT_EQ(user.failures.size(), 0U);
     for (const auto& wire : all.ports) ASSERT_GT(wire->counters().heartbeats, 10U);
 
     all.network.cut_off(2);
-    for (int beat = 0; beat + 1 < options.beats_until_lost; ++beat) beat_all();
-    for (const checking_user& user : all.users) ASSERT_EQ(user.losses.size(), 0U) << "too early";
-    for (int beat = 0; beat < 3; ++beat) beat_all();
+    for (int heartbeat = 0; heartbeat + 1 < options.heartbeats_until_failed; ++heartbeat) heartbeat_all();
+    for (const checking_user& user : all.users) ASSERT_EQ(user.failures.size(), 0U) << "too early";
+    for (int heartbeat = 0; heartbeat < 3; ++heartbeat) heartbeat_all();
     for (const peer_number peer : {0U, 1U}) {
-      ASSERT_EQ(all.users[peer].losses.size(), 1U);
-      ASSERT_EQ(all.users[peer].losses.front().first, 2U);
-      ASSERT_EQ(all.users[peer].losses.front().second, "nothing has been heard of it for a while");
+      ASSERT_EQ(all.users[peer].failures.size(), 1U);
+      ASSERT_EQ(all.users[peer].failures.front().first, 2U);
+      ASSERT_EQ(all.users[peer].failures.front().second, "nothing has been heard of it for a while");
     }
-    ASSERT_EQ(all.users[2].losses.size(), 2U);
-    for (int beat = 0; beat < 20; ++beat) beat_all();
-    ASSERT_EQ(all.users[0].losses.size(), 1U) << "told twice, or of a peer that answers";
+    ASSERT_EQ(all.users[2].failures.size(), 2U);
+    for (int heartbeat = 0; heartbeat < 20; ++heartbeat) heartbeat_all();
+    ASSERT_EQ(all.users[0].failures.size(), 1U) << "told twice, or of a peer that answers";
   }
 }
 
-// A process whose threads compute makes progress at its beats only, which is enough; one that has disconnected is
+// A process whose threads compute makes progress at its heartbeats only, which is enough; one that has disconnected is
 // expected to say nothing.
 TEST(PortOverLoop, APeerThatComputesAnswersAtItsBeats) {
   port_options options = small_limits(1);
-  options.beats_until_lost = 4;
+  options.heartbeats_until_failed = 4;
   job all(2, {.seed = 1, .longest_delay = 1}, options);
   all.send(0, 1, 10);
-  for (int turn = 0; turn < 20; ++turn) all.turn();
-  for (int beat = 0; beat < 100; ++beat) {
-    for (int turn = 0; turn < 20; ++turn) all.ports[0]->progress();
-    all.ports[0]->beat();
-    all.ports[1]->beat();
+  for (int step = 0; step < 20; ++step) all.step();
+  for (int heartbeat = 0; heartbeat < 100; ++heartbeat) {
+    for (int step = 0; step < 20; ++step) all.ports[0]->progress();
+    all.ports[0]->heartbeat();
+    all.ports[1]->heartbeat();
   }
-  ASSERT_EQ(all.users[0].losses.size(), 0U);
-  ASSERT_EQ(all.users[1].losses.size(), 0U);
+  ASSERT_EQ(all.users[0].failures.size(), 0U);
+  ASSERT_EQ(all.users[1].failures.size(), 0U);
   EXPECT_GT(all.ports[1]->counters().heartbeats, 20U);
 
   // Without those it is taken for lost.
-  for (int beat = 0; beat < 6; ++beat) {
-    for (int turn = 0; turn < 20; ++turn) all.ports[0]->progress();
-    all.ports[0]->beat();
+  for (int heartbeat = 0; heartbeat < 6; ++heartbeat) {
+    for (int step = 0; step < 20; ++step) all.ports[0]->progress();
+    all.ports[0]->heartbeat();
   }
-  ASSERT_EQ(all.users[0].losses.size(), 1U);
+  ASSERT_EQ(all.users[0].failures.size(), 1U);
 }
 
 // ... whatever came before the question.
 TEST(PortOverLoop, APeerThatComputesTakesAllThatHasComeAtABeat) {
   port_options options = small_limits(1);
-  options.beats_until_lost = 4;
+  options.heartbeats_until_failed = 4;
   options.coalesce_messages = 1;
   job all(2, {.seed = 1, .longest_delay = 1}, options);
   all.send(0, 1, 10);
-  for (int turn = 0; turn < 20; ++turn) all.turn();
-  all.ports[1]->beat();
+  for (int step = 0; step < 20; ++step) all.step();
+  all.ports[1]->heartbeat();
   for (int message = 0; message < 1000; ++message) all.send(0, 1, 50);
-  for (int turn = 0; turn < 5000; ++turn) all.ports[0]->progress();  // until all of it is there
-  all.ports[1]->beat();
+  for (int step = 0; step < 5000; ++step) all.ports[0]->progress();  // until all of it is there
+  all.ports[1]->heartbeat();
   EXPECT_EQ(all.users[1].arrived_from(0), 1001U);
 }
 
 // A body on its way gets time by its size, and no more than that.
 TEST(PortOverLoop, AnInterruptedBodyIsWaitedForByItsSize) {
   port_options options = small_limits(1);
-  options.beats_until_lost = 3;
-  options.least_bytes_per_beat = 1000;
+  options.heartbeats_until_failed = 3;
+  options.least_bytes_per_heartbeat = 1000;
   job all(2, {.seed = 1, .longest_delay = 1, .piece_bytes = 64}, options);
   all.send(0, 1, 5'000);
   const auto is_coming = [&] { return all.users[1].places_in_use() == 1; };
-  for (int turn = 0; turn < 100 && !is_coming(); ++turn) all.turn();
+  for (int step = 0; step < 100 && !is_coming(); ++step) all.step();
   ASSERT_TRUE(is_coming());
   all.network.cut_off(0);
-  const auto beat = [&] {
-    for (int turn = 0; turn < 20; ++turn) all.ports[1]->progress();
-    all.ports[1]->beat();
+  const auto heartbeat = [&] {
+    for (int step = 0; step < 20; ++step) all.ports[1]->progress();
+    all.ports[1]->heartbeat();
   };
-  for (int beats = 0; beats < 3 + 5; ++beats) beat();
-  EXPECT_EQ(all.users[1].losses.size(), 0U);
-  for (int beats = 0; beats < 2; ++beats) beat();
-  EXPECT_EQ(all.users[1].losses.size(), 1U);
+  for (int heartbeats = 0; heartbeats < 3 + 5; ++heartbeats) heartbeat();
+  EXPECT_EQ(all.users[1].failures.size(), 0U);
+  for (int heartbeats = 0; heartbeats < 2; ++heartbeats) heartbeat();
+  EXPECT_EQ(all.users[1].failures.size(), 1U);
 }
 
 // Who waits at the end of a job for what is under way sees by these that it still moves (sched/runtime.cpp), also where
@@ -200,26 +200,26 @@ TEST(PortOverLoop, MovesAreCountedWithinABodyAndNotForHeartbeats) {
   for (const bool funnelled : {false, true}) {
     SCOPED_TRACE(funnelled);
     port_options options = small_limits(1);
-    options.beats_until_lost = 4;
+    options.heartbeats_until_failed = 4;
     options.funnelled = funnelled;
     job all(2, {.seed = 1, .longest_delay = 1, .piece_bytes = 64}, options);
     all.send(0, 1, 5'000);
-    for (int turn = 0; turn < 100 && all.users[1].places_in_use() == 0; ++turn) all.turn();
+    for (int step = 0; step < 100 && all.users[1].places_in_use() == 0; ++step) all.step();
     ASSERT_EQ(all.users[1].places_in_use(), 1U);
     for (int look = 0; look < 3; ++look) {
       const std::uint64_t before = all.ports[1]->counters().moves;
-      for (int turn = 0; turn < 10; ++turn) all.turn();
+      for (int step = 0; step < 10; ++step) all.step();
       EXPECT_GT(all.ports[1]->counters().moves, before);
       ASSERT_EQ(all.users[1].arrived_from(0), 0U);
     }
-    for (int turn = 0; turn < 1000; ++turn) all.turn();
+    for (int step = 0; step < 1000; ++step) all.step();
     ASSERT_EQ(all.users[1].arrived_from(0), 1U);
 
     for (const auto& wire : all.ports) {
       const port_counters before = wire->counters();
-      for (int beat = 0; beat < 20; ++beat) {
-        for (const auto& each : all.ports) each->beat();
-        for (int turn = 0; turn < 20; ++turn) all.turn();
+      for (int heartbeat = 0; heartbeat < 20; ++heartbeat) {
+        for (const auto& each : all.ports) each->heartbeat();
+        for (int step = 0; step < 20; ++step) all.step();
       }
       EXPECT_GT(wire->counters().heartbeats, before.heartbeats + 5);
       EXPECT_EQ(wire->counters().moves, before.moves);
@@ -233,16 +233,16 @@ TEST(PortOverLoop, APeerThatHasEndedIsNotAskedForSignsOfLife) {
   job all(2, {.seed = 1, .longest_delay = 1}, options);
   all.send(0, 1, 10);
   all.send(1, 0, 10);
-  for (int turn = 0; turn < 50; ++turn) all.turn();
+  for (int step = 0; step < 50; ++step) all.step();
   all.ports[1].reset();
-  for (int turn = 0; turn < 50; ++turn) all.ports[0]->progress();
+  for (int step = 0; step < 50; ++step) all.ports[0]->progress();
   const std::uint64_t before = all.ports[0]->counters().heartbeats;
-  for (int beat = 0; beat < 20; ++beat) {
-    all.ports[0]->beat();
-    for (int turn = 0; turn < 20; ++turn) all.ports[0]->progress();
+  for (int heartbeat = 0; heartbeat < 20; ++heartbeat) {
+    all.ports[0]->heartbeat();
+    for (int step = 0; step < 20; ++step) all.ports[0]->progress();
   }
   EXPECT_EQ(all.ports[0]->counters().heartbeats, before);
-  EXPECT_EQ(all.users[0].losses.size(), 0U);
+  EXPECT_EQ(all.users[0].failures.size(), 0U);
 }
 
 // A peer dies in the middle. The others get all that they send to each other, hear of the death once, and keep nothing.
@@ -262,20 +262,20 @@ TEST(PortOverLoop, LossOfAPeerForEverySeed) {
       ASSERT_NO_THROW(send_some(all, random, 60, sizes_around(options)));
       const auto settled = [&] {
         for (peer_number peer = 0; peer < peers; ++peer)
-          if (peer != dead && (!all.ports[peer]->is_idle() || all.users[peer].losses.empty())) return false;
+          if (peer != dead && (!all.ports[peer]->is_idle() || all.users[peer].failures.empty())) return false;
         return true;
       };
-      for (int turn = 0; turn < turns_enough && !settled(); ++turn) ASSERT_NO_THROW(all.turn());
+      for (int step = 0; step < most_steps && !settled(); ++step) ASSERT_NO_THROW(all.step());
       ASSERT_TRUE(settled());
-      for (int turn = 0; turn < 200; ++turn) ASSERT_NO_THROW(all.turn());
+      for (int step = 0; step < 200; ++step) ASSERT_NO_THROW(all.step());
       for (const auto& [pair, count] : all.sent) {
         if (pair.first == dead || pair.second == dead) continue;
         ASSERT_EQ(all.users[pair.second].arrived_from(pair.first), count);
       }
       for (peer_number peer = 0; peer < peers; ++peer) {
         if (peer == dead) continue;
-        ASSERT_EQ(all.users[peer].losses.size(), 1U);
-        ASSERT_EQ(all.users[peer].losses.front().first, dead);
+        ASSERT_EQ(all.users[peer].failures.size(), 1U);
+        ASSERT_EQ(all.users[peer].failures.front().first, dead);
         ASSERT_EQ(all.users[peer].places_in_use(), 0U);
         abandoned += all.users[peer].abandoned_count;
         dropped += all.ports[peer]->counters().dropped;
@@ -293,7 +293,7 @@ TEST(PortOverLoop, LossOfAPeerForEverySeed) {
 // Receivers with a place for one announced body at a time never stop, although bodies of all senders wait.
 TEST(PortOverLoop, OnePlaceIsEnoughForEverySeed) {
   struct poor_user final : port_user {
-    void* place_for(peer_number, std::span<const std::byte>, std::size_t bytes) override {
+    void* memory_for(peer_number, std::span<const std::byte>, std::size_t bytes) override {
       if (in_use) return nullptr;
       in_use = true;
       return std::malloc(bytes);
@@ -304,7 +304,7 @@ TEST(PortOverLoop, OnePlaceIsEnoughForEverySeed) {
       ++count;
     }
     void abandoned(void*) override { FAIL(); }
-    void lost(peer_number, const std::string&) override { FAIL(); }
+    void peer_failed(peer_number, const std::string&) override { FAIL(); }
     bool in_use = false;
     std::uint64_t count = 0;
   };
@@ -319,10 +319,10 @@ TEST(PortOverLoop, OnePlaceIsEnoughForEverySeed) {
     std::vector<std::byte> block(1000);
     for (int message = 0; message < 20; ++message)
       for (const peer_number from : {0U, 1U}) ports[from]->send(2, {}, {.block = block.data(), .bytes = block.size()});
-    for (int turn = 0; turn < turns_enough && users[2].count < 40; ++turn)
+    for (int step = 0; step < most_steps && users[2].count < 40; ++step)
       for (const auto& wire : ports) wire->progress();
     ASSERT_EQ(users[2].count, 40U);
-    EXPECT_GT(ports[2]->counters().places_refused, 0U);
+    EXPECT_GT(ports[2]->counters().memory_refused, 0U);
   }
 }
 
@@ -330,7 +330,7 @@ TEST(PortOverLoop, OnePlaceIsEnoughForEverySeed) {
 TEST(PortOverLoop, TenThousandUnmatchedMegabytesAreStoredNowhere) {
   loop_network network(2, {.seed = 5, .longest_delay = 3, .piece_bytes = 1'000'000});
   struct late_user final : port_user {
-    void* place_for(peer_number, std::span<const std::byte>, std::size_t bytes) override {
+    void* memory_for(peer_number, std::span<const std::byte>, std::size_t bytes) override {
       if (!open) return nullptr;
       open = false;
       place.resize(bytes);
@@ -345,7 +345,7 @@ TEST(PortOverLoop, TenThousandUnmatchedMegabytesAreStoredNowhere) {
       open = true;
     }
     void abandoned(void*) override { wrong = true; }
-    void lost(peer_number, const std::string&) override { wrong = true; }
+    void peer_failed(peer_number, const std::string&) override { wrong = true; }
     std::vector<std::byte> place;
     bool open = false, wrong = false;
     std::uint64_t count = 0;
@@ -360,7 +360,7 @@ TEST(PortOverLoop, TenThousandUnmatchedMegabytesAreStoredNowhere) {
     receiver.progress();
     ASSERT_EQ(network.bytes_stored(), 0U);
   }
-  for (int turn = 0; turn < 100; ++turn) receiver.progress();
+  for (int step = 0; step < 100; ++step) receiver.progress();
   EXPECT_EQ(user.count, 0U);
   EXPECT_TRUE(user.place.empty());
   EXPECT_EQ(sender.counters().rendezvous_sent, messages);
@@ -500,7 +500,7 @@ class MalformedPackets : public ::testing::Test {
     void announced(std::span<const std::byte>, std::size_t, announcement) override {}
     void filled(packet_token, bool) override {}
     void sent(packet_token) override {}
-    void lost(peer_number, const std::string&) override {}
+    void peer_failed(peer_number, const std::string&) override {}
   };
   static constexpr std::uint64_t tag = 0x1122'3344'5566'7788;
   static port_options with_tag() {
@@ -522,12 +522,12 @@ class MalformedPackets : public ::testing::Test {
     ASSERT_EQ(stranger_.send(0, sending::copied, header, body, &record), send_result::done);
   }
   void progress() {
-    for (int turn = 0; turn < 100; ++turn) port_.progress();
+    for (int step = 0; step < 100; ++step) port_.progress();
   }
-  void expect_lost(const std::string& why) {
+  void expect_failed(const std::string& why) {
     progress();
-    ASSERT_EQ(user_.losses.size(), 1U);
-    EXPECT_EQ(user_.losses[0].second, why);
+    ASSERT_EQ(user_.failures.size(), 1U);
+    EXPECT_EQ(user_.failures[0].second, why);
     EXPECT_TRUE(port_.is_idle());
   }
 
@@ -548,7 +548,7 @@ TEST_F(MalformedPackets, OfStrangersAreCountedAndDropped) {
   progress();
   EXPECT_EQ(port_.counters().foreign_packets, 2U + 3 * 3 * 3);
   EXPECT_EQ(user_.arrived(), 0U);
-  EXPECT_TRUE(user_.losses.empty());
+  EXPECT_TRUE(user_.failures.empty());
   EXPECT_TRUE(port_.is_idle());
 }
 
@@ -574,13 +574,13 @@ TEST_F(MalformedPackets, MessagesThatAreNotInIt) {
   } packet;
   static_assert(sizeof packet == sizeof(packet_head) + 2 * sizeof(message_head));
   send(packet);
-  expect_lost("it sent a malformed packet: its field 'body_bytes' is 4294967295, which must be 0");
+  expect_failed("it sent a malformed packet: its field 'body_bytes' is 4294967295, which must be 0");
   EXPECT_EQ(user_.arrived(), 0U) << "nothing of it is delivered";
 }
 
 TEST_F(MalformedPackets, SequenceFarAhead) {
   send(packet_head{.tag = tag, .sequence = 1ULL << 40, .from = 1, .kind = packet_kind::disconnect, .messages = 0});
-  expect_lost("it sent a malformed packet: its field 'sequence' is 1099511627776, which must be 0 to 2147483648");
+  expect_failed("it sent a malformed packet: its field 'sequence' is 1099511627776, which must be 0 to 2147483648");
 }
 
 TEST_F(MalformedPackets, RepeatedOnesAreCountedAndDropped) {
@@ -611,7 +611,7 @@ TEST_F(MalformedPackets, RepeatedOnesAreCountedAndDropped) {
     send(packet_head{.tag = tag, .sequence = 5, .from = 1, .kind = packet_kind::heartbeat, .messages = 0});
   progress();
   EXPECT_EQ(port_.counters().repeated_packets, 4U);
-  EXPECT_TRUE(user_.losses.empty());
+  EXPECT_TRUE(user_.failures.empty());
 }
 
 TEST(PortArguments, ThatCannotWorkAreNamed) {

@@ -38,8 +38,8 @@ class slow_user final : public port_user {
  public:
   explicit slow_user(peer_number self) : inner_(self) {}
 
-  void* place_for(peer_number from, std::span<const std::byte> header, std::size_t bytes) override {
-    return inner_.place_for(from, header, bytes);
+  void* memory_for(peer_number from, std::span<const std::byte> header, std::size_t bytes) override {
+    return inner_.memory_for(from, header, bytes);
   }
   void arrived(peer_number from, std::span<const std::byte> header, void* body, std::size_t bytes) override {
     inner_.arrived(from, header, body, bytes);
@@ -48,7 +48,7 @@ class slow_user final : public port_user {
     most_in_use = std::max(most_in_use, held_.size() == 1 ? 0 : in_use);
   }
   void abandoned(void* place) override { inner_.abandoned(place); }
-  void lost(peer_number peer, const std::string& why) override { inner_.lost(peer, why); }
+  void peer_failed(peer_number peer, const std::string& why) override { inner_.peer_failed(peer, why); }
   std::uint64_t memory_given_back() override { return given_back_; }
 
   bool run() {
@@ -83,7 +83,7 @@ struct bounded_job {
   void send(peer_number from, peer_number to, std::size_t bytes) {
     send_checked(*ports[from], bodies, from, to, sent[{from, to}]++, bytes);
   }
-  void turn() {
+  void step() {
     for (const auto& wire : ports) wire->progress();
     for (slow_user& user : users) user.checks().verify();
   }
@@ -99,7 +99,7 @@ struct bounded_job {
 };
 
 constexpr std::array<std::uint64_t, 7> memory_sizes = {0, 64, 200, 1000, 3000, 20'000, 1'000'000};
-constexpr int turns_enough = 2'000'000;
+constexpr int most_steps = 2'000'000;
 
 void send_some(bounded_job& all, std::mt19937_64& random, std::size_t messages, const std::vector<std::size_t>& sizes) {
   const std::size_t peers = all.ports.size();
@@ -107,7 +107,7 @@ void send_some(bounded_job& all, std::mt19937_64& random, std::size_t messages, 
     const auto from = static_cast<peer_number>(random() % peers);
     all.send(from, static_cast<peer_number>((from + 1 + random() % (peers - 1)) % peers),
              sizes[random() % sizes.size()]);
-    if (random() % 3 == 0) all.turn();
+    if (random() % 3 == 0) all.step();
     if (random() % 4 == 0) all.users[random() % peers].run();
   }
 }
@@ -129,8 +129,8 @@ TEST(PortMemory, EverythingArrivesInOrderWithinEveryLimit) {
         if (all.users[pair.second].checks().arrived_from(pair.first) != count) return false;
       return all.idle();
     };
-    for (int turn = 0; turn < turns_enough && !done(); ++turn) {
-      ASSERT_NO_THROW(all.turn());
+    for (int step = 0; step < most_steps && !done(); ++step) {
+      ASSERT_NO_THROW(all.step());
       if (random() % 3 == 0) all.users[random() % peers].run();
     }
     ASSERT_TRUE(done());
@@ -144,7 +144,7 @@ TEST(PortMemory, EverythingArrivesInOrderWithinEveryLimit) {
       ASSERT_EQ(counters.waiting, 0U);
       waited += counters.waited;
       if (memory != memory_sizes.back()) continue;
-      notes_of_plenty += counters.memory_notes;
+      notes_of_plenty += counters.memory_control_messages;
       waited_in_plenty += counters.waited;
     }
   }
@@ -153,7 +153,7 @@ TEST(PortMemory, EverythingArrivesInOrderWithinEveryLimit) {
   EXPECT_LE(notes_of_plenty, 60U * 12) << "a grant in advance for each pair, and nothing is asked";
 }
 
-// A peer dies in the middle. What waited for its memory is released, what it was lent goes to the others.
+// A peer dies in the middle. What waited for its memory is released, what it was granted goes to the others.
 TEST(PortMemory, LossOfAPeerForEverySeed) {
   for (std::uint64_t seed = 1; seed <= 280; ++seed) {
     const std::uint64_t memory = memory_sizes[seed % 6];
@@ -173,11 +173,11 @@ TEST(PortMemory, LossOfAPeerForEverySeed) {
         if (all.users[pair.second].checks().arrived_from(pair.first) != count) return false;
       }
       for (peer_number peer = 0; peer < peers; ++peer)
-        if (peer != dead && (!all.ports[peer]->is_idle() || all.users[peer].checks().losses.empty())) return false;
+        if (peer != dead && (!all.ports[peer]->is_idle() || all.users[peer].checks().failures.empty())) return false;
       return true;
     };
-    for (int turn = 0; turn < turns_enough && !done(); ++turn) {
-      ASSERT_NO_THROW(all.turn());
+    for (int step = 0; step < most_steps && !done(); ++step) {
+      ASSERT_NO_THROW(all.step());
       if (random() % 3 == 0) all.users[random() % peers].run();
     }
     ASSERT_TRUE(done());
@@ -190,13 +190,13 @@ TEST(PortMemory, LossOfAPeerForEverySeed) {
 // Messages that do not count pass those that wait.
 TEST(PortMemory, MessagesThatDoNotCountPassThoseThatWait) {
   struct listener final : port_user {
-    void* place_for(peer_number, std::span<const std::byte>, std::size_t) override { return nullptr; }
+    void* memory_for(peer_number, std::span<const std::byte>, std::size_t) override { return nullptr; }
     void arrived(peer_number, std::span<const std::byte> header, void*, std::size_t) override {
       std::memcpy(&last, header.data(), sizeof last);
       ++count;
     }
     void abandoned(void*) override { FAIL(); }
-    void lost(peer_number, const std::string&) override { FAIL(); }
+    void peer_failed(peer_number, const std::string&) override { FAIL(); }
     std::uint64_t last = 0, count = 0;
   } sender_user, user;
   loop_network network(2, {.seed = 3});
@@ -205,24 +205,24 @@ TEST(PortMemory, MessagesThatDoNotCountPassThoseThatWait) {
   loop_port sender(0, 2, sender_user, bounded_job::address_of, options, network, 0U);
   loop_port receiver(1, 2, user, bounded_job::address_of, options, network, 1U);
   for (std::uint64_t number = 1; number <= 100; ++number) sender.send(1, std::as_bytes(std::span(&number, 1)), {});
-  const auto turns = [&] {
-    for (int turn = 0; turn < 1000; ++turn) {
+  const auto steps = [&] {
+    for (int step = 0; step < 1000; ++step) {
       sender.progress();
       receiver.progress();
     }
   };
-  turns();
+  steps();
   EXPECT_EQ(user.count, 4U) << "the receiver gives nothing back";
   EXPECT_TRUE(receiver.memory_is_asked_for());
   EXPECT_FALSE(receiver.prepare_sleep()) << "nothing would wake it when memory is given back";
   const std::uint64_t urgent = 1000;
   sender.send(1, std::as_bytes(std::span(&urgent, 1)), {.copies = 0});
-  turns();
+  steps();
   EXPECT_EQ(user.last, urgent);
   EXPECT_EQ(user.count, 5U);
   EXPECT_FALSE(sender.is_idle());
   sender.drop_waiting();
-  turns();
+  steps();
   EXPECT_TRUE(sender.is_idle());
   EXPECT_EQ(sender.counters().dropped, 96U);
   EXPECT_EQ(user.count, 5U);
@@ -239,17 +239,17 @@ TEST(PortMemory, LimitsThatDifferAreTold) {
   loop_port receiver(1, 2, user, bounded_job::address_of, options, network, 1U);
   body_store bodies;
   for (std::uint64_t number = 0; number < 100; ++number) send_checked(sender, bodies, 0, 1, number, 8);
-  for (int turn = 0; turn < 1000 && user.checks().losses.empty(); ++turn) {
+  for (int step = 0; step < 1000 && user.checks().failures.empty(); ++step) {
     sender.progress();
     receiver.progress();
   }
-  ASSERT_EQ(user.checks().losses.size(), 1U);
+  ASSERT_EQ(user.checks().failures.size(), 1U);
   // How many of them came in its first packet is a matter of time.
-  EXPECT_TRUE(std::regex_match(user.checks().losses[0].second,
+  EXPECT_TRUE(std::regex_match(user.checks().failures[0].second,
                                std::regex("it sent messages of [0-9]+ bytes for which it was granted no memory; is "
                                           "port_options::message_memory \\(--tri-message-memory\\) the same in all "
                                           "processes\\?")))
-      << user.checks().losses[0].second;
+      << user.checks().failures[0].second;
   EXPECT_EQ(user.checks().places_in_use(), 0U);
 }
 

@@ -67,7 +67,7 @@ TEST_P(PortProcesses, AllToAllInOrderAtAllSizes) {
     await_others(*wire, shared, peers, 0);
     check_equal(body_store::released(), bodies.made());
     check_equal(user.places_in_use(), std::size_t{0});
-    check(user.losses.empty(), "nobody was lost");
+    check(user.failures.empty(), "no peer failed");
     const port_counters counters = wire->counters();
     check_equal(counters.messages_arrived, expected);
     check_equal(counters.short_sent + counters.eager_sent + counters.rendezvous_sent, counters.messages_sent);
@@ -91,14 +91,14 @@ TEST_P(PortProcesses, KilledPeerIsLostOnce) {
     send_checked(*wire, bodies, 0, 1, 0, 8);
     send_checked(*wire, bodies, 0, 1, 1, options.short_limit * 2);
     send_checked(*wire, bodies, 0, 1, 2, options.eager_limit * 3);
-    while (user.losses.empty()) wire->progress();
-    check_equal(user.losses.front().first, peer_number{1});
-    check(user.losses.front().second.find("its connection broke") == 0, user.losses.front().second);
+    while (user.failures.empty()) wire->progress();
+    check_equal(user.failures.front().first, peer_number{1});
+    check(user.failures.front().second.find("its connection broke") == 0, user.failures.front().second);
     while (!wire->is_idle()) wire->progress();
     for (std::uint64_t number = 3; number < 10; ++number) send_checked(*wire, bodies, 0, 1, number, number * 20'000);
-    check(wire->is_idle(), "nothing to a lost peer is under way");
+    check(wire->is_idle(), "nothing to a failed peer is under way");
     for (int turn = 0; turn < 1000; ++turn) wire->progress();
-    check_equal(user.losses.size(), std::size_t{1});
+    check_equal(user.failures.size(), std::size_t{1});
     check_equal(body_store::released(), bodies.made());
     check_equal(wire->counters().dropped, std::uint64_t{7});
   });
@@ -123,16 +123,16 @@ TEST_P(PortProcesses, ReceiverHearsOfAKilledSender) {
       raise(SIGKILL);
     }
     user.refuse_above = options.eager_limit;
-    while (wire->counters().places_refused == 0) wire->progress();
+    while (wire->counters().memory_refused == 0) wire->progress();
     ++shared.marks[0];
     shared.await_mark(1, 1);
     user.refuse_above = SIZE_MAX;
     while (user.places_in_use() == 0) wire->progress();
     ++shared.marks[2];
-    while (user.losses.empty() || !wire->is_idle()) wire->progress();
+    while (user.failures.empty() || !wire->is_idle()) wire->progress();
     user.verify();
-    check_equal(user.losses.size(), std::size_t{1});
-    check_equal(user.losses.front().first, peer_number{1});
+    check_equal(user.failures.size(), std::size_t{1});
+    check_equal(user.failures.front().first, peer_number{1});
     check_equal(user.abandoned_count, std::uint64_t{1});
     check_equal(user.places_in_use(), std::size_t{0});
     check_equal(user.arrived(), std::uint64_t{1});
@@ -142,7 +142,7 @@ TEST_P(PortProcesses, ReceiverHearsOfAKilledSender) {
 }
 
 // One process ends while the other goes on: no loss, unless something is sent to it after that.
-TEST_P(PortProcesses, GoodbyeIsNoLoss) {
+TEST_P(PortProcesses, ADisconnectIsNotAFailure) {
   expect_clean(run_processes(2, [=](unsigned self, shared_by_processes& shared) {
     checking_user user(self);
     body_store bodies;
@@ -159,10 +159,10 @@ TEST_P(PortProcesses, GoodbyeIsNoLoss) {
     ++shared.marks[0];
     while (shared.marks[1].load() == 0) wire->progress();
     for (int turn = 0; turn < 2000; ++turn) wire->progress();
-    check(user.losses.empty(), "an end with a goodbye is told as a loss");
+    check(user.failures.empty(), "an orderly disconnect is reported as a failure");
     send_checked(*wire, bodies, 0, 1, 1, 8);
-    while (user.losses.empty()) wire->progress();
-    check_equal(user.losses.front().second, std::string("it has ended, and a message was sent to it after that"));
+    while (user.failures.empty()) wire->progress();
+    check_equal(user.failures.front().second, std::string("it has ended, and a message was sent to it after that"));
     check_equal(wire->counters().dropped, std::uint64_t{1});
   }));
 }
@@ -170,7 +170,7 @@ TEST_P(PortProcesses, GoodbyeIsNoLoss) {
 // Has one place, given to one body at a time, and none before `open`.
 struct one_place_user final : port_user {
   explicit one_place_user(std::size_t bytes) : place(bytes) {}
-  void* place_for(peer_number, std::span<const std::byte>, std::size_t) override {
+  void* memory_for(peer_number, std::span<const std::byte>, std::size_t) override {
     if (!open || in_use) return nullptr;
     in_use = true;
     return place.data();
@@ -185,7 +185,7 @@ struct one_place_user final : port_user {
     ++count;
   }
   void abandoned(void*) override { wrong = true; }
-  void lost(peer_number, const std::string&) override { wrong = true; }
+  void peer_failed(peer_number, const std::string&) override { wrong = true; }
 
   std::vector<std::byte> place;
   bool open = false, in_use = false, wrong = false;
@@ -202,7 +202,7 @@ TEST_P(PortProcesses, EndsBesideASilentPeer) {
     auto wire = open(self, 2, user, shared, options);
     if (self == 1) {
       user.refuse_above = options.eager_limit;
-      while (wire->counters().places_refused == 0) wire->progress();
+      while (wire->counters().memory_refused == 0) wire->progress();
       ++shared.marks[0];
       shared.await_mark(1, 1);
       return;
@@ -238,7 +238,7 @@ TEST_P(PortProcesses, RendezvousWithoutAPlaceStoresNothing) {
       while (!wire->is_idle()) wire->progress();
       check_equal(released, messages);
     } else {
-      while (shared.marks[0].load() == 0 || wire->counters().places_refused < 1000) wire->progress();
+      while (shared.marks[0].load() == 0 || wire->counters().memory_refused < 1000) wire->progress();
       check_equal(user.count, std::uint64_t{0});
       ++shared.marks[1];
       while (shared.marks[2].load() == 0) wire->progress();
@@ -288,7 +288,7 @@ TEST_P(PortProcesses, SendsFromManyThreads) {
   constexpr unsigned senders = 3;
   expect_clean(run_processes(2, [=](unsigned self, shared_by_processes& shared) {
     struct ordered_user final : port_user {
-      void* place_for(peer_number, std::span<const std::byte>, std::size_t bytes) override {
+      void* memory_for(peer_number, std::span<const std::byte>, std::size_t bytes) override {
         return std::malloc(bytes);
       }
       void arrived(peer_number, std::span<const std::byte> header, void* body, std::size_t) override {
@@ -299,7 +299,7 @@ TEST_P(PortProcesses, SendsFromManyThreads) {
         std::free(body);
       }
       void abandoned(void*) override { wrong = true; }
-      void lost(peer_number, const std::string&) override { wrong = true; }
+      void peer_failed(peer_number, const std::string&) override { wrong = true; }
       std::array<std::uint64_t, senders> next = {};
       std::uint64_t count = 0;
       bool wrong = false;
@@ -339,9 +339,9 @@ TEST_P(PortProcesses, StrangeAddressIsALoss) {
         PortProcesses::conduit, 0, 2, user, [](peer_number) { return std::vector<std::byte>(80, std::byte{7}); },
         over_loopback());
     send_checked(*wire, bodies, 0, 1, 0, 100);
-    while (user.losses.empty()) wire->progress();
-    check(user.losses.front().second.find("all processes of a job must run the same build") != std::string::npos,
-          user.losses.front().second);
+    while (user.failures.empty()) wire->progress();
+    check(user.failures.front().second.find("all processes of a job must run the same build") != std::string::npos,
+          user.failures.front().second);
     check_equal(body_store::released(), bodies.made());
     check(wire->is_idle(), "a message to nobody is under way");
   }));

@@ -33,7 +33,7 @@ struct heading {
 struct answering_user final : port_user {
   static constexpr unsigned threads = 4;
 
-  void* place_for(peer_number, std::span<const std::byte>, std::size_t bytes) override { return std::malloc(bytes); }
+  void* memory_for(peer_number, std::span<const std::byte>, std::size_t bytes) override { return std::malloc(bytes); }
   void arrived(peer_number from, std::span<const std::byte> header, void* body, std::size_t bytes) override {
     cost += message_cost(bytes);
     heading of = {};
@@ -46,7 +46,7 @@ struct answering_user final : port_user {
     count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
   void abandoned(void*) override { wrong = true; }
-  void lost(peer_number, const std::string&) override { wrong = true; }
+  void peer_failed(peer_number, const std::string&) override { wrong = true; }
   std::uint64_t memory_given_back() override { return given_back.load(); }
 
   std::atomic<std::uint64_t> cost{0};        // of all that arrived

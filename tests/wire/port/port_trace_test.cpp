@@ -32,7 +32,7 @@ struct history {
 class tracing_user final : public port_user {
  public:
   tracing_user(peer_number self, history& all) : self_(self), all_(all) {}
-  void* place_for(peer_number, std::span<const std::byte>, std::size_t bytes) override { return std::malloc(bytes); }
+  void* memory_for(peer_number, std::span<const std::byte>, std::size_t bytes) override { return std::malloc(bytes); }
   void arrived(peer_number from, std::span<const std::byte> header, void* body, std::size_t bytes) override {
     std::free(body);
     given_back_ += message_cost(bytes);
@@ -46,7 +46,7 @@ class tracing_user final : public port_user {
     all_.order[self_].push_back(name);
   }
   void abandoned(void* place) override { std::free(place); }
-  void lost(peer_number peer, const std::string& why) override {
+  void peer_failed(peer_number peer, const std::string& why) override {
     all_.complaint = "lost " + std::to_string(peer) + ": " + why;
   }
   std::uint64_t memory_given_back() override { return given_back_; }
@@ -96,7 +96,7 @@ void run(std::uint64_t seed, const port_options& options, history& all) {
     }
     for (const auto& port : ports) port->progress();
   }
-  for (int turn = 0; turn < 1'000'000 && all.arrived.size() < 3 * messages * 2 / 3; ++turn)
+  for (int step = 0; step < 1'000'000 && all.arrived.size() < 3 * messages * 2 / 3; ++step)
     for (const auto& port : ports) port->progress();
   ASSERT_EQ(all.complaint, "");
   ASSERT_EQ(all.left.size(), 3 * messages * 2 / 3);

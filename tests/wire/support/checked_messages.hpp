@@ -67,7 +67,7 @@ class checking_user final : public port_user {
     for (void* const place : places_) std::free(place);
   }
 
-  void* place_for(peer_number, std::span<const std::byte>, std::size_t bytes) override {
+  void* memory_for(peer_number, std::span<const std::byte>, std::size_t bytes) override {
     if (refuse_above < bytes) return nullptr;
     void* const place = std::malloc(bytes);
     places_.insert(place);
@@ -85,7 +85,7 @@ class checking_user final : public port_user {
     ++abandoned_count;
     give_back(place);
   }
-  void lost(peer_number peer, const std::string& why) override { losses.emplace_back(peer, why); }
+  void peer_failed(peer_number peer, const std::string& why) override { failures.emplace_back(peer, why); }
 
   std::uint64_t arrived_from(peer_number peer) { return next_[peer]; }
   std::uint64_t arrived() const { return arrived_; }
@@ -97,7 +97,7 @@ class checking_user final : public port_user {
 
   std::size_t refuse_above = SIZE_MAX;
   std::uint64_t abandoned_count = 0;
-  std::vector<std::pair<peer_number, std::string>> losses;
+  std::vector<std::pair<peer_number, std::string>> failures;
 
  private:
   void check(peer_number from, std::span<const std::byte> header, const void* body, std::size_t bytes) {

@@ -56,7 +56,7 @@ class frame_reader final : public frame_sink {
     places_[name] = {.bytes = static_cast<std::size_t>(bytes), .memory = std::make_unique<std::byte[]>(bytes)};
     return true;
   }
-  std::span<std::byte> place_of_body(std::uint32_t name, std::uint64_t bytes) override {
+  std::span<std::byte> memory_of_body(std::uint32_t name, std::uint64_t bytes) override {
     const auto known = places_.find(name);
     if (known == places_.end() || known->second.bytes != bytes) return {};
     return {known->second.memory.get(), known->second.bytes};

@@ -161,9 +161,9 @@ TEST(FrameDecoder, AnswersAreToWhatWasOffered) {
   EXPECT_EQ(reader.log, "accepted 2\nrefused 1\n");
   const auto fault = [](const frame_stream& of) { return fault_of(frame_side::by_acceptor, of, {1}); };
   EXPECT_EQ(fault(frame_stream().answer(frame_kind::accept, 2)),
-            "its field `name` is 2, which is no body that waits for an answer");
+            "its field `name` is 2, which is not a body that waits for an answer");
   EXPECT_EQ(fault(frame_stream().answer(frame_kind::refuse, 1).answer(frame_kind::refuse, 1)),
-            "its field `name` is 1, which is no body that waits for an answer");
+            "its field `name` is 1, which is not a body that waits for an answer");
   EXPECT_EQ(fault(frame_stream().packet(0, 0)), "its field `kind` is 1, which must be 4 to 5");
   EXPECT_EQ(fault(frame_stream().add({.kind = frame_kind::accept, .name = 1, .body_bytes = 1})),
             "its field `body_bytes` is 1, which must be 0");

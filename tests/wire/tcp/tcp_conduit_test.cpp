@@ -36,11 +36,11 @@ TEST(TcpConduit, KeepsItsPromises) {
     check(wire.state(1 - self) == peer_state::connected, "a connected peer is not known");
     conduit_player<tcp_conduit> player(wire, self);
     player.send_all();
-    while (!player.finished()) player.turn();
+    while (!player.finished()) player.step();
     ++shared.marks[0];
-    while (shared.marks[0].load() < 2) player.turn();
+    while (shared.marks[0].load() < 2) player.step();
     check(player.counts.refused > 0 && player.counts.filled > 0, "bodies were refused and filled");
-    check(player.losses.empty(), "nobody was lost");
+    check(player.failures.empty(), "no peer failed");
     while (!wire.close(player, false)) {
     }
     ++shared.marks[1];
@@ -56,12 +56,12 @@ struct recorder final : conduit_events {
   void announced(std::span<const std::byte>, std::size_t, announcement body) override { offers.push_back(body); }
   void filled(packet_token, bool whole) override { (whole ? whole_bodies : broken_bodies) += 1; }
   void sent(packet_token) override { ++sent_count; }
-  void lost(peer_number peer, const std::string& why) override { losses.emplace_back(peer, why); }
+  void peer_failed(peer_number peer, const std::string& why) override { failures.emplace_back(peer, why); }
   void turned_away() override { ++turned_away_count; }
 
   std::vector<std::size_t> packets;
   std::vector<announcement> offers;
-  std::vector<std::pair<peer_number, std::string>> losses;
+  std::vector<std::pair<peer_number, std::string>> failures;
   int whole_bodies = 0, broken_bodies = 0;
   std::size_t sent_count = 0, turned_away_count = 0;
 };
@@ -118,7 +118,7 @@ TEST(TcpConduit, PacketsForASlowReaderStayWhereTheyAre) {
   wires.until([&] { return wires.at_second.packets.size() == count; });
   wires.until([&] { return wires.at_first.sent_count == under_way; });
   EXPECT_EQ(std::count(wires.at_second.packets.begin(), wires.at_second.packets.end(), bytes), 1000);
-  for (int turn = 0; turn < 10; ++turn) EXPECT_FALSE(wires.first.progress(wires.at_first));
+  for (int step = 0; step < 10; ++step) EXPECT_FALSE(wires.first.progress(wires.at_first));
 }
 
 TEST(TcpConduit, ALongBodyGoesWhereItIsAccepted) {
@@ -149,13 +149,13 @@ TEST(TcpConduit, ABodyIsBrokenWhenItsSenderEnds) {
   wires.first.progress(wires.at_first);
   EXPECT_TRUE(wires.first.close(wires.at_first, /*at_once=*/true));
   EXPECT_EQ(wires.at_first.sent_count, 2U);
-  EXPECT_TRUE(wires.at_first.losses.empty());
-  progress_until(wires.second, wires.at_second, [&] { return !wires.at_second.losses.empty(); });
+  EXPECT_TRUE(wires.at_first.failures.empty());
+  progress_until(wires.second, wires.at_second, [&] { return !wires.at_second.failures.empty(); });
   EXPECT_EQ(wires.at_second.broken_bodies, 1);
-  EXPECT_EQ(wires.second.state(0), peer_state::lost);
+  EXPECT_EQ(wires.second.state(0), peer_state::failed);
   wires.second.accept(wires.at_second.offers[1], place.data(), place.size(), &placed);
   progress_until(wires.second, wires.at_second, [&] { return wires.at_second.broken_bodies == 2; });
-  EXPECT_EQ(wires.at_second.losses.size(), 1U);
+  EXPECT_EQ(wires.at_second.failures.size(), 1U);
   EXPECT_EQ(wires.second.send(0, sending::copied, {}, body, &sent), send_result::done);
 }
 
@@ -177,9 +177,9 @@ TEST(TcpConduit, LastWordsComeBeforeTheLoss) {
     // Found broken by the one who writes, before it reads.
     wires.second.send(0, sending::copied, {}, body, &of_second);
     wires.second.send(0, sending::copied, {}, body, &of_second);
-    progress_until(wires.second, wires.at_second, [&] { return !wires.at_second.losses.empty(); });
+    progress_until(wires.second, wires.at_second, [&] { return !wires.at_second.failures.empty(); });
     EXPECT_EQ(wires.at_second.packets.size(), whole);
-    EXPECT_EQ(wires.at_second.losses.size(), 1U);
+    EXPECT_EQ(wires.at_second.failures.size(), 1U);
   }
 }
 
@@ -201,8 +201,8 @@ TEST(TcpConduit, NobodyThereIsALoss) {
   const std::vector<std::byte> body(100);
   wire.connect(1, address_with({nobody}));
   const send_result result = wire.send(1, sending::copied, {}, body, &sent);
-  progress_until(wire, events, [&] { return !events.losses.empty(); });
-  EXPECT_EQ(events.losses[0].second, "it cannot be reached at " + nobody.text() + ": Connection refused");
+  progress_until(wire, events, [&] { return !events.failures.empty(); });
+  EXPECT_EQ(events.failures[0].second, "it cannot be reached at " + nobody.text() + ": Connection refused");
   EXPECT_EQ(events.sent_count, result == send_result::under_way ? 1U : 0U);
   EXPECT_TRUE(wire.close(events, false));
 }
@@ -222,7 +222,7 @@ TEST(TcpConduit, AnImpostorIsLeft) {
   const host::unique_fd connection = impostor.accept();
   std::array<std::byte, 1000> seen = {};
   progress_until(wire, events, [&] { return peek_bytes(connection, seen) > 0; });
-  for (int turn = 0; turn < 100; ++turn) wire.progress(events);
+  for (int step = 0; step < 100; ++step) wire.progress(events);
   ASSERT_EQ(peek_bytes(connection, seen), static_cast<ssize_t>(sizeof(greeting_bytes)));
   // The best it can do: a welcome made without the token.
   greeting_bytes greeting;
@@ -233,7 +233,7 @@ TEST(TcpConduit, AnImpostorIsLeft) {
     peer.progress(at_peer);
   }
   EXPECT_EQ(at_peer.packets[0], 100U);
-  EXPECT_TRUE(events.losses.empty());
+  EXPECT_TRUE(events.failures.empty());
 }
 
 // It takes the connection and says nothing: it could be the process that computes, so it is waited for beside the
@@ -258,8 +258,8 @@ TEST(TcpConduit, ASilentImpostorIsLeft) {
   // The greeting, and then the end.
   ASSERT_EQ(recv(connection.get(), seen.data(), seen.size(), MSG_WAITALL),
             static_cast<ssize_t>(sizeof(greeting_bytes)));
-  EXPECT_TRUE(events.losses.empty());
-  EXPECT_TRUE(at_peer.losses.empty());
+  EXPECT_TRUE(events.failures.empty());
+  EXPECT_TRUE(at_peer.failures.empty());
   EXPECT_EQ(at_peer.turned_away_count, 0U);
 }
 
@@ -293,7 +293,7 @@ TEST(TcpConduit, WhicheverIsWelcomedIsTheOne) {
     progress_until(wire, events,
                    [&] { return peek_bytes(one, seen) == static_cast<ssize_t>(sizeof(frame_head) + 10); });
     progress_until(wire, events, [&] { return peek_bytes(connections[1 - welcomed], seen) == -1; });
-    EXPECT_TRUE(events.losses.empty());
+    EXPECT_TRUE(events.failures.empty());
     EXPECT_EQ(wire.state(1), peer_state::connected);
   }
 }
@@ -313,7 +313,7 @@ TEST(TcpConduit, AnUnansweredConnectionThatEndsIsNoLoss) {
   host::unique_fd at_first = accept_of(first);
   const host::unique_fd at_second = accept_of(second);
   at_first.reset();
-  for (int turn = 0; turn < 100; ++turn) wire.progress(events);
+  for (int step = 0; step < 100; ++step) wire.progress(events);
   greeting_bytes greeting;
   while (peek_bytes(at_second, greeting) < static_cast<ssize_t>(greeting.size())) wire.progress(events);
   send_bytes(at_second, make_welcome(token, greeting));
@@ -323,7 +323,7 @@ TEST(TcpConduit, AnUnansweredConnectionThatEndsIsNoLoss) {
   progress_until(wire, events, [&] {
     return peek_bytes(at_second, seen) == static_cast<ssize_t>(greeting.size() + sizeof(frame_head) + 10);
   });
-  EXPECT_TRUE(events.losses.empty());
+  EXPECT_TRUE(events.failures.empty());
 }
 
 TEST(TcpConduit, AnImpostorAloneIsALoss) {
@@ -333,9 +333,9 @@ TEST(TcpConduit, AnImpostorAloneIsALoss) {
   wire.connect(1, address_with({impostor.endpoint}));
   const host::unique_fd connection = impostor.accept();
   send_bytes(connection, std::vector<char>(24, 'x'));
-  progress_until(wire, events, [&] { return !events.losses.empty(); });
-  EXPECT_EQ(events.losses[0].second,
-            "it cannot be reached at " + impostor.endpoint.text() + ": who listens there is not that process");
+  progress_until(wire, events, [&] { return !events.failures.empty(); });
+  EXPECT_EQ(events.failures[0].second,
+            "it cannot be reached at " + impostor.endpoint.text() + ": the process that listens there is another one");
 }
 
 // A peer that is crowded by strangers turns connections away: they come again.
@@ -350,7 +350,7 @@ TEST(TcpConduit, ComesAgainWhenItIsTurnedAway) {
     while (poll(&waiting, 1, 0) == 0) wire.progress(events);
     const host::unique_fd dropped = crowded.accept();
   }
-  EXPECT_TRUE(events.losses.empty());
+  EXPECT_TRUE(events.failures.empty());
   pollfd waiting = {.fd = crowded.descriptor.get(), .events = POLLIN, .revents = 0};
   while (poll(&waiting, 1, 0) == 0) wire.progress(events);
   const host::unique_fd taken = crowded.accept();
@@ -391,14 +391,14 @@ TEST(TcpConduit, AMalformedFrameLosesItsSenderAlone) {
     const peer_by_hand one(wire, 1), other(wire, 2);
     send_bytes(one.connection, frame_stream().packet(0, 5).bytes());
     send_bytes(one.connection, stream.bytes());
-    progress_until(wire, events, [&] { return !events.losses.empty(); });
-    EXPECT_EQ(events.losses[0].first, 1U);
-    EXPECT_EQ(events.losses[0].second, "it sent a malformed frame: " + words);
+    progress_until(wire, events, [&] { return !events.failures.empty(); });
+    EXPECT_EQ(events.failures[0].first, 1U);
+    EXPECT_EQ(events.failures[0].second, "it sent a malformed frame: " + words);
     EXPECT_EQ(events.packets, std::vector<std::size_t>{5});
-    EXPECT_EQ(wire.state(1), peer_state::lost);
+    EXPECT_EQ(wire.state(1), peer_state::failed);
     send_bytes(other.connection, frame_stream().packet(0, 6).bytes());
     progress_until(wire, events, [&] { return events.packets.size() == 2; });
-    EXPECT_EQ(events.losses.size(), 1U);
+    EXPECT_EQ(events.failures.size(), 1U);
   }
 }
 
@@ -410,9 +410,9 @@ TEST(TcpConduit, AStreamThatEndsInAPacketIsALossThatSaysSo) {
   send_bytes(one.connection, std::span(stream.bytes()).first(1000));
   wire.progress(events);
   one.connection.reset();
-  progress_until(wire, events, [&] { return !events.losses.empty(); });
+  progress_until(wire, events, [&] { return !events.failures.empty(); });
   EXPECT_TRUE(events.packets.empty());
-  EXPECT_NE(events.losses[0].second.find("its connection broke ("), std::string::npos) << events.losses[0].second;
+  EXPECT_NE(events.failures[0].second.find("its connection broke ("), std::string::npos) << events.failures[0].second;
 }
 
 TEST(TcpConduit, APeerConnectsOnce) {
@@ -432,7 +432,7 @@ TEST(TcpConduit, APeerConnectsOnce) {
   EXPECT_EQ(events.turned_away_count, 1U);
   send_bytes(first.connection, frame_stream().packet(0, 7).bytes());
   progress_until(wire, events, [&] { return !events.packets.empty(); });
-  EXPECT_TRUE(events.losses.empty());
+  EXPECT_TRUE(events.failures.empty());
 }
 
 TEST(TcpConduit, PacketsThatNobodyWouldTakeAreNotSent) {
@@ -463,7 +463,7 @@ TEST(TcpConduit, WaitsForDescriptors) {
     pollfd waiting = {.fd = wire.wake_descriptor(), .events = POLLIN, .revents = 0};
     check_equal(poll(&waiting, 1, -1), 1);
     wire.progress(events);
-    for (int turn = 0; turn < 100; ++turn) check(!wire.progress(events), "it spins without descriptors");
+    for (int step = 0; step < 100; ++step) check(!wire.progress(events), "it spins without descriptors");
     limit.rlim_cur = before;
     setrlimit(RLIMIT_NOFILE, &limit);
     send_bytes(connection, frame_stream().packet(0, 9).bytes());
@@ -490,7 +490,7 @@ TEST(TcpConduit, WaitsForDescriptorsToConnectWith) {
     record sent;
     const std::vector<std::byte> body(9);
     check(wire.send(1, sending::copied, {}, body, &sent) == send_result::under_way, "it was sent without a connection");
-    for (int turn = 0; turn < 100; ++turn) check(!wire.progress(events), "it spins without descriptors");
+    for (int step = 0; step < 100; ++step) check(!wire.progress(events), "it spins without descriptors");
     limit.rlim_cur = before;
     setrlimit(RLIMIT_NOFILE, &limit);
     check(wire.prepare_sleep(), "it does not sleep");
@@ -500,7 +500,7 @@ TEST(TcpConduit, WaitsForDescriptorsToConnectWith) {
       wire.progress(events);
       peer.progress(at_peer);
     }
-    check(events.losses.empty(), "it lost the peer");
+    check(events.failures.empty(), "the peer counts as failed");
   });
   EXPECT_EQ(ended.complaint, "");
   EXPECT_TRUE(ended.ends[0].clean());
@@ -517,9 +517,9 @@ TEST(TcpConduit, AForkedChildKeepsNothingAlive) {
       while (true) pause();
     }
     check(wires.first.close(wires.at_first, true), "it does not close");
-    progress_until(wires.second, wires.at_second, [&] { return !wires.at_second.losses.empty(); });
+    progress_until(wires.second, wires.at_second, [&] { return !wires.at_second.failures.empty(); });
     wires.second.progress(wires.at_second);
-    for (int turn = 0; turn < 100; ++turn) {
+    for (int step = 0; step < 100; ++step) {
       check(!wires.second.progress(wires.at_second), "the set tells of a connection that was closed");
       check(!wires.first.progress(wires.at_first), "the set tells of a listener that was closed");
     }

@@ -51,7 +51,7 @@ TEST(TcpPort, SleepsBesideASlowReader) {
     for (std::uint64_t number = 1; number < messages; ++number) send_checked(*ports[0], bodies, 0, 1, number, 4000);
     pollfd waiting = {.fd = ports[0]->wake_descriptor(), .events = POLLIN, .revents = 0};
     bool sleeps = false;
-    for (int turn = 0; turn < 1000 && !sleeps; ++turn) {
+    for (int step = 0; step < 1000 && !sleeps; ++step) {
       while (ports[0]->progress()) {
       }
       sleeps = ports[0]->prepare_sleep() && poll(&waiting, 1, 0) == 0;

@@ -86,7 +86,7 @@ TEST(UcxStranger, OfTheHostFindsNothing) {
       while (user.arrived() <= number) wire->progress();
     }
     user.verify();
-    check(user.losses.empty(), "nobody was lost");
+    check(user.failures.empty(), "no peer failed");
     for (++shared.marks[2]; shared.marks[2].load() < 2 || !wire->is_idle();) wire->progress();
   });
   EXPECT_EQ(ended.complaint, "");
@@ -108,7 +108,7 @@ struct no_events final : conduit_events {
   void announced(std::span<const std::byte>, std::size_t, announcement) override {}
   void filled(packet_token, bool) override {}
   void sent(packet_token) override { ++count; }
-  void lost(peer_number, const std::string&) override {}
+  void peer_failed(peer_number, const std::string&) override {}
   std::uint64_t count = 0;
 };
 
@@ -186,7 +186,7 @@ TEST(UcxStranger, OfTheNetworkIsCountedAndDropped) {
         while (user.arrived() <= number) wire->progress();
       }
       user.verify();
-      check(user.losses.empty(), "nobody was lost");
+      check(user.failures.empty(), "no peer failed");
       check_equal(wire->counters().foreign_packets, self == 0 ? shared.marks[3].load() : 0);
       check_equal(wire->counters().unchecked_packets, std::uint64_t{0});
       for (++shared.marks[2]; shared.marks[2].load() < 2 || !wire->is_idle();) wire->progress();

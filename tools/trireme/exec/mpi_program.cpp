@@ -14,11 +14,11 @@
 #include <optional>
 #include <stdexcept>
 
+#include "config/option_value.hpp"
 #include "exec/child_output.hpp"
 #include "exec/numa_domain.hpp"
 #include "exec/preload.hpp"
 #include "exec/program_symbols.hpp"
-#include "config/option_value.hpp"
 #include "mpi/engine/helping.hpp"
 #include "mpi/engine/progress_mode.hpp"
 #include "os/process_tree.hpp"
@@ -201,7 +201,7 @@ void set_sharing(const std::string& sharing, const std::string& from) {
     try {
       return std::to_string(host::read_size(text, host::anything("32K by default")));
     } catch (const std::invalid_argument& problem) {
-      throw std::invalid_argument(fmt::format("'{}' is no size; {}", text, problem.what()));
+      throw std::invalid_argument(fmt::format("'{}' is not a size; {}", text, problem.what()));
     }
   });
   if (!value_of("TRIREME_MPI_DOMAIN").empty()) return;

@@ -24,7 +24,7 @@ fs::path library_path(const char* name) {
   }
   for (const build_part& part : build_parts())
     if (part.library == std::string_view(name) && !part.built)
-      throw std::runtime_error(fmt::format("{} is no part of this build: {}", name, part.detail));
+      throw std::runtime_error(fmt::format("{} is not part of this build: {}", name, part.detail));
   throw std::runtime_error(fmt::format("{} is not installed beside this command; looked for {}", name, tried));
 }
 

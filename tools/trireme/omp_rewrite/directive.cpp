@@ -158,8 +158,8 @@ class reader {
         if (!name.empty() && text_ != nullptr) cut(name.size());
       }
       if (!is_clause(tokens_[at_].text)) {
-        result_.problem = fmt::format("'{}' is no clause that is known; if it is a macro, its definition is elsewhere",
-                                      tokens_[at_].text);
+        result_.problem =
+            fmt::format("'{}' is not a known clause; if it is a macro, its definition is elsewhere", tokens_[at_].text);
         return;
       }
       clause next;

@@ -75,7 +75,8 @@ std::optional<backup> read_backup(const fs::path& file) {
   const std::string text = read_source(kept);
   const std::size_t end = text.find('\n');
   if (!text.starts_with(head) || end == std::string::npos)
-    throw source_file_error(fmt::format("{}: this is no backup of omp-rewrite; move it out of the way", kept.string()));
+    throw source_file_error(
+        fmt::format("{}: this is not a backup of omp-rewrite; move it out of the way", kept.string()));
   return backup{text.substr(end + 1), text.substr(head.size(), end - head.size())};
 }
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "trace/trace_folder.hpp"
 #include "flow/prediction/message_predictor.hpp"
+#include "trace/trace_folder.hpp"
 
 namespace tri::tools {
 
@@ -32,7 +32,7 @@ std::vector<receive_stream> streams_of(const trace_folder& trace);
 
 /// A line per stream with how much the orders differ.
 std::string text_of_orders(const trace_folder& trace, const std::vector<receive_stream>& streams);
-/// How often each stream's next messages (+1 to +5: their sender and size) are foreseen, by each predictor.
+/// How often each stream's next messages (+1 to +5: their sender and size) are predicted, by each predictor.
 std::string text_of_prediction(const trace_folder& trace, const std::vector<receive_stream>& streams,
                                const wire::prediction::prediction_options& options);
 /// Comma-separated: PE, mailbox, level, place, sender, bytes, tag.

@@ -1,0 +1,13 @@
+// What a message that is sent on credit takes of the receiver's pool until it is delivered: its record and its data, in
+// whole cache lines (prediction::buffer_bytes). The same on both sides.
+#pragma once
+
+#include <cstdint>
+
+#include "flow/unexpected_messages.hpp"
+
+namespace tri::wire::flow {
+
+constexpr std::uint64_t credit_cost(std::uint64_t bytes) { return record_bytes + bytes; }
+
+}  // namespace tri::wire::flow

@@ -1,0 +1,43 @@
+// A descriptor that others read, written to without ever waiting for them: what does not fit now is kept. So a launcher
+// whose reader has stopped still sees signals and dead processes. Owned by the launcher, one object per descriptor, one
+// thread.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "os/unique_fd.hpp"
+
+namespace tri::host {
+
+class nonblocking_output {
+ public:
+  // `fd` stays the caller's, and blocking as it is for everybody else who has it: for pipes and terminals this makes a
+  // description of its own.
+  explicit nonblocking_output(int fd);
+
+  // Writes what fits and keeps the rest.
+  void add(std::string_view text);
+  // Writes what fits of what was kept; whether anything did.
+  bool flush();
+  // What was kept so far. Once this is full, one should not take in more from elsewhere; own messages may still come.
+  std::size_t waiting() const { return waiting_.size(); }
+  bool full() const { return waiting_.size() >= most_waiting; }
+  int fd() const { return own_ ? own_.get() : fd_; }  // to wait until it can be written (POLLOUT)
+  // Whether both lead to the same pipe, terminal or file, so that they must share an object or lines would mix.
+  static bool same_target(int fd, int other);
+
+ private:
+  enum class mode { plain, non_blocking, socket, after_poll };
+  static constexpr std::size_t most_waiting = std::size_t{1} << 20;
+  long write_some(const char* text, std::size_t bytes) const;
+
+  int fd_;
+  unique_fd own_;
+  mode mode_;
+  bool nobody_reads_ = false;
+  std::string waiting_;
+};
+
+}  // namespace tri::host

@@ -1,0 +1,44 @@
+// Which peers have been silent for too long. A pure state machine: times come in (nanoseconds of any clock), overdue
+// ones come out. One thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+
+namespace tri::host {
+
+class peer_liveness {
+ public:
+  explicit peer_liveness(std::int64_t limit_ns) : limit_ns_(limit_ns) {}  // 0 = no limit
+
+  // The time limit starts, or starts anew because something was heard.
+  void begins(int who, std::int64_t now_ns) { since_[who] = now_ns; }
+  // Nothing is expected of it any more.
+  void ends(int who) { since_.erase(who); }
+  // One of which nothing was heard for the limit or longer; not reported again until its limit starts anew.
+  std::optional<int> overdue(std::int64_t now_ns) {
+    if (limit_ns_ == 0) return std::nullopt;
+    for (const auto& [who, since] : since_) {
+      if (now_ns - since < limit_ns_) continue;
+      const int found = who;
+      since_.erase(found);
+      return found;
+    }
+    return std::nullopt;
+  }
+  // When overdue() is to be asked again.
+  std::optional<std::int64_t> next_ns() const {
+    std::optional<std::int64_t> next;
+    if (limit_ns_ == 0) return next;
+    for (const auto& [who, since] : since_)
+      if (!next || since + limit_ns_ < *next) next = since + limit_ns_;
+    return next;
+  }
+
+ private:
+  std::int64_t limit_ns_;
+  std::map<int, std::int64_t> since_;
+};
+
+}  // namespace tri::host

@@ -1,0 +1,1038 @@
+#include "objects/local_collection.hpp"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+#include <new>
+#include <stdexcept>
+
+#include "objects/element_placement.hpp"
+#include "objects/messages/post.hpp"
+#include "sched/runtime.hpp"
+
+namespace tri::objects {
+namespace {
+
+// Dense placement tables of this process, shared by its PEs.
+std::shared_ptr<const std::vector<pe_number>> shared_routes(const collection_facts& facts, int pes) {
+  static std::mutex lock;
+  static std::map<const collection_shared*, std::weak_ptr<const std::vector<pe_number>>> tables;
+  std::lock_guard guard(lock);
+  auto& known = tables[facts.shared];
+  if (auto table = known.lock()) return table;
+  const placement_function map = placement_of(facts.placement);
+  const std::uint64_t elements = facts.shape.elements();
+  auto table = std::make_shared<std::vector<pe_number>>(elements);
+  for (std::uint64_t number = 0; number < elements; ++number) {
+    const int pe = map(number, elements, pes, facts.shape);
+    if (pe < 0 || pe >= pes)
+      throw std::out_of_range(fmt::format("placement map: element {} was put on PE {}; there are PEs 0..{}",
+                                          describe_number(facts.shape, number), pe, pes - 1));
+    (*table)[number] = pe;
+  }
+  known = table;
+  return table;
+}
+
+location_actions& fresh(location_actions& actions) {
+  actions.clear();
+  return actions;
+}
+
+sched::envelope* copy_to_block(const sched::envelope& message) {
+  auto* const block = static_cast<sched::envelope*>(arena::allocate_on_pe(sizeof(sched::envelope)));
+  block->stamp = 0;
+  block->assign_message(message);
+  return block;
+}
+
+constexpr std::size_t history_before_pruning = 32;
+// Each PE has a table of them, of a pointer for each number.
+constexpr std::uint32_t most_collections = 1u << 26;
+
+struct travelling_element {
+  std::uint64_t seen_broadcasts;
+  std::uint64_t contributions;
+  std::uint64_t address;  // same process: the object itself
+};
+
+/// A message that goes along with an element. Inside a host its block goes as it is; to another one, what it holds.
+void save_message(output_archive& archive, const sched::envelope& message, bool leaves_host) {
+  archive.write(&message, sizeof message);
+  if (!leaves_host || message.kind == sched::payload_kind::direct) return;
+  archive.write(message.block().block, message.block().bytes);
+  arena::release_on_pe(message.block().block);
+}
+void load_message(input_archive& archive, sched::envelope& message, bool left_host) {
+  archive.read(&message, sizeof message);
+  if (!left_host) return;
+  const std::vector<sched::handler_row>& handlers = sched::handler_table();
+  if (message.handler >= handlers.size())
+    throw archive_error(fmt::format("a message that came along is for handler {}; there are 0..{}", message.handler,
+                                    handlers.size() - 1));
+  const bool is_direct = message.kind == sched::payload_kind::direct;
+  const std::uint64_t bytes = is_direct ? message.used_bytes() : message.block().bytes;
+  std::string fault = sched::fault_of_arguments(handlers[message.handler].form, message.kind, bytes);
+  if (message.kind >= sched::payload_kind::objects && message.kind != sched::payload_kind::serialized)
+    fault = "its arguments are objects of another process";
+  if (is_direct && bytes > sched::inline_payload_bytes) fault = fmt::format("it has {} bytes of arguments", bytes);
+  if (!fault.empty())
+    throw archive_error(fmt::format("of the message '{}' that came along, {}", handlers[message.handler].name, fault));
+  if (is_direct) return;
+  archive.check_size(bytes, 1);
+  message.block().block = arena::allocate_on_pe(std::max<std::uint64_t>(bytes, 1));
+  archive.read(message.block().block, bytes);
+}
+
+/// To another process: what stands in the archive before the object itself.
+struct serialized_element {
+  bool leaves_host = false;
+  std::uint64_t seen_broadcasts = 0;
+  std::uint64_t contributions = 0;
+  std::uint32_t type = 0;
+  std::vector<awaited_messages::kept> kept;
+  std::vector<sched::envelope> undelivered;
+
+  void save(output_archive& archive) {
+    archive(leaves_host, seen_broadcasts, contributions, type, static_cast<std::uint64_t>(kept.size()),
+            static_cast<std::uint64_t>(undelivered.size()));
+    for (auto& each : kept) {
+      archive(each.key.method, each.key.reference);
+      save_message(archive, each.message, leaves_host);
+    }
+    for (auto& each : undelivered) save_message(archive, each, leaves_host);
+  }
+  /// `left_host`: where it came from is another host.
+  void load(input_archive& archive, bool left_host) {
+    std::uint64_t kept_count = 0, undelivered_count = 0;
+    archive(leaves_host, seen_broadcasts, contributions, type, kept_count, undelivered_count);
+    if (leaves_host != left_host) throw archive_error("it says wrongly whether it comes from another host");
+    check_element_type(type);
+    archive.check_size(kept_count, sizeof(sched::envelope));
+    archive.check_size(undelivered_count, sizeof(sched::envelope));
+    kept.resize(kept_count);
+    undelivered.resize(undelivered_count);
+    for (auto& each : kept) {
+      archive(each.key.method, each.key.reference);
+      load_message(archive, each.message, leaves_host);
+    }
+    for (auto& each : undelivered) load_message(archive, each, leaves_host);
+  }
+};
+
+void make_portable(sched::pe& here, sched::envelope& message, bool leaves_host) {
+  if (message.kind == sched::payload_kind::objects)
+    sched::handler_table()[message.handler].make_portable(here, message);
+  if (leaves_host) sched::make_remote(here, message);
+}
+
+void element_deliver(sched::pe& here, sched::envelope& message);
+void element_drop(sched::pe& here, sched::envelope& message);
+void control_deliver(sched::pe& here, sched::envelope& message);
+void acknowledge_deliver(sched::pe& here, sched::envelope& message);
+void death_deliver(sched::pe& here, sched::envelope& message);
+void count_created_deliver(sched::pe& here, sched::envelope& message);
+void created_counted_deliver(sched::pe& here, sched::envelope& message);
+void low_water_mark_deliver(sched::pe& here, sched::envelope& message);
+void level_deliver(sched::pe& here, sched::envelope& message);
+const std::uint32_t count_created_handler =
+    register_handler_of<std::tuple<>>(&count_created_deliver, "element to be counted");
+const std::uint32_t created_counted_handler =
+    register_handler_of<std::tuple<>>(&created_counted_deliver, "element was counted");
+const std::uint32_t low_water_mark_handler =
+    register_handler_of<std::tuple<>>(&low_water_mark_deliver, "broadcasts no longer needed");
+const std::uint32_t level_handler =
+    register_handler_of<std::tuple<reported_watermark>>(&level_deliver, "contributions made");
+const std::uint32_t death_handler = register_handler_of<std::tuple<>>(&death_deliver, "element deleted");
+const std::uint32_t acknowledge_handler =
+    register_handler_of<std::tuple<>>(&acknowledge_deliver, "element arrival acknowledged");
+
+}  // namespace
+
+const std::uint32_t element_handler =
+    sched::register_handler(&element_deliver, "element migrates", nullptr, &element_drop, nullptr, nullptr, nullptr,
+                            {.what = sched::message_form::content::archive});
+const std::uint32_t control_handler =
+    register_handler_of<std::tuple<location_control>>(&control_deliver, "element location control");
+
+construction& current_construction() {
+  static thread_local construction now{};
+  return now;
+}
+
+collection_shared* collection_shared::make(int host_pes, int hosts) {
+  auto* const made = new (arena::allocate(sizeof(collection_shared))) collection_shared;
+  const int lines = host_pes + hosts;
+  made->low_water_marks =
+      static_cast<watermark_line*>(arena::allocate(static_cast<std::size_t>(lines) * sizeof(watermark_line)));
+  for (int line = 0; line < lines; ++line) new (made->low_water_marks + line) watermark_line;
+  made->host_pes = host_pes;
+  return made;
+}
+
+local_collection::local_collection(pe_objects& objects, const collection_facts& facts, std::string name)
+    : objects_(objects),
+      here_(objects.here),
+      facts_(facts),
+      name_(std::move(name)),
+      location_(objects.here.number(), facts.shape.dense ? population::dense : population::sparse,
+                [this](std::uint64_t number) { return home_of(number); }),
+      combined_in_host_(facts.id != 0 && here_.job().pes_of_host() > 1 &&
+                        !here_.job().is_on_own_host(contribution_root_pe())) {
+  if (facts_.shape.dense) {
+    initial_routes_ = shared_routes(facts_, here_.job().pes());
+    routes_ = initial_routes_->data();
+    dense_.resize(facts_.shape.elements(), nullptr);
+  }
+}
+
+local_collection::~local_collection() { destroy_elements(); }
+
+void local_collection::destroy_elements() {
+  for (element_base* const element : local_) end(here_, *element);
+  while (!local_.empty()) remove(local_.back()->number()).reset();
+}
+
+void local_collection::drop_held() {
+  location_.drop_held([this](message_ref held) {
+    auto* const message = reinterpret_cast<sched::envelope*>(held);
+    sched::drop_message(here_, *message);
+    arena::release_on_pe(message);
+  });
+  for (auto& [number, kept] : std::exchange(early_, {})) sched::drop_message(here_, kept.message);
+  for (auto& kept : std::exchange(history_, {})) sched::drop_message(here_, kept.message);
+}
+
+const char* local_collection::key_hint() const {
+  return facts_.shape.dimensions != 0
+             ? ""
+             : ", or one whose key has the same std::hash: keys of an array must not share one";
+}
+
+std::string local_collection::describe(std::uint64_t number) const {
+  return name_ + describe_number(facts_.shape, number);
+}
+
+pe_number local_collection::home_of(std::uint64_t number) const {
+  if (initial_routes_ != nullptr) return (*initial_routes_)[number];
+  return placement_of(facts_.placement)(number, 0, here_.job().pes(), facts_.shape);
+}
+
+pe_number local_collection::route_slowly(std::uint64_t number) const { return location_.fast_route(number); }
+
+// ---- elements
+
+void local_collection::install(std::unique_ptr<element_base> element) {
+  element_base* const raw = element.get();
+  const std::uint64_t number = raw->number_;
+  raw->home_ = this;
+  if (!dense_.empty())
+    dense_[number] = element.release();
+  else
+    sparse_[number] = std::move(element);
+  raw->local_index_ = local_.size();
+  local_.push_back(raw);
+  ++levels_[raw->contributions_];
+}
+
+std::unique_ptr<element_base> local_collection::remove(std::uint64_t number) {
+  element_base* const raw = find(number);
+  std::unique_ptr<element_base> element;
+  if (!dense_.empty()) {
+    element.reset(raw);
+    dense_[number] = nullptr;
+  } else {
+    element = std::move(sparse_[number]);
+    sparse_.erase(number);
+  }
+  const std::size_t index = std::exchange(raw->local_index_, element_base::nowhere);
+  if (local_.back() != raw) (local_[index] = local_.back())->local_index_ = index;
+  local_.pop_back();
+  leave_level(raw->contributions_);
+  return element;
+}
+
+// Coroutines first: they use the members of the element's own class, which end before those of its base.
+void local_collection::end(sched::pe& here, element_base& element) {
+  element.coroutines_.want_to_leave(false);
+  element.coroutines_.destroy_all();
+  for (sched::envelope& message : std::exchange(element.undelivered_, {})) sched::drop_message(here, message);
+  if (!element.has_awaited()) return;
+  for (auto& kept : element.awaited().take_messages()) sched::drop_message(here, kept.message);
+}
+
+std::unique_ptr<element_base> local_collection::construct(std::uint64_t number, const constructor& make) {
+  current_construction() = {this, number, nullptr};
+  const owner_scope before(running_owner);  // element_base sets that of the new element
+  try {
+    return make();
+  } catch (const std::exception& error) {
+    here_.job().fail(fmt::format("an exception left the constructor of {} on PE {}: {}", describe(number),
+                                 here_.number(), error.what()));
+  }
+}
+
+void local_collection::create_initial(const constructor& make) {
+  for (std::uint64_t number = 0; number < dense_.size(); ++number) {
+    if (routes_[number] != here_.number()) continue;
+    install(construct(number, make));
+    ++created_;
+  }
+  if (!local_.empty()) reported_watermark_.level = 0;  // which contributions_of_host() knows
+  flush_contributions();
+}
+
+void local_collection::insert(std::uint64_t number, constructor make) {
+  if (facts_.shape.dense)
+    throw std::logic_error(
+        fmt::format("{}: elements of a dense array exist from the beginning and cannot be inserted", describe(number)));
+  if (!pending_inserts_.emplace(number, std::move(make)).second)
+    throw std::logic_error(fmt::format("{}: is being inserted already", describe(number)));
+  // Contributions that the user orders after the insertion must find it counted; where they meet on another host, it is
+  // counted before it begins.
+  if (facts_.id != 0 && !here_.job().is_on_own_host(contribution_root_pe())) {
+    post_packed(here_, contribution_root_pe(), count_created_handler, facts_.id, number,
+                pack_arguments<std::tuple<>>(here_, true, false));
+    return;
+  }
+  if (!begin_insert(number))
+    throw std::logic_error(
+        fmt::format("{}: an element with this index exists already{}", describe(number), key_hint()));
+}
+
+bool local_collection::begin_insert(std::uint64_t number) {
+  location_actions actions;
+  if (!location_.insert(number, fresh(actions))) {
+    pending_inserts_.erase(number);
+    return false;
+  }
+  carry_out(number, actions);
+  return true;
+}
+
+void local_collection::count_created(std::uint64_t number, int where) {
+  facts_.shared->created.fetch_add(1, std::memory_order_relaxed);  // relaxed: see finish_insert
+  post_packed(here_, where, created_counted_handler, facts_.id, number,
+              pack_arguments<std::tuple<>>(here_, true, false));
+}
+
+void local_collection::created_counted(std::uint64_t number) {
+  if (!pending_inserts_.contains(number))
+    here_.job().fail(fmt::format("{}: its creation was counted, but nobody inserts it here", describe(number)));
+  if (!begin_insert(number))
+    here_.job().fail(
+        fmt::format("{}: inserted, but an element with this index exists already{}", describe(number), key_hint()));
+}
+
+void local_collection::finish_insert(std::uint64_t number) {
+  const constructor make = std::move(pending_inserts_.extract(number).mapped());
+  method_scope scope(objects_);
+  auto made = construct(number, make);
+  made->ready_ = location_.is_local_ready(number);
+  install(std::move(made));
+  ++created_;
+  // relaxed: read for contributions, which the user orders after the insertion by messages
+  if (facts_.id == 0 || here_.job().is_on_own_host(contribution_root_pe()))
+    facts_.shared->created.fetch_add(1, std::memory_order_relaxed);
+  flush_contributions();
+}
+
+void local_collection::erase(element_base& element) {
+  objects_.defer([this, number = element.number()] {
+    if (find(number) == nullptr) return;  // asked for twice
+    location_actions actions;
+    if (!location_.erase(number, actions))
+      throw std::logic_error(fmt::format("{}: cannot be deleted now", describe(number)));
+    const std::unique_ptr<element_base> erased = remove(number);
+    // An element that came from a PE further on has had broadcasts that are still to come here: for those it was alive.
+    if (erased->seen_broadcasts_ > delivered_)
+      ++late_destroyed_[erased->seen_broadcasts_];
+    else
+      ++destroyed_;
+    if (facts_.id != 0) {  // single objects have no contributions
+      const std::uint64_t first_missing = erased->contributions_;
+      post_packed(here_, contribution_root_pe(), death_handler, facts_.id, first_missing,
+                  pack_arguments<std::tuple<>>(here_, true, false));
+    }
+    answer_pending(*erased);
+    end(here_, *erased);
+    flush_contributions();  // the others may have waited for it
+    carry_out(number, actions);
+  });
+}
+
+// The one that waits for what an element returns hears that it was deleted. Messages that none of its coroutines has
+// asked for are not errors: they reached it in time.
+void local_collection::answer_pending(element_base& deleted) {
+  deleted.coroutines_.want_to_leave(false);
+  deleted.coroutines_.cancel_all();
+  if (!deleted.has_awaited()) return;
+  for (auto& kept : deleted.awaited().take_messages())
+    if (!sched::refuse_message(
+            here_, kept.message,
+            fmt::format("a message '{}' from PE {} waited for a coroutine of {}, which was deleted",
+                        sched::handler_table()[kept.message.handler].name, kept.message.source, deleted.describe())))
+      sched::drop_message(here_, kept.message);
+}
+
+void local_collection::migrate(element_base& element, int to) {
+  if (facts_.one_per_pe)
+    throw std::logic_error(fmt::format("{}: members of a group stay on their PE", element.describe()));
+  if (to < 0 || to >= here_.job().pes())
+    throw std::out_of_range(fmt::format("{}: asked to migrate to PE {}; there are PEs 0..{}", element.describe(), to,
+                                        here_.job().pes() - 1));
+  const element_type& type = element_type_of(element.type());
+  if (!here_.is_in_this_process(to) && (type.save == nullptr || type.load == nullptr))
+    throw std::logic_error(fmt::format(
+        "{}: cannot migrate to another process: its class needs a default constructor and a serialize function",
+        element.describe()));
+  element.moving_to_ = to == here_.number() ? element_base::stays : to;
+  element.coroutines_.want_to_leave(element.moving_to_ != element_base::stays);
+  reconsider(element);
+}
+
+void local_collection::reconsider(const element_base& element) {
+  objects_.defer([this, number = element.number()] { begin_migration(number); });
+}
+
+void local_collection::begin_migration(std::uint64_t number) {
+  location_actions actions;
+  ask_for_migration(number, actions);
+  carry_out(number, actions);
+}
+
+// An element that cannot go now is asked for again when a wait of it has ended. The protocol must not take it away in
+// the meantime, perhaps on an older request, so that one is withdrawn.
+void local_collection::ask_for_migration(std::uint64_t number, location_actions& actions) {
+  const element_base* const element = find(number);
+  if (element == nullptr) return;
+  const int to = element->moving_to_;
+  const bool goes = to != element_base::stays && can_leave(*element, to);
+  // False: the element is being deleted.
+  static_cast<void>(location_.migrate(number, goes ? to : here_.number(), actions));
+}
+
+bool local_collection::can_leave(const element_base& element, int to) const {
+  const coroutine_owner& coroutines = element.coroutines_;
+  if (coroutines.waits_for_result()) return false;
+  if (here_.is_in_this_process(to)) return true;
+  const bool waits_for_messages = element.has_awaited() && !element.awaited_->waiters().empty();
+  return coroutines.count() == 0 && !waits_for_messages && !coroutines.is_owed_answers();
+}
+
+void reconsider_migration(const element_base& element) { element.home().reconsider(element); }
+
+bool element_base::can_migrate_now(int pe) const {
+  const sched::pe& here = home_->here();
+  if (home_->facts().one_per_pe || pe < 0 || pe >= here.job().pes()) return false;
+  const element_type& its_type = element_type_of(type());
+  const bool can_cross = its_type.save != nullptr && its_type.load != nullptr;
+  return (can_cross || here.is_in_this_process(pe)) && home_->can_leave(*this, pe);
+}
+
+// ---- messages
+
+void local_collection::send_slowly(const sched::envelope& message) {
+  sched::envelope copy;
+  copy.assign_message(message);
+  if (objects_.is_ending()) return sched::drop_message(here_, copy);
+  sched::envelope* block = nullptr;
+  post_or_drop(here_, copy, [&] { block = copy_to_block(copy); });
+  here_.counters().sent.add();
+  here_.counters().held.add();
+  block->source = static_cast<std::uint32_t>(here_.number());
+  location_actions actions;
+  location_.on_send(message.element, reinterpret_cast<message_ref>(block), actions);
+  carry_out(message.element, actions);
+}
+
+void local_collection::arrived_elsewhere(sched::envelope& message) {
+  check_number(message);
+  sched::envelope* block = nullptr;
+  try {
+    block = copy_to_block(message);
+  } catch (const arena::arena_exhausted& error) {  // its sender believes that it is safe
+    here_.job().fail(fmt::format("no memory to keep a message '{}' for {}: {}",
+                                 sched::handler_table()[message.handler].name, describe(message.element),
+                                 error.what()));
+  }
+  here_.counters().sent.add();  // this delivery ends; the message itself goes on
+  here_.counters().held.add();
+  location_actions actions;
+  location_.on_arrival(message.element, static_cast<pe_number>(message.source), reinterpret_cast<message_ref>(block),
+                       (message.flags & sched::envelope::is_backlog) != 0, actions);
+  carry_out(message.element, actions);
+}
+
+// The element may have begun to wait while its new place prepared. Then it stays, and the end of its wait asks for the
+// move again; the new place must not be kept waiting, for what the element waits for may come from there.
+void local_collection::control_arrived(std::uint64_t number, int from, const location_control& control) {
+  location_actions actions;
+  if (control.prepared) ask_for_migration(number, actions);
+  location_.on_control(number, from, control, actions);
+  carry_out(number, actions);
+}
+
+void local_collection::run_now(sched::envelope& message) {
+  const auto& row = sched::handler_table()[message.handler];
+  row.run(here_, message);
+  here_.count_processed();
+}
+
+void local_collection::send_control(int to, std::uint64_t number, const location_control& control) {
+  post_packed(here_, to, control_handler, facts_.id, number,
+              pack_arguments<std::tuple<location_control>>(here_, true, false, control));
+}
+
+// All actions first, then the messages that were delivered: a method that runs may send to the same element, and the
+// protocol wants its earlier actions carried out by then. Messages that were delivered to an element that leaves in the
+// same breath travel with it.
+void local_collection::carry_out(std::uint64_t number, location_actions& actions) {
+  std::vector<sched::envelope*> delivered;
+  for (const location_action& action : actions) {
+    auto* const block = reinterpret_cast<sched::envelope*>(action.message);
+    if (block != nullptr) here_.counters().released.add();  // deliver, send and dead_letter give a message back
+    switch (action.kind) {
+      case location_action_kind::deliver:
+        delivered.push_back(block);
+        break;
+      case location_action_kind::send: {
+        if (block->kind == sched::payload_kind::objects && !here_.is_in_this_process(action.peer)) {
+          const auto& row = sched::handler_table()[block->handler];
+          if (row.make_portable == nullptr)
+            throw std::logic_error("trireme: a message '" + row.name + "' cannot be sent on to another process");
+          row.make_portable(here_, *block);
+        }
+        block->flags = static_cast<std::uint8_t>((block->flags & ~sched::envelope::is_backlog) |
+                                                 (action.backlog ? sched::envelope::is_backlog : 0));
+        here_.send(action.peer, [&](sched::envelope& slot) {
+          const std::uint32_t hop = slot.source;
+          slot.assign_message(*block);
+          slot.source = hop;
+        });
+        here_.counters().forwarded.add();
+        here_.count_processed();
+        arena::release_on_pe(block);
+        break;
+      }
+      case location_action_kind::control:
+        send_control(action.peer, number, action.control);
+        break;
+      case location_action_kind::depart:
+        for (sched::envelope* const waiting : std::exchange(delivered, {})) {
+          find(number)->undelivered_.push_back(*waiting);
+          arena::release_on_pe(waiting);
+        }
+        depart(number, action.peer);
+        break;
+      case location_action_kind::inserted:
+        finish_insert(number);
+        break;
+      case location_action_kind::insert_refused:
+        pending_inserts_.erase(number);
+        here_.job().fail(
+            fmt::format("{}: inserted, but an element with this index exists already{}", describe(number), key_hint()));
+      case location_action_kind::dead_letter: {
+        const std::string text =
+            fmt::format("a message '{}' from PE {} reached {}, which was deleted",
+                        sched::handler_table()[block->handler].name, block->source, describe(number));
+        if (!sched::refuse_message(here_, *block, text)) here_.job().fail(text);
+        here_.count_processed();
+        arena::release_on_pe(block);
+        break;
+      }
+      case location_action_kind::route_changed:
+        if (facts_.shape.dense) {
+          if (own_routes_.empty()) own_routes_ = *initial_routes_;
+          own_routes_[number] = action.peer;
+          routes_ = own_routes_.data();
+        }
+        if (element_base* const element = find(number)) element->ready_ = action.peer == here_.number();
+        break;
+    }
+  }
+  for (sched::envelope* const message : delivered) {
+    if (objects_.method_depth > 0) {  // asked for by a running method: that must end first
+      here_.send(here_.number(), [&](sched::envelope& slot) { slot.assign_message(*message); });
+      here_.count_processed();
+    } else {
+      run_delivered(*message);
+    }
+    arena::release_on_pe(message);
+  }
+}
+
+// The protocol says that this message's turn has come, even if others still have to wait.
+void local_collection::run_delivered(sched::envelope& message) {
+  message.flags &= static_cast<std::uint8_t>(~sched::envelope::is_backlog);
+  const std::uint64_t number = message.element;
+  element_base* const element = find(number);
+  const bool ready = element != nullptr && std::exchange(element->ready_, true);
+  run_now(message);
+  if (element_base* const still = find(number); still != nullptr && still == element) still->ready_ = ready;
+}
+
+// ---- migration
+
+void local_collection::depart(std::uint64_t number, int to) {
+  element_base& element = *find(number);
+  if (!can_leave(element, to))
+    throw std::logic_error(fmt::format("{}: leaves while something of it waits here", element.describe()));
+  element.moving_to_ = element_base::stays;
+  element.coroutines_.want_to_leave(false);
+  const bool same_process = here_.is_in_this_process(to);
+  const bool leaves_host = !here_.job().is_on_own_host(to);
+  here_.counters().migrations.add();
+  const std::uint64_t seen = std::max(delivered_, element.seen_broadcasts_);
+  travelling_.emplace(seen, to);
+  publish_low_water_mark();
+  std::unique_ptr<element_base> leaving = remove(number);
+  travelling_element facts{seen, leaving->contributions_, 0};
+  packed_arguments packed;
+  if (same_process) {
+    facts.address =
+        reinterpret_cast<std::uint64_t>(leaving.release());  // its undelivered and its awaited messages go along
+    packed = pack_arguments<std::tuple<travelling_element>>(here_, true, false, facts);
+  } else {
+    output_archive archive;
+    serialized_element head{leaves_host,     seen, leaving->contributions_,
+                            leaving->type(), {},   std::move(leaving->undelivered_)};
+    if (leaving->has_awaited()) head.kept = leaving->awaited().take_messages();
+    for (auto& kept : head.kept) make_portable(here_, kept.message, leaves_host);
+    for (auto& message : head.undelivered) make_portable(here_, message, leaves_host);
+    head.save(archive);
+    element_type_of(leaving->type()).save(*leaving, archive);
+    const output_archive::contents written = archive.take();
+    auto& payload = *new (packed.payload) sched::block_payload{};
+    payload.block = written.block;
+    payload.bytes = written.bytes;
+    packed.kind = sched::payload_kind::serialized;
+    here_.counters().bytes_copied.add(payload.bytes);
+  }
+  post_packed(here_, to, element_handler, facts_.id, number, packed);
+  // Messages of this PE to the element that still wait in its own queue go the same way now, before any later one.
+  here_.extract_own(
+      [&](sched::envelope& waiting) {
+        return waiting.collection == facts_.id && waiting.element == number &&
+               sched::handler_table()[waiting.handler].make_portable != nullptr;
+      },
+      [&](sched::envelope& waiting) {
+        if (!same_process) make_portable(here_, waiting, false);
+        here_.send(to, [&](sched::envelope& slot) {
+          const std::uint32_t hop = slot.source;
+          slot.assign_message(waiting);
+          slot.source = hop;
+        });
+      });
+  flush_contributions();
+}
+
+void local_collection::element_arrived(std::uint64_t number, int from, std::unique_ptr<element_base> element,
+                                       std::uint64_t seen, std::uint64_t contributions) {
+  element->contributions_ = contributions;
+  element_base& arrived = *element;
+  arrived.ready_ = false;
+  arrived.seen_broadcasts_ = seen;
+  install(std::move(element));
+  report_level();
+  post_packed(here_, from, acknowledge_handler, facts_.id, seen, pack_arguments<std::tuple<>>(here_, true, false));
+  location_actions actions;
+  location_.on_element_arrived(number, from, actions);
+  // Taken out first: a broadcast that the element catches up with may delete it. Then these are messages to a deleted
+  // element like any others.
+  std::vector<sched::envelope> undelivered = std::exchange(arrived.undelivered_, {});
+  {
+    method_scope scope(objects_);
+    const owner_scope owner(&arrived.coroutines_);
+    if (const auto on_migrated = element_type_of(arrived.type()).on_migrated) on_migrated(arrived);
+    catch_up(arrived, seen);
+  }
+  for (sched::envelope& message : undelivered) run_delivered(message);
+  carry_out(number, actions);
+  if (element_base* const here_now = find(number)) here_now->ready_ = location_.is_local_ready(number);
+}
+
+bool local_collection::arrival_acknowledged(std::uint64_t seen) {
+  const auto travelling = travelling_.find(seen);
+  if (travelling == travelling_.end()) return false;
+  travelling_.erase(travelling);
+  publish_low_water_mark();
+  return true;
+}
+
+// ---- broadcasts
+
+void local_collection::broadcast_arrived(sched::envelope& message, broadcast_function run) {
+  if (message.element != delivered_) {
+    early_.emplace(message.element, logged_broadcast{message, run});
+    return;
+  }
+  deliver_broadcast(message, run);
+  while (!early_.empty() && early_.begin()->first == delivered_) {
+    logged_broadcast next = early_.extract(early_.begin()).mapped();
+    deliver_broadcast(next.message, next.run);
+  }
+}
+
+void local_collection::deliver_broadcast(sched::envelope& message, broadcast_function run) {
+  for (; !late_destroyed_.empty() && late_destroyed_.begin()->first <= delivered_;
+       late_destroyed_.erase(late_destroyed_.begin()))
+    destroyed_ += late_destroyed_.begin()->second;
+  run(here_, *this, message, nullptr);
+  ++delivered_;
+  if (facts_.one_per_pe || here_.job().pes() == 1) {
+    sched::drop_message(here_, message);
+    return;
+  }
+  history_.push_back({message, run});
+  publish_low_water_mark();
+  if (history_.size() >= history_before_pruning && delivered_ % (history_before_pruning / 2) == 0) prune_history();
+}
+
+void local_collection::publish_low_water_mark() {
+  const std::uint64_t low_water_mark =
+      travelling_.empty() ? delivered_ : std::min(delivered_, travelling_.begin()->first);
+  // release: the one that drops its history on this word comes after the departures that it accounts for. pairs:
+  // local_collection.low_water_mark
+  facts_.shared->low_water_mark_of_pe(here_.job().host_pe_number(here_.number()))
+      .store(low_water_mark, std::memory_order_release);
+}
+
+std::uint64_t local_collection::lowest_mark_of_host() const {
+  std::uint64_t lowest = delivered_;
+  for (int pe = 0; pe < facts_.shared->host_pes; ++pe)
+    lowest = std::min(lowest, facts_.shared->low_water_mark_of_pe(static_cast<std::uint32_t>(pe))
+                                  .load(std::memory_order_acquire));  // pairs: local_collection.low_water_mark
+  return lowest;
+}
+
+// By the first PE of the host, to those of the others. What they hear late keeps history a little longer.
+void local_collection::send_low_water_mark_to_hosts() {
+  const sched::runtime& job = here_.job();
+  if (job.hosts() == 1 || here_.number() != job.first_pe_of_host()) return;
+  const std::uint64_t low_water_mark = lowest_mark_of_host();
+  for (int host = 0; host < job.hosts(); ++host)
+    if (host != job.host())
+      post_packed(here_, job.first_pe_of(host), low_water_mark_handler, facts_.id, low_water_mark,
+                  pack_arguments<std::tuple<>>(here_, true, false));
+}
+
+void local_collection::low_water_mark_arrived(int host, std::uint64_t low_water_mark) {
+  facts_.shared->low_water_mark_of_host(host).store(
+      low_water_mark, std::memory_order_release);  // pairs: local_collection.low_water_mark
+}
+
+// An element that left PE A having seen n broadcasts may still come here and ask for those from n on, as long as A's
+// low-water mark is at most n. A raises its low-water mark only when the arrival was acknowledged.
+void local_collection::prune_history() {
+  send_low_water_mark_to_hosts();
+  std::uint64_t lowest = lowest_mark_of_host();
+  for (int host = 0; host < here_.job().hosts(); ++host)
+    if (host != here_.job().host())
+      lowest = std::min(lowest, facts_.shared->low_water_mark_of_host(host).load(
+                                    std::memory_order_acquire));  // pairs: local_collection.low_water_mark
+  while (delivered_ - history_.size() < lowest) {
+    sched::drop_message(here_, history_.front().message);
+    history_.pop_front();
+  }
+}
+
+// From another host, so its payload is bytes that mean the same everywhere.
+void local_collection::number_broadcast(sched::envelope& message) {
+  const sched::runtime& job = here_.job();
+  // relaxed: only the order of the numbers matters; the messages carry everything else
+  message.element = facts_.shared->next_broadcast.fetch_add(1, std::memory_order_relaxed);
+  try {
+    sched::envelope to_hosts = sched::copy_of_message(message);
+    here_.send_to_other_hosts(to_hosts);
+    const int first = job.first_pe_of_host();
+    for (int pe = first; pe < first + job.pes_of_host(); ++pe) {
+      const bool is_last = pe + 1 == first + job.pes_of_host();
+      const sched::envelope each = is_last ? message : sched::copy_of_message(message);
+      here_.send(pe, [&](sched::envelope& slot) {
+        const std::uint32_t hop = slot.source;
+        slot.assign_message(each);
+        slot.source = hop;
+      });
+    }
+  } catch (const std::exception& error) {  // no memory: the PEs without it would wait for this number
+    here_.job().fail("a broadcast of " + name_ + " did not reach all PEs: " + error.what());
+  }
+}
+
+void local_collection::catch_up(element_base& element, std::uint64_t seen) {
+  const std::uint64_t number = element.number();
+  for (; seen < delivered_; ++seen) {
+    if (find(number) == nullptr) return;
+    auto& kept = history_[history_.size() - (delivered_ - seen)];
+    kept.run(here_, *this, kept.message, &element);
+  }
+  element.seen_broadcasts_ = std::max(seen, element.seen_broadcasts_);
+}
+
+// ---- contributions
+
+contribution_base& local_collection::contribution(element_base& element,
+                                                  const std::function<std::unique_ptr<contribution_base>()>& make) {
+  auto& slot = contributions_[element.contributions_];
+  if (slot == nullptr) slot = make();
+  return *slot;
+}
+
+void local_collection::contributed(element_base& element) {
+  const std::uint64_t number = element.contributions_++;
+  ++contributions_[number]->count;
+  if (element.local_index_ == element_base::nowhere) return;  // its constructor runs: it is on no level until install()
+  leave_level(number);
+  ++levels_[element.contributions_];
+  flush_contributions();
+}
+
+int local_collection::contribution_root_pe() const {
+  return static_cast<int>(facts_.id % static_cast<std::uint32_t>(here_.job().pes()));
+}
+
+void local_collection::member_left(std::uint64_t first_missing) {
+  ++left_members_[first_missing];
+  // Those that are complete now delete themselves and their row.
+  for (auto root = contribution_roots_.lower_bound(first_missing); root != contribution_roots_.end();) {
+    const root_name name = root->second;
+    objects_.results.find(name.slot, name.generation)->member_left();
+    if (objects_.results.find(name.slot, name.generation) == nullptr)
+      root = contribution_roots_.erase(root);
+    else
+      ++root;
+  }
+}
+
+std::int64_t local_collection::contributors(std::uint64_t number) const {
+  std::int64_t count = facts_.shared->created.load(std::memory_order_relaxed);  // relaxed: see finish_insert
+  for (auto left = left_members_.begin(); left != left_members_.end() && left->first <= number; ++left)
+    count -= left->second;
+  return count;
+}
+
+void local_collection::leave_level(std::uint64_t level) {
+  const auto found = levels_.find(level);
+  if (--found->second == 0) levels_.erase(found);
+}
+
+// Everything that no element of this PE will add to any more goes to the root, or first to where the parts of this host
+// meet. Elements that arrive later and are behind make a new, smaller part.
+void local_collection::flush_contributions() {
+  const std::uint64_t reached = level();
+  while (!contributions_.empty() && contributions_.begin()->first < reached) {
+    auto first = contributions_.extract(contributions_.begin());
+    if (!combined_in_host_) {
+      first.mapped()->send_to_root(*this, first.key());
+      continue;
+    }
+    first.mapped()->send_to_host(
+        *this, first.key(),
+        next_watermark(contributions_.empty() ? reached : std::min(reached, contributions_.begin()->first)));
+  }
+  report_level();
+}
+
+int local_collection::host_contribution_pe() const {
+  const sched::runtime& job = here_.job();
+  return job.first_pe_of_host() + static_cast<int>(facts_.id % static_cast<std::uint32_t>(job.pes_of_host()));
+}
+
+local_collection::contributions_of_pes& local_collection::contributions_of_host() {
+  if (host_contributions_ == nullptr) {
+    std::vector<std::uint64_t> levels(static_cast<std::size_t>(here_.job().pes_of_host()), no_level);
+    if (initial_routes_ != nullptr)
+      for (const pe_number pe : *initial_routes_)
+        if (here_.job().is_on_own_host(pe)) levels[here_.job().host_pe_number(pe)] = 0;
+    host_contributions_ = std::make_unique<contributions_of_pes>(std::move(levels));
+  }
+  return *host_contributions_;
+}
+
+void local_collection::level_reported(int pe, const reported_watermark& level) {
+  contributions_of_pes& of_host = contributions_of_host();
+  of_host.heard(here_.job().host_pe_number(pe), level);
+  of_host.take_complete([this](std::uint64_t number, auto& sum) { sum->send_to_root(*this, number); });
+}
+
+// A level that changes without a part: elements came, left or ended.
+void local_collection::report_level() {
+  if (!combined_in_host_ || level() == reported_watermark_.level) return;
+  post_packed(here_, host_contribution_pe(), level_handler, facts_.id, 0,
+              pack_arguments<std::tuple<reported_watermark>>(here_, true, false, next_watermark(level())));
+}
+
+reported_watermark local_collection::next_watermark(std::uint64_t level) {
+  return reported_watermark_ = {level, reported_watermark_.number + 1};
+}
+
+std::string local_collection::describe_waiting() const {
+  std::string text;
+  for (const auto& [number, part] : contributions_)
+    text += fmt::format("\n  PE {}: contribution {} of {} has {} of {} local elements", here_.number(), number, name_,
+                        part->count, local_.size());
+  if (host_contributions_ != nullptr)
+    host_contributions_->visit_waiting([&](std::uint64_t number, const auto& sum, std::size_t behind) {
+      text += fmt::format("\n  PE {}: contribution {} of {} has {} elements of this host and waits for PE {}",
+                          here_.number(), number, name_, sum->count,
+                          here_.job().first_pe_of_host() + static_cast<int>(behind));
+    });
+  for (element_base* const element : local_) {
+    if (!element->has_awaited()) continue;
+    for (const auto& waiting : element->awaited().waiters())
+      for (const message_waiter* const waiter : waiting.wanted)
+        if (!waiter->satisfied())
+          text +=
+              fmt::format("\n  PE {}: {} waits for {} with reference number {}", here_.number(), element->describe(),
+                          sched::handler_table()[waiter->key().method].name, waiter->key().reference);
+  }
+  if (const auto held = location_.held_messages(); held != 0)
+    text +=
+        fmt::format("\n  PE {}: {} messages wait for elements of {} that do not exist", here_.number(), held, name_);
+  return text;
+}
+
+void local_collection::check_number(const sched::envelope& message) const {
+  if (!facts_.shape.dense || message.element < dense_.size()) return;
+  refuse_arguments(message, fmt::format("it is for element {} of {}; there are 0..{}", message.element, name_,
+                                        static_cast<long>(dense_.size()) - 1)
+                                .c_str());
+}
+
+void check_collection_facts(sched::pe& here, const sched::envelope& message, const collection_facts& facts) {
+  const sched::runtime& job = here.job();
+  const int from = static_cast<int>(message.source);
+  if (job.is_on_own_host(from)) return;
+  std::string fault;
+  if (facts.id != message.collection || facts.id == 0)
+    fault = fmt::format("they are of collection {}, but the message is of {}", facts.id, message.collection);
+  else if (job.host_of_collection(facts.id) != job.host_of(from))
+    fault = fmt::format("collection {} cannot be of {}", facts.id, job.name_of_host(job.host_of(from)));
+  else if (facts.shared != nullptr)
+    fault = "they hold an address of another host";
+  else if (facts.placement >= placements())
+    fault = fmt::format("their placement is {}, which must be 0 to {}", facts.placement, placements() - 1);
+  else if (facts.creator < 0 || facts.creator >= job.pes())
+    fault = fmt::format("their creator is PE {}; there are PEs 0..{}", facts.creator, job.pes() - 1);
+  else if (facts.id > most_collections)
+    fault = fmt::format("collection {} would be one of more than {}", facts.id, most_collections);
+  else if (const std::string of_shape = fault_of_shape(facts.shape); !of_shape.empty())
+    fault = of_shape;
+  else if (pe_objects::of(here).find_local_collection(facts.id) != nullptr)
+    fault = fmt::format("there is a collection {} already", facts.id);
+  if (!fault.empty()) refuse_arguments(message, fault.c_str());
+}
+
+namespace {
+
+// Answers come from who was told of the collection here.
+local_collection& existing_local_collection(sched::pe& here, const sched::envelope& message) {
+  local_collection* const found = pe_objects::of(here).find_local_collection(message.collection);
+  if (found == nullptr)
+    refuse_arguments(message, fmt::format("there is no collection {} here", message.collection).c_str());
+  return *found;
+}
+
+void element_deliver(sched::pe& here, sched::envelope& message) {
+  local_collection* const found = pe_objects::of(here).find_local_collection(message.collection);
+  if (found == nullptr) {
+    pe_objects::of(here).hold_for_creation(message);
+    return;
+  }
+  local_collection& home = *found;
+  home.check_number(message);
+  std::unique_ptr<element_base> element;
+  if (message.kind == sched::payload_kind::direct) {
+    unpacked_arguments<std::tuple<travelling_element>> arguments(message);
+    const travelling_element& facts = std::get<0>(arguments.values());
+    element.reset(reinterpret_cast<element_base*>(facts.address));
+    home.element_arrived(message.element, static_cast<int>(message.source), std::move(element), facts.seen_broadcasts,
+                         facts.contributions);
+    return;
+  }
+  serialized_element found_facts;
+  read_archive(message, [&](input_archive& archive) {
+    found_facts.load(archive, !here.job().is_on_own_host(static_cast<int>(message.source)));
+    current_construction() = {&home, message.element, nullptr};
+    const owner_scope before(running_owner);  // element_base sets that of the new element
+    element = element_type_of(found_facts.type).load(archive);
+    element->take_undelivered(std::move(found_facts.undelivered));
+    for (auto& each : found_facts.kept) element->awaited().arrive(each.key, each.message);
+  });
+  arena::release_on_pe(message.block().block);
+  home.element_arrived(message.element, static_cast<int>(message.source), std::move(element),
+                       found_facts.seen_broadcasts, found_facts.contributions);
+}
+
+// The element does not arrive any more. It still belongs to the local collection that it left.
+void element_drop(sched::pe& here, sched::envelope& message) {
+  if (message.kind == sched::payload_kind::direct) {
+    unpacked_arguments<std::tuple<travelling_element>> arguments(message);
+    const std::unique_ptr<element_base> element(
+        reinterpret_cast<element_base*>(std::get<0>(arguments.values()).address));
+    local_collection::end(here, *element);
+    return;
+  }
+  serialized_element facts;
+  read_archive(message, [&](input_archive& archive) {
+    facts.load(archive, !here.job().is_on_own_host(static_cast<int>(message.source)));
+  });
+  for (auto& each : facts.kept) sched::drop_message(here, each.message);
+  for (sched::envelope& each : facts.undelivered) sched::drop_message(here, each);
+  arena::release_on_pe(message.block().block);
+}
+
+void control_deliver(sched::pe& here, sched::envelope& message) {
+  local_collection* const home = pe_objects::of(here).find_local_collection(message.collection);
+  if (home == nullptr) {
+    pe_objects::of(here).hold_for_creation(message);
+    return;
+  }
+  home->check_number(message);
+  unpacked_arguments<std::tuple<location_control>> arguments(message);
+  home->control_arrived(message.element, static_cast<int>(message.source), std::get<0>(arguments.values()));
+}
+
+void death_deliver(sched::pe& here, sched::envelope& message) {
+  if (local_collection* const home = pe_objects::of(here).find_local_collection(message.collection))
+    home->member_left(message.element);
+  else
+    pe_objects::of(here).hold_for_creation(message);
+}
+
+void count_created_deliver(sched::pe& here, sched::envelope& message) {
+  if (local_collection* const home = pe_objects::of(here).find_local_collection(message.collection))
+    home->count_created(message.element, static_cast<int>(message.source));
+  else
+    pe_objects::of(here).hold_for_creation(message);
+}
+
+void created_counted_deliver(sched::pe& here, sched::envelope& message) {
+  existing_local_collection(here, message).created_counted(message.element);
+}
+
+void low_water_mark_deliver(sched::pe& here, sched::envelope& message) {
+  if (local_collection* const home = pe_objects::of(here).find_local_collection(message.collection))
+    home->low_water_mark_arrived(here.job().host_of(static_cast<int>(message.source)), message.element);
+}
+
+void level_deliver(sched::pe& here, sched::envelope& message) {
+  if (!here.job().is_on_own_host(static_cast<int>(message.source)))
+    refuse_arguments(message, "only PEs of one host send that to each other");
+  if (local_collection* const home = pe_objects::of(here).find_local_collection(message.collection))
+    home->level_reported(static_cast<int>(message.source),
+                         std::get<0>(unpacked_arguments<std::tuple<reported_watermark>>(message).values()));
+  else
+    pe_objects::of(here).hold_for_creation(message);
+}
+
+void acknowledge_deliver(sched::pe& here, sched::envelope& message) {
+  if (!existing_local_collection(here, message).arrival_acknowledged(message.element))
+    refuse_arguments(message, "no element is on its way that has had so many broadcasts");
+}
+
+}  // namespace
+
+}  // namespace tri::objects

@@ -1,0 +1,229 @@
+// One PE's part of a tri::mailbox: what it has sent and is not taken yet, unexpected messages that have come,
+// and the receives that wait. The rules are those of the machines in flow: the receiver's memory is bounded, what
+// has no room stays with its sender. This turns their packets into messages of objects, and carries the data. Used by
+// its PE's thread only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "flow/prediction/predicting_receiver.hpp"
+#include "flow/prediction/program_order.hpp"
+#include "flow/receiver.hpp"
+#include "flow/sender.hpp"
+#include "objects/group.hpp"
+#include "objects/messages/received_message.hpp"
+
+namespace tri {
+
+/// What a probe tells of a message.
+struct message_info {
+  int source = 0;
+  int tag = 0;
+  std::size_t bytes = 0;
+};
+
+/// What a mailbox has done on one PE so far, and what it holds there now.
+struct mailbox_statistics {
+  std::uint64_t memory_limit = 0;
+  std::uint64_t memory_used = 0;              // records and data of unexpected messages
+  std::uint64_t memory_peak = 0;              // the most of it
+  std::uint64_t buffered_bytes = 0;           // the data among it that is here
+  std::uint64_t recorded = 0;                 // unexpected messages
+  std::uint64_t posted = 0;                   // receives that wait for a message
+  std::uint64_t unsent = 0;                   // messages of this PE whose data is still here
+  std::uint64_t requests = 0;                 // messages that asked to come, each time
+  std::uint64_t eager = 0;                    // among them, with the data
+  std::uint64_t refusals = 0;                 // no memory for a record
+  std::uint64_t stale = 0;                    // asked before they knew of a restart
+  std::uint64_t restarts = 0;                 // times that a sender was told to ask again
+  std::uint64_t handshakes = 0;               // messages whose data was sent when this PE had agreed
+  std::uint64_t unasked = 0;                  // messages that were predicted: their data came on credit, without asking
+  std::uint64_t credit_limit = 0;             // memory for them
+  std::uint64_t credit_used = 0;              // what of it their senders hold and what is here
+  std::uint64_t credit_peak = 0;              // the most of it
+  std::uint64_t credit_control_messages = 0;  // messages that carried nothing but credit to a sender
+  std::uint64_t credit_recalls = 0;           // times that a sender gave credit back
+};
+
+namespace objects {
+
+class local_mailbox;
+
+/// What a receive waits for.
+struct message_pattern {
+  wire::flow::message_filter filter;
+  std::string describe() const;
+};
+/// Throws std::out_of_range, std::invalid_argument.
+message_pattern pattern_of(sched::pe& here, int source, int tag);
+void check_tag(int tag);
+
+/// A receive: the state of its future.
+class receive_state final : public result_state<received_message> {
+ public:
+  receive_state(std::uint32_t mailbox, const message_pattern& wanted) : mailbox_(mailbox), wanted_(wanted) {}
+  ~receive_state() override;
+  std::string describe() const override;
+  const message_pattern& wanted() const { return wanted_; }
+
+ private:
+  friend class local_mailbox;
+  local_mailbox* posted_at_ = nullptr;  // null: not posted
+  std::uint64_t token_ = 0;
+  std::uint64_t order_ = 0;  // among the receives of this PE, for a trace
+  std::uint32_t mailbox_;
+  message_pattern wanted_;
+};
+
+/// Limits of a mailbox, the same on all PEs.
+struct mailbox_limits {
+  std::uint64_t memory = 0;
+  std::uint64_t eager_bytes = 0;
+  std::uint64_t credits = 0;
+};
+
+class local_mailbox final : public group_member<local_mailbox> {
+ public:
+  explicit local_mailbox(const mailbox_limits& limits);
+  local_mailbox(const local_mailbox&) = delete;
+  local_mailbox& operator=(const local_mailbox&) = delete;
+  ~local_mailbox() override;
+
+  // ---- calls of this PE
+  void send(int to, int tag, message_contents contents);
+  void post(receive_state& waiting);
+  void give_up(receive_state& waiting);
+  std::optional<message_info> probe(const message_pattern& wanted) const;
+  /// Calls that were made before wait as messages.
+  bool has_late_calls() const { return *late_calls_ != 0; }
+  /// For the program's own use; false: not so much is free.
+  bool take_memory(std::uint64_t bytes) { return receiver_.reserve(bytes); }
+  mailbox_statistics statistics() const;
+  std::string describe_unclaimed() const;
+
+  // ---- entry methods: the packets of flow, as they fit into an envelope
+  struct request_control {
+    std::uint64_t request;
+    std::uint64_t bytes;
+    std::uint32_t age;
+    std::int32_t tag;
+    std::uint32_t source : 29;
+    std::uint32_t none_asleep : 1;
+    std::uint32_t paid : 2;
+    std::uint32_t granted_lines;  // of credit for messages in the other direction
+  };
+  struct answer_control {
+    std::uint64_t request;         // resendAll, resendOne: the age
+    std::uint64_t place;           // NCTS: the age; resendOne: the tag
+    std::uint32_t granted_lines;   // of credit
+    std::uint32_t recalled_lines;  // all ones: nothing is recalled
+    std::uint32_t source;
+    std::uint16_t kind;
+    std::uint16_t has_data;  // the data is here
+  };
+  struct credit_control {
+    std::uint64_t granted;
+    std::uint64_t recalled;
+    std::uint32_t source;
+  };
+  struct data_control {
+    std::uint64_t place;
+    std::uint32_t source;
+    std::uint32_t type;
+  };
+  static_assert(sizeof(request_control) <= sched::inline_payload_bytes &&
+                    sizeof(answer_control) <= sched::inline_payload_bytes &&
+                    sizeof(credit_control) <= sched::inline_payload_bytes &&
+                    sizeof(data_control) + sizeof(buffer<std::byte>) <= sched::inline_payload_bytes,
+                "fits into an envelope");
+  void take_request(const request_control& note) { requested(note, nullptr); }
+  void take_eager(const request_control& note, std::uint32_t type, buffer<std::byte> data) {
+    message_contents contents{type, std::move(data)};
+    requested(note, &contents);
+  }
+  /// Data that was paid with a credit.
+  void take_unasked(const request_control& note, std::uint32_t type, buffer<std::byte> data);
+  void take_credit(const credit_control& note) { noted(note.source, {note.granted, note.recalled}); }
+  void take_returned_credit(std::uint64_t bytes, std::uint32_t source);
+  void take_answer(const answer_control& note);
+  void take_data(const data_control& note, buffer<std::byte> data);
+  void release_memory(std::uint64_t bytes) {
+    receiver_.release(bytes);
+    answer(0);
+  }
+  /// What was asked for on this PE before the creation of the mailbox had arrived, or behind that.
+  void send_late(std::int32_t to, std::int32_t tag, std::uint32_t type, buffer<std::byte> data) {
+    --*late_calls_;
+    send(to, tag, {type, std::move(data)});
+  }
+  void post_late(std::uint32_t slot, std::uint32_t generation);
+
+ private:
+  struct unsent_message {
+    message_contents contents;
+    bool was_offered = false;  // its data went with a request
+    std::size_t next_free = 0;
+  };
+  struct posted_receive {
+    receive_state* state = nullptr;  // null: given up when a message had been matched to it already
+    std::uint64_t number = 0;        // predicted_credits::order
+    std::size_t next_free = 0;
+  };
+
+  // What is predicted of the next messages, and the credits for them. 40 KiB, and 64 bytes for each PE.
+  struct predicted_credits {
+    predicted_credits(std::uint32_t pes, const wire::prediction::credit_options& options) : in(pes, options) {}
+    wire::prediction::predicting_receiver in;
+    wire::prediction::program_order order;
+    std::map<std::pair<std::uint32_t, std::uint64_t>, message_contents> parked;  // by sender and request: refused, paid
+    std::uint64_t unasked = 0;
+    std::uint64_t notes = 0;
+    std::uint64_t recalls = 0;
+  };
+
+  void requested(const request_control& note, message_contents* eager);
+  void requested_paid(const request_control& note);
+  void noted(std::uint32_t from, const wire::prediction::credit_control& note);
+  void predict(const posted_receive& served, const wire::flow::delivery& done);
+  void report_prediction(std::uint32_t sender, std::uint64_t size);
+  void arrived(std::uint32_t from, std::uint64_t place, message_contents contents, std::uint64_t came_with_request);
+  void finish(const wire::flow::delivery& done);
+  void transmit(bool data_is_there);
+  [[noreturn]] void fail_half_way(const std::exception& error);
+  void answer(std::uint64_t came_with_request);
+  element_ref<local_mailbox> at(std::uint32_t pe) const { return {home().facts().id, pe}; }
+  std::uint64_t add(receive_state& waiting);
+  void remove(std::uint64_t token);
+  void trace(trace::event what, std::uint32_t source, std::int32_t tag, std::size_t bytes, std::uint64_t receive) const;
+
+  const mailbox_limits limits_;
+  std::uint64_t* const late_calls_;  // of pe_objects
+  wire::flow::sender sender_;
+  wire::flow::receiver receiver_;
+  std::vector<unsent_message> unsent_;
+  std::vector<posted_receive> receives_;
+  static constexpr std::size_t none = ~std::size_t{0};
+  std::size_t free_unsent_ = none;
+  std::size_t free_receive_ = none;
+  std::unordered_map<std::uint64_t, message_contents> arrived_;  // by place, complete, nobody has asked for them
+  std::uint64_t buffered_bytes_ = 0;
+  std::uint64_t eager_ = 0;
+  std::uint64_t asked_ = 0;  // receives so far
+  std::uint64_t handshakes_ = 0;
+  std::unique_ptr<predicted_credits> prediction_;  // null: no credits
+  std::vector<wire::flow::outgoing> out_;          // of the event that is being dealt with
+};
+
+/// What local_mailbox::take_memory gave; on a PE (elsewhere the job fails), and without effect when the job is over.
+void release_mailbox_memory(std::uint32_t mailbox, int pe, std::uint64_t bytes) noexcept;
+
+}  // namespace objects
+}  // namespace tri

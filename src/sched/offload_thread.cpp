@@ -1,0 +1,117 @@
+#include "sched/offload_thread.hpp"
+
+#include <utility>
+
+#include "os/pinning.hpp"
+#include "sched/handler_table.hpp"
+#include "sched/inbox.hpp"
+#include "sched/pe.hpp"
+#include "sched/runtime.hpp"
+
+namespace tri::sched {
+namespace {
+
+offload_request& request_of(envelope& answer) {
+  return reinterpret_cast<offload_request&>(answer);
+}  // its first member
+
+void finished_deliver(pe& here, envelope& message) {
+  offload_request& request = request_of(message);
+  request.work->finish(here);
+  request.work->~offloaded_work();
+}
+void finished_drop(pe&, envelope& message) { request_of(message).work->~offloaded_work(); }
+const std::uint32_t finished_handler =
+    register_handler(&finished_deliver, "offloaded work has ended", nullptr, &finished_drop);
+
+}  // namespace
+
+bool offload(pe& here, offload_request* request) {
+  request->answer.element = 0;
+  request->answer.collection = 0;
+  request->answer.handler = finished_handler;
+  request->answer.source = static_cast<std::uint32_t>(here.number());
+  request->answer.bytes = 0;
+  request->answer.kind = payload_kind::direct;
+  request->answer.flags = envelope::is_immediate;
+  request->home = here.record().inbox;
+  // First: once pushed, the answer may have been counted as processed. Until it is, quiescence errs on the safe side.
+  here.counters().sent.add();
+  try {
+    if (here.job().offloads().push(request)) {
+      here.counters().offloaded.add();
+      return true;
+    }
+  } catch (...) {
+    here.counters().sent.add(~std::uint64_t{0});
+    throw;
+  }
+  here.counters().sent.add(~std::uint64_t{0});
+  return false;
+}
+
+bool offload_thread::push(offload_request* request) {
+  // relaxed: set when the PEs have met (runtime::run_pe), so those that push afterwards see it
+  if (ending_.load(std::memory_order_relaxed)) return false;
+  std::call_once(started_, [this] { thread_ = std::thread([this] { serve(); }); });
+  put(request);
+  return true;
+}
+
+void offload_thread::put(offload_request* request) {
+  request->next = newest_.load(std::memory_order_relaxed);  // relaxed: the exchange decides
+  // seq_cst: after the push we look whether the thread sleeps; it marks itself asleep, then looks for requests. One of
+  // the two sees the other. As a release it also hands the request over. pairs: offload.asleep, offload.take
+  while (!newest_.compare_exchange_weak(request->next, request, std::memory_order_seq_cst, std::memory_order_relaxed)) {
+  }
+  if (asleep_.load(std::memory_order_seq_cst)) bell_.ring();  // pairs: offload.asleep
+}
+
+// Oldest first.
+offload_request* offload_thread::take() {
+  offload_request* newest = newest_.exchange(nullptr, std::memory_order_acquire);  // pairs: offload.take
+  offload_request* oldest = nullptr;
+  while (newest != nullptr) {
+    offload_request* const older = std::exchange(newest->next, oldest);
+    oldest = newest;
+    newest = older;
+  }
+  return oldest;
+}
+
+// Never empty.
+offload_request* offload_thread::sleep_until_some() {
+  for (;;) {
+    if (offload_request* const some = take(); some != nullptr) return some;
+    const std::uint32_t heard = bell_.listen();  // before the look: a ring after it is not slept through
+    asleep_.store(true, std::memory_order_seq_cst);
+    if (newest_.load(std::memory_order_seq_cst) == nullptr) bell_.sleep(heard, -1);  // pairs: offload.asleep
+    asleep_.store(false, std::memory_order_relaxed);  // relaxed: a stale mark costs one needless ring
+  }
+}
+
+void offload_thread::serve() {
+  try {
+    host::pin_this_thread(cpus_);
+  } catch (const std::exception&) {  // the CPUs were taken away meanwhile: then it stays where it is
+  }
+  for (;;) {
+    for (offload_request* request = sleep_until_some(); request != nullptr;) {
+      if (request == &last_) return;  // nothing is pushed after it
+      offload_request* const next = request->next;
+      // relaxed: those that run although the job is ending just make it end later
+      if (!ending_.load(std::memory_order_relaxed)) request->work->run();
+      push_urgent(*request->home, &request->answer);  // hands the request over
+      request = next;
+    }
+  }
+}
+
+void offload_thread::end() {
+  ending_.store(true, std::memory_order_relaxed);  // relaxed: see push
+  if (!thread_.joinable()) return;
+  put(&last_);
+  thread_.join();
+}
+
+}  // namespace tri::sched

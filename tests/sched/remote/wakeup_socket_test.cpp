@@ -1,0 +1,108 @@
+// The bell of a sleeper: its own rings wake it, what strangers send to its socket does not.
+#include "sched/remote/wakeup_socket.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "support/another_user.hpp"
+
+namespace tri::sched {
+namespace {
+
+class PollBell : public ::testing::Test {
+ protected:
+  wakeup_socket bell;
+  host::unique_fd other{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+  bool was_rung() const { return bell.sleep(other.get(), 0); }
+};
+
+// The abstract sockets with names of the kernel's, as anybody sees them.
+std::vector<std::string> autobound_names() {
+  std::vector<std::string> names;
+  std::ifstream sockets("/proc/net/unix");
+  for (std::string line; std::getline(sockets, line);)
+    if (const auto at = line.rfind(" @"); at != std::string::npos && line.size() == at + 7)
+      names.push_back(line.substr(at + 2));
+  return names;
+}
+
+// How many of them took it.
+int send_to_all(const std::string& text) {
+  const host::unique_fd from(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  int taken = 0;
+  for (const std::string& name : autobound_names()) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::memcpy(address.sun_path + 1, name.data(), name.size());
+    const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+    const auto sent =
+        sendto(from.get(), text.data(), text.size(), 0, reinterpret_cast<const sockaddr*>(&address), length);
+    taken += sent >= 0 ? 1 : 0;
+  }
+  return taken;
+}
+
+TEST_F(PollBell, is_heard_once_however_often_it_was_rung_before) {
+  EXPECT_FALSE(was_rung());
+  for (int i = 0; i < 1000; ++i) wakeup_socket::ring(bell.name());
+  EXPECT_TRUE(was_rung());
+  EXPECT_FALSE(was_rung());
+}
+
+TEST_F(PollBell, wakes_who_sleeps_for_ever) {
+  std::thread ringer([this] { wakeup_socket::ring(bell.name()); });
+  while (!bell.sleep(other.get(), -1)) {
+  }
+  ringer.join();
+}
+
+TEST_F(PollBell, returns_for_the_descriptor_too) {
+  eventfd_write(other.get(), 1);
+  EXPECT_FALSE(bell.sleep(other.get(), -1));
+}
+
+TEST_F(PollBell, what_others_send_wakes_nobody) {
+  const std::uint64_t almost = bell.name() ^ (std::uint64_t{1} << 63);
+  const std::string wrong_key(reinterpret_cast<const char*>(&almost), sizeof almost);
+  const std::uint64_t name = bell.name();
+  const std::string too_long = std::string(reinterpret_cast<const char*>(&name), sizeof name) + "x";
+  for (const std::string& text : {std::string(), std::string("x"), wrong_key, too_long, std::string(4096, 'x')}) {
+    EXPECT_GT(send_to_all(text), 0);
+    EXPECT_FALSE(was_rung()) << text.size() << " bytes";
+  }
+  wakeup_socket::ring(bell.name());
+  EXPECT_TRUE(was_rung());
+}
+
+TEST_F(PollBell, another_user_neither_wakes_nor_deafens_it) {
+  if (!tri::testing::can_be_another_user()) GTEST_SKIP() << tri::testing::why_no_other_user;
+  EXPECT_EQ(tri::testing::run_as_another_user([] {
+              int taken = 0;
+              for (int i = 0; i < 1000; ++i) taken += send_to_all("");  // more than a queue holds
+              return taken >= 1000 ? 0 : 1;
+            }),
+            0);
+  EXPECT_FALSE(was_rung());
+  wakeup_socket::ring(bell.name());
+  EXPECT_TRUE(was_rung());
+}
+
+TEST(PollBellName, has_a_key_of_its_own) {
+  const wakeup_socket one, two;
+  EXPECT_NE(one.name() >> 20, 0u);
+  EXPECT_NE(one.name() >> 20, two.name() >> 20);
+  EXPECT_NE(one.name() & 0xfffff, two.name() & 0xfffff);
+}
+
+}  // namespace
+}  // namespace tri::sched
