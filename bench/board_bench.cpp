@@ -168,11 +168,11 @@ void measure_board(int first_cpu, int second_cpu) {
       asm volatile("" : "+r"(found));
     }
   });
-  measure("board: post + finish, nobody else there", 1000, 1.0, "ns", [&](int repeat) {
+  measure("board: post + finish, no other PE there", 1000, 1.0, "ns", [&](int repeat) {
     const task_spec spec = loop_of(host, 2, 0, 1.0);
     for (int round = 0; round < repeat; ++round) pe.run(spec);
   });
-  measure("board: one chunk after the other, nobody else there", 10, 200000.0, "ns/chunk", [&](int repeat) {
+  measure("board: one chunk after the other, no other PE there", 10, 200000.0, "ns/chunk", [&](int repeat) {
     const task_spec spec = loop_of(host, 200000, 0, 0.0);
     for (int round = 0; round < repeat; ++round) pe.run(spec);
   });

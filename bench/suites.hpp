@@ -12,7 +12,7 @@ namespace tri::bench {
 // What the user may add to the suites.
 struct suite_options {
   std::vector<kneighbor_shape> kneighbor = {};
-  std::string program = "/proc/self/exe";  // what starts loop contestants and the MPI drop-in
+  std::string program = "/proc/self/exe";  // what starts loop competitors and the MPI drop-in
 };
 
 registry all_suites(const suite_options& options = {});

@@ -31,7 +31,7 @@ cp -r tests/install/program "$root/try/program"
 cp examples/ring.cpp "$root/try"
 # A root without compilers of MPI: programs come from elsewhere, as the users' do.
 for mpi in openmpi mpich; do
-  mpicc.$mpi tests/mpi/conformance/meeting.c -o "$root/try/meeting_$mpi"
+  mpicc.$mpi tests/mpi/conformance/bootstrap.c -o "$root/try/bootstrap_$mpi"
 done
 
 cat >"$root/try/inside.sh" <<'INSIDE'
@@ -77,7 +77,7 @@ says "offers run" bash --norc completion.bash
 echo "== MPI programs"
 quiet apt-get -q -y install --no-install-recommends openmpi-bin mpich
 for mpi in openmpi mpich; do
-  says "messages" mpirun.$mpi -n 2 trireme exec --mpi --stats -- ./meeting_$mpi
+  says "messages" mpirun.$mpi -n 2 trireme exec --mpi --stats -- ./bootstrap_$mpi
 done
 
 echo "== programs that use the library"

@@ -117,7 +117,7 @@ row row_in(const std::string& line) {
   try {
     return nlohmann::json::parse(line).get<row>();
   } catch (const std::exception& failure) {
-    throw std::runtime_error(fmt::format("it printed a line that is no row: {}: {}", line, failure.what()));
+    throw std::runtime_error(fmt::format("it printed a line that is not a row: {}: {}", line, failure.what()));
   }
 }
 

@@ -31,7 +31,7 @@ host::text_pattern parse_filter(const std::string& filter) {
   try {
     return host::text_pattern(filter);
   } catch (const std::invalid_argument& fault) {
-    throw std::invalid_argument(fmt::format("--filter '{}' is no regular expression: {}", filter, fault.what()));
+    throw std::invalid_argument(fmt::format("--filter '{}' is not a regular expression: {}", filter, fault.what()));
   }
 }
 

@@ -1,5 +1,5 @@
-// What a loop costs and how well it is shared, for our schedules beside those of other runtimes. Every row is a contest
-// (contest.hpp) between two threads on two cores; each runtime has a process of its own.
+// What a loop costs and how well it is shared, for our schedules beside those of other runtimes. Every row is a
+// comparison (comparison.hpp) between two threads on two cores; each runtime has a process of its own.
 #include "loops/rows.hpp"
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "framework/cacheline.hpp"
-#include "loops/contest.hpp"
+#include "loops/comparison.hpp"
 #include "trireme/noise.hpp"
 
 namespace tri::bench {
@@ -33,7 +33,7 @@ std::string joined(const std::vector<std::string>& lines) {
 }
 
 // A figure can be compared when two threads did the work, and with a build that is meant to be fast.
-bool counts_as_peer(const contest_entry& entry, const std::string& main, bool others_only) {
+bool counts_as_peer(const comparison_entry& entry, const std::string& main, bool others_only) {
   if (others_only && entry.name.find('/') == std::string::npos) return false;  // ours have no name of a runtime
   if (entry.name == main || entry.name == "serial" || entry.name.starts_with("steps/")) return false;
   if (entry.name.find("(debug)") != std::string::npos) return false;
@@ -42,9 +42,9 @@ bool counts_as_peer(const contest_entry& entry, const std::string& main, bool ot
 
 // The figure of `main`, the others as its peers, the best of them, and who left the loop to one thread. `scale`: from
 // nanoseconds of a loop to nanoseconds of what the row is about.
-measurement measurement_of(const contest_result& result, const std::string& main, double scale, const std::string& unit,
-                           const std::vector<std::string>& notes, bool others_only) {
-  const contest_entry& own = result.entry(main);
+measurement measurement_of(const comparison_result& result, const std::string& main, double scale,
+                           const std::string& unit, const std::vector<std::string>& notes, bool others_only) {
+  const comparison_entry& own = result.entry(main);
   measurement made;
   const std::vector<std::size_t> rounds = result.rounds_of({&own});
   for (const std::size_t round : rounds) {
@@ -53,8 +53,8 @@ measurement measurement_of(const contest_result& result, const std::string& main
   }
   made.samples.disturbed = own.rounds.size() - rounds.size();
   std::vector<std::string> alone;
-  const contest_entry* best = nullptr;
-  for (const contest_entry& entry : result.entries()) {
+  const comparison_entry* best = nullptr;
+  for (const comparison_entry& entry : result.entries()) {
     if (entry.name != main) made.peers[entry.name] = nanoseconds_in_unit(result.median_ns(entry) * scale, unit);
     if (entry.shared && *entry.shared <= 0.9)
       alone.push_back(fmt::format("{} ({:.0f} %)", entry.name, 100 * *entry.shared));
@@ -73,7 +73,7 @@ measurement measurement_of(const contest_result& result, const std::string& main
 }
 
 // Judged by the ratio to `reference`, whose figure times `factor` is what the row is compared with.
-void judge_by(measurement& made, const contest_result& result, const std::string& main, const std::string& reference,
+void judge_by(measurement& made, const comparison_result& result, const std::string& main, const std::string& reference,
               double factor, const std::string& name) {
   made.samples.handoff_ns.clear();
   made.reference =
@@ -82,10 +82,10 @@ void judge_by(measurement& made, const contest_result& result, const std::string
 }
 
 row_definition small_row(const std::string& program, std::string name, std::string unit, std::string description,
-                         std::string main, contest_plan plan, double scale) {
+                         std::string main, comparison_plan plan, double scale) {
   return {.name = std::move(name), .unit = unit, .description = std::move(description), .measure = [=](context& tools) {
             std::vector<std::string> notes;
-            const contest_result result = hold_contest(plan, tools.runner().options(), program, notes);
+            const comparison_result result = run_comparison(plan, tools.runner().options(), program, notes);
             return measurement_of(result, main, scale, unit, notes, true);
           }};
 }
@@ -159,22 +159,23 @@ std::vector<row_definition> cost_rows(const std::string& program) {
 // The overhead of a short loop: what it takes beyond half of its serial time. M38.
 measurement measure_overhead(context& tools, const std::string& program) {
   std::vector<std::string> notes;
-  const contest_plan plan{.which = kernel::small,
-                          .entries = {"trireme/automatic", "trireme/static", "trireme/dynamic,8", "trireme/serial",
-                                      "openmp/static", "openmp/dynamic,8", "openmp/guided", "tbb/static", "tbb/auto",
-                                      "steps/node_queue", "steps/simple_queue", "steps/recycled", "steps/micro_queue"},
-                          .learning = 60,
-                          .warm_up = 20,
-                          .loops = 50};
-  const contest_result result = hold_contest(plan, tools.runner().options(), program, notes);
-  const contest_entry& serial = result.entry("serial");
-  const auto overhead_us = [&](const contest_entry& entry) {
+  const comparison_plan plan{
+      .which = kernel::small,
+      .entries = {"trireme/automatic", "trireme/static", "trireme/dynamic,8", "trireme/serial", "openmp/static",
+                  "openmp/dynamic,8", "openmp/guided", "tbb/static", "tbb/auto", "steps/node_queue",
+                  "steps/simple_queue", "steps/recycled", "steps/micro_queue"},
+      .learning = 60,
+      .warm_up = 20,
+      .loops = 50};
+  const comparison_result result = run_comparison(plan, tools.runner().options(), program, notes);
+  const comparison_entry& serial = result.entry("serial");
+  const auto overhead_us = [&](const comparison_entry& entry) {
     return result.pairs(entry, serial,
                         [](double loop_ns, double serial_ns) { return (loop_ns - serial_ns / 2) / 1000; });
   };
   measurement made;
   made.values = overhead_us(result.entry(automatic));
-  for (const contest_entry& entry : result.entries()) {
+  for (const comparison_entry& entry : result.entries()) {
     if (entry.name != automatic && entry.name != "serial")
       made.peers[entry.name] = summarize(overhead_us(entry)).median;
   }
@@ -185,19 +186,19 @@ measurement measure_overhead(context& tools, const std::string& program) {
 
 measurement measure_concurrent(context& tools, const std::string& program) {
   std::vector<std::string> notes;
-  const contest_plan plan{.which = kernel::concurrent,
-                          .entries = {"trireme/automatic", "trireme/static", "trireme/dynamic,8", "openmp/static",
-                                      "openmp/dynamic,8", "tbb/static", "tbb/auto", "trireme/serial"},
-                          .learning = 50,
-                          .warm_up = 2,
-                          .loops = 20,
-                          .batches_per_round = 4,
-                          .disturbances_count = false};
-  const contest_result result = hold_contest(plan, tools.runner().options(), program, notes);
+  const comparison_plan plan{.which = kernel::concurrent,
+                             .entries = {"trireme/automatic", "trireme/static", "trireme/dynamic,8", "openmp/static",
+                                         "openmp/dynamic,8", "tbb/static", "tbb/auto", "trireme/serial"},
+                             .learning = 50,
+                             .warm_up = 2,
+                             .loops = 20,
+                             .batches_per_round = 4,
+                             .disturbances_count = false};
+  const comparison_result result = run_comparison(plan, tools.runner().options(), program, notes);
   measurement made = measurement_of(result, automatic, 1, "us", notes, false);
   // Two loops on two cores: nobody can be faster than the two threads each with their own.
   judge_by(made, result, automatic, "serial", 1, "each thread alone with its loop");
-  for (const contest_entry& entry : result.entries()) {
+  for (const comparison_entry& entry : result.entries()) {
     std::vector<double> differences;
     for (const batch_reply& reply : entry.rounds) differences.push_back(100 * reply.difference);
     made.counts["difference %, " + entry.name] = summarize(differences).median;
@@ -226,14 +227,14 @@ measurement measure_work(context& tools, const std::string& program, const work_
     noise.emplace(noise::plan{.period = 10ms, .duration = 1ms, .together = true}, std::vector{two_cpus().second});
     notes.push_back("noise: 1 ms in every 10 ms on the second core, " + noise->priority());
   }
-  const contest_plan plan{.which = about.which,
-                          .entries = all_entries(),
-                          .learning = 40,
-                          .warm_up = about.which == kernel::sweep_l2 || about.which == kernel::sweep_l3 ? 4U : 1U,
-                          .loops = about.loops,
-                          .batches_per_round = about.batches_per_round,
-                          .disturbances_count = !about.noise};
-  const contest_result result = hold_contest(plan, tools.runner().options(), program, notes);
+  const comparison_plan plan{.which = about.which,
+                             .entries = all_entries(),
+                             .learning = 40,
+                             .warm_up = about.which == kernel::sweep_l2 || about.which == kernel::sweep_l3 ? 4U : 1U,
+                             .loops = about.loops,
+                             .batches_per_round = about.batches_per_round,
+                             .disturbances_count = !about.noise};
+  const comparison_result result = run_comparison(plan, tools.runner().options(), program, notes);
   measurement made = measurement_of(result, automatic, 1, "us", notes, false);
   judge_by(made, result, automatic, about.reference, about.factor, about.reference_name);
   if (about.factor != 1) made.limit = result.median_ns(result.entry(about.reference)) * about.factor / 1000;

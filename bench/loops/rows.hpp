@@ -8,7 +8,7 @@
 
 namespace tri::bench {
 
-// `program`: the trireme command, which the contestants are started from.
+// `program`: the trireme command, which the competitors are started from.
 std::vector<row_definition> loop_rows(const std::string& program);
 
 }  // namespace tri::bench

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "os/clock.hpp"
-#include "loops/contestant.hpp"
+#include "loops/competitor.hpp"
 
 namespace tri::bench {
 

@@ -39,7 +39,7 @@ measurement group_broadcast_and_reduce(context& tools) {
           })};
 }
 
-// Reductions while PEs compute (mei.md, benchmark of 6.4.2): each operation begins one and then gives every PE two
+// Reductions while PEs compute (Mei, PhD dissertation, UIUC 2012, section 6.4.2): each operation begins one and then gives every PE two
 // computations. What is measured is the time until the callback runs on PE 0.
 constexpr double computation_us = 2000;
 

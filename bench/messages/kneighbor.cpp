@@ -163,7 +163,7 @@ kneighbor_shape parse_kneighbor(const std::string& text) {
     start = end + 1;
     const std::size_t equals = part.find('=');
     if (equals == std::string::npos) {
-      throw std::invalid_argument(fmt::format("--kneighbor: '{}' is no setting such as k=1", part));
+      throw std::invalid_argument(fmt::format("--kneighbor: '{}' is not a setting such as k=1", part));
     }
     const std::string key = part.substr(0, equals);
     const std::string value = part.substr(equals + 1);

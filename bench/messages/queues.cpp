@@ -158,12 +158,12 @@ class contention {
     const std::uint32_t last = plays_all ? producers : first + 1;
     for (std::uint64_t i = 0; i < each; ++i) {
       for (std::uint32_t producer = first; producer < last; ++producer) {
-        if (i % report_every == 0) wait_for_room(producer, i);
+        if (i % report_every == 0) wait_for_space(producer, i);
         queue_.push(producer, (i << 1) | producer);
       }
     }
   }
-  void wait_for_room(std::uint32_t producer, std::uint64_t sent) {
+  void wait_for_space(std::uint32_t producer, std::uint64_t sent) {
     patient_wait wait;
     // pairs: queues.consumed
     while (sent > progress_[producer].consumed.load(std::memory_order_acquire) + most_under_way - report_every)

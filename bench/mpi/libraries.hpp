@@ -1,5 +1,5 @@
-// The MPI libraries that a contest can start: those found when Trireme was configured, and those that the user names in
-// TRIREME_BENCH_MPI=name=folder,name=folder with mpicc and mpirun in the folder, for which the measuring program is
+// The MPI libraries that a comparison can start: those found when Trireme was configured, and those that the user names
+// in TRIREME_BENCH_MPI=name=folder,name=folder with mpicc and mpirun in the folder, for which the measuring program is
 // built then and there.
 #pragma once
 

@@ -1,5 +1,5 @@
 /* What the rows of `trireme bench mpi` are measured with: an ordinary MPI program, built by the compiler of each MPI.
-   bench/mpi/contest.cpp starts it and reads its lines.
+   bench/mpi/comparison.cpp starts it and reads its lines.
 
      mpi_measure WHAT --cpus 0,1 --seconds S [--bytes B] [--compute-ms C] [--batch-ms M] [--pattern P] [--fresh 1]
 
@@ -191,7 +191,7 @@ static void sweep(void) {
       measure(both_directions, rank_count, 2 * window());
     } else {
       if (my_rank == 0)
-        fprintf(stderr, "mpi_measure: the pattern '%s' is none of one_way, stream, both, pairs\n", pattern);
+        fprintf(stderr, "mpi_measure: the pattern '%s' is not one of one_way, stream, both, pairs\n", pattern);
       MPI_Abort(MPI_COMM_WORLD, 2);
     }
     char name[32];
@@ -365,7 +365,7 @@ int main(int argc, char** argv) {
   } else {
     if (my_rank == 0)
       fprintf(stderr,
-              "mpi_measure: '%s' is none of latency, sweep, vector, rate, allreduce, scan, overlap, overlap_vector, "
+              "mpi_measure: '%s' is not one of latency, sweep, vector, rate, allreduce, scan, overlap, overlap_vector, "
               "get, memory\n",
               what);
     MPI_Abort(MPI_COMM_WORLD, 2);

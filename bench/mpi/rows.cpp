@@ -1,5 +1,5 @@
-// What messages cost in MPI programs under the drop-in, beside every MPI library that is there. A row is a contest
-// (contest.hpp); the rows of both ABIs are of the same contests.
+// What messages cost in MPI programs under the drop-in, beside every MPI library that is there. A row is a comparison
+// (comparison.hpp); the rows of both ABIs are of the same comparisons.
 #include "mpi/rows.hpp"
 
 #include <fmt/format.h>
@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "framework/statistics.hpp"
-#include "mpi/contest.hpp"
+#include "mpi/comparison.hpp"
 
 namespace tri::bench {
 namespace {
@@ -73,17 +73,17 @@ field peers_of(const mpi_result& result, const std::string& own, const std::stri
 }
 
 // Fails when our own program failed; without one, says why.
-bool have(mpi_contest& contest, const mpi_result& result, const std::string& own, measurement& made) {
+bool have(mpi_comparison& libraries, const mpi_result& result, const std::string& own, measurement& made) {
   if (const auto fault = result.faults.find(own); fault != result.faults.end()) throw std::runtime_error(fault->second);
-  made.not_available = contest.why_not(own);
+  made.not_available = libraries.why_not(own);
   return made.not_available.empty();
 }
 
-measurement measure_row(mpi_contest& contest, const std::string& abi, const mpi_row& about) {
+measurement measure_row(mpi_comparison& libraries, const std::string& abi, const mpi_row& about) {
   const std::string own = "trireme/" + abi;
-  const mpi_result& result = contest.hold(about.task);
+  const mpi_result& result = libraries.hold(about.task);
   auto [made, best] = peers_of(result, own, about.series, about.unit, higher_is_better(about.unit));
-  if (!have(contest, result, own, made)) return std::move(made);
+  if (!have(libraries, result, own, made)) return std::move(made);
   const auto& rounds = result.of.at(own).at(about.series);
   for (const double sample : all_rounds(rounds)) {
     if (about.unit == "%")
@@ -99,11 +99,11 @@ measurement measure_row(mpi_contest& contest, const std::string& abi, const mpi_
 }
 
 // Passive-target gets while the target computes; judged by what they cost while it waits in MPI.
-measurement measure_busy_target(mpi_contest& contest, const std::string& abi, const mpi_task& task) {
+measurement measure_busy_target(mpi_comparison& libraries, const std::string& abi, const mpi_task& task) {
   const std::string own = "trireme/" + abi;
-  const mpi_result& result = contest.hold(task);
+  const mpi_result& result = libraries.hold(task);
   measurement made = peers_of(result, own, "busy", "us", false).made;
-  if (!have(contest, result, own, made)) return made;
+  if (!have(libraries, result, own, made)) return made;
   const auto& of = result.of.at(own);
   made.samples.operation_ns = all_rounds(of.at("busy"));
   made.reference = comparison{"the same with a waiting target", ratios(of.at("busy"), of.at("idle"))};
@@ -112,15 +112,15 @@ measurement measure_busy_target(mpi_contest& contest, const std::string& abi, co
 
 // What a message costs more when it is offered to ranks that wait, who look for it: the difference of medians in each
 // round. `bytes` in one piece, or in two of which the second is next to nothing.
-measurement measure_offering(mpi_contest& contest, const std::string& abi, const std::string& bytes) {
+measurement measure_offering(mpi_comparison& libraries, const std::string& abi, const std::string& bytes) {
   const std::string own = "trireme/" + abi, offered = own + ", offered", alone = own + ", not offered";
-  const mpi_result& result = contest.hold(
+  const mpi_result& result = libraries.hold(
       {.what = "latency",
        .ranks = 2,
        .arguments = {"--bytes", bytes},
-       .ways = {{"offered", {"--sharing", "mixed", "--sharing-from", "8K"}}, {"not offered", {"--sharing", "off"}}}});
+       .modes = {{"offered", {"--sharing", "mixed", "--sharing-from", "8K"}}, {"not offered", {"--sharing", "off"}}}});
   measurement made;
-  if (!have(contest, result, own, made)) return made;
+  if (!have(libraries, result, own, made)) return made;
   for (const std::string& each : {offered, alone})
     if (const auto fault = result.faults.find(each); fault != result.faults.end())
       throw std::runtime_error(fault->second);
@@ -134,22 +134,22 @@ measurement measure_offering(mpi_contest& contest, const std::string& abi, const
 }
 
 // What is resident beyond the host library alone.
-measurement measure_memory(mpi_contest& contest, const std::string& abi, const mpi_task& task) {
+measurement measure_memory(mpi_comparison& libraries, const std::string& abi, const mpi_task& task) {
   const std::string own = "trireme/" + abi;
-  const mpi_result& result = contest.hold(task);
+  const mpi_result& result = libraries.hold(task);
   measurement made;
   constexpr double mebi = 1024.0 * 1024.0;
   for (const auto& [name, all] : result.of) {
     if (name != own) made.peers[name + " in all"] = summarize(all_rounds(all.at("memory"))).median / mebi;
   }
-  if (!have(contest, result, own, made)) return made;
+  if (!have(libraries, result, own, made)) return made;
   const double alone = summarize(all_rounds(result.of.at(abi).at("memory"))).median;
   for (const double sample : all_rounds(result.of.at(own).at("memory"))) made.values.push_back((sample - alone) / mebi);
   return made;
 }
 
 // Messages of 16 sizes, in four patterns, in buffers that are used again and in fresh ones. All sizes of a pattern are
-// of one contest.
+// of one comparison.
 std::vector<mpi_row> sweeps() {
   struct sweep_pattern {
     std::string name, description;
@@ -231,9 +231,9 @@ std::vector<mpi_row> described() {
 
 std::vector<row_definition> mpi_rows(const std::string& program) {
   // Made with the first row, so that listing the rows starts nothing.
-  const auto shared = std::make_shared<std::unique_ptr<mpi_contest>>();
-  const auto contest_of = [shared, program](context& tools) -> mpi_contest& {
-    if (!*shared) *shared = std::make_unique<mpi_contest>(program, tools.runner().options());
+  const auto shared = std::make_shared<std::unique_ptr<mpi_comparison>>();
+  const auto comparison_of = [shared, program](context& tools) -> mpi_comparison& {
+    if (!*shared) *shared = std::make_unique<mpi_comparison>(program, tools.runner().options());
     return **shared;
   };
   std::vector<row_definition> rows;
@@ -248,7 +248,7 @@ std::vector<row_definition> mpi_rows(const std::string& program) {
                       .target = about.target,
                       .target_ratio = about.target_ratio,
                       .description = about.description,
-                      .measure = [=](context& tools) { return measure_row(contest_of(tools), abi, about); }});
+                      .measure = [=](context& tools) { return measure_row(comparison_of(tools), abi, about); }});
     }
     rows.push_back(
         {.name = prefix + "get8_busy_target",
@@ -256,7 +256,7 @@ std::vector<row_definition> mpi_rows(const std::string& program) {
          .target_ratio = 1.5,
          .description = "lock, get of 8 B and unlock while the target computes without a call",
          .measure = [=](context& tools) {
-           return measure_busy_target(contest_of(tools), abi, {"get", 2, {"--bytes", "8", "--compute-ms", "50"}});
+           return measure_busy_target(comparison_of(tools), abi, {"get", 2, {"--bytes", "8", "--compute-ms", "50"}});
          }});
     for (const auto& [pieces, bytes] : {std::pair{"one_piece", "16384"}, {"two_pieces", "16392"}}) {
       rows.push_back(
@@ -264,14 +264,16 @@ std::vector<row_definition> mpi_rows(const std::string& program) {
            .unit = "us",
            .target = 5,
            .description = fmt::format("what a message of {} B costs more when it is offered to others", bytes),
-           .measure = [=, bytes = bytes](context& tools) { return measure_offering(contest_of(tools), abi, bytes); }});
+           .measure = [=, bytes = bytes](context& tools) {
+             return measure_offering(comparison_of(tools), abi, bytes);
+           }});
     }
     rows.push_back({.name = prefix + "memory_at_start",
                     .unit = "MiB",
                     .target = 1,
                     .description = "resident memory of rank 0 after MPI_Init beyond the library alone",
                     .measure = [=](context& tools) {
-                      return measure_memory(contest_of(tools), abi, {"memory", 2});
+                      return measure_memory(comparison_of(tools), abi, {"memory", 2});
                     }});
   }
   return rows;

@@ -24,9 +24,9 @@ namespace {
 using namespace tri::bench;
 
 // A process that measures when it is told to.
-class contestant {
+class competitor {
  public:
-  contestant(std::string name, std::vector<std::string> command) : name_(std::move(name)) {
+  competitor(std::string name, std::vector<std::string> command) : name_(std::move(name)) {
     int to_child[2], from_child[2];
     if (pipe2(to_child, O_CLOEXEC) != 0 || pipe2(from_child, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
     process_ = fork();
@@ -46,13 +46,13 @@ class contestant {
     out_ = fdopen(to_child[1], "w");
     in_ = fdopen(from_child[0], "r");
   }
-  ~contestant() {
+  ~competitor() {
     std::fclose(out_);
     std::fclose(in_);
     waitpid(process_, nullptr, 0);
   }
-  contestant(const contestant&) = delete;
-  contestant& operator=(const contestant&) = delete;
+  competitor(const competitor&) = delete;
+  competitor& operator=(const competitor&) = delete;
 
   double nanoseconds(const std::string& shape, const std::string& way, long operations) {
     ask(shape, way, operations);
@@ -79,12 +79,12 @@ constexpr double batch_ns = 2e6;
 
 void run(int rounds) {
   const std::string folder = TRIREME_BENCH_PROGRAMS;
-  std::vector<std::unique_ptr<contestant>> all;
-  all.push_back(std::make_unique<contestant>("ours", std::vector{folder + "/mpi_layout_contestant"}));
+  std::vector<std::unique_ptr<competitor>> all;
+  all.push_back(std::make_unique<competitor>("ours", std::vector{folder + "/mpi_layout_competitor"}));
   all.push_back(
-      std::make_unique<contestant>("memcpy", std::vector<std::string>{folder + "/mpi_layout_contestant", "--memcpy"}));
+      std::make_unique<competitor>("memcpy", std::vector<std::string>{folder + "/mpi_layout_competitor", "--memcpy"}));
   for (const char* abi : std::initializer_list<const char*>{TRIREME_BENCH_ABIS})
-    all.push_back(std::make_unique<contestant>(abi, std::vector{folder + "/mpi_contestant_" + abi}));
+    all.push_back(std::make_unique<competitor>(abi, std::vector{folder + "/mpi_competitor_" + abi}));
   std::printf("%-12s %-7s", "shape", "way");
   for (const auto& one : all) std::printf(" %16s", one->name().c_str());
   std::printf("   GB/s\n");

@@ -1,4 +1,4 @@
-// What handling messages does to the cache of a computation, by who handles them. See wire/cache_player.hpp.
+// What handling messages does to the cache of a computation, by who handles them. See wire/cache_backend.hpp.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 #include "framework/event_counter.hpp"
 #include "framework/process_rows.hpp"
 #include "framework/statistics.hpp"
-#include "wire/cache_player.hpp"
+#include "wire/cache_backend.hpp"
 #include "wire/rows.hpp"
 
 namespace tri::bench {
@@ -28,7 +28,7 @@ struct side {
 side start(const std::string& program, const wire_task& task) {
   side made;
   process_lines(
-      {program, "bench", "--wire-contestant", written(task)},
+      {program, "bench", "--wire-competitor", written(task)},
       [&](const std::string& line) {
         const cache_batch batch = read_cache_batch(line);
         made.piece_ns.push_back(batch.piece_ns);
@@ -36,7 +36,7 @@ side start(const std::string& program, const wire_task& task) {
         if (batch.misses) made.misses.push_back(*batch.misses);
       },
       60);
-  if (made.piece_ns.empty()) throw std::runtime_error("a contestant of the suite wire measured nothing");
+  if (made.piece_ns.empty()) throw std::runtime_error("a competitor of the suite wire measured nothing");
   return made;
 }
 

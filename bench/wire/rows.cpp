@@ -31,32 +31,32 @@ bool is_installed(const char* name) {
   return std::system(fmt::format("command -v {} > /dev/null 2>&1", name).c_str()) == 0;
 }
 
-/// What starts two contestants that talk by TCP, on the loopback device or over the cable of the namespaces; empty:
+/// What starts two competitors that talk by TCP, on the loopback device or over the cable of the namespaces; empty:
 /// what that needs is not installed.
-std::vector<std::string> under_mpi(const std::string& place, const std::vector<std::string>& contestant) {
+std::vector<std::string> under_mpi(const std::string& place, const std::vector<std::string>& competitor) {
   std::vector<std::string> command;
   const auto append = [&](const std::vector<std::string>& words) {
     command.insert(command.end(), words.begin(), words.end());
   };
   if (place == "veth") {
-    if (is_installed("mpirun.mpich")) append(contestant);  // starts itself anew under it, in two namespaces
+    if (is_installed("mpirun.mpich")) append(competitor);  // starts itself anew under it, in two namespaces
   } else if (is_installed("mpirun.openmpi")) {
     // clang-format off
     append({"env", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "mpirun.openmpi", "--oversubscribe",
             "--bind-to", "none", "--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "lo",
             "--mca", "mpi_yield_when_idle", "0", "-n", "2"});
     // clang-format on
-    append(contestant);
+    append(competitor);
   } else if (is_installed("mpirun.mpich")) {
     append({"env", "UCX_TLS=tcp", "UCX_NET_DEVICES=lo", "MPIR_CVAR_NOLOCAL=1", "mpirun.mpich", "-n", "2"});
-    append(contestant);
+    append(competitor);
   }
   return command;
 }
 
 std::vector<double> start(const std::string& program, wire_task task) {
   std::vector<double> samples;
-  std::vector<std::string> command = {program, "bench", "--wire-contestant", written(task)};
+  std::vector<std::string> command = {program, "bench", "--wire-competitor", written(task)};
   if (task.conduit == "mpi") command = under_mpi(task.place, command);
   if (task.who == "mailbox") {
     const std::vector<std::string> launch = {program, "run", "-n", "2", "--pes", std::to_string(task.senders)};
@@ -68,11 +68,11 @@ std::vector<double> start(const std::string& program, wire_task task) {
         char* end = nullptr;
         const double ns = std::strtod(line.c_str(), &end);
         if (line.empty() || *end != '\0')
-          throw std::runtime_error(fmt::format("a contestant of the suite wire printed '{}'", line));
+          throw std::runtime_error(fmt::format("a competitor of the suite wire printed '{}'", line));
         samples.push_back(ns);
       },
       60, end_of_measurement);
-  if (samples.empty()) throw std::runtime_error("a contestant of the suite wire measured nothing");
+  if (samples.empty()) throw std::runtime_error("a competitor of the suite wire measured nothing");
   return samples;
 }
 
@@ -257,7 +257,7 @@ std::vector<wire_row> with_limits() {
   for (const std::size_t bytes : {8, 1024, 10240, 102400})
     for (const std::int64_t memory :
          {plenty, std::int64_t{1} << 20, std::int64_t{250'000}, std::int64_t{1} << 17, std::int64_t{0}})
-      add("killer", fmt::format("flood{}", bytes).c_str(), bytes, memory, memory == plenty ? 1.02 : 2.0);
+      add("unexpected_flood", fmt::format("flood{}", bytes).c_str(), bytes, memory, memory == plenty ? 1.02 : 2.0);
   return rows;
 }
 
@@ -268,7 +268,7 @@ std::vector<wire_row> by_mailbox_with_limits() {
     for (const std::int64_t memory : {std::int64_t{256} << 20, std::int64_t{1} << 17, std::int64_t{0}})
       rows.push_back(
           {.name = fmt::format("mailbox/{}/{}", bytes, memory),
-           .task = {.who = "mailbox", .what = "killer", .bytes = bytes, .memory = memory},
+           .task = {.who = "mailbox", .what = "unexpected_flood", .bytes = bytes, .memory = memory},
            .unit = "us",
            .description = fmt::format("messages of {} B by mailbox, received in the reverse order of sending with {} B "
                                       "of memory for unexpected ones",
@@ -313,8 +313,8 @@ std::vector<row_definition> wire_rows(const std::string& program) {
   add("mpi/loopback", described_over_mpi("loopback"));
   add("mpi/veth", described_over_mpi("veth"));
   add("mpi/loopback", described_multi_ping_pong("mpi"));
-  add("killer", with_limits());
-  add("killer", by_mailbox_with_limits());
+  add("unexpected_flood", with_limits());
+  add("unexpected_flood", by_mailbox_with_limits());
   add("mailbox", by_predicted_mailbox());
   for (row_definition& about : broadcast_rows()) rows.push_back(std::move(about));
   for (row_definition& about : cache_rows(program)) rows.push_back(std::move(about));

@@ -1,4 +1,4 @@
-// The rows of the suite `wire`. `program`: the trireme command, which starts the contestants.
+// The rows of the suite `wire`. `program`: the trireme command, which starts the competitors.
 #pragma once
 
 #include <string>

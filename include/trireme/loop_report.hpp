@@ -28,7 +28,7 @@ void measure_loops(loop_measuring how);
 
 /// What one participant did of a loop, in all measured executions.
 struct loop_participant_report {
-  std::uint64_t pieces = 0;     ///< claims
+  std::uint64_t chunks = 0;     ///< claims
   std::uint64_t from_pool = 0;  ///< of these, of what belongs to nobody
   std::uint64_t stolen = 0;     ///< of these, of what another participant owns
   double steal_distance = 0.0;  ///< mean of those: difference of numbers, the shorter way round
@@ -47,17 +47,17 @@ struct loop_site_report {
   std::uint64_t one_core_runs = 0;        ///< not in the times below
   std::uint64_t unmeasured = 0;           ///< while the same loop ran in another thread
   std::uint64_t iterations = 0;           ///< of all measured executions
-  std::uint64_t claims = 0;               ///< pieces that were run
+  std::uint64_t claims = 0;               ///< chunks that were run
   std::uint32_t participants = 0;         ///< of the last execution
   double total = 0.0;                     ///< seconds
   double compute = 0.0;                   ///< with data_movement in it where that is not known
-  double idle = 0.0;                      ///< before the first and after the last piece
-  double synchronisation = 0.0;           ///< between pieces: claiming, and waiting for claims of others
+  double idle = 0.0;                      ///< before the first and after the last chunk
+  double synchronisation = 0.0;           ///< between chunks: claiming, and waiting for claims of others
   std::optional<double> data_movement;    ///< below 0 where one core was slower, as when it was disturbed
   double imbalance = 1.0;                 ///< longest busy time by the mean one
   std::vector<std::string> features;      ///< what the schedule consists of: "static part", "neighbour stealing" ...
   std::uint64_t dynamic_iterations = 0;   ///< not run by their owner: how far the dynamic part leaves its place
-  std::uint64_t dynamic_in_sequence = 0;  ///< of these, beside the piece that the participant ran before
+  std::uint64_t dynamic_in_sequence = 0;  ///< of these, beside the chunk that the participant ran before
   std::uint64_t moved_iterations = 0;     ///< ran elsewhere than the time before: what caches lose between executions
   std::vector<loop_participant_report> by_participant;
   std::vector<double> steps;  ///< seconds from the beginning of one execution to that of the next; the first 65,536

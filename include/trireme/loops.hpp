@@ -27,8 +27,8 @@
 #include <vector>
 
 #include "loops/loop_record.hpp"
+#include "schedules/loop_schedule.hpp"
 #include "schedules/ordered_partials.hpp"
-#include "schedules/schedule.hpp"
 
 namespace tri {
 
@@ -48,9 +48,9 @@ struct loop_range {
     if (step > 0) return first < last ? span(first, last, static_cast<std::uint64_t>(step)) : 0;
     return last < first ? span(last, first, -static_cast<std::uint64_t>(step)) : 0;
   }
-  /// Index number `place` of the range.
-  Index at(std::uint64_t place) const {
-    return static_cast<Index>(static_cast<std::uint64_t>(first) + place * static_cast<std::uint64_t>(step));
+  /// Index number `index` of the range.
+  Index at(std::uint64_t index) const {
+    return static_cast<Index>(static_cast<std::uint64_t>(first) + index * static_cast<std::uint64_t>(step));
   }
 };
 
@@ -74,22 +74,22 @@ class loop_chunk {
     using value_type = Index;
     using difference_type = std::int64_t;
     iterator() = default;
-    iterator(const loop_range<Index>* whole, std::uint64_t place) : whole_(whole), place_(place) {}
-    Index operator*() const { return whole_->at(place_); }
+    iterator(const loop_range<Index>* whole, std::uint64_t index) : whole_(whole), index_(index) {}
+    Index operator*() const { return whole_->at(index_); }
     iterator& operator++() {
-      ++place_;
+      ++index_;
       return *this;
     }
     iterator operator++(int) {
       iterator before = *this;
-      ++place_;
+      ++index_;
       return before;
     }
-    friend bool operator==(const iterator& a, const iterator& b) { return a.place_ == b.place_; }
+    friend bool operator==(const iterator& a, const iterator& b) { return a.index_ == b.index_; }
 
    private:
     const loop_range<Index>* whole_ = nullptr;
-    std::uint64_t place_ = 0;
+    std::uint64_t index_ = 0;
   };
 
   loop_chunk(const loop_range<Index>& whole, std::uint64_t first, std::uint64_t last, int participant)
@@ -129,13 +129,13 @@ struct tiled_range {
     for (std::size_t axis = 0; axis < Dimensions; ++axis) tiles *= tiles_along(axis);
     return tiles;
   }
-  /// The part of each axis that tile number `place` covers.
-  std::array<loop_range<Index>, Dimensions> at(std::uint64_t place) const {
+  /// The part of each axis that tile number `index` covers.
+  std::array<loop_range<Index>, Dimensions> at(std::uint64_t index) const {
     std::array<loop_range<Index>, Dimensions> part{};
     for (std::size_t axis = Dimensions; axis-- > 0;) {
       const std::uint64_t along = tiles_along(axis);
-      const std::uint64_t first = place % along * tile[axis];
-      place /= along;
+      const std::uint64_t first = index % along * tile[axis];
+      index /= along;
       const std::uint64_t last = std::min(first + tile[axis], axes[axis].count());
       part[axis] = {axes[axis].at(first), axes[axis].at(last), axes[axis].step};
     }
@@ -160,29 +160,29 @@ tiled_range<std::int64_t, Dimensions> tiles(const std::int64_t (&counts)[Dimensi
 /// How a loop is run. Converts from the text of a schedule: parallel_for(n, body, "hybrid,0.8").
 struct loop_options {
   loops::schedule schedule{};
-  /// Memory of the loop. Null: that of the type of the body, hence, for a lambda, of the place in the program. A body
+  /// Memory of the loop. Null: that of the type of the body, hence, for a lambda, of the call site. A body
   /// that is a function pointer or a std::function has none of its own: then nothing is learned.
   loops::loop_record* record = nullptr;
-  /// The place that reports name (trireme/loop_report.hpp).
-  std::source_location place;
+  /// The location that reports name (trireme/loop_report.hpp).
+  std::source_location location;
 
-  loop_options(std::source_location here = std::source_location::current()) : place(here) {}
+  loop_options(std::source_location here = std::source_location::current()) : location(here) {}
   /// Throws std::invalid_argument with what is wrong in the text.
   loop_options(std::string_view schedule_text, std::source_location here = std::source_location::current())
-      : schedule(loops::schedule_named(schedule_text)), place(here) {}
+      : schedule(loops::schedule_named(schedule_text)), location(here) {}
   loop_options(const char* schedule_text, std::source_location here = std::source_location::current())
       : loop_options(std::string_view(schedule_text), here) {}
   loop_options(const loops::schedule& chosen, std::source_location here = std::source_location::current())
-      : schedule(chosen), place(here) {}
+      : schedule(chosen), location(here) {}
 };
 
 /// How many threads may share the loops that the calling thread runs, itself included: participant numbers are below.
-inline int loop_participants() { return static_cast<int>(loops::crew_participants()); }
+inline int loop_participants() { return static_cast<int>(loops::participant_bound()); }
 
 /// Whether somebody could join a loop right now. A hint for programs that have a serial version as well; out of date
 /// when it returns.
 inline bool any_idle_pe() {
-  loops::crew_member* const me = loops::this_crew_member();
+  loops::loop_participant* const me = loops::this_participant();
   return me != nullptr && me->any_idle();
 }
 
@@ -193,9 +193,9 @@ concept has_own_type = !std::is_pointer_v<Body> && !requires(const Body& body) {
 
 /// The memory of all loops with this body. Never destroyed: loops may run while the process ends.
 template <class Body>
-loop_record* record_of_type(const std::source_location& place) {
+loop_record* record_of_type(const std::source_location& location) {
   if constexpr (has_own_type<Body>) {
-    static loop_record* const record = new loop_record(place);
+    static loop_record* const record = new loop_record(location);
     return record;
   } else {
     return nullptr;
@@ -204,7 +204,7 @@ loop_record* record_of_type(const std::source_location& place) {
 
 template <class Body>
 loop_record* record_for(const loop_options& options) {
-  return options.record != nullptr ? options.record : record_of_type<std::remove_cvref_t<Body>>(options.place);
+  return options.record != nullptr ? options.record : record_of_type<std::remove_cvref_t<Body>>(options.location);
 }
 
 /// The body can be called by loops over the range.
@@ -222,15 +222,15 @@ void call_body(const loop_range<Index>& whole, Body& body, std::uint64_t first, 
       while (first < last) {
         const Index begin = whole.at(first);
         const std::uint64_t count = std::min(last - first, most);
-        for (std::uint64_t place = 0; place < count; ++place)
-          body(static_cast<Index>(begin + static_cast<Index>(place)));
+        for (std::uint64_t index = 0; index < count; ++index)
+          body(static_cast<Index>(begin + static_cast<Index>(index)));
         first += count;
       }
     } else {
-      for (std::uint64_t place = first; place < last; ++place) body(whole.at(place));
+      for (std::uint64_t index = first; index < last; ++index) body(whole.at(index));
     }
   } else if constexpr (std::is_invocable_v<Body&, Index, int>) {
-    for (std::uint64_t place = first; place < last; ++place) body(whole.at(place), participant);
+    for (std::uint64_t index = first; index < last; ++index) body(whole.at(index), participant);
   } else {
     static_assert(
         std::is_invocable_v<Body&, loop_chunk<Index>>,
@@ -242,8 +242,8 @@ void call_body(const loop_range<Index>& whole, Body& body, std::uint64_t first, 
 template <class Index, std::size_t Dimensions, class Body>
 void call_body(const tiled_range<Index, Dimensions>& whole, Body& body, std::uint64_t first, std::uint64_t last,
                int participant) {
-  for (std::uint64_t place = first; place < last; ++place) {
-    const auto part = whole.at(place);
+  for (std::uint64_t index = first; index < last; ++index) {
+    const auto part = whole.at(index);
     if constexpr (std::is_invocable_v<Body&, const std::array<loop_range<Index>, Dimensions>&>) {
       body(part);
     } else if constexpr (std::is_invocable_v<Body&, const std::array<loop_range<Index>, Dimensions>&, int>) {
@@ -353,8 +353,8 @@ T parallel_reduce(const Range& over, T initial, Value&& value, Combine&& combine
       const auto [first, last] = std::pair(count / blocks * block + std::min(block, count % blocks),
                                            count / blocks * (block + 1) + std::min(block + 1, count % blocks));
       T running = value_at(whole.at(first), participant);
-      for (std::uint64_t place = first + 1; place < last; ++place)
-        running = combine(std::move(running), value_at(whole.at(place), participant));
+      for (std::uint64_t index = first + 1; index < last; ++index)
+        running = combine(std::move(running), value_at(whole.at(index), participant));
       partial[block] = std::move(running);
     };
     loop_options inner = options;
@@ -365,10 +365,10 @@ T parallel_reduce(const Range& over, T initial, Value&& value, Combine&& combine
   }
   loops::ordered_partials<T> partial(static_cast<std::size_t>(loop_participants()));
   const auto run_chunk = [&](const loop_chunk<std::uint64_t>& chunk) {
-    std::uint64_t place = chunk.front();
-    T running = value_at(whole.at(place), chunk.participant());
-    while (++place < chunk.stop())
-      running = combine(std::move(running), value_at(whole.at(place), chunk.participant()));
+    std::uint64_t index = chunk.front();
+    T running = value_at(whole.at(index), chunk.participant());
+    while (++index < chunk.stop())
+      running = combine(std::move(running), value_at(whole.at(index), chunk.participant()));
     partial.add(chunk.participant(), chunk.front(), chunk.stop(), std::move(running), combine);
   };
   loop_options inner = options;
@@ -394,11 +394,11 @@ T parallel_scan(const Range& over, T initial, Value&& value, Combine&& combine, 
       blocks,
       [&](std::uint64_t block) {
         T running = value(whole.at(begin_of(block)));
-        for (std::uint64_t place = begin_of(block) + 1; place < begin_of(block + 1); ++place)
-          running = combine(std::move(running), value(whole.at(place)));
+        for (std::uint64_t index = begin_of(block) + 1; index < begin_of(block + 1); ++index)
+          running = combine(std::move(running), value(whole.at(index)));
         before[block] = std::move(running);
       },
-      loop_options(options.schedule, options.place));
+      loop_options(options.schedule, options.location));
   for (std::optional<T>& each : before) {
     T running = combine(T(initial), std::move(*each));
     each = std::exchange(initial, std::move(running));
@@ -407,12 +407,12 @@ T parallel_scan(const Range& over, T initial, Value&& value, Combine&& combine, 
       blocks,
       [&](std::uint64_t block) {
         T running = std::move(*before[block]);
-        for (std::uint64_t place = begin_of(block); place < begin_of(block + 1); ++place) {
-          running = combine(std::move(running), value(whole.at(place)));
-          output(whole.at(place), std::as_const(running));
+        for (std::uint64_t index = begin_of(block); index < begin_of(block + 1); ++index) {
+          running = combine(std::move(running), value(whole.at(index)));
+          output(whole.at(index), std::as_const(running));
         }
       },
-      loop_options(options.schedule, options.place));
+      loop_options(options.schedule, options.location));
   return initial;
 }
 

@@ -8,8 +8,8 @@
 //   });
 //   tri::parallel_for(n, body, "mirrored");
 //
-// A schedule is a plan: who begins with which iterations, and which are for anybody. Who asks when, and that each
-// iteration runs once, is the business of the library, so the function needs no thread safety of its own beyond this:
+// A schedule is a plan: which participant begins with which iterations, and which are for any. When each asks, and that
+// each iteration runs once, is done by the library, so the function needs no thread safety of its own beyond this:
 // it may be called by several threads at once for different loops. A name can be used wherever a schedule is named once
 // it was added: in the program, in TRIREME_LOOPS_SCHEDULE, in tune files (add it before main, as the initialiser of a
 // global variable, if those are to know it), and in trireme/forall.h. After V. Kale, PhD dissertation, Illinois 2015,
@@ -39,9 +39,9 @@ struct loop_shape {
   std::span<const participant_time> last{};  ///< one per participant, or empty: nothing known, or it does not adapt
 };
 
-/// Filled in by the function of a schedule. Every iteration must be given exactly once, in pieces of any length; to
+/// Filled in by the function of a schedule. Every iteration must be given exactly once, in chunks of any length; to
 /// whom is free. Pieces are what is claimed: many small ones balance better and cost more (some 20 ns each).
-/// Empty pieces are ignored. Faults are reported by the loop that wanted the plan: std::invalid_argument.
+/// Empty chunks are ignored. Faults are reported by the loop that wanted the plan: std::invalid_argument.
 class loop_plan {
  public:
   /// Iterations first .. last - 1 run first on this participant, together with all others it keeps, as one claim. In a
@@ -52,26 +52,26 @@ class loop_plan {
   void offer(int participant, std::uint64_t first, std::uint64_t last) { add({participant, false, first, last}); }
   /// Belongs to nobody: taken by a participant that is done with its own, in the order in which it was shared, before
   /// anybody takes from others.
-  void share(std::uint64_t first, std::uint64_t last) { add({nobody, false, first, last}); }
+  void share(std::uint64_t first, std::uint64_t last) { add({anybody, false, first, last}); }
   /// Those who are done look at their neighbours first (participants n - 1 and n + 1, the one with more left before the
   /// other, then n - 2 and n + 2 ...), not at those who are nearest on the machine.
   void neighbours_first() { neighbours_ = true; }
 
-  struct piece {
+  struct chunk {
     int participant;
     bool kept;
     std::uint64_t first;
     std::uint64_t last;
   };
-  static constexpr int nobody = -1;
-  const std::vector<piece>& pieces() const { return pieces_; }
+  static constexpr int anybody = -1;
+  const std::vector<chunk>& chunks() const { return chunks_; }
   bool looks_at_neighbours_first() const { return neighbours_; }
 
  private:
-  void add(const piece& one) {
-    if (one.first != one.last) pieces_.push_back(one);
+  void add(const chunk& one) {
+    if (one.first != one.last) chunks_.push_back(one);
   }
-  std::vector<piece> pieces_;
+  std::vector<chunk> chunks_;
   bool neighbours_ = false;
 };
 
@@ -87,9 +87,9 @@ enum class plan_again : std::uint8_t {
 void add_schedule(const std::string& name, plan_function plan, plan_again again = plan_again::when_the_loop_changes);
 
 /// The same as the initialiser of a global variable, so that a file with a schedule in it needs no call from anywhere:
-///   static const tri::added_schedule mirrored("mirrored", [](...) {...});
-struct added_schedule {
-  added_schedule(const std::string& name, plan_function plan, plan_again again = plan_again::when_the_loop_changes) {
+///   static const tri::user_schedule mirrored("mirrored", [](...) {...});
+struct user_schedule {
+  user_schedule(const std::string& name, plan_function plan, plan_again again = plan_again::when_the_loop_changes) {
     add_schedule(name, std::move(plan), again);
   }
 };

@@ -131,7 +131,7 @@ bool board_pe::finished(task_handle handle) const {
   return finished_in_slot(slot.state) + slot.finished_by_poster == slot.chunks;
 }
 
-void board_pe::give_back(task_handle handle) {
+void board_pe::release(task_handle handle) {
   task_slot& slot = slot_of(handle);
   words_of(slot.process).clear(handle.slot);  // already done, unless helpers ran the last chunks
   slot.in_use = 0;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "board/board_view.hpp"
-#include "board/cpu.hpp"
+#include "board/cpu_hints.hpp"
 #include "board/progress_pe.hpp"
 #include "board/task_portion.hpp"
 
@@ -72,7 +72,7 @@ class board_pe {
   void finish(task_handle handle, Wait&& wait) {
     if (!finished(handle)) run_rest(handle);
     while (!finished(handle)) wait();
-    give_back(handle);
+    release(handle);
   }
   void finish(task_handle handle) { finish(handle, cpu_relax); }
 
@@ -114,7 +114,7 @@ class board_pe {
   post_result post_checked(const task_spec& spec, std::uint32_t chunks);
   post_result post_if_divisible(const task_spec& spec);
   void run_in_place(const task_spec& spec);
-  void give_back(task_handle handle);
+  void release(task_handle handle);
   open_task opened(const task_slot& slot, std::uint32_t index) const {
     return {slot, {slot.rule, view_.lines_of_slot(index)}, view_.operations->chunks.find(slot.operation)};
   }

@@ -1,4 +1,4 @@
-// The claim word of one participant's range: the chunks that nobody has taken yet, {front:32, back:32}, half open.
+// The claim word of one participant's range: the chunks that are not claimed yet, {front:32, back:32}, half open.
 // The owner takes from the front, everybody else from the back; front only grows and back only shrinks while a task is
 // posted, so a word never has the same value twice and a compare-exchange can not be fooled (no ABA inside one task;
 // between tasks the slot state forbids it, see slot_state.hpp).
@@ -106,7 +106,7 @@ bool may_leave(const Word& word, Flag& owner_left, const thief_steps& steps) {
   return steps.stealable(open, false).count() == open.count();
 }
 
-// The pool that belongs to nobody: everybody takes `step` chunks from its front, in one addition that cannot fail and
+// The pool without an owner: every participant takes `step` chunks from its front, in one addition that cannot fail and
 // be repeated. `expect_more` says that the caller's last claim here did not reach the end: then it does not look first,
 // which would move the line twice. Each participant runs past the end at most once (afterwards it looks, or has seen
 // the end), so the front stays below 2^32 when `back + participants * step` does; check_task sees to that.

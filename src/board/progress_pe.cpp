@@ -16,36 +16,38 @@ progress_pe::progress_pe(const board_view& view, std::uint32_t pe, std::span<con
       host_(view.progress_open_to(any_process)),
       process_words_(view.progress_open_to(process_)) {}
 
-void progress_pe::offer(operation_id operation, const std::array<std::uint64_t, progress_argument_words>& arguments,
-                        std::int32_t process) {
+void progress_pe::register_entry(operation_id operation,
+                                 const std::array<std::uint64_t, progress_argument_words>& arguments,
+                                 std::int32_t process) {
   view_.operations->progress.check(operation);
   if (process != any_process && process != process_) {
     throw std::invalid_argument(fmt::format("progress entry of PE {}: process is {}; it must be any_process (-1) or {}",
                                             pe_, process, process_));
   }
-  hide();
+  withdraw_progress();
   hold_own();
   progress_entry& entry = view_.entries()[pe_];
   entry.operation = operation;
   entry.process = process;
   std::copy(arguments.begin(), arguments.end(), entry.arguments);
   release(pe_);
-  exposed_to_ = process;
-  offered_ = true;
+  offered_to_ = process;
+  registered_ = true;
 }
 
-void progress_pe::withdraw() {
-  hide();
+void progress_pe::unregister_entry() {
+  withdraw_progress();
   hold_own();
   view_.entries()[pe_].operation = no_operation;
   release(pe_);
-  offered_ = false;
+  registered_ = false;
 }
 
-void progress_pe::expose() {
-  if (!offered_)
-    throw std::logic_error(fmt::format("progress entry of PE {}: exposed before anything was offered", pe_));
-  words_of(exposed_to_).set(pe_);
+void progress_pe::offer_progress() {
+  if (!registered_)
+    throw std::logic_error(
+        fmt::format("progress entry of PE {}: progress offered before an entry was registered", pe_));
+  words_of(offered_to_).set(pe_);
 }
 
 bool progress_pe::help_in(host_words& words) {

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "board/board_view.hpp"
-#include "board/cpu.hpp"
+#include "board/cpu_hints.hpp"
 
 namespace tri::board {
 
@@ -17,27 +17,27 @@ class progress_pe {
 
   // What others may call on behalf of this PE. Waits while somebody is in the entry (at most one call of the
   // operation). Throws std::invalid_argument for an unknown operation or a process this PE does not belong to.
-  void offer(operation_id operation, const std::array<std::uint64_t, progress_argument_words>& arguments,
-             std::int32_t process = any_process);
-  // Takes it back; nobody is in the entry afterwards.
-  void withdraw();
+  void register_entry(operation_id operation, const std::array<std::uint64_t, progress_argument_words>& arguments,
+                      std::int32_t process = any_process);
+  // Takes it back; no caller is in the entry afterwards.
+  void unregister_entry();
 
-  // Tells the others that there is something to do and that this PE does not look after it for now, or no longer.
-  // Without an offer there is nothing to expose: throws std::logic_error.
-  void expose();
-  void hide() { words_of(exposed_to_).clear(pe_); }
+  // Offers progress: there is something to do that this PE does not poll for now; and withdraws that. Without a
+  // registered entry: throws std::logic_error.
+  void offer_progress();
+  void withdraw_progress() { words_of(offered_to_).clear(pe_); }
 
-  // Exclusive right to this PE's communication state; never waits. Re-entrant for whoever holds it.
+  // Exclusive right to this PE's communication state; never waits. Re-entrant for its holder.
   bool try_hold(std::uint32_t owner) { return try_claim(view_.entries()[owner], pe_); }
   void release(std::uint32_t owner) { release_claim(view_.entries()[owner]); }
 
-  // True when some PE has exposed its entry: two reads of lines that nobody writes meanwhile.
-  bool any_exposed() const { return host_.any() || process_words_.any(); }
+  // True when some PE offers its entry: two reads of lines that nobody writes meanwhile.
+  bool any_offered() const { return host_.any() || process_words_.any(); }
   // The same for a PE that has announced its sleep: see board_pe::has_work_before_sleep.
-  bool any_exposed_before_sleep() const { return host_.any_before_sleep() || process_words_.any_before_sleep(); }
+  bool any_offered_before_sleep() const { return host_.any_before_sleep() || process_words_.any_before_sleep(); }
 
-  // Runs the entry of the nearest exposed PE that is free; true if the operation did something.
-  bool help() { return any_exposed() && (help_in(host_) || help_in(process_words_)); }
+  // Runs the entry of the nearest offering PE that is free; true if the operation did something.
+  bool help() { return any_offered() && (help_in(host_) || help_in(process_words_)); }
 
  private:
   host_words& words_of(std::int32_t process) { return process == any_process ? host_ : process_words_; }
@@ -50,8 +50,8 @@ class progress_pe {
   board_view view_;
   std::uint32_t pe_;
   std::int32_t process_;
-  std::int32_t exposed_to_ = any_process;
-  bool offered_ = false;
+  std::int32_t offered_to_ = any_process;
+  bool registered_ = false;
   std::span<const std::uint32_t> order_;
   host_words host_;
   host_words process_words_;

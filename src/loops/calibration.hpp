@@ -23,7 +23,7 @@ calibrated_value calibrate(const std::function<double()>& trial, std::uint32_t t
 /// participants, by its claims. May come out negative; calibrate() deals with that.
 double claim_time_of(double dynamic_time, double static_time, std::uint32_t participants, std::uint64_t claims);
 
-/// The time of a claim on this machine, in ticks: an empty loop chunk by chunk and in blocks, with the crew of the
+/// The time of a claim on this machine, in ticks: an empty loop chunk by chunk and in blocks, with the team of the
 /// calling thread. Measured once, at the first call, in some milliseconds; what costs_of_this_machine() plans with.
 const calibrated_value& claim_time_of_this_machine();
 

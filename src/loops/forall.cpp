@@ -1,4 +1,4 @@
-// The C interface (trireme/forall.h) over loop_sequence and fetched_loop, with a loop_memory for each place in the
+// The C interface (trireme/forall.h) over loop_sequence and worksharing_loop, with a loop_memory for each place in the
 // program that runs a loop.
 #include "trireme/forall.h"
 #include "os/hash.hpp"
@@ -17,10 +17,10 @@
 #include <vector>
 
 #include "os/clock.hpp"
-#include "schedules/fetched_loop.hpp"
 #include "schedules/loop_memory.hpp"
+#include "schedules/loop_schedule.hpp"
 #include "schedules/loop_sequence.hpp"
-#include "schedules/schedule.hpp"
+#include "schedules/worksharing_loop.hpp"
 #include "trireme/schedule.hpp"
 
 using namespace tri::loops;
@@ -29,7 +29,7 @@ namespace {
 
 // What one thread keeps between its calls.
 struct alignas(64) forall_thread {
-  loop_sequence::place place;
+  loop_sequence::position in_sequence;
   fetch_position position;
   long first = 0;  // of the loop it is in
   bool inside = false;
@@ -54,20 +54,20 @@ namespace {
 // Loops whose plan turned out to be wrong when they were armed: empty for all their threads, who get the reason.
 class faulty_loops {
  public:
-  void set(const fetched_loop& loop, std::string why) {
+  void set(const worksharing_loop& loop, std::string why) {
     const std::lock_guard lock(mutex_);
     reasons_.insert_or_assign(&loop, std::move(why));
     count_.store(reasons_.size(), std::memory_order_relaxed);  // relaxed: published with the loop (sequence.publish)
   }
   // True: it was one.
-  bool clear(const fetched_loop& loop) {
+  bool clear(const worksharing_loop& loop) {
     if (count_.load(std::memory_order_relaxed) == 0) return false;  // relaxed: whoever arms has seen what others armed
     const std::lock_guard lock(mutex_);
     const bool was = reasons_.erase(&loop) > 0;
     count_.store(reasons_.size(), std::memory_order_relaxed);  // relaxed: as above
     return was;
   }
-  std::string reason(const fetched_loop& loop) {
+  std::string reason(const worksharing_loop& loop) {
     if (count_.load(std::memory_order_relaxed) == 0) return {};  // relaxed: as above
     const std::lock_guard lock(mutex_);
     const auto found = reasons_.find(&loop);
@@ -77,13 +77,13 @@ class faulty_loops {
  private:
   std::atomic<std::size_t> count_{0};
   std::mutex mutex_;
-  std::map<const fetched_loop*, std::string> reasons_;
+  std::map<const worksharing_loop*, std::string> reasons_;
 };
 
 }  // namespace
 
-struct tri_crew {
-  explicit tri_crew(std::size_t count) : threads(count) {}
+struct tri_team {
+  explicit tri_team(std::size_t count) : threads(count) {}
   loop_sequence loops;
   std::vector<forall_thread> threads;
   faulty_loops faulty;
@@ -91,7 +91,7 @@ struct tri_crew {
   // schedule, and number of iterations by power of two.
   std::map<std::tuple<const void*, std::uint64_t, int>, std::unique_ptr<loop_memory>> memories;
 
-  void arm(fetched_loop& loop, const loop_key& key, const schedule& which, held_before held) noexcept {
+  void arm(worksharing_loop& loop, const loop_key& key, const schedule& which, held_before held) noexcept {
     if (faulty.clear(loop)) held = held_before::another_loop;
     try {
       if (!learns(which)) {
@@ -117,16 +117,16 @@ struct tri_crew {
 
 namespace {
 
-forall_thread* thread_of(tri_crew* crew, int number) {
-  if (crew == nullptr) {
-    fail("forall: there is no crew (null); make one with tri_crew_create");
+forall_thread* thread_of(tri_team* team, int number) {
+  if (team == nullptr) {
+    fail("forall: there is no team (null); make one with tri_team_create");
     return nullptr;
   }
-  if (number < 0 || static_cast<std::size_t>(number) >= crew->threads.size()) {
-    fail(fmt::format("forall: thread number {}; the crew has threads 0 to {}", number, crew->threads.size() - 1));
+  if (number < 0 || static_cast<std::size_t>(number) >= team->threads.size()) {
+    fail(fmt::format("forall: thread number {}; the team has threads 0 to {}", number, team->threads.size() - 1));
     return nullptr;
   }
-  return &crew->threads[static_cast<std::size_t>(number)];
+  return &team->threads[static_cast<std::size_t>(number)];
 }
 
 tri::loop_plan& plan_of(tri_plan* plan) { return *reinterpret_cast<tri::loop_plan*>(plan); }
@@ -148,25 +148,25 @@ int hand_out(forall_thread& thread, long* start, long* end) {
 
 extern "C" {
 
-tri_crew* tri_crew_create(int threads) {
-  if (threads < 1 || static_cast<std::uint32_t>(threads) > most_fetchers) {
-    fail(fmt::format("forall: a crew of {} threads; it must be 1 to {}", threads, most_fetchers));
+tri_team* tri_team_create(int threads) {
+  if (threads < 1 || static_cast<std::uint32_t>(threads) > most_worksharing_threads) {
+    fail(fmt::format("forall: a team of {} threads; it must be 1 to {}", threads, most_worksharing_threads));
     return nullptr;
   }
   try {
-    return new tri_crew(static_cast<std::size_t>(threads));
+    return new tri_team(static_cast<std::size_t>(threads));
   } catch (const std::exception& error) {
     fail(error.what());
     return nullptr;
   }
 }
 
-void tri_crew_destroy(tri_crew* crew) { delete crew; }
+void tri_team_destroy(tri_team* team) { delete team; }
 
 // Not inlined: where it is called from is what a loop is known by.
-__attribute__((noinline)) int tri_forall_start(tri_crew* crew, const char* schedule_text, long first, long last,
+__attribute__((noinline)) int tri_forall_start(tri_team* team, const char* schedule_text, long first, long last,
                                                long* start, long* end, int number) {
-  forall_thread* const thread = thread_of(crew, number);
+  forall_thread* const thread = thread_of(team, number);
   if (thread == nullptr) return -1;
   if (schedule_text == nullptr) return fail("forall: the schedule is null; \"automatic\" is the default one");
   try {
@@ -174,19 +174,19 @@ __attribute__((noinline)) int tri_forall_start(tri_crew* crew, const char* sched
       thread->parsed = parse_schedule(schedule_text);
       thread->text = schedule_text;
     }
-    const auto participants = static_cast<std::uint32_t>(crew->threads.size());
+    const auto participants = static_cast<std::uint32_t>(team->threads.size());
     const std::uint64_t items = first < last ? static_cast<std::uint64_t>(last) - static_cast<std::uint64_t>(first) : 0;
     const void* const site = __builtin_return_address(0);
-    fetched_loop& loop = crew->loops.enter(
-        thread->place,
+    worksharing_loop& loop = team->loops.enter(
+        thread->in_sequence,
         [&] {
           return loop_key{
               .site = site, .items = items, .variant = number_of(thread->parsed), .participants = participants};
         },
-        [&](fetched_loop& found, const loop_key& key, held_before held) {
-          crew->arm(found, key, thread->parsed, held);
+        [&](worksharing_loop& found, const loop_key& key, held_before held) {
+          team->arm(found, key, thread->parsed, held);
         });
-    if (std::string why = crew->faulty.reason(loop); !why.empty()) return thread->inside = false, fail(std::move(why));
+    if (std::string why = team->faulty.reason(loop); !why.empty()) return thread->inside = false, fail(std::move(why));
     thread->position = fetch_position(loop, static_cast<std::uint32_t>(number));
   } catch (const std::exception& error) {
     return fail(error.what());
@@ -196,8 +196,8 @@ __attribute__((noinline)) int tri_forall_start(tri_crew* crew, const char* sched
   return hand_out(*thread, start, end);
 }
 
-int tri_forall_next(tri_crew* crew, long* start, long* end, int number) {
-  forall_thread* const thread = thread_of(crew, number);
+int tri_forall_next(tri_team* team, long* start, long* end, int number) {
+  forall_thread* const thread = thread_of(team, number);
   if (thread == nullptr) return -1;
   return thread->inside ? hand_out(*thread, start, end) : 0;
 }

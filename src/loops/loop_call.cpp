@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "board/cpu.hpp"
+#include "board/cpu_hints.hpp"
 #include "board/operation_table.hpp"
 #include "os/clock.hpp"
 
@@ -14,8 +14,8 @@ namespace tri::loops {
 struct [[gnu::may_alias]] loop_arguments {
   loop_call* call;
   loop_body body;
-  std::uint32_t first_pe;      // of the crew
-  std::uint32_t participants;  // of the crew
+  std::uint32_t first_pe;      // of the team
+  std::uint32_t participants;  // of the team
   std::uint32_t failure;       // a body has thrown
   bool in_call;                // the context is where the call says, and not below
   bool unusual;                // the call must be asked: measured, or claim numbers to be looked up
@@ -93,7 +93,7 @@ void loop_call::run_here(std::uint64_t items, int number) noexcept {
   }
 }
 
-board::task_handle post_loop(crew_member& me, loop_call& call, const loop_layout& layout, bool strict_owners) {
+board::task_handle post_loop(loop_participant& me, loop_call& call, const loop_layout& layout, bool strict_owners) {
   board::task_spec spec = task_of(layout);
   const bool table = !layout.bounds.empty() || !layout.in_order();
   call.layout_ = table ? &layout : nullptr;
@@ -118,10 +118,10 @@ board::task_handle post_loop(crew_member& me, loop_call& call, const loop_layout
   return posted.handle;
 }
 
-void finish_loop(crew_member& me, board::task_handle posted) {
+void finish_loop(loop_participant& me, board::task_handle posted) {
   // Owners that are sure to come have come long before, unless they are held up in a body of another thread's loop,
   // which may be waiting for a lock that this thread holds.
-  constexpr double patience_ns = 10e6;
+  constexpr double timeout_ns = 10e6;
   ++me.depth;
   std::uint32_t looks = 0;
   std::uint64_t began = 0;
@@ -134,7 +134,7 @@ void finish_loop(crew_member& me, board::task_handle posted) {
     sched_yield();
     const std::uint64_t now = host::ticks();
     if (began == 0) began = now;
-    if (now - began > host::ns_to_ticks(patience_ns)) {
+    if (now - began > host::ns_to_ticks(timeout_ns)) {
       me.board().run_for_the_absent(posted);
       began = now;
     }

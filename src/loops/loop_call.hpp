@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "board/board_pe.hpp"
-#include "loops/crew.hpp"
+#include "loops/loop_participant.hpp"
 #include "schedules/loop_layout.hpp"
 #include "schedules/loop_times.hpp"
 
@@ -45,7 +45,7 @@ class alignas(64) loop_call {
   std::uint32_t* tasklet_owners = nullptr;  ///< when the tasklets of the layout remember who ran them
 
  private:
-  friend board::task_handle post_loop(crew_member&, loop_call&, const loop_layout&, bool);
+  friend board::task_handle post_loop(loop_participant&, loop_call&, const loop_layout&, bool);
   friend struct loop_arguments;
   void run_measured(const void* context, std::uint64_t first, std::uint64_t last, int number);
   void run_claims(const void* context, std::uint64_t first, std::uint64_t last, int number);
@@ -59,11 +59,11 @@ class alignas(64) loop_call {
   std::exception_ptr error_;
 };
 
-/// Posts the loop for the crew, which begins at once. `layout` must live until finish_loop.
+/// Posts the loop for the team, which begins at once. `layout` must live until finish_loop.
 /// `strict_owners`: what a layout keeps for an owner is run by nobody else, if the owners are sure to come.
 /// No handle: nothing was posted, because every slot of this thread has a loop in it; run it here.
-board::task_handle post_loop(crew_member& me, loop_call& call, const loop_layout& layout, bool strict_owners);
+board::task_handle post_loop(loop_participant& me, loop_call& call, const loop_layout& layout, bool strict_owners);
 /// Takes part until nothing is left to claim, and waits for the chunks of the others. No exception leaves.
-void finish_loop(crew_member& me, board::task_handle posted);
+void finish_loop(loop_participant& me, board::task_handle posted);
 
 }  // namespace tri::loops

@@ -28,7 +28,7 @@ class record_user {
   static const schedule& tuned(loop_record& record) {
     const schedule* known = record.tuned_.load(std::memory_order_relaxed);
     if (known == nullptr) {
-      known = &tuned_schedule(record.place_);
+      known = &tuned_schedule(record.location_);
       record.tuned_.store(known, std::memory_order_relaxed);
     }
     return *known;
@@ -41,7 +41,7 @@ class record_user {
     const std::lock_guard lock(making);
     site_times* known = record.report_.load(std::memory_order_relaxed);  // relaxed: set under the lock only
     if (known == nullptr) {
-      known = &new_site(record.place_);
+      known = &new_site(record.location_);
       record.report_.store(known, std::memory_order_release);  // pairs: record.report
     }
     return *known;
@@ -49,8 +49,8 @@ class record_user {
 };
 
 started_loop::started_loop(loop_call& call, std::uint64_t items, const schedule& wanted, loop_record* record,
-                           bool keeps_place)
-    : call_(call), me_(this_crew_member()) {
+                           bool keeps_slot)
+    : call_(call), me_(this_participant()) {
   if (items == 0) return;
   const bool tuned = wanted.kind == schedule_kind::automatic && tuning.load(std::memory_order_relaxed);  // as declared
   const schedule& which = !tuned ? wanted : record != nullptr ? record_user::tuned(*record) : default_schedule();
@@ -58,8 +58,8 @@ started_loop::started_loop(loop_call& call, std::uint64_t items, const schedule&
     run_alone(items, which, record);
     return;
   }
-  if (keeps_place) {
-    place_ = share_place(*me_);
+  if (keeps_slot) {
+    slot_ = share_slot(*me_);
     generation_ = process_generation();
   }
   if (record != nullptr && record_user::take(*record)) record_ = record;
@@ -92,7 +92,7 @@ void started_loop::start(std::uint64_t items, const schedule& which) {
     const automatic_schedule::decision decided = record_user::automatic(*record_).next(items, participants);
     if (decided.measure) measure(learner::automatic);
     if (decided.in_place) {
-      if (reported_ != nullptr && learner_ == learner::nobody) measure(learner::nobody);
+      if (reported_ != nullptr && learner_ == learner::none) measure(learner::none);
       run_in_place(items);
       return;
     }
@@ -104,7 +104,7 @@ void started_loop::start(std::uint64_t items, const schedule& which) {
     call_.tasklet_owners = decided.tasklet_owners;
     layout = decided.layout;
   }
-  if (reported_ != nullptr && learner_ == learner::nobody) measure(learner::nobody);
+  if (reported_ != nullptr && learner_ == learner::none) measure(learner::none);
   posted_ = post_loop(*me_, call_, *layout, !automatic);
   if (posted_)
     layout_ = layout;
@@ -145,7 +145,7 @@ void started_loop::prepare_report(loop_record* record, const schedule& which) {
 void started_loop::start_measuring(std::uint64_t items, std::uint32_t participants) {
   loop_times& times = record_user::times(*record_);
   times.reset(items, participants);
-  if (reported_ != nullptr) times.keep_pieces();
+  if (reported_ != nullptr) times.keep_chunks();
   call_.times = &times;
   began_ = host::ticks();
 }
@@ -175,11 +175,11 @@ void started_loop::report() {
     reported_->add(one, *which_);
 }
 
-bool started_loop::is_of_parent() const { return place_ != nullptr && generation_ != process_generation(); }
+bool started_loop::is_of_parent() const { return slot_ != nullptr && generation_ != process_generation(); }
 
-// A place that is kept cannot become that of another thread, so the comparison is sound whatever has ended.
+// A slot that is kept cannot become that of another thread, so the comparison is sound whatever has ended.
 void started_loop::check_thread(const char* what) const {
-  if (this_crew_member() != me_)
+  if (this_participant() != me_)
     throw std::logic_error(
         std::string("loop handle: ").append(what).append(" on another thread than the one that started the loop"));
 }
@@ -188,7 +188,7 @@ void started_loop::wait() {
   if (posted_ && is_of_parent()) {  // its loop runs there
     posted_ = {};
     if (record_ != nullptr) record_user::release(*std::exchange(record_, nullptr));
-    leave_to_parent(place_);
+    leave_to_parent(slot_);
     return;
   }
   if (posted_) {

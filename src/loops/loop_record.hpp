@@ -10,18 +10,18 @@
 #include "schedules/automatic_schedule.hpp"
 #include "schedules/learning_schedule.hpp"
 #include "loops/loop_call.hpp"
-#include "loops/loop_report.hpp"
+#include "loops/loop_reporter.hpp"
 #include "schedules/loop_times.hpp"
-#include "schedules/schedule.hpp"
+#include "schedules/loop_schedule.hpp"
 
 namespace tri::loops {
 
-/// The memory of one place in the program that runs a loop. Any thread may use it; when two run the loop at the same
+/// The memory of one call site that runs a loop. Any thread may use it; when two run the loop at the same
 /// time, one of them runs without memory.
 class loop_record {
  public:
-  /// `place`: what reports call it.
-  explicit loop_record(const std::source_location& place = std::source_location::current()) : place_(place) {}
+  /// `location`: what reports call it.
+  explicit loop_record(const std::source_location& location = std::source_location::current()) : location_(location) {}
   loop_record(const loop_record&) = delete;
   loop_record& operator=(const loop_record&) = delete;
 
@@ -35,7 +35,7 @@ class loop_record {
   loop_times times_{0, 0};
   automatic_schedule automatic_;
   learning_schedule named_;  // the schedule that the user named last
-  std::source_location place_;
+  std::source_location location_;
   std::atomic<const schedule*> tuned_{nullptr};  // what the tune file says, once that was asked for
   std::atomic<site_times*> report_{nullptr};     // where its time goes, once that is asked for; kept by the report
 };
@@ -46,9 +46,9 @@ void run_loop(loop_call& call, std::uint64_t items, const schedule& which, loop_
 /// The same in two steps, which must be taken by the same thread. The record, if any, is in use in between.
 class started_loop {
  public:
-  /// `keeps_place`: the object may outlive the calling thread, and then says so instead of waiting.
+  /// `keeps_slot`: the object may outlive the calling thread, and then says so instead of waiting.
   started_loop(loop_call& call, std::uint64_t items, const schedule& wanted, loop_record* record,
-               bool keeps_place = false);
+               bool keeps_slot = false);
   /// Waits, if nobody has.
   ~started_loop() { wait(); }
   started_loop(const started_loop&) = delete;
@@ -70,14 +70,14 @@ class started_loop {
   void report();
 
   loop_call& call_;
-  crew_member* me_;
-  std::shared_ptr<crew_member> place_;  // of a loop that may outlive its thread
+  loop_participant* me_;
+  std::shared_ptr<loop_participant> slot_;  // of a loop that may outlive its thread
   std::uint32_t generation_ = 0;        // of the process, when it is kept
   loop_record* record_ = nullptr;       // in use by us
   std::unique_ptr<loop_layout> own_layout_;
   board::task_handle posted_{};
   std::uint64_t began_ = 0;
-  enum class learner : std::uint8_t { nobody, automatic, named } learner_ = learner::nobody;
+  enum class learner : std::uint8_t { none, automatic, named } learner_ = learner::none;
   site_times* reported_ = nullptr;  // gets the times of this execution
   bool on_one_core_ = false;
   std::optional<schedule> which_;        // of a reported execution

@@ -19,7 +19,7 @@ using nlohmann::json;
 
 struct tuned_schedules {
   schedule usual;
-  std::map<std::pair<std::string, std::uint32_t>, schedule> by_place;
+  std::map<std::pair<std::string, std::uint32_t>, schedule> by_location;
 };
 // Never destroyed: loops may run while the process ends.
 tuned_schedules& all_tuned() {
@@ -63,7 +63,7 @@ tune_file tune_file::read(const std::string& name, const std::string& this_machi
   try {
     const json all = json::parse(in);
     if (all.value("trireme_tune", json(0)) != 1)
-      throw tune_file_error(fmt::format("tune file {}: is none; `trireme tune` writes one", name));
+      throw tune_file_error(fmt::format("tune file {}: this is not a tune file; `trireme tune` writes one", name));
     result.machine = all.at("machine").get<std::string>();
     result.program = all.value("program", "");
     result.schedule = all.value("schedule", "");
@@ -107,17 +107,17 @@ void set_loop_tuning(const std::string& schedule_text, const std::string& file) 
     }
     if (!tuned.schedule.empty() && schedule_text == "automatic") all.usual = parse_schedule(tuned.schedule);
     for (const tuned_loop& each : tuned.loops)
-      all.by_place.insert_or_assign({each.file, each.line}, parse_schedule(each.schedule));
+      all.by_location.insert_or_assign({each.file, each.line}, parse_schedule(each.schedule));
   }
   tuning.store(true, std::memory_order_relaxed);  // relaxed: as declared
 }
 
 const schedule& default_schedule() { return all_tuned().usual; }
 
-const schedule& tuned_schedule(const std::source_location& place) {
+const schedule& tuned_schedule(const std::source_location& location) {
   const tuned_schedules& all = all_tuned();
-  const auto found = all.by_place.find({place.file_name(), place.line()});
-  return found != all.by_place.end() ? found->second : all.usual;
+  const auto found = all.by_location.find({location.file_name(), location.line()});
+  return found != all.by_location.end() ? found->second : all.usual;
 }
 
 }  // namespace tri::loops

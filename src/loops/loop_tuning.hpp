@@ -1,4 +1,4 @@
-// Schedules that somebody found out ahead of time: for loops for which the program names none, by their place in the
+// Schedules that somebody found out ahead of time: for loops for which the program names none, by their location in the
 // source. From a tune file (`trireme tune` writes it, TRIREME_LOOPS_TUNE names it) and a default
 // (TRIREME_LOOPS_SCHEDULE). Set before the first loop of the process; constant afterwards.
 #pragma once
@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "schedules/schedule.hpp"
+#include "schedules/loop_schedule.hpp"
 
 namespace tri::loops {
 
@@ -48,7 +48,7 @@ inline std::atomic<bool> tuning{false};
 void set_loop_tuning(const std::string& schedule_text, const std::string& file);
 
 const schedule& default_schedule();
-/// That of the tune file for the place, or the default one.
-const schedule& tuned_schedule(const std::source_location& place);
+/// That of the tune file for the location, or the default one.
+const schedule& tuned_schedule(const std::source_location& location);
 
 }  // namespace tri::loops

@@ -1,15 +1,15 @@
-// What the model needs to know of the machine, measured with the crew of the calling thread.
+// What the model needs to know of the machine, measured with the team of the calling thread.
 #include "os/clock.hpp"
 #include "loops/calibration.hpp"
 #include "schedules/learning_schedule.hpp"
 #include "loops/loop_record.hpp"
-#include "schedules/noise.hpp"
+#include "schedules/noise_samples.hpp"
 
 namespace tri::loops {
 
 const calibrated_value& claim_time_of_this_machine() {
   static const calibrated_value measured = [] {
-    crew_member* const me = this_crew_member();
+    loop_participant* const me = this_participant();
     const std::uint32_t participants = me != nullptr ? me->participants() : 1;
     // As a loop inside a loop: the others need not come, for they may be waiting for these numbers.
     if (me != nullptr) ++me->depth;

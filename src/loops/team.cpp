@@ -15,12 +15,12 @@
 #include <new>
 
 #include "board/board_layout.hpp"
-#include "board/cpu.hpp"
+#include "board/cpu_hints.hpp"
 #include "os/cgroup.hpp"
 #include "os/clock.hpp"
 #include "os/cpu_list.hpp"
 #include "os/pinning.hpp"
-#include "loops/loop_report.hpp"
+#include "loops/loop_reporter.hpp"
 #include "loops/loop_tuning.hpp"
 #include "sched/idle.hpp"
 #include "sched/pe.hpp"
@@ -29,10 +29,10 @@
 namespace tri::loops {
 namespace {
 
-thread_local crew_member* this_worker = nullptr;
+thread_local loop_participant* this_worker = nullptr;
 
 std::uint32_t participants_of(const team_options& options) {
-  constexpr std::uint32_t most = board::most_pes - team::most_guests;  // the board has no more places
+  constexpr std::uint32_t most = board::most_pes - team::most_guests;  // the board has no more slots
   if (options.participants > 0) return std::min(most, static_cast<std::uint32_t>(options.participants));
   const auto cpus = static_cast<double>(host::cpus_of_this_thread().size());
   const double wanted = std::max(1.0, std::min(cpus, std::ceil(host::cpu_quota().value_or(cpus))));
@@ -87,10 +87,10 @@ team_options team_options_of_environment() {
   return options;
 }
 
-class team::worker : public crew_member {
+class team::worker : public loop_participant {
  public:
   worker(team& owner, board::board_pe board, std::uint32_t participants)
-      : crew_member(board_, 0, participants, true), owner_(owner), board_(std::move(board)) {}
+      : loop_participant(board_, 0, participants, true), owner_(owner), board_(std::move(board)) {}
   void wake(std::uint32_t count) override { owner_.wake(count); }
   bool any_idle() const override { return owner_.any_idle(); }
 
@@ -103,19 +103,19 @@ class team::worker : public crew_member {
   board::board_pe board_;
 };
 
-class team::guest : public crew_member {
+class team::guest : public loop_participant {
  public:
-  guest(team& owner, board::board_pe board, std::uint32_t place)
-      : crew_member(board_, 0, owner.participants(), true), owner_(owner), board_(std::move(board)), place_(place) {}
-  // release: the next one in this place uses the slots after us. pairs: team.join
-  ~guest() override { owner_.guests_.fetch_and(~(1u << place_), std::memory_order_release); }
+  guest(team& owner, board::board_pe board, std::uint32_t slot)
+      : loop_participant(board_, 0, owner.participants(), true), owner_(owner), board_(std::move(board)), slot_(slot) {}
+  // release: the next one in this slot uses the slots after us. pairs: team.join
+  ~guest() override { owner_.guests_.fetch_and(~(1u << slot_), std::memory_order_release); }
   void wake(std::uint32_t count) override { owner_.wake(count); }
   bool any_idle() const override { return owner_.any_idle(); }
 
  private:
   team& owner_;
   board::board_pe board_;
-  std::uint32_t place_;
+  std::uint32_t slot_;
 };
 
 team::mapping::mapping(std::size_t size) : bytes(size) {
@@ -150,15 +150,15 @@ void team::stop() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-std::unique_ptr<crew_member> team::join() {
+std::unique_ptr<loop_participant> team::join() {
   std::uint32_t taken = guests_.load(std::memory_order_relaxed);  // relaxed: the exchange decides
   for (;;) {
-    const auto place = static_cast<std::uint32_t>(std::countr_one(taken));
-    if (place >= most_guests) return nullptr;
-    // acquire: pairs with the release of whoever had the place before (team.join)
-    if (guests_.compare_exchange_weak(taken, taken | (1u << place), std::memory_order_acquire,
+    const auto slot = static_cast<std::uint32_t>(std::countr_one(taken));
+    if (slot >= most_guests) return nullptr;
+    // acquire: pairs with the release of whoever had the slot before (team.join)
+    if (guests_.compare_exchange_weak(taken, taken | (1u << slot), std::memory_order_acquire,
                                       std::memory_order_relaxed))
-      return std::make_unique<guest>(*this, board_.join(participants_ + place), place);
+      return std::make_unique<guest>(*this, board_.join(participants_ + slot), slot);
   }
 }
 
@@ -229,7 +229,7 @@ void team::work(std::uint32_t number) {
 
 namespace {
 
-// The team and the places of threads in it. A child of fork() has no workers: it forgets both and starts anew. The
+// The team and the slots of threads in it. A child of fork() has no workers: it forgets both and starts anew. The
 // team is never destroyed: other threads may be in a loop while the process ends, and sleeping workers hold nothing up.
 struct process_team {
   std::mutex starting;
@@ -251,10 +251,10 @@ void forget_team_in_child() {
 }
 
 // A PE shares with the PEs of its process.
-class pe_member : public crew_member {
+class pe_member : public loop_participant {
  public:
   explicit pe_member(sched::pe& here)
-      : crew_member(here.board(), first_of(here), static_cast<std::uint32_t>(here.job().pes_per_process()), false),
+      : loop_participant(here.board(), first_of(here), static_cast<std::uint32_t>(here.job().pes_per_process()), false),
         here_(here) {}
   void wake(std::uint32_t count) override { here_.job().process_record_of(here_.job().process())->wake(count); }
   bool any_idle() const override {
@@ -272,22 +272,22 @@ class pe_member : public crew_member {
   sched::pe& here_;
 };
 
-// Destructors of static objects and of other thread-local ones may run loops after the place has gone.
-thread_local bool place_is_gone = false;
+// Destructors of static objects and of other thread-local ones may run loops after the slot has gone.
+thread_local bool slot_is_gone = false;
 
 // What a thread keeps between its loops.
-struct thread_place {
+struct thread_slot {
   std::unique_ptr<pe_member> on_pe;
-  std::shared_ptr<crew_member> in_team;  // started loops keep it as well
+  std::shared_ptr<loop_participant> in_team;  // started loops keep it as well
   std::uint64_t job = 0;                 // of on_pe
   std::uint32_t generation = 0;
-  ~thread_place() {
-    place_is_gone = true;
-    // A place in the team of the parent of a fork is none.
+  ~thread_slot() {
+    slot_is_gone = true;
+    // A slot in the team of the parent of a fork is none.
     if (generation != shared_team().generation.load(std::memory_order_relaxed)) leave_to_parent(in_team);
   }
 };
-thread_local thread_place own_place;
+thread_local thread_slot own_slot;
 
 }  // namespace
 
@@ -320,43 +320,43 @@ team& team_of_process() {
   return *shared.running;
 }
 
-crew_member* this_crew_member() {
+loop_participant* this_participant() {
   if (this_worker != nullptr) return this_worker;
-  if (place_is_gone) [[unlikely]]
+  if (slot_is_gone) [[unlikely]]
     return nullptr;
-  thread_place& place = own_place;
+  thread_slot& slot = own_slot;
   if (sched::detail::this_pe != nullptr) {
     sched::pe& here = *sched::detail::this_pe;
     // The PE of a later job may lie at the same address.
-    if (place.on_pe == nullptr || &place.on_pe->where() != &here || place.job != here.job().number()) {
-      place.on_pe = std::make_unique<pe_member>(here);
-      place.job = here.job().number();
+    if (slot.on_pe == nullptr || &slot.on_pe->where() != &here || slot.job != here.job().number()) {
+      slot.on_pe = std::make_unique<pe_member>(here);
+      slot.job = here.job().number();
     }
-    return place.on_pe.get();
+    return slot.on_pe.get();
   }
   process_team& shared = shared_team();
   const std::uint32_t generation = shared.generation.load(std::memory_order_relaxed);  // relaxed: changed by fork only
-  if (place.in_team != nullptr) {
-    if (place.generation == generation) return place.in_team.get();
-    leave_to_parent(place.in_team);
+  if (slot.in_team != nullptr) {
+    if (slot.generation == generation) return slot.in_team.get();
+    leave_to_parent(slot.in_team);
   }
-  place.in_team = team_of_process().join();
-  place.generation = generation;
-  return place.in_team.get();
+  slot.in_team = team_of_process().join();
+  slot.generation = generation;
+  return slot.in_team.get();
 }
 
-std::uint32_t crew_participants() {
-  if (const crew_member* const me = this_crew_member()) return me->participants();
-  // Without a place a thread runs its loops alone. But places come free: the next loop may find one.
-  return place_is_gone ? 1 : team_of_process().participants();
+std::uint32_t participant_bound() {
+  if (const loop_participant* const me = this_participant()) return me->participants();
+  // Without a slot a thread runs its loops alone. But slots come free: the next loop may find one.
+  return slot_is_gone ? 1 : team_of_process().participants();
 }
 
-std::shared_ptr<crew_member> share_place(const crew_member& me) {
-  return own_place.in_team.get() == &me ? own_place.in_team : nullptr;
+std::shared_ptr<loop_participant> share_slot(const loop_participant& me) {
+  return own_slot.in_team.get() == &me ? own_slot.in_team : nullptr;
 }
 
-void leave_to_parent(std::shared_ptr<crew_member>& place) {
-  static_cast<void>(new std::shared_ptr<crew_member>(std::move(place)));
+void leave_to_parent(std::shared_ptr<loop_participant>& slot) {
+  static_cast<void>(new std::shared_ptr<loop_participant>(std::move(slot)));
 }
 
 std::uint32_t process_generation() {

@@ -1,4 +1,4 @@
-// Threads that wait for loops: what a process without PEs shares its loops with. Started by the first loop, one thread
+// The thread pool of a process without PEs, which shares its loops. Started by the first loop, one thread
 // for each core the process may use but one, the caller being the last. Between loops they spin a little, yield, then
 // sleep (sched/idle.hpp); a child of fork() starts its own.
 #pragma once
@@ -12,7 +12,7 @@
 #include "arena/doorbell.hpp"
 #include "board/board.hpp"
 #include "config/configuration.hpp"
-#include "loops/crew.hpp"
+#include "loops/loop_participant.hpp"
 
 namespace tri::loops {
 
@@ -29,7 +29,7 @@ team_options team_options_of_environment();
 
 class team {
  public:
-  /// Threads that are no workers have this many places on the board to post loops from, at the same time.
+  /// Threads that are no workers have this many slots on the board to post loops from, at the same time.
   static constexpr std::uint32_t most_guests = 14;
 
   explicit team(const team_options& options);
@@ -40,8 +40,8 @@ class team {
 
   std::uint32_t participants() const { return participants_; }
   std::uint32_t sleeping() const { return sleepers_.load(std::memory_order_relaxed); }  // relaxed: a number to look at
-  /// A place for the calling thread, until it is destroyed; null when all are taken. Any thread.
-  std::unique_ptr<crew_member> join();
+  /// A slot for the calling thread, until it is destroyed; null when all are taken. Any thread.
+  std::unique_ptr<loop_participant> join();
 
  private:
   class worker;
@@ -63,7 +63,7 @@ class team {
   std::uint32_t participants_;
   mapping memory_;
   board::board board_;
-  std::atomic<std::uint32_t> guests_{0};  // bit per place
+  std::atomic<std::uint32_t> guests_{0};  // bit per slot
   std::atomic<bool> stopping_{false};
   alignas(64) std::atomic<std::uint32_t> sleepers_{0};
   std::vector<std::unique_ptr<worker>> workers_;  // [i]: participant i + 1
@@ -74,11 +74,11 @@ class team {
 /// and exit status 2.
 team& team_of_process();
 
-/// Keeps the calling thread's place in the team, if `me` is that, beyond the end of the thread.
-std::shared_ptr<crew_member> share_place(const crew_member& me);
-/// In a child of fork(): forgets a place in the team of the parent, whose memory is only a copy here.
-void leave_to_parent(std::shared_ptr<crew_member>& place);
-/// How many forks lie between the program's start and this process: places and loops of another one are not ours.
+/// Keeps the calling thread's slot in the team, if `me` is that, beyond the end of the thread.
+std::shared_ptr<loop_participant> share_slot(const loop_participant& me);
+/// In a child of fork(): forgets a slot in the team of the parent, whose memory is only a copy here.
+void leave_to_parent(std::shared_ptr<loop_participant>& slot);
+/// How many forks lie between the program's start and this process: slots and loops of another one are not ours.
 std::uint32_t process_generation();
 
 }  // namespace tri::loops

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <exception>
 
-#include "loops/loop_report.hpp"
+#include "loops/loop_reporter.hpp"
 #include "loops/loop_tuning.hpp"
 #include "objects/collectives/quiescence.hpp"
 #include "objects/local_collection.hpp"

@@ -9,7 +9,7 @@
 #include "omp/host_runtime.hpp"
 #include "omp/run_schedule.hpp"
 #include "omp/settings.hpp"
-#include "omp/team.hpp"
+#include "omp/host_team.hpp"
 #include "omp/fibers/virtual_mode.hpp"
 #include "omp/fibers/virtual_ordered.hpp"
 #include "omp/fibers/virtual_region.hpp"
@@ -50,11 +50,11 @@ const other_runtime* runtime_at(body function) { return runtime_at(reinterpret_c
 bool run_on_virtual(const region_start& start) { return this_runtime == nullptr && run_on_virtual_threads(start); }
 
 std::uint32_t threads_of_team() {
-  if (const virtual_place* const place = place_here()) return place->threads;
+  if (const virtual_thread_state* const state = current_state()) return state->threads;
   return static_cast<std::uint32_t>(host_num_threads());
 }
 std::uint32_t number_of_thread() {
-  if (const virtual_place* const place = place_here()) return place->thread;
+  if (const virtual_thread_state* const state = current_state()) return state->thread;
   return static_cast<std::uint32_t>(host_thread_num());
 }
 
@@ -76,7 +76,7 @@ struct alignas(64) region {
   void* reductions;  // comes first: GOMP_parallel_reductions finds its list at the beginning of the program's data
   body function;
   void* data;
-  team* threads;
+  host_team* threads;
   const loop_start* combined;    // the loop that the body is inside from its beginning, or null
   const other_runtime* runtime;  // of the thread that begins it
 };
@@ -285,21 +285,21 @@ TRIREME_RUNTIME_LOOP(maybe_nonmonotonic_runtime, false)
 
 // Ends. The barrier of a taken loop is the team's own.
 TRIREME_PUBLIC void GOMP_loop_end() {
-  if (virtual_place* const place = place_here()) return end_work(*place, true);
+  if (virtual_thread_state* const state = current_state()) return end_work(*state, true);
   thread_context* const context = in_taken_loop();
   if (context == nullptr) return host_loop_end();
   context->in_loop = false;
   host_barrier();
 }
 TRIREME_PUBLIC void GOMP_loop_end_nowait() {
-  if (virtual_place* const place = place_here()) return end_work(*place, false);
+  if (virtual_thread_state* const state = current_state()) return end_work(*state, false);
   thread_context* const context = in_taken_loop();
   if (context == nullptr) return host_loop_end_nowait();
   context->in_loop = false;
 }
 TRIREME_PUBLIC bool GOMP_loop_end_cancel() {
-  if (virtual_place* const place = place_here()) {
-    end_work(*place, true);
+  if (virtual_thread_state* const state = current_state()) {
+    end_work(*state, true);
     return false;
   }
   thread_context* const context = in_taken_loop();
@@ -313,8 +313,8 @@ TRIREME_PUBLIC bool GOMP_loop_end_cancel() {
   TRIREME_PUBLIC bool GOMP_loop_ordered_##name##_start(long start, long end, long step, long chunk, long* first_out, \
                                                        long* end_out) {                                              \
     static host_function<bool(long, long, long, long, long*, long*)> host("GOMP_loop_ordered_" #name "_start");      \
-    if (virtual_place* const place = place_here()) {                                                                 \
-      begin_ordered_loop(*place, exclusive_space(start, end, step, chunk_of(chunk)), kind(chunk));                   \
+    if (virtual_thread_state* const state = current_state()) {                                                                 \
+      begin_ordered_loop(*state, exclusive_space(start, end, step, chunk_of(chunk)), kind(chunk));                   \
       return GOMP_loop_ordered_##name##_next(first_out, end_out);                                                    \
     }                                                                                                                \
     count_passed(left_because::ordered, TRIREME_HERE);                                                               \
@@ -323,8 +323,8 @@ TRIREME_PUBLIC bool GOMP_loop_end_cancel() {
   TRIREME_PUBLIC bool GOMP_loop_ull_ordered_##name##_start(bool up, ull start, ull end, ull step, ull chunk,         \
                                                            ull* first_out, ull* end_out) {                           \
     static host_function<bool(bool, ull, ull, ull, ull, ull*, ull*)> host("GOMP_loop_ull_ordered_" #name "_start");  \
-    if (virtual_place* const place = place_here()) {                                                                 \
-      begin_ordered_loop(*place, exclusive_space(up, start, end, step, chunk_of(chunk)),                             \
+    if (virtual_thread_state* const state = current_state()) {                                                                 \
+      begin_ordered_loop(*state, exclusive_space(up, start, end, step, chunk_of(chunk)),                             \
                          kind(static_cast<long>(chunk)));                                                            \
       return GOMP_loop_ull_ordered_##name##_next(first_out, end_out);                                                \
     }                                                                                                                \
@@ -349,8 +349,8 @@ TRIREME_ORDERED_LOOP(guided, any_order)
 
 TRIREME_PUBLIC bool GOMP_loop_ordered_runtime_start(long start, long end, long step, long* first_out, long* end_out) {
   static host_function<bool(long, long, long, long*, long*)> host("GOMP_loop_ordered_runtime_start");
-  if (virtual_place* const place = place_here()) {
-    begin_ordered_loop(*place, exclusive_space(start, end, step, 1), ordered_kind::in_turn);
+  if (virtual_thread_state* const state = current_state()) {
+    begin_ordered_loop(*state, exclusive_space(start, end, step, 1), ordered_kind::in_turn);
     return GOMP_loop_ordered_runtime_next(first_out, end_out);
   }
   count_passed(left_because::ordered, TRIREME_HERE);
@@ -359,8 +359,8 @@ TRIREME_PUBLIC bool GOMP_loop_ordered_runtime_start(long start, long end, long s
 TRIREME_PUBLIC bool GOMP_loop_ull_ordered_runtime_start(bool up, ull start, ull end, ull step, ull* first_out,
                                                         ull* end_out) {
   static host_function<bool(bool, ull, ull, ull, ull*, ull*)> host("GOMP_loop_ull_ordered_runtime_start");
-  if (virtual_place* const place = place_here()) {
-    begin_ordered_loop(*place, exclusive_space(up, start, end, step, 1), ordered_kind::in_turn);
+  if (virtual_thread_state* const state = current_state()) {
+    begin_ordered_loop(*state, exclusive_space(up, start, end, step, 1), ordered_kind::in_turn);
     return GOMP_loop_ull_ordered_runtime_next(first_out, end_out);
   }
   count_passed(left_because::ordered, TRIREME_HERE);

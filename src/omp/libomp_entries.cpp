@@ -12,7 +12,7 @@
 #include "omp/host_runtime.hpp"
 #include "omp/run_schedule.hpp"
 #include "omp/settings.hpp"
-#include "omp/team.hpp"
+#include "omp/host_team.hpp"
 #include "omp/fibers/virtual_mode.hpp"
 
 namespace {
@@ -60,7 +60,7 @@ struct alignas(64) region {
   microtask function;
   void** arguments;
   void (*invoke)(const region& begun, std::int32_t* global, std::int32_t* local);
-  team* threads;
+  host_team* threads;
   const other_runtime* runtime;  // of the thread that begins it
 };
 
@@ -72,9 +72,9 @@ void invoke_with(const region& begun, std::int32_t* global, std::int32_t* local,
       void (*)(std::int32_t*, std::int32_t*, decltype(static_cast<void>(Index), static_cast<void*>(nullptr))...);
   reinterpret_cast<exact>(begun.function)(global, local, begun.arguments[Index]...);
 }
-template <std::size_t Room>
-void invoke_room(const region& begun, std::int32_t* global, std::int32_t* local) {
-  invoke_with(begun, global, local, std::make_index_sequence<Room>{});
+template <std::size_t Capacity>
+void invoke_with_capacity(const region& begun, std::int32_t* global, std::int32_t* local) {
+  invoke_with(begun, global, local, std::make_index_sequence<Capacity>{});
 }
 
 // By the body of a region, which is in the object that begins it.
@@ -91,12 +91,12 @@ const microtask run_region_task = reinterpret_cast<microtask>(&run_region);
 
 host_function<void(location*, std::int32_t, microtask, ...)> host_fork_call("__kmpc_fork_call");
 
-template <std::size_t Room>
-void fork_with_room(location* where, int count, microtask function, va_list list) {
-  void* arguments[Room] = {};
+template <std::size_t Capacity>
+void fork_with_capacity(location* where, int count, microtask function, va_list list) {
+  void* arguments[Capacity] = {};
   for (int index = 0; index < count; ++index) arguments[index] = va_arg(list, void*);
   borrowed_team threads;
-  region begun{function, arguments, &invoke_room<Room>, &threads.get(), this_runtime};
+  region begun{function, arguments, &invoke_with_capacity<Capacity>, &threads.get(), this_runtime};
   host_fork_call(where, 1, run_region_task, &begun);
 }
 
@@ -181,13 +181,13 @@ TRIREME_PUBLIC void __kmpc_fork_call(location* where, std::int32_t count, microt
   va_list list;
   va_start(list, function);
   if (count <= 4) {
-    fork_with_room<4>(where, count, function, list);
+    fork_with_capacity<4>(where, count, function, list);
   } else if (count <= 16) {
-    fork_with_room<16>(where, count, function, list);
+    fork_with_capacity<16>(where, count, function, list);
   } else if (count <= 64) {
-    fork_with_room<64>(where, count, function, list);
+    fork_with_capacity<64>(where, count, function, list);
   } else if (count <= most_arguments) {
-    fork_with_room<most_arguments>(where, count, function, list);
+    fork_with_capacity<most_arguments>(where, count, function, list);
   } else {
     std::fprintf(stderr,
                  "trireme omp: a parallel region of the program shares %d variables; at most %d are possible. Run it "
@@ -204,7 +204,7 @@ TRIREME_PUBLIC void __kmpc_fork_call_if(location* where, std::int32_t count, mic
   const runtime_scope scope(runtime_at(reinterpret_cast<const void*>(function)));
   void* arguments[4] = {count > 0 ? argument : nullptr};
   borrowed_team threads;
-  region begun{function, arguments, &invoke_room<4>, &threads.get(), this_runtime};
+  region begun{function, arguments, &invoke_with_capacity<4>, &threads.get(), this_runtime};
   host(where, 1, run_region_task, condition, &begun);
 }
 

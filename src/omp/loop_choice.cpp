@@ -5,14 +5,14 @@
 #include <bit>
 
 #include "os/clock.hpp"
-#include "omp/machine_costs.hpp"
+#include "omp/measured_costs.hpp"
 #include "omp/memory_table.hpp"
 #include "omp/settings.hpp"
 
 namespace tri::omp {
 namespace {
 
-using loops::fetched_loop;
+using loops::worksharing_loop;
 using loops::held_before;
 using loops::loop_key;
 using loops::loop_layout;
@@ -126,7 +126,7 @@ loop_key key_of(const void* site, const loop_facts& loop) {
           loop.threads};
 }
 
-void arm_loop(fetched_loop& record, const loop_key& key, held_before held) {
+void arm_loop(worksharing_loop& record, const loop_key& key, held_before held) {
   const settings& wanted = the_settings();
   const distribution shares = shares_of(key);
   const bool in_turn = wanted.schedule.kind == schedule_kind::automatic && has_few_units(key);

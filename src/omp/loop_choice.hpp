@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <string>
 
-#include "schedules/fetched_loop.hpp"
 #include "schedules/loop_layout.hpp"
 #include "schedules/loop_memory.hpp"
 #include "schedules/loop_sequence.hpp"
+#include "schedules/worksharing_loop.hpp"
 
 namespace tri::omp {
 
@@ -22,7 +22,7 @@ enum class distribution : std::uint8_t {
 };
 
 struct loop_facts {
-  std::uint64_t units = 0;  // pieces that stay together: chunks that the program names, or iterations
+  std::uint64_t units = 0;  // chunks that stay together: chunks that the program names, or iterations
   std::uint64_t unit = 1;   // iterations in one
   std::uint32_t threads = 1;
   bool monotonic = false;  // every thread must get its iterations in rising order
@@ -34,7 +34,7 @@ struct loop_facts {
 loops::loop_key key_of(const void* site, const loop_facts& loop);
 
 // Arms a record that was found for this key.
-void arm_loop(loops::fetched_loop& record, const loops::loop_key& key, loops::held_before held);
+void arm_loop(loops::worksharing_loop& record, const loops::loop_key& key, loops::held_before held);
 
 // The schedule for a loop: chunks in units, and another kind where iterations must rise and its own would not.
 loops::schedule schedule_of(const loops::schedule& wanted, const loop_facts& loop);

@@ -24,10 +24,10 @@ void note_program_sets_schedule() {
 run_schedule run_schedule_here(schedule_getter getter) {
   int kind = 0;
   int chunk = 0;
-  const virtual_place* const place = place_here();
-  if (place != nullptr && place->control.has_schedule) {
-    kind = place->control.schedule_kind;
-    chunk = place->control.schedule_chunk;
+  const virtual_thread_state* const state = current_state();
+  if (state != nullptr && state->control.has_schedule) {
+    kind = state->control.schedule_kind;
+    chunk = state->control.schedule_chunk;
   } else {
     // relaxed: a thread sees its own store, and what its team was given before the region by the fork
     if (!the_settings().standard_schedule && !program_sets.load(std::memory_order_relaxed)) return {};

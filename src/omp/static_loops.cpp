@@ -8,7 +8,7 @@
 #include "omp/memory_table.hpp"
 #include "omp/settings.hpp"
 #include "omp/static_learned.hpp"
-#include "omp/team.hpp"
+#include "omp/host_team.hpp"
 
 namespace tri::omp {
 namespace {
@@ -41,7 +41,7 @@ bool take_block(const void* site, location* where, std::int32_t kind, std::int32
   if (!space || space->items == 0) return false;
   location nowhere{{0, 2, 0, 0}, ";unknown;unknown;0;0;;"};
   const auto threads = static_cast<std::uint32_t>(host_team_size(&nowhere));
-  if (threads < 2 || threads > loops::most_fetchers || context->thread >= threads) return false;
+  if (threads < 2 || threads > loops::most_worksharing_threads || context->thread >= threads) return false;
   static_share* const share = context->of.shares.of(space->items, threads, [&] {
     const loops::loop_key key = key_of(site, {space->items, 1, threads, false});
     return table().find(key, [&] { return std::make_unique<memories::entry>(key, threads); });

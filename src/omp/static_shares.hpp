@@ -1,7 +1,7 @@
 // Static loops of a region by weights. OpenMP promises that two static loops of one region with equally many iterations
 // give every thread the same iterations, and programs drop barriers for that. So the shares of a number of iterations
 // are decided once in each region, by whoever comes first, and stay until its end; what the threads took changes the
-// weights between regions only. More different numbers of iterations than `room` in one region: the later ones get
+// weights between regions only. More different numbers of iterations than `capacity` in one region: the later ones get
 // equal blocks from the host, in that region on every thread alike.
 #pragma once
 
@@ -61,7 +61,7 @@ class static_share {
 
 class static_shares {
  public:
-  static constexpr std::size_t room = 8;
+  static constexpr std::size_t capacity = 8;
 
   // The shares of `items` (not 0) iterations among so many threads, decided now if they are not yet. memory() is asked
   // by whoever decides; null: equal shares. Null when there is no room. Waits for nobody but who is deciding.
@@ -91,7 +91,7 @@ class static_shares {
   static void wait(const static_share& share);
   void learn_and_forget();
 
-  std::array<static_share, room> shares_;
+  std::array<static_share, capacity> shares_;
 };
 
 }  // namespace tri::omp

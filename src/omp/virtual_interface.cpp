@@ -22,39 +22,39 @@ namespace {
 using namespace tri::omp;
 
 control_variables& control_here() {
-  virtual_place* const place = place_here();
-  return place != nullptr ? place->control : outer_control();
+  virtual_thread_state* const state = current_state();
+  return state != nullptr ? state->control : outer_control();
 }
 
-// The place at `level` above the one here; null for level 0 and below.
-const virtual_place* place_at(int level) {
-  const virtual_place* place = place_here();
-  while (place != nullptr && static_cast<int>(place->level) > level) place = place->outer;
-  return place != nullptr && static_cast<int>(place->level) == level ? place : nullptr;
+// The state at `level` above the one here; null for level 0 and below.
+const virtual_thread_state* state_at(int level) {
+  const virtual_thread_state* state = current_state();
+  while (state != nullptr && static_cast<int>(state->level) > level) state = state->outer;
+  return state != nullptr && static_cast<int>(state->level) == level ? state : nullptr;
 }
-int level_here() { return place_here() != nullptr ? static_cast<int>(place_here()->level) : 0; }
+int level_here() { return current_state() != nullptr ? static_cast<int>(current_state()->level) : 0; }
 
-int thread_number() { return place_here() != nullptr ? static_cast<int>(place_here()->thread) : 0; }
-int thread_count() { return place_here() != nullptr ? static_cast<int>(place_here()->threads) : 1; }
+int thread_number() { return current_state() != nullptr ? static_cast<int>(current_state()->thread) : 0; }
+int thread_count() { return current_state() != nullptr ? static_cast<int>(current_state()->threads) : 1; }
 int most_threads() { return control_here().threads; }
 int processors() { return static_cast<int>(the_virtual_settings().hosts * the_virtual_settings().per_host); }
-int is_parallel() { return place_here() != nullptr && place_here()->active_level > 0 ? 1 : 0; }
-int active_level() { return place_here() != nullptr ? static_cast<int>(place_here()->active_level) : 0; }
+int is_parallel() { return current_state() != nullptr && current_state()->active_level > 0 ? 1 : 0; }
+int active_level() { return current_state() != nullptr ? static_cast<int>(current_state()->active_level) : 0; }
 int ancestor(int level) {
   if (level < 0 || level > level_here()) return -1;
-  const virtual_place* const place = place_at(level);
-  return place != nullptr ? static_cast<int>(place->thread) : 0;
+  const virtual_thread_state* const state = state_at(level);
+  return state != nullptr ? static_cast<int>(state->thread) : 0;
 }
 int team_size(int level) {
   if (level < 0 || level > level_here()) return -1;
-  const virtual_place* const place = place_at(level);
-  return place != nullptr ? static_cast<int>(place->threads) : 1;
+  const virtual_thread_state* const state = state_at(level);
+  return state != nullptr ? static_cast<int>(state->threads) : 1;
 }
 int thread_limit() { return static_cast<int>(the_virtual_settings().most_contexts); }
 int active_levels() { return the_virtual_settings().parallel ? 1 : 0; }
 int no() { return 0; }
 int is_dynamic() { return control_here().dynamic ? 1 : 0; }
-int in_final() { return place_here() != nullptr && place_here()->in_final ? 1 : 0; }
+int in_final() { return current_state() != nullptr && current_state()->in_final ? 1 : 0; }
 
 void want_threads(int count) { control_here().threads = std::max(1, count); }
 void want_dynamic(int value) { control_here().dynamic = value != 0; }
@@ -74,7 +74,7 @@ bool tri::omp::answers_interface() { return true; }
 // Where there is no virtual thread the host knows better: a library of another compiler may have come since, with
 // threads of its own.
 #define TRIREME_ASK_HOST_OUTSIDE(signature, name, ...) \
-  TRIREME_ASK_HOST_IF(place_here() == nullptr, signature, name, __VA_ARGS__)
+  TRIREME_ASK_HOST_IF(current_state() == nullptr, signature, name, __VA_ARGS__)
 
 #define TRIREME_QUESTION_BY(ask, name, answer) \
   TRIREME_PUBLIC int name() {                  \
@@ -86,20 +86,20 @@ bool tri::omp::answers_interface() { return true; }
     return answer();                           \
   }
 #define TRIREME_QUESTION(name, answer) TRIREME_QUESTION_BY(TRIREME_ASK_HOST, name, answer)
-#define TRIREME_QUESTION_OF_PLACE(name, answer) TRIREME_QUESTION_BY(TRIREME_ASK_HOST_OUTSIDE, name, answer)
-TRIREME_QUESTION_OF_PLACE(omp_get_thread_num, thread_number)
-TRIREME_QUESTION_OF_PLACE(omp_get_num_threads, thread_count)
+#define TRIREME_QUESTION_OF_STATE(name, answer) TRIREME_QUESTION_BY(TRIREME_ASK_HOST_OUTSIDE, name, answer)
+TRIREME_QUESTION_OF_STATE(omp_get_thread_num, thread_number)
+TRIREME_QUESTION_OF_STATE(omp_get_num_threads, thread_count)
 TRIREME_QUESTION(omp_get_max_threads, most_threads)
 TRIREME_QUESTION(omp_get_num_procs, processors)
-TRIREME_QUESTION_OF_PLACE(omp_in_parallel, is_parallel)
-TRIREME_QUESTION_OF_PLACE(omp_get_level, level_here)
-TRIREME_QUESTION_OF_PLACE(omp_get_active_level, active_level)
+TRIREME_QUESTION_OF_STATE(omp_in_parallel, is_parallel)
+TRIREME_QUESTION_OF_STATE(omp_get_level, level_here)
+TRIREME_QUESTION_OF_STATE(omp_get_active_level, active_level)
 TRIREME_QUESTION(omp_get_thread_limit, thread_limit)
 TRIREME_QUESTION(omp_get_max_active_levels, active_levels)
 TRIREME_QUESTION(omp_get_supported_active_levels, active_levels)
 TRIREME_QUESTION(omp_get_nested, no)
 TRIREME_QUESTION(omp_get_dynamic, is_dynamic)
-TRIREME_QUESTION_OF_PLACE(omp_in_final, in_final)
+TRIREME_QUESTION_OF_STATE(omp_in_final, in_final)
 
 #define TRIREME_QUESTION_OF_LEVEL(name, answer)                      \
   TRIREME_PUBLIC int name(int level) {                               \
@@ -141,7 +141,7 @@ namespace {
 
 void set_schedule(const void* caller, int kind, int chunk) {
   static host_api<void(int, int)> host("omp_set_schedule");
-  if (place_here() == nullptr) {
+  if (current_state() == nullptr) {
     note_program_sets_schedule();
     if (auto* const function = host.find(caller)) return function(kind, chunk);
   }
@@ -188,15 +188,15 @@ static_assert(sizeof(nest_lock) == 16, "the size of omp_nest_lock_t");
 
 const void* owner_here() {
   static const char outside = 0;
-  const virtual_place* const place = place_here();
-  if (place == nullptr) return &outside;
-  return place->context != nullptr ? static_cast<const void*>(place->context) : &outside;
+  const virtual_thread_state* const state = current_state();
+  if (state == nullptr) return &outside;
+  return state->context != nullptr ? static_cast<const void*>(state->context) : &outside;
 }
 
 // A program that tries again and again would keep its host from the holder.
 bool try_lock_word(std::uint32_t* word) {
   if (try_word(word)) return true;
-  step_back(place_here());
+  step_back(current_state());
   return false;
 }
 
@@ -204,7 +204,7 @@ void set_nest_lock(nest_lock* lock) {
   const void* const owner = owner_here();
   // Only its owner finds itself there.
   if (std::atomic_ref(lock->owner).load(std::memory_order_relaxed) != owner) {
-    take_word(place_here(), &lock->word);
+    take_word(current_state(), &lock->word);
     std::atomic_ref(lock->owner).store(owner, std::memory_order_relaxed);  // relaxed: the word orders it
   }
   ++lock->count;
@@ -221,13 +221,13 @@ int test_nest_lock(nest_lock* lock) {
 void unset_nest_lock(nest_lock* lock) {
   if (--lock->count > 0) return;
   std::atomic_ref(lock->owner).store(nullptr, std::memory_order_relaxed);  // relaxed: as above
-  release_word(place_here(), &lock->word);
+  release_word(current_state(), &lock->word);
 }
 
 void init_lock(std::uint32_t* lock) { *lock = 0; }
 void destroy_lock(std::uint32_t*) {}
-void set_lock(std::uint32_t* lock) { take_word(place_here(), lock); }
-void unset_lock(std::uint32_t* lock) { release_word(place_here(), lock); }
+void set_lock(std::uint32_t* lock) { take_word(current_state(), lock); }
+void unset_lock(std::uint32_t* lock) { release_word(current_state(), lock); }
 int test_lock(std::uint32_t* lock) { return try_lock_word(lock) ? 1 : 0; }
 void init_nest_lock(nest_lock* lock) { *lock = {}; }
 void destroy_nest_lock(nest_lock*) {}

@@ -426,7 +426,7 @@ bool pe::found_late_work(bool is_poller) {
                 : makes_progress_on_wire_ && (!wire_->has_poller() || wire_->memory_is_asked_for()))
     return true;
   return !local_.empty() || !ordered_.empty() || !own_process_.nodes->seems_empty() || owner_.stopping() ||
-         board_.has_work_before_sleep() || board_.progress().any_exposed_before_sleep();
+         board_.has_work_before_sleep() || board_.progress().any_offered_before_sleep();
 }
 
 // Negative: for ever. Nobody wakes us for a timer or a stalled program; everything else does.

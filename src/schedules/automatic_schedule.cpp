@@ -125,7 +125,7 @@ bool automatic_schedule::is_calm(variant of) const {
 }
 
 // Plain blocks win only if they are clearly faster and nothing disturbed either variant, for they help against nothing
-// that is not foreseen.
+// that is not predicted.
 void automatic_schedule::choose_variant() {
   const auto median = [&](variant of) {
     const std::size_t count = std::min(elapsed_count_[of], samples);
@@ -140,13 +140,13 @@ void automatic_schedule::choose_variant() {
 }
 
 double automatic_schedule::share_before(const cost_profile& of, std::uint64_t item) const {
-  const double place = static_cast<double>(item) / static_cast<double>(items_) * cost_bins;
-  const auto bin = std::min(static_cast<std::size_t>(place), cost_bins - 1);
+  const double position = static_cast<double>(item) / static_cast<double>(items_) * cost_bins;
+  const auto bin = std::min(static_cast<std::size_t>(position), cost_bins - 1);
   const double whole = std::accumulate(of.begin(), of.begin() + static_cast<std::ptrdiff_t>(bin), 0.0);
-  return whole + (place - static_cast<double>(bin)) * of[bin];
+  return whole + (position - static_cast<double>(bin)) * of[bin];
 }
 
-// Who runs a block in one piece measures no more than its sum: where the cost lies within it is as it was known.
+// Who runs a block in one chunk measures no more than its sum: where the cost lies within it is as it was known.
 cost_profile automatic_schedule::within_blocks(const cost_profile& measured) const {
   cost_profile finer{};
   for (const board::participant_range& range : layout_.ranges) {
@@ -169,8 +169,8 @@ std::uint64_t automatic_schedule::cost_to_item(double share) const {
   double before = 0;
   for (std::size_t bin = 0; bin < cost_bins; ++bin) {
     if (before + profile_[bin] >= share && profile_[bin] > 0) {
-      const double place = (static_cast<double>(bin) + (share - before) / profile_[bin]) / cost_bins;
-      return std::min(items_, static_cast<std::uint64_t>(std::llround(place * static_cast<double>(items_))));
+      const double position = (static_cast<double>(bin) + (share - before) / profile_[bin]) / cost_bins;
+      return std::min(items_, static_cast<std::uint64_t>(std::llround(position * static_cast<double>(items_))));
     }
     before += profile_[bin];
   }
@@ -277,7 +277,7 @@ double automatic_schedule::part_in_blocks() const {
   return std::clamp(1.0 - unsure, 0.0, rising_blocks);
 }
 
-// Nobody takes from the block of another. What is in no block is cut into pieces for everybody, by factoring: each
+// Nobody takes from the block of another. What is in no block is cut into chunks for everybody, by factoring: each
 // round shares out half of the cost that is left.
 void automatic_schedule::lay_out_rising() {
   const std::uint64_t least = layout_.owner.step * layout_.chunk;
@@ -297,11 +297,11 @@ void automatic_schedule::lay_out_rising() {
   const auto before = [&](std::uint64_t item) {
     return has_profile_ ? share_before(item) : static_cast<double>(item) / static_cast<double>(items_);
   };
-  std::uint32_t piece = 0;
+  std::uint32_t chunk = 0;
   double share = 0;
   while (begin < items_) {
     const double done = begin == 0 ? 0 : before(begin);
-    if (piece++ % participants_ == 0) share = (1.0 - done) / (2.0 * participants_);
+    if (chunk++ % participants_ == 0) share = (1.0 - done) / (2.0 * participants_);
     const double goal = done + share;
     const std::uint64_t wanted = goal >= 1.0    ? items_
                                  : has_profile_ ? cost_to_item(goal)

@@ -100,7 +100,7 @@ class automatic_schedule {
   std::uint64_t executions_ = 0;  // with this many participants
   std::uint64_t comparing_since_ = 0;
   double ticks_per_item_ = 0;                  // 0: unknown
-  std::array<double, samples> recent_busy_{};  // per item, in the last executions of this crew
+  std::array<double, samples> recent_busy_{};  // per item, in the last executions of this team
   std::size_t recent_count_ = 0;
   bool has_profile_ = false;
   cost_profile profile_{};  // share of the cost in each bin; sums to 1

@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "schedules/loop_schedule.hpp"
 #include "schedules/model.hpp"
-#include "schedules/schedule.hpp"
 
 namespace tri::loops {
 

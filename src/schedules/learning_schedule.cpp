@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "os/clock.hpp"
-#include "schedules/added_schedule.hpp"
 #include "schedules/model.hpp"
+#include "schedules/user_schedule.hpp"
 
 namespace tri::loops {
 namespace {
@@ -23,13 +23,13 @@ bool learning_schedule::learns_weights() const {
 }
 
 void learning_schedule::forget(const schedule& which, std::uint64_t items, std::uint32_t participants) {
-  const bool same_crew = wanted_ == which && participants_ == participants;
+  const bool same_team = wanted_ == which && participants_ == participants;
   wanted_ = which;
   items_ = items;
   participants_ = participants;
   tasklet_owners_.clear();
   last_times_.clear();
-  if (same_crew) return;  // another length: speeds and times of an iteration stay
+  if (same_team) return;  // another length: speeds and times of an iteration stay
   executions_ = 0;
   weights_.reset();
   if (learns_weights()) weights_.emplace(participants);
@@ -52,7 +52,7 @@ learning_schedule::decision learning_schedule::next(const schedule& which, std::
   if (changed) forget(which, items, participants);
   const std::uint64_t number = executions_++;
   const bool modelled = has_model(which.kind);
-  const bool planned_anew = which.kind == schedule_kind::added && adds_every_time(which.added);
+  const bool planned_anew = which.kind == schedule_kind::user && plans_every_time(which.user);
   const bool learns = modelled || learns_weights() || search_.has_value() || planned_anew;
   const bool remembers_tasklets = layout_.tasklets > 0 && which.tags;
   if (!changed && !learns && !remembers_tasklets) return {&layout_, false, nullptr};
@@ -98,7 +98,7 @@ void learning_schedule::remember_owners(std::span<const std::uint32_t> owners) {
 }
 
 void learning_schedule::learn(const loop_times& times, std::uint64_t elapsed) {
-  if (wanted_.kind == schedule_kind::added) {
+  if (wanted_.kind == schedule_kind::user) {
     last_times_.assign(participants_, {});
     for (std::uint32_t number = 0; number < participants_; ++number) {
       const loop_times::participant_times& own = times.participants()[number];
@@ -118,7 +118,7 @@ void learning_schedule::learn(const loop_times& times, std::uint64_t elapsed) {
     return;
   }
   // The static section of each participant is the first it claims. Whoever has the last iteration of a loop that is
-  // fetched gets that one apart (fetched_loop.hpp), so the section may be shorter by a chunk.
+  // fetched gets that one apart (worksharing_loop.hpp), so the section may be shorter by a chunk.
   std::vector<double> static_times(participants_, 0.0);
   std::vector<std::uint64_t> static_iterations(participants_, 0);
   for (std::uint32_t number = 0; number < participants_ && number < layout_.ranges.size(); ++number) {

@@ -13,8 +13,8 @@
 #include "schedules/fraction_record.hpp"
 #include "schedules/fraction_search.hpp"
 #include "schedules/loop_layout.hpp"
+#include "schedules/loop_schedule.hpp"
 #include "schedules/loop_times.hpp"
-#include "schedules/schedule.hpp"
 #include "schedules/weights.hpp"
 #include "trireme/slack.hpp"
 

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "schedules/added_schedule.hpp"
+#include "schedules/user_schedule.hpp"
 #include "schedules/weights.hpp"
 
 namespace tri::loops {
@@ -245,9 +245,9 @@ constexpr kind_layout kind_layouts[] = {
     {schedule_kind::static_hybrid, lay_out_hybrid},
     {schedule_kind::slack_conscious, lay_out_hybrid},
     {schedule_kind::combined, lay_out_bands},
-    {schedule_kind::added,
+    {schedule_kind::user,
      [](loop_layout& layout, const request& wanted) {
-       lay_out_added(layout, wanted.which.added, wanted.items, wanted.participants, wanted.known.last);
+       lay_out_user_schedule(layout, wanted.which.user, wanted.items, wanted.participants, wanted.known.last);
      }},
 };
 

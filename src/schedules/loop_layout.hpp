@@ -1,8 +1,8 @@
 // How one execution of a loop is laid out: which iterations make up a chunk, which chunks each participant owns, which
 // belong to nobody, and how much a claim takes. Made from a schedule, the number of iterations and participants, and
-// what is known about the loop; executed by the board (loop_task.hpp), fetched chunk by chunk (fetched_loop.hpp), or
-// run in virtual time (region_simulator.hpp). A plain value without threads. What is claimed are claim numbers 0, 1, 2,
-// ...; `chunk_of` says which chunk of the loop each one is.
+// what is known about the loop; executed by the board (loop_task.hpp), fetched chunk by chunk (worksharing_loop.hpp),
+// or run in virtual time (region_simulator.hpp). A plain value without threads. What is claimed are claim numbers 0, 1,
+// 2, ...; `chunk_of` says which chunk of the loop each one is.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "board/divisible_task.hpp"
-#include "schedules/schedule.hpp"
+#include "schedules/loop_schedule.hpp"
 #include "trireme/schedule.hpp"
 
 namespace tri::loops {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "schedules/added_schedule.hpp"
+#include "schedules/user_schedule.hpp"
 
 namespace tri::loops {
 
@@ -15,8 +15,8 @@ bool learns(const schedule& which) {
       return true;
     case schedule_kind::tasklets:
       return which.tags || which.weights || which.search;
-    case schedule_kind::added:
-      return adds_every_time(which.added);
+    case schedule_kind::user:
+      return plans_every_time(which.user);
     default:
       return has_model(which.kind) || which.weights || which.search;
   }
@@ -32,7 +32,7 @@ memory_setup never_in_place(memory_setup setup) {
 loop_memory::loop_memory(const memory_setup& setup)
     : setup_(never_in_place(setup)), automatic_(setup_.limits, setup_.direction) {}
 
-bool loop_memory::arm(fetched_loop& loop, std::uint64_t items, std::uint32_t participants, held_before held) {
+bool loop_memory::arm(worksharing_loop& loop, std::uint64_t items, std::uint32_t participants, held_before held) {
   const bool same_key = held == held_before::same_key && loop.link().memory == this;
   if (same_key && loop.link().settled_for > 0) {
     --loop.link().settled_for;
@@ -83,10 +83,10 @@ bool loop_memory::arm(fetched_loop& loop, std::uint64_t items, std::uint32_t par
 }
 
 // The measurement that this record holds, if it is the one that is waited for.
-void loop_memory::read(fetched_loop& loop) {
+void loop_memory::read(worksharing_loop& loop) {
   if (under_way_ == 0 || loop.link().memory != this || loop.link().measurement != under_way_) return;
   under_way_ = 0;
-  fetched_measurement* const found = loop.measurement();
+  worksharing_measurement* const found = loop.measurement();
   if (found == nullptr || !found->complete()) return;
   if (automatic()) {
     automatic_.learn(found->times(), found->elapsed());
@@ -96,7 +96,7 @@ void loop_memory::read(fetched_loop& loop) {
   }
 }
 
-void loop_memory::arm_from(fetched_loop& loop, const loop_layout& layout, std::uint64_t revision, bool same_key) {
+void loop_memory::arm_from(worksharing_loop& loop, const loop_layout& layout, std::uint64_t revision, bool same_key) {
   if (same_key && loop.link().revision == revision) {
     loop.arm_again();
   } else {
@@ -106,7 +106,7 @@ void loop_memory::arm_from(fetched_loop& loop, const loop_layout& layout, std::u
 }
 
 // As if nothing were known. The record keeps no revision, so that it is laid out anew next time.
-void loop_memory::arm_without(fetched_loop& loop, std::uint64_t items, std::uint32_t participants,
+void loop_memory::arm_without(worksharing_loop& loop, std::uint64_t items, std::uint32_t participants,
                               bool same_key) const {
   if (same_key) {
     loop.arm_again();

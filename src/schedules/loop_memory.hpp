@@ -13,10 +13,10 @@
 #include <string>
 
 #include "schedules/automatic_schedule.hpp"
-#include "schedules/fetched_loop.hpp"
 #include "schedules/learning_schedule.hpp"
+#include "schedules/loop_schedule.hpp"
 #include "schedules/loop_sequence.hpp"
-#include "schedules/schedule.hpp"
+#include "schedules/worksharing_loop.hpp"
 
 namespace tri::loops {
 
@@ -37,7 +37,7 @@ class loop_memory {
   loop_memory& operator=(const loop_memory&) = delete;
 
   /// Arms `loop`, a record that held `held` before, for its next execution. True: the caller calls loop.measure().
-  [[nodiscard]] bool arm(fetched_loop& loop, std::uint64_t items, std::uint32_t participants, held_before held);
+  [[nodiscard]] bool arm(worksharing_loop& loop, std::uint64_t items, std::uint32_t participants, held_before held);
 
   struct summary {
     std::uint64_t executions = 0;    ///< armed from the memory, or allowed to be armed without asking it
@@ -61,9 +61,9 @@ class loop_memory {
   }
   void release() { in_use_.store(false, std::memory_order_release); }  // memory.release
   bool automatic() const { return setup_.which.kind == schedule_kind::automatic; }
-  void read(fetched_loop& loop);
-  void arm_from(fetched_loop& loop, const loop_layout& layout, std::uint64_t revision, bool same_key);
-  void arm_without(fetched_loop& loop, std::uint64_t items, std::uint32_t participants, bool same_key) const;
+  void read(worksharing_loop& loop);
+  void arm_from(worksharing_loop& loop, const loop_layout& layout, std::uint64_t revision, bool same_key);
+  void arm_without(worksharing_loop& loop, std::uint64_t items, std::uint32_t participants, bool same_key) const;
 
   const memory_setup setup_;
   std::atomic<bool> in_use_{false};

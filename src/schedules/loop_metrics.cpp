@@ -17,7 +17,7 @@ double imbalance_of(std::span<const double> loads) {
 double node_imbalance_of(std::span<const double> loads, std::uint32_t cores_per_node) {
   if (cores_per_node == 0 || loads.size() % cores_per_node != 0) {
     throw std::invalid_argument(
-        fmt::format("imbalance: {} cores are no multiple of {} per node", loads.size(), cores_per_node));
+        fmt::format("imbalance: {} cores are not a multiple of {} per node", loads.size(), cores_per_node));
   }
   std::vector<double> nodes;
   for (std::size_t first = 0; first < loads.size(); first += cores_per_node) {

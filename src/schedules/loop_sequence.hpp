@@ -1,6 +1,6 @@
-// The fetched loops that the threads of a team meet one after another with nothing between them that would hold them
-// together: a thread may be several loops ahead of another (OpenMP: nowait). All threads meet the same loops in the
-// same order; nobody numbers them.
+// The worksharing loops that the threads of a team meet one after another with nothing between them that would hold
+// them together: a thread may be several loops ahead of another (OpenMP: nowait). All threads meet the same loops in
+// the same order; nobody numbers them.
 //
 // Each loop in flight has a record, and each record names its successor. Who first wants the successor takes it as
 // `being_armed`, finds a record that nobody is in, arms it and publishes it; whoever comes meanwhile waits for that
@@ -16,7 +16,7 @@
 #include <memory>
 #include <vector>
 
-#include "schedules/fetched_loop.hpp"
+#include "schedules/worksharing_loop.hpp"
 
 namespace tri::loops {
 
@@ -45,7 +45,7 @@ class loop_sequence {
 
  public:
   /// Where one participant is. Begins before the first loop of the sequence.
-  class place {
+  class position {
    private:
     friend class loop_sequence;
     record* at_ = nullptr;
@@ -59,7 +59,7 @@ class loop_sequence {
   /// The next loop of the participant at `here`, armed. `key()` and `arm(loop, key, held_before)` are called by whoever
   /// comes first, once for each loop; they may not throw.
   template <class Key, class Arm>
-  fetched_loop& enter(place& here, Key&& key, Arm&& arm) {
+  worksharing_loop& enter(position& here, Key&& key, Arm&& arm) {
     record* const from = here.at_ != nullptr ? here.at_ : &root_;
     record* next = from->successor.load(std::memory_order_acquire);  // pairs: sequence.publish
     if (next == nullptr) {
@@ -76,7 +76,7 @@ class loop_sequence {
   }
 
   /// A loop that is ready before the participants of its sequence exist: armed by the only thread that is here, before
-  /// any place of this round. Each participant may join() it as its first loop, if all do; if none does, it is
+  /// any position of this round. Each participant may join() it as its first loop, if all do; if none does, it is
   /// forgotten at the next restart.
   class ready_loop {
    public:
@@ -94,12 +94,12 @@ class loop_sequence {
     used_ = true;
     return made;
   }
-  static fetched_loop& join(place& here, const ready_loop& ready) {
+  static worksharing_loop& join(position& here, const ready_loop& ready) {
     here.at_ = ready.at_;
     return ready.at_->loop;
   }
 
-  /// Begins again: every place becomes invalid. Called when no participant is inside any more and all they did is
+  /// Begins again: every position becomes invalid. Called when no participant is inside any more and all they did is
   /// visible (a join).
   void restart() {
     const bool entered = root_.successor.load(std::memory_order_relaxed) != nullptr;  // relaxed: we are alone
@@ -112,7 +112,7 @@ class loop_sequence {
 
  private:
   struct alignas(64) record {
-    fetched_loop loop;
+    worksharing_loop loop;
     loop_key key;
     bool armed = false;  // ever
     alignas(64) std::atomic<record*> successor{nullptr};

@@ -17,7 +17,7 @@ using cost_profile = std::array<double, cost_bins>;
 
 class loop_times {
  public:
-  struct piece {
+  struct chunk {
     std::uint64_t first = 0, last = 0;
   };
   struct alignas(64) participant_times {
@@ -31,7 +31,7 @@ class loop_times {
     std::uint64_t first_iterations = 0;
     std::uint64_t first_ticks = 0;
     cost_profile cost{};
-    std::vector<piece> pieces;  // in the order in which they were run, if they are kept
+    std::vector<chunk> chunks;  // in the order in which they were run, if they are kept
   };
 
   loop_times(std::uint64_t items, std::uint32_t participants) : items_(items), of_(participants) {}
@@ -57,13 +57,13 @@ class loop_times {
   }
 
   /// From now on, until the next reset.
-  void keep_pieces() { keeps_pieces_ = true; }
+  void keep_chunks() { keeps_chunks_ = true; }
   std::uint64_t items() const { return items_; }
   const std::vector<participant_times>& participants() const { return of_; }
   void clear() { std::fill(of_.begin(), of_.end(), participant_times{}); }
   void reset(std::uint64_t items, std::uint32_t participants) {
     items_ = items;
-    keeps_pieces_ = false;
+    keeps_chunks_ = false;
     of_.assign(participants, {});
   }
   /// As reset, but what each participant had stays until it clears that itself: its lines are where it runs.
@@ -96,7 +96,7 @@ class loop_times {
   void record(participant_times& own, std::uint64_t first, std::uint64_t last, std::uint64_t ticks) const {
     own.busy += ticks;
     own.iterations += last - first;
-    if (keeps_pieces_) own.pieces.push_back({first, last});
+    if (keeps_chunks_) own.chunks.push_back({first, last});
     if (own.claims++ == 0) {
       own.first_iteration = first;
       own.first_iterations = last - first;
@@ -118,7 +118,7 @@ class loop_times {
   }
 
   std::uint64_t items_;
-  bool keeps_pieces_ = false;
+  bool keeps_chunks_ = false;
   std::vector<participant_times> of_;
 };
 

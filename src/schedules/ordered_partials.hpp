@@ -2,7 +2,7 @@
 // for: so that at the end all of it is combined in the order of the range, and the operation need not be commutative.
 // A participant that goes on where it stopped keeps one part. One that has many (chunks dealt out in turn) puts them
 // together with those that others put there before: what is in order becomes one part, so that memory follows the
-// number of gaps, not of chunks. Owned by the caller of the loop; each participant adds at its own place, one call at a
+// number of gaps, not of chunks. Owned by the caller of the loop; each participant adds at its own slot, one call at a
 // time.
 #pragma once
 
@@ -19,12 +19,12 @@ namespace tri::loops {
 template <class T>
 class ordered_partials {
  public:
-  explicit ordered_partials(std::size_t participants) : places_(participants) {}
+  explicit ordered_partials(std::size_t participants) : slots_(participants) {}
 
   /// Of [first, last), which nobody adds twice: `value`. combine(T, T) -> T is called by this thread, without a lock.
   template <class Combine>
   void add(int participant, std::uint64_t first, std::uint64_t last, T value, Combine& combine) {
-    place& own = places_[static_cast<std::size_t>(participant)];
+    slot& own = slots_[static_cast<std::size_t>(participant)];
     if (!own.parts.empty() && own.parts.back().last == first) {
       own.parts.back().value = combine(std::move(own.parts.back().value), std::move(value));
       own.parts.back().last = last;
@@ -37,7 +37,7 @@ class ordered_partials {
   /// All of it behind `initial`, in order. When nobody adds any more.
   template <class Combine>
   T combined(T initial, Combine& combine) {
-    for (place& each : places_) move_behind(together_, each.parts);
+    for (slot& each : slots_) move_behind(together_, each.parts);
     sort(together_);
     for (part& each : together_) initial = combine(std::move(initial), std::move(each.value));
     together_.clear();
@@ -47,7 +47,7 @@ class ordered_partials {
   /// How many parts are kept. For tests; when nobody adds.
   std::size_t parts() const {
     std::size_t sum = together_.size();
-    for (const place& each : places_) sum += each.parts.size();
+    for (const slot& each : slots_) sum += each.parts.size();
     return sum;
   }
 
@@ -60,7 +60,7 @@ class ordered_partials {
     std::uint64_t last;
     T value;
   };
-  struct alignas(64) place {
+  struct alignas(64) slot {
     std::vector<part> parts;
     std::size_t limit = fewest_parts;  // grows with what could not be joined: each part is looked at a few times only
   };
@@ -111,7 +111,7 @@ class ordered_partials {
     }
   }
 
-  std::vector<place> places_;
+  std::vector<slot> slots_;
   std::mutex mutex_;
   std::vector<part> together_;
 };

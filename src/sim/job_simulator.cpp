@@ -44,7 +44,7 @@ void check_schedule_of_job(const schedule& which) {
   check_schedule(which);
   const bool needs_more = which.weights || which.search || which.kind == schedule_kind::weighted ||
                           which.kind == schedule_kind::weighted_tasklets ||
-                          (which.kind == schedule_kind::tasklets && which.tags) || which.kind == schedule_kind::added ||
+                          (which.kind == schedule_kind::tasklets && which.tags) || which.kind == schedule_kind::user ||
                           (has_model(which.kind) && which.delay != delay_source::noise);
   if (needs_more) {
     refuse(

@@ -131,7 +131,7 @@ TEST(KNeighborShape, FaultyTextIsRefused) {
               ThrowsMessage<std::invalid_argument>(HasSubstr("k=0: a number from 1 to 1000")));
   EXPECT_THAT([] { parse_kneighbor("bytes=64B"); }, ThrowsMessage<std::invalid_argument>(HasSubstr("bytes=64B")));
   EXPECT_THAT([] { parse_kneighbor("acks=maybe"); }, ThrowsMessage<std::invalid_argument>(HasSubstr("on or off")));
-  EXPECT_THAT([] { parse_kneighbor("k"); }, ThrowsMessage<std::invalid_argument>(HasSubstr("no setting such as")));
+  EXPECT_THAT([] { parse_kneighbor("k"); }, ThrowsMessage<std::invalid_argument>(HasSubstr("not a setting such as")));
 }
 
 }  // namespace

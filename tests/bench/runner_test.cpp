@@ -54,7 +54,7 @@ TEST(Select, RefusesWhatSelectsNothing) {
   EXPECT_THAT([&] { select_rows(known, {.filter = "nothing"}); },
               ThrowsMessage<std::invalid_argument>(HasSubstr("no row matches --filter 'nothing'")));
   EXPECT_THAT([&] { select_rows(known, {.filter = "("}); },
-              ThrowsMessage<std::invalid_argument>(HasSubstr("--filter '(' is no regular expression")));
+              ThrowsMessage<std::invalid_argument>(HasSubstr("--filter '(' is not a regular expression")));
 }
 
 TEST(Registry, RefusesDoubleAndIncompleteRows) {

@@ -77,7 +77,8 @@ TEST(WireSuite, MeasuresTheConduitOverMpi) {
 
 TEST(WireSuite, MeasuresMailboxes) {
   const std::string file = (folder.path() / "mailbox_rows.json").string();
-  const auto ended = bench("--quick --filter 'killer/mailbox/(1024|102400)/|wire/mailbox/.*/32768' --json " + file);
+  const auto ended =
+      bench("--quick --filter 'unexpected_flood/mailbox/(1024|102400)/|wire/mailbox/.*/32768' --json " + file);
   ASSERT_EQ(ended.status, 0) << ended.output << ended.errors;
   const json rows = json::parse(tri::testing::contents_of(file)).at("rows");
   ASSERT_EQ(rows.size(), 8U);
@@ -92,8 +93,8 @@ TEST(WireSuite, MeasuresMailboxes) {
 
 TEST(WireSuite, MeasuresDivisionsOfLabourAndMemory) {
   const std::string file = (folder.path() / "division_rows.json").string();
-  const auto ended =
-      bench("--quick --filter 'ucx/loopback/(divisions/|distributed_send/)|killer/flood1024/' --json " + file);
+  const auto ended = bench(
+      "--quick --filter 'ucx/loopback/(divisions/|distributed_send/)|unexpected_flood/flood1024/' --json " + file);
   ASSERT_EQ(ended.status, 0) << ended.output << ended.errors;
   const json rows = json::parse(tri::testing::contents_of(file)).at("rows");
   ASSERT_EQ(rows.size(), 11U);
@@ -155,8 +156,8 @@ TEST(WireSuite, MeasuresMessagesPutToTheirPlaceByPages) {
   }
 }
 
-TEST(WireSuite, AContestantRefusesWhatItDoesNotKnow) {
-  const auto ended = bench("--wire-contestant 'port nothing loopback 8 1 1 0.1'");
+TEST(WireSuite, ACompetitorRefusesWhatItDoesNotKnow) {
+  const auto ended = bench("--wire-competitor 'port nothing loopback 8 1 1 0.1'");
   EXPECT_NE(ended.status, 0);
   EXPECT_THAT(ended.errors, HasSubstr("'nothing' in the task"));
 }

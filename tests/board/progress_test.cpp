@@ -40,25 +40,25 @@ struct progress_test : testing::Test {
   test_host host{{0, 0, 1, 1}, operations};
 };
 
-TEST_F(progress_test, a_computing_pe_is_helped_only_while_exposed) {
+TEST_F(progress_test, a_computing_pe_is_helped_only_while_it_offers) {
   progress_pe& owner = host.pes[1].progress();
   progress_pe& idle = host.pes[3].progress();
-  EXPECT_THROW(owner.expose(), std::logic_error);
-  owner.offer(operation, arguments());
+  EXPECT_THROW(owner.offer_progress(), std::logic_error);
+  owner.register_entry(operation, arguments());
   box.waiting = 2;
-  EXPECT_FALSE(idle.any_exposed());
+  EXPECT_FALSE(idle.any_offered());
   EXPECT_FALSE(idle.help());
-  owner.expose();
-  EXPECT_TRUE(idle.any_exposed());
+  owner.offer_progress();
+  EXPECT_TRUE(idle.any_offered());
   EXPECT_TRUE(idle.help());
   EXPECT_EQ(box.last_by, 3);
   EXPECT_TRUE(idle.help());
   EXPECT_FALSE(idle.help()) << "nothing is waiting any more";
-  owner.hide();
+  owner.withdraw_progress();
   box.waiting = 1;
   EXPECT_FALSE(idle.help());
-  owner.expose();
-  owner.withdraw();
+  owner.offer_progress();
+  owner.unregister_entry();
   EXPECT_FALSE(idle.help());
   EXPECT_EQ(box.moved, 2);
 }
@@ -66,8 +66,8 @@ TEST_F(progress_test, a_computing_pe_is_helped_only_while_exposed) {
 TEST_F(progress_test, an_entry_has_one_holder_who_may_claim_again) {
   progress_pe& owner = host.pes[1].progress();
   progress_pe& idle = host.pes[0].progress();
-  owner.offer(operation, arguments());
-  owner.expose();
+  owner.register_entry(operation, arguments());
+  owner.offer_progress();
   box.waiting = 1;
   ASSERT_TRUE(owner.try_hold(1));
   ASSERT_TRUE(owner.try_hold(1));
@@ -80,11 +80,11 @@ TEST_F(progress_test, an_entry_has_one_holder_who_may_claim_again) {
 
 TEST_F(progress_test, restricted_entries_are_run_by_their_process_only) {
   progress_pe& owner = host.pes[1].progress();
-  EXPECT_THAT([&] { owner.offer(operation, arguments(), 1); },
+  EXPECT_THAT([&] { owner.register_entry(operation, arguments(), 1); },
               ThrowsMessage<std::invalid_argument>(HasSubstr("process is 1")));
-  EXPECT_THROW(owner.offer(9, arguments()), std::invalid_argument);
-  owner.offer(operation, arguments(), 0);
-  owner.expose();
+  EXPECT_THROW(owner.register_entry(9, arguments()), std::invalid_argument);
+  owner.register_entry(operation, arguments(), 0);
+  owner.offer_progress();
   box.waiting = 1;
   EXPECT_FALSE(host.pes[2].progress().help());
   EXPECT_TRUE(host.pes[0].progress().help());
@@ -104,18 +104,18 @@ TEST_F(progress_test, threads_never_meet_in_an_entry) {
   progress_pe& owner = host.pes[1].progress();
   int moved = 0;
   for (int message = 0; message < messages; ++message) {
-    if (message % 1000 == 0) owner.offer(operation, arguments());
+    if (message % 1000 == 0) owner.register_entry(operation, arguments());
     box.waiting.fetch_add(1);
-    owner.expose();
+    owner.offer_progress();
     if (message % 3 == 0 && owner.try_hold(1)) {
       move_one(arguments().data(), 1, 1);
       owner.release(1);
     }
-    if (message % 7 == 0) owner.hide();
+    if (message % 7 == 0) owner.withdraw_progress();
   }
-  owner.expose();
+  owner.offer_progress();
   while (box.waiting.load() > 0) std::this_thread::yield();
-  owner.withdraw();
+  owner.unregister_entry();
   moved = box.moved;
   stop = true;
   for (std::thread& thread : threads) thread.join();

@@ -362,7 +362,7 @@ TEST_P(two_participants, all_interleavings_are_sound) {
   limits.static_quarters = static_cast<std::uint8_t>(GetParam());
   limits.chunks = {4, 3};
   limits.visits = 3;
-  const explore::outcome result = explore::explore_all(board_model(limits));
+  const explore::model_outcome result = explore::explore_all(board_model(limits));
   EXPECT_EQ(result.fault, "") << result.text();
   EXPECT_TRUE(result.complete);
   EXPECT_GT(result.states, 1000u);
@@ -377,7 +377,7 @@ TEST(three_participants, all_interleavings_are_sound) {
     limits.static_quarters = quarters;
     limits.chunks = {6, 4};
     limits.visits = 2;
-    const explore::outcome result = explore::explore_all(board_model(limits));
+    const explore::model_outcome result = explore::explore_all(board_model(limits));
     EXPECT_EQ(result.fault, "") << result.text();
     EXPECT_TRUE(result.complete);
     EXPECT_GT(result.states, 100'000u);
@@ -392,7 +392,7 @@ TEST(two_participants_and_more_kinds_of_chunks, all_interleavings_are_sound) {
     limits.kept = 1;
     limits.pool = 3;
     limits.pool_step = step;
-    const explore::outcome result = explore::explore_all(board_model(limits));
+    const explore::model_outcome result = explore::explore_all(board_model(limits));
     EXPECT_EQ(result.fault, "") << result.text();
     EXPECT_TRUE(result.complete);
     EXPECT_GT(result.states, 1000u);
@@ -403,7 +403,7 @@ TEST(two_participants_and_more_kinds_of_chunks, everything_kept_is_never_stolen_
   scope limits;
   limits.chunks = {6, 4};
   limits.kept = 3;
-  const explore::outcome result = explore::explore_all(board_model(limits));
+  const explore::model_outcome result = explore::explore_all(board_model(limits));
   EXPECT_EQ(result.fault, "") << result.text();
   EXPECT_TRUE(result.complete);
 }
@@ -412,7 +412,7 @@ TEST(two_participants_and_more_kinds_of_chunks, the_last_ones_are_left_to_their_
   scope limits;
   limits.chunks = {6, 5};
   limits.least = 2;
-  const explore::outcome result = explore::explore_all(board_model(limits));
+  const explore::model_outcome result = explore::explore_all(board_model(limits));
   EXPECT_EQ(result.fault, "") << result.text();
   EXPECT_TRUE(result.complete);
 }
@@ -425,7 +425,7 @@ TEST(two_participants_and_more_kinds_of_chunks, an_owner_that_goes_early_leaves_
     limits.least = 2;
     limits.goes_early = true;
     limits.visits = 3;
-    explore::outcome result = explore::explore_all(board_model(limits));
+    explore::model_outcome result = explore::explore_all(board_model(limits));
     EXPECT_EQ(result.fault, "") << result.text();
     EXPECT_TRUE(result.complete);
     limits.participants = 3;
@@ -452,7 +452,7 @@ TEST(owners_who_should_come, are_not_waited_for_for_ever) {
   for (const int participants : {2, 3}) {
     scope limits = with_absent_owner(participants);
     limits.opens_for_absent = true;
-    explore::outcome result = explore::explore_all(board_model(limits));
+    explore::model_outcome result = explore::explore_all(board_model(limits));
     EXPECT_EQ(result.fault, "") << result.text();
     EXPECT_TRUE(result.complete);
     limits.last_is_absent = false;  // or is it only late?
@@ -484,7 +484,7 @@ TEST(three_participants, with_a_pool_all_interleavings_are_sound) {
   limits.kept = 1;
   limits.pool = 2;
   limits.visits = 1;
-  const explore::outcome result = explore::explore_all(board_model(limits));
+  const explore::model_outcome result = explore::explore_all(board_model(limits));
   EXPECT_EQ(result.fault, "") << result.text();
   EXPECT_TRUE(result.complete);
   EXPECT_GT(result.states, 30'000u);
@@ -496,7 +496,7 @@ TEST(three_participants, random_interleavings_of_a_larger_task_are_sound) {
   limits.static_quarters = 2;
   limits.chunks = {6, 6};
   limits.visits = 6;
-  const explore::outcome result = explore::explore_random(board_model(limits), 2026, 20'000, 10'000);
+  const explore::model_outcome result = explore::explore_random(board_model(limits), 2026, 20'000, 10'000);
   EXPECT_EQ(result.fault, "") << result.text();
   EXPECT_EQ(result.ends, 20'000u);
 }

@@ -9,10 +9,11 @@
 //     void append_key(std::string&) const;     void encode(std::string&);
 //   };                                       };
 //
-// Agents share memory: each step of one is one access to what they share, with the private work that follows it. The memory
-// is sequentially consistent: this finds wrong protocols, while interleavings.hpp and the thread sanitizer look after memory
-// orders. Channels are state machines that send each other messages. `append_key` and `encode` append everything that decides
-// the future, so equal bytes are equal states. fault() is empty when a state is sound, fault_at_end() when one may be the last.
+// Agents share memory: each step of one is one access to what they share, with the private work that follows it. The
+// memory is sequentially consistent: this finds wrong protocols, while interleavings.hpp and the thread sanitizer look
+// after memory orders. Channels are state machines that send each other messages. `append_key` and `encode` append
+// everything that decides the future, so equal bytes are equal states. fault() is empty when a state is sound,
+// fault_at_end() when one may be the last.
 #pragma once
 
 #include <array>
@@ -28,7 +29,7 @@
 
 namespace tri::explore {
 
-struct outcome {
+struct model_outcome {
   std::string fault;          // empty: none was found
   std::vector<int> schedule;  // the steps that lead to the fault
   std::uint64_t states = 0;   // different ones
@@ -166,14 +167,14 @@ bool random_path(Model& state, std::mt19937_64& random, std::uint64_t most_steps
 
 // All interleavings, depth first, each state once.
 template <class Model>
-outcome explore_all(const Model& start, std::uint64_t most_states = 5'000'000) {
+model_outcome explore_all(const Model& start, std::uint64_t most_states = 5'000'000) {
   struct level {
     Model state;
     int choices;
     int next = 0;
     bool moved = false;
   };
-  outcome result;
+  model_outcome result;
   std::unordered_set<detail::state_key, detail::first_word> seen;
   std::vector<level> path;
   // `extra`: a step that is not on the path, because its state did not come to be.
@@ -219,8 +220,9 @@ outcome explore_all(const Model& start, std::uint64_t most_states = 5'000'000) {
 
 // Random schedules of a scope that is too large to exhaust; the same seed gives the same schedules.
 template <class Model>
-outcome explore_random(const Model& start, std::uint64_t seed, std::uint64_t runs, std::uint64_t most_steps_of_a_run) {
-  outcome result;
+model_outcome explore_random(const Model& start, std::uint64_t seed, std::uint64_t runs,
+                             std::uint64_t most_steps_of_a_run) {
+  model_outcome result;
   std::mt19937_64 random(seed);
   for (std::uint64_t run = 0; run < runs; ++run) {
     Model state = start;
@@ -234,8 +236,8 @@ outcome explore_random(const Model& start, std::uint64_t seed, std::uint64_t run
 
 // One random schedule, which leaves `state` where it ends. One without an end is a fault.
 template <class Model>
-outcome explore_random(Model& state, std::uint64_t seed, std::uint64_t most_steps) {
-  outcome result;
+model_outcome explore_random(Model& state, std::uint64_t seed, std::uint64_t most_steps) {
+  model_outcome result;
   std::mt19937_64 random(seed);
   result.complete = detail::random_path(state, random, most_steps, result);
   if (!result.complete && result.fault.empty()) result.fault = "no end after " + std::to_string(most_steps) + " steps";

@@ -42,7 +42,7 @@ struct lock_model {
 };
 
 TEST(explorer, passes_a_right_protocol_and_visits_all_of_it) {
-  const outcome result = explore_all(lock_model{});
+  const model_outcome result = explore_all(lock_model{});
   EXPECT_EQ(result.fault, "") << result.text();
   EXPECT_TRUE(result.complete);
   EXPECT_EQ(result.states, 8u);  // of 3 x 3 places, both inside is impossible
@@ -50,7 +50,7 @@ TEST(explorer, passes_a_right_protocol_and_visits_all_of_it) {
 }
 
 TEST(explorer, finds_a_race_and_its_schedule) {
-  const outcome result = explore_all(lock_model{.one_step = false});
+  const model_outcome result = explore_all(lock_model{.one_step = false});
   EXPECT_EQ(result.fault, "both inside");
   lock_model replay{.one_step = false};
   for (const int agent : result.schedule) replay.step(agent);
@@ -60,8 +60,8 @@ TEST(explorer, finds_a_race_and_its_schedule) {
 TEST(explorer, finds_a_deadlock) { EXPECT_EQ(explore_all(lock_model{.forgets_to_release = true}).fault, "deadlock"); }
 
 TEST(explorer, random_schedules_find_the_race_and_repeat_by_seed) {
-  const outcome first = explore_random(lock_model{.one_step = false}, 7, 1000, 100);
-  const outcome second = explore_random(lock_model{.one_step = false}, 7, 1000, 100);
+  const model_outcome first = explore_random(lock_model{.one_step = false}, 7, 1000, 100);
+  const model_outcome second = explore_random(lock_model{.one_step = false}, 7, 1000, 100);
   EXPECT_EQ(first.fault, "both inside");
   EXPECT_EQ(first.schedule, second.schedule);
   EXPECT_EQ(explore_random(lock_model{}, 7, 1000, 100).fault, "");
@@ -69,7 +69,7 @@ TEST(explorer, random_schedules_find_the_race_and_repeat_by_seed) {
 }
 
 TEST(explorer, stops_at_the_limit_and_says_so) {
-  const outcome result = explore_all(lock_model{}, 3);
+  const model_outcome result = explore_all(lock_model{}, 3);
   EXPECT_FALSE(result.complete);
   EXPECT_EQ(result.states, 3u);
 }

@@ -21,7 +21,7 @@ struct words_model {
     clear_word,
     clear_mark,
     look_1,
-    give_back,
+    release,
     look_2,
     done
   };
@@ -93,9 +93,9 @@ struct words_model {
         if (word == 0)
           end_round(me);
         else
-          at[me] = give_back;
+          at[me] = release;
         break;
-      case give_back:
+      case release:
         mark = 1, at[me] = look_2;
         break;
       case look_2:
@@ -112,7 +112,7 @@ struct words_model {
   std::string fault() const {
     for (std::size_t me = 0; me < 2; ++me) {
       const place other = at[1 - me];
-      const bool other_looks_again = other == look_1 || other == give_back;
+      const bool other_looks_again = other == look_1 || other == release;
       if (at[me] == clear_word && mark == 0 && !other_looks_again) return "set, but hidden";
       if (at[me] == clear_word && sleeper == sleeping::asleep) return "asleep beside a set bit";
     }
@@ -128,7 +128,7 @@ struct words_model {
 };
 
 TEST(work_words_protocol, never_hides_a_set_bit) {
-  const explore::outcome result = explore::explore_all(words_model{.rounds = 3});
+  const explore::model_outcome result = explore::explore_all(words_model{.rounds = 3});
   EXPECT_EQ(result.fault, "") << result.text();
   EXPECT_TRUE(result.complete);
 }

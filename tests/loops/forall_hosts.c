@@ -13,7 +13,7 @@
 enum { threads = 3, longest = 1000, steps = 30 };
 
 struct problem {
-  tri_crew* crew;
+  tri_team* team;
   const char* schedule;
   long count;
   double a[longest], b[longest], c[steps][longest];
@@ -24,16 +24,16 @@ static int steps_of(struct problem* all, int number) {
   for (int step = 0; step < steps; ++step) {
     const long count = all->count * step / (steps - 1);
     long start, end;
-    TRI_FORALL_BEGIN(all->crew, all->schedule, 0, count, start, end, number)
+    TRI_FORALL_BEGIN(all->team, all->schedule, 0, count, start, end, number)
     for (long i = start; i < end; ++i) all->c[step][i] += all->a[i] * all->b[i];
-    TRI_FORALL_END(all->crew, start, end, number)
-    if (tri_forall_next(all->crew, &start, &end, number) != 0) return 1; /* it is in no loop any more */
+    TRI_FORALL_END(all->team, start, end, number)
+    if (tri_forall_next(all->team, &start, &end, number) != 0) return 1; /* it is in no loop any more */
   }
   return 0;
 }
 
 static void prepare(struct problem* all, const char* schedule, long count) {
-  all->crew = tri_crew_create(threads);
+  all->team = tri_team_create(threads);
   all->schedule = schedule;
   all->count = count;
   for (long i = 0; i < longest; ++i) {
@@ -92,9 +92,9 @@ int main(void) {
                 fault != 0 ? "wrong" : "right");
         return 1;
       }
-      tri_crew_destroy(expected.crew);
-      tri_crew_destroy(by_pthreads.crew);
-      tri_crew_destroy(by_openmp.crew);
+      tri_team_destroy(expected.team);
+      tri_team_destroy(by_pthreads.team);
+      tri_team_destroy(by_openmp.team);
     }
   }
   puts("identical");

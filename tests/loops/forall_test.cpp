@@ -29,8 +29,8 @@ TEST(forall, runs_every_iteration_once) {
     constexpr int loops = 300;
     constexpr long longest = 400;
     std::vector<std::vector<int>> runs(loops, std::vector<int>(longest, 0));
-    tri_crew* const crew = tri_crew_create(threads);
-    ASSERT_NE(crew, nullptr);
+    tri_team* const team = tri_team_create(threads);
+    ASSERT_NE(team, nullptr);
     const auto work = [&](int number) {
       std::mt19937 random(3);  // the same for all threads: they must ask for the same loops
       std::mt19937 delays(static_cast<unsigned>(number));
@@ -40,15 +40,15 @@ TEST(forall, runs_every_iteration_once) {
         const long count = static_cast<long>(random() % longest);
         if (delays() % 8 == 0) std::this_thread::yield();
         long start = 0, end = 0;
-        TRI_FORALL_BEGIN(crew, schedule, first, first + count, start, end, number)
+        TRI_FORALL_BEGIN(team, schedule, first, first + count, start, end, number)
         for (long i = start; i < end; ++i) ++runs[static_cast<std::size_t>(loop)][static_cast<std::size_t>(i - first)];
-        TRI_FORALL_END(crew, start, end, number)
+        TRI_FORALL_END(team, start, end, number)
       }
     };
-    std::vector<std::thread> crew_threads;
-    for (int number = 0; number < threads; ++number) crew_threads.emplace_back(work, number);
-    for (std::thread& each : crew_threads) each.join();
-    tri_crew_destroy(crew);
+    std::vector<std::thread> team_threads;
+    for (int number = 0; number < threads; ++number) team_threads.emplace_back(work, number);
+    for (std::thread& each : team_threads) each.join();
+    tri_team_destroy(team);
     std::mt19937 random(3);
     for (int loop = 0; loop < loops; ++loop) {
       (void)random(), (void)random();
@@ -63,9 +63,9 @@ TEST(forall, runs_every_iteration_once) {
 // All of the work lies in the last eighth. Once that is known, thread 0 begins with much more than half of half of the
 // loop; how soon depends on what else the cores do.
 TEST(forall, automatic_learns_from_each_place_in_the_program) {
-  tri_crew* const crew = tri_crew_create(2);
+  tri_team* const team = tri_team_create(2);
   constexpr long count = 2000;
-  long most = 0;  // end of the piece at 0 where thread 0 began with that
+  long most = 0;  // end of the chunk at 0 where thread 0 began with that
   std::atomic<bool> learned{false};
   std::atomic<int> came{0};
   const auto wait_for = [&](int both) {
@@ -81,13 +81,13 @@ TEST(forall, automatic_learns_from_each_place_in_the_program) {
       wait_for(4 * execution + 4);  // both have looked
       if (over) return;
       long start = 0, end = 0;
-      TRI_FORALL_BEGIN(crew, "automatic", 0, count, start, end, number)
+      TRI_FORALL_BEGIN(team, "automatic", 0, count, start, end, number)
       if (number == 0 && start == 0) most = std::max(most, end);
       for (long i = start; i < end; ++i) {
         volatile double value = 1.0;
         for (int turn = 0; turn < (i >= count * 7 / 8 ? 20000 : 0); ++turn) value = value * 0.999;
       }
-      TRI_FORALL_END(crew, start, end, number)
+      TRI_FORALL_END(team, start, end, number)
       if (number == 0 && most > count * 3 / 8) learned = true;
     }
   };
@@ -95,7 +95,7 @@ TEST(forall, automatic_learns_from_each_place_in_the_program) {
   work(0);
   other.join();
   EXPECT_TRUE(learned) << "thread 0 never began with more than " << most << " iterations";
-  tri_crew_destroy(crew);
+  tri_team_destroy(team);
 }
 
 TEST(forall, tells_all_threads_of_a_wrong_plan) {
@@ -121,41 +121,42 @@ TEST(forall, tells_all_threads_of_a_wrong_plan) {
   EXPECT_THAT(tri_forall_error(), HasSubstr("already"));
   EXPECT_EQ(tri_schedule_add("none", nullptr, nullptr), -1);
   EXPECT_EQ(tri_schedule_add(nullptr, nullptr, nullptr), -1);
-  tri_crew* const crew = tri_crew_create(2);
+  tri_team* const team = tri_team_create(2);
   long start = 0, end = 0;
   for (int round = 0; round < 3; ++round) {
-    EXPECT_EQ(tri_forall_start(crew, "c_halves,200", 0, 100, &start, &end, 0), -1);
-    EXPECT_THAT(tri_forall_error(), HasSubstr("'c_halves,200': the piece from 0 up to 200 is none of a loop of 100"));
-    EXPECT_EQ(tri_forall_next(crew, &start, &end, 0), 0);
-    EXPECT_EQ(tri_forall_start(crew, "c_halves,40", 0, 100, &start, &end, 0), 1) << "the next loop is a good one";
+    EXPECT_EQ(tri_forall_start(team, "c_halves,200", 0, 100, &start, &end, 0), -1);
+    EXPECT_THAT(tri_forall_error(),
+                HasSubstr("'c_halves,200': the chunk from 0 up to 200 is outside of a loop of 100"));
+    EXPECT_EQ(tri_forall_next(team, &start, &end, 0), 0);
+    EXPECT_EQ(tri_forall_start(team, "c_halves,40", 0, 100, &start, &end, 0), 1) << "the next loop is a good one";
     EXPECT_EQ(std::pair(start, end), std::pair(40L, 99L));
-    EXPECT_EQ(tri_forall_start(crew, "c_halves,200", 0, 100, &start, &end, 1), -1);
-    EXPECT_EQ(tri_forall_start(crew, "c_halves,40", 0, 100, &start, &end, 1), 1);
+    EXPECT_EQ(tri_forall_start(team, "c_halves,200", 0, 100, &start, &end, 1), -1);
+    EXPECT_EQ(tri_forall_start(team, "c_halves,40", 0, 100, &start, &end, 1), 1);
     EXPECT_EQ(std::pair(start, end), std::pair(0L, 40L));
-    EXPECT_EQ(tri_forall_next(crew, &start, &end, 1), 1);
+    EXPECT_EQ(tri_forall_next(team, &start, &end, 1), 1);
     EXPECT_EQ(std::pair(start, end), std::pair(99L, 100L));
-    EXPECT_EQ(tri_forall_next(crew, &start, &end, 0) + tri_forall_next(crew, &start, &end, 1), 0);
+    EXPECT_EQ(tri_forall_next(team, &start, &end, 0) + tri_forall_next(team, &start, &end, 1), 0);
   }
-  tri_crew_destroy(crew);
+  tri_team_destroy(team);
 }
 
 TEST(forall, says_what_is_wrong) {
-  EXPECT_EQ(tri_crew_create(0), nullptr);
-  EXPECT_THAT(tri_forall_error(), HasSubstr("a crew of 0 threads; it must be 1 to"));
-  tri_crew* const crew = tri_crew_create(2);
+  EXPECT_EQ(tri_team_create(0), nullptr);
+  EXPECT_THAT(tri_forall_error(), HasSubstr("a team of 0 threads; it must be 1 to"));
+  tri_team* const team = tri_team_create(2);
   long start = 0, end = 0;
-  EXPECT_EQ(tri_forall_start(crew, "statik", 0, 10, &start, &end, 0), -1);
+  EXPECT_EQ(tri_forall_start(team, "statik", 0, 10, &start, &end, 0), -1);
   EXPECT_THAT(tri_forall_error(), HasSubstr("statik"));
   EXPECT_THAT(tri_forall_error(), HasSubstr("static"));
-  EXPECT_EQ(tri_forall_start(crew, "static", 0, 10, &start, &end, 2), -1);
-  EXPECT_THAT(tri_forall_error(), HasSubstr("thread number 2; the crew has threads 0 to 1"));
+  EXPECT_EQ(tri_forall_start(team, "static", 0, 10, &start, &end, 2), -1);
+  EXPECT_THAT(tri_forall_error(), HasSubstr("thread number 2; the team has threads 0 to 1"));
   EXPECT_EQ(tri_forall_start(nullptr, "static", 0, 10, &start, &end, 0), -1);
-  EXPECT_EQ(tri_forall_start(crew, nullptr, 0, 10, &start, &end, 0), -1);
-  EXPECT_EQ(tri_forall_next(crew, &start, &end, 0), 0) << "in no loop";
-  EXPECT_EQ(tri_forall_start(crew, "static", 5, -5, &start, &end, 0), 0) << "empty";
-  EXPECT_EQ(tri_forall_start(crew, "static", 5, -5, &start, &end, 1), 0);
-  tri_crew_destroy(crew);
-  tri_crew_destroy(nullptr);
+  EXPECT_EQ(tri_forall_start(team, nullptr, 0, 10, &start, &end, 0), -1);
+  EXPECT_EQ(tri_forall_next(team, &start, &end, 0), 0) << "in no loop";
+  EXPECT_EQ(tri_forall_start(team, "static", 5, -5, &start, &end, 0), 0) << "empty";
+  EXPECT_EQ(tri_forall_start(team, "static", 5, -5, &start, &end, 1), 0);
+  tri_team_destroy(team);
+  tri_team_destroy(nullptr);
 }
 
 }  // namespace

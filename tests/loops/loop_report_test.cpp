@@ -1,5 +1,5 @@
 // Where the time of loops goes: sums of given times by hand, and what real loops report.
-#include "loops/loop_report.hpp"
+#include "loops/loop_reporter.hpp"
 
 #include <gmock/gmock.h>
 
@@ -30,10 +30,10 @@ const bool several_threads = [] {
   return true;
 }();
 
-// Times as if somebody had measured them: when a participant began its first piece, when it ended the last, how much of
+// Times as if somebody had measured them: when a participant began its first chunk, when it ended the last, how much of
 // that it was busy.
 struct participant {
-  std::uint64_t first = 0, last = 0, busy = 0, pieces = 0;
+  std::uint64_t first = 0, last = 0, busy = 0, chunks = 0;
 };
 loop_times times_of(std::uint64_t items, const std::vector<participant>& all) {
   loop_times times(items, static_cast<std::uint32_t>(all.size()));
@@ -42,7 +42,7 @@ loop_times times_of(std::uint64_t items, const std::vector<participant>& all) {
     own.first_started = all[number].first;
     own.last_end = all[number].last;
     own.busy = all[number].busy;
-    own.claims = all[number].pieces;
+    own.claims = all[number].chunks;
   }
   return times;
 }
@@ -118,35 +118,35 @@ TEST(site_times, the_second_execution_runs_on_one_core_and_then_one_of_32) {
   EXPECT_THAT(turns, testing::ElementsAre(1, 33, 65, 97));
 }
 
-// Four participants, staggered with pieces of five behind blocks of ten, by hand.
-TEST(piece_statistics, steals_distances_and_moves_by_hand) {  // K78
+// Four participants, staggered with chunks of five behind blocks of ten, by hand.
+TEST(chunk_statistics, steals_distances_and_moves_by_hand) {  // K78
   const loops::loop_layout layout = loops::layout_of(loops::parse_schedule("staggered,0.5,5"), 80, 4);
   loop_times times(80, 4);
-  times.keep_pieces();
+  times.keep_chunks();
   const auto run = [&](int number, std::uint64_t first, std::uint64_t last) { times.record(number, first, last, 7); };
   run(0, 0, 10), run(0, 10, 15);
   run(1, 20, 30), run(1, 30, 35), run(1, 35, 40);
   run(2, 40, 50), run(2, 50, 55), run(2, 55, 60), run(2, 15, 20);  // from 0, two away
   run(3, 60, 70), run(3, 70, 75), run(3, 75, 80);
-  loops::piece_statistics all;
+  loops::chunk_statistics all;
   all.add(times, &layout);
   EXPECT_EQ(all.compared(), 0u);
   times.reset(80, 4);
-  times.keep_pieces();
+  times.keep_chunks();
   run(0, 0, 10), run(0, 10, 15), run(0, 15, 20);
   run(1, 20, 30);
   run(2, 40, 50), run(2, 50, 55), run(2, 55, 60), run(2, 35, 40);  // from 1
   run(3, 60, 70), run(3, 70, 75), run(3, 75, 80), run(3, 30, 35);  // from 1, two away
   all.add(times, &layout);
   EXPECT_EQ(all.compared(), 1u);
-  const std::vector<loops::participant_pieces>& of = all.participants();
+  const std::vector<loops::participant_chunks>& of = all.participants();
   ASSERT_THAT(of, SizeIs(4));
   EXPECT_EQ(of[0].stolen + of[1].stolen, 0u);
   EXPECT_EQ(of[2].stolen, 2u);
   EXPECT_EQ(of[2].steal_distance, 3u);
   EXPECT_EQ(of[3].stolen, 1u);
   EXPECT_EQ(of[3].steal_distance, 2u);
-  EXPECT_EQ(of[0].pieces, 5u);
+  EXPECT_EQ(of[0].chunks, 5u);
   EXPECT_EQ(of[1].iterations, 30u);
   EXPECT_EQ(of[2].dynamic_iterations, 10u);
   EXPECT_EQ(of[2].in_sequence, 0u);
@@ -157,12 +157,12 @@ TEST(piece_statistics, steals_distances_and_moves_by_hand) {  // K78
   EXPECT_EQ(of[3].busy, 49.0);
 }
 
-TEST(piece_statistics, knows_whose_iterations_are_in_every_layout) {
+TEST(chunk_statistics, knows_whose_iterations_are_in_every_layout) {
   for (const char* text : {"static", "static,3", "dynamic,7", "guided", "hybrid,0.4,6", "tasklets,0.3,tags=off",
                            "tasklets,0.2,tags=off,queues=2", "staggered,0.5,4"}) {
     const loops::loop_layout layout = loops::layout_of(loops::parse_schedule(text), 120, 3);
     loop_times times(120, 3);
-    times.keep_pieces();
+    times.keep_chunks();
     std::uint64_t of_pool = 0;
     for (std::uint32_t number = 0; number < 3; ++number) {
       const board::participant_range& range = layout.ranges[number];
@@ -175,12 +175,12 @@ TEST(piece_statistics, knows_whose_iterations_are_in_every_layout) {
       const std::uint32_t chunk = layout.chunk_of(claim);
       times.record(1, layout.first_item(chunk), layout.last_item(chunk), 1);
     }
-    loops::piece_statistics all;
+    loops::chunk_statistics all;
     all.add(times, &layout);
     EXPECT_EQ(all.participants()[0].iterations + all.participants()[1].iterations + all.participants()[2].iterations,
               120u)
         << text;
-    for (const loops::participant_pieces& each : all.participants()) EXPECT_EQ(each.stolen, 0u) << text;
+    for (const loops::participant_chunks& each : all.participants()) EXPECT_EQ(each.stolen, 0u) << text;
     EXPECT_EQ(all.participants()[1].from_pool, of_pool) << text;
   }
 }
@@ -231,14 +231,14 @@ TEST_F(loop_report_of_loops, names_what_schedules_consist_of_and_who_ran_what) {
   loop_site_report row = only_row();
   EXPECT_THAT(row.features, testing::ElementsAre("static part"));
   ASSERT_THAT(row.by_participant, SizeIs(static_cast<std::size_t>(loop_participants())));
-  // Whoever does not come in time has its part taken by others, piece by piece; then only the sums are known.
+  // Whoever does not come in time has its part taken by others, chunk by chunk; then only the sums are known.
   std::uint64_t all_iterations = 0, all_from_others = 0;
   for (const loop_participant_report& each : row.by_participant) {
     all_iterations += each.iterations;
     all_from_others += each.moved_iterations;
     EXPECT_EQ(each.from_pool, 0u);
     if (row.dynamic_iterations != 0) continue;
-    EXPECT_EQ(each.pieces, 5u);
+    EXPECT_EQ(each.chunks, 5u);
     EXPECT_EQ(each.iterations, 5u * 300u / row.participants);
     EXPECT_EQ(each.stolen + each.moved_iterations, 0u);
   }
@@ -252,14 +252,14 @@ TEST_F(loop_report_of_loops, names_what_schedules_consist_of_and_who_ran_what) {
         300, [](int) {}, "hybrid,0.4,10");
   row = only_row();
   EXPECT_THAT(row.features, testing::ElementsAre("static part", "shared dynamic part"));
-  std::uint64_t from_pool = 0, pieces = 0, iterations = 0;
+  std::uint64_t from_pool = 0, chunks = 0, iterations = 0;
   for (const loop_participant_report& each : row.by_participant) {
     from_pool += each.from_pool;
-    pieces += each.pieces;
+    chunks += each.chunks;
     iterations += each.iterations;
   }
   EXPECT_EQ(from_pool, 5u * 18u);
-  EXPECT_EQ(pieces, row.claims);
+  EXPECT_EQ(chunks, row.claims);
   EXPECT_EQ(iterations, 1500u);
   EXPECT_GE(row.dynamic_iterations, 5u * 180u) << "and what the absent own, where somebody did not come in time";
   EXPECT_LE(row.moved_iterations, 4u * 300u) << "the first execution moves nothing";

@@ -61,15 +61,15 @@ TEST(tune_file, what_cannot_be_used_says_why) {
   };
   refuses("", "cannot be understood");
   refuses("[1, 2]", "cannot be understood");
-  refuses(R"({"machine": "mill"})", "is none");
-  refuses(R"({"trireme_tune": 2, "machine": "mill"})", "is none");
+  refuses(R"({"machine": "mill"})", "is not a tune file");
+  refuses(R"({"trireme_tune": 2, "machine": "mill"})", "is not a tune file");
   refuses(R"({"trireme_tune": 1})", "machine");
   refuses(R"({"trireme_tune": 1, "machine": "mill", "schedule": "statik"})", "static");
   refuses(R"({"trireme_tune": 1, "machine": "mill", "schedule": "host"})", "host");
   refuses(R"({"trireme_tune": 1, "machine": "mill", "loops": [{"file": "a.cpp", "schedule": "static"}]})", "line");
   refuses(R"({"trireme_tune": 1, "machine": "mill", "loops": [{"file": "a.cpp", "line": 3, "schedule": "hybrid,7"}]})",
           "loop at a.cpp:3");
-  refuses(R"({"trireme_tune": 1e300, "machine": "mill"})", "is none");
+  refuses(R"({"trireme_tune": 1e300, "machine": "mill"})", "is not a tune file");
   refuses(R"({"trireme_tune": 1, "machine": "mill", "loops": [{"file": "a.cpp", "line": -1, "schedule": "static"}]})",
           "'line' is -1; it must be a whole number from 0 to 4294967295");
   refuses(

@@ -140,7 +140,7 @@ TEST(range, extremes_of_64_bits) {
   EXPECT_EQ(down.count(), 2u);
   EXPECT_EQ(down.at(1), -1);
   EXPECT_THROW((void)range(0, 1, 0), std::invalid_argument);
-  // More iterations than claim numbers: chunks of several. The body sees them in big pieces.
+  // More iterations than claim numbers: chunks of several. The body sees them in big chunks.
   std::atomic<std::uint64_t> covered{0};
   parallel_for(range<std::uint64_t>(5, (std::uint64_t{1} << 40) + 9),
                [&](const loop_chunk<std::uint64_t>& chunk) { covered += chunk.size(); });

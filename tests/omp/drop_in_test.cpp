@@ -263,7 +263,7 @@ TEST(drop_in_settings, a_bad_schedule_ends_the_program_before_it_begins) {
   EXPECT_EQ(option.status, 2);
   EXPECT_EQ(option.output, "");
   EXPECT_THAT(option.errors,
-              StartsWith("trireme exec: --schedule: loop schedule 'hybird,0.8': 'hybird' is no known name; "
+              StartsWith("trireme exec: --schedule: loop schedule 'hybird,0.8': 'hybird' is not a known name; "
                          "the nearest is 'hybrid'"));
   EXPECT_THAT(option.errors, HasSubstr("`host` leaves all loops to the OpenMP runtime"));
   EXPECT_THAT(run("TRIREME_OMP_SCHEDULE=hybrid,2 " + exec("") + "echo started").errors,

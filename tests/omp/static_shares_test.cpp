@@ -68,15 +68,16 @@ TEST(static_shares, times_of_all_loops_of_that_length_count) {
   EXPECT_THAT(parts(shares.of(100, 2, [&] { return &memory; }), 2), ElementsAre(25, 75));
 }
 
-TEST(static_shares, beyond_their_room_nobody_gets_any) {
+TEST(static_shares, beyond_their_capacity_there_are_none) {
   static_shares shares;
   const auto none = [] { return nullptr; };
-  for (std::uint64_t items = 1; items <= static_shares::room; ++items) EXPECT_NE(shares.of(items, 3, none), nullptr);
-  EXPECT_EQ(shares.of(static_shares::room + 1, 3, none), nullptr);
-  EXPECT_EQ(shares.of(static_shares::room + 1, 3, none), nullptr) << "in this region on every thread alike";
-  EXPECT_NE(shares.of(static_shares::room, 3, none), nullptr);
+  for (std::uint64_t items = 1; items <= static_shares::capacity; ++items)
+    EXPECT_NE(shares.of(items, 3, none), nullptr);
+  EXPECT_EQ(shares.of(static_shares::capacity + 1, 3, none), nullptr);
+  EXPECT_EQ(shares.of(static_shares::capacity + 1, 3, none), nullptr) << "in this region on every thread alike";
+  EXPECT_NE(shares.of(static_shares::capacity, 3, none), nullptr);
   shares.end();
-  EXPECT_THAT(parts(shares.of(static_shares::room + 1, 3, none), 3), ElementsAre(3, 3, 3));
+  EXPECT_THAT(parts(shares.of(static_shares::capacity + 1, 3, none), 3), ElementsAre(3, 3, 3));
 }
 
 TEST(static_shares, threads_that_come_at_once_get_the_same) {
@@ -105,7 +106,7 @@ TEST(static_shares, threads_that_come_at_once_get_the_same) {
       });
     }
     for (std::thread& each : team) each.join();
-    EXPECT_EQ(asked.load(), static_cast<int>(static_shares::room));
+    EXPECT_EQ(asked.load(), static_cast<int>(static_shares::capacity));
     shares.end();
   }
 }

@@ -143,10 +143,10 @@ TEST_F(virtual_threads, are_not_given_to_programs_that_cannot_have_them) {
     const char* why;
   };
   for (const refused& each : {
-           refused{"virtual_obstacle_threadprivate_gcc",
+           refused{"virtual_unsupported_threadprivate_gcc",
                    "has thread-local data (threadprivate, thread_local, __thread)"},
-           refused{"virtual_obstacle_pthreads_gcc", "lock: it has to do with threads itself"},
-           refused{"virtual_obstacle_in_library_gcc", "libvirtual_obstacle.so has thread-local data"},
+           refused{"virtual_unsupported_pthreads_gcc", "lock: it has to do with threads itself"},
+           refused{"virtual_unsupported_in_library_gcc", "libvirtual_unsupported.so has thread-local data"},
            refused{"loop_kinds_gcc", "uses GOMP_doacross_post: not possible with virtual threads"},
            refused{"old_entries_gcc", "uses GOMP_parallel_start: not possible with virtual threads"},
            refused{"kernels_clang", "built by clang, whose static loops have a call of their own"},
@@ -160,21 +160,24 @@ TEST_F(virtual_threads, are_not_given_to_programs_that_cannot_have_them) {
     EXPECT_THAT(under.errors, HasSubstr("trireme omp: no virtual threads for " + program(each.name) + " (process "));
     EXPECT_THAT(under.errors, HasSubstr(each.why));
   }
-  const result cancels =
-      run("OMP_CANCELLATION=true " + with_threads(2) + exec("--virtual 4") + program("virtual_obstacle_cancels_gcc"));
+  const result cancels = run("OMP_CANCELLATION=true " + with_threads(2) + exec("--virtual 4") +
+                             program("virtual_unsupported_cancels_gcc"));
   EXPECT_EQ(cancels.output, "2 threads\n");
   EXPECT_THAT(cancels.errors, HasSubstr("cancellation is switched on (OMP_CANCELLATION)"));
-  EXPECT_EQ(run(with_threads(2) + exec("--virtual 4") + program("virtual_obstacle_cancels_gcc")).output, "8 threads\n");
+  EXPECT_EQ(run(with_threads(2) + exec("--virtual 4") + program("virtual_unsupported_cancels_gcc")).output,
+            "8 threads\n");
 }
 
 TEST_F(virtual_threads, are_as_many_as_there_can_be) {
-  const result limited = run("OMP_THREAD_LIMIT=3 " + with_threads(8) + exec(4) + program("virtual_obstacle_none_gcc"));
+  const result limited =
+      run("OMP_THREAD_LIMIT=3 " + with_threads(8) + exec(4) + program("virtual_unsupported_none_gcc"));
   EXPECT_EQ(limited.output, "12 threads\n");
-  const result many = run(with_threads(100) + exec("--virtual 1024") + program("virtual_obstacle_none_gcc"));
+  const result many = run(with_threads(100) + exec("--virtual 1024") + program("virtual_unsupported_none_gcc"));
   EXPECT_EQ(many.output, "100 threads\n");
   EXPECT_THAT(many.errors, HasSubstr("1024 times 100 threads are too many: at most 65535 are possible"));
-  EXPECT_EQ(run("OMP_MAX_ACTIVE_LEVELS=0 " + with_threads(2) + exec(4) + program("virtual_obstacle_none_gcc")).output,
-            "1 threads\n");
+  EXPECT_EQ(
+      run("OMP_MAX_ACTIVE_LEVELS=0 " + with_threads(2) + exec(4) + program("virtual_unsupported_none_gcc")).output,
+      "1 threads\n");
 }
 
 // With virtual threads our functions of the interface stand before those of every runtime.

@@ -111,7 +111,7 @@ struct ring_model {
 };
 
 TEST(sleep_protocol, ring_and_list_never_leave_the_consumer_asleep) {
-  const explore::outcome result = explore::explore_all(ring_model{});
+  const explore::model_outcome result = explore::explore_all(ring_model{});
   EXPECT_EQ(result.fault, "") << result.text();
   EXPECT_TRUE(result.complete);
   EXPECT_GT(result.states, 1000U);
@@ -193,7 +193,7 @@ struct asleep_word_model {
 };
 
 TEST(sleep_protocol, a_word_of_exchanges_shows_what_was_published_before) {
-  const explore::outcome result = explore::explore_all(asleep_word_model{});
+  const explore::model_outcome result = explore::explore_all(asleep_word_model{});
   EXPECT_EQ(result.fault, "") << result.text();
   EXPECT_TRUE(result.complete);
 }
@@ -277,7 +277,7 @@ struct idle_word_model {
 };
 
 TEST(sleep_protocol, idle_word_never_leaves_a_pe_asleep_beside_work) {
-  const explore::outcome result = explore::explore_all(idle_word_model{});
+  const explore::model_outcome result = explore::explore_all(idle_word_model{});
   EXPECT_EQ(result.fault, "") << result.text();
   EXPECT_TRUE(result.complete);
 }
@@ -357,7 +357,7 @@ struct listener_model {
 };
 
 TEST(sleep_protocol, a_listener_hears_that_the_others_are_done) {
-  const explore::outcome result = explore::explore_all(listener_model{});
+  const explore::model_outcome result = explore::explore_all(listener_model{});
   EXPECT_EQ(result.fault, "") << result.text();
   EXPECT_TRUE(result.complete);
 }

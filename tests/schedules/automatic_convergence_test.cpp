@@ -19,7 +19,7 @@ constexpr automatic_limits limits{.in_place = 3000, .claim = 2500, .least_left =
 struct load {
   const char* name;
   double (*cost)(std::uint64_t item);
-  double noise;  // share of the time that participant 1 loses, in pieces of a millisecond
+  double noise;  // share of the time that participant 1 loses, in chunks of a millisecond
 };
 
 double heavy_tail(std::uint64_t item) {

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "sim/region_simulator.hpp"
-#include "schedules/schedule.hpp"
+#include "schedules/loop_schedule.hpp"
 
 namespace tri::loops {
 namespace {
@@ -81,10 +81,10 @@ std::vector<workload> workloads() {
   return all;
 }
 
-class any_crew : public testing::TestWithParam<std::uint32_t> {};
-INSTANTIATE_TEST_SUITE_P(participants, any_crew, testing::Values(2u, 3u, 4u, 16u));
+class any_team : public testing::TestWithParam<std::uint32_t> {};
+INSTANTIATE_TEST_SUITE_P(participants, any_team, testing::Values(2u, 3u, 4u, 16u));
 
-TEST_P(any_crew, comes_within_two_percent_of_the_best_fixed_schedule_in_20_executions) {
+TEST_P(any_team, comes_within_two_percent_of_the_best_fixed_schedule_in_20_executions) {
   for (const workload& each : workloads()) {
     automatic_schedule chosen(in_ticks());
     double time = 0;
@@ -99,7 +99,7 @@ TEST_P(any_crew, comes_within_two_percent_of_the_best_fixed_schedule_in_20_execu
 }
 
 // Where the work lies is not known yet, and it may all lie at one end (graphs whose vertices are sorted by degree).
-TEST_P(any_crew, the_first_execution_shares_work_that_lies_at_one_end) {
+TEST_P(any_team, the_first_execution_shares_work_that_lies_at_one_end) {
   const std::uint64_t items = 20000;
   const auto cost_at_front = [](std::uint64_t i) { return i < items / 16 ? 10.0 : 0.05; };
   region front, back;
@@ -115,7 +115,7 @@ TEST_P(any_crew, the_first_execution_shares_work_that_lies_at_one_end) {
 }
 
 // Uneven as they may be, loops that cost the same every time end up with blocks that nobody steals from.
-TEST_P(any_crew, nobody_steals_any_more_when_a_loop_is_known) {
+TEST_P(any_team, nobody_steals_any_more_when_a_loop_is_known) {
   for (const workload& each : workloads()) {
     automatic_schedule chosen(in_ticks());
     execution last;
@@ -124,7 +124,7 @@ TEST_P(any_crew, nobody_steals_any_more_when_a_loop_is_known) {
   }
 }
 
-TEST_P(any_crew, is_never_worse_than_static) {
+TEST_P(any_team, is_never_worse_than_static) {
   std::mt19937 random(5);
   for (int round = 0; round < 40; ++round) {
     region what;
@@ -196,7 +196,7 @@ TEST(automatic, keeps_what_it_knows_when_the_length_changes) {
   for (int number = 0; number < 20; ++number) execute(chosen, what, 10000, 2);
   what.cost = [](std::uint64_t i) { return static_cast<double>(i) / 2500.0; };
   EXPECT_LE(execute(chosen, what, 5000, 2).time, 1.02 * total(what, 5000) / 2);
-  EXPECT_LE(execute(chosen, what, 5000, 3).time, 1.15 * total(what, 5000) / 3) << "another crew: from the beginning";
+  EXPECT_LE(execute(chosen, what, 5000, 3).time, 1.15 * total(what, 5000) / 3) << "another team: from the beginning";
 }
 
 // Ranges are exact whatever the numbers.

@@ -1,4 +1,4 @@
-// Loops that are fetched, with memory (K60): in virtual time through the code that the OpenMP drop-in runs, and on
+// Worksharing loops with memory (K60): in virtual time through the code that the OpenMP drop-in runs, and on
 // threads. One tick is 0.4 ns.
 #include "schedules/loop_memory.hpp"
 
@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "schedules/schedule.hpp"
+#include "schedules/loop_schedule.hpp"
 
 namespace tri::loops {
 namespace {
@@ -30,7 +30,7 @@ struct execution {
 };
 
 // Participants fetch in the order of their clocks. The loop has been armed.
-execution fetch_all(fetched_loop& loop, std::uint64_t items, std::uint32_t participants, const cost_function& cost,
+execution fetch_all(worksharing_loop& loop, std::uint64_t items, std::uint32_t participants, const cost_function& cost,
                     double began) {
   execution done;
   done.measured = loop.measurement() != nullptr;
@@ -80,11 +80,11 @@ class team {
     now_ += done.time + 1000;
     return done;
   }
-  fetched_loop& loop() { return loop_; }
+  worksharing_loop& loop() { return loop_; }
 
  private:
   loop_memory& memory_;
-  fetched_loop loop_;
+  worksharing_loop loop_;
   std::uint64_t items_ = 0;
   double now_ = 1e6;
 };
@@ -95,7 +95,7 @@ memory_setup setup_of(const char* schedule, claim_direction direction = claim_di
 }
 
 double time_of_fixed(const char* schedule, std::uint64_t items, std::uint32_t participants, const cost_function& cost) {
-  fetched_loop loop;
+  worksharing_loop loop;
   loop.arm(layout_of(parse_schedule(schedule), items, participants));
   return fetch_all(loop, items, participants, cost, 0).time;
 }
@@ -325,15 +325,15 @@ TEST(loop_memory, teams_that_run_the_loop_at_the_same_time_do_not_disturb_each_o
     std::vector<std::thread> all;
     for (std::uint32_t who = 0; who < teams * threads; ++who) {
       all.emplace_back([&, number = who % threads, of = who / threads] {
-        loop_sequence::place here;
+        loop_sequence::position here;
         for (std::uint32_t step = 0; step < executions; ++step) {
           const std::uint64_t items = 100 + (step / 50) % 2 * 100;
-          fetched_loop& loop = sequences[of].enter(
+          worksharing_loop& loop = sequences[of].enter(
               here,
               [&] {
                 return loop_key{&memory, items, 1, 0, threads};
               },
-              [&](fetched_loop& record, const loop_key& key, held_before held) {
+              [&](worksharing_loop& record, const loop_key& key, held_before held) {
                 if (memory.arm(record, key.items, key.participants, held)) record.measure(host::ticks());
               });
           fetch_position position(loop, number);

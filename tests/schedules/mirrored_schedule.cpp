@@ -4,7 +4,7 @@
 
 namespace {
 
-const tri::added_schedule mirrored("mirrored", [](const tri::loop_shape& loop, tri::loop_plan& plan) {
+const tri::user_schedule mirrored("mirrored", [](const tri::loop_shape& loop, tri::loop_plan& plan) {
   const auto count = static_cast<std::uint64_t>(loop.participants);
   for (std::uint64_t index = 0; index < count; ++index) {
     const int number = loop.participants - 1 - static_cast<int>(index);

@@ -95,16 +95,16 @@ TEST(ordered_partials, threads_that_put_their_parts_together_at_the_same_time) {
   constexpr std::uint64_t chunks = 20'000;
   ordered_partials<stretch> partials(threads);
   std::barrier begin(threads);
-  std::vector<std::jthread> crew;
+  std::vector<std::jthread> team;
   for (int number = 0; number < threads; ++number) {
-    crew.emplace_back([&, number] {
+    team.emplace_back([&, number] {
       joining join;
       begin.arrive_and_wait();
       for (std::uint64_t at = static_cast<std::uint64_t>(number); at < chunks; at += threads)
         partials.add(number, at, at + 1, {at, at + 1}, join);
     });
   }
-  crew.clear();
+  team.clear();
   joining join;
   EXPECT_EQ(partials.combined({0, 0}, join).last, chunks);
 }

@@ -1,6 +1,6 @@
 // The text form of loop schedules: what is read, how it is printed, and what the messages say. K01, K07, K08, K90
 // (text).
-#include "schedules/schedule.hpp"
+#include "schedules/loop_schedule.hpp"
 
 #include <gmock/gmock.h>
 
@@ -116,7 +116,8 @@ TEST(schedule_text, joined_features_that_do_not_fit_are_refused_with_the_reason)
 }
 
 TEST(schedule_text, messages_name_value_and_remedy) {  // K07, K90
-  expect_refused("hybird,0.8", {"loop schedule 'hybird,0.8'", "'hybird' is no known name", "the nearest is 'hybrid'"});
+  expect_refused("hybird,0.8",
+                 {"loop schedule 'hybird,0.8'", "'hybird' is not a known name", "the nearest is 'hybrid'"});
   expect_refused("", {"a name is missing", "'automatic' is the default"});
   expect_refused("hybrid,1.5", {"static is '1.5'; it must be a number between 0 and 1"});
   expect_refused("hybrid,-0.1", {"static is '-0.1'"});

@@ -331,7 +331,7 @@ const case_entry order_case{"mailbox_random_order", &order};
 
 // ---- the worst case of Farreras 2008 (section 4.5): all messages are received in the reverse order of sending
 
-struct killer : group_member<killer> {
+struct unexpected_flood : group_member<unexpected_flood> {
   void send_all(mailbox box, int count, std::size_t values) {
     for (int tag = 0; tag < count; ++tag) box.send(0, tag, std::vector<int>(values, tag));
   }
@@ -346,11 +346,11 @@ struct killer : group_member<killer> {
   }
 };
 mailbox_statistics kill(int count, std::size_t values, const mailbox_options& options) {
-  auto all = make_group<killer>();
+  auto all = make_group<unexpected_flood>();
   const mailbox box = make_mailbox(options);
-  for (int pe = 0; pe < pe_count(); ++pe) all[pe].send<&killer::send_all>(box, count, values);
+  for (int pe = 0; pe < pe_count(); ++pe) all[pe].send<&unexpected_flood::send_all>(box, count, values);
   quiescence().get();  // everything that can be unexpected is
-  const auto seen = all[0].call<&killer::receive_all>(box, count, values).get();
+  const auto seen = all[0].call<&unexpected_flood::receive_all>(box, count, values).get();
   quiescence().get();
   check_equal(box.statistics().unsent, 0u);
   return seen;

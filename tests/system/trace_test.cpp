@@ -240,7 +240,7 @@ TEST_F(traced_job, has_messages_in_the_order_of_the_program_and_of_arrival) {
   EXPECT_THAT(csv, HasSubstr(",physical,0,"));
   EXPECT_THAT(tell("").output,
               ContainsRegex("mailbox [0-9]+: 360 messages arrived, 360 were received; [0-9]+ of them at "
-                            "another place"));
+                            "another position"));
 }
 
 TEST_F(traced_job, in_a_folder_that_cannot_be_is_told) {

@@ -29,13 +29,13 @@ json report(const std::string& before = {}) {
   return json::parse(done.output, nullptr, false);
 }
 
-// Of every library that has a drop-in here: the way of each kind of memory.
-void expect_ways(const json& told, const std::map<std::string, std::string>& expected) {
+// Of every library that has a drop-in here: the path of each kind of memory.
+void expect_paths(const json& told, const std::map<std::string, std::string>& expected) {
   std::size_t with_drop_in = 0;
   for (const json& library : told["libraries"]) {
     if (library["memory"].empty()) continue;
     ++with_drop_in;
-    for (const auto& [kind, way] : expected) EXPECT_EQ(library["memory"][kind]["way"], way) << library << kind;
+    for (const auto& [kind, path] : expected) EXPECT_EQ(library["memory"][kind]["path"], path) << library << kind;
   }
   EXPECT_EQ(with_drop_in, drop_ins.size()) << told;
 }
@@ -58,7 +58,7 @@ TEST(info_mpi, finds_the_libraries_and_the_drop_in_of_each) {
 
 TEST(info_mpi, heap_is_shared_and_static_data_has_an_alias) {
   const json told = report();
-  expect_ways(told, {{"heap", "shared"}, {"static", "shared"}});
+  expect_paths(told, {{"heap", "shared"}, {"static", "shared"}});
   for (const json& library : told["libraries"]) {
     if (library["memory"].empty()) continue;
     EXPECT_EQ(library["memory"]["heap"]["reached"], "same address");
@@ -69,12 +69,13 @@ TEST(info_mpi, heap_is_shared_and_static_data_has_an_alias) {
 }
 
 TEST(info_mpi, switches_take_ways_away) {
-  expect_ways(report("TRIREME_MPI_STATIC_DATA=off TRIREME_MPI_KERNEL_COPIES=off"),
-              {{"heap", "shared"}, {"static", "staged"}, {"initialised", "staged"}, {"stack", "staged"}});
-  expect_ways(report("TRIREME_MPI_HEAP=off TRIREME_MPI_KERNEL_COPIES=off"), {{"heap", "staged"}, {"mapped", "staged"}});
+  expect_paths(report("TRIREME_MPI_STATIC_DATA=off TRIREME_MPI_KERNEL_COPIES=off"),
+               {{"heap", "shared"}, {"static", "staged"}, {"initialised", "staged"}, {"stack", "staged"}});
+  expect_paths(report("TRIREME_MPI_HEAP=off TRIREME_MPI_KERNEL_COPIES=off"),
+               {{"heap", "staged"}, {"mapped", "staged"}});
   const json off = report("TRIREME_MPI=off");
   EXPECT_EQ(off["on"], false);
-  expect_ways(off, {{"heap", "library"}, {"stack", "library"}});
+  expect_paths(off, {{"heap", "library"}, {"stack", "library"}});
   const command_result bad = run_command("TRIREME_MPI_HEAP=no " + command + " info --mpi");
   EXPECT_EQ(bad.status, 2);
   EXPECT_EQ(bad.errors, "trireme info: TRIREME_MPI_HEAP is 'no'; it must be on (the default) or off\n");
@@ -88,14 +89,14 @@ TEST(info_mpi, limits_are_named_with_what_follows) {
     if (library["memory"].empty()) continue;
     EXPECT_EQ(library["heap_reason"],
               "the limit of data (ulimit -d) is 200000 KiB; a shared heap needs at least 262144 KiB");
-    EXPECT_NE(library["memory"]["heap"]["way"], "shared");
+    EXPECT_NE(library["memory"]["heap"]["path"], "shared");
   }
   const json small_files = report("ulimit -f 1000000;");
   EXPECT_THAT(std::string(small_files["host"]["file_size"]["detail"]), HasSubstr("all messages are left to the MPI"));
-  expect_ways(small_files, {{"heap", "library"}});
+  expect_paths(small_files, {{"heap", "library"}});
   const json little_space = report("ulimit -v 3000000;");
   EXPECT_EQ(little_space["host"]["arena"]["works"], false);
-  expect_ways(little_space, {{"heap", "library"}});
+  expect_paths(little_space, {{"heap", "library"}});
 }
 
 TEST(info_mpi, of_programs) {
@@ -120,11 +121,11 @@ TEST(exec_mpi, options_of_messages_are_checked_before_anything_runs) {
   // What mpirun sets makes any program one of MPI.
   const std::string exec = "OMPI_COMM_WORLD_SIZE=1 " + command + " exec ";
   EXPECT_EQ(errors_of(exec + "--sharing close true"),
-            "trireme exec: --sharing: sharing 'close' is none of off, near, mixed and throughput,N\n");
+            "trireme exec: --sharing: sharing 'close' is not one of off, near, mixed and throughput,N\n");
   EXPECT_THAT(errors_of("TRIREME_MPI_SHARING=throughput " + exec + "true"),
               StartsWith("trireme exec: TRIREME_MPI_SHARING: sharing 'throughput' needs the number of ranks"));
   EXPECT_EQ(errors_of(exec + "--progress some true"),
-            "trireme exec: --progress: progress 'some' is none of dynamic, thread and reserved,N\n");
+            "trireme exec: --progress: progress 'some' is not one of dynamic, thread and reserved,N\n");
   EXPECT_EQ(errors_of("TRIREME_MPI_PROGRESS=reserved " + exec + "true"),
             "trireme exec: TRIREME_MPI_PROGRESS: progress 'reserved' needs a number of cores from 1 on, as in "
             "reserved,2\n");

@@ -170,7 +170,7 @@ TEST(loop_rewrite, macros_of_the_file_are_looked_into) {
   EXPECT_THAT(why_left("#define X nowait\n#define Y X\n#pragma omp for Y\n"), HasSubstr("nowait"));
   EXPECT_THAT(why_left("#pragma omp for X\n"), HasSubstr("'X' is not a known clause"));
   EXPECT_THAT(why_left("#pragma omp for schedule(KIND)\n"), HasSubstr("the schedule kind is 'KIND'"));
-  EXPECT_THAT(why_left("#define X(a) private(a)\n#pragma omp for X(b)\n"), HasSubstr("'X' is no clause"));
+  EXPECT_THAT(why_left("#define X(a) private(a)\n#pragma omp for X(b)\n"), HasSubstr("'X' is not a known clause"));
   EXPECT_THAT(why_left("#ifdef Y\n#define X nowait\n#else\n#define X\n#endif\n#pragma omp for X\n"),
               HasSubstr("several definitions"));
   // Definitions that agree in what matters.

@@ -42,7 +42,7 @@ void forbid(mpi_report& report, const std::string& what) {
 std::string ways(const mpi_report& report) {
   std::string all;
   for (const memory_kind& each : report.libraries[0].memory.kinds)
-    all += std::string(all.empty() ? "" : " ") + to_string(way_of(report, each));
+    all += std::string(all.empty() ? "" : " ") + to_string(path_of(report, each));
   return all;
 }
 

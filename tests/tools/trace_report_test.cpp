@@ -291,10 +291,10 @@ TEST_F(written_trace, has_both_orders) {
   EXPECT_EQ(streams[0].physical, (std::vector<received>{{2, 30, 5}, {0, 10, 6}, {0, 10, 7}}));
   EXPECT_EQ(streams[0].displaced(), 2u);
   EXPECT_THAT(text_of_orders(trace, streams),
-              HasSubstr("PE 1 (N0) mailbox 4: 3 messages arrived, 3 were received; 2 of them at another place"));
+              HasSubstr("PE 1 (N0) mailbox 4: 3 messages arrived, 3 were received; 2 of them at another position"));
   EXPECT_EQ(
       streams_as_csv(streams),
-      "pe,mailbox,level,place,sender,bytes,tag\n1,4,logical,0,0,10,6\n1,4,logical,1,2,30,5\n1,4,logical,2,0,10,7\n"
+      "pe,mailbox,level,position,sender,bytes,tag\n1,4,logical,0,0,10,6\n1,4,logical,1,2,30,5\n1,4,logical,2,0,10,7\n"
       "1,4,physical,0,2,30,5\n1,4,physical,1,0,10,6\n1,4,physical,2,0,10,7\n");
 }
 

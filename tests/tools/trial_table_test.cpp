@@ -75,7 +75,7 @@ TEST(trial_table, without_the_baseline_the_least_is_taken) {
 
 TEST(trial_table, each_loop_has_its_own_best_and_named_ones_are_left_out) {
   trial_table table("automatic", 0.01);
-  const loop_place a{"a.cpp", 1}, b{"b.cpp", 2}, named{"c.cpp", 3};
+  const loop_location a{"a.cpp", 1}, b{"b.cpp", 2}, named{"c.cpp", 3};
   table.add("automatic", {9.0, {{a, {1.0, "automatic"}}, {b, {2.0, "automatic"}}, {named, {5.0, "guided"}}}});
   table.add("static", {9.0, {{a, {0.5, "static"}}, {b, {2.6, "static"}}, {named, {4.0, "guided"}}}});
   EXPECT_EQ(table.of_loops("automatic")->median(), 3.0);

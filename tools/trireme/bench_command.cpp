@@ -7,7 +7,7 @@
 
 #include "command_line.hpp"
 #include "framework/runner.hpp"
-#include "loops/contestant.hpp"
+#include "loops/competitor.hpp"
 #include "suites.hpp"
 #include "verbs.hpp"
 #include "wire/task.hpp"
@@ -45,13 +45,13 @@ int bench_command(int argc, char** argv) {
       ->type_name("SHAPE")
       ->allow_extra_args(false);
   program.add_option("--emit-row", options.emit_rows)->group("");  // what the programs that hold PEs are started with
-  std::string loop_contestant;
-  program.add_option("--loop-contestant", loop_contestant)->group("");  // what the runtimes of a contest run in
-  std::string wire_contestant;
-  program.add_option("--wire-contestant", wire_contestant)->group("");  // one measurement between two processes
+  std::string loop_competitor;
+  program.add_option("--loop-competitor", loop_competitor)->group("");  // what the runtimes of a comparison run in
+  std::string wire_competitor;
+  program.add_option("--wire-competitor", wire_competitor)->group("");  // one measurement between two processes
   if (const std::optional<int> done = parse_options(program, argc, argv)) return *done;
-  if (!loop_contestant.empty()) return bench::serve_as_contestant(loop_contestant);
-  if (!wire_contestant.empty()) return bench::serve_as_wire_contestant(wire_contestant);
+  if (!loop_competitor.empty()) return bench::serve_as_competitor(loop_competitor);
+  if (!wire_competitor.empty()) return bench::serve_as_wire_competitor(wire_competitor);
   bench::suite_options suites;
   for (const std::string& shape : kneighbor) {
     suites.kneighbor.push_back(bench::parse_kneighbor(shape));

@@ -19,7 +19,7 @@
 #include "loops/loop_tuning.hpp"
 #include "omp/fibers/virtual_count.hpp"
 #include "os/process_tree.hpp"
-#include "schedules/schedule.hpp"
+#include "schedules/loop_schedule.hpp"
 #include "verbs.hpp"
 
 namespace tri::tools {
@@ -32,7 +32,8 @@ constexpr const char* schedule_variable = "TRIREME_OMP_SCHEDULE";
 constexpr const char* report_variable = "TRIREME_OMP_REPORT";
 
 constexpr const char* footer =
-    "An MPI program needs no option: its messages inside the host are ours then, whether it uses Open MPI or MPICH, "
+    "An MPI program needs no option: its messages inside the host are intercepted then, whether it uses Open MPI or "
+    "MPICH, "
     "and\n"
     "everything else stays with its MPI library. TRIREME_MPI=off, or --no-mpi, leaves that alone.\n"
     "\n"
@@ -45,17 +46,17 @@ constexpr const char* footer =
     "program: to reach those, write schedule(runtime). Ordered loops stay with the runtime; --report lists them.\n"
     "\n"
     "Schedules (--schedule, else TRIREME_OMP_SCHEDULE, else OMP_SCHEDULE=tri:...):\n"
-    "  automatic             half of each thread's block at once, then shrinking pieces, then help for neighbours;\n"
+    "  automatic             half of each thread's block at once, then shrinking chunks, then help for neighbours;\n"
     "                        learns from each loop where the blocks must end\n"
     "  staggered,0.8         as automatic with a fixed static fraction, learns nothing\n"
-    "  hybrid,0.8,chunk=4    static blocks of 80 %, the rest in pieces of 4 from one pool\n"
+    "  hybrid,0.8,chunk=4    static blocks of 80 %, the rest in chunks of 4 from one pool\n"
     "  dynamic,16 guided trapezoid factoring static ...   `host` leaves all loops to the OpenMP runtime\n"
     "  slack                 blocks and a pool as large as noise asks for, less what the process waits in MPI anyway\n"
-    "A chunk that the program names is kept: pieces are made of whole chunks.\n"
+    "A chunk that the program names is kept: claims are made of whole chunks.\n"
     "\n"
     "--virtual K reaches the static loops of gcc and gfortran too: the program sees K virtual threads for each "
     "thread,\n"
-    "so that its own split makes K times as many pieces, which threads that have no more take from others. Programs\n"
+    "so that its own split makes K times as many chunks, which threads that have no more take from others. Programs\n"
     "that cannot have virtual threads (thread-local data, threads of their own, ...) run without; a line says why.\n"
     "\n"
     "Examples:\n"
@@ -189,19 +190,18 @@ int exec_command(int argc, char** argv) {
           ->type_name("K");
   std::string sharing;
   std::string sharing_from;
-  app.add_option(
-         "--sharing", sharing,
-         "whom ranks that wait help with large messages: off (nobody), near (ranks of their NUMA domain), mixed "
-         "(others too when nobody there looks for work; the default), or throughput,N (others too while fewer "
-         "than N ranks use the memory there; see `trireme info --saturation`)")
+  app.add_option("--sharing", sharing,
+                 "whom ranks that wait help with large messages: off (none), near (ranks of their NUMA domain), mixed "
+                 "(others too when no rank there is idle; the default), or throughput,N (others too while fewer "
+                 "than N ranks use the memory there; see `trireme info --saturation`)")
       ->type_name("WHOM");
   app.add_option("--sharing-from", sharing_from, "the size of messages from which on they are shared, 32K by default")
       ->type_name("SIZE");
   std::string progress;
-  app.add_option(
-         "--progress", progress,
-         "who receives for ranks that compute: dynamic (ranks that wait; the default), thread (a thread of each "
-         "rank), or reserved,N (such threads on the last N cores, which the ranks leave)")
+  app.add_option("--progress", progress,
+                 "which threads receive for ranks that compute: dynamic (ranks that wait; the default), thread (a "
+                 "thread of each "
+                 "rank), or reserved,N (such threads on the last N cores, which the ranks leave)")
       ->type_name("WHO");
   bool stats = false;
   std::string stats_json;

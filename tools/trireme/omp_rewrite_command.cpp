@@ -23,7 +23,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* footer =
-    "Compilers turn OpenMP loops with schedule(static), or without a schedule, into arithmetic that nobody can reach\n"
+    "Compilers turn OpenMP loops with schedule(static), or without a schedule, into arithmetic that no library can "
+    "reach\n"
     "later. With schedule(runtime) the schedule is chosen when the program starts: by OMP_SCHEDULE, or by\n"
     "`trireme exec --omp`. C, C++ and Fortran (free and fixed form, by the name of the file; a folder stands for all\n"
     "sources below it).\n"
@@ -31,7 +32,7 @@ constexpr const char* footer =
     "Without -i or --output nothing is written: you see the changes as a diff, and on standard error, for each file, "
     "how\n"
     "many loops change and why others are left. Left are loops that would break or lose what they rely on: ordered\n"
-    "loops, scans, loops of a device or with dist_schedule, collapsed loops that are no rectangle, nowait loops, and\n"
+    "loops, scans, loops of a device or with dist_schedule, non-rectangular collapsed loops, nowait loops, and\n"
     "loops of one region that share what a thread has for itself (these may rely on the same thread having the same\n"
     "iterations), static schedules with a chunk, and what cannot be read with certainty, such as a schedule that "
     "comes\n"

@@ -18,7 +18,7 @@
 #include "os/output_file.hpp"
 #include "repeat/cache_counters.hpp"
 #include "repeat/spread.hpp"
-#include "schedules/schedule.hpp"
+#include "schedules/loop_schedule.hpp"
 #include "tune/loop_report_file.hpp"
 #include "tune/program_run.hpp"
 #include "verbs.hpp"
@@ -81,7 +81,7 @@ struct times_of_schedule {
   std::vector<double> loops_ns = {};
   std::vector<double> steps_ns = {};
   std::vector<double> l1_misses = {}, last_level_misses = {};
-  loop_place of_steps = {};
+  loop_location of_steps = {};
 };
 
 void run_once(const request& wanted, const loop_report_file& report, times_of_schedule& into) {
@@ -100,7 +100,7 @@ void run_once(const request& wanted, const loop_report_file& report, times_of_sc
   const loop_report_file::reported found = report.take();
   if (found.loops.empty()) return;
   double all = 0.0;
-  for (const auto& [place, each] : found.loops) all += each.seconds * 1e9;
+  for (const auto& [location, each] : found.loops) all += each.seconds * 1e9;
   into.loops_ns.push_back(all);
   for (const double step : found.steps) into.steps_ns.push_back(step * 1e9);
   into.of_steps = found.of_steps;

@@ -23,7 +23,7 @@
 #include "os/text_pattern.hpp"
 #include "pictures/line_chart.hpp"
 #include "schedules/fraction_search.hpp"
-#include "schedules/schedule.hpp"
+#include "schedules/loop_schedule.hpp"
 #include "tune/loop_report_file.hpp"
 #include "tune/program_run.hpp"
 #include "tune/trial_table.hpp"
@@ -46,7 +46,7 @@ constexpr const char* footer =
     "counts. Another schedule than automatic is only chosen if it is faster by more than --gain and by more than the\n"
     "trials differ among themselves. `host` is what the program asks for, by its own OpenMP runtime.\n"
     "\n"
-    "A program that uses trireme/loops.hpp is measured loop by loop, and each place in the program gets its own "
+    "A program that uses trireme/loops.hpp is measured loop by loop, and each call site gets its own "
     "schedule\n"
     "(where the program names one, that stays). With --omp an OpenMP program runs under the drop-in, and the time of "
     "the\n"
@@ -228,10 +228,10 @@ class tuner {
                  wanted_.gain_percent);
     if (by_ != measure::loops) return;
     fmt::print("\n{:>10} {:>12}  loop\n", "median ms", "of automatic");
-    for (const auto& [place, chosen] : table_.best_of_loops()) {
+    for (const auto& [location, chosen] : table_.best_of_loops()) {
       fmt::print("{:>10.3f} {:>12.3f}  {}:{} {}\n", chosen.seconds * 1e3,
-                 chosen.baseline_seconds > 0.0 ? chosen.seconds / chosen.baseline_seconds : 1.0, place.file, place.line,
-                 chosen.schedule);
+                 chosen.baseline_seconds > 0.0 ? chosen.seconds / chosen.baseline_seconds : 1.0, location.file,
+                 location.line, chosen.schedule);
     }
   }
 
@@ -240,9 +240,9 @@ class tuner {
     const std::string name = wanted_.output.empty() ? program + ".tune.json" : wanted_.output;
     json loops = json::array();
     if (by_ == measure::loops) {
-      for (const auto& [place, chosen] : table_.best_of_loops()) {
-        loops.push_back({{"file", place.file},
-                         {"line", place.line},
+      for (const auto& [location, chosen] : table_.best_of_loops()) {
+        loops.push_back({{"file", location.file},
+                         {"line", location.line},
                          {"schedule", chosen.schedule},
                          {"seconds", chosen.seconds},
                          {"automatic_seconds", chosen.baseline_seconds}});

@@ -1,5 +1,5 @@
-// The differences between the MPI libraries, all of them: what handles look like, which handle values are ours, where a
-// status keeps its count, what its progress does. Compiled once per library, with its mpi.h.
+// The differences between the MPI libraries, all of them: what handles look like, which handle values are intercepted,
+// where a status keeps its count, what its progress does. Compiled once per library, with its mpi.h.
 #pragma once
 
 #include <dlfcn.h>
@@ -20,21 +20,21 @@ inline constexpr const char* ranks_variable = "PMI_SIZE";
 inline constexpr const char* ranks_here_variable = "MPI_LOCALNRANKS";
 inline constexpr bool launcher_is_pmix = false;
 
-// Handles are numbers: two bits of kind, four of type, the rest a place. MPI_REQUEST_NULL is of the kind "invalid" and
-// the type "request"; with another place that is a value which MPICH never gives out.
+// Handles are numbers: two bits of kind, four of type, the rest a slot number. MPI_REQUEST_NULL is of the kind
+// "invalid" and the type "request"; with another slot number that is a value which MPICH never gives out.
 inline constexpr std::uint32_t first_own_request = MPI_REQUEST_NULL + 1u;
 inline constexpr std::uint32_t most_own_requests = (1u << 26) - 2;
 
 inline bool is_own(MPI_Request request) {
   return static_cast<std::uint32_t>(request) - first_own_request < most_own_requests;
 }
-inline std::uint32_t place_of(MPI_Request request) { return static_cast<std::uint32_t>(request) - first_own_request; }
-inline MPI_Request own_request(std::uint32_t place) { return static_cast<MPI_Request>(place + first_own_request); }
+inline std::uint32_t slot_of(MPI_Request request) { return static_cast<std::uint32_t>(request) - first_own_request; }
+inline MPI_Request own_request(std::uint32_t slot) { return static_cast<MPI_Request>(slot + first_own_request); }
 
 // MPI_Message is a request by another name there.
 inline bool is_own_message(MPI_Message message) { return is_own(message); }
-inline std::uint32_t place_of_message(MPI_Message message) { return place_of(message); }
-inline MPI_Message own_message(std::uint32_t place) { return own_request(place); }
+inline std::uint32_t slot_of_message(MPI_Message message) { return slot_of(message); }
+inline MPI_Message own_message(std::uint32_t slot) { return own_request(slot); }
 
 /// Whether the library looks at the buffers of collective calls, and says MPI_ERR_BUFFER where one is missing.
 inline constexpr bool checks_collective_buffers = true;
@@ -81,19 +81,15 @@ inline constexpr bool launcher_is_pmix = true;
 inline constexpr std::uint32_t most_own_requests = 1u << 30;
 
 inline bool is_own(MPI_Request request) { return (std::bit_cast<std::uintptr_t>(request) & 1) != 0; }
-inline std::uint32_t place_of(MPI_Request request) {
+inline std::uint32_t slot_of(MPI_Request request) {
   return static_cast<std::uint32_t>(std::bit_cast<std::uintptr_t>(request) >> 1);
 }
-inline MPI_Request own_request(std::uint32_t place) {
-  return std::bit_cast<MPI_Request>(std::uintptr_t{place} << 1 | 1);
-}
+inline MPI_Request own_request(std::uint32_t slot) { return std::bit_cast<MPI_Request>(std::uintptr_t{slot} << 1 | 1); }
 inline bool is_own_message(MPI_Message message) { return (std::bit_cast<std::uintptr_t>(message) & 1) != 0; }
-inline std::uint32_t place_of_message(MPI_Message message) {
+inline std::uint32_t slot_of_message(MPI_Message message) {
   return static_cast<std::uint32_t>(std::bit_cast<std::uintptr_t>(message) >> 1);
 }
-inline MPI_Message own_message(std::uint32_t place) {
-  return std::bit_cast<MPI_Message>(std::uintptr_t{place} << 1 | 1);
-}
+inline MPI_Message own_message(std::uint32_t slot) { return std::bit_cast<MPI_Message>(std::uintptr_t{slot} << 1 | 1); }
 
 // It ends by a signal there, as it does without us.
 inline constexpr bool checks_collective_buffers = false;

@@ -54,8 +54,8 @@ std::map<key, call_count*>& places() {
 }  // namespace
 
 // With the call guard.
-void counted_calls::add(const counted_call& call, bool is_ours) {
-  const left_because reason = is_ours ? left_because::ours : reason_of(call);
+void counted_calls::add(const counted_call& call, bool is_intercepted) {
+  const left_because reason = is_intercepted ? left_because::intercepted : reason_of(call);
   const size_class size = size_of(call);
   const communicator* const known = call.is_on_window ? nullptr : communicators::find(call.comm);
   const std::uint64_t context = known != nullptr ? known->context : 0;

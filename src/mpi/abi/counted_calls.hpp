@@ -21,18 +21,18 @@ struct counted_call {
 class counted_calls {
  public:
   static inline call_counts* counts = nullptr;  // of this rank, in shared memory
-  static void add(const counted_call& call, bool is_ours);
+  static void add(const counted_call& call, bool is_intercepted);
 };
 
-/// As ours_or_library.
+/// As intercept_or_pass.
 template <class Body, class Library>
 int counted(const counted_call& call, Body&& body, Library&& library) {
   if (session* const in = session::active()) {
     const call_guard guard(*in);
     const int error = body(*in);
     if (counted_calls::counts != nullptr) [[unlikely]]
-      counted_calls::add(call, error != not_ours);
-    if (error != not_ours) return error;
+      counted_calls::add(call, error != pass_through);
+    if (error != pass_through) return error;
   }
   return library();
 }

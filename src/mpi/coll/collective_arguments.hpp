@@ -1,4 +1,4 @@
-// What MPI's collective calls have in common. Ours are those on communicators of ours with arguments that look right;
+// What MPI's collective calls have in common. Intercepted are those on intercepted communicators with arguments that look right;
 // the rest go to the MPI library. All ranks of a communicator decide alike: only by what MPI wants to be equal on all
 // of them.
 #pragma once
@@ -43,10 +43,10 @@ inline bool lacks_buffer(const void* buffer, MPI_Count count, MPI_Datatype type)
 /// that the messages of the others stay apart from the next operation.
 inline int leave_to_library(communicator& known) {
   ++known.collectives;
-  return not_ours;
+  return pass_through;
 }
 
-/// Runs `body(session, communicator)` when the communicator is ours.
+/// Runs `body(session, communicator)` when the communicator is intercepted.
 template <class Body, class Library>
 int collective(MPI_Comm comm, Body&& body, Library&& library, MPI_Count count = -1,
                MPI_Datatype type = MPI_DATATYPE_NULL, const char* name = __builtin_FUNCTION()) {
@@ -54,9 +54,9 @@ int collective(MPI_Comm comm, Body&& body, Library&& library, MPI_Count count = 
       {name, comm, count, type},
       [&](session& in) {
         communicator* const known = communicators::find(comm);
-        if (known == nullptr) return not_ours;
+        if (known == nullptr) return pass_through;
         const int error = body(in, *known);
-        return error == not_ours ? not_ours : report(comm, error);
+        return error == pass_through ? pass_through : report(comm, error);
       },
       library);
 }

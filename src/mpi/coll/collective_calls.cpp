@@ -1,5 +1,5 @@
 // MPI's collective calls without parts for each rank: barriers, broadcasts, reductions. Operations that are not
-// commutative go to the MPI library; begun reductions, too, unless they are short and of predefined elements and
+// commutative go to the MPI library; nonblocking reductions, too, unless they are short and of predefined elements and
 // operations (others may be freed meanwhile).
 #include <mpi.h>
 
@@ -38,14 +38,14 @@ bool can_be_reduced(MPI_Datatype type, MPI_Op operation) {
 }
 
 // Of all ranks together, as each is sent to each.
-constexpr std::size_t most_bytes_of_begun_sums = std::size_t{64} << 10;
+constexpr std::size_t most_bytes_of_nonblocking_sums = std::size_t{64} << 10;
 
-bool can_be_begun(const communicator& comm, MPI_Count count, MPI_Datatype type, MPI_Op operation) {
+bool can_be_nonblocking(const communicator& comm, MPI_Count count, MPI_Datatype type, MPI_Op operation) {
   if (!is_valid(count, type)) return false;
   const std::optional<reduction> known = reduction_of(operation);
   if (!known || !is_defined_on(*known, type)) return false;
   const std::size_t bytes = datatypes::find(type).bytes * static_cast<std::size_t>(comm.size());
-  return static_cast<std::size_t>(count) <= most_bytes_of_begun_sums / bytes;
+  return static_cast<std::size_t>(count) <= most_bytes_of_nonblocking_sums / bytes;
 }
 
 // The sum counts only where somebody gets it.
@@ -79,7 +79,7 @@ TRIREME_EXPORTED int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
     return collective(                                                                                                 \
         comm,                                                                                                          \
         [&](session& in, communicator& known) {                                                                        \
-          if (!is_valid(count, type) || !is_root(known, root)) return not_ours;                                        \
+          if (!is_valid(count, type) || !is_root(known, root)) return pass_through;                                        \
           if (lacks_buffer(buffer, count, type)) return leave_to_library(known);                                       \
           return collectives::broadcast(in, known, {buffer, count, type}, root);                                       \
         },                                                                                                             \
@@ -90,7 +90,7 @@ TRIREME_EXPORTED int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
     return collective(                                                                                                 \
         comm,                                                                                                          \
         [&](session& in, communicator& known) {                                                                        \
-          if (!is_valid(count, type) || !is_root(known, root)) return not_ours;                                        \
+          if (!is_valid(count, type) || !is_root(known, root)) return pass_through;                                        \
           if (lacks_buffer(buffer, count, type)) return leave_to_library(known);                                       \
           return run(in, known, request, [&](collectives::operation& all) {                                            \
             collectives::begin_broadcast(all, {buffer, count, type}, root);                                            \
@@ -103,7 +103,7 @@ TRIREME_EXPORTED int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
     return collective(                                                                                                 \
         comm,                                                                                                          \
         [&](session& in, communicator& known) {                                                                        \
-          if (!is_valid(count, type) || !is_root(known, root) || !can_be_reduced(type, operation)) return not_ours;    \
+          if (!is_valid(count, type) || !is_root(known, root) || !can_be_reduced(type, operation)) return pass_through;    \
           if (lacks_part(from, known.rank == root, to, count, type)) return leave_to_library(known);                   \
           return collectives::reduce(in, known, from, {to, count, type}, operation, root);                             \
         },                                                                                                             \
@@ -114,7 +114,7 @@ TRIREME_EXPORTED int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
     return collective(                                                                                                 \
         comm,                                                                                                          \
         [&](session& in, communicator& known) {                                                                        \
-          if (!can_be_begun(known, count, type, operation) || !is_root(known, root)) return not_ours;                  \
+          if (!can_be_nonblocking(known, count, type, operation) || !is_root(known, root)) return pass_through;                  \
           if (lacks_part(from, known.rank == root, to, count, type)) return leave_to_library(known);                   \
           return run(in, known, request, [&](collectives::operation& all) {                                            \
             collectives::begin_reduce(all, from, {to, count, type}, operation, root);                                  \
@@ -127,7 +127,7 @@ TRIREME_EXPORTED int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
     return collective(                                                                                                 \
         comm,                                                                                                          \
         [&](session& in, communicator& known) {                                                                        \
-          if (!is_valid(count, type) || !can_be_reduced(type, operation)) return not_ours;                             \
+          if (!is_valid(count, type) || !can_be_reduced(type, operation)) return pass_through;                             \
           if (lacks_part(from, true, to, count, type)) return leave_to_library(known);                                 \
           return collectives::allreduce(in, known, from, {to, count, type}, operation);                                \
         },                                                                                                             \
@@ -138,7 +138,7 @@ TRIREME_EXPORTED int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
     return collective(                                                                                                 \
         comm,                                                                                                          \
         [&](session& in, communicator& known) {                                                                        \
-          if (!can_be_begun(known, count, type, operation)) return not_ours;                                           \
+          if (!can_be_nonblocking(known, count, type, operation)) return pass_through;                                           \
           if (lacks_part(from, true, to, count, type)) return leave_to_library(known);                                 \
           return run(in, known, request, [&](collectives::operation& all) {                                            \
             collectives::begin_allreduce(all, from, {to, count, type}, operation);                                     \

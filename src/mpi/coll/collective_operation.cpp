@@ -39,7 +39,7 @@ int operation::wait() {
   return finish(in_);
 }
 
-room::room(session& in, MPI_Count count, MPI_Datatype type) : in_(in) {
+scratch_elements::scratch_elements(session& in, MPI_Count count, MPI_Datatype type) : in_(in) {
   MPI_Aint lower = 0, extent = 0, true_lower = 0, true_extent = 0;
   PMPI_Type_get_extent(type, &lower, &extent);
   PMPI_Type_get_true_extent(type, &true_lower, &true_extent);
@@ -47,6 +47,6 @@ room::room(session& in, MPI_Count count, MPI_Datatype type) : in_(in) {
   block_ = static_cast<std::byte*>(in.ranks().blocks().allocate(static_cast<std::size_t>(span) + 1));
   start_ = block_ - true_lower + (extent < 0 ? (count - 1) * -extent : 0);
 }
-room::~room() { in_.ranks().blocks().release(block_); }
+scratch_elements::~scratch_elements() { in_.ranks().blocks().release(block_); }
 
 }  // namespace tri::mpi::collectives

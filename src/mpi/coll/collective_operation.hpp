@@ -23,12 +23,12 @@ struct elements {
 };
 
 /// Room for elements of any type, in memory that everybody on the host reaches.
-class room {
+class scratch_elements {
  public:
-  room(session& in, MPI_Count count, MPI_Datatype type);
-  ~room();
-  room(const room&) = delete;
-  room& operator=(const room&) = delete;
+  scratch_elements(session& in, MPI_Count count, MPI_Datatype type);
+  ~scratch_elements();
+  scratch_elements(const scratch_elements&) = delete;
+  scratch_elements& operator=(const scratch_elements&) = delete;
   void* address() const { return start_; }
 
  private:
@@ -51,7 +51,7 @@ class operation final : public compound {
   bool is_done(session& in) override;
   int finish(session& in) override;
   /// Room until the operation has ended; one at most.
-  room& make_room(MPI_Count count, MPI_Datatype type) { return room_.emplace(in_, count, type); }
+  scratch_elements& make_scratch(MPI_Count count, MPI_Datatype type) { return scratch_.emplace(in_, count, type); }
   /// When all messages are there.
   void at_end(std::function<void()> step) { last_step_ = std::move(step); }
 
@@ -71,7 +71,7 @@ class operation final : public compound {
   int error_ = MPI_SUCCESS;
   std::vector<message> open_;
   std::size_t first_open_ = 0;  // those before are done
-  std::optional<room> room_;
+  std::optional<scratch_elements> scratch_;
   std::function<void()> last_step_;
 };
 

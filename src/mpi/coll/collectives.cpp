@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "mpi/p2p/requests.hpp"
-#include "mpi/engine/meeting_place.hpp"
+#include "mpi/engine/shm_barrier.hpp"
 
 namespace tri::mpi::collectives {
 namespace {
@@ -27,24 +27,24 @@ void copy(const elements& from, const elements& to) {
 }
 
 // With more ranks than cores, and a few bytes each. Everybody decides alike.
-bool meets(session& in, std::size_t bytes) {
-  return in.ranks().options().oversubscribed && bytes <= meeting_place::most_bytes;
+bool fits_shm_barrier(session& in, std::size_t bytes) {
+  return in.ranks().options().oversubscribed && bytes <= shm_barrier::most_bytes;
 }
 
 // `combine` makes the outcome of everybody's part, on one of the ranks.
 template <class Combine>
-const std::byte* meet(session& in, communicator& comm, const void* own, std::size_t bytes, Combine&& combine) {
-  meeting_place& place = *comm.meeting;
-  const std::uint64_t count = ++comm.meetings;
-  if (place.arrive(static_cast<std::uint32_t>(comm.rank), own, bytes)) {
-    combine(place);
-    place.end();
+const std::byte* combine_in_shm(session& in, communicator& comm, const void* own, std::size_t bytes, Combine&& combine) {
+  shm_barrier& shared = *comm.barrier;
+  const std::uint64_t count = ++comm.barriers;
+  if (shared.arrive(static_cast<std::uint32_t>(comm.rank), own, bytes)) {
+    combine(shared);
+    shared.end();
     for (int rank = 0; rank < comm.size(); ++rank)
       if (rank != comm.rank) in.ranks().wake(comm.number_of[static_cast<std::size_t>(rank)]);
   } else {
-    in.ranks().wait([&] { return place.has_ended(count); });
+    in.ranks().wait([&] { return shared.has_ended(count); });
   }
-  return place.outcome();
+  return shared.outcome();
 }
 
 MPI_Aint extent_of(MPI_Datatype type) {
@@ -67,7 +67,7 @@ void reduce_local(const void* left, void* sum, const elements& of, MPI_Op operat
 struct doubling_order {
   explicit doubling_order(int size)
       : doubling(static_cast<int>(std::bit_floor(static_cast<unsigned>(size)))), beyond(size - doubling) {}
-  int rank_at(int place) const { return place < beyond ? 2 * place + 1 : place + beyond; }
+  int rank_at(int relative) const { return relative < beyond ? 2 * relative + 1 : relative + beyond; }
 
   int doubling;  // places
   int beyond;
@@ -81,8 +81,8 @@ int add_as_doubling(int size, Add&& add) {
   const doubling_order order(size);
   for (int rank = 0; rank < 2 * order.beyond; rank += 2) add(rank, rank + 1);
   for (int distance = 1; distance < order.doubling; distance *= 2)
-    for (int place = 0; place < order.doubling; place += 2 * distance)
-      add(order.rank_at(place + distance), order.rank_at(place));
+    for (int relative = 0; relative < order.doubling; relative += 2 * distance)
+      add(order.rank_at(relative + distance), order.rank_at(relative));
   return order.rank_at(0);
 }
 
@@ -92,8 +92,8 @@ const void* own_part(const void* from, const void* to) { return from == MPI_IN_P
 
 // Otherwise dissemination: in round k everybody hears from the rank 2^k before it (Hensgen, Finkel, Manber 1988).
 int barrier(session& in, communicator& comm) {
-  if (meets(in, 0)) {
-    meet(in, comm, nullptr, 0, [](meeting_place&) {});
+  if (fits_shm_barrier(in, 0)) {
+    combine_in_shm(in, comm, nullptr, 0, [](shm_barrier&) {});
     return MPI_SUCCESS;
   }
   operation all(in, comm);
@@ -109,37 +109,37 @@ int barrier(session& in, communicator& comm) {
 int broadcast(session& in, communicator& comm, const elements& data, int root) {
   operation all(in, comm);
   const int size = all.size();
-  const int place = (all.rank() - root + size) % size;
+  const int relative = (all.rank() - root + size) % size;
   int distance = 1;
   for (; distance < size; distance *= 2) {
-    if ((place & distance) == 0) continue;
-    all.begin_receive(data, (place - distance + root) % size);
+    if ((relative & distance) == 0) continue;
+    all.begin_receive(data, (relative - distance + root) % size);
     all.wait();
     break;
   }
   for (distance /= 2; distance > 0; distance /= 2)
-    if (place + distance < size) all.begin_send(data, (place + distance + root) % size);
+    if (relative + distance < size) all.begin_send(data, (relative + distance + root) % size);
   return all.wait();
 }
 
 int reduce(session& in, communicator& comm, const void* from, const elements& to, MPI_Op operation_, int root) {
   operation all(in, comm);
   const int size = all.size();
-  const int place = (all.rank() - root + size) % size;
+  const int relative = (all.rank() - root + size) % size;
   const bool is_root = all.rank() == root;
-  const room partial(in, to.count, to.type);
-  const room arriving(in, to.count, to.type);
+  const scratch_elements partial(in, to.count, to.type);
+  const scratch_elements arriving(in, to.count, to.type);
   void* const sum = is_root ? to.address : partial.address();
   const elements mine{sum, to.count, to.type};
   if (const void* const own = own_part(from, to.address); own != sum)
     copy({const_cast<void*>(own), to.count, to.type}, mine);
   for (int distance = 1; distance < size; distance *= 2) {
-    if ((place & distance) != 0) {
-      all.begin_send(mine, (place - distance + root) % size);
+    if ((relative & distance) != 0) {
+      all.begin_send(mine, (relative - distance + root) % size);
       break;
     }
-    if (place + distance >= size) continue;
-    all.begin_receive({arriving.address(), to.count, to.type}, (place + distance + root) % size);
+    if (relative + distance >= size) continue;
+    all.begin_receive({arriving.address(), to.count, to.type}, (relative + distance + root) % size);
     all.wait();
     reduce_local(arriving.address(), sum, to, operation_);
   }
@@ -149,13 +149,13 @@ int reduce(session& in, communicator& comm, const void* from, const elements& to
 // Otherwise recursive doubling.
 int allreduce(session& in, communicator& comm, const void* from, const elements& to, MPI_Op operation_) {
   const buffer_type& type = datatypes::find(to.type);
-  if (const std::size_t bytes = static_cast<std::size_t>(to.count) * type.bytes; type.is_plain && meets(in, bytes)) {
+  if (const std::size_t bytes = static_cast<std::size_t>(to.count) * type.bytes; type.is_plain && fits_shm_barrier(in, bytes)) {
     const void* const own = own_part(from, to.address);
-    const std::byte* const sum = meet(in, comm, own, bytes, [&](meeting_place& place) {
-      const auto part = [&](int rank) { return place.data_of(static_cast<std::uint32_t>(rank)); };
+    const std::byte* const sum = combine_in_shm(in, comm, own, bytes, [&](shm_barrier& shared) {
+      const auto part = [&](int rank) { return shared.data_of(static_cast<std::uint32_t>(rank)); };
       const int sum_of = add_as_doubling(
           comm.size(), [&](int theirs, int mine) { reduce_local(part(theirs), part(mine), to, operation_); });
-      std::copy_n(part(sum_of), bytes, place.outcome());
+      std::copy_n(part(sum_of), bytes, shared.outcome());
     });
     std::copy_n(sum, bytes, static_cast<std::byte*>(to.address));
     return MPI_SUCCESS;
@@ -166,25 +166,25 @@ int allreduce(session& in, communicator& comm, const void* from, const elements&
   const doubling_order order(size);
   const int beyond = order.beyond;
   if (from != MPI_IN_PLACE) copy({const_cast<void*>(from), to.count, to.type}, to);
-  const room arriving(in, to.count, to.type);
+  const scratch_elements arriving(in, to.count, to.type);
   const elements theirs{arriving.address(), to.count, to.type};
   const auto add = [&] { reduce_local(arriving.address(), to.address, to, operation_); };
-  int place = rank - beyond;  // among those who double
+  int relative = rank - beyond;  // among those who double
   if (rank < 2 * beyond) {
     if (rank % 2 == 0) {
       all.begin_send(to, rank + 1);
       all.wait();
-      place = -1;
+      relative = -1;
     } else {
       all.begin_receive(theirs, rank - 1);
       all.wait();
       add();
-      place = rank / 2;
+      relative = rank / 2;
     }
   }
-  if (place >= 0) {
+  if (relative >= 0) {
     for (int distance = 1; distance < order.doubling; distance *= 2) {
-      const int other = order.rank_at(place ^ distance);
+      const int other = order.rank_at(relative ^ distance);
       all.begin_receive(theirs, other);
       all.begin_send(to, other);
       all.wait();
@@ -244,30 +244,30 @@ void begin_alltoall(operation& all, const parts& to_each, const parts& from_each
   copy(to_each.of(all.rank()), from_each.of(all.rank()));
 }
 
-// ---- begun, and waited for later
+// ---- nonblocking
 
 namespace {
 
-class begun_barrier final : public compound {
+class nonblocking_barrier final : public compound {
  public:
-  begun_barrier(session& in, const communicator& comm) : place_(*comm.meeting) {
+  nonblocking_barrier(session& in, const communicator& comm) : shared_(*comm.barrier) {
     const auto member = static_cast<std::uint32_t>(comm.rank);
-    if (place_.enter(member)) {
+    if (shared_.enter(member)) {
       for (int rank = 0; rank < comm.size(); ++rank)
         if (rank != comm.rank) in.ranks().wake(comm.number_of[static_cast<std::size_t>(rank)]);
     }
-    count_ = place_.entered(member);
+    count_ = shared_.entered(member);
   }
-  bool is_done(session&) override { return place_.have_all_entered(count_); }
+  bool is_done(session&) override { return shared_.have_all_entered(count_); }
   int finish(session&) override { return MPI_SUCCESS; }
 
  private:
-  meeting_place& place_;
+  shm_barrier& shared_;
   std::uint64_t count_ = 0;
 };
 
 // `parts` are of all ranks, in a row, but for the calling rank's own.
-void reduce_parts(const operation& all, const room& parts, const void* own, const elements& to, MPI_Op operation_) {
+void reduce_parts(const operation& all, const scratch_elements& parts, const void* own, const elements& to, MPI_Op operation_) {
   const auto part = [&, extent = extent_of(to.type)](int rank) {
     return static_cast<std::byte*>(parts.address()) + rank * to.count * extent;
   };
@@ -285,7 +285,7 @@ void reduce_parts(const operation& all, const room& parts, const void* own, cons
 }
 
 void begin_sum(operation& all, const void* own, const elements& to, MPI_Op operation_) {
-  const room& parts = all.make_room(to.count * all.size(), to.type);
+  const scratch_elements& parts = all.make_scratch(to.count * all.size(), to.type);
   const MPI_Count length = to.count * extent_of(to.type);
   for (int rank = 0; rank < all.size(); ++rank)
     if (rank != all.rank())
@@ -296,7 +296,7 @@ void begin_sum(operation& all, const void* own, const elements& to, MPI_Op opera
 }  // namespace
 
 std::unique_ptr<compound> begin_barrier(session& in, communicator& comm) {
-  return std::make_unique<begun_barrier>(in, comm);
+  return std::make_unique<nonblocking_barrier>(in, comm);
 }
 
 void begin_broadcast(operation& all, const elements& data, int root) {

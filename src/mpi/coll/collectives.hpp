@@ -1,8 +1,8 @@
-// Collective operations on communicators that are ours, made of point-to-point messages in the communicator's second
+// Collective operations on intercepted communicators, made of point-to-point messages in the communicator's second
 // context. All data moves directly between the ranks' buffers, and ranks that wait help. Each function follows MPI's of
 // the same name; arguments were checked. Returns the class of an error.
 //
-// Those that are begun and waited for later have one round: what a rank gives away is on its way when it has begun, and
+// Nonblocking ones have one round: what a rank gives away is on its way when it has begun, and
 // what it gets is moved by whoever waits, so nobody depends on a rank that computes or waits for something else.
 #pragma once
 

@@ -1,4 +1,4 @@
-// MPI's collective calls with a part for each rank: gathers, scatters, exchanges of all with all; waited for, or begun.
+// MPI's collective calls with a part for each rank: gathers, scatters, exchanges of all with all; blocking and nonblocking.
 // All have one round of messages. In place, an exchange of all with all is the library's: it keeps what it needs.
 #include <mpi.h>
 
@@ -40,16 +40,16 @@ struct equal_parts {
   }
 };
 
-template <class Count, class Place>
+template <class Count, class Displacement>
 struct unequal_parts {
   void* address;
   const Count* counts;  // null where nobody asks for a part
-  const Place* places;
+  const Displacement* displacements;
   MPI_Datatype type;
   MPI_Aint extent;
 
-  unequal_parts(const void* start, const Count* of_rank, const Place* at, MPI_Datatype of_type)
-      : address(const_cast<void*>(start)), counts(of_rank), places(at), type(of_type), extent(extent_of(of_type)) {}
+  unequal_parts(const void* start, const Count* of_rank, const Displacement* at, MPI_Datatype of_type)
+      : address(const_cast<void*>(start)), counts(of_rank), displacements(at), type(of_type), extent(extent_of(of_type)) {}
   bool are_valid(int ranks) const {
     return is_valid(0, type) && (counts == nullptr || std::all_of(counts, counts + ranks, [&](Count c) {
                                    return c >= 0 && !lacks_buffer(address, c, type);
@@ -58,7 +58,7 @@ struct unequal_parts {
   parts all() const {
     return {[](const void* description, int rank) {
               const auto& self = *static_cast<const unequal_parts*>(description);
-              return elements{static_cast<std::byte*>(self.address) + self.places[rank] * self.extent,
+              return elements{static_cast<std::byte*>(self.address) + self.displacements[rank] * self.extent,
                               self.counts[rank], self.type};
             },
             this};
@@ -69,10 +69,10 @@ struct unequal_parts {
 equal_parts equal_parts_if(bool is_here, const void* start, MPI_Count each, MPI_Datatype type) {
   return {start, is_here ? each : 0, is_here ? type : MPI_BYTE};
 }
-template <class Count, class Place>
-unequal_parts<Count, Place> unequal_parts_if(bool is_here, const void* start, const Count* counts, const Place* places,
+template <class Count, class Displacement>
+unequal_parts<Count, Displacement> unequal_parts_if(bool is_here, const void* start, const Count* counts, const Displacement* displacements,
                                              MPI_Datatype type) {
-  return {start, is_here ? counts : nullptr, places, is_here ? type : MPI_BYTE};
+  return {start, is_here ? counts : nullptr, displacements, is_here ? type : MPI_BYTE};
 }
 
 // Each rank's own arguments, which the others cannot know.
@@ -83,16 +83,16 @@ bool are_valid(const communicator& known, const elements& own, const Parts&... p
   return is_own_valid && (parts.are_valid(known.size()) && ...);
 }
 
-// Begun where there is a request, else waited for.
+// Nonblocking where there is a request.
 template <class Parts>
 int gather(session& in, communicator& known, MPI_Request* request, const elements& from, const Parts& to, int root) {
-  if (!is_root(known, root)) return not_ours;
+  if (!is_root(known, root)) return pass_through;
   if (!are_valid(known, from, to)) return leave_to_library(known);
   return run(in, known, request, [&](operation& all) { begin_gather(all, from, to.all(), root); });
 }
 template <class Parts>
 int scatter(session& in, communicator& known, MPI_Request* request, const Parts& from, const elements& to, int root) {
-  if (!is_root(known, root)) return not_ours;
+  if (!is_root(known, root)) return pass_through;
   if (!are_valid(known, to, from)) return leave_to_library(known);
   return run(in, known, request, [&](operation& all) { begin_scatter(all, from.all(), to, root); });
 }
@@ -104,7 +104,7 @@ int allgather(session& in, communicator& known, MPI_Request* request, const elem
 // In place it is the library's, on all ranks.
 template <class Parts>
 int alltoall(session& in, communicator& known, MPI_Request* request, const Parts& from, const Parts& to) {
-  if (from.address == MPI_IN_PLACE) return not_ours;
+  if (from.address == MPI_IN_PLACE) return pass_through;
   if (!are_valid(known, elements{}, from, to)) return leave_to_library(known);
   return run(in, known, request, [&](operation& all) { begin_alltoall(all, from.all(), to.all()); });
 }
@@ -114,21 +114,21 @@ int alltoall(session& in, communicator& known, MPI_Request* request, const Parts
 
 using namespace tri::mpi;
 
-// A call that is waited for, and the one that is begun: the same, with a request at the end. `body` says what is done.
+// A blocking call, and the nonblocking one: the same, with a request at the end. `body` says what is done.
 #define TRIREME_LIST(...) __VA_ARGS__
-#define TRIREME_COLLECTIVE(name, begun_name, parameters, arguments, body)                                     \
+#define TRIREME_COLLECTIVE(name, nonblocking_name, parameters, arguments, body)                                     \
   TRIREME_EXPORTED int MPI_##name(TRIREME_LIST parameters) {                                                  \
     MPI_Request* const request = nullptr;                                                                     \
     return collective(                                                                                        \
         comm, [&](session& in, communicator& known) { return body; }, [&] { return PMPI_##name arguments; }); \
   }                                                                                                           \
-  TRIREME_EXPORTED int MPI_##begun_name(TRIREME_LIST parameters, MPI_Request* request) {                      \
+  TRIREME_EXPORTED int MPI_##nonblocking_name(TRIREME_LIST parameters, MPI_Request* request) {                      \
     return collective(                                                                                        \
         comm, [&](session& in, communicator& known) { return body; },                                         \
-        [&] { return PMPI_##begun_name(TRIREME_LIST arguments, request); });                                  \
+        [&] { return PMPI_##nonblocking_name(TRIREME_LIST arguments, request); });                                  \
   }
 
-#define TRIREME_COLLECTIVES(suffix, count_type, place_type)                                                           \
+#define TRIREME_COLLECTIVES(suffix, count_type, displacement_type)                                                           \
   TRIREME_COLLECTIVE(Gather##suffix, Igather##suffix,                                                                 \
                      (const void* from, count_type from_count, MPI_Datatype from_type, void* to, count_type to_count, \
                       MPI_Datatype to_type, int root, MPI_Comm comm),                                                 \
@@ -138,10 +138,10 @@ using namespace tri::mpi;
   TRIREME_COLLECTIVE(                                                                                                 \
       Gatherv##suffix, Igatherv##suffix,                                                                              \
       (const void* from, count_type from_count, MPI_Datatype from_type, void* to, const count_type counts[],          \
-       const place_type places[], MPI_Datatype to_type, int root, MPI_Comm comm),                                     \
-      (from, from_count, from_type, to, counts, places, to_type, root, comm),                                         \
+       const displacement_type displacements[], MPI_Datatype to_type, int root, MPI_Comm comm),                                     \
+      (from, from_count, from_type, to, counts, displacements, to_type, root, comm),                                         \
       gather(in, known, request, whole(from, from_count, from_type),                                                  \
-             unequal_parts_if(known.rank == root, to, counts, places, to_type), root))                                \
+             unequal_parts_if(known.rank == root, to, counts, displacements, to_type), root))                                \
   TRIREME_COLLECTIVE(Scatter##suffix, Iscatter##suffix,                                                               \
                      (const void* from, count_type from_count, MPI_Datatype from_type, void* to, count_type to_count, \
                       MPI_Datatype to_type, int root, MPI_Comm comm),                                                 \
@@ -150,10 +150,10 @@ using namespace tri::mpi;
                              whole(to, to_count, to_type), root))                                                     \
   TRIREME_COLLECTIVE(                                                                                                 \
       Scatterv##suffix, Iscatterv##suffix,                                                                            \
-      (const void* from, const count_type counts[], const place_type places[], MPI_Datatype from_type, void* to,      \
+      (const void* from, const count_type counts[], const displacement_type displacements[], MPI_Datatype from_type, void* to,      \
        count_type to_count, MPI_Datatype to_type, int root, MPI_Comm comm),                                           \
-      (from, counts, places, from_type, to, to_count, to_type, root, comm),                                           \
-      scatter(in, known, request, unequal_parts_if(known.rank == root, from, counts, places, from_type),              \
+      (from, counts, displacements, from_type, to, to_count, to_type, root, comm),                                           \
+      scatter(in, known, request, unequal_parts_if(known.rank == root, from, counts, displacements, from_type),              \
               whole(to, to_count, to_type), root))                                                                    \
   TRIREME_COLLECTIVE(                                                                                                 \
       Allgather##suffix, Iallgather##suffix,                                                                          \
@@ -164,9 +164,9 @@ using namespace tri::mpi;
   TRIREME_COLLECTIVE(                                                                                                 \
       Allgatherv##suffix, Iallgatherv##suffix,                                                                        \
       (const void* from, count_type from_count, MPI_Datatype from_type, void* to, const count_type counts[],          \
-       const place_type places[], MPI_Datatype to_type, MPI_Comm comm),                                               \
-      (from, from_count, from_type, to, counts, places, to_type, comm),                                               \
-      allgather(in, known, request, whole(from, from_count, from_type), unequal_parts(to, counts, places, to_type)))  \
+       const displacement_type displacements[], MPI_Datatype to_type, MPI_Comm comm),                                               \
+      (from, from_count, from_type, to, counts, displacements, to_type, comm),                                               \
+      allgather(in, known, request, whole(from, from_count, from_type), unequal_parts(to, counts, displacements, to_type)))  \
   TRIREME_COLLECTIVE(Alltoall##suffix, Ialltoall##suffix,                                                             \
                      (const void* from, count_type from_count, MPI_Datatype from_type, void* to, count_type to_count, \
                       MPI_Datatype to_type, MPI_Comm comm),                                                           \
@@ -175,11 +175,11 @@ using namespace tri::mpi;
                               equal_parts(to, to_count, to_type)))                                                    \
   TRIREME_COLLECTIVE(                                                                                                 \
       Alltoallv##suffix, Ialltoallv##suffix,                                                                          \
-      (const void* from, const count_type from_counts[], const place_type from_places[], MPI_Datatype from_type,      \
-       void* to, const count_type to_counts[], const place_type to_places[], MPI_Datatype to_type, MPI_Comm comm),    \
-      (from, from_counts, from_places, from_type, to, to_counts, to_places, to_type, comm),                           \
-      alltoall(in, known, request, unequal_parts_if(from != MPI_IN_PLACE, from, from_counts, from_places, from_type), \
-               unequal_parts(to, to_counts, to_places, to_type)))
+      (const void* from, const count_type from_counts[], const displacement_type from_displacements[], MPI_Datatype from_type,      \
+       void* to, const count_type to_counts[], const displacement_type to_displacements[], MPI_Datatype to_type, MPI_Comm comm),    \
+      (from, from_counts, from_displacements, from_type, to, to_counts, to_displacements, to_type, comm),                           \
+      alltoall(in, known, request, unequal_parts_if(from != MPI_IN_PLACE, from, from_counts, from_displacements, from_type), \
+               unequal_parts(to, to_counts, to_displacements, to_type)))
 
 TRIREME_COLLECTIVES(, int, int)
 #if MPI_VERSION >= 4

@@ -39,7 +39,7 @@ int free_with(MPI_Comm* comm, Free&& free) {
   session* const in = session::active();
   if (in == nullptr) return free(comm);
   const MPI_Comm handle = *comm;
-  std::uint64_t context = 0;  // never given twice; 0: not ours
+  std::uint64_t context = 0;  // never given twice; 0: not intercepted
   {
     const call_guard guard(*in);
     if (const communicator* const known = communicators::find(handle)) context = known->context;
@@ -53,7 +53,7 @@ int free_with(MPI_Comm* comm, Free&& free) {
 }
 
 // The library gives the handle at once. If it does not, the duplicate is its own on all ranks.
-int note_begun(int error, MPI_Comm of, const MPI_Comm* made, MPI_Request* handle, touch_order touched) {
+int note_nonblocking(int error, MPI_Comm of, const MPI_Comm* made, MPI_Request* handle, touch_order touched) {
   session* const in = session::active();
   if (error != MPI_SUCCESS || in == nullptr || *made == MPI_COMM_NULL) return error;
   const call_guard guard(*in);
@@ -76,11 +76,11 @@ TRIREME_EXPORTED int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Co
 }
 TRIREME_EXPORTED int MPI_Comm_idup(MPI_Comm comm, MPI_Comm* made, MPI_Request* handle) {
   const touch_order touched = hint_of(comm);
-  return note_begun(PMPI_Comm_idup(comm, made, handle), comm, made, handle, touched);
+  return note_nonblocking(PMPI_Comm_idup(comm, made, handle), comm, made, handle, touched);
 }
 #if MPI_VERSION >= 4
 TRIREME_EXPORTED int MPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* made, MPI_Request* handle) {
-  return note_begun(PMPI_Comm_idup_with_info(comm, info, made, handle), comm, made, handle, hint_in(info));
+  return note_nonblocking(PMPI_Comm_idup_with_info(comm, info, made, handle), comm, made, handle, hint_in(info));
 }
 #endif
 TRIREME_EXPORTED int MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* made) {

@@ -9,8 +9,8 @@
 #include "mpi/abi/abi.hpp"
 #include "mpi/coll/collective_operation.hpp"
 #include "mpi/startup/session.hpp"
-#include "mpi/startup/start_meeting.hpp"
-#include "mpi/engine/meeting_place.hpp"
+#include "mpi/startup/bootstrap_exchange.hpp"
+#include "mpi/engine/shm_barrier.hpp"
 
 namespace tri::mpi {
 namespace {
@@ -27,20 +27,20 @@ std::uint64_t next_context(const session& in) {
 // What the first member tells the others.
 struct agreement {
   std::uint64_t context = 0;
-  std::uint64_t meeting = 0;  // an address
+  std::uint64_t barrier = 0;  // an address
 };
 
 // Nothing of ours is under way on it any more; others may still be there.
 void leave(const communicator& comm) {
-  if (comm.meeting->leave_for_good()) session::active()->ranks().blocks().release(comm.meeting);
+  if (comm.barrier->leave_for_good()) session::active()->ranks().blocks().release(comm.barrier);
 }
 
-// Without a meeting place the communicator is the library's, for all of them.
+// Without a shared barrier the communicator is the library's, for all of them.
 agreement new_agreement(session& in, std::size_t members) {
   const auto count = static_cast<std::uint32_t>(members);
   try {
-    void* const memory = in.ranks().blocks().allocate(meeting_place::size_for(count));
-    return {next_context(in), reinterpret_cast<std::uint64_t>(meeting_place::create(memory, count))};
+    void* const memory = in.ranks().blocks().allocate(shm_barrier::size_for(count));
+    return {next_context(in), reinterpret_cast<std::uint64_t>(shm_barrier::create(memory, count))};
   } catch (const arena::arena_exhausted&) {
     return {};
   }
@@ -48,13 +48,13 @@ agreement new_agreement(session& in, std::size_t members) {
 
 // With the call guard.
 void remember(MPI_Comm handle, int rank, std::vector<std::uint32_t> number_of, const agreement& agreed) {
-  if (agreed.meeting == 0) return;
+  if (agreed.barrier == 0) return;
   auto made = std::make_unique<communicator>();
   made->handle = handle;
   made->rank = rank;
   made->number_of = std::move(number_of);
   made->context = agreed.context;
-  made->meeting = reinterpret_cast<meeting_place*>(agreed.meeting);
+  made->barrier = reinterpret_cast<shm_barrier*>(agreed.barrier);
   // A handle that the library gives again has been freed, and the thread that did so has not come to tell us yet.
   if (const communicator* const before = communicators::find(handle)) communicators::forget(handle, before->context);
   known[abi::word(handle)] = std::move(made);
@@ -118,12 +118,12 @@ communicator* communicators::find_among_all(MPI_Comm handle) {
   return last_ = found->second.get();
 }
 
-void communicators::add_predefined(session& in, const start_meeting& meeting) {
+void communicators::add_predefined(session& in, const bootstrap_exchange& bootstrap) {
   std::vector<std::uint32_t> everybody;
   everybody.reserve(static_cast<std::size_t>(in.world_size()));
   for (int rank = 0; rank < in.world_size(); ++rank) everybody.push_back(in.number_of(rank));
   agree_and_remember(in, MPI_COMM_WORLD, everybody,
-                     [&](agreement& agreed) { meeting.tell(std::as_writable_bytes(std::span(&agreed, 1))); });
+                     [&](agreement& agreed) { bootstrap.tell(std::as_writable_bytes(std::span(&agreed, 1))); });
   agree_and_remember(in, MPI_COMM_SELF, {in.number_of(in.world_rank())}, [](agreement&) {});
 }
 

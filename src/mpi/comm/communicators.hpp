@@ -13,9 +13,9 @@
 namespace tri::mpi {
 
 class compound;
-class meeting_place;
+class shm_barrier;
 class session;
-class start_meeting;
+class bootstrap_exchange;
 
 struct communicator {
   MPI_Comm handle = MPI_COMM_NULL;
@@ -24,8 +24,8 @@ struct communicator {
   int rank = 0;
   std::vector<std::uint32_t> number_of;        // of the rank on the host
   std::uint64_t collectives = 0;               // begun so far
-  meeting_place* meeting = nullptr;            // of the members
-  std::uint64_t meetings = 0;                  // begun so far
+  shm_barrier* barrier = nullptr;              // of the members
+  std::uint64_t barriers = 0;                  // begun so far
   std::uint64_t users = 0;                     // requests and messages that were taken
   touch_order touched = touch_order::unknown;  // what is received, see communicator_hints
   bool is_freed = false;                       // by the program; `handle` means nothing any more
@@ -39,7 +39,7 @@ class communicators {
   static communicator* find(MPI_Comm handle) {
     return last_ != nullptr && last_->handle == handle ? last_ : find_among_all(handle);
   }
-  static void add_predefined(session& in, const start_meeting& meeting);
+  static void add_predefined(session& in, const bootstrap_exchange& bootstrap);
   /// After the library made it; collective over its members. Null communicators and others than intracommunicators are
   /// left alone.
   static void add(MPI_Comm made);
@@ -48,9 +48,9 @@ class communicators {
                                                    touch_order touched);
   /// After the library has freed `handle`, which was the one with this context. What is under way goes on.
   static void forget(MPI_Comm handle, std::uint64_t context);
-  /// For what outlives the call that begins it: until `let_go` the communicator stays, also when it is freed.
+  /// For what outlives the call that begins it: until `release` the communicator stays, also when it is freed.
   static void hold(communicator& comm) { ++comm.users; }
-  static void let_go(communicator& comm) {
+  static void release(communicator& comm) {
     if (--comm.users == 0 && comm.is_freed) [[unlikely]]
       end(comm);
   }

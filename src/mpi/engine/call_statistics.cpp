@@ -19,10 +19,12 @@ void write_name(std::array<char, 32>& to, std::string_view name) {
 
 // What has one name in a table.
 struct share {
-  std::uint64_t ours = 0;
+  std::uint64_t intercepted = 0;
   std::map<left_because, std::uint64_t> left;
 
-  void add(const call_count& count) { (count.reason == left_because::ours ? ours : left[count.reason]) += count.times; }
+  void add(const call_count& count) {
+    (count.reason == left_because::intercepted ? intercepted : left[count.reason]) += count.times;
+  }
   std::uint64_t left_in_all() const {
     std::uint64_t sum = 0;
     for (const auto& [reason, times] : left) sum += times;
@@ -40,12 +42,13 @@ template <class Name>
 std::string lines_by(std::string_view title, std::span<const call_count> calls, Name&& name) {
   std::map<std::string, share> shares;
   for (const call_count& each : calls) shares[std::string(name(each))].add(each);
-  std::string text = fmt::format("{:<32}{:>12}{:>12}{:>9}  why the library's\n", title, "ours", "library", "% ours");
+  std::string text = fmt::format("{:<32}{:>13}{:>16}{:>15}  why passed through\n", title, "intercepted",
+                                 "passed through", "% intercepted");
   for (const auto& [what, of] : shares) {
-    const std::uint64_t all = of.ours + of.left_in_all();
-    text += fmt::format("{:<32}{:>12}{:>12}{:>9.1f}  {}", what, of.ours, of.left_in_all(),
-                        100 * static_cast<double>(of.ours) / static_cast<double>(std::max<std::uint64_t>(all, 1)),
-                        of.why());
+    const std::uint64_t all = of.intercepted + of.left_in_all();
+    text += fmt::format(
+        "{:<32}{:>13}{:>16}{:>15.1f}  {}", what, of.intercepted, of.left_in_all(),
+        100 * static_cast<double>(of.intercepted) / static_cast<double>(std::max<std::uint64_t>(all, 1)), of.why());
     text.erase(text.find_last_not_of(' ') + 1);
     text += '\n';
   }
@@ -95,8 +98,8 @@ std::vector<call_count> sum_of(std::span<const call_counts* const> ranks) {
   std::vector<call_count> all;
   for (const auto& [key, count] : sums) all.push_back(count);
   std::stable_sort(all.begin(), all.end(), [](const call_count& one, const call_count& other) {
-    const bool is_left = one.reason != left_because::ours;
-    if (is_left != (other.reason != left_because::ours)) return is_left;
+    const bool is_left = one.reason != left_because::intercepted;
+    if (is_left != (other.reason != left_because::intercepted)) return is_left;
     return one.times > other.times;
   });
   return all;

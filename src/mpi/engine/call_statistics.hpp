@@ -1,5 +1,5 @@
 // Which calls of the program were ours, and which were left to the MPI library, and why: told at the end beside what
-// the ranks did (statistics.hpp). The counts of each rank lie in shared memory, written by that rank alone; rank 0
+// the ranks did (rank_statistics.hpp). The counts of each rank lie in shared memory, written by that rank alone; rank 0
 // reads all of them when nobody counts any more.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace tri::mpi {
 
-enum class left_because : std::uint32_t { ours, inter_communicator, communicator, window, reduction, arguments };
+enum class left_because : std::uint32_t { intercepted, inter_communicator, communicator, window, reduction, arguments };
 std::string_view name_of(left_because reason);
 
 /// Bytes of what a call sends or receives, in classes.
@@ -26,7 +26,7 @@ struct call_count {
   std::array<char, 32> call{};
   std::array<char, 32> communicator{};
   size_class size = size_class::none;
-  left_because reason = left_because::ours;
+  left_because reason = left_because::intercepted;
   std::uint64_t times = 0;
 
   std::string_view call_name() const { return call.data(); }

@@ -22,18 +22,18 @@ class core_share {
   bool is_due(std::int64_t now_ns) const { return now_ns - since_ns_ >= shortest_window_ns; }
   void judge(std::int64_t now_ns, std::int64_t used_ns) {
     const double possible = cores_ * static_cast<double>(now_ns - since_ns_);
-    are_ours_ = static_cast<double>(used_ns - used_before_ns_) >= least_share_of_owner * possible;
+    are_enough_ = static_cast<double>(used_ns - used_before_ns_) >= least_share_of_owner * possible;
     since_ns_ = now_ns;
     used_before_ns_ = used_ns;
   }
   /// As judged last; before that, yes.
-  bool are_ours() const { return are_ours_; }
+  bool are_enough() const { return are_enough_; }
 
  private:
   double cores_;
   std::int64_t since_ns_;
   std::int64_t used_before_ns_;
-  bool are_ours_ = true;
+  bool are_enough_ = true;
 };
 
 /// What a process has used of all cores; nothing when it cannot be known (it has ended, or another PID namespace).

@@ -1,4 +1,4 @@
-// What the processes of a host share of one rank: its mailbox, its matching, and whether it takes part in communication
+// What the processes of a host share of one rank: its inbox, its matching, and whether it takes part in communication
 // at the moment. In the arena; its address is the same in all processes.
 #pragma once
 
@@ -12,7 +12,7 @@
 #include "arena/heap.hpp"
 #include "arena/host_lock.hpp"
 #include "mpi/engine/helping.hpp"
-#include "mpi/engine/mailbox.hpp"
+#include "mpi/engine/rank_inbox.hpp"
 #include "mpi/matching/match_table.hpp"
 
 namespace tri::mpi {
@@ -22,15 +22,15 @@ struct endpoint_counters {
   std::atomic<std::uint64_t> in_cell{0};  // messages sent by their size
   std::atomic<std::uint64_t> in_block{0};
   std::atomic<std::uint64_t> rendezvous{0};
-  std::atomic<std::uint64_t> kept{0};           // messages that came before their receive
-  std::atomic<std::uint64_t> bytes_moved{0};    // of rendezvous to this rank, by itself
+  std::atomic<std::uint64_t> unexpected{0};     // messages that came before their receive
+  std::atomic<std::uint64_t> bytes_copied{0};   // of rendezvous to this rank, by itself
   std::atomic<std::uint64_t> bytes_helped{0};   // of those to others
-  std::atomic<std::uint64_t> pieces_shared{0};  // of moves that this process posted on the board
-  std::atomic<std::uint64_t> pieces_moved{0};   // as bytes_moved, of moves on the board
-  std::atomic<std::uint64_t> pieces_helped{0};
-  std::atomic<std::uint64_t> pieces_far{0};           // of these: of a message to another NUMA domain
+  std::atomic<std::uint64_t> chunks_shared{0};  // of copies that this process posted on the board
+  std::atomic<std::uint64_t> chunks_copied{0};  // as bytes_copied, of copies on the board
+  std::atomic<std::uint64_t> chunks_helped{0};
+  std::atomic<std::uint64_t> chunks_far{0};           // of these: of a message to another NUMA domain
   std::atomic<std::uint64_t> refused{0};              // looks that left work of another domain alone
-  std::atomic<std::uint64_t> helped_ranks{0};         // times that it read the mailbox of a rank that was computing
+  std::atomic<std::uint64_t> helped_ranks{0};         // times that it read the inbox of a rank that was computing
   std::atomic<std::uint64_t> received_for_others{0};  // messages that found their receive then
   std::atomic<std::uint64_t> staged{0};               // left to the rank itself
   std::atomic<std::uint64_t> sleeps{0};
@@ -52,14 +52,14 @@ struct received_counters {
 };
 
 struct endpoint {
-  mailbox inbox;
-  /// Over the reading side of the inbox and `matching`. Held for short; never while data of a rendezvous is moved.
+  rank_inbox inbox;
+  /// Over the reading side of the inbox and `matching`. Held for short; never while data of a rendezvous is copied.
   alignas(64) arena::host_lock lock;
   received_counters received;
   match_table matching;
-  std::uint64_t kept_bytes = 0;  // with the lock: what messages that nobody has received take up
-  /// So much is kept that senders hold their data back themselves, however small. Written with the lock, seldom; read
-  /// for each message by its sender, so nothing that changes with messages may lie in this line.
+  std::uint64_t unexpected_bytes = 0;  // with the lock: what messages that nobody has received take up
+  /// There are so many unexpected messages that senders hold their data back themselves, however small. Written with
+  /// the lock, seldom; read for each message by its sender, so nothing that changes with messages may lie in this line.
   alignas(64) std::atomic<bool> is_full{false};
   pid_t process = 0;
   std::uint32_t number = 0;  // of the rank on its host

@@ -22,42 +22,42 @@ bool progress_entry(const std::uint64_t* arguments, int, int by) noexcept {
 const board::operation_id progress_operation =
     board::operation_table::of_process().progress.add("mpi: progress of a rank that computes", &progress_entry);
 
-void move_entry(const board::task_view& task, std::uint64_t first, std::uint64_t last, int by) noexcept {
+void copy_entry(const board::task_view& task, std::uint64_t first, std::uint64_t last, int by) noexcept {
   engine::of_pe(by)->run_part(task, first, last);  // who takes part in the board has an engine
 }
-const board::operation_id move_operation =
-    board::operation_table::of_process().chunks.add("mpi: move the bytes of a message", &move_entry);
+const board::operation_id copy_operation =
+    board::operation_table::of_process().chunks.add("mpi: copy the bytes of a message", &copy_entry);
 
-// How often a waiting rank looks at what costs more than its own mailbox and the board.
-constexpr std::uint32_t turns_between_looks = 8;
-constexpr std::uint32_t turns_between_polls = 64;
+// How often a waiting rank polls what costs more than its own inbox and the board.
+constexpr std::uint32_t idle_steps_between_polls = 8;
+constexpr std::uint32_t idle_steps_between_library_polls = 64;
 constexpr int polls_before_yielding = 1000;
 // Longer than a turn through many ranks that wait; a slice of the scheduler's is some milliseconds.
 constexpr double dear_yield_ns = 500'000;
 // Shorter than the turn of one other rank.
 constexpr double vain_yield_ns = 1'500;
-// Calls that look in vain with more than this between them belong to a program that computes meanwhile.
+// Calls that poll in vain with more than this between them belong to a program that computes meanwhile.
 constexpr double longest_between_polls_ns = 20'000;
 constexpr std::int64_t longest_sleep_beside_others_ns = 100'000;
 // Passive targets, for example, are served by the MPI library alone, and it does not ring.
 constexpr std::int64_t longest_sleep_beside_library_ns = 1'000'000;
 
-// The pieces as far from the end as these are from the beginning; pieces begin at the same places.
+// The chunks as far from the end as these are from the beginning; chunks begin at the same places.
 std::pair<std::uint64_t, std::uint64_t> counted_from_the_end(std::uint64_t first, std::uint64_t last,
                                                              const board::task_view& task) {
-  const std::uint64_t pieces = board::chunk_count(task.total, task.chunk);
-  return {(pieces - board::chunk_count(last, task.chunk)) * task.chunk,
-          std::min(task.total, (pieces - first / task.chunk) * task.chunk)};
+  const std::uint64_t chunks = board::chunk_count(task.total, task.chunk);
+  return {(chunks - board::chunk_count(last, task.chunk)) * task.chunk,
+          std::min(task.total, (chunks - first / task.chunk) * task.chunk)};
 }
 
 wait_policy::limits waiting_limits(bool oversubscribed) {
   if (oversubscribed)
-    return {.looks = 4,
-            .looks_between = 1,
+    return {.polls = 4,
+            .polls_between = 1,
             .awake_ticks = host::ns_to_ticks(5e6),
             .least_yields = 0,
             .most_vain_yields = 64};
-  return {.looks = 1000, .looks_between = 16, .awake_ticks = host::ns_to_ticks(5e6), .least_yields = 100};
+  return {.polls = 1000, .polls_between = 16, .awake_ticks = host::ns_to_ticks(5e6), .least_yields = 100};
 }
 
 // What a program looks for may come without a ring (values of windows), so where each rank has a core it never sleeps.
@@ -90,13 +90,13 @@ engine::engine(std::span<endpoint* const> endpoints, std::uint32_t number, board
   has_domains_ = std::any_of(endpoints.begin(), endpoints.end(),
                              [&](const endpoint* each) { return is_far(each->domain, endpoints[0]->domain); });
   if (has_domains_) open_sends_.resize(endpoints.size());
-  board_.progress().offer(progress_operation, {reinterpret_cast<std::uint64_t>(&own_)});
+  board_.progress().register_entry(progress_operation, {reinterpret_cast<std::uint64_t>(&own_)});
 }
 
 engine::~engine() {
-  finish_moves();
-  hide();
-  board_.progress().withdraw();
+  finish_copies();
+  withdraw_progress();
+  board_.progress().unregister_entry();
   engines[number_] = nullptr;
 }
 
@@ -165,7 +165,7 @@ bool engine::push_data(endpoint& target, const message_key& key, const user_buff
     };
     while (!target.inbox.push_data(key, bytes, read)) {
       if (bytes > bytes_in_first_cell) return false;
-      wait_for_room(target);
+      wait_for_space(target);
     }
     return true;
   }
@@ -179,21 +179,21 @@ bool engine::push_data(endpoint& target, const message_key& key, const user_buff
 
 template <class Fill>
 void engine::push(endpoint& target, const message_key& key, message_kind kind, Fill&& fill) {
-  while (!target.inbox.push([&](mailbox_cell& cell) {
+  while (!target.inbox.push([&](inbox_cell& cell) {
     cell.key = key;
     cell.kind = kind;
     fill(cell);
   }))
-    wait_for_room(target);
+    wait_for_space(target);
 }
 
 void engine::push_node(endpoint& target, message_kind kind, unexpected_message& node) {
   arena::handed_over(&node);
-  push(target, node.key, kind, [&](mailbox_cell& cell) { cell.node = &node; });
+  push(target, node.key, kind, [&](inbox_cell& cell) { cell.node = &node; });
 }
 
-// A sender must not depend on the receiver calling us: it empties the mailbox on the receiver's behalf.
-void engine::wait_for_room(endpoint& target) {
+// A sender must not depend on the receiver calling us: it empties the inbox on the receiver's behalf.
+void engine::wait_for_space(endpoint& target) {
   if (drain(target)) return;
   // It may be empty without the producers knowing.
   if (target.lock.try_lock()) {
@@ -203,7 +203,7 @@ void engine::wait_for_room(endpoint& target) {
   yield();
 }
 
-// The record stands in the target's mailbox until somebody has read so far, then among its messages until a receive
+// The record stands in the target's inbox until somebody has read so far, then among its messages until a receive
 // gets it. So we read so far first, on the target's behalf: it need not call.
 bool engine::cancel(send_record& record, std::uint32_t target) {
   endpoint& to = *endpoints_[target];
@@ -239,7 +239,7 @@ receive_record* engine::make_receive(const message_key& key, const user_buffer& 
 }
 
 void engine::release(receive_record* record) {
-  if (record->is_awaited && --awaited_ == 0) hide();
+  if (record->is_awaited && --awaited_ == 0) withdraw_progress();
   record->~receive_record();
   blocks_.release(record);
 }
@@ -247,20 +247,20 @@ void engine::release(receive_record* record) {
 // What has come is looked at before the receive is posted, in the order of arrival, so that receives posted earlier get
 // theirs first; a message for this one needs no node then. With the lock; `take` gets the message for this key.
 template <class Take>
-bool engine::look_for(const message_key& key, moves& later, Take&& take) {
+bool engine::look_for(const message_key& key, copy_list& later, Take&& take) {
   while (!later.is_full()) {
-    mailbox_cell* const cell = own_.inbox.front();
+    inbox_cell* const cell = own_.inbox.front();
     if (cell == nullptr) return false;
     posted_receive* const earlier = own_.matching.match(cell->key);
-    const bool is_ours = earlier == nullptr && key.takes(cell->key);
-    if (is_ours)
+    const bool is_match = earlier == nullptr && key.takes(cell->key);
+    if (is_match)
       take(*cell);
     else if (earlier != nullptr)
       deliver(receive_record::of(*earlier), *cell, later);
     else
-      keep(own_, *cell);
+      add_unexpected(own_, *cell);
     own_.inbox.pop();
-    if (is_ours) return true;
+    if (is_match) return true;
   }
   return false;
 }
@@ -274,11 +274,11 @@ void engine::wait_for_message(receive_record& record) {
 }
 
 void engine::post(receive_record& record) {
-  moves later;
+  copy_list later;
   own_.lock.lock();
   if (arrived_message* const found = own_.matching.match(record.posting))
     deliver(record, static_cast<unexpected_message&>(*found), later);
-  else if (!look_for(record.posting.key, later, [&](const mailbox_cell& cell) { deliver(record, cell, later); }))
+  else if (!look_for(record.posting.key, later, [&](const inbox_cell& cell) { deliver(record, cell, later); }))
     wait_for_message(record);
   own_.lock.unlock();
   run(later);
@@ -289,7 +289,7 @@ receive_record* engine::receive(const message_key& key, const user_buffer& buffe
   own_.lock.lock();
   // Nearly all messages of a stream: the next one that has come, with nothing before it.
   if (own_.matching.posted() == 0 && own_.matching.arrived() == 0 && buffer.type == nullptr) {
-    const mailbox_cell* const cell = own_.inbox.front();
+    const inbox_cell* const cell = own_.inbox.front();
     if (cell != nullptr && cell->kind == message_kind::in_cells && key.takes(cell->key)) {
       take_at_once(buffer, *cell, found);
       own_.inbox.pop();
@@ -303,13 +303,13 @@ receive_record* engine::receive(const message_key& key, const user_buffer& buffe
 // A message that is there with its data needs no record: nobody else has to do with it. Lets go of the lock.
 receive_record* engine::receive_with_lock(const message_key& key, const user_buffer& buffer, touch_order touched,
                                           found_message& found) {
-  moves later;
+  copy_list later;
   receive_record* record = nullptr;
   const auto make = [&]() -> receive_record& { return *(record = make_receive(key, buffer, touched)); };
-  if (arrived_message* const kept = own_.matching.find(key)) {
-    own_.matching.take(*kept);
-    if (!take_at_once(buffer, *kept, found)) deliver(make(), static_cast<unexpected_message&>(*kept), later);
-  } else if (!look_for(key, later, [&](const mailbox_cell& cell) {
+  if (arrived_message* const early = own_.matching.find(key)) {
+    own_.matching.take(*early);
+    if (!take_at_once(buffer, *early, found)) deliver(make(), static_cast<unexpected_message&>(*early), later);
+  } else if (!look_for(key, later, [&](const inbox_cell& cell) {
                if (!take_at_once(buffer, cell, found)) deliver(make(), cell, later);
              })) {
     wait_for_message(make());
@@ -320,7 +320,7 @@ receive_record* engine::receive_with_lock(const message_key& key, const user_buf
 }
 
 void engine::post(receive_record& record, arrived_message& message) {
-  moves later;
+  copy_list later;
   own_.lock.lock();
   deliver(record, static_cast<unexpected_message&>(message), later);
   own_.lock.unlock();
@@ -361,8 +361,8 @@ unexpected_message& engine::new_message(const message_key& key, std::size_t byte
   return *message;
 }
 
-// `cell` is at the front of `owner`'s mailbox.
-unexpected_message& engine::node_of(const endpoint& owner, const mailbox_cell& cell) {
+// `cell` is at the front of `owner`'s inbox.
+unexpected_message& engine::node_of(const endpoint& owner, const inbox_cell& cell) {
   if (cell.kind != message_kind::in_cells) return *static_cast<unexpected_message*>(cell.node);
   unexpected_message& message = new_message(cell.key, cell.bytes);
   owner.inbox.read_front(cell.bytes, message.data());
@@ -370,8 +370,9 @@ unexpected_message& engine::node_of(const endpoint& owner, const mailbox_cell& c
 }
 
 void engine::account(endpoint& owner, std::int64_t bytes) {
-  owner.kept_bytes += static_cast<std::uint64_t>(bytes);
-  owner.is_full.store(owner.kept_bytes > options_.kept_at_most, std::memory_order_relaxed);  // relaxed: a hint
+  owner.unexpected_bytes += static_cast<std::uint64_t>(bytes);
+  owner.is_full.store(owner.unexpected_bytes > options_.most_unexpected_bytes,
+                      std::memory_order_relaxed);  // relaxed: a hint
 }
 
 void engine::count_received(endpoint& owner) {
@@ -383,28 +384,28 @@ void engine::count_received(endpoint& owner) {
   endpoint_counters::add(own_.counters.received_for_others);
 }
 
-void engine::move_later(moves& later, send_record& from, receive_record& to) {
+void engine::copy_later(copy_list& later, send_record& from, receive_record& to) {
   endpoint_counters::add(to.owner->received.rendezvous_bytes, std::min(from.buffer.bytes, to.buffer.bytes));
   later.add(from, to);
 }
 
-void engine::take_cell(endpoint& owner, const mailbox_cell& cell, moves& later) {
+void engine::take_cell(endpoint& owner, const inbox_cell& cell, copy_list& later) {
   if (posted_receive* const receive = owner.matching.match(cell.key)) {
     deliver(receive_record::of(*receive), cell, later);
     return;
   }
-  keep(owner, cell);
+  add_unexpected(owner, cell);
 }
 
-void engine::keep(endpoint& owner, const mailbox_cell& cell) {
+void engine::add_unexpected(endpoint& owner, const inbox_cell& cell) {
   unexpected_message& message = node_of(owner, cell);
-  endpoint_counters::add(own_.counters.kept);
-  owner.matching.keep(message);
+  endpoint_counters::add(own_.counters.unexpected);
+  owner.matching.add_unexpected(message);
   if (message.kind != message_kind::rendezvous)
     account(owner, static_cast<std::int64_t>(sizeof(unexpected_message) + message.bytes));
 }
 
-void engine::deliver(receive_record& to, const mailbox_cell& cell, moves& later) {
+void engine::deliver(receive_record& to, const inbox_cell& cell, copy_list& later) {
   count_received(*to.owner);
   to.taken = cell.key;
   if (cell.kind == message_kind::in_cells) {
@@ -418,7 +419,7 @@ void engine::deliver(receive_record& to, const mailbox_cell& cell, moves& later)
   unexpected_message& message = node_of(*to.owner, cell);
   to.bytes = message.bytes;
   if (message.kind == message_kind::rendezvous) {
-    move_later(later, static_cast<send_record&>(message), to);
+    copy_later(later, static_cast<send_record&>(message), to);
   } else if (reaches(to)) {
     fill(to, message);
   } else {
@@ -426,22 +427,22 @@ void engine::deliver(receive_record& to, const mailbox_cell& cell, moves& later)
   }
 }
 
-// A message that was kept; only its receiver does this.
-void engine::deliver(receive_record& to, unexpected_message& message, moves& later) {
+// An unexpected message; only its receiver does this.
+void engine::deliver(receive_record& to, unexpected_message& message, copy_list& later) {
   count_received(own_);
   to.taken = message.key;
   to.bytes = message.bytes;
   if (message.kind == message_kind::rendezvous) {
-    move_later(later, static_cast<send_record&>(message), to);
+    copy_later(later, static_cast<send_record&>(message), to);
     return;
   }
   account(own_, -static_cast<std::int64_t>(sizeof(unexpected_message) + message.bytes));
   fill(to, message);
 }
 
-// The rank's own receive, of a message at the front of its mailbox. False, with nothing done, when a record has to
+// The rank's own receive, of a message at the front of its inbox. False, with nothing done, when a record has to
 // tell of its end.
-bool engine::take_at_once(const user_buffer& to, const mailbox_cell& cell, found_message& found) {
+bool engine::take_at_once(const user_buffer& to, const inbox_cell& cell, found_message& found) {
   if (cell.kind == message_kind::rendezvous) return false;
   count_received(own_);
   found.key = cell.key;
@@ -457,7 +458,7 @@ bool engine::take_at_once(const user_buffer& to, const mailbox_cell& cell, found
   return true;
 }
 
-// The same of a message that was kept, and is no more.
+// The same of an unexpected message, which is gone then.
 bool engine::take_at_once(const user_buffer& to, arrived_message& arrived, found_message& found) {
   auto& message = static_cast<unexpected_message&>(arrived);
   if (message.kind == message_kind::rendezvous) return false;
@@ -473,8 +474,8 @@ bool engine::take_at_once(const user_buffer& to, arrived_message& arrived, found
 // section 3.5, progress).
 void engine::stage_copy(receive_record& to, send_record& from) {
   unexpected_message& message = new_message(from.key, from.bytes);
-  if (!move_data({message.data(), from.bytes}, from.buffer, 0, from.bytes, process_)) to.failed = 1;
-  count_moved(to, std::min(from.buffer.bytes, to.buffer.bytes));
+  if (!copy_data({message.data(), from.bytes}, from.buffer, 0, from.bytes, process_)) to.failed = 1;
+  count_copied(to, std::min(from.buffer.bytes, to.buffer.bytes));
   complete(from);
   stage(to, message);
 }
@@ -495,11 +496,11 @@ void engine::complete(Record& record) {
   endpoint& owner = *record.owner;  // afterwards the record may be gone
   arena::handed_over(&record);
   record.state.store(progress_state::complete, std::memory_order_release);  // pairs: record.complete
-  if (&owner != &own_ || turns_ != nullptr) owner.inbox.wake();
+  if (&owner != &own_ || api_mutex_ != nullptr) owner.inbox.wake();
 }
 
 // What does not fit stays behind; its receiver finds by `bytes` that it is cut short.
-void engine::write_front(const mailbox& inbox, std::size_t bytes, const user_buffer& to) {
+void engine::write_front(const rank_inbox& inbox, std::size_t bytes, const user_buffer& to) {
   const std::size_t wanted = std::min(bytes, static_cast<std::size_t>(to.bytes));
   if (to.type == nullptr) {
     if (wanted > 0) inbox.read_front(wanted, to.address);
@@ -526,7 +527,7 @@ void engine::take_staged(receive_record& record) {
   fill(record, static_cast<unexpected_message&>(*record.staged));
 }
 
-void engine::run(moves& list) {
+void engine::run(copy_list& list) {
   if (list.count == 0) return;
   tell(activity::busy);
   const std::uint64_t size_class = class_to_time(list);
@@ -541,18 +542,18 @@ void engine::run(moves& list) {
   if (size_class == 0) return;
   if (!shares)
     timing_.took(size_class, total, false, host::ticks() - began);
-  else if (open_moves_ > 0)                      // else there was no room on the board
-    shared_moves_ = {size_class, total, began};  // finish_moves knows when they end
+  else if (open_copies_ > 0)                      // else there was no room on the board
+    shared_copies_ = {size_class, total, began};  // finish_copies knows when they end
 }
 
-// The size of moves that take about the same time, of which this rank can say when they end: it waits, and all that is
+// The size of copies that take about the same time, of which this rank can say when they end: it waits, and all that is
 // on the board for it is from this list. 0: there is nothing to be learned.
-std::uint64_t engine::class_to_time(const moves& list) const {
-  // With several threads a wait need not be this call's, nor the end of a move the end of its time.
-  if (!options_.learns_sharing || turns_ != nullptr || waits_ == 0 || open_moves_ > 0) return 0;
+std::uint64_t engine::class_to_time(const copy_list& list) const {
+  // With several threads a wait need not be this call's, nor the end of a copy the end of its time.
+  if (!options_.learns_sharing || api_mutex_ != nullptr || waits_ == 0 || open_copies_ > 0) return 0;
   const std::uint64_t bytes = list.list[0].bytes();
   for (std::size_t i = 0; i < list.count; ++i) {
-    const move& each = list.list[i];
+    const matched_copy& each = list.list[i];
     if (each.to->owner != &own_ || each.bytes() < options_.sharing.from ||
         std::bit_width(each.bytes()) != std::bit_width(bytes))
       return 0;
@@ -560,29 +561,29 @@ std::uint64_t engine::class_to_time(const moves& list) const {
   return bytes;
 }
 
-void engine::run(const move& one, bool shares) {
+void engine::run(const matched_copy& one, bool shares) {
   send_record& from = *one.from;
   receive_record& to = *one.to;
   if (&own_ != to.owner && !to.buffer.is_for_everybody(options_.kernel_copies)) return stage_copy(to, from);
-  to.moved_from = &from;
+  to.copied_from = &from;
   const std::size_t bytes = std::min(from.buffer.bytes, to.buffer.bytes);
   // Only its own process can fill some memory: then nobody is asked to help.
   const bool everybody =
       from.buffer.is_for_everybody(options_.kernel_copies) && to.buffer.is_for_everybody(options_.kernel_copies);
-  if (shares && bytes >= options_.sharing.from && everybody && endpoints_.size() > 1 && post_move(to, bytes)) return;
-  if (!move_data(to.buffer, from.buffer, 0, bytes, process_)) to.failed = 1;
-  count_moved(to, bytes);
+  if (shares && bytes >= options_.sharing.from && everybody && endpoints_.size() > 1 && post_copy(to, bytes)) return;
+  if (!copy_data(to.buffer, from.buffer, 0, bytes, process_)) to.failed = 1;
+  count_copied(to, bytes);
   complete(from);
   complete(to);
 }
 
 // False, with nothing done, when there is no room on the board.
-bool engine::post_move(receive_record& to, std::size_t bytes) {
-  if (open_moves_ == moves_on_board_.size()) return false;
+bool engine::post_copy(receive_record& to, std::size_t bytes) {
+  if (open_copies_ == copies_on_board_.size()) return false;
   to.bytes_left.store(bytes, std::memory_order_relaxed);  // relaxed: published with the task
-  endpoint* const sender = to.moved_from->owner;
-  board::task_spec task = shared_task(move_operation, {reinterpret_cast<std::uint64_t>(&to)}, bytes);
-  // Where the order counts, everybody takes the next piece; else the receiver begins at one end and who helps at the
+  endpoint* const sender = to.copied_from->owner;
+  board::task_spec task = shared_task(copy_operation, {reinterpret_cast<std::uint64_t>(&to)}, bytes);
+  // Where the order counts, everybody takes the next chunk; else the receiver begins at one end and who helps at the
   // other.
   const std::array<board::participant_range, 1> nothing_of_its_own{};
   if (to.touched != touch_order::unknown) {
@@ -591,51 +592,51 @@ bool engine::post_move(receive_record& to, std::size_t bytes) {
   }
   const board::post_result posted = board_.post(task);
   if (!posted.handle) return false;
-  endpoint_counters::add(own_.counters.pieces_shared, board::chunk_count(bytes, task.chunk));
-  moves_on_board_[open_moves_++] = {posted.handle, sender};  // the records may be gone already
+  endpoint_counters::add(own_.counters.chunks_shared, board::chunk_count(bytes, task.chunk));
+  copies_on_board_[open_copies_++] = {posted.handle, sender};  // the records may be gone already
   return true;
 }
 
-// The records stay until the last of their bytes is moved, and these are ours.
+// The records stay until the last of their bytes is copied, and these are ours.
 void engine::run_part(const board::task_view& task, std::uint64_t first, std::uint64_t last) {
   auto& to = *reinterpret_cast<receive_record*>(task.arguments[0]);
   if (to.touched == touch_order::low_first) std::tie(first, last) = counted_from_the_end(first, last, task);
   const std::uint64_t bytes = last - first;
-  if (!move_data(to.buffer, to.moved_from->buffer, first, bytes, process_)) {
+  if (!copy_data(to.buffer, to.copied_from->buffer, first, bytes, process_)) {
     // relaxed: read after `bytes_left` has come to nothing
     std::atomic_ref(to.failed).store(1, std::memory_order_relaxed);
   }
-  count_moved(to, bytes);
-  const std::uint64_t pieces = board::chunk_count(bytes, task.chunk);
-  endpoint_counters::add(to.owner == &own_ ? own_.counters.pieces_moved : own_.counters.pieces_helped, pieces);
-  if (is_far(to.owner->domain, own_.domain)) endpoint_counters::add(own_.counters.pieces_far, pieces);
+  count_copied(to, bytes);
+  const std::uint64_t chunks = board::chunk_count(bytes, task.chunk);
+  endpoint_counters::add(to.owner == &own_ ? own_.counters.chunks_copied : own_.counters.chunks_helped, chunks);
+  if (is_far(to.owner->domain, own_.domain)) endpoint_counters::add(own_.counters.chunks_far, chunks);
   // acq_rel: who comes last has everybody's part behind it when it completes the records. pairs: record.bytes_left
   if (to.bytes_left.fetch_sub(bytes, std::memory_order_acq_rel) != bytes) return;
-  complete(*to.moved_from);
+  complete(*to.copied_from);
   complete(to);
 }
 
 template <class Yield>
 void engine::finish(const board::task_handle& task, Yield&& yield) {
-  board_.finish(task, [&, looks = 0]() mutable {
-    if (options_.oversubscribed || ++looks > polls_before_yielding)
+  board_.finish(task, [&, polls = 0]() mutable {
+    if (options_.oversubscribed || ++polls > polls_before_yielding)
       yield();
     else
       host::cpu_relax();
   });
 }
 
-// What is left of our moves is ours to do. True if there was something.
-bool engine::finish_moves() {
-  const bool any = open_moves_ > 0;
+// What is left of our copies is ours to do. True if there was something.
+bool engine::finish_copies() {
+  const bool any = open_copies_ > 0;
   if (any) tell(activity::busy);
-  while (open_moves_ > 0) {
-    const board::task_handle task = moves_on_board_[--open_moves_].task;  // another thread of ours takes the next
+  while (open_copies_ > 0) {
+    const board::task_handle task = copies_on_board_[--open_copies_].task;  // another thread of ours takes the next
     finish(task, [this] { yield(); });
   }
-  if (shared_moves_.size_class != 0) {
-    timing_.took(shared_moves_.size_class, shared_moves_.bytes, true, host::ticks() - shared_moves_.began);
-    shared_moves_ = {};
+  if (shared_copies_.size_class != 0) {
+    timing_.took(shared_copies_.size_class, shared_copies_.bytes, true, host::ticks() - shared_copies_.began);
+    shared_copies_ = {};
   }
   return any;
 }
@@ -659,14 +660,14 @@ bool engine::run_together(board::operation_id operation, const task_arguments& a
   return true;
 }
 
-// We go on to compute: who waits for its message to leave moves it. It may sleep, and nobody rings for the board.
-void engine::leave_moves_to_senders() {
-  for (std::size_t i = 0; i < open_moves_;) {
-    if (board_.finished(moves_on_board_[i].task)) {
-      board_.finish(moves_on_board_[i].task);
-      moves_on_board_[i] = moves_on_board_[--open_moves_];
+// We go on to compute: who waits for its message to leave copies it. It may sleep, and nobody rings for the board.
+void engine::leave_copies_to_senders() {
+  for (std::size_t i = 0; i < open_copies_;) {
+    if (board_.finished(copies_on_board_[i].task)) {
+      board_.finish(copies_on_board_[i].task);
+      copies_on_board_[i] = copies_on_board_[--open_copies_];
     } else {
-      moves_on_board_[i++].sender->inbox.wake();
+      copies_on_board_[i++].sender->inbox.wake();
     }
   }
 }
@@ -679,10 +680,10 @@ bool engine::drain(endpoint& owner) {
     owner.lock.lock();
   else if (!owner.lock.try_lock())
     return false;
-  moves later;
+  copy_list later;
   bool any = false;
   while (!later.is_full()) {
-    mailbox_cell* const cell = owner.inbox.front();
+    inbox_cell* const cell = owner.inbox.front();
     if (cell == nullptr) break;
     take_cell(owner, *cell, later);
     owner.inbox.pop();
@@ -696,32 +697,32 @@ bool engine::drain(endpoint& owner) {
 
 bool engine::progress() {
   bool worked = drain(own_);
-  if (finish_moves()) worked = true;
-  // One piece at a time: the program has other things to do.
-  if (!worked) worked = help_with_moves([] { return false; });
+  if (finish_copies()) worked = true;
+  // One chunk at a time: the program has other things to do.
+  if (!worked) worked = help_with_copies([] { return false; });
   return worked || help_others();
 }
 
-// What costs more than a look at our own mailbox and the board.
+// What costs more than a poll of our own inbox and the board.
 bool engine::help_others() {
-  if (++turns_without_work_ % turns_between_looks != 0) return false;
+  if (++idle_steps_ % idle_steps_between_polls != 0) return false;
   const bool worked = board_.progress().help();
-  if (turns_without_work_ % turns_between_polls == 0) poll_library();
+  if (idle_steps_ % idle_steps_between_library_polls == 0) poll_library();
   return worked;
 }
 
 // Without the turn: the library may make us wait for another thread of ours that is in it.
 void engine::poll_library() {
   if (library_progress_ == nullptr) return;
-  if (turns_ != nullptr) turns_->unlock();
+  if (api_mutex_ != nullptr) api_mutex_->unlock();
   library_progress_();
-  if (turns_ != nullptr) turns_->lock();
+  if (api_mutex_ != nullptr) api_mutex_->lock();
 }
 
 bool engine::progress_for(endpoint& owner) {
   if (&owner == &own_ || !drain(owner)) return false;
   endpoint_counters::add(own_.counters.helped_ranks);
-  finish_moves();
+  finish_copies();
   return true;
 }
 
@@ -729,7 +730,7 @@ bool engine::progress_for(endpoint& owner) {
 
 void engine::begin_wait() {
   if (waits_++ == 0) {
-    hide();  // we look after ourselves now
+    withdraw_progress();  // we look after ourselves now
     if (options_.measures_time) wait_began_ = host::ticks();
   }
   waiting_.busy();
@@ -737,21 +738,21 @@ void engine::begin_wait() {
 
 void engine::end_wait() {
   tell(activity::busy);
-  shared_moves_ = {};  // what is still on the board now waits for the program, too
+  shared_copies_ = {};  // what is still on the board now waits for the program, too
   if (--waits_ == 0 && options_.measures_time)
     endpoint_counters::add(own_.counters.waited_ticks, host::ticks() - wait_began_);
 }
 
-void engine::expose() {
+void engine::offer_progress() {
   if (!options_.received_by_others) return;
-  board_.progress().expose();
-  exposed_ = true;
+  board_.progress().offer_progress();
+  offers_progress_ = true;
 }
 
-void engine::hide() {
-  if (!exposed_) return;
-  board_.progress().hide();
-  exposed_ = false;
+void engine::withdraw_progress() {
+  if (!offers_progress_) return;
+  board_.progress().withdraw_progress();
+  offers_progress_ = false;
 }
 
 // Of the ranks that far ones would help. Reads a line of each, so it is asked for such work only.
@@ -766,8 +767,8 @@ domain_activity engine::activity_of(std::int32_t domain) const {
   return found;
 }
 
-// Its own messages a rank always moves: nobody else may come.
-bool engine::takes_part_in_moves_of(std::uint32_t poster) {
+// Its own messages a rank always copies: nobody else may come.
+bool engine::takes_part_in_copies_of(std::uint32_t poster) {
   if (!has_domains_) return true;
   const std::int32_t domain = endpoints_[poster]->domain;
   if (!is_far(domain, own_.domain) || open_sends_[poster] > 0 || helps_far(options_.help, activity_of(domain)))
@@ -778,10 +779,10 @@ bool engine::takes_part_in_moves_of(std::uint32_t poster) {
 }
 
 template <class Again>
-bool engine::help_with_moves(Again&& again) {
+bool engine::help_with_copies(Again&& again) {
   refused_ = false;
   return board_.help(again, [this](std::uint32_t poster) {
-    const bool takes_part = takes_part_in_moves_of(poster);
+    const bool takes_part = takes_part_in_copies_of(poster);
     if (takes_part) tell(activity::busy);
     return takes_part;
   }) > 0;
@@ -790,14 +791,14 @@ bool engine::help_with_moves(Again&& again) {
 // Leaves a task as soon as something has come for us (Ouyang 2022, 2.4.1).
 bool engine::help_somebody() {
   const std::uint64_t began = options_.measures_time ? host::ticks() : 0;
-  const bool worked = help_with_moves([this] { return !own_.inbox.has_message(); }) || help_others();
+  const bool worked = help_with_copies([this] { return !own_.inbox.has_message(); }) || help_others();
   if (worked && options_.measures_time) endpoint_counters::add(own_.counters.helped_ticks, host::ticks() - began);
   return worked;
 }
 
-bool engine::turn_of_wait() {
+bool engine::step_of_wait() {
   bool worked = drain(own_);
-  if (open_moves_ > 0) worked = finish_moves();
+  if (open_copies_ > 0) worked = finish_copies();
   if (!worked) worked = help_somebody();
   if (worked) {
     waiting_.busy();
@@ -805,8 +806,8 @@ bool engine::turn_of_wait() {
   }
   tell(activity::looking);
   switch (waiting_.next(host::ticks())) {
-    case wait_step::look:
-      if (turns_ != nullptr)
+    case wait_step::poll:
+      if (api_mutex_ != nullptr)
         yield();
       else
         host::cpu_relax();
@@ -828,7 +829,7 @@ void engine::polled(bool found) {
   const std::uint64_t now = host::ticks();
   if (now - last_poll_ > polling_ticks_) polling_.busy();
   switch (polling_.next(now)) {
-    case wait_step::look:
+    case wait_step::poll:
       break;
     case wait_step::yield:
       yield(polling_);
@@ -846,7 +847,7 @@ void engine::yield(wait_policy& policy) {
   const std::uint64_t took = host::ticks() - began;
   if (took < vain_yield_ticks_)
     policy.was_vain();
-  else if (cores_ && took > dear_yield_ticks_ && !cores_are_ours())
+  else if (cores_ && took > dear_yield_ticks_ && !has_its_share_of_cores())
     policy.was_dear();
 }
 
@@ -873,17 +874,17 @@ std::int64_t engine::used_by_all_ns() const {
   return used;
 }
 
-bool engine::cores_are_ours() {
+bool engine::has_its_share_of_cores() {
   const std::int64_t now = host::now_ns();
   if (cores_->is_due(now)) cores_->judge(now, used_by_all_ns());
-  return cores_->are_ours();
+  return cores_->are_enough();
 }
 
 // The core to whoever wants it, and the turn to the other threads of the process.
 void engine::yield() {
-  if (turns_ != nullptr) turns_->unlock();
+  if (api_mutex_ != nullptr) api_mutex_->unlock();
   sched_yield();
-  if (turns_ != nullptr) turns_->lock();
+  if (api_mutex_ != nullptr) api_mutex_->lock();
 }
 
 void engine::sleep(std::uint32_t heard, bool asks_others) {
@@ -894,17 +895,17 @@ void engine::sleep(std::uint32_t heard, bool asks_others) {
   ++sleepers_;
   tell(activity::asleep);
   const std::uint64_t fell_asleep = options_.measures_time ? host::ticks() : 0;
-  // What we have sent is published before we look at who is exposed: either we see a rank that goes on to compute, and
-  // sleep for a short time only, or that rank sees our message. A fence, so that publishing costs none; a rank that
+  // What we have sent is published before we look at who offers progress: either we see a rank that goes on to compute,
+  // and sleep for a short time only, or that rank sees our message. A fence, so that publishing costs none; a rank that
   // computes pays nothing on x86, for its part are loads. pairs: engine.leave
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  const bool others = asks_others || board_.progress().any_exposed_before_sleep();
-  if (turns_ != nullptr) turns_->unlock();
+  const bool others = asks_others || board_.progress().any_offered_before_sleep();
+  if (api_mutex_ != nullptr) api_mutex_->unlock();
   if (library_progress_ != nullptr) library_progress_();
   own_.inbox.bell.sleep(heard, others                         ? longest_sleep_beside_others_ns
                                : library_progress_ != nullptr ? longest_sleep_beside_library_ns
                                                               : -1);
-  if (turns_ != nullptr) turns_->lock();
+  if (api_mutex_ != nullptr) api_mutex_->lock();
   --sleepers_;
   if (options_.measures_time) endpoint_counters::add(own_.counters.slept_ticks, host::ticks() - fell_asleep);
 }

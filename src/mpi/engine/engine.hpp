@@ -1,10 +1,10 @@
 // Point-to-point communication of one rank with the ranks of its host, without MPI's handles: buffers with layouts,
 // keys, records. One object per rank; one thread at a time calls it (MPI_THREAD_MULTIPLE takes turns, see
-// `take_turns`). What other processes do on this rank's behalf goes through its endpoint.
+// `set_api_mutex`). What other processes do on this rank's behalf goes through its endpoint.
 //
-// Who moves what: a message is matched by whoever finds it first - the receiver, or, while it computes, a rank that
-// waits. Small messages carry their data. A rendezvous is moved once and directly: a large one lies on the board from
-// the moment it is matched, ranks that wait take parts of it, and who moves the last part completes it. So a receive
+// Who copies what: a message is matched by whoever finds it first - the receiver, or, while it computes, a rank that
+// waits. Small messages carry their data. A rendezvous is copied once and directly: a large one lies on the board from
+// the moment it is matched, ranks that wait take parts of it, and who copies the last part completes it. So a receive
 // that finds its message does not wait for the data, and the data comes while its rank computes.
 #pragma once
 
@@ -20,10 +20,10 @@
 
 #include "arena/block_cache.hpp"
 #include "board/board_pe.hpp"
+#include "mpi/engine/copy_timing.hpp"
 #include "mpi/engine/core_share.hpp"
-#include "mpi/engine/data_move.hpp"
+#include "mpi/engine/data_copy.hpp"
 #include "mpi/engine/endpoint.hpp"
-#include "mpi/engine/move_timing.hpp"
 #include "mpi/engine/records.hpp"
 #include "mpi/engine/wait_policy.hpp"
 #include "os/clock.hpp"
@@ -32,10 +32,10 @@ namespace tri::mpi {
 
 struct engine_options {
   std::size_t rendezvous_from = std::size_t{8} << 10;  // bytes of a message
-  std::size_t kept_at_most = std::size_t{16}
-                             << 20;  // bytes that unreceived messages of one rank take up before senders wait
+  std::size_t most_unexpected_bytes = std::size_t{16}
+                                      << 20;  // bytes that unexpected messages of one rank take up before senders wait
   sharing_sizes sharing;
-  bool learns_sharing = false;  // of what it waits for, a rank makes those moves alone that are quicker so
+  bool learns_sharing = false;  // of what it waits for, a rank makes those copies alone that are quicker so
   help_rule help;
   bool received_by_others = true;  // ranks that wait receive for this one while it computes
   bool kernel_copies = false;      // process_vm_readv and _writev work between the ranks
@@ -67,8 +67,8 @@ class engine {
   /// Where everybody on the host finds that memory of this process; null when nobody else reaches it.
   using shared_address_function = void* (*)(const void* address, std::size_t bytes);
   void set_shared_memory(shared_address_function answer) { shared_address_ = answer; }
-  /// Several threads call: each turn of a wait lets go of this lock, which the caller holds during every call.
-  void take_turns(std::mutex* lock) { turns_ = lock; }
+  /// Several threads call: each step of a wait releases this mutex, which the caller holds during every call.
+  void set_api_mutex(std::mutex* lock) { api_mutex_ = lock; }
 
   /// Sends to the rank with that number. Null: the buffer is free again. Otherwise it is in use until the record is
   /// complete; then give it to `release`. `synchronous`: complete only when the receive has begun.
@@ -107,7 +107,7 @@ class engine {
   arrived_message* take(const message_key& key);
 
   bool is_done(receive_record& record) {
-    // acquire: what the mover wrote. pairs: record.complete
+    // acquire: what the copier wrote. pairs: record.complete
     const progress_state state = record.state.load(std::memory_order_acquire);
     if (state == progress_state::staged) [[unlikely]]
       take_staged(record);
@@ -117,8 +117,8 @@ class engine {
   }
   static bool is_done(const send_record& record) { return record.is_complete(); }
 
-  /// One look at what has come for us, and now and then at what others need from us (a program may look again and again
-  /// instead of waiting); true if something was done. Takes no longer than a piece of a shared move.
+  /// One poll of what has come for us, and now and then at what others need from us (a program may look again and again
+  /// instead of waiting); true if something was done. Takes no longer than a chunk of a shared copy.
   bool progress();
   /// The outcome of a call of the program that looks and does not wait (MPI_Test, MPI_Iprobe, a window's value that is
   /// read again). Programs put such calls into loops: when calls in vain follow each other closely, the rank does what
@@ -132,11 +132,11 @@ class engine {
     begin_wait();
     bool ended = false;  // asked no more once it was true: it may have taken what it found
     while (!ended) {
-      if (turn_of_wait()) {
+      if (step_of_wait()) {
         const std::uint32_t heard = own_.inbox.bell.listen();
         if (own_.inbox.prepare_sleep()) {
-          // Whoever gives us something from here on rings; what was given before, this look sees. That goes for moves
-          // that are left to us, too: they are on the board before we are rung. pairs: mailbox.sleep
+          // Whoever gives us something from here on rings; what was given before, this poll sees. That goes for copies
+          // that are left to us, too: they are on the board before we are rung. pairs: rank_inbox.sleep
           ended = done();
           // Work that we leave to others stays on the board while we sleep, so we look again soon.
           if (!ended && (refused_ || !board_.has_work_before_sleep())) sleep(heard, asks_others || refused_);
@@ -156,16 +156,16 @@ class engine {
   /// The rank goes back to computing: from now on the others look after the receives that it has begun.
   void leave() {
     if (waits_ > 0) return;
-    if (awaited_ > 0 && !exposed_) {
-      expose();
+    if (awaited_ > 0 && !offers_progress_) {
+      offer_progress();
       // A sender may have gone to sleep for good beside its message, before it could see that. What it had published by
-      // then, we see now: between its publication and its look at who is exposed it has a seq_cst fence, and our mark
-      // and our look at the mailbox are seq_cst. pairs: engine.leave
+      // then, we see now: between its publication and its look at who offers progress it has a seq_cst fence, and our
+      // mark and our poll of the inbox are seq_cst. pairs: engine.leave
       while (drain(own_)) {
       }
     }
-    if (open_moves_ > 0) [[unlikely]]
-      leave_moves_to_senders();
+    if (open_copies_ > 0) [[unlikely]]
+      leave_copies_to_senders();
   }
   /// Called in waits now and then: what the MPI library carries may need this rank.
   void set_library_progress(void (*poll)()) { library_progress_ = poll; }
@@ -182,24 +182,24 @@ class engine {
   }
   using task_arguments = std::array<std::uint64_t, board::argument_words>;
   /// Work that is for everybody who waits, by operations of the board that any process can run. Returns when all is
-  /// done, without letting other threads of ours take their turn: the caller may hold locks. False, with nothing done,
+  /// done, without releasing the API mutex for other threads: the caller may hold locks. False, with nothing done,
   /// when nobody could help or there is no room on the board.
   bool run_together(board::operation_id operation, const task_arguments& arguments, std::size_t bytes);
-  /// A part of a move on the board; called by it.
+  /// A part of a copy on the board; called by it.
   void run_part(const board::task_view& task, std::uint64_t first, std::uint64_t last);
 
   /// On behalf of the rank `owner`, which is computing; called by the board. True if a message was taken.
   bool progress_for(endpoint& owner);
 
  private:
-  /// What was matched with the lock and is moved without it.
-  struct move {
+  /// What was matched with the lock and is copied without it.
+  struct matched_copy {
     send_record* from;
     receive_record* to;
     std::uint64_t bytes() const { return std::min(from->buffer.bytes, to->buffer.bytes); }
   };
-  struct moves {
-    std::array<move, 16> list;
+  struct copy_list {
+    std::array<matched_copy, 16> list;
     std::size_t count = 0;
     bool is_full() const { return count == list.size(); }
     void add(send_record& from, receive_record& to) { list[count++] = {&from, &to}; }
@@ -211,49 +211,49 @@ class engine {
   template <class Fill>
   void push(endpoint& target, const message_key& key, message_kind kind, Fill&& fill);
   void push_node(endpoint& target, message_kind kind, unexpected_message& node);
-  void wait_for_room(endpoint& target);
+  void wait_for_space(endpoint& target);
   template <class Record>
   void complete(Record& record);
   unexpected_message& new_message(const message_key& key, std::size_t bytes);
-  unexpected_message& node_of(const endpoint& owner, const mailbox_cell& cell);
+  unexpected_message& node_of(const endpoint& owner, const inbox_cell& cell);
   void stage_copy(receive_record& to, send_record& from);
   bool reaches(const receive_record& to) const { return &own_ == to.owner || to.buffer.is_shared(); }
   void fill_from_front(receive_record& to, std::size_t bytes);
   void fill(receive_record& to, unexpected_message& message);
-  void keep(endpoint& owner, const mailbox_cell& cell);
+  void add_unexpected(endpoint& owner, const inbox_cell& cell);
   receive_record* receive_with_lock(const message_key& key, const user_buffer& buffer, touch_order touched,
                                     found_message& found);
   template <class Take>
-  bool look_for(const message_key& key, moves& later, Take&& take);
+  bool look_for(const message_key& key, copy_list& later, Take&& take);
   void wait_for_message(receive_record& record);
-  bool take_at_once(const user_buffer& to, const mailbox_cell& cell, found_message& found);
+  bool take_at_once(const user_buffer& to, const inbox_cell& cell, found_message& found);
   bool take_at_once(const user_buffer& to, arrived_message& message, found_message& found);
-  static void write_front(const mailbox& inbox, std::size_t bytes, const user_buffer& to);
-  void deliver(receive_record& to, const mailbox_cell& cell, moves& later);
-  void deliver(receive_record& to, unexpected_message& message, moves& later);
+  static void write_front(const rank_inbox& inbox, std::size_t bytes, const user_buffer& to);
+  void deliver(receive_record& to, const inbox_cell& cell, copy_list& later);
+  void deliver(receive_record& to, unexpected_message& message, copy_list& later);
   void stage(receive_record& to, unexpected_message& message);
   void take_staged(receive_record& record);
-  void take_cell(endpoint& owner, const mailbox_cell& cell, moves& later);
-  void run(moves& list);
-  void run(const move& one, bool shares);
-  std::uint64_t class_to_time(const moves& list) const;
+  void take_cell(endpoint& owner, const inbox_cell& cell, copy_list& later);
+  void run(copy_list& list);
+  void run(const matched_copy& one, bool shares);
+  std::uint64_t class_to_time(const copy_list& list) const;
   board::task_spec shared_task(board::operation_id operation, const task_arguments& arguments, std::size_t bytes) const;
   template <class Yield>
   void finish(const board::task_handle& task, Yield&& yield);
-  bool post_move(receive_record& to, std::size_t bytes);
-  bool finish_moves();
-  void leave_moves_to_senders();
+  bool post_copy(receive_record& to, std::size_t bytes);
+  bool finish_copies();
+  void leave_copies_to_senders();
   void count_received(endpoint& owner);
-  void move_later(moves& later, send_record& from, receive_record& to);
-  void count_moved(const receive_record& to, std::uint64_t bytes) {
-    endpoint_counters::add(to.owner == &own_ ? own_.counters.bytes_moved : own_.counters.bytes_helped, bytes);
+  void copy_later(copy_list& later, send_record& from, receive_record& to);
+  void count_copied(const receive_record& to, std::uint64_t bytes) {
+    endpoint_counters::add(to.owner == &own_ ? own_.counters.bytes_copied : own_.counters.bytes_helped, bytes);
   }
   void account(endpoint& owner, std::int64_t bytes);
   bool drain(endpoint& owner);
   bool help_somebody();
   template <class Again>
-  bool help_with_moves(Again&& again);
-  bool takes_part_in_moves_of(std::uint32_t poster);
+  bool help_with_copies(Again&& again);
+  bool takes_part_in_copies_of(std::uint32_t poster);
   domain_activity activity_of(std::int32_t domain) const;
   void tell(activity what) {
     // relaxed: a hint. Written only when it changes: others read the line.
@@ -263,16 +263,16 @@ class engine {
   bool help_others();
   void poll_library();
   void begin_wait();
-  bool turn_of_wait();  // true: nothing to do for long, so sleep
+  bool step_of_wait();  // true: nothing to do for long, so sleep
   void end_wait();
   void sleep(std::uint32_t heard, bool asks_others);
   void nap();
   void yield();
   void yield(wait_policy& policy);
   std::int64_t used_by_all_ns() const;
-  bool cores_are_ours();
-  void expose();
-  void hide();
+  bool has_its_share_of_cores();
+  void offer_progress();
+  void withdraw_progress();
 
   std::span<endpoint* const> endpoints_;
   std::uint32_t number_;
@@ -282,7 +282,7 @@ class engine {
   engine_options options_;
   pid_t process_;
   shared_address_function shared_address_ = nullptr;
-  std::mutex* turns_ = nullptr;
+  std::mutex* api_mutex_ = nullptr;
   void (*library_progress_)() = nullptr;
   wait_policy waiting_;
   wait_policy polling_;
@@ -291,28 +291,28 @@ class engine {
   const std::uint64_t vain_yield_ticks_;
   const std::uint64_t dear_yield_ticks_;
   std::optional<core_share> cores_;  // with more ranks than cores; asked after dear yields
-  std::uint32_t turns_without_work_ = 0;
+  std::uint32_t idle_steps_ = 0;
   int waits_ = 0;                 // nested, or of several threads
   int sleepers_ = 0;              // threads of this process
   std::uint64_t wait_began_ = 0;  // ticks
   std::uint64_t awaited_ = 0;     // receives under way that others may complete while we compute
-  bool exposed_ = false;
+  bool offers_progress_ = false;
   bool has_domains_ = false;               // the ranks of the host lie in several
-  bool refused_ = false;                   // the last look left work alone
+  bool refused_ = false;                   // the last poll left work alone
   std::vector<std::uint32_t> open_sends_;  // rendezvous to each rank that are not released; empty without domains
-  // Moves that we have posted and not given back to the board. A slot stays free for what else this PE posts.
-  struct open_move {
+  // Copies that we have posted and not given back to the board. A slot stays free for what else this PE posts.
+  struct open_copy {
     board::task_handle task;
     endpoint* sender;
   };
-  std::array<open_move, board::slots_per_pe - 1> moves_on_board_;
-  std::size_t open_moves_ = 0;
-  move_timing timing_;
+  std::array<open_copy, board::slots_per_pe - 1> copies_on_board_;
+  std::size_t open_copies_ = 0;
+  copy_timing timing_;
   struct {
     std::uint64_t size_class = 0;  // 0: nothing is timed
     std::uint64_t bytes = 0;
     std::uint64_t began = 0;  // ticks
-  } shared_moves_;            // those of `moves_on_board_`
+  } shared_copies_;           // those of `copies_on_board_`
 };
 
 }  // namespace tri::mpi

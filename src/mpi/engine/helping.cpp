@@ -27,7 +27,7 @@ sharing_choice parse_sharing(std::string_view text) {
           text));
     }
   }
-  throw std::invalid_argument(fmt::format("sharing '{}' is none of off, near, mixed and throughput,N", text));
+  throw std::invalid_argument(fmt::format("sharing '{}' is not one of off, near, mixed and throughput,N", text));
 }
 
 }  // namespace tri::mpi

@@ -1,7 +1,8 @@
-// Whom a rank that waits helps with moves on the board. Moves of ranks near to it - of its own NUMA domain - it always
-// takes part in; whether it reaches over to another domain is the strategy's answer (Ouyang 2022, 2.4.2: localized,
-// mixed and throughput-aware stealing). What the ranks of a domain do at the moment they tell by hints, `activity`,
-// each in a line of its own that is written only where there is more than one domain. Pure functions; any process.
+// Whom a rank that waits helps with copies on the board. Copies of ranks near to it - of its own NUMA domain - it
+// always takes part in; whether it reaches over to another domain is the strategy's answer (Ouyang 2022, 2.4.2:
+// localized, mixed and throughput-aware stealing). What the ranks of a domain do at the moment they tell by hints,
+// `activity`, each in a line of its own that is written only where there is more than one domain. Pure functions; any
+// process.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@ inline bool is_far(std::int32_t one, std::int32_t other) {
 
 /// What a rank does, as far as others can know. A hint: it is outdated when it is read.
 enum class activity : std::uint8_t {
-  busy,     // computes, or moves data: whoever is not surely idle counts as busy on the memory of its domain
+  busy,     // computes, or copies data: whoever is not surely idle counts as busy on the memory of its domain
   looking,  // waits and has found nothing to do
   asleep    // waits and is woken for its own messages only
 };

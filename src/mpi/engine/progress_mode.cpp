@@ -20,7 +20,7 @@ progress_choice parse_progress(std::string_view text) {
     if (error == std::errc() && stop == end && chosen.cores > 0) return chosen;
     throw std::invalid_argument(fmt::format("progress '{}' needs a number of cores from 1 on, as in reserved,2", text));
   }
-  throw std::invalid_argument(fmt::format("progress '{}' is none of dynamic, thread and reserved,N", text));
+  throw std::invalid_argument(fmt::format("progress '{}' is not one of dynamic, thread and reserved,N", text));
 }
 
 }  // namespace tri::mpi

@@ -1,12 +1,12 @@
 // What is under way, in shared memory: receives, and messages that wait for one. Whoever holds the endpoint's lock may
-// match them, whatever process it is; who moved the data completes them.
+// match them, whatever process it is; who copied the data completes them.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
-#include "mpi/engine/mailbox.hpp"
+#include "mpi/engine/rank_inbox.hpp"
 #include "mpi/engine/user_buffer.hpp"
 #include "mpi/matching/match_table.hpp"
 
@@ -22,10 +22,10 @@ enum class progress_state : std::uint32_t {
   complete
 };
 
-/// In which order the program will look at what it receives; the last pieces to be moved are still in the caches then.
+/// In which order the program will look at what it receives; the last chunks to be copied are still in the caches then.
 enum class touch_order : std::uint8_t {
   unknown,
-  low_first,  // pieces are moved from the end of the buffer to its beginning
+  low_first,  // chunks are copied from the end of the buffer to its beginning
   high_first  // from the beginning to the end
 };
 
@@ -41,8 +41,8 @@ struct receive_record {
   std::uint64_t bytes = 0;            // of the message, which may be more than the buffer has
   std::uint32_t failed = 0;           // the kernel refused to copy
   arrived_message* staged = nullptr;  // the message, as a node, in state staged
-  // While the data is moved by several: how much is missing. Who moves the last of it completes both records.
-  send_record* moved_from = nullptr;
+  // While the data is copied by several: how much is missing. Who copies the last of it completes both records.
+  send_record* copied_from = nullptr;
   std::atomic<std::uint64_t> bytes_left{0};
   std::atomic<progress_state> state{progress_state::under_way};
 
@@ -60,7 +60,7 @@ struct unexpected_message : arrived_message {
   std::byte* data() { return reinterpret_cast<std::byte*>(this + 1); }
 };
 
-/// A message whose data stays with the sender until it is moved. Memory of the sender.
+/// A message whose data stays with the sender until it is copied. Memory of the sender.
 struct send_record : unexpected_message {
   user_buffer buffer;
   endpoint* owner = nullptr;

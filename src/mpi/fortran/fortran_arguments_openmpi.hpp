@@ -24,7 +24,7 @@ inline MPI_Request request_of(fint number) {
 }
 inline fint number_of(MPI_Request request) {
   return request != MPI_REQUEST_NULL && abi::is_own(request)
-             ? first_own_number + static_cast<fint>(abi::place_of(request))
+             ? first_own_number + static_cast<fint>(abi::slot_of(request))
              : PMPI_Request_c2f(request);
 }
 inline MPI_Message message_of(fint number) {
@@ -33,7 +33,7 @@ inline MPI_Message message_of(fint number) {
 }
 inline fint number_of(MPI_Message message) {
   return message != MPI_MESSAGE_NULL && message != MPI_MESSAGE_NO_PROC && abi::is_own_message(message)
-             ? first_own_number + static_cast<fint>(abi::place_of_message(message))
+             ? first_own_number + static_cast<fint>(abi::slot_of_message(message))
              : PMPI_Message_c2f(message);
 }
 
@@ -71,7 +71,7 @@ class statuses_of {
   }
   MPI_Status* get() { return fortran_ == nullptr ? MPI_STATUS_IGNORE : c_.data(); }
   MPI_Status* all() { return fortran_ == nullptr ? MPI_STATUSES_IGNORE : c_.data(); }
-  void give_back() {
+  void copy_out() {
     for (std::size_t i = 0; i < c_.size(); ++i) PMPI_Status_c2f(&c_[i], fortran_ + i * integers);
   }
 
@@ -87,7 +87,7 @@ class request_list {
     for (fint i = 0; i < count; ++i) list_.push_back(request_of(numbers[i]));
   }
   MPI_Request* get() { return list_.data(); }
-  void give_back() {
+  void copy_out() {
     for (std::size_t i = 0; i < list_.size(); ++i) numbers_[i] = number_of(list_[i]);
   }
 

@@ -23,9 +23,9 @@ TRIREME_FORTRAN_SEND(rsend, MPI_Rsend)
   TRIREME_FORTRAN(                                                                                                  \
       name, (void* buffer, fint* count, fint* type, fint* peer, fint* tag, fint* comm, fint* request, fint* error), \
       (buffer, count, type, peer, tag, comm, request, error)) {                                                     \
-    MPI_Request begun = MPI_REQUEST_NULL;                                                                           \
-    const int result = function(buffer_of(buffer), *count, type_of(type), *peer, *tag, comm_of(comm), &begun);      \
-    if (result == MPI_SUCCESS) *request = number_of(begun);                                                         \
+    MPI_Request pending = MPI_REQUEST_NULL;                                                                         \
+    const int result = function(buffer_of(buffer), *count, type_of(type), *peer, *tag, comm_of(comm), &pending);    \
+    if (result == MPI_SUCCESS) *request = number_of(pending);                                                       \
     set(error, result);                                                                                             \
   }
 TRIREME_FORTRAN_BEGIN(isend, MPI_Isend)
@@ -44,7 +44,7 @@ TRIREME_FORTRAN(recv,
                 (buffer, count, type, source, tag, comm, status, error)) {
   statuses_of c(status);
   set(error, MPI_Recv(buffer_of(buffer), *count, type_of(type), *source, *tag, comm_of(comm), c.get()));
-  c.give_back();
+  c.copy_out();
 }
 
 TRIREME_FORTRAN(sendrecv,
@@ -55,7 +55,7 @@ TRIREME_FORTRAN(sendrecv,
   statuses_of c(status);
   set(error, MPI_Sendrecv(buffer_of(send_buffer), *send_count, type_of(send_type), *target, *send_tag,
                           buffer_of(buffer), *count, type_of(type), *source, *tag, comm_of(comm), c.get()));
-  c.give_back();
+  c.copy_out();
 }
 
 TRIREME_FORTRAN(sendrecv_replace,
@@ -65,7 +65,7 @@ TRIREME_FORTRAN(sendrecv_replace,
   statuses_of c(status);
   set(error, MPI_Sendrecv_replace(buffer_of(buffer), *count, type_of(type), *target, *send_tag, *source, *tag,
                                   comm_of(comm), c.get()));
-  c.give_back();
+  c.copy_out();
 }
 
 TRIREME_FORTRAN(buffer_attach, (void* buffer, fint* bytes, fint* error), (buffer, bytes, error)) {
@@ -76,7 +76,7 @@ TRIREME_FORTRAN(probe, (fint * source, fint* tag, fint* comm, fint* status, fint
                 (source, tag, comm, status, error)) {
   statuses_of c(status);
   set(error, MPI_Probe(*source, *tag, comm_of(comm), c.get()));
-  c.give_back();
+  c.copy_out();
 }
 
 TRIREME_FORTRAN(iprobe, (fint * source, fint* tag, fint* comm, fint* flag, fint* status, fint* error),
@@ -85,7 +85,7 @@ TRIREME_FORTRAN(iprobe, (fint * source, fint* tag, fint* comm, fint* flag, fint*
   int found = 0;
   set(error, MPI_Iprobe(*source, *tag, comm_of(comm), &found, c.get()));
   *flag = truth(found);
-  if (found != 0) c.give_back();
+  if (found != 0) c.copy_out();
 }
 
 TRIREME_FORTRAN(mprobe, (fint * source, fint* tag, fint* comm, fint* message, fint* status, fint* error),
@@ -94,7 +94,7 @@ TRIREME_FORTRAN(mprobe, (fint * source, fint* tag, fint* comm, fint* message, fi
   MPI_Message taken = MPI_MESSAGE_NULL;
   set(error, MPI_Mprobe(*source, *tag, comm_of(comm), &taken, c.get()));
   *message = number_of(taken);
-  c.give_back();
+  c.copy_out();
 }
 
 TRIREME_FORTRAN(improbe, (fint * source, fint* tag, fint* comm, fint* flag, fint* message, fint* status, fint* error),
@@ -105,7 +105,7 @@ TRIREME_FORTRAN(improbe, (fint * source, fint* tag, fint* comm, fint* flag, fint
   set(error, MPI_Improbe(*source, *tag, comm_of(comm), &found, &taken, c.get()));
   *flag = truth(found);
   *message = number_of(taken);
-  if (found != 0) c.give_back();
+  if (found != 0) c.copy_out();
 }
 
 TRIREME_FORTRAN(mrecv, (void* buffer, fint* count, fint* type, fint* message, fint* status, fint* error),
@@ -114,24 +114,24 @@ TRIREME_FORTRAN(mrecv, (void* buffer, fint* count, fint* type, fint* message, fi
   MPI_Message taken = message_of(*message);
   set(error, MPI_Mrecv(buffer_of(buffer), *count, type_of(type), &taken, c.get()));
   *message = number_of(taken);
-  c.give_back();
+  c.copy_out();
 }
 
 TRIREME_FORTRAN(imrecv, (void* buffer, fint* count, fint* type, fint* message, fint* request, fint* error),
                 (buffer, count, type, message, request, error)) {
   MPI_Message taken = message_of(*message);
-  MPI_Request begun = MPI_REQUEST_NULL;
-  set(error, MPI_Imrecv(buffer_of(buffer), *count, type_of(type), &taken, &begun));
+  MPI_Request pending = MPI_REQUEST_NULL;
+  set(error, MPI_Imrecv(buffer_of(buffer), *count, type_of(type), &taken, &pending));
   *message = number_of(taken);
-  *request = number_of(begun);
+  *request = number_of(pending);
 }
 
 TRIREME_FORTRAN(wait, (fint * request, fint* status, fint* error), (request, status, error)) {
   statuses_of c(status);
   request_list list(request, 1);
   set(error, MPI_Wait(list.get(), c.get()));
-  list.give_back();
-  c.give_back();
+  list.copy_out();
+  c.copy_out();
 }
 
 TRIREME_FORTRAN(test, (fint * request, fint* flag, fint* status, fint* error), (request, flag, status, error)) {
@@ -140,8 +140,8 @@ TRIREME_FORTRAN(test, (fint * request, fint* flag, fint* status, fint* error), (
   int done = 0;
   set(error, MPI_Test(list.get(), &done, c.get()));
   *flag = truth(done);
-  list.give_back();
-  if (done != 0) c.give_back();
+  list.copy_out();
+  if (done != 0) c.copy_out();
 }
 
 TRIREME_FORTRAN(request_get_status, (fint * request, fint* flag, fint* status, fint* error),
@@ -150,7 +150,7 @@ TRIREME_FORTRAN(request_get_status, (fint * request, fint* flag, fint* status, f
   int done = 0;
   set(error, MPI_Request_get_status(request_of(*request), &done, c.get()));
   *flag = truth(done);
-  if (done != 0) c.give_back();
+  if (done != 0) c.copy_out();
 }
 
 TRIREME_FORTRAN(waitall, (fint * count, fint* requests, fint* statuses, fint* error),
@@ -158,8 +158,8 @@ TRIREME_FORTRAN(waitall, (fint * count, fint* requests, fint* statuses, fint* er
   statuses_of c(statuses, *count);
   request_list list(requests, *count);
   set(error, MPI_Waitall(*count, list.get(), c.all()));
-  list.give_back();
-  c.give_back();
+  list.copy_out();
+  c.copy_out();
 }
 
 TRIREME_FORTRAN(testall, (fint * count, fint* requests, fint* flag, fint* statuses, fint* error),
@@ -169,8 +169,8 @@ TRIREME_FORTRAN(testall, (fint * count, fint* requests, fint* flag, fint* status
   int done = 0;
   set(error, MPI_Testall(*count, list.get(), &done, c.all()));
   *flag = truth(done);
-  list.give_back();
-  if (done != 0) c.give_back();
+  list.copy_out();
+  if (done != 0) c.copy_out();
 }
 
 TRIREME_FORTRAN(waitany, (fint * count, fint* requests, fint* index, fint* status, fint* error),
@@ -180,8 +180,8 @@ TRIREME_FORTRAN(waitany, (fint * count, fint* requests, fint* index, fint* statu
   int which = MPI_UNDEFINED;
   set(error, MPI_Waitany(*count, list.get(), &which, c.get()));
   *index = which == MPI_UNDEFINED ? MPI_UNDEFINED : which + 1;
-  list.give_back();
-  c.give_back();
+  list.copy_out();
+  c.copy_out();
 }
 
 TRIREME_FORTRAN(testany, (fint * count, fint* requests, fint* index, fint* flag, fint* status, fint* error),
@@ -193,8 +193,8 @@ TRIREME_FORTRAN(testany, (fint * count, fint* requests, fint* index, fint* flag,
   set(error, MPI_Testany(*count, list.get(), &which, &done, c.get()));
   *flag = truth(done);
   *index = which == MPI_UNDEFINED ? MPI_UNDEFINED : which + 1;
-  list.give_back();
-  if (done != 0) c.give_back();
+  list.copy_out();
+  if (done != 0) c.copy_out();
 }
 
 #define TRIREME_FORTRAN_SOME(name, function)                                                                         \
@@ -205,8 +205,8 @@ TRIREME_FORTRAN(testany, (fint * count, fint* requests, fint* index, fint* flag,
     set(error, function(*count, list.get(), done, indices, c.all()));                                                \
     if (*done != MPI_UNDEFINED)                                                                                      \
       for (fint i = 0; i < *done; ++i) ++indices[i];                                                                 \
-    list.give_back();                                                                                                \
-    c.give_back();                                                                                                   \
+    list.copy_out();                                                                                                 \
+    c.copy_out();                                                                                                    \
   }
 TRIREME_FORTRAN_SOME(waitsome, MPI_Waitsome)
 TRIREME_FORTRAN_SOME(testsome, MPI_Testsome)
@@ -215,7 +215,7 @@ TRIREME_FORTRAN_SOME(testsome, MPI_Testsome)
   TRIREME_FORTRAN(name, (fint * request, fint * error), (request, error)) { \
     request_list list(request, 1);                                          \
     set(error, function(list.get()));                                       \
-    list.give_back();                                                       \
+    list.copy_out();                                                        \
   }
 TRIREME_FORTRAN_REQUEST(request_free, MPI_Request_free)
 TRIREME_FORTRAN_REQUEST(cancel, MPI_Cancel)
@@ -224,7 +224,7 @@ TRIREME_FORTRAN_REQUEST(start, MPI_Start)
 TRIREME_FORTRAN(startall, (fint * count, fint* requests, fint* error), (count, requests, error)) {
   request_list list(requests, *count);
   set(error, MPI_Startall(*count, list.get()));
-  list.give_back();
+  list.copy_out();
 }
 
 // ---- the library's Fortran functions make communicators by its inner names; ours have to see them
@@ -361,17 +361,17 @@ TRIREME_FORTRAN_ROOTED(gather, MPI_Gather)
 TRIREME_FORTRAN_ROOTED(scatter, MPI_Scatter)
 
 TRIREME_FORTRAN(gatherv,
-                (void* from, fint* from_count, fint* from_type, void* to, fint* counts, fint* places, fint* to_type,
-                 fint* root, fint* comm, fint* error),
-                (from, from_count, from_type, to, counts, places, to_type, root, comm, error)) {
-  set(error, MPI_Gatherv(buffer_of(from), *from_count, type_of(from_type), buffer_of(to), counts, places,
+                (void* from, fint* from_count, fint* from_type, void* to, fint* counts, fint* displacements,
+                 fint* to_type, fint* root, fint* comm, fint* error),
+                (from, from_count, from_type, to, counts, displacements, to_type, root, comm, error)) {
+  set(error, MPI_Gatherv(buffer_of(from), *from_count, type_of(from_type), buffer_of(to), counts, displacements,
                          type_of(to_type), *root, comm_of(comm)));
 }
 TRIREME_FORTRAN(scatterv,
-                (void* from, fint* counts, fint* places, fint* from_type, void* to, fint* to_count, fint* to_type,
-                 fint* root, fint* comm, fint* error),
-                (from, counts, places, from_type, to, to_count, to_type, root, comm, error)) {
-  set(error, MPI_Scatterv(buffer_of(from), counts, places, type_of(from_type), buffer_of(to), *to_count,
+                (void* from, fint* counts, fint* displacements, fint* from_type, void* to, fint* to_count,
+                 fint* to_type, fint* root, fint* comm, fint* error),
+                (from, counts, displacements, from_type, to, to_count, to_type, root, comm, error)) {
+  set(error, MPI_Scatterv(buffer_of(from), counts, displacements, type_of(from_type), buffer_of(to), *to_count,
                           type_of(to_type), *root, comm_of(comm)));
 }
 
@@ -387,18 +387,19 @@ TRIREME_FORTRAN_ALL(allgather, MPI_Allgather)
 TRIREME_FORTRAN_ALL(alltoall, MPI_Alltoall)
 
 TRIREME_FORTRAN(allgatherv,
-                (void* from, fint* from_count, fint* from_type, void* to, fint* counts, fint* places, fint* to_type,
-                 fint* comm, fint* error),
-                (from, from_count, from_type, to, counts, places, to_type, comm, error)) {
-  set(error, MPI_Allgatherv(buffer_of(from), *from_count, type_of(from_type), buffer_of(to), counts, places,
+                (void* from, fint* from_count, fint* from_type, void* to, fint* counts, fint* displacements,
+                 fint* to_type, fint* comm, fint* error),
+                (from, from_count, from_type, to, counts, displacements, to_type, comm, error)) {
+  set(error, MPI_Allgatherv(buffer_of(from), *from_count, type_of(from_type), buffer_of(to), counts, displacements,
                             type_of(to_type), comm_of(comm)));
 }
 TRIREME_FORTRAN(alltoallv,
-                (void* from, fint* from_counts, fint* from_places, fint* from_type, void* to, fint* to_counts,
-                 fint* to_places, fint* to_type, fint* comm, fint* error),
-                (from, from_counts, from_places, from_type, to, to_counts, to_places, to_type, comm, error)) {
-  set(error, MPI_Alltoallv(buffer_of(from), from_counts, from_places, type_of(from_type), buffer_of(to), to_counts,
-                           to_places, type_of(to_type), comm_of(comm)));
+                (void* from, fint* from_counts, fint* from_displacements, fint* from_type, void* to, fint* to_counts,
+                 fint* to_displacements, fint* to_type, fint* comm, fint* error),
+                (from, from_counts, from_displacements, from_type, to, to_counts, to_displacements, to_type, comm,
+                 error)) {
+  set(error, MPI_Alltoallv(buffer_of(from), from_counts, from_displacements, type_of(from_type), buffer_of(to),
+                           to_counts, to_displacements, type_of(to_type), comm_of(comm)));
 }
 
 // ---- C programs that hand requests to Fortran

@@ -12,8 +12,8 @@ void give(int result, MPI_Win made, fint* number, fint* error) {
   if (result == MPI_SUCCESS) *number = PMPI_Win_c2f(made);
   set(error, result);
 }
-void give(int result, MPI_Request begun, fint* number, fint* error) {
-  if (result == MPI_SUCCESS) *number = number_of(begun);
+void give(int result, MPI_Request pending, fint* number, fint* error) {
+  if (result == MPI_SUCCESS) *number = number_of(pending);
   set(error, result);
 }
 
@@ -113,10 +113,10 @@ TRIREME_FORTRAN(win_test, (fint * window, fint* flag, fint* error), (window, fla
                   (void* origin, fint* origin_count, fint* origin_type, fint* target, MPI_Aint* displacement,       \
                    fint* count, fint* type, fint* window, fint* request, fint* error),                              \
                   (origin, origin_count, origin_type, target, displacement, count, type, window, request, error)) { \
-    MPI_Request begun = MPI_REQUEST_NULL;                                                                           \
+    MPI_Request pending = MPI_REQUEST_NULL;                                                                         \
     const int result = MPI_R##name(buffer_of(origin), *origin_count, type_of(origin_type), *target, *displacement,  \
-                                   *count, type_of(type), window_of(window), &begun);                               \
-    give(result, begun, request, error);                                                                            \
+                                   *count, type_of(type), window_of(window), &pending);                             \
+    give(result, pending, request, error);                                                                          \
   }
 TRIREME_FORTRAN_ACCESS(put, MPI_Put)
 TRIREME_FORTRAN_ACCESS(get, MPI_Get)
@@ -133,10 +133,10 @@ TRIREME_FORTRAN(raccumulate,
                  fint* type, fint* operation, fint* window, fint* request, fint* error),
                 (origin, origin_count, origin_type, target, displacement, count, type, operation, window, request,
                  error)) {
-  MPI_Request begun = MPI_REQUEST_NULL;
+  MPI_Request pending = MPI_REQUEST_NULL;
   const int result = MPI_Raccumulate(buffer_of(origin), *origin_count, type_of(origin_type), *target, *displacement,
-                                     *count, type_of(type), operation_of(operation), window_of(window), &begun);
-  give(result, begun, request, error);
+                                     *count, type_of(type), operation_of(operation), window_of(window), &pending);
+  give(result, pending, request, error);
 }
 TRIREME_FORTRAN(get_accumulate,
                 (void* origin, fint* origin_count, fint* origin_type, void* found, fint* found_count, fint* found_type,
@@ -154,11 +154,11 @@ TRIREME_FORTRAN(rget_accumulate,
                  fint* request, fint* error),
                 (origin, origin_count, origin_type, found, found_count, found_type, target, displacement, count, type,
                  operation, window, request, error)) {
-  MPI_Request begun = MPI_REQUEST_NULL;
+  MPI_Request pending = MPI_REQUEST_NULL;
   const int result = MPI_Rget_accumulate(buffer_of(origin), *origin_count, type_of(origin_type), buffer_of(found),
                                          *found_count, type_of(found_type), *target, *displacement, *count,
-                                         type_of(type), operation_of(operation), window_of(window), &begun);
-  give(result, begun, request, error);
+                                         type_of(type), operation_of(operation), window_of(window), &pending);
+  give(result, pending, request, error);
 }
 TRIREME_FORTRAN(fetch_and_op,
                 (void* origin, void* found, fint* type, fint* target, MPI_Aint* displacement, fint* operation,

@@ -57,11 +57,11 @@ void before_core_dump(int number, siginfo_t* info, void*) {
   const int saved_errno = errno;
   const user_heap_state& heap = user_heap();
   // In a forked child the heap is private memory, which is dumped without reading holes.
-  if (heap.phase == heap_phase::shared && heap_descriptors_are_ours()) {
+  if (heap.phase == heap_phase::shared && owns_heap_descriptors()) {
     leave_holes_out(heap.window, 0, heap.window_bytes);
-    for (const static_piece& piece : shared_static_data()) {
-      leave_holes_out(piece.place, static_cast<std::size_t>(piece.alias - heap.window), piece.bytes);
-      kernel_madvise(piece.alias, piece.bytes, MADV_DONTDUMP);  // it is dumped at its own place
+    for (const static_range& range : shared_static_data()) {
+      leave_holes_out(range.place, static_cast<std::size_t>(range.alias - heap.window), range.bytes);
+      kernel_madvise(range.alias, range.bytes, MADV_DONTDUMP);  // it is dumped at its own place
     }
   }
   // The signal comes again, unchanged, as soon as this handler has returned: before the program takes another step.

@@ -56,7 +56,7 @@ constinit std::atomic_flag warned;
 bool is_shared() { return user_heap().phase == heap_phase::shared; }
 
 // A program may have closed all descriptors, and the number may be another file now.
-bool file_is_ours() {
+bool owns_file() {
   struct stat status {};
   return fstat(own_window.file, &status) == 0 && status.st_dev == file_device && status.st_ino == file_number;
 }
@@ -66,7 +66,7 @@ bool memory_is_left_for(std::size_t bytes) {
   return memory_left() >= bytes * processes + std::max(smallest_reserve_bytes, bytes / 8);
 }
 
-// At most what the window has in memory: all stretches in use, and free pages that were kept.
+// At most what the window has in memory: all ranges in use, and free pages that were kept.
 std::size_t resident_bytes() {
   struct stat status {};
   return fstat(own_window.file, &status) == 0 ? static_cast<std::size_t>(status.st_blocks) * 512 : 0;
@@ -84,7 +84,7 @@ void copy_bytes_at(std::size_t offset, std::size_t bytes) {
 }
 
 // False: the memory for it is used up.
-bool copy_stretch_in_use(std::size_t offset, std::size_t bytes) {
+bool copy_range_in_use(std::size_t offset, std::size_t bytes) {
   for (const std::size_t end = offset + bytes; offset < end;) {
     if (copied_bytes >= checked_bytes + bytes_between_checks) {
       checked_bytes = copied_bytes;
@@ -97,16 +97,16 @@ bool copy_stretch_in_use(std::size_t offset, std::size_t bytes) {
   return true;
 }
 
-// Copies the pages of a stretch that exist. Without the file nobody can tell, and all are copied.
-bool copy_stretch(std::size_t offset, std::size_t bytes, bool know_holes) {
-  if (!know_holes) return copy_stretch_in_use(offset, bytes);
+// Copies the pages of a range that exist. Without the file nobody can tell, and all are copied.
+bool copy_range(std::size_t offset, std::size_t bytes, bool know_holes) {
+  if (!know_holes) return copy_range_in_use(offset, bytes);
   const std::size_t end = offset + bytes;
   while (offset < end) {
     const off_t data = lseek(own_window.file, static_cast<off_t>(offset), SEEK_DATA);
     if (data < 0 || static_cast<std::size_t>(data) >= end) return true;
     const off_t hole = lseek(own_window.file, data, SEEK_HOLE);
     const std::size_t until = hole < 0 ? end : std::min(static_cast<std::size_t>(hole), end);
-    if (!copy_stretch_in_use(static_cast<std::size_t>(data), until - static_cast<std::size_t>(data))) return false;
+    if (!copy_range_in_use(static_cast<std::size_t>(data), until - static_cast<std::size_t>(data))) return false;
     offset = until;
   }
   return true;
@@ -119,8 +119,8 @@ bool copy_heap(bool know_holes) {
   if (copy == MAP_FAILED) return false;
   copied_bytes = checked_bytes = 0;
   bool whole = true;
-  heap_pages.for_each_stretch_in_use([&](const std::byte* first, std::size_t bytes) {
-    whole = whole && copy_stretch(static_cast<std::size_t>(first - own_window.address), bytes, know_holes);
+  heap_pages.for_each_range_in_use([&](const std::byte* first, std::size_t bytes) {
+    whole = whole && copy_range(static_cast<std::size_t>(first - own_window.address), bytes, know_holes);
   });
   if (!whole) kernel_munmap(copy, copy_bytes);
   return whole;
@@ -139,7 +139,7 @@ void before_fork() {
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &signals_before);
   copy_bytes = std::max(heap_pages.reach_bytes(), page_bytes);
-  const bool know_holes = file_is_ours();
+  const bool know_holes = owns_file();
   if (copy_heap(know_holes)) {
     child_gets = child_heap::copy;
     ++cost.copies;
@@ -240,7 +240,7 @@ void after_fork_in_child() {
     }
     std::fill_n(mapped_heap_bytes, most_slots, 0);
     // The child is out of the job: the slot must not outlive its owner.
-    if (heap_descriptors_are_ours()) {
+    if (owns_heap_descriptors()) {
       close(own_window.file);
       close(user_heap().slot_file);
     }
@@ -266,9 +266,9 @@ bool guard_forks(const heap_window& own) {
   return pthread_atfork(&before_fork, &after_fork_in_parent, &after_fork_in_child) == 0;
 }
 
-bool heap_descriptors_are_ours() {
+bool owns_heap_descriptors() {
   const user_heap_state& heap = user_heap();
-  return heap.phase == heap_phase::shared && file_is_ours() && is_file_of_slots(heap.slot_file);
+  return heap.phase == heap_phase::shared && owns_file() && is_file_of_slots(heap.slot_file);
 }
 
 fork_copy_use use_of_fork_copies() { return cost; }

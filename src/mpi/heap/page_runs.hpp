@@ -94,10 +94,10 @@ class page_runs {
   void window_is_private_now(std::size_t bytes, holes of_window);
   std::size_t reach_bytes() const { return reach_ * page_bytes; }  ///< the lock must be held
 
-  /// Calls visit(first byte, bytes) for each stretch of pages that are handed out. The lock must be held
+  /// Calls visit(first byte, bytes) for each range of pages that are handed out. The lock must be held
   /// (lock_for_fork).
   template <typename Visitor>
-  void for_each_stretch_in_use(Visitor&& visit) const {
+  void for_each_range_in_use(Visitor&& visit) const {
     std::size_t begin = 0;
     std::size_t end = 0;
     for (std::size_t page = 0; page < reach_; page += runs_[run_of_page_[page]].pages) {

@@ -75,7 +75,7 @@ private_folder open_private_folder(const start_environment& environment) {
     if (!problems.empty()) problems << ", ";
     if (open_private_folder_at(each.parent, each.name, folder, problems)) return folder;
   }
-  folder.reason << "no folder for the processes of a job to meet in: " << problems.view()
+  folder.reason << "no folder for the bootstrap sockets of a job: " << problems.view()
                 << "; set XDG_RUNTIME_DIR to a folder of yours with mode 0700";
   return folder;
 }

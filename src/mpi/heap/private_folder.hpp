@@ -1,4 +1,4 @@
-// A folder of this host that belongs to the user alone: what the processes of a job meet by lies there, and no other
+// A folder of this host that belongs to the user alone: a job's bootstrap sockets lie there, and no other
 // user can take a name in it first, connect to a socket in it, or put a link into it. It is checked as it is opened,
 // and what is done in it goes through its descriptor: nobody can exchange it in between, and the length of its path is
 // no limit for sockets.

@@ -31,8 +31,8 @@ constexpr std::uint64_t copy_relocation = R_AARCH64_COPY;
 #error "which relocation copies a variable of a library into the program?"
 #endif
 
-constinit static_piece pieces[most_static_pieces];
-constinit std::size_t piece_count = 0;
+constinit static_range ranges[most_static_ranges];
+constinit std::size_t range_count = 0;
 constinit const std::byte* window_address = nullptr;
 constinit int window_file = -1;
 
@@ -117,7 +117,7 @@ bool is_zero(const std::byte* page) {
 
 // Copies what is there and puts the pages of the window in its place, in one step. Nothing writes between: there is one
 // thread, and this code and the C library's keep their data elsewhere.
-bool move_piece(const heap_window& own, std::uintptr_t first, std::size_t bytes) {
+bool move_range(const heap_window& own, std::uintptr_t first, std::size_t bytes) {
   const auto run = heap_pages.allocate(bytes / page_bytes, 1, large_block);
   if (run.address == nullptr) return false;
   page_map map;
@@ -134,7 +134,7 @@ bool move_piece(const heap_window& own, std::uintptr_t first, std::size_t bytes)
   }
   kernel_madvise(run.address, bytes, MADV_DONTDUMP);  // a core dump has it at its own place
   heap_pages.set_aside(run.run);                      // arrays of the program may be larger than memory, and sparse
-  pieces[piece_count++] = {static_cast<std::byte*>(place), bytes, run.address};
+  ranges[range_count++] = {static_cast<std::byte*>(place), bytes, run.address};
   return true;
 }
 
@@ -151,32 +151,32 @@ void share_static_data(const heap_window& own, text_line& reason) {
   window_address = own.address;
   window_file = own.file;
   for (std::size_t index = 0; index < data.zero_count; ++index)
-    for (page_range rest = data.zero[index]; rest.first < rest.end && piece_count < most_static_pieces;) {
+    for (page_range rest = data.zero[index]; rest.first < rest.end && range_count < most_static_ranges;) {
       const page_range copies = next_copies(data, rest.first, rest.end);
       const std::size_t bytes = copies.first - rest.first;
-      if (bytes >= smallest_static_piece && !move_piece(own, rest.first, bytes)) {
-        reason << "the window or the kernel has no room for " << (bytes >> 10) << " KiB of static data";
+      if (bytes >= smallest_static_range && !move_range(own, rest.first, bytes)) {
+        reason << "the window or the kernel has no space for " << (bytes >> 10) << " KiB of static data";
         return;
       }
       rest.first = copies.end;
     }
 }
 
-static_pieces shared_static_data() { return {pieces, piece_count}; }
+static_ranges shared_static_data() { return {ranges, range_count}; }
 
 void* shared_address_of(const void* address, std::size_t bytes) {
   if (in_mapped_heap(address, bytes)) return const_cast<void*>(address);
-  for (const static_piece& piece : shared_static_data()) {
+  for (const static_range& range : shared_static_data()) {
     const auto offset = static_cast<std::size_t>(reinterpret_cast<std::uintptr_t>(address) -
-                                                 reinterpret_cast<std::uintptr_t>(piece.place));
-    if (offset < piece.bytes && bytes <= piece.bytes - offset) return piece.alias + offset;
+                                                 reinterpret_cast<std::uintptr_t>(range.place));
+    if (offset < range.bytes && bytes <= range.bytes - offset) return range.alias + offset;
   }
   return nullptr;
 }
 
 bool check_static_data() {
   std::size_t expected = 0;
-  for (const static_piece& piece : shared_static_data()) expected += piece.bytes;
+  for (const static_range& range : shared_static_data()) expected += range.bytes;
   if (expected == 0) return true;
   struct stat window {};
   std::FILE* const maps = std::fopen("/proc/self/maps", "re");
@@ -191,24 +191,24 @@ bool check_static_data() {
       unsigned long inode = 0;
       if (std::sscanf(line, "%zx-%zx %*s %zx %*s %lu", &first, &end, &offset, &inode) != 4 || inode != window.st_ino)
         continue;
-      for (const static_piece& piece : shared_static_data()) {
-        const auto place = reinterpret_cast<std::uintptr_t>(piece.place);
-        const auto in_file = static_cast<std::uintptr_t>(piece.alias - window_address);
+      for (const static_range& range : shared_static_data()) {
+        const auto place = reinterpret_cast<std::uintptr_t>(range.place);
+        const auto in_file = static_cast<std::uintptr_t>(range.alias - window_address);
         const std::uintptr_t low = std::max(first, place);
-        const std::uintptr_t high = std::min(end, place + piece.bytes);
+        const std::uintptr_t high = std::min(end, place + range.bytes);
         if (low < high && offset + (low - first) == in_file + (low - place)) found += high - low;
       }
     }
   std::free(line);
   if (maps != nullptr) std::fclose(maps);
-  if (found != expected) piece_count = 0;
+  if (found != expected) range_count = 0;
   return found == expected;
 }
 
 bool make_static_data_private() {
-  for (const static_piece& piece : shared_static_data()) {
-    if (kernel_mremap(piece.alias, piece.bytes, piece.place) == MAP_FAILED ||
-        map_private(piece.alias, piece.bytes, MAP_FIXED) == MAP_FAILED)
+  for (const static_range& range : shared_static_data()) {
+    if (kernel_mremap(range.alias, range.bytes, range.place) == MAP_FAILED ||
+        map_private(range.alias, range.bytes, MAP_FIXED) == MAP_FAILED)
       return false;
   }
   return true;

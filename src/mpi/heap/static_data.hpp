@@ -16,27 +16,27 @@
 namespace tri::mpi {
 
 /// Pages that lie at two places.
-struct static_piece {
+struct static_range {
   std::byte* place = nullptr;  ///< where the program has them
   std::size_t bytes = 0;
   std::byte* alias = nullptr;  ///< in the window
 };
-inline constexpr std::size_t most_static_pieces = 8;
-inline constexpr std::size_t smallest_static_piece = std::size_t{64} * 1024;
+inline constexpr std::size_t most_static_ranges = 8;
+inline constexpr std::size_t smallest_static_range = std::size_t{64} * 1024;
 
-/// Moves the pieces. Called once by the start of the heap. `reason` says why there are none although there is static
+/// Moves the ranges. Called once by the start of the heap. `reason` says why there are none although there is static
 /// data.
 void share_static_data(const heap_window& own, text_line& reason);
 
-struct static_pieces {
-  const static_piece* first = nullptr;
+struct static_ranges {
+  const static_range* first = nullptr;
   std::size_t count = 0;
-  const static_piece* begin() const { return first; }
-  const static_piece* end() const { return first + count; }
+  const static_range* begin() const { return first; }
+  const static_range* end() const { return first + count; }
 };
-static_pieces shared_static_data();
+static_ranges shared_static_data();
 
-/// Whether the pieces still are what was put there: a program may have mapped something else over its own data. Reads
+/// Whether the ranges still are what was put there: a program may have mapped something else over its own data. Reads
 /// /proc/self/maps; for MPI_Init. When they are not, they are forgotten: shared_address_of knows them no more.
 bool check_static_data();
 
@@ -44,7 +44,7 @@ bool check_static_data();
 /// data, or nullptr for everything else.
 void* shared_address_of(const void* address, std::size_t bytes);
 
-/// In a forked child, once the window is a private copy: the pieces get theirs. False: the kernel refused.
+/// In a forked child, once the window is a private copy: the ranges get theirs. False: the kernel refused.
 bool make_static_data_private();
 
 }  // namespace tri::mpi

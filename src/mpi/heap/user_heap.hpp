@@ -42,7 +42,7 @@ void start_user_heap();
 
 /// Whether slot_file and file still are what the start opened: a program may have closed all descriptors, and then
 /// the slot may be somebody else's. For MPI_Init; without them there is no sharing.
-bool heap_descriptors_are_ours();
+bool owns_heap_descriptors();
 
 struct user_heap_use {
   page_use pages;

@@ -55,7 +55,7 @@ dealt_dimension dealt(std::size_t dimension, std::int64_t elements, distribution
     case distribution::cyclic:
       return {elements, argument == default_argument ? 1 : argument, processes, own};
   }
-  refuse("its distribution is none of none, block, cyclic");
+  refuse("its distribution is not one of none, block, cyclic");
   return {};
 }
 

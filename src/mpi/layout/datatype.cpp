@@ -92,7 +92,7 @@ std::int64_t datatype::true_lower_bound() const { return shape_.empty() ? 0 : sh
 std::int64_t datatype::true_extent() const { return shape_.empty() ? 0 : shape_.body->high - shape_.body->low; }
 
 datatype datatype::basic(element_kind kind) {
-  if (kind >= element_kind::mixed) throw std::invalid_argument("'mixed' is no kind of element");
+  if (kind >= element_kind::mixed) throw std::invalid_argument("'mixed' is not a kind of element");
   const element_facts& facts = facts_of(kind);
   bounds where;
   where.upper = facts.bytes;

@@ -19,12 +19,12 @@ element_position elements_in(const layout& described, std::uint64_t count, std::
 /// Packed bytes of the first `elements` elements. elements <= count * described.elements.
 std::uint64_t bytes_of_elements(const layout& described, std::uint64_t count, std::uint64_t elements);
 
-/// The stretch of elements of one kind that the byte at `offset` belongs to, from the element that holds it to the end
-/// of the stretch: how a reduction goes through a stream. offset < count * size.
+/// The range of elements of one kind that the byte at `offset` belongs to, from the element that holds it to the end
+/// of the range: how a reduction goes through a stream. offset < count * size.
 struct element_run {
   element_kind kind = element_kind::byte;
   std::uint64_t in_element = 0;  // bytes of its first element before `offset`
-  std::uint64_t bytes = 0;       // from `offset` to the end of the stretch
+  std::uint64_t bytes = 0;       // from `offset` to the end of the range
 };
 element_run run_at(const layout& described, std::uint64_t count, std::uint64_t offset);
 

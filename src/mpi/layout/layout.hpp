@@ -1,5 +1,5 @@
 // A layout: a datatype flattened once into a program that moves bytes from any offset of the packed stream on. It is
-// one piece of plain bytes with offsets inside it and nothing else, so it may be copied anywhere (8-byte aligned),
+// one segment of plain bytes with offsets inside it and nothing else, so it may be copied anywhere (8-byte aligned),
 // also into memory that other processes map, and be read by all of them at once; nobody writes it again.
 //
 //   [ layout | layout_node and tables of 64-bit words ... | signature_node and tables ... ]
@@ -73,8 +73,8 @@ struct layout {
   std::int64_t true_lower_bound = 0;
   std::int64_t true_extent = 0;
   std::uint64_t elements = 0;  // basic elements of one instance
-  std::uint64_t blocks = 0;    // contiguous pieces of one instance
-  std::uint64_t rows = 0;      // runs of equal pieces at equal distances
+  std::uint64_t blocks = 0;    // contiguous segments of one instance
+  std::uint64_t rows = 0;      // runs of equal segments at equal distances
   std::uint32_t alignment = 1;
   element_kind kind = element_kind::mixed;  // of all elements
   std::uint32_t depth = 0;                  // nodes above a leaf, at most
@@ -82,7 +82,7 @@ struct layout {
   std::uint64_t root = 0;            // layout_node; 0 without bytes
   std::uint64_t signature_root = 0;  // signature_node; 0 without elements
 
-  /// Whether `count` instances are one piece of memory, in order; then it lies at true_lower_bound from the address.
+  /// Whether `count` instances are one segment of memory, in order; then it lies at true_lower_bound from the address.
   bool contiguous(std::uint64_t count) const {
     return size == 0 || (blocks == 1 && (count <= 1 || extent == static_cast<std::int64_t>(size)));
   }

@@ -22,15 +22,15 @@ struct sizes {
 class many_bytes {
  public:
   explicit many_bytes(std::size_t bytes) {
-    constexpr std::size_t piece = std::size_t{1} << 20;
-    MPI_Datatype pieces = MPI_DATATYPE_NULL;
-    PMPI_Type_contiguous(static_cast<int>(piece), MPI_BYTE, &pieces);
-    const int lengths[] = {static_cast<int>(bytes / piece), static_cast<int>(bytes % piece)};
-    const MPI_Aint places[] = {0, static_cast<MPI_Aint>(bytes / piece * piece)};
-    const MPI_Datatype types[] = {pieces, MPI_BYTE};
+    constexpr std::size_t segment = std::size_t{1} << 20;
+    MPI_Datatype segments = MPI_DATATYPE_NULL;
+    PMPI_Type_contiguous(static_cast<int>(segment), MPI_BYTE, &segments);
+    const int lengths[] = {static_cast<int>(bytes / segment), static_cast<int>(bytes % segment)};
+    const MPI_Aint places[] = {0, static_cast<MPI_Aint>(bytes / segment * segment)};
+    const MPI_Datatype types[] = {segments, MPI_BYTE};
     PMPI_Type_create_struct(2, lengths, places, types, &handle_);
     PMPI_Type_commit(&handle_);
-    PMPI_Type_free(&pieces);
+    PMPI_Type_free(&segments);
   }
   ~many_bytes() { PMPI_Type_free(&handle_); }
   many_bytes(const many_bytes&) = delete;
@@ -52,13 +52,13 @@ void carry(const void* from, MPI_Datatype from_type, void* to, MPI_Datatype to_t
   PMPI_Sendrecv(from, 1, from_type, 0, 0, to, 1, to_type, 0, 0, alone, MPI_STATUS_IGNORE);
 }
 
-// Calls `piece(first element, elements, their first packed byte)` for as many elements at a time as may be.
-template <class Piece>
-void in_pieces(MPI_Count count, const sizes& of, std::size_t at_once, Piece&& piece) {
+// Calls `segment(first element, elements, their first packed byte)` for as many elements at a time as may be.
+template <class Segment>
+void in_segments(MPI_Count count, const sizes& of, std::size_t at_once, Segment&& segment) {
   const auto together = static_cast<MPI_Count>(std::clamp<std::size_t>(at_once / of.bytes, 1, INT_MAX));
   for (MPI_Count first = 0; first < count; first += together)
-    piece(first * of.extent, static_cast<int>(std::min(together, count - first)),
-          static_cast<std::size_t>(first) * of.bytes);
+    segment(first * of.extent, static_cast<int>(std::min(together, count - first)),
+            static_cast<std::size_t>(first) * of.bytes);
 }
 
 }  // namespace
@@ -66,7 +66,7 @@ void in_pieces(MPI_Count count, const sizes& of, std::size_t at_once, Piece&& pi
 void pack_by_library(const void* from, MPI_Count count, MPI_Datatype type, std::byte* to, std::size_t at_once) {
   const sizes of(type);
   if (of.bytes == 0) return;
-  in_pieces(count, of, at_once, [&](MPI_Count place, int elements, std::size_t packed) {
+  in_segments(count, of, at_once, [&](MPI_Count place, int elements, std::size_t packed) {
     const auto* const start = static_cast<const std::byte*>(from) + place;
     int end = 0;
     if (of.bytes > at_once)
@@ -81,7 +81,7 @@ void unpack_by_library(const std::byte* from, std::size_t bytes, void* to, MPI_C
   const sizes of(type);
   if (of.bytes == 0) return;
   const MPI_Count whole = std::min(count, static_cast<MPI_Count>(bytes / of.bytes));
-  in_pieces(whole, of, at_once, [&](MPI_Count place, int elements, std::size_t packed) {
+  in_segments(whole, of, at_once, [&](MPI_Count place, int elements, std::size_t packed) {
     auto* const start = static_cast<std::byte*>(to) + place;
     int end = 0;
     if (of.bytes > at_once)

@@ -1,4 +1,4 @@
-// A portion: a stretch of the packed stream whose bytes lie regularly enough in memory for one loop to move them.
+// A portion: a range of the packed stream whose bytes lie regularly enough in memory for one loop to move them.
 // Positions in memory are numbers, since a base address may be MPI_BOTTOM (0) and displacements absolute.
 #pragma once
 

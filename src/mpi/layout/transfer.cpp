@@ -15,7 +15,7 @@ constexpr std::uint64_t bundle_bytes = 16384;
 // Block by block when a step moves at least so much on the average, else in bundles (README).
 constexpr std::uint64_t direct_step = 256;
 
-// How much of the stream lies in one piece, and in one row of pieces.
+// How much of the stream lies in one segment, and in one row of segments.
 struct regularity {
   std::uint64_t block = 0;
   std::uint64_t row = 0;
@@ -159,7 +159,7 @@ void unpack_to(cursor& where, std::uint64_t bytes, const std::byte* packed) {
   }
 }
 
-// Where the stream lies, when it is one piece of memory.
+// Where the stream lies, when it is one segment of memory.
 void* packed_place(const typed_buffer& what, std::uint64_t offset) {
   return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(what.base) +
                                  static_cast<std::uintptr_t>(what.type->true_lower_bound) + offset);

@@ -33,7 +33,7 @@ struct shape {
   };
   form what = form::block;
   std::uint64_t bytes = 0;   // in the packed stream
-  std::uint64_t blocks = 1;  // contiguous pieces; capped at 2^62, as is rows
+  std::uint64_t blocks = 1;  // contiguous segments; capped at 2^62, as is rows
   std::uint64_t rows = 1;    // runs of equal blocks at one distance
   std::int64_t low = 0;      // touches bytes [low, high) from the origin
   std::int64_t high = 0;
@@ -48,7 +48,7 @@ struct shape {
   bool is_block() const { return what == form::block; }
 };
 
-/// `bytes` bytes in one piece; 0 bytes are nothing.
+/// `bytes` bytes in one segment; 0 bytes are nothing.
 placed_shape block_at(std::int64_t displacement, std::uint64_t bytes);
 
 /// `what`, moved.

@@ -13,7 +13,7 @@ posted_receive* match_table::match_posted(const message_key& message) {
   return first;
 }
 
-void match_table::keep(arrived_message& message) {
+void match_table::add_unexpected(arrived_message& message) {
   arrived_bins_[bin_of(message.key)].push_back(message);
   arrived_in_order_.push_back(message);
   ++arrived_;

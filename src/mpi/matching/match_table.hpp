@@ -38,7 +38,7 @@ class match_table {
   /// A message has come: the receive that gets it, which leaves the table; or null.
   posted_receive* match(const message_key& message) { return posted_ == 0 ? nullptr : match_posted(message); }
   /// Nobody wanted it yet.
-  void keep(arrived_message& message);
+  void add_unexpected(arrived_message& message);
 
   /// A receive is made: the message that it gets, which leaves the table; or null.
   arrived_message* match(const posted_receive& receive) {

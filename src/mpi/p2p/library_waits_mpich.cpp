@@ -1,5 +1,5 @@
 // MPICH keeps the core while it waits. With more ranks than cores that costs a slice of the scheduler's, milliseconds,
-// in every meeting inside the library: a communicator or a window is made, a scan. In each turn of
+// in every synchronisation inside the library: a communicator or a window is made, a scan. In each turn of
 // such a wait it asks UCX for progress; ours stands before that function and gives the core away when there has been
 // none for a while. Builds of MPICH that do not take UCX from its shared library never come here.
 #include <dlfcn.h>
@@ -40,7 +40,7 @@ progress_function& next_progress(const void* caller) {
   return *found;
 }
 
-// A yield after each look would be slow where several threads of a rank wait in the library: one that looks has its
+// A yield after each poll would be slow where several threads of a rank wait in the library: one that looks has its
 // lock, and gives it to the others after a number of looks.
 constexpr std::uint32_t polls_before_yielding = 16;
 // Looks of one wait follow each other within this time; a program that computes between its calls does not wait.
@@ -60,18 +60,18 @@ void set_more_ranks_than_cores(bool more) { yields.store(more, std::memory_order
 }  // namespace tri::mpi::abi
 
 TRIREME_EXPORTED unsigned ucp_worker_progress(void* worker) {
-  static thread_local std::uint64_t last_look = 0;
-  static thread_local std::uint32_t looks = 0;
+  static thread_local std::uint64_t last_poll = 0;
+  static thread_local std::uint32_t polls = 0;
   const unsigned done = next_progress(__builtin_return_address(0))(worker);
   if (!yields.load(std::memory_order_relaxed) || tri::mpi::abi::without_yields::is_active()) return done;
   const std::uint64_t now = tri::host::ticks();
-  const bool waits_on = done == 0 && now - last_look < most_ticks_between;
-  last_look = now;
-  looks = waits_on ? looks + 1 : 0;
-  if (looks >= polls_before_yielding) {
+  const bool waits_on = done == 0 && now - last_poll < most_ticks_between;
+  last_poll = now;
+  polls = waits_on ? polls + 1 : 0;
+  if (polls >= polls_before_yielding) {
     sched_yield();
-    looks = 0;
-    last_look = tri::host::ticks();
+    polls = 0;
+    last_poll = tri::host::ticks();
   }
   return done;
 }

@@ -8,7 +8,7 @@
 #include "mpi/abi/abi.hpp"
 #include "mpi/comm/communicators.hpp"
 #include "mpi/types/datatypes.hpp"
-#include "mpi/abi/place_table.hpp"
+#include "mpi/abi/slot_table.hpp"
 #include "mpi/startup/session.hpp"
 #include "mpi/rma/typed_memory.hpp"
 
@@ -17,19 +17,19 @@ namespace {
 
 bool is_tag(int tag) { return tag >= 0 && tag <= session::active()->largest_tag(); }
 
-int finish_here(session& in, transfer& begun, const transfer_arguments& arguments, MPI_Status* status) {
-  in.ranks().wait([&] { return begun.is_done(in); });
-  const int error = begun.result(arguments, status);
-  begun.finish(in, arguments);
+int finish_here(session& in, transfer& pending, const transfer_arguments& arguments, MPI_Status* status) {
+  in.ranks().wait([&] { return pending.is_done(in); });
+  const int error = pending.result(arguments, status);
+  pending.finish(in, arguments);
   return report(arguments.comm, error);
 }
 
-// A handle names the place.
+// A handle names the slot.
 struct taken_message {
   arrived_message* message = nullptr;
   communicator* comm = nullptr;  // held
 };
-place_table<taken_message> taken;
+slot_table<taken_message> taken;
 
 // Whose handler hears of errors.
 MPI_Comm reporting(const communicator& comm) { return comm.is_freed ? MPI_COMM_WORLD : comm.handle; }
@@ -37,7 +37,7 @@ MPI_Comm reporting(const communicator& comm) { return comm.is_freed ? MPI_COMM_W
 // The library does not know the message: what is wrong with its receive we say. The message stays, for another receive.
 int check_buffer(const void* buffer, MPI_Count count, MPI_Datatype type, MPI_Message handle) {
   if (!is_missing(buffer, count, datatypes::find(type))) return MPI_SUCCESS;
-  return report(reporting(*taken[abi::place_of_message(handle)].comm), MPI_ERR_BUFFER);
+  return report(reporting(*taken[abi::slot_of_message(handle)].comm), MPI_ERR_BUFFER);
 }
 
 bool is_taken(MPI_Message handle) {
@@ -48,37 +48,37 @@ bool is_taken(MPI_Message handle) {
 struct taken_receive {
   communicator* comm = nullptr;  // held
   transfer_arguments arguments;
-  transfer begun;
+  transfer pending;
 };
 taken_receive receive_taken(session& in, void* buffer, MPI_Count count, MPI_Datatype type, MPI_Message& handle) {
-  const taken_message from = taken[abi::place_of_message(handle)];
-  taken.remove(abi::place_of_message(handle));
+  const taken_message from = taken[abi::slot_of_message(handle)];
+  taken.remove(abi::slot_of_message(handle));
   handle = MPI_MESSAGE_NULL;
   taken_receive receive{
       from.comm, {false, send_mode::standard, buffer, count, datatypes::find(type), 0, 0, reporting(*from.comm)}, {}};
-  receive.begun.begin(in, receive.arguments, *from.comm, *from.message);
+  receive.pending.begin(in, receive.arguments, *from.comm, *from.message);
   return receive;
 }
 
 }  // namespace
 
-ours send_of(const void* buffer, MPI_Count count, MPI_Datatype type, int target, int tag, MPI_Comm comm,
+intercepted_call send_of(const void* buffer, MPI_Count count, MPI_Datatype type, int target, int tag, MPI_Comm comm,
              send_mode mode) {
   communicator* const known = communicators::find(comm);
-  const bool to_nobody = target == MPI_PROC_NULL;
-  if (known == nullptr || !(to_nobody || (target >= 0 && target < known->size())) || !is_tag(tag) || count < 0)
+  const bool to_proc_null = target == MPI_PROC_NULL;
+  if (known == nullptr || !(to_proc_null || (target >= 0 && target < known->size())) || !is_tag(tag) || count < 0)
     return {};
   const buffer_type& of_type = datatypes::find(type);
   if (!of_type.is_valid || is_missing(buffer, count, of_type)) return {};
-  return {known, {true, mode, const_cast<void*>(buffer), count, of_type, to_nobody ? nobody : target, tag, comm}};
+  return {known, {true, mode, const_cast<void*>(buffer), count, of_type, to_proc_null ? proc_null : target, tag, comm}};
 }
 
-ours receive_of(void* buffer, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm) {
+intercepted_call receive_of(void* buffer, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm) {
   communicator* const known = communicators::find(comm);
   const bool from_any = source == MPI_ANY_SOURCE;
-  const bool from_nobody = source == MPI_PROC_NULL;
+  const bool from_proc_null = source == MPI_PROC_NULL;
   const bool with_any = tag == MPI_ANY_TAG;
-  if (known == nullptr || count < 0 || !(from_any || from_nobody || (source >= 0 && source < known->size())) ||
+  if (known == nullptr || count < 0 || !(from_any || from_proc_null || (source >= 0 && source < known->size())) ||
       !(with_any || is_tag(tag)))
     return {};
   const buffer_type& of_type = datatypes::find(type);
@@ -86,41 +86,41 @@ ours receive_of(void* buffer, MPI_Count count, MPI_Datatype type, int source, in
   return {known,
           {false, send_mode::standard, buffer, count, of_type,
            from_any      ? any_source
-           : from_nobody ? nobody
+           : from_proc_null ? proc_null
                          : source,
            with_any ? any_tag : tag, comm}};
 }
 
-int complete(session& in, const ours& mine, MPI_Status* status) {
-  if (!mine) return not_ours;
+int complete(session& in, const intercepted_call& mine, MPI_Status* status) {
+  if (!mine) return pass_through;
   if (!buffered_send_space::is_enough(mine.arguments)) return report(mine.arguments.comm, MPI_ERR_BUFFER);
-  transfer begun;
-  begun.begin(in, mine.arguments, *mine.comm);
-  return finish_here(in, begun, mine.arguments, status);
+  transfer pending;
+  pending.begin(in, mine.arguments, *mine.comm);
+  return finish_here(in, pending, mine.arguments, status);
 }
 
-int begin(session& in, const ours& mine, MPI_Request* request) {
-  if (!mine) return not_ours;
+int begin(session& in, const intercepted_call& mine, MPI_Request* request) {
+  if (!mine) return pass_through;
   if (!buffered_send_space::is_enough(mine.arguments)) return report(mine.arguments.comm, MPI_ERR_BUFFER);
-  transfer begun;
-  begun.begin(in, mine.arguments, *mine.comm);
-  if (mine.arguments.is_send && mine.arguments.peer != nobody && begun.is_done(in)) {
-    begun.finish(in, mine.arguments);
+  transfer pending;
+  pending.begin(in, mine.arguments, *mine.comm);
+  if (mine.arguments.is_send && mine.arguments.peer != proc_null && pending.is_done(in)) {
+    pending.finish(in, mine.arguments);
     *request = requests::done_send();
   } else {
-    *request = requests::add(in, *mine.comm, mine.arguments, begun);
+    *request = requests::add(in, *mine.comm, mine.arguments, pending);
   }
   return MPI_SUCCESS;
 }
 
-int make_persistent(const ours& mine, MPI_Request* request) {
-  if (!mine) return not_ours;
+int make_persistent(const intercepted_call& mine, MPI_Request* request) {
+  if (!mine) return pass_through;
   *request = requests::add_persistent(*mine.comm, mine.arguments);
   return MPI_SUCCESS;
 }
 
-int exchange(session& in, const ours& sent, const ours& received, MPI_Status* status) {
-  if (!sent || !received) return not_ours;
+int exchange(session& in, const intercepted_call& sent, const intercepted_call& received, MPI_Status* status) {
+  if (!sent || !received) return pass_through;
   transfer receiving, sending;
   receiving.begin(in, received.arguments, *received.comm);
   sending.begin(in, sent.arguments, *sent.comm);
@@ -129,8 +129,8 @@ int exchange(session& in, const ours& sent, const ours& received, MPI_Status* st
   return finish_here(in, receiving, received.arguments, status);
 }
 
-int exchange_in_place(session& in, ours sent, const ours& received, MPI_Status* status) {
-  if (!sent || !received) return not_ours;
+int exchange_in_place(session& in, intercepted_call sent, const intercepted_call& received, MPI_Status* status) {
+  if (!sent || !received) return pass_through;
   transfer_arguments& leaving = sent.arguments;
   std::vector<std::byte> copy(leaving.bytes());
   if (leaving.type.is_plain)
@@ -143,8 +143,8 @@ int exchange_in_place(session& in, ours sent, const ours& received, MPI_Status* 
   return exchange(in, sent, received, status);
 }
 
-int begin_exchange(session& in, ours sent, const ours& received, MPI_Request* request) {
-  if (!sent || !received) return not_ours;
+int begin_exchange(session& in, intercepted_call sent, const intercepted_call& received, MPI_Request* request) {
+  if (!sent || !received) return pass_through;
   sent.arguments.mode = send_mode::buffered;
   transfer sending;
   sending.begin(in, sent.arguments, *sent.comm);
@@ -160,21 +160,21 @@ MPI_Message keep(arrived_message& message, communicator& comm) {
 
 int complete_taken(session& in, void* buffer, MPI_Count count, MPI_Datatype type, MPI_Message* message,
                    MPI_Status* status) {
-  if (!is_taken(*message)) return not_ours;
+  if (!is_taken(*message)) return pass_through;
   if (const int error = check_buffer(buffer, count, type, *message); error != MPI_SUCCESS) return error;
   taken_receive receive = receive_taken(in, buffer, count, type, *message);
-  const int error = finish_here(in, receive.begun, receive.arguments, status);
-  communicators::let_go(*receive.comm);
+  const int error = finish_here(in, receive.pending, receive.arguments, status);
+  communicators::release(*receive.comm);
   return error;
 }
 
 int begin_taken(session& in, void* buffer, MPI_Count count, MPI_Datatype type, MPI_Message* message,
                 MPI_Request* request) {
-  if (!is_taken(*message)) return not_ours;
+  if (!is_taken(*message)) return pass_through;
   if (const int error = check_buffer(buffer, count, type, *message); error != MPI_SUCCESS) return error;
   const taken_receive receive = receive_taken(in, buffer, count, type, *message);
-  *request = requests::add(in, *receive.comm, receive.arguments, receive.begun);
-  communicators::let_go(*receive.comm);
+  *request = requests::add(in, *receive.comm, receive.arguments, receive.pending);
+  communicators::release(*receive.comm);
   return MPI_SUCCESS;
 }
 

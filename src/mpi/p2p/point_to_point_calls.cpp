@@ -1,5 +1,5 @@
 // MPI's point-to-point calls. What is not ours - another communicator, nobody as partner, arguments that are wrong -
-// goes to the MPI library unchanged, which also says what is wrong. Large counts (_c) and exchanges that are begun came
+// goes to the MPI library unchanged, which also says what is wrong. Large counts (_c) and nonblocking exchanges came
 // with MPI 4; libraries of MPI 3 have none.
 #include <mpi.h>
 
@@ -27,8 +27,8 @@ struct probe {
   communicator* comm = nullptr;
   message_key key;
   probe(int source, int tag, MPI_Comm handle) {
-    const ours mine = receive_of(nullptr, 0, MPI_BYTE, source, tag, handle);
-    if (!mine || mine.arguments.peer == nobody) return;
+    const intercepted_call mine = receive_of(nullptr, 0, MPI_BYTE, source, tag, handle);
+    if (!mine || mine.arguments.peer == proc_null) return;
     comm = mine.comm;
     key = {mine.comm->context, mine.arguments.peer, mine.arguments.tag};
   }
@@ -202,14 +202,14 @@ using namespace tri::mpi;
   }                                                                                                                    \
   TRIREME_EXPORTED int MPI_Mrecv##suffix(void* buffer, count_type count, MPI_Datatype type, MPI_Message* message,      \
                                          MPI_Status* status) {                                                         \
-    return ours_or_library([&](session& in) { return complete_taken(in, buffer, count, type, message, status); },      \
-                           [&] { return PMPI_Mrecv##suffix(buffer, count, type, message, status); });                  \
+    return intercept_or_pass([&](session& in) { return complete_taken(in, buffer, count, type, message, status); },    \
+                             [&] { return PMPI_Mrecv##suffix(buffer, count, type, message, status); });                \
   }                                                                                                                    \
                                                                                                                        \
   TRIREME_EXPORTED int MPI_Imrecv##suffix(void* buffer, count_type count, MPI_Datatype type, MPI_Message* message,     \
                                           MPI_Request* request) {                                                      \
-    return ours_or_library([&](session& in) { return begin_taken(in, buffer, count, type, message, request); },        \
-                           [&] { return PMPI_Imrecv##suffix(buffer, count, type, message, request); });                \
+    return intercept_or_pass([&](session& in) { return begin_taken(in, buffer, count, type, message, request); },      \
+                             [&] { return PMPI_Imrecv##suffix(buffer, count, type, message, request); });              \
   }
 
 TRIREME_CALLS(, int)
@@ -220,7 +220,7 @@ TRIREME_CALLS(_c, MPI_Count)
 #undef TRIREME_SEND
 
 #if MPI_VERSION >= 4
-#define TRIREME_BEGUN_EXCHANGES(suffix, count_type)                                                                    \
+#define TRIREME_NONBLOCKING_EXCHANGES(suffix, count_type)                                                              \
   TRIREME_EXPORTED int MPI_Isendrecv##suffix(const void* send_buffer, count_type send_count, MPI_Datatype send_type,   \
                                              int target, int send_tag, void* receive_buffer, count_type receive_count, \
                                              MPI_Datatype receive_type, int source, int receive_tag, MPI_Comm comm,    \
@@ -253,9 +253,9 @@ TRIREME_CALLS(_c, MPI_Count)
         });                                                                                                            \
   }
 
-TRIREME_BEGUN_EXCHANGES(, int)
-TRIREME_BEGUN_EXCHANGES(_c, MPI_Count)
-#undef TRIREME_BEGUN_EXCHANGES
+TRIREME_NONBLOCKING_EXCHANGES(, int)
+TRIREME_NONBLOCKING_EXCHANGES(_c, MPI_Count)
+#undef TRIREME_NONBLOCKING_EXCHANGES
 #endif
 
 TRIREME_EXPORTED int MPI_Buffer_attach(void* buffer, int bytes) {
@@ -287,7 +287,7 @@ TRIREME_EXPORTED int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status* s
       {__func__, comm},
       [&](session& in) {
         const probe wanted(source, tag, comm);
-        if (!wanted) return not_ours;
+        if (!wanted) return pass_through;
         std::optional<found_message> found;
         in.ranks().wait([&] { return (found = in.ranks().find(wanted.key)).has_value(); });
         set_probed(status, *found);
@@ -301,7 +301,7 @@ TRIREME_EXPORTED int MPI_Iprobe(int source, int tag, MPI_Comm comm, int* flag, M
       {__func__, comm},
       [&](session& in) {
         const probe wanted(source, tag, comm);
-        if (!wanted) return not_ours;
+        if (!wanted) return pass_through;
         const std::optional<found_message> found = in.ranks().find(wanted.key);
         if (!found) in.ranks().progress();
         in.ranks().polled(found.has_value());
@@ -317,7 +317,7 @@ TRIREME_EXPORTED int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message*
       {__func__, comm},
       [&](session& in) {
         const probe wanted(source, tag, comm);
-        if (!wanted) return not_ours;
+        if (!wanted) return pass_through;
         arrived_message* found = nullptr;
         in.ranks().wait([&] { return (found = in.ranks().take(wanted.key)) != nullptr; });
         set_probed(status, *found);
@@ -333,7 +333,7 @@ TRIREME_EXPORTED int MPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, 
       {__func__, comm},
       [&](session& in) {
         const probe wanted(source, tag, comm);
-        if (!wanted) return not_ours;
+        if (!wanted) return pass_through;
         arrived_message* const found = in.ranks().take(wanted.key);
         if (found == nullptr) in.ranks().progress();
         in.ranks().polled(found != nullptr);

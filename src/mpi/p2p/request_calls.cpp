@@ -13,10 +13,10 @@
 namespace tri::mpi {
 namespace {
 
-bool is_ours(MPI_Request handle) { return handle != MPI_REQUEST_NULL && abi::is_own(handle); }
+bool is_intercepted(MPI_Request handle) { return handle != MPI_REQUEST_NULL && abi::is_own(handle); }
 
-bool has_ours(int count, const MPI_Request* list) {
-  return list != nullptr && count > 0 && std::any_of(list, list + count, is_ours);
+bool has_intercepted(int count, const MPI_Request* list) {
+  return list != nullptr && count > 0 && std::any_of(list, list + count, is_intercepted);
 }
 
 bool is_inactive(MPI_Request handle) {
@@ -62,7 +62,7 @@ int end(session& in, MPI_Request& handle, MPI_Status* status, MPI_Comm& comm) {
 }
 
 int end_and_report(session& in, MPI_Request& handle, MPI_Status* status) {
-  const bool own = is_ours(handle);
+  const bool own = is_intercepted(handle);
   MPI_Comm comm = MPI_COMM_WORLD;
   const int error = end(in, handle, status, comm);
   return own ? report(comm, error) : error;
@@ -110,18 +110,18 @@ class whole_list {
  public:
   whole_list(session& in, int count, MPI_Request* list) : in_(in), count_(count), list_(list) {
     for (int i = 0; i < count; ++i)
-      if (list[i] != MPI_REQUEST_NULL && !abi::is_own(list[i])) places_.push_back(i);
+      if (list[i] != MPI_REQUEST_NULL && !abi::is_own(list[i])) indices_.push_back(i);
     look();
   }
 
   /// True when all are done, or when the library has ended some because others have failed.
   bool step() {
-    if (!places_.empty()) poll();
+    if (!indices_.empty()) poll();
     return are_done() || !ended_early_.empty();
   }
   bool are_done() {
-    while (next_ < count_ && (!is_ours(list_[next_]) || mpi::is_done(in_, list_[next_]))) ++next_;
-    return next_ == count_ && places_.empty();
+    while (next_ < count_ && (!is_intercepted(list_[next_]) || mpi::is_done(in_, list_[next_]))) ++next_;
+    return next_ == count_ && indices_.empty();
   }
 
   /// After `step`: ends all that are done. Others remain only when some have failed.
@@ -129,12 +129,13 @@ class whole_list {
     endings all;
     bool librarys_failed = !ended_early_.empty();
     for (const early_ending& each : ended_early_) {
-      if (MPI_Status* const status = status_of(statuses, each.place); status != MPI_STATUS_IGNORE)
+      if (MPI_Status* const status = status_of(statuses, each.index_in_list); status != MPI_STATUS_IGNORE)
         *status = each.status;
-      all.add_told(status_of(statuses, each.place), each.error);
+      all.add_told(status_of(statuses, each.index_in_list), each.error);
     }
     for (int i = 0; i < count_; ++i) {
-      if (std::any_of(ended_early_.begin(), ended_early_.end(), [&](const auto& each) { return each.place == i; }))
+      if (std::any_of(ended_early_.begin(), ended_early_.end(),
+                      [&](const auto& each) { return each.index_in_list == i; }))
         continue;
       MPI_Status* const status = status_of(statuses, i);
       if (is_pending(i)) {
@@ -156,19 +157,19 @@ class whole_list {
 
  private:
   struct early_ending {
-    int place;
+    int index_in_list;
     MPI_Status status;
     int error;
   };
 
   // Which of the library's are done: it makes progress meanwhile, but polls no files.
   void look() {
-    std::erase_if(places_, [&](int each) { return is_done_in_library(list_[each]); });
+    std::erase_if(indices_, [&](int each) { return is_done_in_library(list_[each]); });
   }
   void poll() {
     [[maybe_unused]] const abi::without_yields looking;
     polled_.clear();
-    for (const int each : places_) polled_.push_back(list_[each]);
+    for (const int each : indices_) polled_.push_back(list_[each]);
     polled_.push_back(requests::open_in_library());
     statuses_.resize(polled_.size());
     int flag = 0;
@@ -180,27 +181,27 @@ class whole_list {
   // nothing of its requests; none of them is asked for again.
   void take_ended_early(int error) {
     std::vector<int> left;
-    for (std::size_t i = 0; i < places_.size(); ++i) {
+    for (std::size_t i = 0; i < indices_.size(); ++i) {
       const int of_this = error == MPI_ERR_IN_STATUS ? statuses_[i].MPI_ERROR : error;
       if (of_this == MPI_ERR_PENDING) {
-        left.push_back(places_[i]);
+        left.push_back(indices_[i]);
         continue;
       }
-      list_[places_[i]] = polled_[i];
-      ended_early_.push_back({places_[i], statuses_[i], of_this});
+      list_[indices_[i]] = polled_[i];
+      ended_early_.push_back({indices_[i], statuses_[i], of_this});
     }
-    places_.swap(left);
+    indices_.swap(left);
   }
   bool is_pending(int i) {
-    if (is_ours(list_[i])) return !mpi::is_done(in_, list_[i]);
-    return std::find(places_.begin(), places_.end(), i) != places_.end();
+    if (is_intercepted(list_[i])) return !mpi::is_done(in_, list_[i]);
+    return std::find(indices_.begin(), indices_.end(), i) != indices_.end();
   }
 
   session& in_;
   int count_;
   MPI_Request* list_;
-  int next_ = 0;             // those of ours before are done
-  std::vector<int> places_;  // of the library's that are not done
+  int next_ = 0;              // intercepted ones before are done
+  std::vector<int> indices_;  // of the library's that are not done
   std::vector<MPI_Request> polled_;
   std::vector<MPI_Status> statuses_;
   std::vector<early_ending> ended_early_;
@@ -261,19 +262,19 @@ class mixed_list {
         if (!is_inactive(list[i])) own_.push_back(i);
       } else {
         librarys_.push_back(list[i]);
-        places_.push_back(i);
+        indices_.push_back(i);
       }
     }
   }
   bool has_active() const { return !own_.empty() || !librarys_.empty(); }
   bool asks_library() const { return !librarys_.empty() || asks(list_, own_); }
 
-  /// Ends one that is done. True, too, when it turns out that none is active; then the place is MPI_UNDEFINED. Handlers
+  /// Ends one that is done. True, too, when it turns out that none is active; then the index is MPI_UNDEFINED. Handlers
   /// of errors are called by `report`, outside of waits.
-  bool end_one(int& place, MPI_Status* status) {
+  bool end_one(int& index_in_list, MPI_Status* status) {
     for (const int each : own_) {
       if (!is_done(in_, list_[each])) continue;
-      place = each;
+      index_in_list = each;
       error_ = end(in_, list_[each], status, failed_);
       return true;
     }
@@ -282,19 +283,19 @@ class mixed_list {
       int index = MPI_UNDEFINED, flag = 0;
       error_ = PMPI_Testany(static_cast<int>(librarys_.size()), librarys_.data(), &index, &flag, status);
       if (flag != 0 && index != MPI_UNDEFINED) {
-        place = give_back(index);
+        index_in_list = index_of_returned(index);
         return true;
       }
       if (flag != 0) librarys_.clear();  // all inactive
     }
     if (has_active()) return false;
-    place = MPI_UNDEFINED;
+    index_in_list = MPI_UNDEFINED;
     set_empty(status);
     return true;
   }
 
   /// Ends all that are done; their statuses stand in a row. False when there are none, but active ones.
-  bool end_some(int& done, int* places, MPI_Status* statuses) {
+  bool end_some(int& done, int* indices, MPI_Status* statuses) {
     done = 0;
     for (const int each : own_) {
       if (!is_done(in_, list_[each])) continue;
@@ -302,13 +303,14 @@ class mixed_list {
       MPI_Status* const status = status_of(statuses, done);
       const int of_this = end(in_, list_[each], status, comm);
       all_.add(comm, status, of_this);
-      places[done++] = each;
+      indices[done++] = each;
     }
     if (!librarys_.empty()) {
       [[maybe_unused]] const abi::without_yields looking;
       int librarys_done = 0;
-      const int of_library = PMPI_Testsome(static_cast<int>(librarys_.size()), librarys_.data(), &librarys_done,
-                                           places + done, statuses == MPI_STATUSES_IGNORE ? statuses : statuses + done);
+      const int of_library =
+          PMPI_Testsome(static_cast<int>(librarys_.size()), librarys_.data(), &librarys_done, indices + done,
+                        statuses == MPI_STATUSES_IGNORE ? statuses : statuses + done);
       if (librarys_done == MPI_UNDEFINED) {
         librarys_.clear();  // all inactive
       } else {
@@ -317,7 +319,7 @@ class mixed_list {
           MPI_Status* const status = status_of(statuses, done);
           const bool says = of_library == MPI_ERR_IN_STATUS && status != MPI_STATUS_IGNORE;
           all_.add_told(status, says ? status->MPI_ERROR : MPI_SUCCESS);
-          places[done] = give_back(places[done]);
+          indices[done] = index_of_returned(indices[done]);
         }
       }
     }
@@ -334,23 +336,23 @@ class mixed_list {
   }
 
  private:
-  static bool asks(const MPI_Request* list, const std::vector<int>& places) {
-    return std::any_of(places.begin(), places.end(), [&](int each) { return mpi::asks_library(list[each]); });
+  static bool asks(const MPI_Request* list, const std::vector<int>& indices) {
+    return std::any_of(indices.begin(), indices.end(), [&](int each) { return mpi::asks_library(list[each]); });
   }
   // The library has changed the handle in our copy: null, or an inactive persistent one.
-  int give_back(int index) {
-    const int place = places_[static_cast<std::size_t>(index)];
-    list_[place] = librarys_[static_cast<std::size_t>(index)];
-    return place;
+  int index_of_returned(int index) {
+    const int index_in_list = indices_[static_cast<std::size_t>(index)];
+    list_[index_in_list] = librarys_[static_cast<std::size_t>(index)];
+    return index_in_list;
   }
   session& in_;
   MPI_Request* list_;
-  std::vector<int> own_;  // places of active ones
+  std::vector<int> own_;  // indices of active ones
   std::vector<MPI_Request> librarys_;
-  std::vector<int> places_;  // of these
+  std::vector<int> indices_;  // of these
   endings all_;
   int error_ = MPI_SUCCESS;
-  MPI_Comm failed_ = MPI_COMM_NULL;  // of one of ours
+  MPI_Comm failed_ = MPI_COMM_NULL;  // of an intercepted one
 };
 
 void start(session& in, MPI_Request handle) {
@@ -366,7 +368,7 @@ using namespace tri::mpi;
 
 TRIREME_EXPORTED int MPI_Wait(MPI_Request* handle, MPI_Status* status) {
   session* const in = session::active();
-  if (in == nullptr || !is_ours(*handle)) return PMPI_Wait(handle, status);
+  if (in == nullptr || !is_intercepted(*handle)) return PMPI_Wait(handle, status);
   const call_guard guard(*in);
   in->ranks().wait([&] { return is_done(*in, *handle); }, asks_library(*handle));
   return end_and_report(*in, *handle, status);
@@ -374,7 +376,7 @@ TRIREME_EXPORTED int MPI_Wait(MPI_Request* handle, MPI_Status* status) {
 
 TRIREME_EXPORTED int MPI_Test(MPI_Request* handle, int* flag, MPI_Status* status) {
   session* const in = session::active();
-  if (in == nullptr || !is_ours(*handle)) return PMPI_Test(handle, flag, status);
+  if (in == nullptr || !is_intercepted(*handle)) return PMPI_Test(handle, flag, status);
   const call_guard guard(*in);
   in->ranks().progress();
   *flag = is_done(*in, *handle) ? 1 : 0;
@@ -384,7 +386,7 @@ TRIREME_EXPORTED int MPI_Test(MPI_Request* handle, int* flag, MPI_Status* status
 
 TRIREME_EXPORTED int MPI_Request_get_status(MPI_Request handle, int* flag, MPI_Status* status) {
   session* const in = session::active();
-  if (in == nullptr || !is_ours(handle)) return PMPI_Request_get_status(handle, flag, status);
+  if (in == nullptr || !is_intercepted(handle)) return PMPI_Request_get_status(handle, flag, status);
   const call_guard guard(*in);
   in->ranks().progress();
   *flag = is_done(*in, handle) ? 1 : 0;
@@ -402,7 +404,7 @@ TRIREME_EXPORTED int MPI_Request_get_status(MPI_Request handle, int* flag, MPI_S
 
 TRIREME_EXPORTED int MPI_Waitall(int count, MPI_Request* list, MPI_Status* statuses) {
   session* const in = session::active();
-  if (in == nullptr || !has_ours(count, list)) return PMPI_Waitall(count, list, statuses);
+  if (in == nullptr || !has_intercepted(count, list)) return PMPI_Waitall(count, list, statuses);
   const call_guard guard(*in);
   simple_requests first(*in, count, list, statuses);
   if (!first.step() && first.goes_on_to_the_end()) in->ranks().wait([&] { return first.step(); });
@@ -419,7 +421,7 @@ TRIREME_EXPORTED int MPI_Waitall(int count, MPI_Request* list, MPI_Status* statu
 
 TRIREME_EXPORTED int MPI_Testall(int count, MPI_Request* list, int* flag, MPI_Status* statuses) {
   session* const in = session::active();
-  if (in == nullptr || !has_ours(count, list)) return PMPI_Testall(count, list, flag, statuses);
+  if (in == nullptr || !has_intercepted(count, list)) return PMPI_Testall(count, list, flag, statuses);
   const call_guard guard(*in);
   in->ranks().progress();
   whole_list all(*in, count, list);
@@ -432,7 +434,7 @@ TRIREME_EXPORTED int MPI_Testall(int count, MPI_Request* list, int* flag, MPI_St
 
 TRIREME_EXPORTED int MPI_Waitany(int count, MPI_Request* list, int* index, MPI_Status* status) {
   session* const in = session::active();
-  if (in == nullptr || !has_ours(count, list)) return PMPI_Waitany(count, list, index, status);
+  if (in == nullptr || !has_intercepted(count, list)) return PMPI_Waitany(count, list, index, status);
   const call_guard guard(*in);
   mixed_list mixed(*in, count, list);
   in->ranks().wait([&] { return mixed.end_one(*index, status); }, mixed.asks_library());
@@ -441,7 +443,7 @@ TRIREME_EXPORTED int MPI_Waitany(int count, MPI_Request* list, int* index, MPI_S
 
 TRIREME_EXPORTED int MPI_Testany(int count, MPI_Request* list, int* index, int* flag, MPI_Status* status) {
   session* const in = session::active();
-  if (in == nullptr || !has_ours(count, list)) return PMPI_Testany(count, list, index, flag, status);
+  if (in == nullptr || !has_intercepted(count, list)) return PMPI_Testany(count, list, index, flag, status);
   const call_guard guard(*in);
   in->ranks().progress();
   mixed_list mixed(*in, count, list);
@@ -453,7 +455,7 @@ TRIREME_EXPORTED int MPI_Testany(int count, MPI_Request* list, int* index, int* 
 
 TRIREME_EXPORTED int MPI_Waitsome(int count, MPI_Request* list, int* done_count, int* indices, MPI_Status* statuses) {
   session* const in = session::active();
-  if (in == nullptr || !has_ours(count, list)) return PMPI_Waitsome(count, list, done_count, indices, statuses);
+  if (in == nullptr || !has_intercepted(count, list)) return PMPI_Waitsome(count, list, done_count, indices, statuses);
   const call_guard guard(*in);
   mixed_list mixed(*in, count, list);
   in->ranks().wait([&] { return mixed.end_some(*done_count, indices, statuses); }, mixed.asks_library());
@@ -462,7 +464,7 @@ TRIREME_EXPORTED int MPI_Waitsome(int count, MPI_Request* list, int* done_count,
 
 TRIREME_EXPORTED int MPI_Testsome(int count, MPI_Request* list, int* done_count, int* indices, MPI_Status* statuses) {
   session* const in = session::active();
-  if (in == nullptr || !has_ours(count, list)) return PMPI_Testsome(count, list, done_count, indices, statuses);
+  if (in == nullptr || !has_intercepted(count, list)) return PMPI_Testsome(count, list, done_count, indices, statuses);
   const call_guard guard(*in);
   in->ranks().progress();
   mixed_list mixed(*in, count, list);
@@ -472,7 +474,7 @@ TRIREME_EXPORTED int MPI_Testsome(int count, MPI_Request* list, int* done_count,
 
 TRIREME_EXPORTED int MPI_Request_free(MPI_Request* handle) {
   session* const in = session::active();
-  if (!is_ours(*handle)) return PMPI_Request_free(handle);
+  if (!is_intercepted(*handle)) return PMPI_Request_free(handle);
   if (in == nullptr) {  // late in MPI_Finalize: what was ours has ended
     *handle = MPI_REQUEST_NULL;
     return MPI_SUCCESS;
@@ -485,7 +487,7 @@ TRIREME_EXPORTED int MPI_Request_free(MPI_Request* handle) {
 // Sends whose data has left go on: MPI allows it, and says so to whoever asks MPI_Test_cancelled.
 TRIREME_EXPORTED int MPI_Cancel(MPI_Request* handle) {
   session* const in = session::active();
-  if (in == nullptr || !is_ours(*handle)) return PMPI_Cancel(handle);
+  if (in == nullptr || !is_intercepted(*handle)) return PMPI_Cancel(handle);
   const call_guard guard(*in);
   request& each = requests::of(*handle);
   if (each.comm != nullptr && !each.several && !is_inactive(*handle))
@@ -495,7 +497,7 @@ TRIREME_EXPORTED int MPI_Cancel(MPI_Request* handle) {
 
 TRIREME_EXPORTED int MPI_Start(MPI_Request* handle) {
   session* const in = session::active();
-  if (in == nullptr || !is_ours(*handle)) return PMPI_Start(handle);
+  if (in == nullptr || !is_intercepted(*handle)) return PMPI_Start(handle);
   const call_guard guard(*in);
   start(*in, *handle);
   return MPI_SUCCESS;
@@ -503,7 +505,7 @@ TRIREME_EXPORTED int MPI_Start(MPI_Request* handle) {
 
 TRIREME_EXPORTED int MPI_Startall(int count, MPI_Request* list) {
   session* const in = session::active();
-  if (in == nullptr || !has_ours(count, list)) return PMPI_Startall(count, list);
+  if (in == nullptr || !has_intercepted(count, list)) return PMPI_Startall(count, list);
   for (int i = 0; i < count; ++i)
     if (const int error = MPI_Start(&list[i]); error != MPI_SUCCESS) return error;
   return MPI_SUCCESS;

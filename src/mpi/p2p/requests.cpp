@@ -46,7 +46,7 @@ user_buffer transfer::buffer_of(session& in, const transfer_arguments& a) {
 
 void transfer::begin(session& in, const transfer_arguments& a, communicator& comm) {
   *this = transfer();
-  if (a.peer == nobody) return;
+  if (a.peer == proc_null) return;
   engine& ranks = in.ranks();
   const user_buffer buffer = buffer_of(in, a);
   if (!a.is_send) {
@@ -87,7 +87,7 @@ int transfer::full_result(const transfer_arguments& a, MPI_Status* status) const
   if (found_.key.context != 0) return result_of_message(a, found_, status);
   if (status != MPI_STATUS_IGNORE) {
     set_empty(status);
-    if (!a.is_send && a.peer == nobody) status->MPI_SOURCE = MPI_PROC_NULL;
+    if (!a.is_send && a.peer == proc_null) status->MPI_SOURCE = MPI_PROC_NULL;
     abi::set_count(*status, 0, cancelled_);
   }
   return MPI_SUCCESS;
@@ -125,27 +125,28 @@ inline request& requests::take(session& in, communicator& comm, MPI_Request& han
   if (!given_up.empty()) [[unlikely]]
     collect(in);
   communicators::hold(comm);
-  const std::uint32_t place = table_->take();
-  handle = abi::own_request(place);
-  request& made = (*table_)[place];
+  const std::uint32_t slot = table_->take();
+  handle = abi::own_request(slot);
+  request& made = (*table_)[slot];
   made.comm = &comm;
   made.is_active = true;
   return made;
 }
 
-MPI_Request requests::add(session& in, communicator& comm, const transfer_arguments& arguments, const transfer& begun) {
+MPI_Request requests::add(session& in, communicator& comm, const transfer_arguments& arguments,
+                          const transfer& pending) {
   MPI_Request handle = MPI_REQUEST_NULL;
   request& made = take(in, comm, handle);
   made.arguments = arguments;
-  made.under_way = begun;
+  made.under_way = pending;
   return handle;
 }
 
-MPI_Request requests::add(session& in, communicator& comm, std::unique_ptr<compound> begun) {
+MPI_Request requests::add(session& in, communicator& comm, std::unique_ptr<compound> pending) {
   MPI_Request handle = MPI_REQUEST_NULL;
   request& made = take(in, comm, handle);
   made.arguments = {};
-  made.several = std::move(begun);
+  made.several = std::move(pending);
   return handle;
 }
 
@@ -167,38 +168,38 @@ inline transfer& requests::take_plain(session& in, communicator& comm, bool is_s
   return made.under_way;
 }
 
-MPI_Request requests::add_plain(session& in, communicator& comm, send_record& begun, const user_buffer& data,
+MPI_Request requests::add_plain(session& in, communicator& comm, send_record& pending, const user_buffer& data,
                                 int target, int tag) {
   MPI_Request handle = MPI_REQUEST_NULL;
-  take_plain(in, comm, true, data, target, tag, handle).has_begun(begun);
+  take_plain(in, comm, true, data, target, tag, handle).set_pending(pending);
   return handle;
 }
 
-MPI_Request requests::add_plain(session& in, communicator& comm, receive_record* begun, const found_message& found,
+MPI_Request requests::add_plain(session& in, communicator& comm, receive_record* pending, const found_message& found,
                                 const user_buffer& data, int source, int tag) {
   MPI_Request handle = MPI_REQUEST_NULL;
-  take_plain(in, comm, false, data, source, tag, handle).has_begun(begun, found);
+  take_plain(in, comm, false, data, source, tag, handle).set_pending(pending, found);
   return handle;
 }
 
 MPI_Request requests::add_persistent(communicator& comm, const transfer_arguments& arguments) {
   communicators::hold(comm);
-  const std::uint32_t place = table_->take();
-  request& made = (*table_)[place];
+  const std::uint32_t slot = table_->take();
+  request& made = (*table_)[slot];
   made.comm = &comm;
   made.arguments = arguments;
   made.is_persistent = true;
-  return abi::own_request(place);
+  return abi::own_request(slot);
 }
 
 void requests::give_up(session& in, MPI_Request& handle) {
-  const std::uint32_t place = abi::place_of(handle);
+  const std::uint32_t slot = abi::slot_of(handle);
   handle = MPI_REQUEST_NULL;
-  if (place == 0) return;
-  if ((*table_)[place].is_active)
-    given_up.push_back(place);
+  if (slot == 0) return;
+  if ((*table_)[slot].is_active)
+    given_up.push_back(slot);
   else
-    remove(place);
+    remove(slot);
   collect(in);
 }
 
@@ -224,8 +225,8 @@ MPI_Request requests::open_in_library() {
 // Never destroyed: at the end of a process its datatypes' layouts would go back to an arena that others use still.
 void requests::start() {
   if (table_ != nullptr) return;
-  table_ = new place_table<request>;
-  table_->take();  // place 0: the send that is complete
+  table_ = new slot_table<request>;
+  table_->take();  // slot 0: the send that is complete
 }
 
 void requests::stop() {
@@ -236,7 +237,7 @@ void requests::stop() {
 
 void buffered_send_space::set(MPI_Count bytes) { attached_bytes = bytes; }
 bool buffered_send_space::is_enough(const transfer_arguments& a) {
-  return !a.is_send || a.mode != send_mode::buffered || a.peer == nobody ||
+  return !a.is_send || a.mode != send_mode::buffered || a.peer == proc_null ||
          a.bytes() + MPI_BSEND_OVERHEAD <= static_cast<std::size_t>(attached_bytes);
 }
 
@@ -250,10 +251,10 @@ bool is_done_in_library(MPI_Request handle) {
 int report(MPI_Comm comm, int error) {
   if (error == MPI_SUCCESS) return error;
   session* const in = session::active();
-  const bool has_turn = in != nullptr && in->is_threaded();
-  if (has_turn) in->lock().unlock();
+  const bool holds_lock = in != nullptr && in->is_threaded();
+  if (holds_lock) in->lock().unlock();
   PMPI_Comm_call_errhandler(comm, error);
-  if (has_turn) in->lock().lock();
+  if (holds_lock) in->lock().lock();
   return error;
 }
 

@@ -14,13 +14,13 @@
 #include "mpi/comm/communicators.hpp"
 #include "mpi/abi/compound.hpp"
 #include "mpi/types/datatypes.hpp"
-#include "mpi/abi/place_table.hpp"
+#include "mpi/abi/slot_table.hpp"
 #include "mpi/startup/session.hpp"
 
 namespace tri::mpi {
 
 /// In place of a rank: the operation is complete at once (MPI_PROC_NULL).
-inline constexpr int nobody = -2;
+inline constexpr int proc_null = -2;
 
 /// The arguments of a send or a receive, as far as it is ours: everything was checked.
 struct transfer_arguments {
@@ -29,7 +29,7 @@ struct transfer_arguments {
   void* buffer = nullptr;
   MPI_Count count = 0;
   buffer_type type;
-  int peer = 0;  // rank in the communicator, any_source, or nobody
+  int peer = 0;  // rank in the communicator, any_source, or proc_null
   int tag = 0;   // or any_tag
   MPI_Comm comm = MPI_COMM_NULL;
   bool is_of_collective = false;  // travels in the communicator's second context
@@ -44,9 +44,9 @@ class transfer {
  public:
   transfer() = default;
   /// Of memory that needs no packing. In a transfer without anything.
-  void has_begun(send_record& record) { send_ = &record; }
+  void set_pending(send_record& record) { send_ = &record; }
   /// What engine::receive gave.
-  void has_begun(receive_record* record, const found_message& found) {
+  void set_pending(receive_record* record, const found_message& found) {
     receive_ = record;
     found_ = found;
   }
@@ -121,7 +121,7 @@ struct request {
   int finish(session& in, MPI_Status* status);
   /// Neither persistent nor several messages: its end is the end of the request.
   bool is_simple() const { return !several && !is_persistent; }
-  /// Before its place is given to another one. The other arguments are written by whoever gets it.
+  /// Before its slot is given to another one. The other arguments are written by whoever gets it.
   void clear() {
     under_way.clear();
     if (several) several.reset();
@@ -139,32 +139,32 @@ struct request {
 class requests {
  public:
   /// A handle for an operation that has been begun. Sends that are complete share one.
-  static MPI_Request add(session& in, communicator& comm, const transfer_arguments& arguments, const transfer& begun);
-  static MPI_Request add(session& in, communicator& comm, std::unique_ptr<compound> begun);
+  static MPI_Request add(session& in, communicator& comm, const transfer_arguments& arguments, const transfer& pending);
+  static MPI_Request add(session& in, communicator& comm, std::unique_ptr<compound> pending);
   /// The same of elements that lie one behind the other, in standard mode.
-  static MPI_Request add_plain(session& in, communicator& comm, send_record& begun, const user_buffer& data, int target,
+  static MPI_Request add_plain(session& in, communicator& comm, send_record& pending, const user_buffer& data, int target,
                                int tag);
-  static MPI_Request add_plain(session& in, communicator& comm, receive_record* begun, const found_message& found,
+  static MPI_Request add_plain(session& in, communicator& comm, receive_record* pending, const found_message& found,
                                const user_buffer& data, int source, int tag);
   static MPI_Request add_persistent(communicator& comm, const transfer_arguments& arguments);
-  static request& of(MPI_Request handle) { return (*table_)[abi::place_of(handle)]; }
+  static request& of(MPI_Request handle) { return (*table_)[abi::slot_of(handle)]; }
   /// The operation has ended: the handle becomes null, or its persistent request inactive.
   static void end(MPI_Request& handle) {
-    const std::uint32_t place = abi::place_of(handle);
-    if (request& ended = (*table_)[place]; ended.is_persistent) {
+    const std::uint32_t slot = abi::slot_of(handle);
+    if (request& ended = (*table_)[slot]; ended.is_persistent) {
       ended.is_active = false;
       return;
     }
-    if (place != 0) remove(place);
+    if (slot != 0) remove(slot);
     handle = MPI_REQUEST_NULL;
   }
   /// The same with what the operation has used, for one that is simple and done.
   static void end_simple(session& in, request& ended, MPI_Request& handle) {
     ended.under_way.finish(in, ended.arguments);
     communicator& comm = *ended.comm;
-    table_->give_back(abi::place_of(handle));
+    table_->release(abi::slot_of(handle));
     ended.clear_finished();
-    communicators::let_go(comm);
+    communicators::release(comm);
     handle = MPI_REQUEST_NULL;
   }
   /// The program gives the handle up; what is under way goes on (MPI_Request_free).
@@ -182,12 +182,12 @@ class requests {
   static request& take(session& in, communicator& comm, MPI_Request& handle);
   static transfer& take_plain(session& in, communicator& comm, bool is_send, const user_buffer& data, int peer, int tag,
                               MPI_Request& handle);
-  static void remove(std::uint32_t place) {
-    communicator& comm = *(*table_)[place].comm;
-    table_->remove(place);
-    communicators::let_go(comm);
+  static void remove(std::uint32_t slot) {
+    communicator& comm = *(*table_)[slot].comm;
+    table_->remove(slot);
+    communicators::release(comm);
   }
-  static inline place_table<request>* table_ = nullptr;
+  static inline slot_table<request>* table_ = nullptr;
 };
 
 /// The program's buffer for buffered sends. We need none; but a message that does not fit is the program's error.

@@ -1,4 +1,4 @@
-// The accumulate family on windows that are ours: done by the calling rank, when the call returns.
+// The accumulate family on intercepted windows: done by the calling rank, when the call returns.
 #include <mpi.h>
 
 #include <mutex>

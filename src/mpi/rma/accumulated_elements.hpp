@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "mpi/layout/element_kind.hpp"
-#include "mpi/windows/reduction.hpp"
+#include "mpi/windows/element_reduction.hpp"
 
 namespace tri::mpi {
 

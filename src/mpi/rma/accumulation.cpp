@@ -5,7 +5,7 @@
 #include <cstring>
 #include <vector>
 
-#include "mpi/layout/memory_pieces.hpp"
+#include "mpi/layout/memory_segments.hpp"
 #include "mpi/layout/transfer.hpp"
 #include "mpi/windows/shared_work.hpp"
 
@@ -40,7 +40,7 @@ void reduce_alone(engine& ranks, std::byte* target, const element_type& element,
   }
 }
 
-// Elements in many pieces: packed, reduced and unpacked in steps that stay in the cache.
+// Elements in many segments: packed, reduced and unpacked in steps that stay in the cache.
 void reduce_packed(engine& ranks, const typed_memory& target, const element_type& element, reduction operation,
                    MPI_Op handle, const std::byte* operands, std::byte* before) {
   const typed_buffer memory{target.type->shape.get(), target.count, target.address};
@@ -93,15 +93,15 @@ void accumulate(engine& ranks, const typed_memory& target, const element_type& e
     order.locked([&] { reduce_packed(ranks, target, element, operation, handle, operands, before); });
     return;
   }
-  const auto in_pieces = [&](auto&& reduce) {
+  const auto in_segments = [&](auto&& reduce) {
     if (target.type->is_plain) {
       reduce(target.start(), operands, before, target.bytes());
       return;
     }
-    memory_pieces pieces({target.type->shape.get(), target.count, target.address}, 0, target.bytes());
+    memory_segments segments({target.type->shape.get(), target.count, target.address}, 0, target.bytes());
     std::array<iovec, 64> found;
     std::size_t at = 0;
-    while (const std::size_t count = pieces.next(found, target.bytes())) {
+    while (const std::size_t count = segments.next(found, target.bytes())) {
       for (std::size_t i = 0; i < count; ++i) {
         reduce(static_cast<std::byte*>(found[i].iov_base), operands == nullptr ? nullptr : operands + at,
                before == nullptr ? nullptr : before + at, found[i].iov_len);
@@ -109,18 +109,19 @@ void accumulate(engine& ranks, const typed_memory& target, const element_type& e
       }
     }
   };
-  const auto alone = [&](std::byte* piece, const std::byte* by, std::byte* was, std::size_t bytes) {
-    reduce_alone(ranks, piece, element, operation, handle, by, was, bytes);
+  const auto alone = [&](std::byte* segment, const std::byte* by, std::byte* was, std::size_t bytes) {
+    reduce_alone(ranks, segment, element, operation, handle, by, was, bytes);
   };
   if (by_instructions && target.bytes() / element.bytes >= long_run) {
-    order.alone([&] { in_pieces(alone); });
+    order.alone([&] { in_segments(alone); });
     return;
   }
-  in_pieces([&](std::byte* piece, const std::byte* by, std::byte* was, std::size_t bytes) {
-    if (is_single_instruction(element.kind, piece))
-      order.by_instructions([&] { reduce_atomically(operation, element.kind, piece, by, was, bytes / element.bytes); });
+  in_segments([&](std::byte* segment, const std::byte* by, std::byte* was, std::size_t bytes) {
+    if (is_single_instruction(element.kind, segment))
+      order.by_instructions(
+          [&] { reduce_atomically(operation, element.kind, segment, by, was, bytes / element.bytes); });
     else
-      order.locked([&] { alone(piece, by, was, bytes); });
+      order.locked([&] { alone(segment, by, was, bytes); });
   });
 }
 

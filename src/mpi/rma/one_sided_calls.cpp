@@ -1,4 +1,4 @@
-// Put and get on windows that are ours: copies by the calling rank, done when the call returns.
+// Put and get on intercepted windows: copies by the calling rank, done when the call returns.
 #include <mpi.h>
 
 #include <algorithm>

@@ -52,7 +52,7 @@ void window_access::find_attached(window_part& part, MPI_Aint displacement, cons
     return;
   }
   is_reached_ = region->shared != nullptr;
-  if (is_reached_) memory_.address = region->shared + (first - region->place) - touched.first;
+  if (is_reached_) memory_.address = region->shared + (first - region->address) - touched.first;
 }
 
 }  // namespace tri::mpi

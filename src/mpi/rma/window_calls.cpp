@@ -1,4 +1,4 @@
-// Synchronization of windows that are ours: fences, locks, posts and starts.
+// Synchronization of intercepted windows: fences, locks, posts and starts.
 #include <mpi.h>
 #include <sched.h>
 
@@ -27,7 +27,7 @@ void order_accesses() { std::atomic_thread_fence(std::memory_order_seq_cst); }
 
 // A rank that reads the same again and again waits for another one, which may need this core, or the MPI library's
 // attention.
-void look_around(session& in, window& on) {
+void poll_progress(session& in, window& on) {
   constexpr std::uint32_t reads_between_polls = 64;
   in.ranks().progress();
   const std::uint32_t reads = on.reads.in_a_row();
@@ -48,7 +48,7 @@ void release(window_part& part, held how) {
 int flush(session& in, window& on) {
   if (!on.epochs.is_passive()) return MPI_ERR_RMA_SYNC;
   order_accesses();
-  look_around(in, on);
+  poll_progress(in, on);
   return MPI_SUCCESS;
 }
 
@@ -127,7 +127,7 @@ TRIREME_EXPORTED int MPI_Win_unlock(int rank, MPI_Win handle) {
         if (how == held::nothing) return MPI_ERR_RMA_SYNC;
         order_accesses();
         release(on.ranks.part(target), how);
-        look_around(in, on);
+        poll_progress(in, on);
         return MPI_SUCCESS;
       },
       [&] { return PMPI_Win_unlock(rank, handle); });
@@ -155,7 +155,7 @@ TRIREME_EXPORTED int MPI_Win_unlock_all(MPI_Win handle) {
         if (how == held::nothing) return MPI_ERR_RMA_SYNC;
         order_accesses();
         for (std::uint32_t rank = 0; rank < on.ranks.size(); ++rank) release(on.ranks.part(rank), how);
-        look_around(in, on);
+        poll_progress(in, on);
         return MPI_SUCCESS;
       },
       [&] { return PMPI_Win_unlock_all(handle); });
@@ -186,7 +186,7 @@ TRIREME_EXPORTED int MPI_Win_sync(MPI_Win handle) {
       handle,
       [&](session& in, window& on) {
         order_accesses();
-        look_around(in, on);
+        poll_progress(in, on);
         return MPI_SUCCESS;
       },
       [&] { return PMPI_Win_sync(handle); });

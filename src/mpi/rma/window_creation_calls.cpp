@@ -23,24 +23,24 @@ struct contribution {
 
 // The state of the calling rank while a window is made. Whatever is not used is given back. The library is called
 // without the guard: other threads may have to get on before the other ranks come.
-class making {
+class window_creation {
  public:
-  making(session& in, MPI_Comm comm) : in_(in), comm_(comm) {
+  window_creation(session& in, MPI_Comm comm) : in_(in), comm_(comm) {
     const call_guard guard(in_);
     const communicator* const known = communicators::find(comm);
     if (known == nullptr || known->size() == 1) return;  // nobody else: nothing to gain
     rank_ = static_cast<std::uint32_t>(known->rank);
     all_.resize(static_cast<std::size_t>(known->size()));
   }
-  ~making() {
+  ~window_creation() {
     const call_guard guard(in_);
     if (mine_.part != nullptr) release_window_part(in_.ranks().blocks(), mine_.part);
     if (block_ != nullptr) in_.ranks().blocks().release(block_);
   }
-  making(const making&) = delete;
-  making& operator=(const making&) = delete;
+  window_creation(const window_creation&) = delete;
+  window_creation& operator=(const window_creation&) = delete;
 
-  bool is_on_ours() const { return !all_.empty(); }
+  bool is_intercepted() const { return !all_.empty(); }
   std::uint32_t rank() const { return rank_; }
   int size() const { return static_cast<int>(all_.size()); }
 
@@ -112,10 +112,10 @@ int create(void* base, MPI_Aint bytes, MPI_Aint unit, MPI_Comm comm, MPI_Win* ma
   const int error = library();
   session* const in = session::active();
   if (error != MPI_SUCCESS || in == nullptr) return error;
-  making begun(*in, comm);
-  if (!begun.is_on_ours()) return error;
-  begun.offer(base, bytes, unit);
-  if (begun.everybody_can()) begun.finish(*made, MPI_WIN_FLAVOR_CREATE);
+  window_creation creation(*in, comm);
+  if (!creation.is_intercepted()) return error;
+  creation.offer(base, bytes, unit);
+  if (creation.everybody_can()) creation.finish(*made, MPI_WIN_FLAVOR_CREATE);
   return error;
 }
 
@@ -125,20 +125,20 @@ int allocate(MPI_Aint bytes, MPI_Aint unit, MPI_Comm comm, void* base, MPI_Win* 
              Create&& create_on) {
   session* const in = session::active();
   if (in == nullptr) return library();
-  making begun(*in, comm);
-  if (!begun.is_on_ours()) return library();
-  begun.offer_new(bytes, unit);
-  if (!begun.everybody_can()) return library();
+  window_creation creation(*in, comm);
+  if (!creation.is_intercepted()) return library();
+  creation.offer_new(bytes, unit);
+  if (!creation.everybody_can()) return library();
   // Open MPI has no windows on given memory in some configurations in which it allocates.
   MPI_Errhandler usual = MPI_ERRHANDLER_NULL;
   PMPI_Comm_get_errhandler(comm, &usual);
   PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-  const bool is_made = create_on(begun.block()) == MPI_SUCCESS;
+  const bool is_made = create_on(creation.block()) == MPI_SUCCESS;
   PMPI_Comm_set_errhandler(comm, usual);
   PMPI_Errhandler_free(&usual);
-  if (!begun.everybody(is_made)) return library();
-  *static_cast<void**>(base) = begun.block();
-  begun.finish(*made, MPI_WIN_FLAVOR_ALLOCATE);
+  if (!creation.everybody(is_made)) return library();
+  *static_cast<void**>(base) = creation.block();
+  creation.finish(*made, MPI_WIN_FLAVOR_ALLOCATE);
   return MPI_SUCCESS;
 }
 
@@ -148,18 +148,18 @@ int allocate_shared(MPI_Comm comm, MPI_Win* made, Library&& library) {
   const int error = library();
   session* const in = session::active();
   if (error != MPI_SUCCESS || in == nullptr) return error;
-  making begun(*in, comm);
-  if (!begun.is_on_ours()) return error;
-  begun.offer_part({});
-  if (!begun.everybody_can()) return error;
-  for (int rank = 0; rank < begun.size(); ++rank) {
+  window_creation creation(*in, comm);
+  if (!creation.is_intercepted()) return error;
+  creation.offer_part({});
+  if (!creation.everybody_can()) return error;
+  for (int rank = 0; rank < creation.size(); ++rank) {
     MPI_Aint size = 0;
     int its_unit = 1;
     void* its_base = nullptr;
     PMPI_Win_shared_query(*made, rank, &size, &its_unit, &its_base);
-    begun.set_memory(rank, {static_cast<std::byte*>(its_base), size, its_unit});
+    creation.set_memory(rank, {static_cast<std::byte*>(its_base), size, its_unit});
   }
-  begun.finish(*made, MPI_WIN_FLAVOR_SHARED);
+  creation.finish(*made, MPI_WIN_FLAVOR_SHARED);
   return error;
 }
 
@@ -169,10 +169,10 @@ int create_dynamic(MPI_Comm comm, MPI_Win* made, Library&& library) {
   const int error = library();
   session* const in = session::active();
   if (error != MPI_SUCCESS || in == nullptr || !in->ranks().options().kernel_copies) return error;
-  making begun(*in, comm);
-  if (!begun.is_on_ours()) return error;
-  begun.offer_part({});
-  if (begun.everybody_can()) begun.finish(*made, MPI_WIN_FLAVOR_DYNAMIC);
+  window_creation creation(*in, comm);
+  if (!creation.is_intercepted()) return error;
+  creation.offer_part({});
+  if (creation.everybody_can()) creation.finish(*made, MPI_WIN_FLAVOR_DYNAMIC);
   return error;
 }
 

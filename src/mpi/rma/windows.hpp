@@ -1,4 +1,4 @@
-// The windows that are ours: made on a communicator of ours, with memory that all ranks of the host reach, so that a
+// The intercepted windows: made on an intercepted communicator, with memory that all ranks of the host reach, so that a
 // rank accesses what belongs to another by itself, whatever that one does. Beside each the MPI library has a window of
 // its own, with the same handle, for attributes, names, groups and error handlers; no access of it is ever begun. Any
 // other handle is the library's alone. With the call guard.
@@ -56,7 +56,7 @@ int on_window(MPI_Win handle, Body&& body, Library&& library, const char* name =
       {.name = name, .is_on_window = true},
       [&](session& in) {
         window* const known = windows::find(handle);
-        if (known == nullptr) return not_ours;
+        if (known == nullptr) return pass_through;
         const int error = body(in, *known);
         if (error != MPI_SUCCESS) PMPI_Win_call_errhandler(handle, error);
         return error;

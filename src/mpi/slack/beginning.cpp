@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "os/clock.hpp"
-#include "mpi/slack/waiting_time.hpp"
+#include "mpi/slack/wait_time_reports.hpp"
 #include "omp/slack_entry.h"
 
 namespace {

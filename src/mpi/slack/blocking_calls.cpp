@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "mpi/slack/waiting_time.hpp"
+#include "mpi/slack/wait_time_reports.hpp"
 
 static_assert(sizeof(void*) == 8, "arguments are passed on as 8-byte words");
 

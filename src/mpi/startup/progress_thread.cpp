@@ -35,8 +35,8 @@ void leave_to_progress(const cpu_set_t& reserved) {
 bool progress_thread::is_this() { return is_progress_thread; }
 
 // Signals are for the threads of the program.
-progress_thread::progress_thread(engine& of, std::mutex& turns, const std::optional<cpu_set_t>& cores)
-    : engine_(of), turns_(turns) {
+progress_thread::progress_thread(engine& of, std::mutex& api_mutex, const std::optional<cpu_set_t>& cores)
+    : engine_(of), api_mutex_(api_mutex) {
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
@@ -60,7 +60,7 @@ progress_thread::~progress_thread() {
 void progress_thread::run(const std::optional<cpu_set_t>& cores) {
   is_progress_thread = true;
   if (cores) pthread_setaffinity_np(pthread_self(), sizeof *cores, &*cores);
-  const std::lock_guard turn(turns_);
+  const std::lock_guard lock(api_mutex_);
   engine_.wait([this] { return ends_.load(std::memory_order_acquire); });  // pairs: the destructor
 }
 

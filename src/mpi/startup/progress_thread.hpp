@@ -22,8 +22,8 @@ void leave_to_progress(const cpu_set_t& reserved);
 
 class progress_thread {
  public:
-  /// `turns`: the lock that engine::take_turns got. `cores`: where it runs; nothing: where the rank does.
-  progress_thread(engine& of, std::mutex& turns, const std::optional<cpu_set_t>& cores);
+  /// `api_mutex`: the one that engine::set_api_mutex got. `cores`: where it runs; nothing: where the rank does.
+  progress_thread(engine& of, std::mutex& api_mutex, const std::optional<cpu_set_t>& cores);
   ~progress_thread();
   progress_thread(const progress_thread&) = delete;
   progress_thread& operator=(const progress_thread&) = delete;
@@ -35,7 +35,7 @@ class progress_thread {
   void run(const std::optional<cpu_set_t>& cores);
 
   engine& engine_;
-  std::mutex& turns_;
+  std::mutex& api_mutex_;
   std::atomic<bool> ends_{false};
   std::thread thread_;
 };

@@ -19,14 +19,14 @@
 #include "mpi/abi/counted_calls.hpp"
 #include "mpi/abi/wrappers.hpp"
 #include "mpi/comm/communicators.hpp"
-#include "mpi/engine/statistics.hpp"
+#include "mpi/engine/rank_statistics.hpp"
 #include "mpi/heap/core_dumps.hpp"
 #include "mpi/heap/static_data.hpp"
 #include "mpi/heap/user_heap.hpp"
 #include "mpi/p2p/requests.hpp"
+#include "mpi/startup/bootstrap_exchange.hpp"
 #include "mpi/startup/progress_thread.hpp"
 #include "mpi/startup/shared_files.hpp"
-#include "mpi/startup/start_meeting.hpp"
 #include "mpi/startup/user_memory.hpp"
 #include "mpi/startup/user_settings.hpp"
 #include "os/clock.hpp"
@@ -75,16 +75,16 @@ struct host_share {
   int ranks = 0;
   cpu_set_t cores;
 };
-host_share share_of_host(const start_meeting& meeting, int rank, int ranks) {
+host_share share_of_host(const bootstrap_exchange& bootstrap, int rank, int ranks) {
   host_share share;
   cpu_set_t mine;
   CPU_ZERO(&mine);
   CPU_ZERO(&share.cores);
   sched_getaffinity(0, sizeof mine, &mine);
-  if (meeting.have_met()) {
+  if (bootstrap.connected()) {
     share.ranks = ranks;
     std::vector<cpu_set_t> all(static_cast<std::size_t>(ranks));
-    meeting.gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
+    bootstrap.gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
     for (const cpu_set_t& each : all) CPU_OR(&share.cores, &share.cores, &each);
     return share;
   }
@@ -104,9 +104,9 @@ arena::error_hints error_hints_of(std::size_t window_bytes, int ranks) {
           .limit = "receive or complete messages earlier, give the job more memory, or run without 'trireme exec'"};
 }
 
-bool kernel_copies_between(const start_meeting& meeting, const arena::arena_space& arena, int rank, int ranks,
+bool kernel_copies_between(const bootstrap_exchange& bootstrap, const arena::arena_space& arena, int rank, int ranks,
                            const std::vector<endpoint*>& endpoints) {
-  const auto everybody = [&](bool may) { return meeting.everybody(may); };
+  const auto everybody = [&](bool may) { return bootstrap.everybody(may); };
   if (wants_no_kernel_copies()) return everybody(false);
   const int next = (rank + 1) % ranks;
   auto& parts = *static_cast<published_parts*>(arena.root_of(next));
@@ -164,17 +164,17 @@ struct session::starting {
   std::unique_ptr<session> made{new session};
   const int rank;
   const int size;
-  const start_meeting meeting;
+  const bootstrap_exchange bootstrap;
   host_share here{};
   user_settings settings;
   std::unique_ptr<shared_parts> parts = std::make_unique<shared_parts>();
-  std::vector<heap_place> heaps;
+  std::vector<heap_location> heaps;
 
-  starting(int own_rank, int ranks) : rank(own_rank), size(ranks), meeting(own_rank, ranks) {
+  starting(int own_rank, int ranks) : rank(own_rank), size(ranks), bootstrap(own_rank, ranks) {
     made->world_rank_ = rank;
   }
 
-  bool everybody(bool fits) const { return meeting.everybody(fits); }
+  bool everybody(bool fits) const { return bootstrap.everybody(fits); }
 
   // Runs a step; where it throws on some rank, one line says why.
   template <class Step>
@@ -190,7 +190,7 @@ struct session::starting {
     }
     if (everybody(succeeded)) return true;
     // Several may have failed, mostly for one reason: one line is enough.
-    if (meeting.smallest(problem.empty() ? INT_MAX : rank) == rank) say_why(problem);
+    if (bootstrap.smallest(problem.empty() ? INT_MAX : rank) == rank) say_why(problem);
     return false;
   }
 
@@ -199,19 +199,19 @@ struct session::starting {
   }
 
   bool ranks_can_take_part() {
-    if (meeting.is_in_vain()) {
-      if (!meeting.why_in_vain().empty()) say_why(meeting.why_in_vain());
+    if (bootstrap.has_failed()) {
+      if (!bootstrap.failure().empty()) say_why(bootstrap.failure());
       return false;
     }
     if (!everybody(!is_switched_off())) return false;
     const std::optional<wrapper> wrapped = wrapper_in_front();
     if (!everybody(!wrapped)) {
-      if (meeting.smallest(wrapped ? rank : INT_MAX) == rank)
+      if (bootstrap.smallest(wrapped ? rank : INT_MAX) == rank)
         say_why(fmt::format("{} is {}'s own, in front of the drop-in (a profiling layer)", wrapped->function,
                             wrapped->object));
       return false;
     }
-    here = share_of_host(meeting, rank, size);
+    here = share_of_host(bootstrap, rank, size);
     abi::set_more_ranks_than_cores(here.ranks > CPU_COUNT(&here.cores));
     if (everybody(here.ranks == size)) return true;
     say(rank, "the ranks are on several hosts, which is not supported yet");
@@ -228,7 +228,7 @@ struct session::starting {
                       CPU_COUNT(&here.cores)));
     if (size > static_cast<int>(most_slots))
       throw std::runtime_error(fmt::format("{} ranks on a host; at most {} are supported", size, most_slots));
-    if (user_heap().phase == heap_phase::shared && !heap_descriptors_are_ours())
+    if (user_heap().phase == heap_phase::shared && !owns_heap_descriptors())
       throw std::runtime_error("the program has closed or replaced the descriptors of its shared heap before MPI_Init");
   }
 
@@ -244,25 +244,25 @@ struct session::starting {
       fmt::print(stderr, "trireme mpi: rank {}: static data has been mapped anew; messages in it are copied twice\n",
                  rank);
     heaps.resize(static_cast<std::size_t>(size));
-    const heap_place mine = own_heap();
+    const heap_location mine = own_heap();
     // No rank may be missing here.
-    meeting.gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(heaps)));
-    return attempt([&] { parts->files = exchange_files(own_file->get(), heaps, meeting, rank, size); }) &&
+    bootstrap.gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(heaps)));
+    return attempt([&] { parts->files = exchange_files(own_file->get(), heaps, bootstrap, rank, size); }) &&
            attempt([&] { map_heaps(parts->files, heaps, rank); }) && attempt([&] { map_arena(); });
   }
 
   void map_arena() {
     std::vector<int> files;
     for (const host::unique_fd& file : parts->files.arenas) files.push_back(file.get());
-    bool have_met = false;
+    bool connected = false;
     try {
       const arena::arena_options wanted{.window_bytes = window_bytes, .what_to_do = error_hints_of(window_bytes, size)};
       parts->arena = std::make_unique<arena::arena_space>(wanted, files, rank, [&] {
-        have_met = true;
+        connected = true;
         if (!everybody(true)) throw another_rank_failed();
       });
     } catch (...) {
-      if (!have_met) everybody(false);
+      if (!connected) everybody(false);
       throw;
     }
   }
@@ -296,7 +296,7 @@ struct session::starting {
   void make_engine(int thread_level) {
     engine_options& options = settings.engine;
     const int cores = CPU_COUNT(&here.cores);
-    options.kernel_copies = kernel_copies_between(meeting, *parts->arena, rank, size, parts->endpoints);
+    options.kernel_copies = kernel_copies_between(bootstrap, *parts->arena, rank, size, parts->endpoints);
     // Agreed, because it decides which collectives are used: TRIREME_MPI_PROGRESS may differ between ranks.
     options.oversubscribed =
         !everybody(static_cast<std::uint32_t>(size) + settings.progress.cores <= static_cast<std::uint32_t>(cores));
@@ -310,7 +310,7 @@ struct session::starting {
     parts->ranks->set_shared_memory(&shared_address_of_user_memory);
     parts->ranks->set_library_progress(&poll_library);
     made->threaded_ = thread_level == MPI_THREAD_MULTIPLE || settings.progress.has_thread();
-    if (made->threaded_) parts->ranks->take_turns(&made->lock_);
+    if (made->threaded_) parts->ranks->set_api_mutex(&made->lock_);
     made->engine_ = parts->ranks.get();
     made->parts_ = std::move(parts);
   }
@@ -322,7 +322,7 @@ struct session::starting {
     int is_known = 0;
     PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &largest, &is_known);
     if (is_known != 0) made->largest_tag_ = *largest;
-    communicators::add_predefined(*made, meeting);
+    communicators::add_predefined(*made, bootstrap);
     everybody(true);  // has an engine
   }
 

@@ -72,15 +72,15 @@ class call_guard {
 };
 
 /// What a call returns that we do not take after all: no error of MPI's.
-inline constexpr int not_ours = -1;
+inline constexpr int pass_through = -1;
 
 /// A call of the program: `body(session)` with the call guard, and `library()` without it when there is no session or
-/// the body says `not_ours`.
+/// the body says `pass_through`.
 template <class Body, class Library>
-int ours_or_library(Body&& body, Library&& library) {
+int intercept_or_pass(Body&& body, Library&& library) {
   if (session* const in = session::active()) {
     const call_guard guard(*in);
-    if (const int error = body(*in); error != not_ours) return error;
+    if (const int error = body(*in); error != pass_through) return error;
   }
   return library();
 }

@@ -37,29 +37,29 @@ bool send_or_refuse(const host::packet_socket& to, std::span<const int> files) {
 
 }  // namespace
 
-heap_place own_heap() {
+heap_location own_heap() {
   const user_heap_state& heap = user_heap();
   if (heap.phase != heap_phase::shared) return {};
   return {heap.slot, 0, heap.window_bytes};
 }
 
-shared_files exchange_files(int own_arena, const std::vector<heap_place>& places, const start_meeting& meeting,
+shared_files exchange_files(int own_arena, const std::vector<heap_location>& locations, const bootstrap_exchange& bootstrap,
                             int rank, int ranks) {
-  // Our own go when we throw, and the others throw, too. Those of the meeting stay: on them, refusals are sent.
+  // Our own go when we throw, and the others throw, too. Those of the bootstrap exchange stay: on them, refusals are sent.
   std::vector<host::packet_socket> own;
-  if (!meeting.have_met()) own = meet_through_library(rank, ranks);
-  const std::vector<host::packet_socket>& connections = meeting.have_met() ? meeting.connections() : own;
+  if (!bootstrap.connected()) own = connect_through_library(rank, ranks);
+  const std::vector<host::packet_socket>& connections = bootstrap.connected() ? bootstrap.connections() : own;
   const auto receive = [&](const host::packet_socket& from) {
-    if (meeting.have_met()) return meeting.received_from(from);
+    if (bootstrap.connected()) return bootstrap.received_from(from);
     host::packet part = from.receive();
     if (part.what != host::packet::state::message) throw std::runtime_error("another rank has closed the connection");
     return part;
   };
-  const auto has_heap = [&](std::size_t of) { return places[of].slot >= 0; };
+  const auto has_heap = [&](std::size_t of) { return locations[of].slot >= 0; };
   shared_files files{std::vector<host::unique_fd>(static_cast<std::size_t>(ranks)),
                      std::vector<host::unique_fd>(static_cast<std::size_t>(ranks))};
   std::size_t in_all = static_cast<std::size_t>(ranks);
-  for (std::size_t of = 0; of < places.size(); ++of) in_all += has_heap(of) ? 1 : 0;
+  for (std::size_t of = 0; of < locations.size(); ++of) in_all += has_heap(of) ? 1 : 0;
   const std::size_t messages = (in_all + host::most_packet_fds - 1) / host::most_packet_fds;
   if (rank != 0) {
     std::vector<int> mine{own_arena};
@@ -77,7 +77,7 @@ shared_files exchange_files(int own_arena, const std::vector<heap_place>& places
           fmt::format("the files of the job's memory did not all come: {} of {}; {}", came.size(), in_all, advice));
     std::size_t at = 0;
     for (host::unique_fd& file : files.arenas) file = std::move(came[at++]);
-    for (std::size_t of = 0; of < places.size(); ++of)
+    for (std::size_t of = 0; of < locations.size(); ++of)
       if (has_heap(of)) files.heaps[of] = std::move(came[at++]);
     return files;
   }
@@ -85,7 +85,7 @@ shared_files exchange_files(int own_arena, const std::vector<heap_place>& places
   bool complete = true;
   files.arenas[0] = host::unique_fd(dup(own_arena));
   if (has_heap(0)) files.heaps[0] = host::unique_fd(dup(user_heap().file));
-  for (std::size_t of = 1; of < places.size(); ++of) {
+  for (std::size_t of = 1; of < locations.size(); ++of) {
     host::packet part = receive(connections[of - 1]);
     if (part.fds.size() != (has_heap(of) ? 2U : 1U)) {
       complete = false;
@@ -96,7 +96,7 @@ shared_files exchange_files(int own_arena, const std::vector<heap_place>& places
   }
   std::vector<int> numbers;
   for (const host::unique_fd& file : files.arenas) numbers.push_back(file.get());
-  for (std::size_t of = 0; of < places.size(); ++of)
+  for (std::size_t of = 0; of < locations.size(); ++of)
     if (has_heap(of)) numbers.push_back(files.heaps[of].get());
   complete = complete && std::find(numbers.begin(), numbers.end(), -1) == numbers.end();
   for (const host::packet_socket& other : connections) {
@@ -112,13 +112,13 @@ shared_files exchange_files(int own_arena, const std::vector<heap_place>& places
   return files;
 }
 
-void map_heaps(const shared_files& files, const std::vector<heap_place>& places, int rank) {
-  for (std::size_t of = 0; of < places.size(); ++of) {
-    if (static_cast<int>(of) == rank || places[of].slot < 0) continue;
+void map_heaps(const shared_files& files, const std::vector<heap_location>& locations, int rank) {
+  for (std::size_t of = 0; of < locations.size(); ++of) {
+    if (static_cast<int>(of) == rank || locations[of].slot < 0) continue;
     if (const int error =
-            map_peer_heap(static_cast<unsigned>(places[of].slot), files.heaps[of].get(), places[of].bytes))
+            map_peer_heap(static_cast<unsigned>(locations[of].slot), files.heaps[of].get(), locations[of].bytes))
       throw std::runtime_error(
-          fmt::format("cannot map the heap of rank {} ({} MiB): {}", of, places[of].bytes >> 20, std::strerror(error)));
+          fmt::format("cannot map the heap of rank {} ({} MiB): {}", of, locations[of].bytes >> 20, std::strerror(error)));
   }
 }
 

@@ -5,18 +5,18 @@
 #include <vector>
 
 #include "os/unique_fd.hpp"
-#include "mpi/startup/start_meeting.hpp"
+#include "mpi/startup/bootstrap_exchange.hpp"
 
 namespace tri::mpi {
 
 /// A process's user heap, told to all.
-struct heap_place {
+struct heap_location {
   std::int32_t slot = -1;  // -1: there is none
   std::uint32_t unused = 0;
   std::uint64_t bytes = 0;
 };
 
-heap_place own_heap();
+heap_location own_heap();
 
 struct shared_files {
   std::vector<host::unique_fd> arenas;  // of each rank
@@ -24,11 +24,11 @@ struct shared_files {
 };
 
 /// Gives everybody's files to everybody: all send theirs to the first rank, which sends all back. Collective; when one
-/// rank throws, the caller has the others know: all have sent and received what they had to. `places`: the heap of
+/// rank throws, the caller has the others know: all have sent and received what they had to. `locations`: the heap of
 /// each rank.
-shared_files exchange_files(int own_arena, const std::vector<heap_place>& places, const start_meeting& meeting,
+shared_files exchange_files(int own_arena, const std::vector<heap_location>& locations, const bootstrap_exchange& bootstrap,
                             int rank, int ranks);
 /// Afterwards this rank reaches the heaps of all. Throws std::runtime_error when one cannot be mapped.
-void map_heaps(const shared_files& files, const std::vector<heap_place>& places, int rank);
+void map_heaps(const shared_files& files, const std::vector<heap_location>& locations, int rank);
 
 }  // namespace tri::mpi

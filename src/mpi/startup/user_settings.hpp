@@ -32,7 +32,7 @@ struct start_limits {
   std::chrono::seconds to_come{5};
   /// For the next word of one that has come. Then the job ends.
   std::chrono::seconds to_speak{60};
-  /// For one that has heard of the meeting by the library. Then the job goes on without us.
+  /// For one that has heard of the bootstrap exchange by the library. Then the job goes on without us.
   std::chrono::seconds through_library{20};
 
   /// As the user wishes. A value that cannot be used counts as none here: read_user_settings says so.

@@ -40,7 +40,7 @@ std::shared_ptr<const layout> in_arena(const owned_layout& made) {
 void describe(buffer_type& type) {
   try {
     const owned_layout shape = encode(read_datatype(type.handle));
-    // Several elements are one piece, too, when the extent is the size.
+    // Several elements are one segment, too, when the extent is the size.
     type.is_plain = shape->contiguous(2) && (type.bytes == 0 || shape->true_lower_bound == 0);
     if (!type.is_plain) type.shape = in_arena(shape);
   } catch (const unsupported_datatype&) {

@@ -30,7 +30,7 @@ class accumulate_order {
       body();
       return;
     }
-    // seq_cst, with the look that follows: either we see that others are kept out, or who keeps them out sees us.
+    // seq_cst, with the poll that follows: either we see that others are kept out, or who keeps them out sees us.
     // pairs: window.exclusion
     self_->changes.store(target_, std::memory_order_seq_cst);
     const bool is_free = target_->keeps_out.load(std::memory_order_seq_cst) == 0;  // pairs: window.exclusion
@@ -52,8 +52,8 @@ class accumulate_order {
     target_->keeps_out.store(1, std::memory_order_seq_cst);  // pairs: window.exclusion
     for (const window_part* const other : ranks_) {
       // seq_cst, and an acquire of what it has changed. pairs: window.exclusion
-      for (int look = 0; other->changes.load(std::memory_order_seq_cst) == target_; ++look) {
-        if (look < looks_before_yields)
+      for (int poll = 0; other->changes.load(std::memory_order_seq_cst) == target_; ++poll) {
+        if (poll < polls_before_yields)
           host::cpu_relax();
         else
           sched_yield();  // it may have lost its core
@@ -74,7 +74,7 @@ class accumulate_order {
   }
 
  private:
-  static constexpr int looks_before_yields = 100;
+  static constexpr int polls_before_yields = 100;
   std::span<window_part* const> ranks_;
   window_part* self_ = nullptr;
   window_part* target_ = nullptr;

@@ -12,12 +12,12 @@
 namespace tri::mpi {
 
 struct attached_region {
-  std::uintptr_t place = 0;  // in the owner's process
+  std::uintptr_t address = 0;  // in the owner's process
   std::size_t bytes = 0;
   std::byte* shared = nullptr;  // null: others do not reach it
 
   bool holds(std::uintptr_t first, std::size_t length) const {
-    return first >= place && length <= bytes && first - place <= bytes - length;
+    return first >= address && length <= bytes && first - address <= bytes - length;
   }
 };
 
@@ -25,8 +25,8 @@ class attached_regions {
  public:
   /// The owner. `blocks` is its cache, always the same. Regions may overlap.
   void attach(arena::block_cache& blocks, const attached_region& region);
-  /// The region that begins at `place`, the latest of several. False: there is none.
-  bool detach(std::uintptr_t place);
+  /// The region that begins at `address`, the latest of several. False: there is none.
+  bool detach(std::uintptr_t address);
   void release(arena::block_cache& blocks);
 
   /// A region with all of these bytes.
@@ -34,9 +34,9 @@ class attached_regions {
 
  private:
   arena::host_lock lock_;            // over all that follows; a leaf
-  attached_region* list_ = nullptr;  // by place; a block of the owner
+  attached_region* list_ = nullptr;  // by address; a block of the owner
   std::size_t count_ = 0;
-  std::size_t room_ = 0;
+  std::size_t capacity_ = 0;
 };
 
 }  // namespace tri::mpi

@@ -1,11 +1,11 @@
-// Large copies and reductions of one-sided operations as tasks on the board: ranks that wait take pieces of them
+// Large copies and reductions of one-sided operations as tasks on the board: ranks that wait take chunks of them
 // (Ouyang 2022, chapter 2). Who does the operation takes part, and has it all behind when the functions return.
 #pragma once
 
 #include <cstddef>
 
 #include "mpi/engine/engine.hpp"
-#include "mpi/windows/reduction.hpp"
+#include "mpi/windows/element_reduction.hpp"
 
 namespace tri::mpi {
 

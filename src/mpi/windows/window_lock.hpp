@@ -42,21 +42,21 @@ class window_lock {
   // Ticket t may read when t others have entered as readers or left as writers, and write when t others have left.
   // Only the holders of the tickets before it add to what it waits for.
   std::uint32_t take_ticket() {
-    // acq_rel: who had our place in `sleepers_` a round ago took its name away before somebody who waited behind it
-    // took one of the tickets between, so our name comes after that. pairs: window_lock.place, with itself
+    // acq_rel: who had our slot in `sleepers_` a round ago took its name away before somebody who waited behind it
+    // took one of the tickets between, so our name comes after that. pairs: window_lock.slot, with itself
     return next_.fetch_add(1, std::memory_order_acq_rel);
   }
   template <class Wait>
   void wait_for(std::atomic<std::uint32_t>& turn, std::uint32_t ticket, endpoint& self, Wait&& wait) {
     if (turn.load(std::memory_order_acquire) == ticket) return;  // pairs: window_lock.turn
     std::atomic<endpoint*>& sleeper = sleepers_[ticket & mask_];
-    // seq_cst, with the look that follows: either that sees the turn or who advances it sees us. pairs:
+    // seq_cst, with the poll that follows: either that sees the turn or who advances it sees us. pairs:
     // window_lock.sleeper
     sleeper.store(&self, std::memory_order_seq_cst);
     // pairs: window_lock.turn, window_lock.sleeper
     wait([&] { return turn.load(std::memory_order_seq_cst) == ticket; });
-    // relaxed: who still reads our name wakes us for nothing; the next one of this place comes a round later. pairs:
-    // window_lock.place
+    // relaxed: who still reads our name wakes us for nothing; the next one of this slot comes a round later. pairs:
+    // window_lock.slot
     sleeper.store(nullptr, std::memory_order_relaxed);
   }
   void advance(std::atomic<std::uint32_t>& turn) {

@@ -20,7 +20,7 @@ struct window_part {
   endpoint* rank = nullptr;
   window_lock lock;
   /// Over accumulates that are no single instruction (accumulate_order.hpp). Who holds it waits for nothing but others'
-  /// instructions and pieces of its own work.
+  /// instructions and chunks of its own work.
   alignas(64) arena::host_lock accumulating;
   /// Not 0: even instructions are kept out.
   std::atomic<std::uint32_t> keeps_out{0};

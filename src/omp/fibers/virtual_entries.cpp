@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "omp/host_runtime.hpp"
-#include "omp/team.hpp"
+#include "omp/host_team.hpp"
 #include "omp/fibers/virtual_mode.hpp"
 #include "omp/fibers/virtual_ordered.hpp"
 #include "omp/fibers/virtual_region.hpp"
@@ -26,24 +26,24 @@ using namespace tri::omp;
 
 TRIREME_PUBLIC void GOMP_barrier() {
   static host_function<void()> host("GOMP_barrier");
-  if (virtual_place* const place = place_here()) return wait_at_barrier(*place);
+  if (virtual_thread_state* const state = current_state()) return wait_at_barrier(*state);
   host();
 }
 // Cancellation is off where there are virtual threads: nothing is ever cancelled.
 TRIREME_PUBLIC bool GOMP_barrier_cancel() {
   static host_function<bool()> host("GOMP_barrier_cancel");
-  virtual_place* const place = place_here();
-  if (place == nullptr) return host();
-  wait_at_barrier(*place);
+  virtual_thread_state* const state = current_state();
+  if (state == nullptr) return host();
+  wait_at_barrier(*state);
   return false;
 }
 TRIREME_PUBLIC bool GOMP_cancel(int which, bool wanted) {
   static host_function<bool(int, bool)> host("GOMP_cancel");
-  return place_here() != nullptr ? false : host(which, wanted);
+  return current_state() != nullptr ? false : host(which, wanted);
 }
 TRIREME_PUBLIC bool GOMP_cancellation_point(int which) {
   static host_function<bool(int)> host("GOMP_cancellation_point");
-  return place_here() != nullptr ? false : host(which);
+  return current_state() != nullptr ? false : host(which);
 }
 
 // Critical sections. The compiler gives a named one a pointer of its own, zero at the beginning; its first half serves.
@@ -55,94 +55,94 @@ std::uint32_t unnamed_critical = 0;
 TRIREME_PUBLIC void GOMP_critical_start() {
   static host_function<void()> host("GOMP_critical_start");
   if (!virtual_on()) return host();
-  take_word(place_here(), &unnamed_critical);
+  take_word(current_state(), &unnamed_critical);
 }
 TRIREME_PUBLIC void GOMP_critical_end() {
   static host_function<void()> host("GOMP_critical_end");
   if (!virtual_on()) return host();
-  release_word(place_here(), &unnamed_critical);
+  release_word(current_state(), &unnamed_critical);
 }
 TRIREME_PUBLIC void GOMP_critical_name_start(void** name) {
   static host_function<void(void**)> host("GOMP_critical_name_start");
   if (!virtual_on()) return host(name);
-  take_word(place_here(), reinterpret_cast<std::uint32_t*>(name));
+  take_word(current_state(), reinterpret_cast<std::uint32_t*>(name));
 }
 TRIREME_PUBLIC void GOMP_critical_name_end(void** name) {
   static host_function<void(void**)> host("GOMP_critical_name_end");
   if (!virtual_on()) return host(name);
-  release_word(place_here(), reinterpret_cast<std::uint32_t*>(name));
+  release_word(current_state(), reinterpret_cast<std::uint32_t*>(name));
 }
 
 // Single. Threads may be several singles apart (nowait); the first to come to number n finds n taken before.
 
 namespace {
-bool takes_single(virtual_place& place) {
-  std::uint64_t number = place.singles++;
+bool takes_single(virtual_thread_state& state) {
+  std::uint64_t number = state.singles++;
   // relaxed: being first publishes nothing
-  return place.share->singles.compare_exchange_strong(number, number + 1, std::memory_order_relaxed,
+  return state.share->singles.compare_exchange_strong(number, number + 1, std::memory_order_relaxed,
                                                       std::memory_order_relaxed);
 }
 }  // namespace
 
 TRIREME_PUBLIC bool GOMP_single_start() {
   static host_function<bool()> host("GOMP_single_start");
-  virtual_place* const place = place_here();
-  return place != nullptr ? takes_single(*place) : host();
+  virtual_thread_state* const state = current_state();
+  return state != nullptr ? takes_single(*state) : host();
 }
 // With copyprivate: null for the one that executes it, where its values are for the others. A barrier follows, made by
 // the compiler, before the next one can change what the others read.
 TRIREME_PUBLIC void* GOMP_single_copy_start() {
   static host_function<void*()> host("GOMP_single_copy_start");
-  virtual_place* const place = place_here();
-  if (place == nullptr) return host();
-  if (takes_single(*place)) return nullptr;
-  wait_at_barrier(*place);
-  return place->share->copied.load(std::memory_order_relaxed);  // relaxed: the barrier orders it
+  virtual_thread_state* const state = current_state();
+  if (state == nullptr) return host();
+  if (takes_single(*state)) return nullptr;
+  wait_at_barrier(*state);
+  return state->share->copied.load(std::memory_order_relaxed);  // relaxed: the barrier orders it
 }
 TRIREME_PUBLIC void GOMP_single_copy_end(void* values) {
   static host_function<void(void*)> host("GOMP_single_copy_end");
-  virtual_place* const place = place_here();
-  if (place == nullptr) return host(values);
-  place->share->copied.store(values, std::memory_order_relaxed);  // relaxed: the barrier orders it
-  wait_at_barrier(*place);
+  virtual_thread_state* const state = current_state();
+  if (state == nullptr) return host(values);
+  state->share->copied.store(values, std::memory_order_relaxed);  // relaxed: the barrier orders it
+  wait_at_barrier(*state);
 }
 
 // Sections: a loop over their numbers, which begin with 1; 0 is the end.
 
 TRIREME_PUBLIC unsigned GOMP_sections_next() {
   static host_function<unsigned()> host("GOMP_sections_next");
-  virtual_place* const place = place_here();
-  if (place == nullptr) return host();
-  if (place->section == place->last_section) {
+  virtual_thread_state* const state = current_state();
+  if (state == nullptr) return host();
+  if (state->section == state->last_section) {
     const tri::loops::item_span got = this_thread->position.next();
     if (got.empty()) return 0;
-    place->section = got.first;
-    place->last_section = got.last;
+    state->section = got.first;
+    state->last_section = got.last;
   }
-  return static_cast<unsigned>(++place->section);
+  return static_cast<unsigned>(++state->section);
 }
 TRIREME_PUBLIC unsigned GOMP_sections_start(unsigned count) {
   static host_function<unsigned(unsigned)> host("GOMP_sections_start");
-  virtual_place* const place = place_here();
-  if (place == nullptr) return host(count);
-  begin_sections(*place, count);
+  virtual_thread_state* const state = current_state();
+  if (state == nullptr) return host(count);
+  begin_sections(*state, count);
   return GOMP_sections_next();
 }
 TRIREME_PUBLIC void GOMP_sections_end() {
   static host_function<void()> host("GOMP_sections_end");
-  if (virtual_place* const place = place_here()) return end_work(*place, true);
+  if (virtual_thread_state* const state = current_state()) return end_work(*state, true);
   host();
 }
 TRIREME_PUBLIC bool GOMP_sections_end_cancel() {
   static host_function<bool()> host("GOMP_sections_end_cancel");
-  virtual_place* const place = place_here();
-  if (place == nullptr) return host();
-  end_work(*place, true);
+  virtual_thread_state* const state = current_state();
+  if (state == nullptr) return host();
+  end_work(*state, true);
   return false;
 }
 TRIREME_PUBLIC void GOMP_sections_end_nowait() {
   static host_function<void()> host("GOMP_sections_end_nowait");
-  if (virtual_place* const place = place_here()) return end_work(*place, false);
+  if (virtual_thread_state* const state = current_state()) return end_work(*state, false);
   host();
 }
 
@@ -150,34 +150,34 @@ TRIREME_PUBLIC void GOMP_sections_end_nowait() {
 
 TRIREME_PUBLIC void GOMP_ordered_start() {
   static host_function<void()> host("GOMP_ordered_start");
-  virtual_place* const place = place_here();
-  if (place == nullptr) return host();
-  if (place->ordered != nullptr) wait_for_turn(*place);
+  virtual_thread_state* const state = current_state();
+  if (state == nullptr) return host();
+  if (state->ordered != nullptr) wait_for_turn(*state);
 }
 TRIREME_PUBLIC void GOMP_ordered_end() {
   static host_function<void()> host("GOMP_ordered_end");
-  if (place_here() == nullptr) host();
+  if (current_state() == nullptr) host();
 }
 
 #define TRIREME_ORDERED_NEXT(name)                                                                                     \
   TRIREME_PUBLIC bool GOMP_loop_ordered_##name##_next(long* first, long* end) {                                        \
     static host_function<bool(long*, long*)> host("GOMP_loop_ordered_" #name "_next");                                 \
-    virtual_place* const place = place_here();                                                                         \
-    return place != nullptr ? next_in_order(*place, first, end) : host(first, end);                                    \
+    virtual_thread_state* const state = current_state();                                                                         \
+    return state != nullptr ? next_in_order(*state, first, end) : host(first, end);                                    \
   }                                                                                                                    \
   TRIREME_PUBLIC bool GOMP_loop_ull_ordered_##name##_next(unsigned long long* first, unsigned long long* end) {        \
     static host_function<bool(unsigned long long*, unsigned long long*)> host("GOMP_loop_ull_ordered_" #name "_next"); \
-    virtual_place* const place = place_here();                                                                         \
-    return place != nullptr ? next_in_order(*place, first, end) : host(first, end);                                    \
+    virtual_thread_state* const state = current_state();                                                                         \
+    return state != nullptr ? next_in_order(*state, first, end) : host(first, end);                                    \
   }
 
 namespace {
 template <class Value>
-bool next_in_order(virtual_place& place, Value* first, Value* end) {
-  const ordered_chunk got = next_ordered_chunk(place);
+bool next_in_order(virtual_thread_state& state, Value* first, Value* end) {
+  const ordered_chunk got = next_ordered_chunk(state);
   if (!got.any) return false;
-  *first = static_cast<Value>(place.ordered->space.value_of(got.first));
-  *end = static_cast<Value>(place.ordered->space.end_of(got.last));
+  *first = static_cast<Value>(state.ordered->space.value_of(got.first));
+  *end = static_cast<Value>(state.ordered->space.end_of(got.last));
   return true;
 }
 }  // namespace
@@ -198,7 +198,7 @@ struct task_call {
   void (*copy)(void* to, void* from);
   std::size_t size;
   std::size_t alignment;
-  virtual_place* place;
+  virtual_thread_state* state;
 };
 
 void run_task_here(void* argument) {
@@ -213,14 +213,14 @@ void run_task_here(void* argument) {
 
 // A task has control variables of its own.
 void run_task(task_call& task, bool is_final) {
-  virtual_place& place = *task.place;
-  const control_variables control = place.control;
-  const bool was_final = place.in_final;
-  place.in_final = was_final || is_final;
-  count_task(place);
-  call_with_room(place, &run_task_here, &task);
-  place.control = control;
-  place.in_final = was_final;
+  virtual_thread_state& state = *task.state;
+  const control_variables control = state.control;
+  const bool was_final = state.in_final;
+  state.in_final = was_final || is_final;
+  count_task(state);
+  call_on_large_stack(state, &run_task_here, &task);
+  state.control = control;
+  state.in_final = was_final;
 }
 
 }  // namespace
@@ -231,36 +231,36 @@ TRIREME_PUBLIC void GOMP_task(void (*function)(void*), void* data, void (*copy)(
   static host_function<void(void (*)(void*), void*, void (*)(void*, void*), long, long, bool, unsigned, void**, int,
                             void*)>
       host("GOMP_task");
-  virtual_place* const place = place_here();
-  if (place == nullptr) {
+  virtual_thread_state* const state = current_state();
+  if (state == nullptr) {
     return host(function, data, copy, size, alignment, deferred, flags, dependences, priority, detached);
   }
-  task_call task{function, data, copy, static_cast<std::size_t>(size), static_cast<std::size_t>(alignment), place};
+  task_call task{function, data, copy, static_cast<std::size_t>(size), static_cast<std::size_t>(alignment), state};
   run_task(task, (flags & task_is_final) != 0);
 }
 TRIREME_PUBLIC void GOMP_taskwait() {
   static host_function<void()> host("GOMP_taskwait");
-  if (place_here() == nullptr) host();
+  if (current_state() == nullptr) host();
 }
 TRIREME_PUBLIC void GOMP_taskwait_depend(void** dependences) {
   static host_function<void(void**)> host("GOMP_taskwait_depend");
-  if (place_here() == nullptr) host(dependences);
+  if (current_state() == nullptr) host(dependences);
 }
 TRIREME_PUBLIC void GOMP_taskyield() {
   static host_function<void()> host("GOMP_taskyield");
-  if (virtual_place* const place = place_here()) return step_back(place);
+  if (virtual_thread_state* const state = current_state()) return step_back(state);
   host();
 }
 TRIREME_PUBLIC void GOMP_taskgroup_start() {
   static host_function<void()> host("GOMP_taskgroup_start");
-  if (place_here() == nullptr) host();
+  if (current_state() == nullptr) host();
 }
 TRIREME_PUBLIC void GOMP_taskgroup_end() {
   static host_function<void()> host("GOMP_taskgroup_end");
-  if (place_here() == nullptr) host();
+  if (current_state() == nullptr) host();
 }
 
-// A loop whose pieces are tasks. Their data begins with the bounds of the piece.
+// A loop whose chunks are tasks. Their data begins with the bounds of the chunk.
 
 namespace {
 
@@ -268,7 +268,7 @@ constexpr unsigned task_loop_goes_up = 1u << 8;
 constexpr unsigned task_loop_has_grain = 1u << 9;
 constexpr unsigned task_loop_is_strict = 1u << 14;
 
-struct piece_call {
+struct chunk_call {
   task_call task;
   const iteration_space* space;
   std::uint64_t first;
@@ -276,9 +276,9 @@ struct piece_call {
 };
 
 template <class Value>
-void run_piece_here(void* argument) {
-  const piece_call& piece = *static_cast<piece_call*>(argument);
-  const task_call& task = piece.task;
+void run_chunk_here(void* argument) {
+  const chunk_call& chunk = *static_cast<chunk_call*>(argument);
+  const task_call& task = chunk.task;
   const std::size_t alignment = std::max<std::size_t>(task.alignment, alignof(Value));
   char* const room = static_cast<char*>(__builtin_alloca(task.size + alignment));
   void* const own = room + (alignment - reinterpret_cast<std::uintptr_t>(room) % alignment) % alignment;
@@ -287,8 +287,8 @@ void run_piece_here(void* argument) {
   } else {
     std::memcpy(own, task.data, task.size);
   }
-  static_cast<Value*>(own)[0] = static_cast<Value>(piece.space->value_of(piece.first));
-  static_cast<Value*>(own)[1] = static_cast<Value>(piece.space->end_of(piece.last));
+  static_cast<Value*>(own)[0] = static_cast<Value>(chunk.space->value_of(chunk.first));
+  static_cast<Value*>(own)[1] = static_cast<Value>(chunk.space->end_of(chunk.last));
   task.function(own);
 }
 
@@ -297,36 +297,36 @@ void run_piece_here(void* argument) {
 template <class Value>
 void run_task_loop(const task_call& task, const iteration_space& space, unsigned flags, std::uint64_t count) {
   if (space.items == 0) return;
-  std::uint64_t pieces = std::clamp<std::uint64_t>(count, 1, space.items);
+  std::uint64_t chunks = std::clamp<std::uint64_t>(count, 1, space.items);
   std::uint64_t grain = 0;
   if ((flags & task_loop_has_grain) != 0) {
     const std::uint64_t asked = std::clamp<std::uint64_t>(count, 1, space.items);
     if ((flags & task_loop_is_strict) != 0) grain = asked;
-    pieces = grain != 0 ? (space.items + grain - 1) / grain : space.items / asked;
+    chunks = grain != 0 ? (space.items + grain - 1) / grain : space.items / asked;
   } else if ((flags & task_loop_is_strict) != 0) {
-    grain = (space.items + pieces - 1) / pieces;
-    pieces = (space.items + grain - 1) / grain;
+    grain = (space.items + chunks - 1) / chunks;
+    chunks = (space.items + grain - 1) / grain;
   }
-  virtual_place& place = *task.place;
-  const control_variables control = place.control;
-  const bool was_final = place.in_final;
-  place.in_final = was_final || (flags & task_is_final) != 0;
-  for (std::uint64_t number = 0; number < pieces; ++number) {
-    piece_call piece{task, &space, 0, 0};
+  virtual_thread_state& state = *task.state;
+  const control_variables control = state.control;
+  const bool was_final = state.in_final;
+  state.in_final = was_final || (flags & task_is_final) != 0;
+  for (std::uint64_t number = 0; number < chunks; ++number) {
+    chunk_call chunk{task, &space, 0, 0};
     if (grain != 0) {
-      piece.first = number * grain;
-      piece.last = std::min(piece.first + grain, space.items);
+      chunk.first = number * grain;
+      chunk.last = std::min(chunk.first + grain, space.items);
     } else {
-      const std::uint64_t each = space.items / pieces;
-      const std::uint64_t more = space.items % pieces;
-      piece.first = number * each + std::min(number, more);
-      piece.last = piece.first + each + (number < more ? 1 : 0);
+      const std::uint64_t each = space.items / chunks;
+      const std::uint64_t more = space.items % chunks;
+      chunk.first = number * each + std::min(number, more);
+      chunk.last = chunk.first + each + (number < more ? 1 : 0);
     }
-    count_task(place);
-    call_with_room(place, &run_piece_here<Value>, &piece);
-    place.control = control;
+    count_task(state);
+    call_on_large_stack(state, &run_chunk_here<Value>, &chunk);
+    state.control = control;
   }
-  place.in_final = was_final;
+  state.in_final = was_final;
 }
 
 }  // namespace
@@ -337,10 +337,10 @@ TRIREME_PUBLIC void GOMP_taskloop(void (*function)(void*), void* data, void (*co
   static host_function<void(void (*)(void*), void*, void (*)(void*, void*), long, long, unsigned, unsigned long, int,
                             long, long, long)>
       host("GOMP_taskloop");
-  virtual_place* const place = place_here();
-  if (place == nullptr) return host(function, data, copy, size, alignment, flags, count, priority, start, end, step);
+  virtual_thread_state* const state = current_state();
+  if (state == nullptr) return host(function, data, copy, size, alignment, flags, count, priority, start, end, step);
   run_task_loop<long>(
-      {function, data, copy, static_cast<std::size_t>(size), static_cast<std::size_t>(alignment), place},
+      {function, data, copy, static_cast<std::size_t>(size), static_cast<std::size_t>(alignment), state},
       exclusive_space(start, end, step, 1), flags, count);
 }
 TRIREME_PUBLIC void GOMP_taskloop_ull(void (*function)(void*), void* data, void (*copy)(void*, void*), long size,
@@ -349,9 +349,9 @@ TRIREME_PUBLIC void GOMP_taskloop_ull(void (*function)(void*), void* data, void 
   static host_function<void(void (*)(void*), void*, void (*)(void*, void*), long, long, unsigned, unsigned long, int,
                             unsigned long long, unsigned long long, unsigned long long)>
       host("GOMP_taskloop_ull");
-  virtual_place* const place = place_here();
-  if (place == nullptr) return host(function, data, copy, size, alignment, flags, count, priority, start, end, step);
+  virtual_thread_state* const state = current_state();
+  if (state == nullptr) return host(function, data, copy, size, alignment, flags, count, priority, start, end, step);
   run_task_loop<unsigned long long>(
-      {function, data, copy, static_cast<std::size_t>(size), static_cast<std::size_t>(alignment), place},
+      {function, data, copy, static_cast<std::size_t>(size), static_cast<std::size_t>(alignment), state},
       exclusive_space((flags & task_loop_goes_up) != 0, start, end, step, 1), flags, count);
 }

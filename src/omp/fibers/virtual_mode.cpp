@@ -11,11 +11,11 @@
 #include <string>
 #include <string_view>
 
-#include "schedules/fetched_loop.hpp"
+#include "schedules/worksharing_loop.hpp"
 #include "omp/host_runtime.hpp"
 #include "omp/settings.hpp"
 #include "omp/fibers/virtual_count.hpp"
-#include "omp/fibers/virtual_obstacles.hpp"
+#include "omp/fibers/unsupported_constructs.hpp"
 #include "omp/fibers/virtual_region.hpp"
 
 namespace tri::omp {
@@ -57,18 +57,18 @@ int spins_for(std::uint32_t hosts) {
 std::string prepare() {
   if (find_host_function("GOMP_parallel") == nullptr) return "its OpenMP runtime has no GOMP_parallel";
   const program_traits traits = look_at_program(reinterpret_cast<const void*>(&decide_virtual_mode));
-  if (!traits.obstacle.empty()) return traits.obstacle;
+  if (!traits.unsupported.empty()) return traits.unsupported;
   if (ask_host("omp_get_cancellation") != 0) return "cancellation is switched on (OMP_CANCELLATION)";
   const auto wanted = static_cast<std::uint32_t>(std::max(1, ask_host("omp_get_max_threads")));
   const auto limit = static_cast<std::uint32_t>(std::max(1, ask_host("omp_get_thread_limit")));
   settings_now.per_host = asked_for;
   settings_now.hosts = std::min(wanted, limit);
-  if (std::uint64_t{settings_now.hosts} * asked_for > loops::most_fetchers) {
+  if (std::uint64_t{settings_now.hosts} * asked_for > loops::most_worksharing_threads) {
     return fmt::format("{} times {} threads are too many: at most {} are possible", asked_for, settings_now.hosts,
-                       loops::most_fetchers);
+                       loops::most_worksharing_threads);
   }
   settings_now.most_contexts =
-      static_cast<std::uint32_t>(std::min<std::uint64_t>(loops::most_fetchers, std::uint64_t{limit} * asked_for));
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(loops::most_worksharing_threads, std::uint64_t{limit} * asked_for));
   settings_now.parallel = ask_host("omp_get_max_active_levels") > 0;
   settings_now.started_may_move = !traits.keeps_errno;
   settings_now.spins = spins_for(settings_now.hosts);
@@ -115,12 +115,12 @@ virtual_state decide_virtual_mode() {
   if (asked_for == 0) read_virtual_request();  // the program is ahead of our constructor
   state = virtual_state::off;
   if (asked_for != 0) {
-    const std::string obstacle = prepare();
-    if (obstacle.empty()) {
+    const std::string unsupported = prepare();
+    if (unsupported.empty()) {
       state = virtual_state::on;
     } else {
       fmt::print(stderr, "trireme omp: no virtual threads for {} (process {}): {}\n", program_name(), getpid(),
-                 obstacle);
+                 unsupported);
     }
   }
   virtual_mode.store(state, std::memory_order_release);  // virtual_mode.decide

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "omp/fibers/virtual_place.hpp"
+#include "omp/fibers/virtual_thread_state.hpp"
 
 namespace tri::omp {
 

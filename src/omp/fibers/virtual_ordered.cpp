@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <mutex>
 
-#include "omp/team.hpp"
+#include "omp/host_team.hpp"
 #include "omp/fibers/virtual_region.hpp"
 
 namespace tri::omp {
@@ -20,50 +20,50 @@ ordered_chunk block_of(std::uint64_t items, std::uint64_t thread, std::uint64_t 
 
 }  // namespace
 
-void begin_ordered_loop(virtual_place& place, const iteration_space& space, ordered_kind kind) {
-  place.ordered_number = place.ordered_loops++;
-  place.has_chunk = false;
-  place.chunks = 0;
-  place.in_static_chunks = kind == ordered_kind::static_chunks;
-  const std::lock_guard held(place.share->guard);
-  std::unique_ptr<ordered_loop>& loop = place.share->ordered[place.ordered_number];
+void begin_ordered_loop(virtual_thread_state& state, const iteration_space& space, ordered_kind kind) {
+  state.ordered_number = state.ordered_loops++;
+  state.has_chunk = false;
+  state.chunks = 0;
+  state.in_static_chunks = kind == ordered_kind::static_chunks;
+  const std::lock_guard held(state.share->guard);
+  std::unique_ptr<ordered_loop>& loop = state.share->ordered[state.ordered_number];
   if (loop == nullptr) {
-    loop = std::make_unique<ordered_loop>(place.threads, space, kind == ordered_kind::static_blocks);
+    loop = std::make_unique<ordered_loop>(state.threads, space, kind == ordered_kind::static_blocks);
   }
-  place.ordered = loop.get();
+  state.ordered = loop.get();
 }
 
-ordered_chunk next_ordered_chunk(virtual_place& place) {
-  ordered_loop& loop = *place.ordered;
-  if (place.has_chunk) {
-    wait_for_turn(place);
-    pass_turn(place);
-    place.has_chunk = false;
+ordered_chunk next_ordered_chunk(virtual_thread_state& state) {
+  ordered_loop& loop = *state.ordered;
+  if (state.has_chunk) {
+    wait_for_turn(state);
+    pass_turn(state);
+    state.has_chunk = false;
   }
   ordered_chunk got;
   if (loop.in_blocks) {
-    if (place.chunks++ > 0) return {};
-    place.chunk = place.thread;
-    got = block_of(loop.space.items, place.thread, place.threads);
+    if (state.chunks++ > 0) return {};
+    state.chunk = state.thread;
+    got = block_of(loop.space.items, state.thread, state.threads);
   } else {
-    place.chunk = place.in_static_chunks ? place.thread + place.chunks++ * place.threads
+    state.chunk = state.in_static_chunks ? state.thread + state.chunks++ * state.threads
                                          // relaxed: the turns order the chunks
                                          : loop.next_unit.fetch_add(1, std::memory_order_relaxed);
-    if (place.chunk >= loop.space.units()) return {};
-    got = {true, loop.space.item_of(place.chunk), loop.space.item_of(place.chunk + 1)};
+    if (state.chunk >= loop.space.units()) return {};
+    got = {true, loop.space.item_of(state.chunk), loop.space.item_of(state.chunk + 1)};
   }
-  place.has_chunk = got.any;
+  state.has_chunk = got.any;
   return got;
 }
 
-void end_work(virtual_place& place, bool waits) {
-  if (place.ordered != nullptr) {
-    const std::lock_guard held(place.share->guard);
-    if (++place.ordered->left == place.threads) place.share->ordered.erase(place.ordered_number);
-    place.ordered = nullptr;
+void end_work(virtual_thread_state& state, bool waits) {
+  if (state.ordered != nullptr) {
+    const std::lock_guard held(state.share->guard);
+    if (++state.ordered->left == state.threads) state.share->ordered.erase(state.ordered_number);
+    state.ordered = nullptr;
   }
   if (thread_context* const loops = this_thread) loops->in_loop = false;
-  if (waits) wait_at_barrier(place);
+  if (waits) wait_at_barrier(state);
 }
 
 }  // namespace tri::omp

@@ -3,13 +3,13 @@
 #pragma once
 
 #include "omp/iteration_space.hpp"
-#include "omp/fibers/virtual_place.hpp"
+#include "omp/fibers/virtual_thread_state.hpp"
 
 namespace tri::omp {
 
 enum class ordered_kind : std::uint8_t { in_turn, static_chunks, static_blocks };
 
-void begin_ordered_loop(virtual_place& place, const iteration_space& space, ordered_kind kind);
+void begin_ordered_loop(virtual_thread_state& state, const iteration_space& space, ordered_kind kind);
 
 struct ordered_chunk {
   bool any = false;
@@ -17,9 +17,9 @@ struct ordered_chunk {
   std::uint64_t last = 0;
 };
 /// The next chunk of this thread; the turn of the one before is passed on, when it comes.
-ordered_chunk next_ordered_chunk(virtual_place& place);
+ordered_chunk next_ordered_chunk(virtual_thread_state& state);
 
 /// The thread is through with a loop (ordered or not) or sections, and waits for the others if it has to.
-void end_work(virtual_place& place, bool waits);
+void end_work(virtual_thread_state& state, bool waits);
 
 }  // namespace tri::omp

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "arena/doorbell.hpp"
-#include "omp/fibers/light_context.hpp"
+#include "omp/fibers/fiber.hpp"
 #include "omp/fibers/virtual_mode.hpp"
 #include "omp/fibers/virtual_mutex.hpp"
 #include "omp/fibers/virtual_schedule.hpp"
@@ -22,11 +22,11 @@
 
 namespace tri::omp {
 
-thread_local virtual_place* place_of_thread [[gnu::tls_model("initial-exec")]] = nullptr;
+thread_local virtual_thread_state* state_of_thread [[gnu::tls_model("initial-exec")]] = nullptr;
 
-[[gnu::noinline]] void go_to(virtual_place* place) {
+[[gnu::noinline]] void go_to(virtual_thread_state* state) {
   asm volatile("" ::: "memory");  // not to be merged with a call before a switch
-  place_of_thread = place;
+  state_of_thread = state;
 }
 
 namespace {
@@ -47,7 +47,7 @@ struct exception_globals {
 using exception_globals_function = exception_globals* (*)();
 
 struct alignas(128) host_thread {
-  light_context flow;  // the loop that looks for contexts
+  fiber flow;  // the loop that looks for contexts
   stack_shelf shelf;
 };
 
@@ -58,10 +58,10 @@ enum class request : std::uint8_t { end, barrier, word, turn, step_back };
 // A virtual thread. Kept for the next region.
 class alignas(128) virtual_context {
  public:
-  light_context flow;
+  fiber flow;
   host_thread* host = nullptr;  // that runs it, or ran it last
   stack_area stack;             // the one it is on
-  virtual_place place;
+  virtual_thread_state state;
   bool started = false;
 
   // Why it is put aside.
@@ -70,19 +70,19 @@ class alignas(128) virtual_context {
   bool granted = false;             // it got it while it was being put aside
 
   // Of the thread, while it is put aside.
-  virtual_place* innermost = nullptr;
+  virtual_thread_state* innermost = nullptr;
   thread_context* loops = nullptr;
   exception_globals exceptions;
   int error_number = 0;
 
   std::uint64_t tasks = 0;
-  alignas(thread_context) std::array<std::byte, sizeof(thread_context)> loop_room;
+  alignas(thread_context) std::array<std::byte, sizeof(thread_context)> loop_memory;
 };
 
 namespace {
 
 // The one region of several threads, and what is kept for the next.
-struct virtual_crew {
+struct virtual_team {
   std::atomic<bool> busy{false};
   schedule_of_contexts schedule;
   arena::doorbell bell;
@@ -100,8 +100,8 @@ struct virtual_crew {
     void (*function)(void*) = nullptr;
     void* data = nullptr;
     const loop_start* combined = nullptr;
-    const virtual_place* outer = nullptr;
-    team* loops = nullptr;
+    const virtual_thread_state* outer = nullptr;
+    host_team* loops = nullptr;
     team_share* share = nullptr;
     std::uint32_t sections = 0;
     std::uint32_t count = 0;
@@ -109,9 +109,9 @@ struct virtual_crew {
   };
   region now;
 };
-static_assert(sizeof(virtual_crew::region) == 64);
-virtual_crew& crew() {
-  static virtual_crew* const only = new virtual_crew;  // never destroyed: the process may end inside a region
+static_assert(sizeof(virtual_team::region) == 64);
+virtual_team& process_team() {
+  static virtual_team* const only = new virtual_team;  // never destroyed: the process may end inside a region
   return *only;
 }
 
@@ -127,20 +127,20 @@ void count(std::atomic<std::uint64_t>& total, std::uint64_t more) {
 }
 
 constexpr std::uint32_t patience = 7;  // moments of rest before a host takes from others: about a microsecond
-constexpr std::size_t waiting_rooms = 64;
+constexpr std::size_t wait_buckets = 64;
 mutex_waiters<spin_lock>& waiters_for(const void* word) {
-  static auto* const rooms = new std::array<mutex_waiters<spin_lock>, waiting_rooms>;  // never destroyed, as the crew
-  return (*rooms)[(reinterpret_cast<std::uintptr_t>(word) * 0x9e3779b97f4a7c15u) >> 58];
+  static auto* const buckets = new std::array<mutex_waiters<spin_lock>, wait_buckets>;  // never destroyed, as the team
+  return (*buckets)[(reinterpret_cast<std::uintptr_t>(word) * 0x9e3779b97f4a7c15u) >> 58];
 }
 
 std::atomic_ref<std::uint32_t> atomically(std::uint32_t* word) { return std::atomic_ref<std::uint32_t>(*word); }
 
-void wake_sleepers(virtual_crew& all) {
+void wake_sleepers(virtual_team& all) {
   if (all.schedule.has_sleepers()) all.bell.ring();
 }
 
 void make_ready(std::uint32_t context) {
-  virtual_crew& all = crew();
+  virtual_team& all = process_team();
   all.schedule.make_ready(context);
   wake_sleepers(all);
 }
@@ -149,42 +149,42 @@ void make_ready(std::uint32_t context) {
 
 void put_aside(virtual_context& context, request why) {
   context.why = why;
-  light_context::switch_between(context.flow, context.host->flow);
+  fiber::switch_between(context.flow, context.host->flow);
 }
 
-void begin_combined(virtual_place& place, thread_context& loops, const loop_start* combined, unsigned sections) {
+void begin_combined(virtual_thread_state& state, thread_context& loops, const loop_start* combined, unsigned sections) {
   if (combined != nullptr) begin_loop(loops, *combined, &threads_here);
-  if (sections != 0) begin_sections(place, sections);
+  if (sections != 0) begin_sections(state, sections);
 }
 
 void run_context(void* argument) {
   auto& self = *static_cast<virtual_context*>(argument);
-  const virtual_crew::region& now = crew().now;
-  begin_combined(self.place, *self.loops, now.combined, now.sections);
+  const virtual_team::region& now = process_team().now;
+  begin_combined(self.state, *self.loops, now.combined, now.sections);
   now.function(now.data);
   self.why = request::end;
-  light_context::leave_for(self.host->flow);
+  fiber::leave_for(self.host->flow);
 }
 
 // --- what runs on the stack of a thread of the host runtime ---
 
-void set_up(virtual_crew& all, host_thread& me, virtual_context& context, std::uint32_t number) {
+void set_up(virtual_team& all, host_thread& me, virtual_context& context, std::uint32_t number) {
   context.stack = me.shelf.take(number == 0 ? all.stacks.first : all.stacks.each);
   context.flow.prepare(context.stack.bottom, context.stack.size, &run_context, &context);
-  const virtual_crew::region& now = all.now;
-  virtual_place& place = context.place;
-  place = {};
-  place.outer = now.outer;
-  place.context = &context;
-  place.share = now.share;
-  place.thread = number;
-  place.threads = now.count;
-  place.level = now.outer != nullptr ? now.outer->level + 1 : 1;
-  place.active_level = 1;
-  place.control = now.outer != nullptr ? now.outer->control : outer_control();
-  context.innermost = &place;
+  const virtual_team::region& now = all.now;
+  virtual_thread_state& state = context.state;
+  state = {};
+  state.outer = now.outer;
+  state.context = &context;
+  state.share = now.share;
+  state.thread = number;
+  state.threads = now.count;
+  state.level = now.outer != nullptr ? now.outer->level + 1 : 1;
+  state.active_level = 1;
+  state.control = now.outer != nullptr ? now.outer->control : outer_control();
+  context.innermost = &state;
   this_thread = nullptr;
-  context.loops = new (&context.loop_room) thread_context(*now.loops, number);
+  context.loops = new (&context.loop_memory) thread_context(*now.loops, number);
   context.exceptions = {};
   context.error_number = number == 0 ? all.error_number : 0;
   context.granted = false;
@@ -193,8 +193,8 @@ void set_up(virtual_crew& all, host_thread& me, virtual_context& context, std::u
 }
 
 // Puts the context where what it waits for will find it. True: it need not wait, and goes on.
-bool file_away(virtual_crew& all, std::uint32_t host, virtual_context& context) {
-  const std::uint32_t number = context.place.thread;
+bool file_away(virtual_team& all, std::uint32_t host, virtual_context& context) {
+  const std::uint32_t number = context.state.thread;
   if (context.why == request::barrier) {
     all.schedule.arrive(host, number);
     return false;
@@ -208,8 +208,8 @@ bool file_away(virtual_crew& all, std::uint32_t host, virtual_context& context) 
   if (context.why == request::word) {
     goes_on = waiters_for(context.wanted).take_or_wait(atomically(context.wanted), context.wanted, number);
   } else {
-    const virtual_place& place = *context.innermost;
-    goes_on = place.ordered->turns.has_turn_or_waits(place.chunk, number);
+    const virtual_thread_state& state = *context.innermost;
+    goes_on = state.ordered->turns.has_turn_or_waits(state.chunk, number);
   }
   // Unless it goes on, others may run it from here on: `context` is not to be touched.
   if (goes_on) {
@@ -219,17 +219,17 @@ bool file_away(virtual_crew& all, std::uint32_t host, virtual_context& context) 
   return goes_on;
 }
 
-void run_on_host(virtual_crew& all, std::uint32_t host, std::uint32_t number, exception_globals* exceptions) {
+void run_on_host(virtual_team& all, std::uint32_t host, std::uint32_t number, exception_globals* exceptions) {
   host_thread& me = *all.hosts[host];
   virtual_context& context = *all.contexts[number];
   context.host = &me;
   if (!context.started) set_up(all, me, context, number);
   do {
-    place_of_thread = context.innermost;
+    state_of_thread = context.innermost;
     this_thread = context.loops;
     if (exceptions != nullptr) *exceptions = context.exceptions;
     errno = context.error_number;
-    light_context::switch_between(me.flow, context.flow);
+    fiber::switch_between(me.flow, context.flow);
     if (context.why == request::end) {
       if (number == 0) all.error_number = errno;
       std::destroy_at(context.loops);
@@ -242,7 +242,7 @@ void run_on_host(virtual_crew& all, std::uint32_t host, std::uint32_t number, ex
     context.error_number = errno;
     if (exceptions != nullptr) context.exceptions = *exceptions;
     context.loops = this_thread;
-    context.innermost = place_of_thread;
+    context.innermost = state_of_thread;
   } while (file_away(all, host, context));
 }
 
@@ -252,11 +252,11 @@ void rest_a_moment(const schedule_of_contexts& schedule, std::uint32_t host, int
   for (int count = 0; count < looks && !schedule.has_news(host); ++count) host::cpu_relax();
 }
 
-void look_for_contexts(virtual_crew& all, std::uint32_t host) {
+void look_for_contexts(virtual_team& all, std::uint32_t host) {
   exception_globals* const exceptions = all.exceptions_of_thread != nullptr ? all.exceptions_of_thread() : nullptr;
   const exception_globals own_exceptions = exceptions != nullptr ? *exceptions : exception_globals{};
   const int own_error = errno;
-  virtual_place* const own_place = place_of_thread;
+  virtual_thread_state* const own_state = state_of_thread;
   thread_context* const own_loops = this_thread;
   const int most_spins = the_virtual_settings().spins;
   int spins = 0;
@@ -290,20 +290,20 @@ void look_for_contexts(virtual_crew& all, std::uint32_t host) {
     }
   }
   this_thread = own_loops;
-  place_of_thread = own_place;
+  state_of_thread = own_state;
   errno = own_error;
   if (exceptions != nullptr) *exceptions = own_exceptions;
 }
 
 void run_host(void* argument) {
-  auto& all = *static_cast<virtual_crew*>(argument);
+  auto& all = *static_cast<virtual_team*>(argument);
   look_for_contexts(all, static_cast<std::uint32_t>(all.number_of_host()));
 }
 
 host_function<void(void (*)(void*), void*, unsigned, unsigned)> host_parallel("GOMP_parallel");
 
 // What does not change from region to region.
-void make_ready_for_regions(virtual_crew& all) {
+void make_ready_for_regions(virtual_team& all) {
   if (all.number_of_host != nullptr) return;
   rlimit limit{};
   const bool limited = getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
@@ -316,7 +316,7 @@ void make_ready_for_regions(virtual_crew& all) {
   all.number_of_host = reinterpret_cast<int (*)()>(found);
 }
 
-void run_region_of_many(virtual_crew& all, const region_start& start, const virtual_place* outer,
+void run_region_of_many(virtual_team& all, const region_start& start, const virtual_thread_state* outer,
                         std::uint32_t threads) {
   make_ready_for_regions(all);
   const virtual_settings& settings = the_virtual_settings();
@@ -338,29 +338,29 @@ void run_region_of_many(virtual_crew& all, const region_start& start, const virt
   count(totals.regions, 1);
 }
 
-void run_region_of_one(const region_start& start, virtual_place* outer) {
+void run_region_of_one(const region_start& start, virtual_thread_state* outer) {
   borrowed_team loops;
   thread_context context(loops.get(), 0);
   team_share share;
-  virtual_place place;
-  place.share = &share;
+  virtual_thread_state state;
+  state.share = &share;
   if (outer != nullptr) {
-    place.outer = outer;
-    place.context = outer->context;
-    place.level = outer->level + 1;
-    place.active_level = outer->active_level;
-    place.in_final = outer->in_final;
+    state.outer = outer;
+    state.context = outer->context;
+    state.level = outer->level + 1;
+    state.active_level = outer->active_level;
+    state.in_final = outer->in_final;
   }
-  place.control = outer != nullptr ? outer->control : outer_control();
-  go_to(&place);
-  begin_combined(place, context, start.combined, start.sections);
+  state.control = outer != nullptr ? outer->control : outer_control();
+  go_to(&state);
+  begin_combined(state, context, start.combined, start.sections);
   start.function(start.data);
   go_to(outer);
   count(totals.regions, 1);
   count(totals.of_one, 1);
 }
 
-std::uint32_t threads_for(const region_start& start, const virtual_place* outer) {
+std::uint32_t threads_for(const region_start& start, const virtual_thread_state* outer) {
   const virtual_settings& settings = the_virtual_settings();
   if (!settings.parallel || (outer != nullptr && outer->active_level > 0)) return 1;
   const int by_control = (outer != nullptr ? outer->control : outer_control()).threads;
@@ -372,36 +372,36 @@ std::uint32_t threads_for(const region_start& start, const virtual_place* outer)
 
 bool run_on_virtual_threads(const region_start& start) {
   if (!virtual_on()) return false;
-  virtual_place* const outer = place_here();
+  virtual_thread_state* const outer = current_state();
   const std::uint32_t threads = threads_for(start, outer);
-  virtual_crew& all = crew();
+  virtual_team& all = process_team();
   bool busy = false;
   // acquire: what the last region left; relaxed on failure: nothing is read
-  if (threads > 1 && all.busy.compare_exchange_strong(busy, true, std::memory_order_acquire,  // pairs: crew.free
+  if (threads > 1 && all.busy.compare_exchange_strong(busy, true, std::memory_order_acquire,  // pairs: team.free
                                                       std::memory_order_relaxed)) {
     run_region_of_many(all, start, outer, threads);
-    all.busy.store(false, std::memory_order_release);  // crew.free
+    all.busy.store(false, std::memory_order_release);  // team.free
   } else {
     run_region_of_one(start, outer);
   }
   return true;
 }
 
-std::uint32_t threads_here() { return place_here()->threads; }
+std::uint32_t threads_here() { return current_state()->threads; }
 
-void wait_at_barrier(virtual_place& place) {
-  if (place.threads > 1) put_aside(*place.context, request::barrier);
+void wait_at_barrier(virtual_thread_state& state) {
+  if (state.threads > 1) put_aside(*state.context, request::barrier);
 }
 
-void begin_sections(virtual_place& place, unsigned sections) {
+void begin_sections(virtual_thread_state& state, unsigned sections) {
   static const char site = 0;  // its address names all sections
   thread_context& loops = *this_thread;
-  loops::fetched_loop& entered = loops.of.loops.enter(
-      loops.place,
+  loops::worksharing_loop& entered = loops.of.loops.enter(
+      loops.in_sequence,
       [&] {
-        return loops::loop_key{&site, sections, 1, 0, place.threads};
+        return loops::loop_key{&site, sections, 1, 0, state.threads};
       },
-      [](loops::fetched_loop& found, const loops::loop_key& key, loops::held_before held) {
+      [](loops::worksharing_loop& found, const loops::loop_key& key, loops::held_before held) {
         if (held == loops::held_before::same_key) {
           found.arm_again();
           return;
@@ -411,15 +411,15 @@ void begin_sections(virtual_place& place, unsigned sections) {
         one_by_one.chunk = 1;
         found.arm(loops::layout_of(one_by_one, key.items, key.participants));
       });
-  loops.position = loops::fetch_position(entered, place.thread);
-  place.section = place.last_section = 0;
+  loops.position = loops::fetch_position(entered, state.thread);
+  state.section = state.last_section = 0;
 }
 
-void take_word(virtual_place* place, std::uint32_t* word) {
+void take_word(virtual_thread_state* state, std::uint32_t* word) {
   constexpr int tries = 30;  // about a microsecond: its holder may be running beside us
   if (take_mutex(atomically(word))) return;
-  virtual_context* const context = place != nullptr ? place->context : nullptr;
-  if (context == nullptr || crew().now.host_count > 1) {
+  virtual_context* const context = state != nullptr ? state->context : nullptr;
+  if (context == nullptr || process_team().now.host_count > 1) {
     for (int count = 0; count < tries; ++count) {
       host::cpu_relax();
       // relaxed: taking it decides
@@ -439,22 +439,22 @@ void take_word(virtual_place* place, std::uint32_t* word) {
 
 bool try_word(std::uint32_t* word) { return take_mutex(atomically(word)); }
 
-void release_word(virtual_place*, std::uint32_t* word) {
+void release_word(virtual_thread_state*, std::uint32_t* word) {
   if (!release_mutex(atomically(word))) return;
   if (const std::optional<std::uint32_t> next = waiters_for(word).next(word)) make_ready(*next);
 }
 
-void step_back(virtual_place* place) {
-  if (place != nullptr && place->context != nullptr) put_aside(*place->context, request::step_back);
+void step_back(virtual_thread_state* state) {
+  if (state != nullptr && state->context != nullptr) put_aside(*state->context, request::step_back);
 }
 
-void wait_for_turn(virtual_place& place) {
-  if (place.threads == 1 || place.ordered->turns.has_turn(place.chunk)) return;
-  put_aside(*place.context, request::turn);
+void wait_for_turn(virtual_thread_state& state) {
+  if (state.threads == 1 || state.ordered->turns.has_turn(state.chunk)) return;
+  put_aside(*state.context, request::turn);
 }
 
-void pass_turn(virtual_place& place) {
-  if (const std::optional<std::uint32_t> next = place.ordered->turns.pass()) make_ready(*next);
+void pass_turn(virtual_thread_state& state) {
+  if (const std::optional<std::uint32_t> next = state.ordered->turns.pass()) make_ready(*next);
 }
 
 namespace {
@@ -462,35 +462,35 @@ namespace {
 struct call_on_stack {
   void (*function)(void*);
   void* argument;
-  light_context inside;
-  light_context outside;
+  fiber inside;
+  fiber outside;
 };
 void make_call(void* argument) {
   auto& call = *static_cast<call_on_stack*>(argument);
   call.function(call.argument);
-  light_context::leave_for(call.outside);
+  fiber::leave_for(call.outside);
 }
 
 }  // namespace
 
-void call_with_room(virtual_place& place, void (*function)(void*), void* argument) {
-  virtual_context* const context = place.context;
+void call_on_large_stack(virtual_thread_state& state, void (*function)(void*), void* argument) {
+  virtual_context* const context = state.context;
   if (context == nullptr) return function(argument);
   const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   const auto bottom = reinterpret_cast<std::uintptr_t>(context->stack.bottom);
   if (here - bottom > context->stack.size / 2) return function(argument);
   const stack_area old = context->stack;
-  context->stack = context->host->shelf.take(crew().stacks.each);
+  context->stack = context->host->shelf.take(process_team().stacks.each);
   call_on_stack call{function, argument, {}, {}};
   call.inside.prepare(context->stack.bottom, context->stack.size, &make_call, &call);
-  light_context::switch_between(call.outside, call.inside);
-  context->host->shelf.put_back(context->stack, crew().now.count / crew().now.host_count + 1);
+  fiber::switch_between(call.outside, call.inside);
+  context->host->shelf.put_back(context->stack, process_team().now.count / process_team().now.host_count + 1);
   context->stack = old;
 }
 
-void count_task(virtual_place& place) {
-  if (place.context != nullptr) {
-    ++place.context->tasks;
+void count_task(virtual_thread_state& state) {
+  if (state.context != nullptr) {
+    ++state.context->tasks;
   } else {
     count(totals.tasks, 1);
   }
@@ -500,7 +500,7 @@ virtual_totals counted_so_far() {
   const auto read = [](const std::atomic<std::uint64_t>& total) {
     return total.load(std::memory_order_relaxed);  // relaxed: at the end
   };
-  const context_counts counts = crew().schedule.counts();
+  const context_counts counts = process_team().schedule.counts();
   return {read(totals.regions),
           read(totals.of_one),
           counts.run - counts_before_fork.run,
@@ -510,7 +510,7 @@ virtual_totals counted_so_far() {
 }
 
 void forget_totals() {
-  counts_before_fork = crew().schedule.counts();
+  counts_before_fork = process_team().schedule.counts();
   for (std::atomic<std::uint64_t>* each : {&totals.regions, &totals.of_one, &totals.tasks}) {
     each->store(0, std::memory_order_relaxed);  // relaxed: a forked child is alone
   }

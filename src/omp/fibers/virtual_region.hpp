@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "omp/team.hpp"
-#include "omp/fibers/virtual_place.hpp"
+#include "omp/host_team.hpp"
+#include "omp/fibers/virtual_thread_state.hpp"
 
 namespace tri::omp {
 
@@ -26,26 +26,26 @@ bool run_on_virtual_threads(const region_start& start);
 std::uint32_t threads_here();
 
 /// Until all threads of the region are here.
-void wait_at_barrier(virtual_place& place);
+void wait_at_barrier(virtual_thread_state& state);
 /// Sections begin; `count` of them.
-void begin_sections(virtual_place& place, unsigned count);
+void begin_sections(virtual_thread_state& state, unsigned count);
 
 /// Critical sections and locks: a word in the program's storage, 0 while it is free.
-void take_word(virtual_place* place, std::uint32_t* word);
+void take_word(virtual_thread_state* state, std::uint32_t* word);
 bool try_word(std::uint32_t* word);
-void release_word(virtual_place* place, std::uint32_t* word);
+void release_word(virtual_thread_state* state, std::uint32_t* word);
 /// Others may run: what this thread asks for again and again may be theirs to give.
-void step_back(virtual_place* place);
+void step_back(virtual_thread_state* state);
 /// Until it is the turn of the chunk that the thread works on.
-void wait_for_turn(virtual_place& place);
+void wait_for_turn(virtual_thread_state& state);
 /// ... and then the next one's.
-void pass_turn(virtual_place& place);
+void pass_turn(virtual_thread_state& state);
 
 /// Calls function(argument), on a new stack when little is left of this one: tasks that are run at once nest deeper
 /// than the host runtime's.
-void call_with_room(virtual_place& place, void (*function)(void*), void* argument);
+void call_on_large_stack(virtual_thread_state& state, void (*function)(void*), void* argument);
 
-void count_task(virtual_place& place);
+void count_task(virtual_thread_state& state);
 
 struct virtual_totals {
   std::uint64_t regions = 0;

@@ -8,8 +8,8 @@
 // taken.
 //
 // Each call below is one transition: one lock or one shared word, so that all interleavings of calls are all there is
-// (tests/omp/fibers/virtual_schedule_test.cpp). `Memory` supplies the words and the lock, which the tests replace by plain
-// ones. Calls with a host's number belong to that host; make_ready() may be called by anybody.
+// (tests/omp/fibers/virtual_schedule_test.cpp). `Memory` supplies the words and the lock, which the tests replace by
+// plain ones. Calls with a host's number belong to that host; make_ready() may be called by anybody.
 //
 //   context: not started -> running -> put aside -> ready -> running -> ... -> finished
 //            put aside: at the barrier, elsewhere (a lock, an ordered turn), or stepped back and ready at once
@@ -44,16 +44,16 @@ namespace tri::omp {
 // Context numbers in a queue, with room for a number of them that is known before; in cache lines of its own.
 class context_queue {
  public:
-  void reserve(std::uint32_t room) {
-    lines_.resize((room + per_line - 1) / per_line);
-    room_ = static_cast<std::uint32_t>(lines_.size()) * per_line;
+  void reserve(std::uint32_t capacity) {
+    lines_.resize((capacity + per_line - 1) / per_line);
+    capacity_ = static_cast<std::uint32_t>(lines_.size()) * per_line;
   }
   bool empty() const { return count_ == 0; }
   std::uint32_t size() const { return count_; }
   void push_back(std::uint32_t context) { slot(count_++) = context; }
   std::uint32_t pop_front() {
     const std::uint32_t context = slot(0);
-    if (++first_ == room_) first_ = 0;
+    if (++first_ == capacity_) first_ = 0;
     --count_;
     return context;
   }
@@ -66,12 +66,12 @@ class context_queue {
     std::uint32_t contexts[per_line];
   };
   std::uint32_t& slot(std::uint32_t offset) {
-    std::uint32_t place = first_ + offset;
-    if (place >= room_) place -= room_;
-    return lines_[place / per_line].contexts[place % per_line];
+    std::uint32_t index = first_ + offset;
+    if (index >= capacity_) index -= capacity_;
+    return lines_[index / per_line].contexts[index % per_line];
   }
   std::vector<line> lines_;
-  std::uint32_t room_ = 0;
+  std::uint32_t capacity_ = 0;
   std::uint32_t first_ = 0;
   std::uint32_t count_ = 0;
 };
@@ -106,7 +106,7 @@ class context_schedule {
 
   /// A region begins. Called while no host is inside.
   void begin(const limits& of_region) {
-    if (hosts_.size() < of_region.hosts || room_ < of_region.contexts) grow(of_region);
+    if (hosts_.size() < of_region.hosts || capacity_ < of_region.contexts) grow(of_region);
     if (of_region.contexts != region_.contexts) {
       const std::uint32_t now = generation_of(barrier_.load(std::memory_order_relaxed));  // relaxed: we are alone
       barrier_.store(barrier_word(now, of_region.contexts), std::memory_order_relaxed);   // relaxed: as above
@@ -120,13 +120,13 @@ class context_schedule {
     host_state& me = hosts_[host];
     if (me.own_round != round_) come(me);
     switch (me.at) {
-      case place::own:
+      case phase::own:
         return look_at_own(me, host);
-      case place::arrivals:
+      case phase::arrivals:
         return report_arrivals(me);
-      case place::release:
+      case phase::release:
         return release(me);
-      case place::others:
+      case phase::others:
         return look_at_others(me, host);
     }
     return {};
@@ -195,7 +195,7 @@ class context_schedule {
   /// took the same lock, or both words are written and read in the one order of seq_cst.
   void prepare_sleep(std::uint32_t host) {
     hosts_[host].thorough = true;
-    hosts_[host].at = place::own;
+    hosts_[host].at = phase::own;
     sleepers_.fetch_add(1, std::memory_order_seq_cst);  // pairs: schedule.sleepers
   }
   void end_sleep(std::uint32_t host) { look_no_more(hosts_[host]); }
@@ -228,7 +228,7 @@ class context_schedule {
  private:
   template <class Value>
   using word = typename Memory::template word<Value>;
-  enum class place : std::uint8_t { own, arrivals, release, others };
+  enum class phase : std::uint8_t { own, arrivals, release, others };
   struct number_range {
     std::uint32_t first = 0;
     std::uint32_t last = 0;
@@ -248,7 +248,7 @@ class context_schedule {
     alignas(64) word<std::uint64_t> signs{0};  // {region, flags below}; of an earlier region: the host has not come
     word<std::uint32_t> waiting_since{0};      // a generation + 1; 0: nobody waits
     // The host's own.
-    alignas(128) place at = place::own;
+    alignas(128) phase at = phase::own;
     bool thorough = false;    // it looks without trusting hints
     bool finished = false;    // a context of the region ended here
     bool tells = false;       // ... of which those who sleep are to be told
@@ -302,13 +302,13 @@ class context_schedule {
 
   void grow(const limits& of_region) {
     earlier_ = counts();
-    room_ = room_ > of_region.contexts ? room_ : of_region.contexts;
+    capacity_ = capacity_ > of_region.contexts ? capacity_ : of_region.contexts;
     hosts_ = std::vector<host_state>(hosts_.size() > of_region.hosts ? hosts_.size() : of_region.hosts);
     for (host_state& each : hosts_) {
-      each.ready.reserve(room_);
-      each.waiting.reserve(room_);
+      each.ready.reserve(capacity_);
+      each.waiting.reserve(capacity_);
     }
-    home_.assign(room_, 0);
+    home_.assign(capacity_, 0);
   }
 
   // The program's static split: the first contexts % hosts hosts have one more.
@@ -321,7 +321,7 @@ class context_schedule {
 
   // The host's own part, when it comes to a region.
   void come(host_state& me) {
-    me.at = place::own;
+    me.at = phase::own;
     me.thorough = me.finished = me.tells = me.knows_end = me.suspends = me.looks_away = me.passed_by = false;
     me.victim = me.arrived = me.stepped_back = 0;
     me.patience = region_.patience;
@@ -372,7 +372,7 @@ class context_schedule {
     sleepers_.fetch_sub(1, std::memory_order_relaxed);  // relaxed: a ring too many does no harm
   }
   step found(host_state& me, std::uint32_t context) {
-    me.at = place::own;
+    me.at = phase::own;
     if (me.thorough) look_no_more(me);
     return {advice::run, context, false};
   }
@@ -405,7 +405,7 @@ class context_schedule {
     }
     me.victim = 1;
     me.passed_by = false;
-    me.at = me.arrived != 0 ? place::arrivals : place::others;
+    me.at = me.arrived != 0 ? phase::arrivals : phase::others;
     return {advice::look_on, 0, std::exchange(me.tells, false)};
   }
 
@@ -413,14 +413,14 @@ class context_schedule {
     const std::uint32_t count = std::exchange(me.arrived, 0);
     // acq_rel: what the contexts wrote before the barrier goes to whoever completes it, and on from there
     const std::uint64_t before = barrier_.fetch_sub(count, std::memory_order_acq_rel);
-    me.at = static_cast<std::uint32_t>(before) == count ? place::release : place::others;
+    me.at = static_cast<std::uint32_t>(before) == count ? phase::release : phase::others;
     return {advice::look_on, 0, false};
   }
   step release(host_state& me) {
     // Nobody else writes it: all have arrived, and nobody arrives before the new generation.
     const std::uint32_t now = generation_of(barrier_.load(std::memory_order_relaxed));   // relaxed: as said
     barrier_.store(barrier_word(now + 1, region_.contexts), std::memory_order_seq_cst);  // schedule.release
-    me.at = place::own;
+    me.at = phase::own;
     return {advice::look_on, 0, true};
   }
 
@@ -461,7 +461,7 @@ class context_schedule {
       ++me.counts.stolen;
       return found(me, context);
     }
-    me.at = place::own;
+    me.at = phase::own;
     if (std::exchange(me.looks_away, false)) {
       me.stepped_back = 0;
       return {advice::look_on, 0, false};
@@ -479,7 +479,7 @@ class context_schedule {
   alignas(128) limits region_{0, 0, true, 0};
   std::uint64_t round_ = 0;
   word<std::uint32_t> sleepers_{0};
-  std::uint32_t room_ = 0;  // contexts that there is room for
+  std::uint32_t capacity_ = 0;  // contexts that there is room for
   std::vector<host_state> hosts_;
   std::vector<std::uint32_t> home_;  // the host that ran it last; written under the lock of whoever had it
   context_counts earlier_;           // from before the last growth

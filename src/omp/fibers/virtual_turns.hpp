@@ -14,7 +14,7 @@ namespace tri::omp {
 template <class Lock>
 class chunk_turns {
  public:
-  explicit chunk_turns(std::uint32_t contexts) : waiting_(contexts, nobody) {}
+  explicit chunk_turns(std::uint32_t contexts) : waiting_(contexts, none) {}
 
   /// True: it is the turn of `chunk`. Else `context` is kept until pass() names it.
   bool has_turn_or_waits(std::uint64_t chunk, std::uint32_t context) {
@@ -32,9 +32,9 @@ class chunk_turns {
     const std::lock_guard held(guard_);
     ++turn_;
     std::uint32_t& next = waiting_[turn_ % waiting_.size()];
-    if (next == nobody) return std::nullopt;
+    if (next == none) return std::nullopt;
     const std::uint32_t context = next;
-    next = nobody;
+    next = none;
     return context;
   }
 
@@ -45,7 +45,7 @@ class chunk_turns {
   }
 
  private:
-  static constexpr std::uint32_t nobody = ~std::uint32_t{0};
+  static constexpr std::uint32_t none = ~std::uint32_t{0};
   Lock guard_;
   std::uint64_t turn_ = 0;
   std::vector<std::uint32_t> waiting_;  // by chunk, modulo the number of contexts

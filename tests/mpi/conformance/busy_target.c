@@ -54,7 +54,7 @@ int main(int argc, char** argv) {
   } else if (strcmp(kind, "shared") == 0) {
     MPI_Win_allocate_shared(words * sizeof *memory, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
   } else {
-    if (rank == 0) fprintf(stderr, "usage: busy_target created|allocated|shared; '%s' is none of these\n", kind);
+    if (rank == 0) fprintf(stderr, "usage: busy_target created|allocated|shared; '%s' is not one of these\n", kind);
     MPI_Finalize();
     return 2;
   }

@@ -309,7 +309,7 @@ static void results_of_what_is_done(void) {
 }
 
 /* Every kind, several of them open at a time, waited for in all ways; each argument may be used again afterwards. */
-static void every_operation_that_is_begun(void) {
+static void every_nonblocking_operation(void) {
   static const int lengths[] = {0, 1, 100, 5000, 60000};
   enum { longest = 60000, kinds = 10 };
   int* const in[kinds] = {allocate(longest * sizeof(int)),
@@ -380,7 +380,7 @@ static void every_operation_that_is_begun(void) {
 }
 
 /* Elements with gaps, pairs, and communicators that are freed while something is open on them. */
-static void begun_with_types_and_freed_communicators(void) {
+static void nonblocking_with_types_and_freed_communicators(void) {
   enum { length = 700 };
   MPI_Comm copy;
   MPI_Datatype every_other;
@@ -410,7 +410,7 @@ static void begun_with_types_and_freed_communicators(void) {
 }
 
 /* Several barriers are open before anybody has come to the first one; each ends when all have begun it, not earlier. */
-static void barriers_that_are_begun(void) {
+static void nonblocking_barriers(void) {
   enum { open = 4 };
   MPI_Request requests[open];
   int flags[open] = {9, 9, 9, 9};
@@ -466,9 +466,9 @@ const struct conformance_case collective_cases[] = {
     {"scans_and_scattered_sums", 1, scans_and_scattered_sums},
     {"sums_have_the_same_bits", 1, sums_have_the_same_bits},
     {"many_nonblocking_at_once", 1, many_nonblocking_at_once},
-    {"every_operation_that_is_begun", 1, every_operation_that_is_begun},
-    {"begun_with_types_and_freed_communicators", 1, begun_with_types_and_freed_communicators},
-    {"barriers_that_are_begun", 1, barriers_that_are_begun},
+    {"every_nonblocking_operation", 1, every_nonblocking_operation},
+    {"nonblocking_with_types_and_freed_communicators", 1, nonblocking_with_types_and_freed_communicators},
+    {"nonblocking_barriers", 1, nonblocking_barriers},
     {"nobody_leaves_a_barrier_early", 1, nobody_leaves_a_barrier_early},
     {"results_of_what_is_done", 1, results_of_what_is_done},
     {NULL, 0, NULL},

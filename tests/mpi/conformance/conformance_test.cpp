@@ -70,22 +70,22 @@ const host_fault host_faults[] = {
     // Open MPI 4.1.4: a buffered send that finds no space counts as pending all the same; MPI_Buffer_detach hangs.
     {"openmpi", "errors/buffered_sends_without_space", false},
     // MPICH 4.0.2: the status of MPI_Isendrecv is never written.
-    {"mpich", "point_to_point/exchanges_that_are_begun", false},
+    {"mpich", "point_to_point/nonblocking_exchanges", false},
     // MPICH 4.0.2 with more ranks than cores: MPI_Win_wait returns before all data of a put is there (3 runs of 8).
     {"mpich", "one_sided/posts_and_starts", false},
     {"mpich", "one_sided/posts_to_all", false},
-    // Open MPI 4.1.4: a begun collective may use its communicator after MPI_Comm_free has freed it (4 runs of 40, with
-    // delays and other load).
-    {"openmpi", "collectives/begun_with_types_and_freed_communicators", false},
+    // Open MPI 4.1.4: a nonblocking collective may use its communicator after MPI_Comm_free has freed it (4 runs of 40,
+    // with delays and other load).
+    {"openmpi", "collectives/nonblocking_with_types_and_freed_communicators", false},
     // Open MPI 4.1.4: MPI_Compare_and_swap of 8 bytes ends in a segmentation fault in the shared memory transport.
     {"openmpi", "one_sided/swaps_of_8_bytes", false},
     // Both cancel no sends: one without a receiver never ends, unless it was short (MPI 4.0, section 3.8.4).
     {"openmpi", "requests/cancelled_sends", false},
     {"mpich", "requests/cancelled_sends", false},
     // MPICH 4.0.2: MPI_Irecv from MPI_PROC_NULL ends with a status of rank 0 and tag 0, or of any source.
-    {"mpich", "point_to_point/status_of_irecv_from_nobody", false},
+    {"mpich", "point_to_point/status_of_irecv_from_proc_null", false},
     // MPICH 4.0.2: a persistent receive from MPI_PROC_NULL ends with the empty status, which says "any source".
-    {"mpich", "persistent/status_of_receives_from_nobody", false},
+    {"mpich", "persistent/status_of_receives_from_proc_null", false},
     // MPICH 4.0.2: MPI_Testany leaves the status as it is when all requests are inactive.
     {"mpich", "persistent/testany_of_inactive_requests_has_an_empty_status", false},
     // MPICH 4.0.2: an error found by MPI_Wait goes to the handler of MPI_COMM_WORLD, not to that of the communicator.
@@ -291,7 +291,8 @@ TEST_P(conformance, applications_compute_what_one_rank_computes) {
   EXPECT_THAT(mistaken.errors, HasSubstr("cannot use '--row 3'. Options, each with a number:\n  --rows "));
 }
 
-// Windows are ours when all ranks reach their memory: then the owner need not call. A private heap is not reached.
+// Windows are intercepted when all ranks reach their memory: then the owner need not call. A private heap is not
+// reached.
 TEST_P(conformance, owners_of_windows_need_not_call) {
   if (how().exec.empty()) GTEST_SKIP() << "the MPI library may ask for calls";
   for (const char* kind : {"created", "allocated", "shared"}) {
@@ -300,7 +301,7 @@ TEST_P(conformance, owners_of_windows_need_not_call) {
     EXPECT_EQ(ended.status, 0) << kind << ended.errors;
     EXPECT_EQ(ended.output, "busy_target ok\n") << kind << ended.errors;
   }
-  EXPECT_THAT(run(with(), how(), 2, "busy_target", "creatd").errors, HasSubstr("'creatd' is none of these"));
+  EXPECT_THAT(run(with(), how(), 2, "busy_target", "creatd").errors, HasSubstr("'creatd' is not one of these"));
 }
 
 // Two cores of those that we may use, for a command before which it stands.
@@ -378,19 +379,19 @@ TEST_P(conformance, statistics_add_up) {
   for (const auto& [name, sum] : sums) EXPECT_NEAR(json["all"][name].get<double>(), sum, 1e-6) << name;
   EXPECT_EQ(sums["in_cell"] + sums["in_block"] + sums["rendezvous"],
             sums["received_by_itself"] + sums["received_by_others"]);
-  EXPECT_EQ(sums["bytes_received"], sums["bytes_moved"] + sums["bytes_helped"]);
+  EXPECT_EQ(sums["bytes_received"], sums["bytes_copied"] + sums["bytes_helped"]);
   EXPECT_GT(sums["bytes_received"], 0.0);
-  // All of it was ours.
+  // All of it was intercepted.
   std::map<std::string, long> times;
   for (const auto& call : json["calls"]) {
     times[call["call"].get<std::string>()] += call["times"].get<long>();
     EXPECT_EQ(call["left_because"], "") << call;
   }
   EXPECT_GT(times["MPI_Isend"] + times["MPI_Send"], 0);
-  EXPECT_THAT(ended.errors, ContainsRegex("\ncalls +ours +library +% ours  why the library's\n"));
+  EXPECT_THAT(ended.errors, ContainsRegex("\ncalls +intercepted +passed through +% intercepted  why passed through\n"));
 }
 
-// Messages between two groups are the library's; those that make the groups are ours.
+// Messages between two groups are the library's; those that make the groups are intercepted.
 TEST_P(conformance, statistics_say_what_was_left_to_the_library) {
   if (how().name != "drop_in" || ranks() != 3) GTEST_SKIP() << "a matter of the drop-in";
   const auto counted =
@@ -416,11 +417,11 @@ TEST_P(conformance, whoever_waits_helps) {
     EXPECT_EQ(ended.output, "helpers ok\n") << ended.errors;
     ASSERT_EQ(counted.ranks(), 3u) << ended.errors;
     EXPECT_EQ(json["faults"], "");
-    EXPECT_GT(json["ranks"][2]["pieces_helped"], 0);
+    EXPECT_GT(json["ranks"][2]["chunks_helped"], 0);
   }
 }
 
-// Each process has static data of its own, and messages between two programs are ours as well.
+// Each process has static data of its own, and messages between two programs are intercepted as well.
 TEST_P(conformance, two_programs_of_a_job_talk) {
   if (ranks() == 8) GTEST_SKIP() << "a matter of few ranks";
   // The colon of the launchers stands between the ranks of each program: one rank each, in turn.
@@ -438,7 +439,7 @@ TEST_P(conformance, two_programs_of_a_job_talk) {
 // some run without us, the others do, too, and say why.
 TEST_P(conformance, ranks_meet_at_start_or_agree_by_the_library) {
   if (how().name != "drop_in" || ranks() != 3) GTEST_SKIP() << "a matter of the drop-in, with three ranks";
-  const std::string taken = exec_of(how()) + with().programs + "/meeting";
+  const std::string taken = exec_of(how()) + with().programs + "/bootstrap";
   const auto start = [&](int first, const std::string& words) {
     return run(with(), modes[0], first, "/usr/bin/env", words);
   };
@@ -466,7 +467,7 @@ TEST_P(conformance, ranks_meet_at_start_or_agree_by_the_library) {
 }
 
 // Four ranks on a machine of two NUMA domains that is only said: the strategy decides who moves, never what arrives.
-TEST_P(conformance, ways_of_sharing_change_nothing_but_who_moves) {
+TEST_P(conformance, sharing_modes_change_nothing_but_who_copies) {
   if (how().name != "drop_in" || ranks() != 2) GTEST_SKIP() << "a matter of the drop-in, with four ranks";
   const std::string arguments = "--messages 300 --largest 400000 --seed 3";
   const auto alone = run(installed[0], modes[0], 4, "traffic", arguments);
@@ -490,7 +491,7 @@ TEST_P(conformance, ways_of_sharing_change_nothing_but_who_moves) {
     EXPECT_EQ(json["faults"], "");
     for (std::size_t rank = 0; rank < 4; ++rank) EXPECT_EQ(json["ranks"][rank]["domain"], rank / 2);
     const bool off = std::string(sharing) == "off";
-    EXPECT_EQ(json["all"]["pieces_shared"] == 0, off);
+    EXPECT_EQ(json["all"]["chunks_shared"] == 0, off);
     if (off) {
       EXPECT_EQ(json["all"]["refused"], 0);
     }
@@ -659,7 +660,7 @@ std::set<std::string> ownerless_segments() {
   return found;
 }
 
-// Whoever dies, wherever it is - a rank that waits, one that holds the lock of its own mailbox or of another's, one
+// Whoever dies, wherever it is - a rank that waits, one that holds the lock of its own inbox or of another's, one
 // that moves data for others, the launcher -: the job ends, somebody says so, and nothing is left. The time limit is
 // one against hangs.
 TEST_P(conformance, deaths_end_the_job_and_leave_nothing) {
@@ -702,7 +703,8 @@ TEST_P(conformance, deaths_end_the_job_and_leave_nothing) {
     }
     EXPECT_THAT(segments, testing::IsEmpty()) << when;
   }
-  EXPECT_THAT(run(with(), how(), 2, "deaths", "receiving_for_another").errors, HasSubstr("is none of these: waiting,"));
+  EXPECT_THAT(run(with(), how(), 2, "deaths", "receiving_for_another").errors,
+              HasSubstr("is not one of these: waiting,"));
 }
 
 // Where things lie, as the program says: "name address bytes".
@@ -773,7 +775,8 @@ TEST_P(conformance, obstacles_change_no_message) {
       matchers.push_back(testing::AllOf(ContainsRegex(std::string("^trireme mpi: ") + line), EndsWith(left)));
     EXPECT_THAT(lines_of(ended.errors, "trireme"), testing::UnorderedElementsAreArray(matchers)) << obstacle;
   }
-  EXPECT_THAT(run(with(), how(), 2, "obstacles", "nothin").errors, HasSubstr("'nothin' is none of these: nothing, "));
+  EXPECT_THAT(run(with(), how(), 2, "obstacles", "nothin").errors,
+              HasSubstr("'nothin' is not one of these: nothing, "));
 
   const std::string plain = run(with(), modes[0], 2, "traffic", "--messages 300 --largest 20000 --seed 2").output;
   const auto limited = [&](const std::string& which) {

@@ -45,7 +45,7 @@ static void wait_for_ever(void) {
   printf("never reached\n");
 }
 
-/* Rank 1 copies what rank 0 sends: with the lock of its own mailbox. */
+/* Rank 1 copies what rank 0 sends: with the lock of its own inbox. */
 static void in_own_receive(unsigned char* data) {
   if (my_rank == 0) MPI_Send(data, small, MPI_BYTE, 1, a_tag, MPI_COMM_WORLD);
   if (my_rank == 1) {
@@ -101,7 +101,7 @@ int main(int argc, char** argv) {
     wait_for_ever();
   } else {
     fprintf(stderr,
-            "'%s' is none of these: waiting, receiving, receiving_for_another and moving_for_another (with three ranks), "
+            "'%s' is not one of these: waiting, receiving, receiving_for_another and moving_for_another (with three ranks), "
             "launcher (whose number is in CONFORMANCE_LAUNCHER)\n",
             when);
   }

@@ -208,7 +208,7 @@ int main(int argc, char** argv) {
     if (strcmp(chosen, levels[i].name) == 0) return level(levels[i].level);
   }
   fprintf(stderr,
-          "endings: '%s' is none of before_and_after, farewell, last_requests, unmatched, aborted, killed, status, "
+          "endings: '%s' is not one of before_and_after, farewell, last_requests, unmatched, aborted, killed, status, "
           "fatal_error, single, funneled, serialized, multiple\n",
           chosen);
   return 2;

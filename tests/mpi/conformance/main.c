@@ -201,7 +201,7 @@ static struct options read_options(int argc, char** argv) {
       fprintf(
           stderr,
           "usage: conformance [--list] [--only PART-OF-NAME] [--skip ,GROUP/CASE,...,] [--sizes few|all] [--verbose] "
-          "[--hang-limit SECONDS]\n'%s' is none of these, or lacks its value\n",
+          "[--hang-limit SECONDS]\n'%s' is not one of these, or lacks its value\n",
           argv[i]);
       exit(2);
     }

@@ -38,7 +38,7 @@ static int put_up(const char* what) {
     return mmap((void*)0x110000000000, 1 << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) !=
            MAP_FAILED;
   fprintf(stderr,
-          "'%s' is none of these: nothing, kernel_copies_refused, memory_files_refused, not_dumpable, window_taken\n",
+          "'%s' is not one of these: nothing, kernel_copies_refused, memory_files_refused, not_dumpable, window_taken\n",
           what);
   return 0;
 }

@@ -256,7 +256,7 @@ static void freed_while_active(void) {
 }
 
 /* Requests to nobody and to oneself. */
-static void nobody_and_oneself(void) {
+static void proc_null_and_oneself(void) {
   int in = -1, out = my_rank, nothing = 5;
   MPI_Request requests[4];
   MPI_Status statuses[4];
@@ -275,7 +275,7 @@ static void nobody_and_oneself(void) {
   for (int i = 0; i < 4; ++i) MPI_Request_free(&requests[i]);
 }
 
-static void status_of_receives_from_nobody(void) {
+static void status_of_receives_from_proc_null(void) {
   int nothing = 5;
   MPI_Request request;
   MPI_Recv_init(&nothing, 1, MPI_INT, MPI_PROC_NULL, 1, MPI_COMM_WORLD, &request);
@@ -354,8 +354,8 @@ const struct conformance_case persistent_cases[] = {
     {"started_all_at_once", 1, started_all_at_once},
     {"cancelled_and_started_again", 2, cancelled_and_started_again},
     {"freed_while_active", 2, freed_while_active},
-    {"nobody_and_oneself", 1, nobody_and_oneself},
-    {"status_of_receives_from_nobody", 1, status_of_receives_from_nobody},
+    {"proc_null_and_oneself", 1, proc_null_and_oneself},
+    {"status_of_receives_from_proc_null", 1, status_of_receives_from_proc_null},
     {"mixed_with_plain_calls", 2, mixed_with_plain_calls},
     {NULL, 0, NULL},
 };

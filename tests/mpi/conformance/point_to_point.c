@@ -320,7 +320,7 @@ static void to_oneself_send_first(void) {
   free(out);
 }
 
-static void to_nobody(void) {
+static void to_proc_null(void) {
   char byte = 9;
   MPI_Status status = marked_status();
   MPI_Send(&byte, 1, MPI_BYTE, MPI_PROC_NULL, 1, MPI_COMM_WORLD);
@@ -331,7 +331,7 @@ static void to_nobody(void) {
   CHECK_EQUAL(byte, 9);
 }
 
-static void requests_to_nobody(void) {
+static void requests_to_proc_null(void) {
   char byte = 9;
   MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
   MPI_Irecv(&byte, 1, MPI_BYTE, MPI_PROC_NULL, MPI_ANY_TAG, MPI_COMM_WORLD, &requests[0]);
@@ -341,7 +341,7 @@ static void requests_to_nobody(void) {
   CHECK_EQUAL(byte, 9);
 }
 
-static void status_of_irecv_from_nobody(void) {
+static void status_of_irecv_from_proc_null(void) {
   char byte = 9;
   for (int i = 0; i < 3; ++i) {
     MPI_Request request;
@@ -474,8 +474,8 @@ static void neighbouring_pieces_of_one_buffer(void) {
 }
 
 #if MPI_VERSION >= 4
-/* Begun exchanges meet plain sends and receives. */
-static void exchanges_that_are_begun(void) {
+/* Nonblocking exchanges meet plain sends and receives. */
+static void nonblocking_exchanges(void) {
   const int peer = pair_peer();
   if (peer == MPI_PROC_NULL) return;
   char* const out = allocate(largest_size);
@@ -569,7 +569,7 @@ static void buffer_of_a_large_count(void) {
 const struct conformance_case point_to_point_cases[] = {
 #if MPI_VERSION >= 4
     {"buffer_of_a_large_count", 2, buffer_of_a_large_count},
-    {"exchanges_that_are_begun", 2, exchanges_that_are_begun},
+    {"nonblocking_exchanges", 2, nonblocking_exchanges},
     {"functions_with_large_counts", 2, functions_with_large_counts},
 #endif
     {"every_size_blocking", 2, every_size_blocking},
@@ -585,9 +585,9 @@ const struct conformance_case point_to_point_cases[] = {
     {"sendrecv_meets_single_calls", 2, sendrecv_meets_single_calls},
     {"to_oneself_receive_first", 1, to_oneself_receive_first},
     {"to_oneself_send_first", 1, to_oneself_send_first},
-    {"to_nobody", 1, to_nobody},
-    {"requests_to_nobody", 1, requests_to_nobody},
-    {"status_of_irecv_from_nobody", 1, status_of_irecv_from_nobody},
+    {"to_proc_null", 1, to_proc_null},
+    {"requests_to_proc_null", 1, requests_to_proc_null},
+    {"status_of_irecv_from_proc_null", 1, status_of_irecv_from_proc_null},
     {"nothing_with_null_buffers", 2, nothing_with_null_buffers},
     {"room_for_more", 2, room_for_more},
     {"all_to_all_at_once", 1, all_to_all_at_once},

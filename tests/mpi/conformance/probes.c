@@ -234,7 +234,7 @@ static void taken_messages_wait(void) {
   free(buffer);
 }
 
-static void taken_from_nobody_and_oneself(void) {
+static void taken_from_proc_null_and_oneself(void) {
   MPI_Message message = MPI_MESSAGE_NULL;
   MPI_Status status;
   MPI_Request request;
@@ -330,7 +330,7 @@ const struct conformance_case probe_cases[] = {
     {"probing_many_sources", 2, probing_many_sources},
     {"taken_messages_of_every_size", 2, taken_messages_of_every_size},
     {"taken_messages_wait", 2, taken_messages_wait},
-    {"taken_from_nobody_and_oneself", 1, taken_from_nobody_and_oneself},
+    {"taken_from_proc_null_and_oneself", 1, taken_from_proc_null_and_oneself},
     {"taken_messages_among_requests", 2, taken_messages_among_requests},
     {"counts_of_other_types", 2, counts_of_other_types},
     {NULL, 0, NULL},

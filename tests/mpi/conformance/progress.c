@@ -102,7 +102,7 @@ static void probes_let_everything_progress(void) {
 
 /* Collective operations are begun by all; then one rank blocks until another one has seen the end of its operation: in
    a receive, or in a call on another communicator. Some operations a drop-in takes, others it does not. */
-enum { begun_kinds = 6 };
+enum { nonblocking_kinds = 6 };
 static void begin_one(int kind, int* in, int* out, MPI_Request* request) {
   enum { length = 100000 };
   if (kind == 0) MPI_Ibarrier(MPI_COMM_WORLD, request);
@@ -112,13 +112,13 @@ static void begin_one(int kind, int* in, int* out, MPI_Request* request) {
   if (kind == 4) MPI_Iallgather(out, 1000, MPI_INT, in, 1000, MPI_INT, MPI_COMM_WORLD, request);
   if (kind == 5) MPI_Iexscan(out, in, length, MPI_INT, MPI_SUM, MPI_COMM_WORLD, request);
 }
-static void begun_operations(int elsewhere) {
+static void nonblocking_operations(int elsewhere) {
   MPI_Comm two; /* the first and the last */
   const int last = rank_count - 1;
   MPI_Comm_split(MPI_COMM_WORLD, my_rank == 0 || my_rank == last ? 0 : MPI_UNDEFINED, 0, &two);
   int* const in = allocate(100000 * sizeof(int) + 1000 * sizeof(int) * (size_t)rank_count);
   int* const out = allocate(100000 * sizeof(int));
-  for (int kind = 0; kind < begun_kinds; ++kind) {
+  for (int kind = 0; kind < nonblocking_kinds; ++kind) {
     MPI_Request request;
     for (int i = 0; i < 100000; ++i) in[i] = out[i] = my_rank + 1;
     if (my_rank != 0) pause_ms(kind < 2 ? 20 : 0); /* the first one sleeps by then */
@@ -146,8 +146,8 @@ static void begun_operations(int elsewhere) {
   free(in);
   if (two != MPI_COMM_NULL) MPI_Comm_free(&two);
 }
-static void begun_operations_of_a_rank_that_receives(void) { begun_operations(0); }
-static void begun_operations_of_a_rank_in_another_call(void) { begun_operations(1); }
+static void nonblocking_operations_of_a_rank_that_receives(void) { nonblocking_operations(0); }
+static void nonblocking_operations_of_a_rank_in_another_call(void) { nonblocking_operations(1); }
 
 const struct conformance_case progress_cases[] = {
     {"small_synchronous_sends_to_a_rank_in_another_call", 2, small_synchronous_sends},
@@ -155,6 +155,6 @@ const struct conformance_case progress_cases[] = {
     {"large_sends_to_a_rank_in_another_call", 2, large_sends},
     {"sends_that_are_tested", 2, sends_that_are_tested},
     {"probes_let_everything_progress", 2, probes_let_everything_progress},
-    {"begun_operations_of_a_rank_that_receives", 2, begun_operations_of_a_rank_that_receives},
-    {"begun_operations_of_a_rank_in_another_call", 2, begun_operations_of_a_rank_in_another_call},
+    {"nonblocking_operations_of_a_rank_that_receives", 2, nonblocking_operations_of_a_rank_that_receives},
+    {"nonblocking_operations_of_a_rank_in_another_call", 2, nonblocking_operations_of_a_rank_in_another_call},
     {NULL, 0, NULL}};

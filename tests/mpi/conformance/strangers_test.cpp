@@ -75,7 +75,7 @@ class Strangers : public testing::TestWithParam<mpi> {
       fs::permissions(home.path() / folder, fs::perms(0755));
     }
     copy_program(command, "bin");
-    copy_program(GetParam().programs + "/meeting", "bin");
+    copy_program(GetParam().programs + "/bootstrap", "bin");
     for (const auto& each : fs::directory_iterator(command.parent_path().parent_path() / "lib"))
       if (each.path().filename().string().starts_with("libtrireme-mpi-")) copy_program(each.path(), "lib");
     ASSERT_EQ(chown(home.path().c_str(), job_user, job_user), 0);
@@ -117,13 +117,13 @@ class Strangers : public testing::TestWithParam<mpi> {
 
   // Three ranks of the program that counts the collective operations of the library in MPI_Init. Their environment is
   // what the launcher gives them, and then this.
-  tri::testing::command_result run_meeting(const std::string& environment = {}) const {
+  tri::testing::command_result run_bootstrap(const std::string& environment = {}) const {
     const mpi& with = GetParam();
     return run_as_job_user(fmt::format(
         "unset XDG_RUNTIME_DIR TRIREME_MPI_JOB; env HOME={0} TMPDIR={0} OMPI_MCA_btl_vader_single_copy_mechanism=none "
         "{1} {2} -n 3 env {3} {4} exec --mpi -- {5}",
         home.path().string(), with.launcher, with.name == "openmpi" ? "--oversubscribe" : "", environment,
-        copied("trireme"), copied("meeting")));
+        copied("trireme"), copied("bootstrap")));
   }
   void take(const fs::path& folder) const {
     fs::create_directory(folder);
@@ -149,7 +149,7 @@ INSTANTIATE_TEST_SUITE_P(mpi, Strangers, testing::ValuesIn(installed),
 constexpr const char* met = "no collective operations, 0 wrong\n";
 
 // The socket at which rank 0 waits, as soon as it is there.
-fs::path socket_of_meeting() {
+fs::path bootstrap_socket() {
   while (true) {
     DIR* const listing = opendir(in_tmp.c_str());
     while (const dirent* const entry = listing == nullptr ? nullptr : readdir(listing))
@@ -171,16 +171,16 @@ int connection_to(const fs::path& path) {
 }
 
 // The socket has its name a moment before anybody is let in.
-int first_connection_to_meeting() {
+int first_bootstrap_connection() {
   while (true) {
-    const int connection = connection_to(socket_of_meeting());
+    const int connection = connection_to(bootstrap_socket());
     if (connection >= 0) return connection;
     usleep(100);
   }
 }
 
 TEST_P(Strangers, leave_nothing_behind_and_need_nothing) {
-  const auto ended = run_meeting();
+  const auto ended = run_bootstrap();
   EXPECT_EQ(ended.status, 0) << ended.errors;
   EXPECT_EQ(ended.output, met) << ended.errors;
   EXPECT_EQ(fs::status(in_tmp).permissions(), fs::perms::owner_all);
@@ -192,20 +192,20 @@ TEST_P(Strangers, leave_nothing_behind_and_need_nothing) {
 
 TEST_P(Strangers, take_the_folders_first) {
   take(in_tmp);
-  const auto in_memory = run_meeting();
+  const auto in_memory = run_bootstrap();
   EXPECT_EQ(in_memory.output, met) << in_memory.errors;
   EXPECT_TRUE(fs::exists(in_shm));
   fs::remove_all(in_shm);
   take(in_shm);
-  const auto at_home = run_meeting();
+  const auto at_home = run_bootstrap();
   EXPECT_EQ(at_home.output, met) << at_home.errors;
   EXPECT_TRUE(fs::exists(home.path() / ".trireme"));
-  const auto nowhere = run_meeting("HOME=/nonexistent");
+  const auto nowhere = run_bootstrap("HOME=/nonexistent");
   EXPECT_EQ(nowhere.status, 0) << nowhere.errors;
   EXPECT_THAT(nowhere.output, HasSubstr(", 0 wrong\n"));
   EXPECT_THAT(
       nowhere.errors,
-      HasSubstr(fmt::format("no folder for the processes of a job to meet in: /run/user/{0}/trireme cannot be made "
+      HasSubstr(fmt::format("no folder for the bootstrap sockets of a job: /run/user/{0}/trireme cannot be made "
                             "(errno 2), /tmp/trireme-{0} belongs to user {1}, /dev/shm/trireme-{0} belongs to user {1}",
                             job_user, tri::testing::another_user)));
   EXPECT_THAT(nowhere.errors, HasSubstr("set XDG_RUNTIME_DIR to a folder of yours with mode 0700"));
@@ -214,23 +214,23 @@ TEST_P(Strangers, take_the_folders_first) {
 TEST_P(Strangers, put_links_where_the_folder_should_be) {
   fs::create_directory(home.path() / "target");
   fs::create_symlink(home.path() / "target", in_tmp);
-  const auto ended = run_meeting();
+  const auto ended = run_bootstrap();
   EXPECT_EQ(ended.output, met) << ended.errors;
   EXPECT_TRUE(fs::is_empty(home.path() / "target"));
 }
 
 // More of them than rank 0 keeps, all before the last rank comes.
-TEST_P(Strangers, of_the_same_user_are_silent_at_the_meeting) {
+TEST_P(Strangers, of_the_same_user_are_silent_during_bootstrap) {
   const fs::path are_in = home.path() / "are_in";
   start_as(job_user, [&] {
-    send(first_connection_to_meeting(), "nonsense", 8, MSG_NOSIGNAL);
-    const fs::path where = socket_of_meeting();
+    send(first_bootstrap_connection(), "nonsense", 8, MSG_NOSIGNAL);
+    const fs::path where = bootstrap_socket();
     for (int i = 0; i < 600; ++i)
       if (const int guest = connection_to(where); i % 2 == 0) send(guest, "nonsense", i % 8, MSG_NOSIGNAL);
     std::ofstream(are_in.string()) << "in\n";
     pause();
   });
-  const auto ended = run_meeting(fmt::format("MEETING_WAITS_FOR={} TRIREME_MPI_START_TIMEOUT=60", are_in.string()));
+  const auto ended = run_bootstrap(fmt::format("BOOTSTRAP_WAITS_FOR={} TRIREME_MPI_START_TIMEOUT=60", are_in.string()));
   EXPECT_EQ(ended.status, 0) << ended.errors;
   EXPECT_EQ(ended.output, met) << ended.errors;
 }
@@ -239,21 +239,21 @@ TEST_P(Strangers, of_the_same_user_are_silent_at_the_meeting) {
 TEST_P(Strangers, of_the_same_user_that_pass_for_a_rank_end_the_job_in_time) {
   const fs::path is_in = home.path() / "is_in";
   start_as(job_user, [&] {
-    const int guest = first_connection_to_meeting();
+    const int guest = first_bootstrap_connection();
     const std::array<std::int32_t, 2> greeting{2, 3};
     send(guest, greeting.data(), sizeof greeting, MSG_NOSIGNAL);
     std::ofstream(is_in.string()) << "in\n";
     pause();
   });
-  const auto ended = run_meeting(fmt::format("MEETING_WAITS_FOR={} TRIREME_MPI_START_TIMEOUT=5", is_in.string()));
+  const auto ended = run_bootstrap(fmt::format("BOOTSTRAP_WAITS_FOR={} TRIREME_MPI_START_TIMEOUT=5", is_in.string()));
   EXPECT_NE(ended.status, 0);
   EXPECT_THAT(ended.errors, testing::ContainsRegex("rank 2 \\(pid [0-9]+\\) has said nothing for 5 s "
                                                    "\\(TRIREME_MPI_START_TIMEOUT\\)"));
 }
 
-// What a rank that died in its meeting has left goes with the next job; what is new may be somebody's.
+// What a rank that died in its bootstrap exchange has left goes with the next job; what is new may be somebody's.
 TEST_P(Strangers, that_died_leave_sockets_which_the_next_job_removes) {
-  EXPECT_EQ(run_meeting().output, met);
+  EXPECT_EQ(run_bootstrap().output, met);
   for (const char* const name : {"mpi-start.old", "mpi-start.new", "other.old"}) {
     const int left = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     const sockaddr_un address = address_of(in_tmp / name);
@@ -264,7 +264,7 @@ TEST_P(Strangers, that_died_leave_sockets_which_the_next_job_removes) {
   const std::array<timespec, 2> long_ago{timespec{1000, 0}, timespec{1000, 0}};
   for (const char* const name : {"mpi-start.old", "other.old"})
     ASSERT_EQ(utimensat(AT_FDCWD, (in_tmp / name).c_str(), long_ago.data(), 0), 0);
-  EXPECT_EQ(run_meeting().output, met);
+  EXPECT_EQ(run_bootstrap().output, met);
   EXPECT_FALSE(fs::exists(in_tmp / "mpi-start.old"));
   EXPECT_TRUE(fs::exists(in_tmp / "mpi-start.new"));
   EXPECT_TRUE(fs::exists(in_tmp / "other.old"));
@@ -275,7 +275,7 @@ TEST_P(Strangers, connect_to_every_socket_that_they_see) {
   const tri::testing::connecting_stranger stranger("trireme-mpi-");
   // On a busy machine he may come late to the first ones.
   for (int round = 0; round < 3 || (stranger.connections() == 0 && round < 100); ++round) {
-    const auto ended = run_meeting("MPI_LOCALNRANKS=2 OMPI_COMM_WORLD_LOCAL_SIZE=2");
+    const auto ended = run_bootstrap("MPI_LOCALNRANKS=2 OMPI_COMM_WORLD_LOCAL_SIZE=2");
     EXPECT_EQ(ended.status, 0) << ended.errors;
     EXPECT_THAT(ended.output, HasSubstr(", 0 wrong\n"));
     EXPECT_THAT(ended.errors, Not(HasSubstr("are left to ")));

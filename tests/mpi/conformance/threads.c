@@ -106,14 +106,14 @@ static void* own_communicator(void* argument) {
       CHECK_EQUAL(sum, rank_count * (rank_count - 1) / 2 * 100 + rank_count * me);
     }
     if (i % 4 == 1) {
-      MPI_Request begun[3];
+      MPI_Request pending[3];
       int from_first = my_rank == 0 ? i : -1;
-      MPI_Ibarrier(own[me], &begun[0]);
-      MPI_Iallreduce(&out, &sum, 1, MPI_INT, MPI_SUM, own[me], &begun[1]);
-      MPI_Ibcast(&from_first, 1, MPI_INT, 0, own[me], &begun[2]);
+      MPI_Ibarrier(own[me], &pending[0]);
+      MPI_Iallreduce(&out, &sum, 1, MPI_INT, MPI_SUM, own[me], &pending[1]);
+      MPI_Ibcast(&from_first, 1, MPI_INT, 0, own[me], &pending[2]);
       for (int left = 3; left > 0; --left) {
         int which = -1;
-        MPI_Waitany(3, begun, &which, MPI_STATUS_IGNORE);
+        MPI_Waitany(3, pending, &which, MPI_STATUS_IGNORE);
         CHECK(which >= 0 && which < 3);
       }
       CHECK_EQUAL(sum, rank_count * (rank_count - 1) / 2 * 100 + rank_count * me);

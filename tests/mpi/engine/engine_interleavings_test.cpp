@@ -1,6 +1,6 @@
-// The engine itself - mailbox, matching, rendezvous, waiting, as the drop-in runs them - through all interleavings of a
+// The engine itself - inbox, matching, rendezvous, waiting, as the drop-in runs them - through all interleavings of a
 // few ranks and messages (explore/interleavings.hpp). In place of the real things stand the board, the allocator, the
-// endpoint's lock and the policy of waiting (stand_ins/); everything else is compiled from src/mpi.
+// endpoint's lock and the policy of waiting (fakes/); everything else is compiled from src/mpi.
 //
 // Shown of every schedule: each receive gets the message that MPI promises, whole; nobody sleeps on beside what it
 // waits for; nothing is used after it was given back, by whichever process; what one process writes and another reads
@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "explore/interleavings.hpp"
-#include "mpi/engine/meeting_place.hpp"
+#include "mpi/engine/shm_barrier.hpp"
 
 namespace tri::mpi {
 namespace {
@@ -28,7 +28,7 @@ using explore::check;
 using explore::fail;
 
 constexpr std::size_t eager_bytes = 8;
-constexpr std::size_t block_bytes = 48;        // more than a cell holds: in two, where the mailbox has 16 and more
+constexpr std::size_t block_bytes = 48;        // more than a cell holds: in two, where the inbox has 16 and more
 constexpr std::size_t rendezvous_bytes = 128;  // see `scope`
 constexpr std::size_t most_buffers = 4;        // of a rank
 
@@ -42,12 +42,12 @@ void* shared_unless_private(const void* address, std::size_t) {
 
 struct scope {
   std::uint64_t cells = 8;
-  std::int64_t producers = -1;  // that the mailbox keeps a cell free for; all ranks
+  std::int64_t producers = -1;  // that the inbox keeps a cell free for; all ranks
   int used_cells = 0;           // that were used before
-  bool meets = false;           // there is a meeting place; the last to leave gives it back
+  bool meets = false;           // there is a shared barrier; the last to leave gives it back
   bool private_buffers = false;
-  bool shares_moves = true;
-  std::size_t kept_at_most = std::size_t{1} << 20;
+  bool shares_copies = true;
+  std::size_t most_unexpected_bytes = std::size_t{1} << 20;
 };
 
 class rank {
@@ -90,7 +90,7 @@ class rank {
   }
   void expect(receive_record* record, std::uint8_t value, std::size_t bytes) {
     check(record->bytes == bytes, "a message has another length than was sent");
-    check(record->failed == 0, "a move failed");
+    check(record->failed == 0, "a copy failed");
     const std::byte* const data = record->buffer.address;
     for (std::size_t i = 0; i < bytes; ++i)
       check(data[i] == std::byte{value}, "a receive has another message than MPI promises, or a part of it");
@@ -118,13 +118,13 @@ class rank {
   }
   void set_flag() { flags_[number()].store(1, std::memory_order_relaxed); }
   std::uint32_t flag(std::uint32_t of) { return flags_[of].load(std::memory_order_relaxed); }
-  void set_place(meeting_place* place) { place_ = place; }
-  meeting_place& place() { return *place_; }
+  void set_place(shm_barrier* place) { place_ = place; }
+  shm_barrier& place() { return *place_; }
   void wake_all() {
     for (std::uint32_t other = 0; other < endpoints_.size(); ++other)
       if (other != number()) engine_.wake(other);
   }
-  /// Puts `part` down and gives the sum of all parts of the `count`-th meeting.
+  /// Puts `part` down and gives the sum of all parts of the `count`-th barrier.
   std::uint8_t meet(std::uint64_t count, std::uint8_t part) {
     if (place_->arrive(number(), &part, 1)) {
       std::uint8_t sum = 0;
@@ -149,7 +149,7 @@ class rank {
   std::span<endpoint* const> endpoints_;
   std::byte* buffers_;
   std::atomic<std::uint32_t>* flags_;
-  meeting_place* place_ = nullptr;
+  shm_barrier* place_ = nullptr;
 };
 
 using body = std::function<void(rank&)>;
@@ -168,11 +168,11 @@ class ranks : public explore::scenario {
     explore::ignore(&board::operation_table::of_process(), sizeof(board::operation_table));
     for (std::uint32_t number = 0; number < count; ++number) {
       auto* const mine = new (explore::watched_allocate(sizeof(endpoint))) endpoint;
-      auto* const cells = static_cast<mailbox_cell*>(explore::watched_allocate(limits_.cells * sizeof(mailbox_cell)));
+      auto* const cells = static_cast<inbox_cell*>(explore::watched_allocate(limits_.cells * sizeof(inbox_cell)));
       mine->inbox.initialise(cells, limits_.cells,
                              limits_.producers < 0 ? count : static_cast<std::uint64_t>(limits_.producers));
       for (int i = 0; i < limits_.used_cells; ++i) {
-        mine->inbox.push([](mailbox_cell& cell) { cell.kind = message_kind::in_block; });
+        mine->inbox.push([](inbox_cell& cell) { cell.kind = message_kind::in_block; });
         mine->inbox.pop();
       }
       mine->inbox.publish_read();
@@ -188,8 +188,8 @@ class ranks : public explore::scenario {
     private_end = limits_.private_buffers ? buffers + 2 * of_one : nullptr;
     engine_options options;
     options.rendezvous_from = 64;
-    options.kept_at_most = limits_.kept_at_most;
-    options.sharing.from = limits_.shares_moves ? 64 : 1 << 20;
+    options.most_unexpected_bytes = limits_.most_unexpected_bytes;
+    options.sharing.from = limits_.shares_copies ? 64 : 1 << 20;
     options.oversubscribed = true;
     for (std::uint32_t number = 0; number < count; ++number) {
       boards_.push_back(std::make_unique<board::board_pe>(*board, number));
@@ -200,8 +200,7 @@ class ranks : public explore::scenario {
     blocks_at_begin_ = explore::watched_blocks();
     if (!limits_.meets) return;
     const auto members = static_cast<std::uint32_t>(count);
-    meeting_place* const place =
-        meeting_place::create(explore::watched_allocate(meeting_place::size_for(members)), members);
+    shm_barrier* const place = shm_barrier::create(explore::watched_allocate(shm_barrier::size_for(members)), members);
     for (rank& each : ranks_) each.set_place(place);
   }
 
@@ -211,7 +210,7 @@ class ranks : public explore::scenario {
     for (endpoint* const each : endpoints_) {
       check(each->matching.posted() == 0, "a receive is left over");
       check(each->matching.arrived() == 0 && !each->inbox.has_message(), "a message is left over");
-      check(each->kept_bytes == 0, "what is kept was not counted down");
+      check(each->unexpected_bytes == 0, "the unexpected bytes were not counted down");
       check(!each->inbox.is_asleep(), "somebody is marked asleep at the end");
     }
     check(explore::watched_blocks() == blocks_at_begin_, "a record is left over");
@@ -248,7 +247,7 @@ explore::interleavings expect_all_sound(const scope& limits, std::vector<body> b
   return result;
 }
 
-// ---- mailbox, matching, sleep
+// ---- inbox, matching, sleep
 
 const body sends_two = [](rank& me) {
   me.finish(me.send(1, 5, 11, eager_bytes));
@@ -291,8 +290,8 @@ TEST(engine_interleavings, of_two_senders_each_receive_gets_one) {
                    100);
 }
 
-// A mailbox of four cells, margin two: the sender finds it full and empties it itself.
-TEST(engine_interleavings, a_full_mailbox_is_emptied_by_its_sender) {
+// An inbox of four cells, margin two: the sender finds it full and empties it itself.
+TEST(engine_interleavings, a_full_inbox_is_emptied_by_its_sender) {
   expect_all_sound({.cells = 4},
                    {[](rank& me) {
                       for (const std::uint8_t value : std::to_array<std::uint8_t>({11, 12, 13}))
@@ -308,9 +307,9 @@ TEST(engine_interleavings, a_full_mailbox_is_emptied_by_its_sender) {
                    100);
 }
 
-// A mailbox of one cell, which the second message gets when the first one was read, by its receiver or by its sender,
+// An inbox of one cell, which the second message gets when the first one was read, by its receiver or by its sender,
 // which finds no room.
-TEST(engine_interleavings, a_cell_of_the_mailbox_is_used_again) {
+TEST(engine_interleavings, a_cell_of_the_inbox_is_used_again) {
   expect_all_sound({.cells = 1, .producers = 0},
                    {sends_two,
                     [](rank& me) {
@@ -362,25 +361,25 @@ TEST(engine_interleavings, further_cells_are_used_again) {
     expect_all_sound({.cells = 8, .producers = 1, .used_cells = used}, {sends_two_large, receives_two_large}, 50);
 }
 
-// ---- meeting places
+// ---- shared barriers
 
-// The second meeting begins while some have not yet seen the end of the first one.
+// The second barrier begins while some have not yet seen the end of the first one.
 TEST(engine_interleavings, ranks_meet_again_and_again) {
   const body meets_twice = [](rank& me) {
-    check(me.meet(1, static_cast<std::uint8_t>(10 + me.number())) == 21, "the first meeting has another outcome");
-    check(me.meet(2, static_cast<std::uint8_t>(20 + me.number())) == 41, "the second meeting has another outcome");
+    check(me.meet(1, static_cast<std::uint8_t>(10 + me.number())) == 21, "the first barrier has another outcome");
+    check(me.meet(2, static_cast<std::uint8_t>(20 + me.number())) == 41, "the second barrier has another outcome");
     me.leave_place();
   };
   expect_all_sound({.meets = true}, {meets_twice, meets_twice}, 50);
   const body meets_once = [](rank& me) {
-    check(me.meet(1, static_cast<std::uint8_t>(10 + me.number())) == 33, "the meeting has another outcome");
+    check(me.meet(1, static_cast<std::uint8_t>(10 + me.number())) == 33, "the barrier has another outcome");
     me.leave_place();
   };
   expect_all_sound({.meets = true}, {meets_once, meets_once, meets_once}, 100);
 }
 
 // Two barriers are begun before the first one is waited for; flags tell what was done before.
-TEST(engine_interleavings, barriers_that_are_begun_end_when_all_have_begun_them) {
+TEST(engine_interleavings, nonblocking_barriers_end_when_all_have_entered_them) {
   const body begins_two = [](rank& me) {
     for (int i = 0; i < 2; ++i) {
       if (i == 0) me.set_flag();
@@ -399,14 +398,14 @@ TEST(engine_interleavings, barriers_that_are_begun_end_when_all_have_begun_them)
 
 TEST(engine_interleavings, both_sides_of_a_rendezvous_complete) {
   for (const bool shared : {false, true}) {
-    expect_all_sound({.shares_moves = shared},
+    expect_all_sound({.shares_copies = shared},
                      {[](rank& me) { me.finish(me.send(1, 5, 11, rendezvous_bytes)); },
                       [](rank& me) { me.finish(me.post(0, 5, rendezvous_bytes), 11, rendezvous_bytes); }},
                      10);
   }
 }
 
-TEST(engine_interleavings, idle_ranks_move_parts) {
+TEST(engine_interleavings, idle_ranks_copy_chunks) {
   expect_all_sound({},
                    {[](rank& me) {
                       send_record* const record = me.send(1, 5, 11, rendezvous_bytes);
@@ -419,8 +418,8 @@ TEST(engine_interleavings, idle_ranks_move_parts) {
                    100);
 }
 
-// Who was matched goes on to compute: the sender, which may sleep, moves what is left.
-TEST(engine_interleavings, a_move_that_is_left_is_done_by_its_sender) {
+// Who was matched goes on to compute: the sender, which may sleep, copies what is left.
+TEST(engine_interleavings, a_copy_that_is_left_is_done_by_its_sender) {
   expect_all_sound({},
                    {[](rank& me) { me.finish(me.send(1, 5, 11, rendezvous_bytes)); },
                     [](rank& me) {
@@ -445,15 +444,15 @@ TEST(engine_interleavings, a_receive_completes_while_its_rank_computes) {
                         },
                         [](rank& me) { me.help(1); }},
                        100);
-  EXPECT_GT(result.timeouts, 0u) << "helpers look for exposed ranks now and then; here one should have had to";
+  EXPECT_GT(result.timeouts, 0u) << "helpers look for offering ranks now and then; here one should have had to";
 }
 
 // A sender that goes to sleep and a rank that goes on to compute do not miss each other, whatever the processor lets
-// them see: the sender moves its message itself.
+// them see: the sender copies its message itself.
 TEST(engine_interleavings, who_sleeps_and_who_leaves_see_each_other_with_old_values) {
   for (const std::size_t bytes : {block_bytes, rendezvous_bytes}) {
     for (const bool shared : {false, true}) {
-      expect_all_sound({.shares_moves = shared},
+      expect_all_sound({.shares_copies = shared},
                        {[=](rank& me) { me.finish(me.send(1, 5, 11, bytes, send_mode::synchronous)); },
                         [=](rank& me) {
                           receive_record* const record = me.post(0, 5, bytes);
@@ -479,13 +478,13 @@ TEST(engine_interleavings, messages_arrive_with_old_values) {
                     }},
                    100, with_old_values);
   for (const bool shared : {false, true})
-    expect_all_sound({.shares_moves = shared},
+    expect_all_sound({.shares_copies = shared},
                      {[](rank& me) { me.finish(me.send(1, 5, 11, rendezvous_bytes)); },
                       [](rank& me) { me.finish(me.post(0, 5, rendezvous_bytes), 11, rendezvous_bytes); }},
                      10, with_old_values);
   const body meets_twice = [](rank& me) {
-    check(me.meet(1, static_cast<std::uint8_t>(10 + me.number())) == 21, "the first meeting has another outcome");
-    check(me.meet(2, static_cast<std::uint8_t>(20 + me.number())) == 41, "the second meeting has another outcome");
+    check(me.meet(1, static_cast<std::uint8_t>(10 + me.number())) == 21, "the first barrier has another outcome");
+    check(me.meet(2, static_cast<std::uint8_t>(20 + me.number())) == 41, "the second barrier has another outcome");
     me.leave_place();
   };
   expect_all_sound({.meets = true}, {meets_twice, meets_twice}, 50, with_old_values);
@@ -506,7 +505,7 @@ TEST(engine_interleavings, what_a_helper_cannot_fill_is_set_aside) {
 
 TEST(engine_interleavings, a_receive_is_withdrawn_or_has_its_message) {
   for (const std::size_t bytes : {eager_bytes, block_bytes, rendezvous_bytes}) {
-    expect_all_sound({.shares_moves = false},
+    expect_all_sound({.shares_copies = false},
                      {[=](rank& me) { me.finish(me.send(1, 5, 11, bytes)); },
                       [=](rank& me) {
                         receive_record* const record = me.post(0, 5, bytes, 1);
@@ -542,7 +541,7 @@ TEST(engine_interleavings, a_private_receive_is_withdrawn_or_has_its_message) {
 
 TEST(engine_interleavings, a_message_that_was_found_stays_and_one_that_was_taken_is_received) {
   for (const std::size_t bytes : {eager_bytes, block_bytes, rendezvous_bytes}) {
-    expect_all_sound({.shares_moves = false},
+    expect_all_sound({.shares_copies = false},
                      {[=](rank& me) {
                         send_record* const first = me.send(1, 5, 11, bytes);
                         send_record* const second = me.send(1, 5, 12, bytes, send_mode::standard, 2);
@@ -579,7 +578,7 @@ TEST(engine_interleavings, a_synchronous_send_ends_when_its_receive_has_begun) {
 
 // Beyond what may be kept, senders hold their data back; nothing is lost on the way.
 TEST(engine_interleavings, a_full_receiver_makes_senders_hold_back) {
-  expect_all_sound({.kept_at_most = 1},
+  expect_all_sound({.most_unexpected_bytes = 1},
                    {[](rank& me) {
                       send_record* const first = me.send(1, 5, 11, block_bytes, send_mode::standard, 0);
                       send_record* const second = me.send(1, 6, 12, block_bytes, send_mode::standard, 1);
@@ -602,7 +601,7 @@ TEST(engine_interleavings, two_ranks_exchange) {
       me.finish(me.post(static_cast<std::int32_t>(other), 5, bytes), static_cast<std::uint8_t>(11 + other), bytes);
       me.finish(sent);
     };
-    expect_all_sound({.shares_moves = false}, {exchange, exchange}, 20);
+    expect_all_sound({.shares_copies = false}, {exchange, exchange}, 20);
   }
 }
 

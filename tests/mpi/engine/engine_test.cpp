@@ -1,5 +1,5 @@
 // The engine between threads as ranks: every message arrives once, whole and in order, whatever its size, whoever came
-// first and whoever moved it. Counters tell which way it went.
+// first and whoever copied it. Counters tell which way it went.
 #include "mpi/engine/engine.hpp"
 
 #include <gmock/gmock.h>
@@ -83,8 +83,8 @@ TEST(engine, sizes_of_all_ways_arrive_whole_and_in_order) {
   }
 }
 
-// Every byte of a rendezvous is counted once, by who moved it.
-TEST(engine, bytes_are_counted_by_who_moved_them) {
+// Every byte of a rendezvous is counted once, by who copied it.
+TEST(engine, bytes_are_counted_by_who_copied_them) {
   std::atomic<std::uint64_t> counted{0};
   constexpr int messages = 20;
   constexpr std::size_t size = 1'000'000;
@@ -95,7 +95,7 @@ TEST(engine, bytes_are_counted_by_who_moved_them) {
       else
         receive(mine, {1, 0, i}, size);
     }
-    counted += mine.own().counters.bytes_moved + mine.own().counters.bytes_helped;
+    counted += mine.own().counters.bytes_copied + mine.own().counters.bytes_helped;
   });
   EXPECT_EQ(counted, messages * size);
 }
@@ -120,7 +120,7 @@ TEST(engine, a_message_that_is_too_long_fills_the_buffer_and_says_so) {
   });
 }
 
-// One that has just come, and one that was kept, in all ways of travelling; with room for half of it, too.
+// One that has just come, and one that was unexpected, in all ways of travelling; with room for half of it, too.
 TEST(engine, only_messages_that_are_there_with_their_data_are_received_at_once) {
   run_on_ranks(2, {}, [](engine& mine) {
     for (const std::size_t size :
@@ -223,7 +223,7 @@ TEST(engine, a_cancelled_receive_gets_nothing) {
 TEST(engine, a_cancelled_send_leaves_nothing_behind) {
   const auto data = pattern(50'000, 3), part = pattern(40'000, 3);
   run_on_ranks(1, {}, [&](engine& mine) {
-    for (const bool is_read : {false, true}) {  // it stands in the mailbox, or among the messages
+    for (const bool is_read : {false, true}) {  // it stands in the inbox, or among the messages
       send_record* const taken_back = mine.send(0, {1, 0, 0}, buffer(data));
       send_record* const stays = mine.send(0, {1, 0, 0}, buffer(part));
       if (is_read) {
@@ -251,7 +251,7 @@ TEST(engine, a_cancelled_send_leaves_nothing_behind) {
   });
 }
 
-// Sends are cancelled while others write to the same mailbox and their receiver looks for them: either it gets the
+// Sends are cancelled while others write to the same inbox and their receiver looks for them: either it gets the
 // message or the sender has it back.
 TEST(engine, sends_that_are_cancelled_in_the_race_arrive_or_do_not) {
   constexpr int rounds = 2000;
@@ -278,7 +278,7 @@ TEST(engine, sends_that_are_cancelled_in_the_race_arrive_or_do_not) {
       data[0] = small[0] = static_cast<std::byte>(round);
       const message_key key{1, static_cast<std::int32_t>(mine.number()), round};
       send_record* const record = mine.send(0, key, buffer(round % 2 != 0 ? small : data), send_mode::synchronous);
-      for (int look = 0; look < round % 5; ++look) mine.progress();
+      for (int poll = 0; poll < round % 5; ++poll) mine.progress();
       if (mine.cancel(*record, 0))
         taken_back.fetch_add(1);
       else
@@ -294,7 +294,7 @@ TEST(engine, sends_that_are_cancelled_in_the_race_arrive_or_do_not) {
 // Nobody receives until everything was sent: more than a ring has, and more than may be kept.
 TEST(engine, a_flood_that_nobody_receives_stays_in_bounds) {
   engine_options options;
-  options.kept_at_most = 64 * 1024;
+  options.most_unexpected_bytes = 64 * 1024;
   run_on_ranks(2, options, [](engine& mine) {
     constexpr int messages = 20'000;
     if (mine.number() == 0) {
@@ -314,7 +314,7 @@ TEST(engine, a_flood_that_nobody_receives_stays_in_bounds) {
       return;
     }
     receive(mine, {1, 0, 1}, 0);
-    EXPECT_LT(mine.own().kept_bytes, 64u * 1024 + 1000 * sizeof(unexpected_message));
+    EXPECT_LT(mine.own().unexpected_bytes, 64u * 1024 + 1000 * sizeof(unexpected_message));
     for (int i = 0; i < messages; ++i) {
       int value = -1;
       receive_record* const record = mine.make_receive({1, 0, 0}, buffer(value));
@@ -323,11 +323,11 @@ TEST(engine, a_flood_that_nobody_receives_stays_in_bounds) {
       ASSERT_EQ(value, i);
       mine.release(record);
     }
-    EXPECT_EQ(mine.own().kept_bytes, 0u);
+    EXPECT_EQ(mine.own().unexpected_bytes, 0u);
   });
 }
 
-// The receiver computes, without a call, until its buffer is full: somebody else must have moved the message.
+// The receiver computes, without a call, until its buffer is full: somebody else must have copied the message.
 TEST(engine, who_waits_receives_for_who_computes) {
   for (const std::uint32_t ranks : {2u, 3u}) {
     std::atomic<std::uint64_t> helped{0};
@@ -384,9 +384,9 @@ TEST(engine, a_wait_asks_no_more_once_it_was_told) {
   run_on_ranks(2, options, [&](engine& mine) {
     if (mine.number() == 0) {
       for (int told_at = 1; told_at <= 60; ++told_at) {
-        int looks = 0;
-        mine.wait([&] { return ++looks == told_at; });
-        EXPECT_EQ(looks, told_at);
+        int polls = 0;
+        mine.wait([&] { return ++polls == told_at; });
+        EXPECT_EQ(polls, told_at);
       }
       finished = true;
     } else {
@@ -399,12 +399,12 @@ TEST(engine, a_wait_asks_no_more_once_it_was_told) {
 }
 
 // Several threads of each rank, in turns, some of which often sleep while another goes on.
-TEST(engine, threads_take_turns_and_wake_each_other) {
+TEST(engine, threads_share_the_api_mutex_and_wake_each_other) {
   engine_options options;
   options.oversubscribed = true;
   run_on_ranks(2, options, [](engine& mine) {
     std::mutex turns;
-    mine.take_turns(&turns);
+    mine.set_api_mutex(&turns);
     const std::uint32_t other = 1 - mine.number();
     const auto ping_pong = [&](std::uint64_t context) {
       const std::lock_guard guard(turns);
@@ -420,7 +420,7 @@ TEST(engine, threads_take_turns_and_wake_each_other) {
     for (const std::uint64_t context : {4u, 6u, 8u}) others.emplace_back([&, context] { ping_pong(context); });
     ping_pong(2);
     for (std::thread& each : others) each.join();
-    mine.take_turns(nullptr);
+    mine.set_api_mutex(nullptr);
   });
 }
 
@@ -441,7 +441,7 @@ TEST(engine, a_thread_that_leaves_does_not_take_the_bell_along) {
       return;
     }
     std::mutex turns;
-    mine.take_turns(&turns);
+    mine.set_api_mutex(&turns);
     std::barrier round_begins(2);
     const auto receive_in = [&](std::uint64_t context, int i) {
       round_begins.arrive_and_wait();
@@ -461,13 +461,13 @@ TEST(engine, a_thread_that_leaves_does_not_take_the_bell_along) {
       send(mine, 1, {6, 0, i}, {});
     }
     second.join();
-    mine.take_turns(nullptr);
+    mine.set_api_mutex(nullptr);
   });
 }
 
-// A receive that finds its message returns at once; the sender, even asleep, moves all of it while the receiver
+// A receive that finds its message returns at once; the sender, even asleep, copies all of it while the receiver
 // computes.
-TEST(engine, what_a_receive_has_found_is_moved_by_the_sender_that_waits) {
+TEST(engine, what_a_receive_has_found_is_copied_by_the_sender_that_waits) {
   for (const bool oversubscribed : {false, true}) {
     engine_options options;
     options.oversubscribed = oversubscribed;
@@ -484,7 +484,7 @@ TEST(engine, what_a_receive_has_found_is_moved_by_the_sender_that_waits) {
         mine.leave();
         while (record->state.load(std::memory_order_acquire) == progress_state::under_way) std::this_thread::yield();
         EXPECT_EQ(room, pattern(size, 3));
-        EXPECT_EQ(mine.own().counters.bytes_moved, 0u);
+        EXPECT_EQ(mine.own().counters.bytes_copied, 0u);
         mine.release(record);
       }
     });
@@ -531,7 +531,7 @@ class spread_doubles {
 
 void* nothing_is_shared(const void*, std::size_t) { return nullptr; }
 
-// Small ones in cells, middling ones in blocks, large ones moved once by whoever is there; with and without shared
+// Small ones in cells, middling ones in blocks, large ones copied once by whoever is there; with and without shared
 // memory and the kernel's help.
 TEST(engine, spread_data_arrives_whole_on_either_side) {
   for (const bool shared : {true, false}) {
@@ -569,8 +569,8 @@ TEST(engine, spread_data_arrives_whole_on_either_side) {
   }
 }
 
-// Both sides spread and in shared memory: moved once, and by the sender alone while the receiver computes.
-TEST(engine, spread_data_is_moved_for_who_computes) {
+// Both sides spread and in shared memory: copied once, and by the sender alone while the receiver computes.
+TEST(engine, spread_data_is_copied_for_ranks_that_compute) {
   run_on_ranks(2, {}, [](engine& mine) {
     constexpr std::size_t count = 200'000;
     if (mine.number() == 0) {
@@ -580,7 +580,7 @@ TEST(engine, spread_data_is_moved_for_who_computes) {
       send_record* const record = mine.send(1, {1, 0, 0}, data.described());
       mine.wait([&] { return engine::is_done(*record); });
       mine.release(record);
-      EXPECT_EQ(mine.own().counters.bytes_moved + mine.own().counters.bytes_helped, count * sizeof(double));
+      EXPECT_EQ(mine.own().counters.bytes_copied + mine.own().counters.bytes_helped, count * sizeof(double));
       EXPECT_EQ(mine.own().counters.in_block, 0u);
     } else {
       spread_doubles room(mine, count, 3);
@@ -626,7 +626,7 @@ TEST(engine, spread_data_is_set_aside_for_who_alone_can_write_it) {
   }
 }
 
-// More of them than the board takes from one rank, and more than one list of moves: none waits for another.
+// More of them than the board takes from one rank, and more than one list of copies: none waits for another.
 TEST(engine, many_receives_find_their_messages_at_once) {
   run_on_ranks(2, {}, [](engine& mine) {
     constexpr std::size_t size = 100'000;

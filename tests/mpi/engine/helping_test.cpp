@@ -55,9 +55,9 @@ TEST(helping, is_chosen_by_a_word) {
 }
 
 TEST(helping, other_words_are_told_what_would_be_right) {
-  EXPECT_EQ(refusal_of("close"), "sharing 'close' is none of off, near, mixed and throughput,N");
-  EXPECT_EQ(refusal_of(""), "sharing '' is none of off, near, mixed and throughput,N");
-  EXPECT_EQ(refusal_of("throughputs"), "sharing 'throughputs' is none of off, near, mixed and throughput,N");
+  EXPECT_EQ(refusal_of("close"), "sharing 'close' is not one of off, near, mixed and throughput,N");
+  EXPECT_EQ(refusal_of(""), "sharing '' is not one of off, near, mixed and throughput,N");
+  EXPECT_EQ(refusal_of("throughputs"), "sharing 'throughputs' is not one of off, near, mixed and throughput,N");
   for (const char* incomplete : {"throughput", "throughput,", "throughput,0", "throughput,4x", "throughput,-1"})
     EXPECT_THAT(refusal_of(incomplete), ::testing::HasSubstr("`trireme info --saturation` measures it")) << incomplete;
 }

@@ -1,4 +1,4 @@
-// Who receives for whom: ranks that look for work do it for ranks that compute and await something, and for nobody
+// Who receives for whom: ranks that poll for work do it for ranks that compute and await something, and for nobody
 // else.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ namespace {
 
 using testing::run_on_ranks;
 
-constexpr int many_looks = 2000;
+constexpr int many_polls = 2000;
 
 void await(const std::function<bool()>& what) {
   while (!what()) std::this_thread::yield();
@@ -47,7 +47,7 @@ struct awaited {
   receive_record* record;
 };
 
-// Rank 1 has begun a receive and is computing; rank 0 sends; rank 2 looks for work.
+// Rank 1 has begun a receive and is computing; rank 0 sends; rank 2 polls for work.
 void with_a_message_for_who_computes(const engine_options& options, bool expected) {
   std::atomic<bool> posted{false};
   std::atomic<bool> sent{false};
@@ -69,7 +69,7 @@ void with_a_message_for_who_computes(const engine_options& options, bool expecte
       EXPECT_EQ(mine.own().received.by_others, expected ? 1u : 0u);
     } else {
       await([&] { return sent.load(); });
-      for (int i = 0; i < many_looks; ++i) mine.progress();
+      for (int i = 0; i < many_polls; ++i) mine.progress();
       EXPECT_EQ(mine.own().counters.helped_ranks, expected ? 1u : 0u);
       looked = true;
     }
@@ -90,7 +90,7 @@ TEST(progress, is_chosen_by_a_word) {
     }
     return "";
   };
-  EXPECT_EQ(refusal_of("threads"), "progress 'threads' is none of dynamic, thread and reserved,N");
+  EXPECT_EQ(refusal_of("threads"), "progress 'threads' is not one of dynamic, thread and reserved,N");
   for (const char* incomplete : {"reserved", "reserved,", "reserved,0", "reserved,2x", "reserved,-1"})
     EXPECT_THAT(refusal_of(incomplete), ::testing::HasSubstr("as in reserved,2")) << incomplete;
 }
@@ -126,7 +126,7 @@ TEST(progress, is_announced_by_receives_that_are_open) {
       } else {
         await([&] { return left.load(); });
         send_small(mine, 1, 5);
-        for (int i = 0; i < many_looks; ++i) mine.progress();
+        for (int i = 0; i < many_polls; ++i) mine.progress();
         EXPECT_EQ(mine.own().counters.helped_ranks, withdrawn ? 0u : 1u);
         looked = true;
       }
@@ -148,14 +148,14 @@ TEST(progress, of_who_awaits_nothing_is_left_alone) {
     } else {
       await([&] { return left.load(); });
       send_small(mine, 1, 5);
-      for (int i = 0; i < many_looks; ++i) mine.progress();
+      for (int i = 0; i < many_polls; ++i) mine.progress();
       EXPECT_EQ(mine.own().counters.helped_ranks, 0u);
       looked = true;
     }
   });
 }
 
-// Rule 1: who waits looks after itself, also after it was exposed while it computed.
+// Rule 1: who waits looks after itself, also after it was offering while it computed.
 TEST(progress, of_who_waits_is_left_to_it) {
   engine_options options;
   options.oversubscribed = true;  // sleeps at once, so that others see that it waits

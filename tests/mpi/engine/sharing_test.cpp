@@ -1,5 +1,5 @@
-// Who takes part in the moves of large messages: ranks as threads, with NUMA domains that are only said. A message lies
-// on the board while its receiver computes and its sender calls nothing; counters tell who moved it, and who left it
+// Who takes part in copying large messages: ranks as threads, with NUMA domains that are only said. A message lies
+// on the board while its receiver computes and its sender calls nothing; counters tell who copied it, and who left it
 // alone.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "mpi/engine/statistics.hpp"
+#include "mpi/engine/rank_statistics.hpp"
 #include "ranks_as_threads.hpp"
 
 namespace tri::mpi {
@@ -20,7 +20,7 @@ using ::testing::ElementsAre;
 using testing::run_on_ranks;
 
 constexpr std::size_t large = 1'000'000;
-constexpr std::uint64_t pieces_of_large = (large + (64 << 10) - 1) / (64 << 10);
+constexpr std::uint64_t chunks_of_large = (large + (64 << 10) - 1) / (64 << 10);
 const std::vector<std::int32_t> two_domains{0, 0, 1, 1};
 
 std::vector<std::byte> pattern(std::size_t bytes) {
@@ -44,15 +44,15 @@ std::uint64_t refused_by(engine& mine, std::initializer_list<std::uint32_t> rank
 }
 
 // Rank 1 sends to rank 0, both of domain 0, and calls nothing more; ranks 2 and 3 of domain 1 wait for something else.
-// When the move lies on the board, `receiver` runs on rank 0, outside of any call.
+// When the copy lies on the board, `receiver` runs on rank 0, outside of any call.
 struct result {
   std::vector<rank_statistics> ranks;
   std::uint64_t far() const {
     return std::accumulate(ranks.begin(), ranks.end(), std::uint64_t{0},
-                           [](std::uint64_t sum, const rank_statistics& each) { return sum + each.pieces_far; });
+                           [](std::uint64_t sum, const rank_statistics& each) { return sum + each.chunks_far; });
   }
 };
-result with_a_move_on_the_board(const engine_options& options, activity of_sender,
+result with_a_copy_on_the_board(const engine_options& options, activity of_sender,
                                 const std::function<void(engine&, receive_record&)>& receiver) {
   std::atomic<bool> sent{false};
   std::atomic<bool> over{false};
@@ -89,7 +89,7 @@ result with_a_move_on_the_board(const engine_options& options, activity of_sende
         found.ranks[mine.number()] = statistics_of(mine.own());
       },
       two_domains);
-  EXPECT_EQ(found.ranks[0].pieces_shared, pieces_of_large);
+  EXPECT_EQ(found.ranks[0].chunks_shared, chunks_of_large);
   EXPECT_EQ(check(found.ranks), "");
   return found;
 }
@@ -100,55 +100,55 @@ engine_options by(help_strategy strategy, std::uint32_t saturation = 0) {
   return options;
 }
 
-TEST(sharing, near_leaves_moves_of_other_domains_alone) {
+TEST(sharing, near_leaves_copies_of_other_domains_alone) {
   const result found =
-      with_a_move_on_the_board(by(help_strategy::near), activity::busy, [](engine& mine, receive_record& record) {
+      with_a_copy_on_the_board(by(help_strategy::near), activity::busy, [](engine& mine, receive_record& record) {
         await([&] { return refused_by(mine, {2}) > 10 && refused_by(mine, {3}) > 10; });
         EXPECT_FALSE(is_moved(record));
       });
   EXPECT_EQ(found.far(), 0u);
-  EXPECT_EQ(found.ranks[0].pieces_moved, pieces_of_large);
+  EXPECT_EQ(found.ranks[0].chunks_copied, chunks_of_large);
 }
 
 TEST(sharing, mixed_reaches_over_when_nobody_there_looks_for_work) {
   const result found =
-      with_a_move_on_the_board(by(help_strategy::mixed), activity::busy,
+      with_a_copy_on_the_board(by(help_strategy::mixed), activity::busy,
                                [](engine&, receive_record& record) { await([&] { return is_moved(record); }); });
-  EXPECT_EQ(found.far(), pieces_of_large);
+  EXPECT_EQ(found.far(), chunks_of_large);
 }
 
 TEST(sharing, mixed_leaves_it_to_who_looks_for_work_there) {
   const result found =
-      with_a_move_on_the_board(by(help_strategy::mixed), activity::looking, [](engine& mine, receive_record& record) {
+      with_a_copy_on_the_board(by(help_strategy::mixed), activity::looking, [](engine& mine, receive_record& record) {
         await([&] { return refused_by(mine, {2, 3}) > 10; });
         EXPECT_FALSE(is_moved(record));
         mine.endpoint_of(1).now = activity::asleep;
         await([&] { return is_moved(record); });
       });
-  EXPECT_EQ(found.far(), pieces_of_large);
+  EXPECT_EQ(found.far(), chunks_of_large);
 }
 
 TEST(sharing, throughput_reaches_over_while_the_memory_has_room) {
   // Both ranks of the domain are busy.
-  const result full = with_a_move_on_the_board(by(help_strategy::throughput, 2), activity::busy,
+  const result full = with_a_copy_on_the_board(by(help_strategy::throughput, 2), activity::busy,
                                                [](engine& mine, receive_record& record) {
                                                  await([&] { return refused_by(mine, {2, 3}) > 10; });
                                                  EXPECT_FALSE(is_moved(record));
                                                });
   EXPECT_EQ(full.far(), 0u);
   const result room =
-      with_a_move_on_the_board(by(help_strategy::throughput, 3), activity::busy,
+      with_a_copy_on_the_board(by(help_strategy::throughput, 3), activity::busy,
                                [](engine&, receive_record& record) { await([&] { return is_moved(record); }); });
-  EXPECT_EQ(room.far(), pieces_of_large);
+  EXPECT_EQ(room.far(), chunks_of_large);
   // Who only looks for work is not busy: unlike mixed, there is room.
   const result idle =
-      with_a_move_on_the_board(by(help_strategy::throughput, 2), activity::looking,
+      with_a_copy_on_the_board(by(help_strategy::throughput, 2), activity::looking,
                                [](engine&, receive_record& record) { await([&] { return is_moved(record); }); });
-  EXPECT_EQ(idle.far(), pieces_of_large);
+  EXPECT_EQ(idle.far(), chunks_of_large);
 }
 
 // Else a blocking send to another domain would wait until its receiver calls.
-TEST(sharing, who_sends_moves_its_own_message_whatever_the_distance) {
+TEST(sharing, a_sender_copies_its_own_message_whatever_the_distance) {
   run_on_ranks(2, by(help_strategy::near),
                [&](engine& mine) {
                  if (mine.number() == 1) {
@@ -156,7 +156,7 @@ TEST(sharing, who_sends_moves_its_own_message_whatever_the_distance) {
                    send_record* const record = mine.send(0, {1, 1, 0}, {data.data(), data.size()});
                    mine.wait([&] { return engine::is_done(*record); });
                    mine.release(record);
-                   EXPECT_EQ(mine.own().counters.pieces_far, pieces_of_large);
+                   EXPECT_EQ(mine.own().counters.chunks_far, chunks_of_large);
                  } else {
                    std::vector<std::byte> room(large);
                    mine.wait([&] { return mine.find({1, 1, 0}).has_value(); });
@@ -193,7 +193,7 @@ TEST(sharing, what_a_rank_does_is_told_where_there_are_domains) {
 }
 
 std::uint64_t pieces_of(std::size_t bytes, const engine_options& options) {
-  std::atomic<std::uint64_t> pieces{0};
+  std::atomic<std::uint64_t> chunks{0};
   run_on_ranks(2, options, [&](engine& mine) {
     std::vector<std::byte> data = pattern(bytes);
     if (mine.number() == 1) {
@@ -208,9 +208,9 @@ std::uint64_t pieces_of(std::size_t bytes, const engine_options& options) {
       EXPECT_EQ(room, data);
       mine.release(record);
     }
-    pieces += mine.own().counters.pieces_shared;
+    chunks += mine.own().counters.chunks_shared;
   });
-  return pieces;
+  return chunks;
 }
 
 TEST(sharing, begins_at_a_size_and_can_be_switched_off) {
@@ -226,7 +226,7 @@ TEST(sharing, begins_at_a_size_and_can_be_switched_off) {
   EXPECT_EQ(pieces_of(large, never), 0u);
 }
 
-TEST(sharing, pieces_are_larger_in_larger_messages) {
+TEST(sharing, chunks_are_larger_in_larger_messages) {
   constexpr std::size_t KiB = 1024;
   EXPECT_EQ(pieces_of(64 * KiB, {}), 4u);
   EXPECT_EQ(pieces_of(95 * KiB, {}), 6u);
@@ -235,9 +235,9 @@ TEST(sharing, pieces_are_larger_in_larger_messages) {
   EXPECT_EQ(pieces_of(512 * KiB, {}), 8u);
 }
 
-// Which pieces were moved first, by a rank that takes one at a time while the receiver computes and the sender calls
-// nothing. The last piece is shorter.
-std::vector<std::size_t> order_of_pieces(touch_order touched) {
+// Which chunks were copied first, by a rank that takes one at a time while the receiver computes and the sender calls
+// nothing. The last chunk is shorter.
+std::vector<std::size_t> order_of_chunks(touch_order touched) {
   std::atomic<bool> sent{false};
   std::atomic<receive_record*> posted{nullptr};
   std::atomic<bool> over{false};
@@ -264,11 +264,11 @@ std::vector<std::size_t> order_of_pieces(touch_order touched) {
       mine.release(record);
     } else {
       await([&] { return posted.load() != nullptr; });
-      const std::atomic<std::uint64_t>& helped = mine.own().counters.pieces_helped;
-      for (std::size_t count = 0; count < pieces_of_large; ++count) {
+      const std::atomic<std::uint64_t>& helped = mine.own().counters.chunks_helped;
+      for (std::size_t count = 0; count < chunks_of_large; ++count) {
         while (helped == count) mine.progress();
-        EXPECT_EQ(helped, count + 1) << "one piece at a time";
-        for (std::size_t piece = 0; piece < pieces_of_large; ++piece) {
+        EXPECT_EQ(helped, count + 1) << "one chunk at a time";
+        for (std::size_t piece = 0; piece < chunks_of_large; ++piece) {
           // A byte that is not 0 in the pattern.
           const std::size_t at = piece * (64 << 10) + 1;
           if (room[at] == expected[at] && std::find(order.begin(), order.end(), piece) == order.end())
@@ -281,19 +281,19 @@ std::vector<std::size_t> order_of_pieces(touch_order touched) {
   return order;
 }
 
-TEST(sharing, what_is_touched_first_is_moved_last) {
-  std::vector<std::size_t> upwards(pieces_of_large);
+TEST(sharing, what_is_touched_first_is_copied_last) {
+  std::vector<std::size_t> upwards(chunks_of_large);
   std::iota(upwards.begin(), upwards.end(), std::size_t{0});
   const std::vector<std::size_t> downwards(upwards.rbegin(), upwards.rend());
-  EXPECT_EQ(order_of_pieces(touch_order::low_first), downwards);
-  EXPECT_EQ(order_of_pieces(touch_order::high_first), upwards);
-  EXPECT_THAT(order_of_pieces(touch_order::unknown), ::testing::UnorderedElementsAreArray(upwards));
+  EXPECT_EQ(order_of_chunks(touch_order::low_first), downwards);
+  EXPECT_EQ(order_of_chunks(touch_order::high_first), upwards);
+  EXPECT_THAT(order_of_chunks(touch_order::unknown), ::testing::UnorderedElementsAreArray(upwards));
 }
 
-// Work of three ranks: rank 1 posts it and stays in its first piece, rank 2 waits for a message and helps meanwhile. In
-// its third piece the message comes.
+// Work of three ranks: rank 1 posts it and stays in its first chunk, rank 2 waits for a message and helps meanwhile. In
+// its third chunk the message comes.
 struct work_beside_a_message {
-  std::atomic<int> pieces_of_helper{0};
+  std::atomic<int> chunks_of_helper{0};
   std::atomic<bool> posted{false};
   std::atomic<bool> wanted{false};
   std::atomic<bool> sent{false};
@@ -305,14 +305,14 @@ void piece_beside_a_message(const board::task_view&, std::uint64_t, std::uint64_
     beside.posted = true;
     await([] { return beside.helper_left.load(); });
   }
-  if (by != 2 || ++beside.pieces_of_helper != 3) return;
+  if (by != 2 || ++beside.chunks_of_helper != 3) return;
   beside.wanted = true;
   await([] { return beside.sent.load(); });
 }
 const board::operation_id work_operation =
-    board::operation_table::of_process().chunks.add("test: pieces beside a message", &piece_beside_a_message);
+    board::operation_table::of_process().chunks.add("test: chunks beside a message", &piece_beside_a_message);
 
-TEST(sharing, a_helper_takes_no_piece_more_when_its_own_message_has_come) {
+TEST(sharing, a_helper_takes_no_further_chunk_when_its_own_message_has_come) {
   int taken = 0;
   run_on_ranks(3, {}, [&](engine& mine) {
     if (mine.number() == 0) {
@@ -329,7 +329,7 @@ TEST(sharing, a_helper_takes_no_piece_more_when_its_own_message_has_come) {
       mine.post(*record);
       await([] { return beside.posted.load(); });  // nobody rings for the board
       mine.wait([&] { return mine.is_done(*record); });
-      taken = beside.pieces_of_helper;
+      taken = beside.chunks_of_helper;
       beside.helper_left = true;
       EXPECT_EQ(room, std::byte{7});
       mine.release(record);

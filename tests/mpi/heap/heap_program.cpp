@@ -592,12 +592,12 @@ void second_peer() {
 
 // A program that closes what it has not opened: the heap goes on, sharing does not.
 void closed_descriptors() {
-  CHECK(ask<int>("heap_test_descriptors_are_ours") == 1);
+  CHECK(ask<int>("heap_test_owns_descriptors") == 1);
   const int own_file = ask<int>("heap_test_slot_file");
   close(own_file);
-  CHECK(ask<int>("heap_test_descriptors_are_ours") == 0);
+  CHECK(ask<int>("heap_test_owns_descriptors") == 0);
   CHECK(dup2(socket(AF_UNIX, SOCK_SEQPACKET, 0), own_file) == own_file);
-  CHECK(ask<int>("heap_test_descriptors_are_ours") == 0);
+  CHECK(ask<int>("heap_test_owns_descriptors") == 0);
   close(ask<int>("heap_test_file"));
   auto* const block = static_cast<char*>(opaque(std::malloc(100 * mib)));
   touch(block, 100 * mib, 4096);

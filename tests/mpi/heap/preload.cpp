@@ -42,5 +42,5 @@ TEST_EXPORT int heap_test_map_peer(unsigned slot, int file, std::size_t bytes) {
 TEST_EXPORT void* heap_test_shared_address(const void* address, std::size_t bytes) {
   return tri::mpi::shared_address_of(address, bytes);
 }
-TEST_EXPORT int heap_test_descriptors_are_ours() { return tri::mpi::heap_descriptors_are_ours() ? 1 : 0; }
+TEST_EXPORT int heap_test_owns_descriptors() { return tri::mpi::owns_heap_descriptors() ? 1 : 0; }
 TEST_EXPORT long heap_test_check_static_data() { return tri::mpi::check_static_data() ? 1 : 0; }

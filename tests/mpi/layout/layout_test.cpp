@@ -177,7 +177,7 @@ TEST(layouts, follow_the_order_of_the_type_map) {
   EXPECT_THAT(out, ElementsAre(9, 7, 5, 3));
 }
 
-TEST(layouts, of_types_without_bytes_move_nothing) {
+TEST(layouts, of_types_without_bytes_copy_nothing) {
   for (const datatype& empty : {datatype::contiguous(0, float64), datatype::indexed(numbers{}, numbers{}, float64),
                                 datatype::structure(numbers{}, numbers{}, {}),
                                 datatype::structure(numbers{0}, numbers{8}, std::vector{float64})}) {

@@ -7,7 +7,7 @@
 #include "mpi/layout/cursor.hpp"
 #include "mpi/layout/element_count.hpp"
 #include "mpi/layout/layout_encoder.hpp"
-#include "mpi/layout/memory_pieces.hpp"
+#include "mpi/layout/memory_segments.hpp"
 #include "mpi/layout/random_type.hpp"
 #include "mpi/layout/transfer.hpp"
 #include "mpi/layout/type_map.hpp"
@@ -196,7 +196,7 @@ TEST_P(random_layouts, give_rows_that_are_the_stream) {
   }
 }
 
-TEST_P(random_layouts, give_pieces_that_are_the_stream) {
+TEST_P(random_layouts, give_segments_that_are_the_stream) {
   random_types random(static_cast<std::uint64_t>(GetParam()) + 4500);
   for (int i = 0; i < types_per_seed; ++i) {
     const subject one = random_subject(random);
@@ -204,25 +204,25 @@ TEST_P(random_layouts, give_pieces_that_are_the_stream) {
     instance_memory memory(one.map, one.count, random.next());
     const auto begin = static_cast<std::uint64_t>(random.between(0, static_cast<std::int64_t>(one.bytes())));
     const auto bytes = static_cast<std::uint64_t>(random.between(0, static_cast<std::int64_t>(one.bytes() - begin)));
-    memory_pieces pieces(one.in(memory), begin, bytes);
+    memory_segments segments(one.in(memory), begin, bytes);
     std::vector<std::byte> found;
     std::vector<iovec> some(static_cast<std::size_t>(random.between(1, 20)));
     const auto limit = static_cast<std::uint64_t>(random.between(1, 3000));
-    while (pieces.left() > 0) {
-      const std::uint64_t before = pieces.left();
-      const std::size_t number = pieces.next(some, limit);
+    while (segments.left() > 0) {
+      const std::uint64_t before = segments.left();
+      const std::size_t number = segments.next(some, limit);
       ASSERT_GT(number, 0u);
       std::uint64_t moved = 0;
       for (std::size_t k = 0; k < number; ++k) {
-        const auto* piece = static_cast<const std::byte*>(some[k].iov_base);
-        found.insert(found.end(), piece, piece + some[k].iov_len);
+        const auto* segment = static_cast<const std::byte*>(some[k].iov_base);
+        found.insert(found.end(), segment, segment + some[k].iov_len);
         moved += some[k].iov_len;
-        ASSERT_TRUE(k == 0 || static_cast<const std::byte*>(some[k - 1].iov_base) + some[k - 1].iov_len != piece);
+        ASSERT_TRUE(k == 0 || static_cast<const std::byte*>(some[k - 1].iov_base) + some[k - 1].iov_len != segment);
       }
       ASSERT_LE(moved, limit);
-      ASSERT_EQ(before - pieces.left(), moved);
+      ASSERT_EQ(before - segments.left(), moved);
     }
-    EXPECT_EQ(pieces.next(some, limit), 0u);
+    EXPECT_EQ(segments.next(some, limit), 0u);
     const std::vector<std::byte> all = pack_naively(one.map, one.count, memory);
     ASSERT_EQ(found, (std::vector<std::byte>(all.begin() + static_cast<std::ptrdiff_t>(begin),
                                              all.begin() + static_cast<std::ptrdiff_t>(begin + bytes))));

@@ -12,7 +12,7 @@
 #include "mpi/engine/ranks_as_threads.hpp"
 #include "mpi/windows/access_epochs.hpp"
 #include "mpi/windows/accumulate_order.hpp"
-#include "mpi/windows/reduction.hpp"
+#include "mpi/windows/element_reduction.hpp"
 #include "mpi/windows/repeated_reads.hpp"
 #include "mpi/windows/shared_work.hpp"
 #include "mpi/windows/window_ranks.hpp"

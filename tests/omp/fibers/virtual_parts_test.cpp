@@ -1,4 +1,4 @@
-// The parts of virtual threads that can be tried by themselves: contexts, the sizes of stacks, what is an obstacle.
+// The parts of virtual threads that can be tried by themselves: contexts, the sizes of stacks, what is unsupported.
 #include <gmock/gmock.h>
 
 #include <cfenv>
@@ -7,17 +7,17 @@
 #include <string>
 #include <vector>
 
-#include "omp/fibers/light_context.hpp"
+#include "omp/fibers/fiber.hpp"
+#include "omp/fibers/unsupported_constructs.hpp"
 #include "omp/fibers/virtual_count.hpp"
-#include "omp/fibers/virtual_obstacles.hpp"
 #include "omp/fibers/virtual_stacks.hpp"
 
 namespace tri::omp {
 namespace {
 
 struct ping_pong {
-  light_context outside;
-  light_context inside;
+  fiber outside;
+  fiber inside;
   std::vector<int> seen;
   std::uintptr_t misaligned = 1;
   std::string caught;
@@ -32,7 +32,7 @@ void inside_context(void* argument) {
   std::fesetround(FE_UPWARD);
   for (int round = 0; round < 5; ++round) {
     game.seen.push_back(2 * round);
-    light_context::switch_between(game.inside, game.outside);
+    fiber::switch_between(game.inside, game.outside);
     if (std::fegetround() != FE_UPWARD) game.seen.push_back(-1);
   }
   try {
@@ -40,21 +40,21 @@ void inside_context(void* argument) {
   } catch (const std::runtime_error& error) {
     game.caught = error.what();
   }
-  light_context::leave_for(game.outside);
+  fiber::leave_for(game.outside);
 }
 
-TEST(light_context, comes_and_goes_with_its_own_stack_and_rounding) {
+TEST(fiber, comes_and_goes_with_its_own_stack_and_rounding) {
   stack_shelf shelf;
   for (int times = 0; times < 2; ++times) {
     const stack_area stack = shelf.take(std::size_t{256} << 10);
     ping_pong game;
     game.inside.prepare(stack.bottom, stack.size, &inside_context, &game);
     for (int round = 0; round < 5; ++round) {
-      light_context::switch_between(game.outside, game.inside);
+      fiber::switch_between(game.outside, game.inside);
       EXPECT_EQ(std::fegetround(), FE_TONEAREST);
       game.seen.push_back(2 * round + 1);
     }
-    light_context::switch_between(game.outside, game.inside);
+    fiber::switch_between(game.outside, game.inside);
     EXPECT_THAT(game.seen, ::testing::ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9));
     EXPECT_EQ(game.misaligned, 0u);
     EXPECT_EQ(game.caught, "thrown inside");
@@ -103,7 +103,7 @@ TEST(stack_sizes, are_those_of_the_environment_or_the_process) {
   EXPECT_EQ(choose_stack_sizes(nullptr, nullptr, unlimited).first, std::size_t{1} << 30);
 }
 
-TEST(virtual_obstacles, are_found_by_name) {
+TEST(unsupported_constructs, are_found_by_name) {
   for (const char* known : {"/lib/x86_64-linux-gnu/libc.so.6", "/usr/lib/libgomp.so.1.0.0", "libstdc++.so.6",
                             "/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1", "linux-vdso.so.1",
                             "/lib/libm-2.31.so", "/usr/lib/libgfortran.so.5", "libgcc_s.so.1", "libquadmath.so.0"}) {
@@ -116,17 +116,17 @@ TEST(virtual_obstacles, are_found_by_name) {
   for (const char* fine :
        {"GOMP_parallel", "GOMP_task", "GOMP_loop_ull_ordered_static_next", "omp_get_thread_num_", "omp_set_lock",
         "omp_get_wtime", "printf", "__errno_location", "malloc", "__cxa_throw", "omp_display_env"}) {
-    EXPECT_EQ(obstacle_in_symbol(fine), nullptr) << fine;
+    EXPECT_EQ(unsupported_symbol(fine), nullptr) << fine;
   }
-  for (const char* obstacle :
+  for (const char* unsupported :
        {"GOMP_teams_reg", "GOMP_parallel_reductions", "GOMP_target_ext", "GOMP_doacross_wait", "GOMP_parallel_start",
         "GOMP_loop_start", "GOMP_taskgroup_reduction_register", "omp_fulfill_event", "omp_fulfill_event_",
         "omp_display_affinity_", "pthread_create", "mtx_lock", "__kmpc_fork_call", "__tls_get_addr",
         "__emutls_get_address", "acc_init", "GOACC_parallel_keyed", "GOMP_something_new"}) {
-    EXPECT_NE(obstacle_in_symbol(obstacle), nullptr) << obstacle;
+    EXPECT_NE(unsupported_symbol(unsupported), nullptr) << unsupported;
   }
-  EXPECT_TRUE(is_place_of_errno("__errno_location"));
-  EXPECT_FALSE(is_place_of_errno("errno"));
+  EXPECT_TRUE(is_address_of_errno("__errno_location"));
+  EXPECT_FALSE(is_address_of_errno("errno"));
 }
 
 }  // namespace

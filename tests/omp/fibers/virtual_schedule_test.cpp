@@ -324,7 +324,7 @@ struct region_model {
 void expect_sound(const scope& limits) {
   SCOPED_TRACE(std::string(limits.script) + ", contexts " + std::to_string(limits.contexts) + ", hosts " +
                std::to_string(limits.hosts) + (limits.moves ? "" : ", pinned"));
-  const explore::outcome result = explore::explore_all(region_model(limits));
+  const explore::model_outcome result = explore::explore_all(region_model(limits));
   EXPECT_EQ(result.fault, "") << result.text();
   EXPECT_TRUE(result.complete) << result.states;
   EXPECT_GT(result.ends, 0u);
@@ -361,7 +361,7 @@ TEST(virtual_schedule, who_steps_back_lets_all_others_go_first) {
       model.last_script = "u";
       model.locks[0].value = mutex_held;
       model.holders[0] = 1;
-      const explore::outcome result = explore::explore_all(model);
+      const explore::model_outcome result = explore::explore_all(model);
       EXPECT_EQ(result.fault, "") << result.text();
       EXPECT_TRUE(result.complete);
       EXPECT_GT(result.ends, 0u);
@@ -385,7 +385,7 @@ TEST(virtual_schedule, random_interleavings_of_larger_regions_are_sound) {
   std::uint64_t seed = 1;
   for (const bool moves : {true, false}) {
     for (const char* script : {"bwb", "lulub", "opblub", "wlwuopb"}) {
-      const explore::outcome result = explore::explore_random(
+      const explore::model_outcome result = explore::explore_random(
           region_model({.contexts = 5, .hosts = 3, .moves = moves, .script = script}), seed++, 3000, 100'000);
       EXPECT_EQ(result.fault, "") << script << ": " << result.text();
       EXPECT_EQ(result.ends, 3000u);

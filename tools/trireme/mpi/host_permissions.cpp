@@ -53,7 +53,7 @@ std::optional<int> ptrace_scope() {
 }
 
 constexpr std::size_t window_bytes = host::default_arena_window_bytes;
-constexpr const char* nothing_is_ours = "all messages are left to the MPI library";
+constexpr const char* all_passes_through = "all messages are left to the MPI library";
 
 // The address space alone: the window's file has a limit of its own.
 machine_fact arena_window() {
@@ -67,7 +67,7 @@ machine_fact arena_window() {
   if (found == place) return {"arena", true, what};
   return {"arena", false,
           fmt::format("no {}: {}; {}", what, found != MAP_FAILED ? "something else lies there" : reason(error),
-                      nothing_is_ours)};
+                      all_passes_through)};
 }
 
 struct limit_row {
@@ -79,9 +79,9 @@ struct limit_row {
 };
 // The heap has amounts of its own (mpi/heap/memory_limits). Each rank maps the windows of all, and one rank is no job.
 constexpr std::array<limit_row, 3> limits{{
-    {"address_space", "ulimit -v", RLIMIT_AS, 2 * (window_bytes + (window_bytes >> 1)), nothing_is_ours},
+    {"address_space", "ulimit -v", RLIMIT_AS, 2 * (window_bytes + (window_bytes >> 1)), all_passes_through},
     {"data", "ulimit -d", RLIMIT_DATA, std::size_t{256} << 20, "the heap stays private"},
-    {"file_size", "ulimit -f", RLIMIT_FSIZE, window_bytes, nothing_is_ours},
+    {"file_size", "ulimit -f", RLIMIT_FSIZE, window_bytes, all_passes_through},
 }};
 
 machine_fact limit_fact(const limit_row& row) {

@@ -97,15 +97,15 @@ std::string memory_text(const mpi_report& report) {
     text += fmt::format("  {:<13}", columns[0]->memory.kinds[row].name);
     for (const library_report* each : columns) {
       const memory_kind& kind = each->memory.kinds[row];
-      const memory_way way = way_of(report, kind);
+      const memory_path path = path_of(report, kind);
       text += fmt::format("{:<13}",
-                          way == memory_way::shared && kind.from_others == reach::alias ? "alias" : to_string(way));
+                          path == memory_path::shared && kind.from_others == reach::alias ? "alias" : to_string(path));
     }
     text += columns[0]->memory.kinds[row].people + "\n";
   }
   text +=
       "  shared: one copy between the two buffers, by whatever rank has time; alias: the same, at a second address\n"
-      "  kernel: one copy, by system calls; staged: two copies, through blocks that all share; library: not ours\n"
+      "  kernel: one copy, by system calls; staged: two copies, through blocks that all share; library: passed through\n"
       "  Smaller messages always go through shared blocks.\n";
   for (const library_report* each : columns) {
     if (!each->memory.heap_reason.empty())
@@ -118,25 +118,25 @@ std::string memory_text(const mpi_report& report) {
 
 }  // namespace
 
-const char* to_string(memory_way way) {
-  switch (way) {
-    case memory_way::shared:
+const char* to_string(memory_path path) {
+  switch (path) {
+    case memory_path::shared:
       return "shared";
-    case memory_way::kernel:
+    case memory_path::kernel:
       return "kernel";
-    case memory_way::staged:
+    case memory_path::staged:
       return "staged";
-    case memory_way::library:
+    case memory_path::library:
       return "library";
   }
   return "?";
 }
 
-memory_way way_of(const mpi_report& report, const memory_kind& kind) {
+memory_path path_of(const mpi_report& report, const memory_kind& kind) {
   for (const char* const needed : {"memfd", "arena", "address_space", "file_size"})
-    if (report.switched_off || !allows(report, needed)) return memory_way::library;
-  if (kind.from_others != reach::nowhere) return memory_way::shared;
-  return allows(report, "kernel_copies") ? memory_way::kernel : memory_way::staged;
+    if (report.switched_off || !allows(report, needed)) return memory_path::library;
+  if (kind.from_others != reach::nowhere) return memory_path::shared;
+  return allows(report, "kernel_copies") ? memory_path::kernel : memory_path::staged;
 }
 
 mpi_report make_mpi_report(const std::string& program) {
@@ -161,7 +161,7 @@ json to_json(const mpi_report& report) {
   for (const library_report& each : report.libraries) {
     json memory = json::object();
     for (const memory_kind& kind : each.memory.kinds)
-      memory[kind.name] = {{"way", to_string(way_of(report, kind))}, {"reached", in_json(kind.from_others)}};
+      memory[kind.name] = {{"path", to_string(path_of(report, kind))}, {"reached", in_json(kind.from_others)}};
     libraries.push_back({{"name", each.name},
                          {"soname", each.soname},
                          {"path", each.path},

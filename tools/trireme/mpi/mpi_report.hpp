@@ -1,4 +1,4 @@
-// What `trireme info --mpi` tells: the MPI libraries of this host and the drop-in of each, the way that the bytes of a
+// What `trireme info --mpi` tells: the MPI libraries of this host and the drop-in of each, the path that the bytes of a
 // large message take from and to each kind of memory, and what the host allows.
 #pragma once
 
@@ -30,14 +30,14 @@ struct mpi_report {
 };
 
 /// How a message of 8 KiB or more goes that lies there on one side, with the other side in the heap.
-enum class memory_way : unsigned char {
+enum class memory_path : unsigned char {
   shared,  // one copy between the user's buffers, by any rank that waits
   kernel,  // one copy, by system calls
   staged,  // two copies, through shared blocks
   library  // the MPI library's own
 };
-const char* to_string(memory_way way);
-memory_way way_of(const mpi_report& report, const memory_kind& kind);
+const char* to_string(memory_path path);
+memory_path path_of(const mpi_report& report, const memory_kind& kind);
 
 /// Looks for the libraries, starts a process under each, and tries what the host allows. `program`: may be empty.
 /// Throws std::invalid_argument for switches with values that they do not have.

@@ -7,7 +7,7 @@
 #include <functional>
 #include <vector>
 
-#include "schedules/noise.hpp"
+#include "schedules/noise_samples.hpp"
 
 namespace tri::tools {
 

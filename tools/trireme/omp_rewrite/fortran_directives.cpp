@@ -21,7 +21,7 @@ std::string lower(std::string_view text) {
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
 // Part of a line, [begin, end) within it.
-struct piece {
+struct fragment {
   std::size_t begin = 0;
   std::size_t end = 0;
   bool continues = false;  // the line goes on in the next one (free form)
@@ -69,7 +69,7 @@ class finder {
   std::vector<directive> all() {
     for (std::size_t line = 0; line < lines_.count();) {
       follow_conditions(line);
-      const std::optional<piece> first = directive_piece(line, false);
+      const std::optional<fragment> first = directive_fragment(line, false);
       line = first.has_value() ? read_directive(line, *first) : line + 1;
     }
     note_ends();
@@ -95,10 +95,10 @@ class finder {
   }
 
   // What the line says, if it is one of a directive: its first one, or (`more`) one that goes on.
-  std::optional<piece> directive_piece(std::size_t number, bool more) const {
+  std::optional<fragment> directive_fragment(std::size_t number, bool more) const {
     const std::string_view text = line(number);
     const auto sentinel_at = [&](std::size_t at) { return lower(text.substr(at, 5)).substr(1) == "$omp"; };
-    piece result;
+    fragment result;
     if (form_.fixed) {
       if (text.size() < 6 || std::string_view("!cC*").find(text[0]) == std::string_view::npos || !sentinel_at(0))
         return std::nullopt;
@@ -137,7 +137,7 @@ class finder {
     return form_.fixed && std::string_view("cC*").find(text[0]) != std::string_view::npos;
   }
 
-  void add_piece(mapped_text& text, std::size_t number, const piece& part) const {
+  void add_fragment(mapped_text& text, std::size_t number, const fragment& part) const {
     const std::string_view whole = line(number);
     const std::size_t offset = lines_.begin_of(number);
     char quote = '\0';
@@ -156,20 +156,20 @@ class finder {
   }
 
   // Returns the line behind it.
-  std::size_t read_directive(std::size_t first, piece part) {
+  std::size_t read_directive(std::size_t first, fragment part) {
     mapped_text text;
-    add_piece(text, first, part);
+    add_fragment(text, first, part);
     std::size_t next = first + 1;
     while (next < lines_.count() && (form_.fixed || part.continues)) {
       std::size_t candidate = next;
-      while (candidate < lines_.count() && !directive_piece(candidate, true).has_value() &&
-             !directive_piece(candidate, false).has_value() && is_comment_or_empty(candidate))
+      while (candidate < lines_.count() && !directive_fragment(candidate, true).has_value() &&
+             !directive_fragment(candidate, false).has_value() && is_comment_or_empty(candidate))
         ++candidate;
       if (candidate == lines_.count()) break;
-      const std::optional<piece> more = directive_piece(candidate, true);
+      const std::optional<fragment> more = directive_fragment(candidate, true);
       if (!more.has_value()) break;
       part = *more;
-      add_piece(text, candidate, part);
+      add_fragment(text, candidate, part);
       next = candidate + 1;
     }
     const std::vector<token> tokens = fortran_tokens(text);

@@ -233,7 +233,7 @@ class rewriter {
     } else if (std::optional<text_edit> edit = editor_.add_clause(which)) {
       edits.emplace({*edit});
     }
-    if (!edits.has_value()) return left(which, "there is no room in its lines; break them before the clause");
+    if (!edits.has_value()) return left(which, "there is no space in its lines; break them before the clause");
     note(which, loop_outcome::changed, schedule.has_value() ? "static" : "no schedule");
     result_.edits.insert(result_.edits.end(), edits->begin(), edits->end());
   }

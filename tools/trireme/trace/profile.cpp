@@ -45,15 +45,15 @@ double percent(std::int64_t part, std::int64_t whole) {
 
 }  // namespace
 
-std::vector<stretch> stretches_of(const trace_row& row, std::int64_t end_ns) {
-  std::vector<stretch> found;
+std::vector<interval> intervals_of(const trace_row& row, std::int64_t end_ns) {
+  std::vector<interval> found;
   std::vector<frame> stack;
   activity base = row.pe < 0 ? activity::idle : activity::off;
   bool idle = false;
   std::int64_t since = 0;
   bool starts = false;
   const auto close = [&](std::int64_t now) {
-    stretch one{.begin = since, .end = now, .what = base, .handler = 0, .starts = starts};
+    interval one{.begin = since, .end = now, .what = base, .handler = 0, .starts = starts};
     if (idle)
       one.what = activity::idle;
     else if (!stack.empty()) {
@@ -115,7 +115,7 @@ trace_profile profile_of(const trace_folder& trace) {
   trace_profile profile;
   for (const trace_row& row : trace.rows) {
     row_profile sums{.row = &row};
-    for (const stretch& one : stretches_of(row, trace.end_ns)) {
+    for (const interval& one : intervals_of(row, trace.end_ns)) {
       const std::int64_t taken = one.end - one.begin;
       switch (one.what) {
         case activity::method:

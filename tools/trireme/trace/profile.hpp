@@ -1,4 +1,4 @@
-// Where the time of each row went, method by method: the stretches of a row, one after another, and their sums. What a
+// Where the time of each row went, method by method: the intervals of a row, one after another, and their sums. What a
 // PE does between methods (queues, scheduling, sends of the runtime) is overhead.
 #pragma once
 
@@ -14,14 +14,14 @@ namespace tri::tools {
 enum class activity : std::uint8_t { off, overhead, method, help, idle };
 
 /// A part of a row's time in which it did one thing. They follow each other without gaps.
-struct stretch {
+struct interval {
   std::int64_t begin = 0;
   std::int64_t end = 0;
   activity what{};
   std::uint32_t handler = 0;  // method
   bool starts = false;        // the method begins with it; false: goes on
 };
-std::vector<stretch> stretches_of(const trace_row& row, std::int64_t end_ns);
+std::vector<interval> intervals_of(const trace_row& row, std::int64_t end_ns);
 
 struct method_profile {
   std::uint64_t calls = 0;

@@ -74,7 +74,7 @@ std::string text_of_orders(const trace_folder& trace, const std::vector<receive_
   for (const receive_stream& stream : streams)
     if (stream.mailbox != 0)
       text +=
-          fmt::format("  {}: {} messages arrived, {} were received; {} of them at another place than they arrived\n",
+          fmt::format("  {}: {} messages arrived, {} were received; {} of them at another position than they arrived\n",
                       name_of(trace, stream), stream.physical.size(), stream.logical.size(), stream.displaced());
   return text.empty() ? text : "order of the program against order of arrival\n" + text;
 }
@@ -106,13 +106,13 @@ std::string text_of_prediction(const trace_folder& trace, const std::vector<rece
 }
 
 std::string streams_as_csv(const std::vector<receive_stream>& streams) {
-  std::string text = "pe,mailbox,level,place,sender,bytes,tag\n";
+  std::string text = "pe,mailbox,level,position,sender,bytes,tag\n";
   for (const receive_stream& stream : streams)
     for (const bool logical : {true, false}) {
-      std::size_t place = 0;
+      std::size_t position = 0;
       for (const received& one : logical ? stream.logical : stream.physical)
         text += fmt::format("{},{},{},{},{},{},{}\n", stream.pe, stream.mailbox, logical ? "logical" : "physical",
-                            place++, one.sender, one.bytes, one.tag);
+                            position++, one.sender, one.bytes, one.tag);
     }
   return text;
 }

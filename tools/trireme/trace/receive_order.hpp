@@ -24,7 +24,7 @@ struct receive_stream {
   std::uint32_t mailbox = 0;  // 0: methods
   std::vector<received> logical;
   std::vector<received> physical;
-  /// How many messages are at another place in the one order than in the other.
+  /// How many messages are at another position in the one order than in the other.
   std::size_t displaced() const;
 };
 
@@ -35,7 +35,7 @@ std::string text_of_orders(const trace_folder& trace, const std::vector<receive_
 /// How often each stream's next messages (+1 to +5: their sender and size) are predicted, by each predictor.
 std::string text_of_prediction(const trace_folder& trace, const std::vector<receive_stream>& streams,
                                const wire::prediction::prediction_options& options);
-/// Comma-separated: PE, mailbox, level, place, sender, bytes, tag.
+/// Comma-separated: PE, mailbox, level, position, sender, bytes, tag.
 std::string streams_as_csv(const std::vector<receive_stream>& streams);
 
 }  // namespace tri::tools

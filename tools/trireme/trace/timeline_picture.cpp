@@ -73,7 +73,7 @@ class palette {
                                    {overhead_colour, "overhead"},
                                    {idle_colour, "idle"}});
   }
-  const char* of(const stretch& one) const {
+  const char* of(const interval& one) const {
     switch (one.what) {
       case activity::method: {
         const auto known = colour_.find(one.handler);
@@ -98,7 +98,7 @@ class palette {
 };
 
 // What takes most of each pixel's time.
-std::vector<const char*> columns_of(const std::vector<stretch>& stretches, const palette& colour, std::int64_t from,
+std::vector<const char*> columns_of(const std::vector<interval>& intervals, const palette& colour, std::int64_t from,
                                     std::int64_t to) {
   std::vector<const char*> columns(pixels, off_colour);
   const double per_pixel = static_cast<double>(to - from) / pixels;
@@ -106,11 +106,11 @@ std::vector<const char*> columns_of(const std::vector<stretch>& stretches, const
   for (int i = 0; i < pixels; ++i) {
     const double begin = static_cast<double>(from) + i * per_pixel;
     const double end = begin + per_pixel;
-    while (first < stretches.size() && static_cast<double>(stretches[first].end) <= begin) ++first;
+    while (first < intervals.size() && static_cast<double>(intervals[first].end) <= begin) ++first;
     std::map<const char*, double> shares;
-    for (std::size_t at = first; at < stretches.size() && static_cast<double>(stretches[at].begin) < end; ++at)
-      shares[colour.of(stretches[at])] += std::min(end, static_cast<double>(stretches[at].end)) -
-                                          std::max(begin, static_cast<double>(stretches[at].begin));
+    for (std::size_t at = first; at < intervals.size() && static_cast<double>(intervals[at].begin) < end; ++at)
+      shares[colour.of(intervals[at])] += std::min(end, static_cast<double>(intervals[at].end)) -
+                                          std::max(begin, static_cast<double>(intervals[at].begin));
     double most = 0;
     for (const auto& [name, share] : shares)
       if (share > most) {
@@ -144,7 +144,7 @@ std::string to_svg(const trace_folder& trace, const trace_profile& profile, cons
     const double y = top + static_cast<double>(i) * row_height;
     middle[&row] = y + bar_height / 2;
     svg += text(left - 8, y + 14, "end", row.label());
-    const auto columns = columns_of(stretches_of(row, trace.end_ns), colour, from, to);
+    const auto columns = columns_of(intervals_of(row, trace.end_ns), colour, from, to);
     for (int begin = 0; begin < pixels;) {
       int end = begin;
       while (end < pixels && columns[static_cast<std::size_t>(end)] == columns[static_cast<std::size_t>(begin)]) ++end;

@@ -32,13 +32,13 @@ loop_report_file::reported loop_report_file::take() const {
   double longest = -1.0;
   try {
     for (const json& each : all.at("loops")) {
-      const loop_place place{each.at("file").get<std::string>(),
-                             host::json_number<std::uint32_t>(each, "line", 0, ~std::uint32_t{0})};
+      const loop_location location{each.at("file").get<std::string>(),
+                                   host::json_number<std::uint32_t>(each, "line", 0, ~std::uint32_t{0})};
       const auto total = each.at("total_s").get<double>();
-      found.loops[place] = {total, each.at("schedule").get<std::string>()};
+      found.loops[location] = {total, each.at("schedule").get<std::string>()};
       if (total <= longest || !each.contains("steps_s")) continue;
       longest = total;
-      found.of_steps = place;
+      found.of_steps = location;
       found.steps = each.at("steps_s").get<std::vector<double>>();
     }
   } catch (const std::exception& problem) {

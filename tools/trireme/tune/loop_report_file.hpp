@@ -20,10 +20,10 @@ class loop_report_file {
   const std::string& name() const { return name_; }
 
   struct reported {
-    std::map<loop_place, trial::loop_time> loops;
+    std::map<loop_location, trial::loop_time> loops;
     /// Of the loop with the longest total: from the beginning of each execution to that of the next, in seconds.
     std::vector<double> steps;
-    loop_place of_steps;
+    loop_location of_steps;
   };
   /// Of the run that was just made; empty when the program has no loops of ours. The file is empty afterwards.
   reported take() const;

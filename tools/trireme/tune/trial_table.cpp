@@ -35,9 +35,9 @@ void trial_table::add(const std::string& schedule, const trial& told) {
   runs_[schedule].all.push_back(told.run_seconds);
   double sum = 0.0;
   bool any = false;
-  for (const auto& [place, loop] : told.loops) {
+  for (const auto& [location, loop] : told.loops) {
     if (loop.schedule != schedule) continue;  // the program names it
-    each_loop_[place][schedule].all.push_back(loop.seconds);
+    each_loop_[location][schedule].all.push_back(loop.seconds);
     sum += loop.seconds;
     any = true;
   }
@@ -46,8 +46,8 @@ void trial_table::add(const std::string& schedule, const trial& told) {
 
 const trial_table::times* trial_table::of_run(const std::string& schedule) const { return find(runs_, schedule); }
 const trial_table::times* trial_table::of_loops(const std::string& schedule) const { return find(loops_, schedule); }
-const trial_table::times* trial_table::of_loop(const loop_place& place, const std::string& schedule) const {
-  const auto found = each_loop_.find(place);
+const trial_table::times* trial_table::of_loop(const loop_location& location, const std::string& schedule) const {
+  const auto found = each_loop_.find(location);
   return found != each_loop_.end() ? find(found->second, schedule) : nullptr;
 }
 
@@ -74,9 +74,9 @@ trial_table::choice trial_table::choose(const by_schedule& known) const {
 
 trial_table::choice trial_table::best(measure by) const { return choose(table(by)); }
 
-std::map<loop_place, trial_table::choice> trial_table::best_of_loops() const {
-  std::map<loop_place, choice> result;
-  for (const auto& [place, known] : each_loop_) result.emplace(place, choose(known));
+std::map<loop_location, trial_table::choice> trial_table::best_of_loops() const {
+  std::map<loop_location, choice> result;
+  for (const auto& [location, known] : each_loop_) result.emplace(location, choose(known));
   return result;
 }
 

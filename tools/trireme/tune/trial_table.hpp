@@ -11,10 +11,10 @@
 namespace tri::tools {
 
 /// A loop of the program: "file:line".
-struct loop_place {
+struct loop_location {
   std::string file;
   std::uint32_t line = 0;
-  friend auto operator<=>(const loop_place&, const loop_place&) = default;
+  friend auto operator<=>(const loop_location&, const loop_location&) = default;
 };
 
 /// What one run told.
@@ -24,7 +24,7 @@ struct trial {
     double seconds = 0.0;
     std::string schedule;  ///< that it was run by: another than asked for where the program names its own
   };
-  std::map<loop_place, loop_time> loops;
+  std::map<loop_location, loop_time> loops;
 };
 
 class trial_table {
@@ -47,7 +47,7 @@ class trial_table {
   /// Nothing for a schedule, or a loop, that was never run.
   const times* of_run(const std::string& schedule) const;
   const times* of_loops(const std::string& schedule) const;  ///< all tunable loops of a run together
-  const times* of_loop(const loop_place& place, const std::string& schedule) const;
+  const times* of_loop(const loop_location& location, const std::string& schedule) const;
 
   struct choice {
     std::string schedule;
@@ -58,7 +58,7 @@ class trial_table {
   /// The schedule with the least median, or the baseline.
   choice best(measure by) const;
   /// For each loop whose schedule can be chosen.
-  std::map<loop_place, choice> best_of_loops() const;
+  std::map<loop_location, choice> best_of_loops() const;
   /// The fastest of these, whatever the baseline.
   std::string fastest(const std::vector<std::string>& among, measure by) const;
 
@@ -74,7 +74,7 @@ class trial_table {
   std::vector<std::string> order_;
   by_schedule runs_;
   by_schedule loops_;
-  std::map<loop_place, by_schedule> each_loop_;
+  std::map<loop_location, by_schedule> each_loop_;
 };
 
 }  // namespace tri::tools

@@ -1,0 +1,59 @@
+// The calling thread as a participant of loops, and with whom it shares them: a PE shares with the PEs of its
+// process, any other thread with the team of the process (team.hpp).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "board/board_pe.hpp"
+
+namespace tri::loops {
+
+/// The calling thread as a poster of loops. Used by that thread alone.
+class loop_participant {
+ public:
+  loop_participant(board::board_pe& board, std::uint32_t first, std::uint32_t participants, bool dedicated)
+      : board_(&board), first_(first), participants_(participants), dedicated_(dedicated) {}
+  virtual ~loop_participant() = default;
+  loop_participant(const loop_participant&) = delete;
+  loop_participant& operator=(const loop_participant&) = delete;
+
+  board::board_pe& board() const { return *board_; }
+  std::uint32_t first() const { return first_; }                ///< PE of the board with participant number 0
+  std::uint32_t participants() const { return participants_; }  ///< this thread included
+  /// The participant number of a PE of the board. A thread that only posts has the slot, and the number, of the first
+  /// PE: nobody else runs chunks there.
+  int number_of(int pe) const {
+    const std::uint32_t number = static_cast<std::uint32_t>(pe) - first_;  // wraps for PEs below
+    return number < participants_ ? static_cast<int>(number) : 0;
+  }
+  int number() const { return number_of(static_cast<int>(board_->pe())); }
+  /// The others do nothing but loops, so each of them comes to every loop that is posted by a thread outside of loops.
+  bool others_always_come() const { return dedicated_ && depth == 0; }
+
+  /// Threads that may claim chunks of what this one posts: posters have slots on the board, too.
+  std::uint32_t claimers() const { return board_->pe_count(); }
+
+  /// Wakes up to `count` sleepers, after something was posted.
+  virtual void wake(std::uint32_t count) = 0;
+  /// Whether another participant is idle.
+  virtual bool any_idle() const = 0;
+
+  int depth = 0;  ///< loops that this thread is in, as poster or helper
+
+ private:
+  board::board_pe* board_;
+  std::uint32_t first_;
+  std::uint32_t participants_;
+  bool dedicated_;
+};
+
+/// An upper bound of the participant numbers in the loops of the calling thread, whether it gets a slot or not. Starts
+/// the team as this_participant() does.
+std::uint32_t participant_bound();
+
+/// The calling thread's. Starts the team of the process at the first call outside of PEs. Null when this thread has
+/// nobody to share with: more threads post loops than the team has slots for, or the process is ending.
+loop_participant* this_participant();
+
+}  // namespace tri::loops

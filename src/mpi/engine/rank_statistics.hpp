@@ -1,0 +1,60 @@
+// What each rank did, read at the end of a job from the endpoints of all, and told as a table or as JSON. Each number
+// is counted at one place, by the process that did it, so sums over all ranks agree: messages sent and received, bytes
+// of large messages received and copied, chunks shared and copied (`check` names what does not).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "mpi/engine/endpoint.hpp"
+
+namespace tri::mpi {
+
+struct rank_statistics {
+  std::int32_t domain = no_domain;  // NUMA domain, of a rank
+  // messages sent, by their way
+  std::uint64_t in_cell = 0;
+  std::uint64_t in_block = 0;
+  std::uint64_t rendezvous = 0;
+  // messages received: found by the rank itself, or by another one while it computed
+  std::uint64_t received_by_itself = 0;
+  std::uint64_t received_by_others = 0;
+  std::uint64_t received_for_others = 0;  // the other side of received_by_others
+  std::uint64_t unexpected = 0;           // came before their receive
+  // bytes of rendezvous
+  std::uint64_t bytes_received = 0;
+  std::uint64_t bytes_copied = 0;  // of what it received, by itself
+  std::uint64_t bytes_helped = 0;  // of what others received
+  // copies on the board, in chunks
+  std::uint64_t chunks_shared = 0;
+  std::uint64_t chunks_copied = 0;
+  std::uint64_t chunks_helped = 0;
+  std::uint64_t chunks_far = 0;  // of these: for a rank of another NUMA domain
+  std::uint64_t refused = 0;     // looks that left such work alone
+  // waiting, in seconds; 0 when it was not measured
+  double total_s = 0;
+  double waited_s = 0;
+  double helped_s = 0;  // of that: doing what others needed
+  double slept_s = 0;   // of that: asleep
+  std::uint64_t sleeps = 0;
+
+  rank_statistics& operator+=(const rank_statistics& other);
+};
+
+/// Of a rank that counts no more. `total_s` is the caller's to say.
+rank_statistics statistics_of(const endpoint& rank);
+
+/// What does not add up over all ranks; empty when all does. Messages that nobody received are no fault of ours and
+/// stand in `unreceived`.
+std::string check(std::span<const rank_statistics> ranks);
+std::uint64_t unreceived(std::span<const rank_statistics> ranks);
+
+/// One line per rank and one for all, with a title. `library`: whose programs these are.
+std::string to_table(std::span<const rank_statistics> ranks, const std::string& library);
+/// `calls`: what calls_to_json gave (call_statistics.hpp).
+std::string to_json(std::span<const rank_statistics> ranks, const std::string& library,
+                    const std::string& calls = "[]");
+
+}  // namespace tri::mpi

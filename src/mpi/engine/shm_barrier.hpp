@@ -1,0 +1,99 @@
+// A barrier and small allreduce of the members of a communicator in shared memory: each writes its few bytes, and the
+// last one combines them and releases all. One step for everybody, whatever their number: with more ranks than
+// cores each of them is woken once, while in a tree of messages it would be woken once per level.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
+
+#include "arena/other_process_order.hpp"
+
+namespace tri::mpi {
+
+/// In shared memory. Barriers follow each other; a member enters the next one when it has left the last.
+class shm_barrier {
+ public:
+  static constexpr std::size_t most_bytes = 64;
+  static std::size_t size_for(std::uint32_t members) {
+    return sizeof(shm_barrier) + members * (sizeof(part) + sizeof(std::atomic<std::uint64_t>));
+  }
+  static shm_barrier* create(void* memory, std::uint32_t members) {
+    auto* const made = new (memory) shm_barrier(members);
+    std::uninitialized_value_construct_n(made->entered_, members);
+    return made;
+  }
+
+  /// True: everybody is here. Then the caller reads all parts, writes the outcome and calls `end`.
+  bool arrive(std::uint32_t member, const void* data, std::size_t bytes) {
+    if (bytes > 0) std::memcpy(data_of(member), data, bytes);
+    arena::handed_over(this);
+    // acq_rel: the last one has everybody's part before it. pairs: shm_barrier.arrive, with itself
+    const bool is_last = arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == members_;
+    if (is_last) arena::taken_over();
+    return is_last;
+  }
+  std::byte* data_of(std::uint32_t member) { return reinterpret_cast<part*>(this + 1)[member].data; }
+  std::byte* outcome() { return outcome_.data; }
+  /// By the last one; afterwards it wakes the others.
+  void end() {
+    arrived_.store(0, std::memory_order_relaxed);  // relaxed: whoever arrives next has seen the end
+    arena::handed_over(this);
+    // relaxed: only last ones write, and each has seen the end before. release pairs: shm_barrier.end
+    ended_.store(ended_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
+  /// The member's `count`-th barrier, from 1, has ended; its outcome stays until all have come to the next.
+  bool has_ended(std::uint64_t count) const {
+    const bool ended = ended_.load(std::memory_order_acquire) >= count;  // pairs: shm_barrier.end
+    if (ended) arena::taken_over();
+    return ended;
+  }
+  /// Nonblocking barriers, any number of them at a time: the member begins its next one. True:
+  /// everybody has; then the caller wakes the others.
+  bool enter(std::uint32_t member) {
+    const std::uint64_t count = entered(member) + 1;
+    arena::handed_over(this);
+    // seq_cst, with the looks that follow: whose is the last of all these stores sees all others. pairs:
+    // shm_barrier.enter
+    entered_[member].store(count, std::memory_order_seq_cst);
+    return have_all_entered(count);
+  }
+  /// How many the member itself has begun.
+  std::uint64_t entered(std::uint32_t member) const {
+    return entered_[member].load(std::memory_order_relaxed);  // relaxed: its own
+  }
+  bool have_all_entered(std::uint64_t count) const {
+    for (std::uint32_t member = 0; member < members_; ++member)
+      if (entered_[member].load(std::memory_order_seq_cst) < count) return false;  // pairs: shm_barrier.enter
+    arena::taken_over();
+    return true;
+  }
+
+  /// True for the last member, which gives the memory back.
+  bool leave_for_good() {
+    const std::uint32_t members = members_;  // before the count: after it, the last one may have given the place back
+    // acq_rel: what the others have read, they have read before. pairs: shm_barrier.leave, with itself
+    return left_.fetch_add(1, std::memory_order_acq_rel) + 1 == members;
+  }
+
+ private:
+  struct alignas(64) part {
+    std::byte data[most_bytes];
+  };
+  explicit shm_barrier(std::uint32_t members)
+      : members_(members),
+        entered_(reinterpret_cast<std::atomic<std::uint64_t>*>(reinterpret_cast<part*>(this + 1) + members)) {}
+
+  alignas(64) std::atomic<std::uint32_t> arrived_{0};
+  const std::uint32_t members_;
+  std::atomic<std::uint32_t> left_{0};
+  std::atomic<std::uint64_t>* const entered_;  // of each member: barriers that it has begun
+  // Apart: those who wait look at it.
+  alignas(64) std::atomic<std::uint64_t> ended_{0};
+  part outcome_;
+};
+
+}  // namespace tri::mpi

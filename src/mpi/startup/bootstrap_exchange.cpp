@@ -1,0 +1,401 @@
+#include "mpi/startup/bootstrap_exchange.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <mpi.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <stdexcept>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "os/hash.hpp"
+#include "os/unique_fd.hpp"
+#include "mpi/abi/abi.hpp"
+#include "mpi/startup/user_settings.hpp"
+#include "mpi/heap/addresses.hpp"
+#include "mpi/heap/job_name.hpp"
+#include "mpi/heap/private_folder.hpp"
+
+namespace tri::mpi {
+namespace {
+
+constexpr std::size_t most_part_bytes = 128;
+static_assert(most_part_bytes * most_slots <= host::most_packet_bytes);
+
+// What a rank says when it has come.
+struct greeting {
+  std::int32_t rank;
+  std::int32_t ranks;
+};
+
+constexpr auto between_polls = std::chrono::microseconds(200);
+
+// Bootstrap sockets in the private folder. One at which nobody listens so long after it was made is left by a rank
+// that died in its bootstrap exchange.
+constexpr std::string_view socket_prefix = "mpi-start.";
+constexpr std::time_t longest_without_listener_s = 60;
+
+using clock = std::chrono::steady_clock;
+using moment = clock::time_point;
+
+// 0 is for ever.
+moment after(std::chrono::seconds limit) {
+  return limit == std::chrono::seconds(0) ? moment::max() : clock::now() + limit;
+}
+
+bool is_number(std::string_view text, int number) {
+  int value = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc{} && end == text.data() + text.size() && value == number;
+}
+
+// At rank 0: who has connected. Nobody there holds up another: who has not said yet which rank it is waits beside the
+// others, and who is not one of us is turned away.
+class reception {
+ public:
+  reception(host::packet_socket listener, int ranks)
+      : listener_(std::move(listener)), ranks_(ranks), others_(static_cast<std::size_t>(ranks) - 1) {}
+
+  // False when not all have come in time.
+  bool wait_for_all(moment until) {
+    while (here_ < others_.size()) {
+      if (!wait_for_any(until)) return false;
+      let_in();
+      std::erase_if(unnamed_, [&](host::packet_socket& each) { return !each || is_heard(each); });
+    }
+    return true;
+  }
+  std::vector<int> missing() const {
+    std::vector<int> ranks;
+    for (std::size_t other = 0; other < others_.size(); ++other)
+      if (!others_[other]) ranks.push_back(static_cast<int>(other) + 1);
+    return ranks;
+  }
+  // A connection to each rank that has come, in order.
+  std::vector<host::packet_socket> take() {
+    std::erase_if(others_, [](const host::packet_socket& each) { return !each; });
+    return std::move(others_);
+  }
+
+ private:
+  // So many at a time: who connects without end must not keep us from those who have come.
+  static constexpr int most_at_once = 64;
+  static constexpr std::size_t most_unnamed = 2 * most_slots;
+
+  bool wait_for_any(moment until) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - clock::now()).count();
+    if (left <= 0) return false;
+    std::vector<pollfd> watched{{listener_.fd(), POLLIN, 0}};
+    for (const host::packet_socket& each : unnamed_) watched.push_back({each.fd(), POLLIN, 0});
+    poll(watched.data(), watched.size(), static_cast<int>(std::min<std::int64_t>(left, 1'000'000)));
+    return true;
+  }
+  void let_in() {
+    for (int count = 0; count < most_at_once; ++count) {
+      host::packet_socket next = listener_.accept();
+      if (!next) return;
+      if (next.peer_user() != geteuid()) continue;  // not one of us
+      if (unnamed_.size() == most_unnamed) unnamed_.erase(unnamed_.begin());
+      unnamed_.push_back(std::move(next));
+    }
+  }
+  // False when it is to be asked again.
+  bool is_heard(host::packet_socket& next) {
+    host::packet hello;
+    try {
+      hello = next.receive(false);
+    } catch (const std::exception&) {  // no greeting
+      return true;
+    }
+    if (hello.what == host::packet::state::nothing_yet) return false;
+    greeting from{};
+    if (hello.bytes.size() != sizeof from) return true;
+    std::memcpy(&from, hello.bytes.data(), sizeof from);
+    if (from.ranks != ranks_ || from.rank < 1 || from.rank >= ranks_) return true;
+    host::packet_socket& place = others_[static_cast<std::size_t>(from.rank) - 1];
+    if (place) return true;
+    place = std::move(next);
+    ++here_;
+    return true;
+  }
+
+  host::packet_socket listener_;
+  int ranks_;
+  std::vector<host::packet_socket> others_;   // by rank - 1
+  std::vector<host::packet_socket> unnamed_;  // the oldest first
+  std::size_t here_ = 0;
+};
+
+// A socket in the folder of the user, whose file goes as soon as it is not needed any more.
+class named_listener {
+ public:
+  named_listener(int folder, const std::string& name) : folder_(folder), name_(name) {
+    unlinkat(folder_, name_.c_str(), 0);  // of a job whose launcher had the same number
+    listener_ = host::packet_socket::listen_in(folder_, name_);
+  }
+  ~named_listener() { unlinkat(folder_, name_.c_str(), 0); }
+  named_listener(const named_listener&) = delete;
+  named_listener& operator=(const named_listener&) = delete;
+  host::packet_socket take() { return std::move(listener_); }
+
+ private:
+  int folder_;
+  const std::string& name_;
+  host::packet_socket listener_;
+};
+
+// Whether nobody listens there any more; what cannot be told is left as it is.
+bool is_left_behind(int folder, const char* name) {
+  struct stat facts {};
+  if (fstatat(folder, name, &facts, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISSOCK(facts.st_mode) ||
+      facts.st_mtime + longest_without_listener_s >= std::time(nullptr))
+    return false;
+  try {
+    return !host::packet_socket::try_connect_in(folder, name);
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+// What dead ranks have left.
+void remove_old_sockets(int folder) {
+  const int readable = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR* const listing = readable < 0 ? nullptr : fdopendir(readable);
+  if (listing == nullptr) return;
+  while (const dirent* const entry = readdir(listing))
+    if (std::string_view(entry->d_name).starts_with(socket_prefix) && is_left_behind(folder, entry->d_name))
+      unlinkat(folder, entry->d_name, 0);
+  closedir(listing);
+}
+
+constexpr std::byte no{0};
+constexpr std::byte yes{1};
+
+}  // namespace
+
+std::string job_on_this_host(int ranks) {
+  const start_environment environment;
+  std::uint64_t hash = host::hash_of_nothing;
+  if (!is_number(environment[abi::ranks_variable], ranks) || !is_number(environment[abi::ranks_here_variable], ranks))
+    return {};
+  if (abi::launcher_is_pmix) {
+    // Of the launcher, with its port: two launchers may give their jobs the same number.
+    std::string_view server;
+    for (const char* const name : {"PMIX_SERVER_URI41", "PMIX_SERVER_URI4", "PMIX_SERVER_URI3", "PMIX_SERVER_URI2"})
+      if (server.empty()) server = environment[name];
+    const std::string_view job = environment["PMIX_NAMESPACE"];
+    if (server.empty() || job.empty()) return {};
+    hash = host::hashed_name(hash, server);
+    hash = host::hashed_name(hash, job);
+  } else {
+    // Programs that were spawned have the launcher of their parents.
+    const pid_t launcher = process_behind(environment["PMI_FD"]);
+    struct stat of_processes {};  // which process numbers these are: containers may share the names of sockets
+    if (launcher <= 0 || !environment["PMI_SPAWNED"].empty() || stat("/proc/self/ns/pid", &of_processes) != 0)
+      return {};
+    hash = host::hashed_name(hash, fmt::format("{}.{}", launcher, of_processes.st_ino));
+  }
+  return fmt::format("{}{:016x}", socket_prefix, hash);
+}
+
+bootstrap_exchange::bootstrap_exchange(int rank, int ranks) : rank_(rank), ranks_(ranks), limits_(start_limits()) {
+  if (ranks == 1) {
+    connected_ = true;
+    return;
+  }
+  const std::string name = ranks <= static_cast<int>(most_slots) ? job_on_this_host(ranks) : std::string();
+  if (name.empty()) return;
+  is_due_ = true;
+  const private_folder found = open_private_folder(start_environment());
+  const host::unique_fd folder(found.descriptor);
+  if (!folder) {
+    failure_ = found.reason.view();
+    return;
+  }
+  try {
+    rank == 0 ? wait_for_others(folder.get(), name) : come(folder.get(), name);
+  } catch (const std::exception& failure) {  // nobody has heard of it, or nobody will
+    connections_.clear();
+    failure_ = fmt::format("the ranks cannot connect in {}: {}", found.path.view(), failure.what());
+  }
+}
+
+void bootstrap_exchange::wait_for_others(int folder, const std::string& name) {
+  {
+    remove_old_sockets(folder);
+    named_listener here(folder, name);
+    reception others(here.take(), ranks_);
+    connected_ = others.wait_for_all(after(limits_.to_come));
+    if (!connected_) {
+      const std::vector<int> missing = others.missing();
+      failure_ = fmt::format(
+          "only {} of {} ranks have come within {} s of MPI_Init (not here: {}); 'trireme exec' must stand before "
+          "every "
+          "program of the job",
+          static_cast<std::size_t>(ranks_) - missing.size(), ranks_, limits_.to_come.count(), fmt::join(missing, ", "));
+    }
+    connections_ = others.take();
+  }
+  for (const host::packet_socket& other : connections_) {
+    try {
+      other.send({connected_ ? &yes : &no, 1});
+    } catch (const std::exception& failure) {
+      if (connected_) end_job(failure.what());
+    }
+  }
+  if (!connected_) connections_.clear();
+}
+
+void bootstrap_exchange::come(int folder, const std::string& name) {
+  const moment until = after(limits_.to_come);
+  host::packet_socket first;
+  while (!(first = host::packet_socket::try_connect_in(folder, name))) {
+    if (clock::now() > until) {
+      failure_ = fmt::format(
+          "rank 0 has not come within {} s of MPI_Init; 'trireme exec' must stand before every program of the job",
+          limits_.to_come.count());
+      return;
+    }
+    std::this_thread::sleep_for(between_polls);
+  }
+  const greeting hello{rank_, ranks_};
+  first.send(std::as_bytes(std::span(&hello, 1)));
+  // From here on rank 0 may count on us.
+  connections_.push_back(std::move(first));
+  host::packet answer;
+  try {
+    answer = connections_[0].receive_until(after(limits_.to_come + limits_.to_speak));
+  } catch (const std::exception& failure) {
+    end_job(failure.what());
+  }
+  if (answer.what == host::packet::state::nothing_yet)
+    end_job(silence_of(connections_[0], limits_.to_come + limits_.to_speak).c_str());
+  connected_ = answer.bytes.size() == 1 && answer.bytes[0] == yes;  // closed: rank 0 did not let us in
+  if (!connected_) connections_.clear();
+}
+
+std::vector<host::packet_socket> connect_through_library(int rank, int ranks) {
+  const std::chrono::seconds patience = start_limits().through_library;
+  std::array<char, 64> name{};
+  host::packet_socket listener;
+  if (rank == 0) {
+    // Nobody can take a name that nobody can guess; all see it and may connect to it, once it is there.
+    std::snprintf(name.data(), name.size(), "trireme-mpi-%s", host::random_text().c_str());
+    try {
+      listener = host::packet_socket::listen(name.data());
+    } catch (const std::exception&) {
+      name[0] = '\0';  // the others wait for a name
+    }
+  }
+  PMPI_Bcast(name.data(), static_cast<int>(name.size()), MPI_CHAR, 0, MPI_COMM_WORLD);
+  if (name[0] == '\0') throw std::runtime_error("the first rank could not open a socket for the others to connect to");
+  if (rank == 0) {
+    reception others(std::move(listener), ranks);
+    if (!others.wait_for_all(after(patience)))
+      throw std::runtime_error(
+          fmt::format("ranks {} did not come within {} s", fmt::join(others.missing(), ", "), patience.count()));
+    return others.take();
+  }
+  std::vector<host::packet_socket> first;
+  first.push_back(host::packet_socket::connect(name.data(), patience));
+  if (first[0].peer_user() != geteuid()) throw std::runtime_error("the first rank's socket belongs to another user");
+  const greeting hello{rank, ranks};
+  first[0].send(std::as_bytes(std::span(&hello, 1)));
+  return first;
+}
+
+std::string bootstrap_exchange::silence_of(const host::packet_socket& other, std::chrono::seconds limit) const {
+  std::size_t rank = 0;
+  if (rank_ == 0)
+    while (rank < connections_.size() && connections_[rank++].fd() != other.fd()) {
+    }
+  return fmt::format("rank {} (pid {}) has said nothing for {} s (TRIREME_MPI_START_TIMEOUT)", rank, other.peer_pid(),
+                     limit.count());
+}
+
+void bootstrap_exchange::end_job(const char* why) const {
+  fmt::print(stderr, "trireme mpi: rank {} lost the connection to another rank in MPI_Init: {}\n", rank_, why);
+  PMPI_Abort(MPI_COMM_WORLD, 1);
+  std::abort();
+}
+
+host::packet bootstrap_exchange::received_from(const host::packet_socket& rank) const {
+  try {
+    host::packet part = rank.receive_until(after(limits_.to_speak));
+    if (part.what == host::packet::state::message) return part;
+    if (part.what == host::packet::state::nothing_yet) end_job(silence_of(rank, limits_.to_speak).c_str());
+  } catch (const std::length_error&) {  // descriptors were lost; the message itself is not wanted then
+    return {};
+  } catch (const std::exception& failure) {
+    end_job(failure.what());
+  }
+  end_job("it was closed");
+}
+
+void bootstrap_exchange::gather(std::span<const std::byte> mine, std::span<std::byte> all) const {
+  if (!connected_) {
+    const int bytes = static_cast<int>(mine.size());
+    PMPI_Allgather(mine.data(), bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, MPI_COMM_WORLD);
+    return;
+  }
+  const auto take = [&](const host::packet_socket& from, std::span<std::byte> to) {
+    const host::packet part = received_from(from);
+    if (part.bytes.size() != to.size()) end_job("it sent something else than was agreed");
+    std::copy(part.bytes.begin(), part.bytes.end(), to.begin());
+  };
+  const auto give = [&](const host::packet_socket& to, std::span<const std::byte> what) {
+    try {
+      to.send(what);
+    } catch (const std::exception& failure) {
+      end_job(failure.what());
+    }
+  };
+  if (rank_ != 0) {
+    give(connections_[0], mine);
+    take(connections_[0], all);
+    return;
+  }
+  std::copy(mine.begin(), mine.end(), all.begin());
+  for (std::size_t other = 0; other < connections_.size(); ++other)
+    take(connections_[other], all.subspan((other + 1) * mine.size(), mine.size()));
+  for (const host::packet_socket& other : connections_) give(other, all);
+}
+
+int bootstrap_exchange::smallest(int mine) const {
+  int found = mine;
+  if (connected_) {
+    std::vector<int> all(static_cast<std::size_t>(ranks_));
+    gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
+    found = *std::min_element(all.begin(), all.end());
+  } else {
+    PMPI_Allreduce(&mine, &found, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  }
+  return found;
+}
+
+void bootstrap_exchange::tell(std::span<std::byte> what) const {
+  if (connected_) {
+    std::vector<std::byte> all(what.size() * static_cast<std::size_t>(ranks_));
+    gather(what, all);
+    std::copy_n(all.begin(), what.size(), what.begin());
+  } else {
+    PMPI_Bcast(what.data(), static_cast<int>(what.size()), MPI_BYTE, 0, MPI_COMM_WORLD);
+  }
+}
+
+}  // namespace tri::mpi

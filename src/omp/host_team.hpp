@@ -1,0 +1,97 @@
+// What the drop-in keeps about a team of threads that the host runtime started, and about each thread in it.
+// A region exists from the call that begins a parallel region to its end, on the stack of the thread that begins it; a
+// thread_context from the moment a thread enters the program's part of the region until it leaves it, on the stack of
+// that thread. Threads without one, or within a region that began in a way we do not follow, leave loops to the host.
+#pragma once
+
+#include <cstdint>
+
+#include "schedules/worksharing_loop.hpp"
+#include "schedules/loop_sequence.hpp"
+#include "omp/iteration_space.hpp"
+#include "omp/loop_choice.hpp"
+#include "omp/static_shares.hpp"
+
+namespace tri::omp {
+
+struct host_team {
+  loops::loop_sequence loops;
+  static_shares shares;
+  host_team* next_spare = nullptr;
+};
+
+// A team for a region that begins now; afterwards it is kept for the next region of this thread.
+class borrowed_team {
+ public:
+  borrowed_team();
+  ~borrowed_team();
+  borrowed_team(const borrowed_team&) = delete;
+  borrowed_team& operator=(const borrowed_team&) = delete;
+  host_team& get() { return *team_; }
+
+ private:
+  host_team* team_;
+};
+
+inline constexpr std::uint32_t unknown_thread = ~std::uint32_t{0};
+
+struct thread_context {
+  explicit thread_context(host_team& within, std::uint32_t number = unknown_thread);
+  ~thread_context();
+  thread_context(const thread_context&) = delete;
+  thread_context& operator=(const thread_context&) = delete;
+
+  host_team& of;
+  thread_context* outer;
+  std::uint32_t thread;          // number in the team; asked for when the first loop needs it
+  std::uint32_t unfollowed = 0;  // regions inside this one that began in a way we do not follow
+  bool in_loop = false;          // the thread is in a loop that we have taken
+  bool took_last = false;        // the last loop was taken
+  bool doacross_next = false;    // the next loop has cross-iteration dependences
+  loops::loop_sequence::position in_sequence;
+  loops::fetch_position position;
+  iteration_space space;
+  static_share* in_static = nullptr;  // the static loop that it is in, if that is shared out by weights
+  std::uint64_t static_since = 0;     // tick
+
+  // The iterations of the taken loop to run next, if any.
+  loops::item_span next_items() {
+    const loops::item_span units = position.next();
+    if (units.empty()) return {};
+    return {units.first * space.unit, space.item_of(units.last)};
+  }
+};
+
+// Of this thread. initial-exec: the library is loaded at the start, so its place is known and costs one instruction.
+extern thread_local thread_context* this_thread [[gnu::tls_model("initial-exec")]];
+
+// The context whose loops we may take, or null.
+inline thread_context* followed() {
+  thread_context* const context = this_thread;
+  return context != nullptr && context->unfollowed == 0 ? context : nullptr;
+}
+// The context of a thread that is inside a taken loop, or null.
+inline thread_context* in_taken_loop() {
+  thread_context* const context = followed();
+  return context != nullptr && context->in_loop ? context : nullptr;
+}
+// A region that we do not follow begins or ends on this thread.
+inline void enter_unfollowed() {
+  if (this_thread != nullptr) ++this_thread->unfollowed;
+}
+inline void leave_unfollowed() {
+  if (this_thread != nullptr && this_thread->unfollowed > 0) --this_thread->unfollowed;
+}
+
+struct loop_start {
+  const void* site = nullptr;    // return address of the call
+  const char* source = nullptr;  // where libomp knows it
+  bool monotonic = false;
+  distribution shares = distribution::chosen;
+  iteration_space space{};
+};
+
+// Enters a loop that all threads of the team take. `threads()` is asked once for each loop.
+void begin_loop(thread_context& context, const loop_start& loop, std::uint32_t (*threads)());
+
+}  // namespace tri::omp

@@ -1,0 +1,80 @@
+// Members that come together again and again: nobody leaves before all have come, everybody sees every part, and a
+// sleeper is woken.
+#include "mpi/engine/shm_barrier.hpp"
+
+#include <gtest/gtest.h>
+
+#include "ranks_as_threads.hpp"
+
+namespace tri::mpi {
+namespace {
+
+constexpr std::uint64_t barriers = 3000;
+
+class shm_barriers : public ::testing::TestWithParam<std::tuple<std::uint32_t, bool>> {};
+
+TEST_P(shm_barriers, everybody_sees_everybodys_part_of_this_time) {
+  const auto [ranks, oversubscribed] = GetParam();
+  alignas(64) static std::byte memory[16 * 1024];
+  ASSERT_LE(shm_barrier::size_for(ranks), sizeof memory);
+  shm_barrier& place = *shm_barrier::create(memory, ranks);
+  engine_options options;
+  options.oversubscribed = oversubscribed;
+  std::atomic<std::uint32_t> last_to_leave{0};
+  testing::run_on_ranks(ranks, options, [&, ranks = ranks](engine& mine) {
+    for (std::uint64_t count = 1; count <= barriers; ++count) {
+      const std::uint64_t own = count * 1000 + mine.number();
+      if (place.arrive(mine.number(), &own, sizeof own)) {
+        std::uint64_t sum = 0;
+        for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+          std::uint64_t part = 0;
+          std::memcpy(&part, place.data_of(rank), sizeof part);
+          ASSERT_EQ(part, count * 1000 + rank);
+          sum += part;
+        }
+        std::memcpy(place.outcome(), &sum, sizeof sum);
+        place.end();
+        for (std::uint32_t rank = 0; rank < ranks; ++rank) mine.wake(rank);
+      } else {
+        mine.wait([&] { return place.has_ended(count); });
+      }
+      std::uint64_t sum = 0;
+      std::memcpy(&sum, place.outcome(), sizeof sum);
+      ASSERT_EQ(sum, ranks * count * 1000 + ranks * (ranks - 1) / 2);
+      EXPECT_FALSE(place.has_ended(count + 1));
+    }
+    if (place.leave_for_good()) ++last_to_leave;
+  });
+  EXPECT_EQ(last_to_leave, 1u);
+}
+
+// Members begin several barriers before they wait for the first one.
+TEST_P(shm_barriers, nonblocking_barriers_end_when_all_have_entered_them) {
+  const auto [ranks, oversubscribed] = GetParam();
+  alignas(64) static std::byte memory[16 * 1024];
+  ASSERT_LE(shm_barrier::size_for(ranks), sizeof memory);
+  shm_barrier& place = *shm_barrier::create(memory, ranks);
+  engine_options options;
+  options.oversubscribed = oversubscribed;
+  constexpr std::uint64_t rounds = 500, open = 4;
+  std::array<std::atomic<std::uint64_t>, rounds * open + 1> begun{};
+  testing::run_on_ranks(ranks, options, [&, ranks = ranks](engine& mine) {
+    for (std::uint64_t round = 0; round < rounds; ++round) {
+      for (std::uint64_t i = 1; i <= open; ++i) {
+        begun[round * open + i].fetch_add(1);
+        if (place.enter(mine.number()))
+          for (std::uint32_t rank = 0; rank < ranks; ++rank) mine.wake(rank);
+        EXPECT_EQ(place.entered(mine.number()), round * open + i);
+      }
+      for (std::uint64_t i = 1; i <= open; ++i) {
+        mine.wait([&] { return place.have_all_entered(round * open + i); });
+        ASSERT_EQ(begun[round * open + i].load(), ranks);
+      }
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(of, shm_barriers, ::testing::Combine(::testing::Values(1u, 2u, 3u, 8u), ::testing::Bool()));
+
+}  // namespace
+}  // namespace tri::mpi

@@ -1,3 +1,0 @@
-/* A library of a program's own, with thread-local data. */
-static __thread int count = 1;
-int obstacle(void) { return count++ > 0; }
