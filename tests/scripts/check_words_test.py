@@ -29,7 +29,7 @@ class CheckWords(unittest.TestCase):
     def test_whole_words_and_parts_of_identifiers(self):
         status, said = run_on({"src/a.cpp": "int x;\nint my_crew_size;\n", "docs/b.md": "The Crew waits.\n"})
         self.assertEqual(status, 1)
-        self.assertIn("src/a.cpp:2: 'team'; write thread team", said)
+        self.assertIn("src/a.cpp:2: 'crew'; write thread team", said)
         self.assertIn("docs/b.md:1: 'Crew'; write thread team", said)
 
     def test_longer_words_are_others(self):
@@ -37,17 +37,17 @@ class CheckWords(unittest.TestCase):
         self.assertEqual(status, 0, said)
 
     def test_names_of_files(self):
-        status, said = run_on({"src/peer_liveness.hpp": "\n"})
+        status, said = run_on({"src/silence_watch.hpp": "\n"})
         self.assertEqual(status, 1)
-        self.assertIn("src/peer_liveness.hpp: the name has 'silence_watch'; write peer_liveness", said)
+        self.assertIn("src/silence_watch.hpp: the name has 'silence_watch'; write peer_liveness", said)
 
     def test_history_and_marked_lines_are_left_alone(self):
-        status, said = run_on({"docs/dev/decisions/1.md": "team\n", "CHANGELOG.md": "team\n",
-                               "src/a.cpp": "// the team of a ship, words: ok\n"})
+        status, said = run_on({"docs/dev/decisions/1.md": "crew\n", "CHANGELOG.md": "crew\n",
+                               "src/a.cpp": "// the crew of a ship, words: ok\n"})
         self.assertEqual(status, 0, said)
 
     def test_wrong_lists_are_refused(self):
-        status, said = run_on({"src/a.cpp": "\n"}, words="team thread team\n")
+        status, said = run_on({"src/a.cpp": "\n"}, words="crew thread team\n")
         self.assertNotEqual(status, 0)
         self.assertIn("words.txt:1: a line is a word, a tab, and what to write instead", said)
 

@@ -129,11 +129,11 @@ void tcp_conduit::engine::connect(peer_number peer, std::span<const std::byte> o
 // The next one from of.endpoint on at which no connection waits for its welcome.
 bool tcp_conduit::engine::choose_endpoint(link& of) const {
   for (std::size_t tried = 0; tried < of.endpoints.size(); ++tried) {
-    const std::size_t memory = (of.endpoint + tried) % of.endpoints.size();
+    const std::size_t index = (of.endpoint + tried) % of.endpoints.size();
     if (std::any_of(of.unanswered.begin(), of.unanswered.end(),
-                    [&](const auto& each) { return each->endpoint == of.endpoints[memory]; }))
+                    [&](const auto& each) { return each->endpoint == of.endpoints[index]; }))
       continue;
-    of.endpoint = memory;
+    of.endpoint = index;
     return true;
   }
   return false;
@@ -227,7 +227,7 @@ void tcp_conduit::engine::drop_unanswered(connection& of) {
   const auto found =
       std::find_if(peer.unanswered.begin(), peer.unanswered.end(), [&](const auto& each) { return each.get() == &of; });
   std::unique_ptr<connection> dropped = std::move(*found);
-  peer.unanswered.erase(memory);
+  peer.unanswered.erase(found);
   discard(dropped);
   if (peer.deadline_ns == 0) set_deadline(number, time_to_welcome_ns);
 }
