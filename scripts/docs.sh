@@ -46,6 +46,6 @@ NO_MKDOCS_2_WARNING=1 "$folder/venv/bin/mkdocs" build --strict --config-file doc
 # The theme names the second one by its address on the network.
 find "$folder/site" -name '*.html' ! -path '*/reference/*' -printf '%P\n' | while read -r page; do
   up=$(sed 's|[^/]*/|../|g; s|[^/]*$||' <<<"$page")
-  sed -i "s|https://unpkg.com/iframe-worker/shim|${up}assets/iframe-worker.js|" "$folder/site/$page"
+  sed -i "s|https://[^>]*/iframe-worker/shim|${up}assets/iframe-worker.js|" "$folder/site/$page"
 done
 echo "the site is $folder/site/index.html"
