@@ -23,7 +23,7 @@ endef
 help:
 	@echo "Trireme: message-driven objects, parallel loops, accelerators for MPI and OpenMP programs."
 	@echo
-	@echo "  make demo              see it work: a molecular dynamics run on threads and on processes, verified and timed"
+	@echo "  make demo              see every way in at work, verified and timed: objects, an MPI program, an OpenMP program"
 	@echo "  make test              build everything and run all tests"
 	@echo "  make bench             measure what docs/results.md claims (SUITES=messages for one suite, JSON=FILE keeps it)"
 	@echo "  make results           tables and plots of docs/results.md from bench/results/*.json (JSON=FILE for others)"
@@ -48,8 +48,8 @@ build:
 
 demo:
 	@scripts/deps.sh build demo
-	$(call build,release,md trireme_command)
-	@apps/md/demo.sh build/release
+	$(call build,release,md trireme_command example_openmp_rows)
+	@scripts/demo.sh build/release
 
 test:
 	@scripts/deps.sh test
