@@ -165,6 +165,98 @@ void check_needs_omp(const CLI::App& app) {
                   program));
 }
 
+struct exec_options {
+  bool mpi = true;
+  bool asks_for_mpi = false;
+  bool omp = false;
+  bool report = false;
+  std::string schedule;
+  std::string tune_file;
+  bool asks_for_virtual = false;
+  std::string virtual_threads;
+  std::string sharing;
+  std::string sharing_from;
+  std::string progress;
+  bool stats = false;
+  std::string stats_json;
+
+  bool any_of_mpi() const {
+    return stats || !stats_json.empty() || !sharing.empty() || !sharing_from.empty() || !progress.empty();
+  }
+};
+
+void add_options(CLI::App& app, exec_options& into) {
+  app.add_flag("--mpi,!--no-mpi", into.mpi, "take the messages of an MPI program, or not; by default if it is one");
+  app.add_flag("--omp", into.omp, "take the loops of an OpenMP program");
+  app.add_option("--schedule", into.schedule, "how loops are shared out; automatic by default");
+  app.add_option("--tune-file", into.tune_file, "the schedule that `trireme tune --omp` found")->type_name("FILE");
+  app.add_option("--virtual", into.virtual_threads,
+                 "virtual threads for each thread, for the static loops of gcc; 4 to 16 are of use")
+      ->type_name("K");
+  app.add_option("--sharing", into.sharing,
+                 "whom ranks that wait help with large messages: off (none), near (ranks of their NUMA domain), mixed "
+                 "(others too when no rank there is idle; the default), or throughput,N (others too while fewer "
+                 "than N ranks use the memory there; see `trireme info --saturation`)")
+      ->type_name("WHOM");
+  app.add_option("--sharing-from", into.sharing_from,
+                 "the size of messages from which on they are shared, 32K by default")
+      ->type_name("SIZE");
+  app.add_option("--progress", into.progress,
+                 "which threads receive for ranks that compute: dynamic (ranks that wait; the default), thread (a "
+                 "thread of each rank), or reserved,N (such threads on the last N cores, which the ranks leave)")
+      ->type_name("THREADS");
+  app.add_flag("--stats", into.stats, "at the end, print what each rank of an MPI program sent, moved and waited");
+  app.add_option("--stats-json", into.stats_json, "the same as JSON into this file")->type_name("FILE");
+  app.add_flag("--report", into.report, "at the end, list which loops were taken and which were left, and why");
+}
+
+// Sets what the program inherits, so that the drop-ins are loaded into it, and says what stands in the way.
+void set_up(const exec_options& options, const std::string& name, const std::string& program) {
+  const bool mpi_is_on = check_mpi_switches();
+  if (options.mpi && options.asks_for_mpi && !mpi_is_on)
+    throw std::invalid_argument("--mpi was given, but TRIREME_MPI=off in the environment forbids it");
+  // The layer that times MPI calls passes them on by the library's inner names, past what we would put before it.
+  const bool times_mpi = options.omp && set_up_openmp(options.schedule, options.tune_file, options.asks_for_virtual,
+                                                      options.virtual_threads);
+  if (times_mpi && options.mpi && options.asks_for_mpi)
+    throw std::invalid_argument("--mpi and a schedule that uses slack do not go together yet");
+  const bool leaves_mpi = !options.mpi || times_mpi || !mpi_is_on;
+  const mpi_finding found = leaves_mpi ? mpi_finding() : find_mpi(program);
+  if (!found.obstacle.empty())
+    fmt::print(stderr, "trireme exec: {} runs with its MPI library as it is: {}\n", name, found.obstacle);
+  const bool is_mpi = found.library != mpi_library::none;
+  if (const std::string problem = launcher_of_the_other(found.library, name); !problem.empty())
+    fmt::print(stderr, "trireme exec: {}\n", problem);
+  if (!is_mpi && found.obstacle.empty() && !leaves_mpi && (!options.omp || options.asks_for_mpi))
+    throw_nothing_to_replace(name);
+  if (options.any_of_mpi() && !is_mpi) {
+    throw std::invalid_argument(
+        fmt::format("--stats, --sharing and --progress are about messages of an MPI program; {}",
+                    leaves_mpi ? "here they are left to the MPI library" : name + " is none that is known"));
+  }
+  if (options.stats) setenv("TRIREME_MPI_STATISTICS", "on", 1);
+  if (!options.stats_json.empty()) setenv("TRIREME_MPI_STATISTICS_FILE", options.stats_json.c_str(), 1);
+  if (is_mpi) {
+    if (options.asks_for_mpi) setenv("TRIREME_MPI", "on", 1);
+    if (const std::string file = value_of("TRIREME_MPI_STATISTICS_FILE"); !file.empty()) check_statistics_file(file);
+    set_sharing(options.sharing, options.sharing_from);
+    set_progress(options.progress);
+    set_up_mpi(found);
+  }
+  // The process keeps its number: the program's own report is always printed, those of its children when they have
+  // something to say.
+  if (options.report) setenv(report_variable, std::to_string(getpid()).c_str(), 1);
+}
+
+// Returns only when the program cannot be started.
+void start(const std::string& program, std::vector<std::string>& command) {
+  std::vector<char*> arguments;
+  for (std::string& word : command) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  execvp(program.c_str(), arguments.data());  // starts what has no first line for an interpreter by the shell
+  fmt::print(stderr, "trireme exec: cannot start {}: {}\n", command[0], std::strerror(errno));
+}
+
 }  // namespace
 
 int exec_command(int argc, char** argv) {
@@ -172,88 +264,19 @@ int exec_command(int argc, char** argv) {
   app.formatter(std::make_shared<usage_with_program>());
   app.footer(footer);
   app.prefix_command();  // from the first word that is not an option on, everything belongs to the program
-
-  bool mpi = true;
-  bool omp = false;
-  bool report = false;
-  std::string schedule;
-  std::string virtual_threads;
-  std::string tune_file;
-  const CLI::Option* const asks_for_mpi =
-      app.add_flag("--mpi,!--no-mpi", mpi, "take the messages of an MPI program, or not; by default if it is one");
-  app.add_flag("--omp", omp, "take the loops of an OpenMP program");
-  app.add_option("--schedule", schedule, "how loops are shared out; automatic by default");
-  app.add_option("--tune-file", tune_file, "the schedule that `trireme tune --omp` found")->type_name("FILE");
-  const CLI::Option* const asks_for_virtual =
-      app.add_option("--virtual", virtual_threads,
-                     "virtual threads for each thread, for the static loops of gcc; 4 to 16 are of use")
-          ->type_name("K");
-  std::string sharing;
-  std::string sharing_from;
-  app.add_option("--sharing", sharing,
-                 "whom ranks that wait help with large messages: off (none), near (ranks of their NUMA domain), mixed "
-                 "(others too when no rank there is idle; the default), or throughput,N (others too while fewer "
-                 "than N ranks use the memory there; see `trireme info --saturation`)")
-      ->type_name("WHOM");
-  app.add_option("--sharing-from", sharing_from, "the size of messages from which on they are shared, 32K by default")
-      ->type_name("SIZE");
-  std::string progress;
-  app.add_option("--progress", progress,
-                 "which threads receive for ranks that compute: dynamic (ranks that wait; the default), thread (a "
-                 "thread of each "
-                 "rank), or reserved,N (such threads on the last N cores, which the ranks leave)")
-      ->type_name("WHO");
-  bool stats = false;
-  std::string stats_json;
-  app.add_flag("--stats", stats, "at the end, print what each rank of an MPI program sent, moved and waited");
-  app.add_option("--stats-json", stats_json, "the same as JSON into this file")->type_name("FILE");
-  app.add_flag("--report", report, "at the end, list which loops were taken and which were left, and why");
-
+  exec_options options;
+  add_options(app, options);
   try {
     std::vector<std::string> command;
     if (const std::optional<int> done = parse_program_options(app, argc, argv, command)) return *done;
-    host::check_variable_names(
-        host::environment_of_this_process());  // the program would not notice that nobody reads a misspelt one
-    const bool mpi_is_on = check_mpi_switches();
-    if (!omp) check_needs_omp(app);
-    if (mpi && asks_for_mpi->count() > 0 && !mpi_is_on)
-      throw std::invalid_argument("--mpi was given, but TRIREME_MPI=off in the environment forbids it");
-    // The layer that times MPI calls passes them on by the library's inner names, past what we would put before it.
-    const bool times_mpi = omp && set_up_openmp(schedule, tune_file, asks_for_virtual->count() > 0, virtual_threads);
-    if (times_mpi && mpi && asks_for_mpi->count() > 0)
-      throw std::invalid_argument("--mpi and a schedule that uses slack do not go together yet");
+    options.asks_for_mpi = app.count("--mpi") > 0;
+    options.asks_for_virtual = app.count("--virtual") > 0;
+    // The program would not notice a misspelt one.
+    host::check_variable_names(host::environment_of_this_process());
+    if (!options.omp) check_needs_omp(app);
     const std::string program = host::find_program(command[0]);
-    const bool leaves_mpi = !mpi || times_mpi || !mpi_is_on;
-    const mpi_finding found = leaves_mpi ? mpi_finding() : find_mpi(program);
-    if (!found.obstacle.empty())
-      fmt::print(stderr, "trireme exec: {} runs with its MPI library as it is: {}\n", command[0], found.obstacle);
-    const bool is_mpi = found.library != mpi_library::none;
-    if (const std::string problem = launcher_of_the_other(found.library, command[0]); !problem.empty())
-      fmt::print(stderr, "trireme exec: {}\n", problem);
-    if (!is_mpi && found.obstacle.empty() && !leaves_mpi && (!omp || asks_for_mpi->count() > 0))
-      throw_nothing_to_replace(command[0]);
-    if ((stats || !stats_json.empty() || !sharing.empty() || !sharing_from.empty() || !progress.empty()) && !is_mpi) {
-      throw std::invalid_argument(
-          fmt::format("--stats, --sharing and --progress are about messages of an MPI program; {}",
-                      leaves_mpi ? "here they are left to the MPI library" : command[0] + " is none that is known"));
-    }
-    if (stats) setenv("TRIREME_MPI_STATISTICS", "on", 1);
-    if (!stats_json.empty()) setenv("TRIREME_MPI_STATISTICS_FILE", stats_json.c_str(), 1);
-    if (is_mpi) {
-      if (asks_for_mpi->count() > 0) setenv("TRIREME_MPI", "on", 1);
-      if (const std::string file = value_of("TRIREME_MPI_STATISTICS_FILE"); !file.empty()) check_statistics_file(file);
-      set_sharing(sharing, sharing_from);
-      set_progress(progress);
-      set_up_mpi(found);
-    }
-    // The process keeps its number: the program's own report is always printed, those of its children when they have
-    // something to say.
-    if (report) setenv(report_variable, std::to_string(getpid()).c_str(), 1);
-    std::vector<char*> arguments;
-    for (std::string& word : command) arguments.push_back(word.data());
-    arguments.push_back(nullptr);
-    execvp(program.c_str(), arguments.data());  // starts what has no first line for an interpreter by the shell
-    fmt::print(stderr, "trireme exec: cannot start {}: {}\n", command[0], std::strerror(errno));
+    set_up(options, command[0], program);
+    start(program, command);
     return cannot_start_status;
   } catch (const std::invalid_argument& problem) {
     fmt::print(stderr, "trireme exec: {}\n", problem.what());
