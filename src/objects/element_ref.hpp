@@ -76,7 +76,7 @@ class element_sender {
   template <auto Method, class... A>
   void send_with(const message_options* options, A&&... arguments) const {
     using facts = method_facts<Method>;
-    check<Method, A...>();
+    check<Method>();
     auto& here = sched::this_pe();
     post_to_element(here, collection_, number_, entry_method<Method>::handler, options,
                     [&](bool same_process, bool needs_block) {
@@ -87,7 +87,7 @@ class element_sender {
   template <auto Method, class... A>
   auto call_with(const message_options* options, A&&... arguments) const {
     using called = called_method<Method>;
-    check<Method, A...>();
+    check<Method>();
     auto& here = sched::this_pe();
     future<typename called::value> result;
     const auto reply = result.get_promise();
@@ -101,13 +101,10 @@ class element_sender {
   std::uint32_t collection() const { return collection_; }
 
  private:
-  template <auto Method, class... A>
+  template <auto Method>
   static constexpr void check() {
     using facts = method_facts<Method>;
     static_assert(std::is_base_of_v<typename facts::object, T>, "the method belongs to another class than the element");
-    static_assert(std::is_constructible_v<typename facts::arguments, A&&...>,
-                  "the arguments do not fit the parameters of the entry method (a move-only argument must be passed "
-                  "with std::move)");
   }
   std::uint64_t number_ = 0;
   std::uint32_t collection_ = 0;

@@ -155,7 +155,7 @@ packed_arguments archive_arguments(sched::pe& here, const Tuple& values) {
 }
 
 template <class Tuple, class... A>
-packed_arguments pack_arguments(sched::pe& here, bool same_process, bool needs_block, A&&... arguments) {
+packed_arguments pack_fitting_arguments(sched::pe& here, bool same_process, bool needs_block, A&&... arguments) {
   using facts = tuple_facts<Tuple>;
   packed_arguments packed;
   if constexpr (facts::fits_inline) {
@@ -187,6 +187,19 @@ packed_arguments pack_arguments(sched::pe& here, bool same_process, bool needs_b
   }
   here.counters().bytes_copied.add(target.bytes);
   return packed;
+}
+
+template <class Tuple, class... A>
+packed_arguments pack_arguments(sched::pe& here, bool same_process, bool needs_block, A&&... arguments) {
+  constexpr bool fit = std::is_constructible_v<Tuple, A&&...>;
+  static_assert(
+      fit,
+      "the arguments do not fit the parameters of the entry method: their number and types must be those of the "
+      "method, and a move-only argument must be passed with std::move");
+  if constexpr (fit)  // else the compiler would go on to list all constructors of std::tuple
+    return pack_fitting_arguments<Tuple>(here, same_process, needs_block, std::forward<A>(arguments)...);
+  else
+    return {};
 }
 
 /// The arguments of an arrived message; destroys them and releases their block at the end of its life.

@@ -25,7 +25,9 @@ struct member_function_facts {
   using object = C;
   using result = R;
   using arguments = std::tuple<std::decay_t<P>...>;
-  static_assert(((!std::is_lvalue_reference_v<P> || std::is_const_v<std::remove_reference_t<P>>)&&...),
+  static constexpr bool refers_to_callers =
+      !((!std::is_lvalue_reference_v<P> || std::is_const_v<std::remove_reference_t<P>>)&&...);
+  static_assert(!refers_to_callers,
                 "an entry method takes its parameters by value, const reference or rvalue reference: there is no "
                 "caller's variable to refer to");
   static_assert(!is_task<R> || (!std::is_reference_v<P> && ...),
@@ -57,8 +59,11 @@ struct method_facts : member_function<decltype(Method)> {
   using base = member_function<decltype(Method)>;
   /// Calls the method and moves the arguments into it.
   static decltype(auto) invoke(typename base::object& object, auto& arguments) {
-    return std::apply([&](auto&... argument) -> decltype(auto) { return (object.*Method)(std::move(argument)...); },
-                      arguments);
+    if constexpr (base::refers_to_callers)  // refused above, and one message is enough
+      return static_cast<typename base::result (*)()>(nullptr)();
+    else
+      return std::apply([&](auto&... argument) -> decltype(auto) { return (object.*Method)(std::move(argument)...); },
+                        arguments);
   }
   /// Calls the method and leaves the arguments as they are.
   static decltype(auto) invoke_shared(typename base::object& object, const typename base::arguments& arguments) {
