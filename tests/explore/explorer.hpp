@@ -140,7 +140,7 @@ state_key key_of(Model& state) {
 
 // One path of random steps from `state`, which is left where the path ends. Returns whether it came to an end.
 template <class Model>
-bool random_path(Model& state, std::mt19937_64& random, std::uint64_t most_steps, outcome& result) {
+bool random_path(Model& state, std::mt19937_64& random, std::uint64_t most_steps, model_outcome& result) {
   std::vector<int> ready;
   for (std::uint64_t count = 0; count <= most_steps; ++count) {
     ready.clear();
