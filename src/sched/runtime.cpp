@@ -418,13 +418,17 @@ message_counts runtime::counts_of_host() const {
   const int first = first_pe_of_host();
   const int last = first + pes_of_host();
   message_counts sums;
+  // All processes of this host have records.
+  const auto counters_of = [&](int pe) -> const counter_block& {
+    return process_record_of(process_of(pe))->pe[pe % pes_per_process()]->counters;
+  };
   for (int i = first; i < last; ++i) {
-    sums.released += record_of(i)->counters.released.read();
-    sums.processed += record_of(i)->counters.processed.read();
+    sums.released += counters_of(i).released.read();
+    sums.processed += counters_of(i).processed.read();
   }
   for (int i = first; i < last; ++i) {
-    sums.sent += record_of(i)->counters.sent.read();
-    sums.held += record_of(i)->counters.held.read();
+    sums.sent += counters_of(i).sent.read();
+    sums.held += counters_of(i).held.read();
   }
   return sums;
 }

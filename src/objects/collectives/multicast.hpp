@@ -43,7 +43,7 @@ using members_by_pe = std::vector<members_of_pe>;
 struct multicast_route {
   std::int32_t sender = no_pe;   // whose list it is
   std::int32_t meeting = no_pe;  // the PE of another host that hands the message on there, and where parts of a
-                                 // reduction meet; no_pe on the way to it, and on the sender's own host
+                                 // reduction meet; no_pe on the route to it, and on the sender's own host
 
   static multicast_route of(const sched::envelope& message) { return std::bit_cast<multicast_route>(message.element); }
   std::uint64_t number() const { return std::bit_cast<std::uint64_t>(*this); }
@@ -52,11 +52,11 @@ struct multicast_route {
 /// End the job when a faulty process names PEs that are not there, or sends a list without its number.
 inline void check_pe_of_multicast(const sched::pe& here, const sched::envelope& message, int pe) {
   if (pe < 0 || pe >= here.job().pes()) [[unlikely]]
-    refuse_arguments(message, ("its way names PE " + std::to_string(pe) + "; there are PEs 0.." +
+    refuse_arguments(message, ("its route names PE " + std::to_string(pe) + "; there are PEs 0.." +
                                std::to_string(here.job().pes() - 1))
                                   .c_str());
 }
-inline void check_way(const sched::pe& here, const sched::envelope& message) {
+inline void check_route(const sched::pe& here, const sched::envelope& message) {
   const multicast_route route = multicast_route::of(message);
   check_pe_of_multicast(here, message, route.sender);
   if (route.meeting != no_pe) check_pe_of_multicast(here, message, route.meeting);
@@ -182,7 +182,7 @@ struct multicast_relay {
   }
 
   static void deliver(sched::pe& here, sched::envelope& message) {
-    check_way(here, message);
+    check_route(here, message);
     unpacked_arguments<tuple> unpacked(message);
     std::apply(
         [&](members_by_pe& members, const auto&... arguments) {
@@ -274,7 +274,7 @@ template <class Self>
 struct multicast_handler {
   static void deliver(sched::pe& here, sched::envelope& message) {
     pe_objects& objects = pe_objects::of(here);
-    check_way(here, message);
+    check_route(here, message);
     const int sender = multicast_route::of(message).sender;
     arrival whose = arrival::past;
     {
