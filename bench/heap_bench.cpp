@@ -180,7 +180,7 @@ int main(int count, char** arguments) {
   }
   const int rounds = count > 1 ? std::atoi(arguments[1]) : 5;
   if (rounds < 1) {
-    std::fprintf(stderr, "heap_bench: '%s' is not a number of rounds; a positive number, for example 5, would be\n",
+    std::fprintf(stderr, "heap_bench: '%s' is not a number of rounds; give a positive number, such as 5\n",
                  arguments[1]);
     return 2;
   }

@@ -1,4 +1,4 @@
-// Layouts as competitor; or memcpy of as many bytes with the argument --memcpy.
+// Layouts as a competitor; or memcpy of as many bytes with the argument --memcpy.
 #include <cstdint>
 #include <cstring>
 #include <vector>

@@ -1,4 +1,4 @@
-// An MPI library as competitor: MPI_Pack, MPI_Unpack, and for a copy from layout to layout a message to itself.
+// An MPI library as a competitor: MPI_Pack, MPI_Unpack, and for a copy from layout to layout a message to itself.
 #include <mpi.h>
 
 #include <cstdint>

@@ -125,8 +125,8 @@ void block_cache::keep_large(free_block* block) {
   }
   auto& retained = retained_runs_[next_retained_++ % retained_runs_.size()];
   retained.spans = spans;
-  // acq_rel: the one that takes the run comes after all that was done with its memory, and we after what was with the
-  // one that we displace. pairs: block_cache.retained
+  // acq_rel: the one that takes the run comes after all that was done with its memory, and we after all that was done
+  // with the one that we displace. pairs: block_cache.retained
   if (void* const displaced = retained.address.exchange(block, std::memory_order_acq_rel)) heap_.release_run(displaced);
 }
 
@@ -196,7 +196,7 @@ void block_cache::settle() {
   }
 }
 
-// By the one that holds `use()`.
+// Called by the thread that holds `use()`.
 void block_cache::release_all() {
   flush();
   release_retained_runs();

@@ -19,7 +19,7 @@
 namespace tri::host {
 namespace {
 
-// The other end died or refuses the job, and the one that watches says which of the two; that ends this process too.
+// The other end died or refuses the job. The process that monitors it says which; that ends this process, too.
 [[noreturn]] void wait_for_the_end() {
   std::this_thread::sleep_for(std::chrono::seconds(10));
   throw job_error("the first process of this host is gone");

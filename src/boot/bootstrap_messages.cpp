@@ -67,7 +67,7 @@ body body_of(const Message& message) {
 
 void check_length(std::size_t found, std::size_t expected, const char* name) {
   if (found != expected)
-    throw protocol_error(fmt::format("a '{}' message has {} bytes instead of {}", name, found, expected));
+    throw protocol_error(fmt::format("the '{}' message has {} bytes instead of {}", name, found, expected));
 }
 
 std::vector<std::byte> read_address(std::span<const std::byte> bytes) {

@@ -9,8 +9,8 @@
   ROW(int,            pes,                0,                            "PEs",     between(0, 4096),                "PEs (scheduler threads) of each process; 0 = the cores this process may use, divided by the processes of the machine") \
   ROW(std::string,    affinity,           "auto",                       "",        cpus_or_words("auto, none or a list of CPUs such as 0,2-5:2"), "core of each PE: auto = one core per PE, none = no pinning, or a list of CPUs; entry i is for PE i of the host") \
   ROW(queue_kind,     queue,              queue_kind::mpsc,             "",        one_of("mpsc|locked|spsc"),      "queue into a PE: many producers lock-free, with a lock, or one ring for each pair of PEs") \
-  ROW(int,            inbox_cells,        1024,                         "cells",   power_of_two_between(16, 65536), "messages that the inbox of a PE holds before senders must wait") \
-  ROW(int,            node_queue_cells,   4096,                         "cells",   power_of_two_between(16, 65536), "messages that the queue of a process holds before senders must wait") \
+  ROW(int,            inbox_cells,        1024,                         "cells",   power_of_two_between(16, 65536), "messages that the ring of a PE's inbox holds; more go to an overflow list") \
+  ROW(int,            node_queue_cells,   4096,                         "cells",   power_of_two_between(16, 65536), "messages that the ring of a process's node queue holds; more go to an overflow list") \
   ROW(std::size_t,    arena_window_bytes, default_arena_window_bytes,   "bytes",   power_of_two_between(1 << 20, 1ull << 40), "address space that each process has for shared memory; nothing is committed") \
   ROW(std::size_t,    arena_limit_bytes,  0,                            "bytes",   anything("a size; 0 = automatic"), "shared memory that a process may really use; 0 = as much as the machine and the container allow") \
   ROW(allocator_kind, allocator,          allocator_kind::caches,       "",        one_of("caches|locked"),         "message blocks: caches = size classes of each PE, locked = one heap with a lock") \

@@ -319,7 +319,7 @@ void local_collection::count_created(std::uint64_t number, int where) {
 
 void local_collection::created_counted(std::uint64_t number) {
   if (!pending_inserts_.contains(number))
-    here_.job().fail(fmt::format("{}: its creation was counted, but nobody inserts it here", describe(number)));
+    here_.job().fail(fmt::format("{}: its creation was counted, but it was not inserted here", describe(number)));
   if (!begin_insert(number))
     here_.job().fail(
         fmt::format("{}: inserted, but an element with this index exists already{}", describe(number), key_hint()));
@@ -362,7 +362,7 @@ void local_collection::erase(element_base& element) {
   });
 }
 
-// The one that waits for what an element returns hears that it was deleted. Messages that none of its coroutines has
+// The caller that waits for the result of a deleted element is notified. Messages that none of its coroutines has
 // asked for are not errors: they reached it in time.
 void local_collection::answer_pending(element_base& deleted) {
   deleted.coroutines_.want_to_leave(false);
@@ -693,7 +693,7 @@ void local_collection::deliver_broadcast(sched::envelope& message, broadcast_fun
 void local_collection::publish_low_water_mark() {
   const std::uint64_t low_water_mark =
       travelling_.empty() ? delivered_ : std::min(delivered_, travelling_.begin()->first);
-  // release: the one that drops its history on this word comes after the departures that it accounts for. pairs:
+  // release: a PE that drops history because of this value comes after the departures that it accounts for. pairs:
   // local_collection.low_water_mark
   facts_.shared->low_water_mark_of_pe(here_.job().host_pe_number(here_.number()))
       .store(low_water_mark, std::memory_order_release);

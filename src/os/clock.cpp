@@ -23,7 +23,7 @@ clock_pair both_clocks() {
 
 namespace {
 
-// Read when the program starts, so that the one that asks for the first time some milliseconds later need not wait.
+// Read when the program starts, so that the first caller, some milliseconds later, need not wait.
 const clock_pair& both_at_start() {
   static const clock_pair at_start = both_clocks();
   return at_start;

@@ -41,7 +41,7 @@ bool refuse_message(pe& here, envelope& message, const std::string& why) {
 envelope copy_of_message(const envelope& message) {
   envelope copy = message;
   if (message.kind != payload_kind::direct) {
-    // The one that takes the arguments releases a block, if it were for no bytes.
+    // The receiver releases a block, even one of no bytes, so at least one byte is allocated.
     const std::uint64_t bytes = std::max<std::uint64_t>(message.block().bytes, 1);
     copy.block().block = arena::allocate_on_pe(bytes);
     std::memcpy(copy.block().block, message.block().block, bytes);

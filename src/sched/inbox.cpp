@@ -68,7 +68,7 @@ inbox_shared* inbox_shared::initialise(void* memory, queue_kind kind, std::uint3
 }
 
 bool inbox_shared::wake_if_asleep() {
-  // The one that turns "asleep" off rings. A read-modify-write even if the consumer is awake: one that is about to
+  // The thread that clears `asleep` rings. A read-modify-write even if the consumer is awake: one that is about to
   // sleep then comes after us and sees what we did before. pairs: inbox.sleep, inbox.dekker
   const bool slept =
       kind == queue_kind::mpsc
@@ -123,7 +123,7 @@ void publish_slowly(inbox_shared& inbox, const inbox_slot& slot) {
     cell_ring::stamp_of(*slot.message)
         .store(slot.ticket + 1, std::memory_order_seq_cst);  // pairs: inbox.publish, inbox.dekker
   }
-  // The one that writes `asleep` does it by a read-modify-write, so those have one order without gaps in it: if ours
+  // All writes of `asleep` are read-modify-writes, so those have one order without gaps in it: if ours
   // comes first, the consumer's exchange acquires what we published (however weak that publication was); else we see
   // the flag. pairs: inbox.dekker
   if (inbox.asleep.fetch_add(0, std::memory_order_seq_cst) != 0) inbox.wake_if_asleep();
@@ -148,7 +148,8 @@ inbox_reader::inbox_reader(inbox_shared& inbox)
       publish_mask_(std::max<std::uint64_t>(ring_capacity(inbox) / 8, 1) - 1) {
   if (inbox.version != inbox_shared::expected_version)
     throw std::runtime_error("inbox: version " + std::to_string(inbox.version) + " found, 1 expected");
-  // What was consumed before is not ours; a fresh inbox starts at 0. relaxed: the one that made the inbox made us.
+  // What was consumed before is not ours; a fresh inbox starts at 0. relaxed: the thread that made the inbox made this
+  // reader.
   head_ = inbox.ring.consumed.load(std::memory_order_relaxed);
   if (kind_ == queue_kind::spsc)
     for (std::uint32_t i = 0; i < inbox.producers; ++i) {

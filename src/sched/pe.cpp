@@ -157,7 +157,7 @@ void pe::send_to_node(int process, const envelope& message) {
   try {
     target->nodes->push(copy);
   } catch (...) {
-    // It had to be counted first, or the one that ran it could have counted it before us. Until now quiescence erred on
+    // It had to be counted first, or its receiver could have counted it before us. Until now quiescence erred on
     // the safe side.
     counters().sent.add(~std::uint64_t{0});
     throw;
@@ -318,7 +318,7 @@ void pe::wake_another_helper() {
   if (own_process_.wake(1) == 0) owner_.wake_helpers(1, board::any_process);
 }
 
-// The one that made work for any PE while we were marked asleep may have rung us for it, and nobody else. So before we
+// A PE that made work for any PE while we were marked asleep may have rung us for it, and no other. So before we
 // run anything that may take long, either that work is ours or the ring goes on to another sleeper. What is made from
 // now on is not left to us: the mark is gone, a ring for it goes to somebody else.
 bool pe::answer_ring() {

@@ -298,7 +298,7 @@ void runtime::meet_with_wire() {
     const double since_last_poll_s = static_cast<double>(host::ticks() - last_poll) * host::ns_per_tick() * 1e-9;
     last_poll = host::ticks();
     if (since_last_poll_s > stopped_s) last_movement = last_poll;
-    // The one that is at the wire counts them, also parts of a body. A heartbeat is a sign of life and no movement.
+    // The holder of the progress lock counts them, parts of a body included. A heartbeat does not count as movement.
     const std::uint64_t before = std::exchange(moves, wire_->counters().moves);
     if (moves != before) last_movement = host::ticks();
     const double still_s = static_cast<double>(host::ticks() - last_movement) * host::ns_per_tick() * 1e-9;
@@ -405,7 +405,7 @@ void runtime::stop_all(pe& here, int exit_status) {
 
 void runtime::stop_here(int exit_status) {
   exit_status_ = exit_status;
-  // release: the one that sees it also sees the status; a sleeping PE looks after it marked itself asleep. pairs:
+  // release: a PE that sees it also sees the status; a sleeping PE looks after it marked itself asleep. pairs:
   // runtime.stop
   stopping_.store(true, std::memory_order_release);
   for (const auto& other : pes_) other->record().inbox->wake_if_asleep();

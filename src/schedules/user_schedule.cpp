@@ -117,7 +117,7 @@ std::vector<std::string> user_schedule_names() {
   return names;
 }
 
-// Chunks are the chunks in the order of the loop; claim numbers follow the plan: what each participant keeps, then what
+// Chunks are numbered in the order of the loop; claim numbers follow the plan: what each participant keeps, then what
 // it offers, participant by participant, and behind them what everybody shares.
 void lay_out_user_schedule(loop_layout& layout, std::uint32_t number, std::uint64_t items, std::uint32_t participants,
                            std::span<const participant_time> last) {

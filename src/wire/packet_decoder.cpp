@@ -32,7 +32,7 @@ struct checker {
   }
 };
 
-// The one that reads them afterwards by next_message() checks nothing.
+// next_message(), which reads them afterwards, checks nothing.
 bool are_whole(std::span<const std::byte> messages, unsigned count, const checker& check) {
   for (unsigned i = 0; i < count; ++i) {
     message_head head;

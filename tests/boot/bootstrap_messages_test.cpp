@@ -79,7 +79,7 @@ TEST(bootstrap_messages, what_is_wrong_is_named) {
   bad = good;
   bad.pop_back();
   bad[8] = std::byte{23};
-  expect_refused(bad, "a 'hello' message has 23 bytes instead of 24");
+  expect_refused(bad, "the 'hello' message has 23 bytes instead of 24");
   peers_message none;
   expect_refused(encode(none), "a 'peers' message has 0 entries");
   none.entries.resize(most_entries_of_a_message + 1);
@@ -89,7 +89,7 @@ TEST(bootstrap_messages, what_is_wrong_is_named) {
   bad = encode(address_message{});
   bad.pop_back();
   bad[8] = std::byte{15};
-  expect_refused(bad, "a 'address' message has 15 bytes instead of 16");
+  expect_refused(bad, "the 'address' message has 15 bytes instead of 16");
 }
 
 TEST(bootstrap_messages, random_bytes_are_read_or_refused) {

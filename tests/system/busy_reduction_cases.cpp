@@ -1,6 +1,6 @@
-// Reductions while PEs compute (mei.md M65). PE 0, where the parts meet and whose future waits, is inside a method when
-// the others send their parts, and more such methods wait there. Immediate parts are combined before the second one
-// begins, others when all have run.
+// Reductions while PEs compute (Mei 2012, M65). PE 0, where the parts meet and whose future waits, is inside a method
+// when the others send their parts, and more such methods wait there. Immediate parts are combined before the second
+// one begins, others when all have run.
 #include <sched.h>
 
 #include <atomic>

@@ -1,5 +1,5 @@
 // Those who hand messages on: the inner vertices of the trees of multicasts and broadcasts spread over the PEs and the
-// hosts (mei.md M61). Counted where they hand on; on one host nobody does.
+// hosts (Mei 2012, M61). Counted where they hand on; on one host nobody does.
 #include <algorithm>
 #include <numeric>
 

@@ -186,26 +186,27 @@ struct exec_options {
 };
 
 void add_options(CLI::App& app, exec_options& into) {
-  app.add_flag("--mpi,!--no-mpi", into.mpi, "take the messages of an MPI program, or not; by default if it is one");
-  app.add_flag("--omp", into.omp, "take the loops of an OpenMP program");
+  app.add_flag("--mpi,!--no-mpi", into.mpi, "intercept the messages of an MPI program; the default if it is one");
+  app.add_flag("--omp", into.omp, "intercept the loops of an OpenMP program");
   app.add_option("--schedule", into.schedule, "how loops are shared out; automatic by default");
   app.add_option("--tune-file", into.tune_file, "the schedule that `trireme tune --omp` found")->type_name("FILE");
   app.add_option("--virtual", into.virtual_threads,
-                 "virtual threads for each thread, for the static loops of gcc; 4 to 16 are of use")
+                 "virtual threads per thread, which reach the static loops of gcc; useful from 4 to 16")
       ->type_name("K");
-  app.add_option("--sharing", into.sharing,
-                 "whom ranks that wait help with large messages: off (none), near (ranks of their NUMA domain), mixed "
-                 "(others too when no rank there is idle; the default), or throughput,N (others too while fewer "
-                 "than N ranks use the memory there; see `trireme info --saturation`)")
+  app.add_option(
+         "--sharing", into.sharing,
+         "which ranks a waiting rank helps with large copies: off (none), near (ranks of their NUMA domain), mixed "
+         "(others too when no rank there is idle; the default), or throughput,N (others too while fewer "
+         "than N ranks use the memory there; see `trireme info --saturation`)")
       ->type_name("WHOM");
-  app.add_option("--sharing-from", into.sharing_from,
-                 "the size of messages from which on they are shared, 32K by default")
+  app.add_option("--sharing-from", into.sharing_from, "smallest message whose copy is shared, 32K by default")
       ->type_name("SIZE");
   app.add_option("--progress", into.progress,
                  "which threads receive for ranks that compute: dynamic (ranks that wait; the default), thread (a "
                  "thread of each rank), or reserved,N (such threads on the last N cores, which the ranks leave)")
       ->type_name("THREADS");
-  app.add_flag("--stats", into.stats, "at the end, print what each rank of an MPI program sent, moved and waited");
+  app.add_flag("--stats", into.stats,
+               "at the end, print what each rank of an MPI program sent and copied, and how long it waited");
   app.add_option("--stats-json", into.stats_json, "the same as JSON into this file")->type_name("FILE");
   app.add_flag("--report", into.report, "at the end, list which loops were taken and which were left, and why");
 }

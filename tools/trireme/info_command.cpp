@@ -44,7 +44,7 @@ constexpr const char* footer =
     "  trireme info --tri-topology \"synthetic:pack:2 numa:1 l3:1 core:4 pu:2\"   another machine\n"
     "  trireme info --slack                  how long PEs wait for each other in collective operations\n"
     "  trireme run -n 2 --pes 2 trireme info --slack --rounds 5000     the same between processes\n"
-    "  trireme info --mpi                    MPI libraries, and which way messages would take under `trireme exec`\n"
+    "  trireme info --mpi                    MPI libraries, and which path messages would take under `trireme exec`\n"
     "  trireme info --mpi ./app              the same, and what of it ./app would use\n"
     "  trireme info --saturation             how many cores the memory of a NUMA domain feeds\n"
     "  trireme info --migrations 1           do threads stay on their core? with and without pinning, for a second";
@@ -211,11 +211,11 @@ int info_command(int argc, char** argv) {
     int rounds = 1000;
     std::string work = "20us";
     CLI::Option* const slack_flag = app.add_flag("--slack", slack, "how long each PE waits in collective operations");
-    app.add_option("--rounds", rounds, "of --slack, 1000 by default")
+    app.add_option("--rounds", rounds, "rounds of --slack, 1000 by default")
         ->needs(slack_flag)
         ->type_name("N")
         ->check(whole_number_between(1, 100'000'000));
-    app.add_option("--work", work, "of each PE before the operation in --slack, 20us by default")
+    app.add_option("--work", work, "computation before each operation of --slack, 20us by default")
         ->type_name("TIME")
         ->needs(slack_flag);
     bool mpi = false;
@@ -227,7 +227,7 @@ int info_command(int argc, char** argv) {
     std::string program;
     CLI::Option* const mpi_flag =
         app.add_flag("--mpi", mpi, "MPI libraries, the drop-in of each, and what it can do on this host");
-    app.add_option("program", program, "of --mpi: report what this program uses")->needs(mpi_flag);
+    app.add_option("program", program, "with --mpi: the program to report on")->needs(mpi_flag);
     app.add_flag(memory_kinds_option, mpi_memory)->group("");
     if (const std::optional<int> done = parse_options(app, argc, argv)) return *done;
     if (saturation) {

@@ -193,8 +193,8 @@ int repeat_command(int argc, char** argv) {
   app.footer(footer);
   app.prefix_command();  // from the first word that is not an option on, everything belongs to the program
   request wanted;
-  app.add_option("--runs", wanted.runs, "of each schedule, 15 by default")->check(CLI::Range(1u, 100'000u));
-  app.add_option("--schedule", wanted.schedules, "for loops whose schedule the program does not name; again and again")
+  app.add_option("--runs", wanted.runs, "runs of each schedule, 15 by default")->check(CLI::Range(1u, 100'000u));
+  app.add_option("--schedule", wanted.schedules, "for loops whose schedule the program does not name; may be repeated")
       ->allow_extra_args(false)
       ->type_name("SCHEDULE");
   app.add_flag("--omp", wanted.omp, "an OpenMP program, under the drop-in");

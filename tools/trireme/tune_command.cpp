@@ -307,8 +307,8 @@ class tuner {
 void check_kind(const request& wanted) {
   const loops::schedule kind = loops::parse_schedule(wanted.kind);
   if (!loops::has_static_fraction(kind.kind) || loops::has_model(kind.kind)) {
-    throw std::invalid_argument(fmt::format(
-        "--kind is {}, which has no static fraction to choose; hybrid or staggered would be right", wanted.kind));
+    throw std::invalid_argument(
+        fmt::format("--kind is {}, which has no static fraction to tune; use hybrid or staggered", wanted.kind));
   }
 }
 
@@ -322,7 +322,7 @@ int tune_command(int argc, char** argv) {
   request wanted;
   app.add_flag("--omp", wanted.omp, "an OpenMP program, under the drop-in");
   app.add_option("--kind", wanted.kind, "whose static fraction is tried: staggered (the default) or hybrid");
-  app.add_option("--step", wanted.step, "between static fractions, 0.1 by default")->type_name("X");
+  app.add_option("--step", wanted.step, "step between static fractions, 0.1 by default")->type_name("X");
   app.add_option("--near", wanted.near, "only static fractions at most 0.05 from this one")->type_name("X");
   app.add_option("--trials", wanted.trials, "runs of each schedule, 5 by default")
       ->type_name("N")

@@ -183,7 +183,7 @@ void library_calls::cancel(mpi_request request) {
   check(MPI_Cancel(&handle), "MPI_Cancel");
 }
 
-// Others get in between, and the core is given away: the one that is missing may need it.
+// Other calls get in between, and the core is yielded: the process that is awaited may need it.
 void library_calls::await(MPI_Request request, const char* call) {
   for (int tries = 0;; ++tries) {
     {

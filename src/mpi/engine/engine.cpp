@@ -597,7 +597,7 @@ bool engine::post_copy(receive_record& to, std::size_t bytes) {
   return true;
 }
 
-// The records stay until the last of their bytes is copied, and these are ours.
+// The records stay until their last byte is copied, and the range copied here is not copied yet.
 void engine::run_part(const board::task_view& task, std::uint64_t first, std::uint64_t last) {
   auto& to = *reinterpret_cast<receive_record*>(task.arguments[0]);
   if (to.touched == touch_order::low_first) std::tie(first, last) = counted_from_the_end(first, last, task);

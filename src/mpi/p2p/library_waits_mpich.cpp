@@ -1,5 +1,5 @@
 // MPICH keeps the core while it waits. With more ranks than cores that costs a slice of the scheduler's, milliseconds,
-// in every synchronisation inside the library: a communicator or a window is made, a scan. In each turn of
+// in every synchronisation inside the library: creating a communicator or a window, a scan. In each round of
 // such a wait it asks UCX for progress; ours stands before that function and gives the core away when there has been
 // none for a while. Builds of MPICH that do not take UCX from its shared library never come here.
 #include <dlfcn.h>

@@ -15,7 +15,7 @@ void copy_part(const board::task_view& task, std::uint64_t first, std::uint64_t 
 const board::operation_id copy_operation =
     board::operation_table::of_process().chunks.add("mpi: copy for a one-sided operation", &copy_part);
 
-// Pieces begin between elements: their sizes are multiples of all elements' sizes.
+// Chunks begin between elements: their sizes are multiples of all elements' sizes.
 void reduce_part(const board::task_view& task, std::uint64_t first, std::uint64_t last, int) noexcept {
   const std::uint64_t* const a = task.arguments;
   const auto kind = static_cast<element_kind>(a[4]);

@@ -125,7 +125,7 @@ void wire_link::start_heartbeat() {
 }
 
 // Immediate ones are few, and must not wait behind what they are meant to pass. Creations are few, too, and messages
-// wait for them, the order to stop among these: to a process that has stopped already they must come all the same.
+// wait for them, the order to stop among these: they must reach even a process that has stopped.
 bool wire_link::takes_memory(const packet_header& header) {
   return (header.flags & envelope::is_immediate) == 0 &&
          (header.to == reach::one_pe || header.to == reach::any_pe_of_process || header.to == reach::all_pes_of_hosts);
@@ -215,7 +215,7 @@ void wire_link::flush_outbound() {
   creation_fence_.flush([this](const outbound_message& next) { leave(next); });
 }
 
-// The one that has the lock lets go, too.
+// The holder of the lock flushes, too.
 void wire_link::try_flush_outbound() {
   if (std::unique_lock lock(departing_, std::try_to_lock); lock.owns_lock())
     creation_fence_.flush([this](const outbound_message& next) { leave(next); });
@@ -361,7 +361,7 @@ void wire_link::report_peer_failure(wire::peer_number peer, const std::string& w
   const int process = static_cast<int>(peer);
   const std::string text = fmt::format("process {} found that process {} on {} has failed: {}", job_.process(), process,
                                        job_.name_of_host(job_.host_of_process(process)), why);
-  // The one that watches the processes knows more (which signal, which exception), a little later, and ends the job.
+  // The launcher or local_peer_monitor knows more (which signal, which exception), a little later, and ends the job.
   if (failure_report_thread_.joinable()) return;
   failure_report_thread_ = std::jthread([this, text](const std::stop_token& job_is_over) {
     std::mutex alone;
@@ -378,7 +378,7 @@ void wire_link::arrived(wire::peer_number from, std::span<const std::byte> bytes
   std::string fault = decode_wire_message(rules_, bytes, body_bytes, header);
   // What at_host makes of it is an address: never taken from a message.
   if (fault.empty() && header.to < reach::creation && handler_table()[header.handler].at_host != nullptr)
-    fault = "it makes something, but does not come as a creation";
+    fault = "its handler creates a collection, but it was not sent as a creation";
   if (!fault.empty()) [[unlikely]]
     job_.fail(fmt::format(
         "process {} on {} sent process {} a malformed message{}: {}", from,

@@ -315,8 +315,9 @@ std::string on_two_cores() {
   return fmt::format("taskset -c {} ", fmt::join(cores, ","));
 }
 
-// With more ranks than cores, Open MPI alone yields in every meeting, and MPICH alone nowhere; the drop-in has both do
-// it while the library waits. With a core for each rank, MPICH keeps it. (How Open MPI is started here, it never does.)
+// With more ranks than cores, Open MPI alone yields in every synchronisation, and MPICH alone nowhere; the drop-in has
+// both do it while the library waits. With a core for each rank, MPICH keeps it. (How Open MPI is started here, it
+// never does.)
 TEST_P(conformance, cores_are_given_away_by_waits_in_the_library_only) {
   if (how().name != "drop_in" || ranks() == 3) GTEST_SKIP() << "a matter of the drop-in, with few and with many ranks";
   if (ranks() == 2 && (with().name == "openmpi" || std::thread::hardware_concurrency() < 2))

@@ -1,6 +1,6 @@
 /* Who gives the core away, of many ranks on fewer cores. A wait of the drop-in sleeps; when it asks the MPI library for
    progress, the library must not give the core away: where others compute, that costs a slice of the scheduler's for each
-   meeting. A wait in the library itself must do it: whoever is waited for may need the core. Prints how often a library
+   synchronisation. A wait in the library itself must do it: whoever is waited for may need the core. Prints how often a library
    other than the drop-in called sched_yield while the ranks met, and whether it did on all ranks that waited in it for
    one that was late. */
 #define _GNU_SOURCE

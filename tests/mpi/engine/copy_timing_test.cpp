@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t KiB = 1024;
 
-// Moves of `bytes`, of which shared ones take `shared` ticks and others `alone`. Returns how many were shared.
+// Copies of `bytes`, of which shared ones take `shared` ticks and others `alone`. Returns how many were shared.
 int copies_shared(copy_timing& timing, std::size_t bytes, std::uint64_t shared, std::uint64_t alone, int count) {
   int made = 0;
   for (int i = 0; i < count; ++i) {

@@ -329,7 +329,7 @@ TEST(attached_regions, are_found_while_others_come_and_go) {
     } else {
       do {
         const auto found = regions.find(5010, 90);
-        wrong += found && found->place == 5000 && found->shared == &sample ? 0 : 1;
+        wrong += found && found->address == 5000 && found->shared == &sample ? 0 : 1;
         wrong += regions.find(5010, 91) || regions.find(4999, 2) ? 1 : 0;
       } while (done.load() == 0);
     }
@@ -343,9 +343,9 @@ TEST(attached_regions, may_overlap) {
     EXPECT_FALSE(regions.find(1, 1));
     regions.attach(mine.blocks(), {1000, 1000, nullptr});
     regions.attach(mine.blocks(), {1100, 100, nullptr});
-    EXPECT_EQ(regions.find(1150, 10)->place, 1100u);
-    EXPECT_EQ(regions.find(1150, 100)->place, 1000u);
-    EXPECT_EQ(regions.find(1500, 500)->place, 1000u);
+    EXPECT_EQ(regions.find(1150, 10)->address, 1100u);
+    EXPECT_EQ(regions.find(1150, 100)->address, 1000u);
+    EXPECT_EQ(regions.find(1500, 500)->address, 1000u);
     EXPECT_FALSE(regions.find(1500, 501));
     EXPECT_TRUE(regions.detach(1000));
     EXPECT_FALSE(regions.find(1500, 1));

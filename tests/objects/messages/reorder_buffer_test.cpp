@@ -37,12 +37,12 @@ class world {
           arrivals_.keep(what.sender, number, what);
           return;
         case arrival::past:
-          throw std::logic_error("a arrival that was not had");
+          throw std::logic_error("past before its arrival");
         case arrival::now:
           run(what);
           for (message next; arrivals_.next(what.sender, next);) run(next);
       }
-      if (arrivals_.arrived(what.sender, number) != arrival::past) throw std::logic_error("had its arrival");
+      if (arrivals_.arrived(what.sender, number) != arrival::past) throw std::logic_error("arrived, and not past");
       return;
     }
     which -= static_cast<int>(under_way_.size());

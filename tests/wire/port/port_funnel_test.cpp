@@ -148,7 +148,7 @@ port_options funnelled(std::uint32_t sends_per_poll, std::uint32_t most_unfinish
   return options;
 }
 
-// Of a thousand sends that wait, four go out between two looks at what has come (mei.md M53): what the other side sends
+// Of a thousand sends that wait, four go out between two polls for arrivals (Mei 2012, M53): what the other side sends
 // meanwhile is taken while nearly all of them still wait. Without a cap they all go out first.
 TEST(PortFunnel, ReceivesAmongAThousandSends) {
   for (const std::uint32_t sends_per_poll : {4U, 0U}) {
