@@ -13,8 +13,8 @@
 #include <stdexcept>
 #include <thread>
 
-#include "pictures/line_chart.hpp"
 #include "loops/random_numbers.hpp"
+#include "pictures/line_chart.hpp"
 
 namespace kernels {
 namespace {

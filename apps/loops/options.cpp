@@ -8,10 +8,10 @@
 #include <charconv>
 
 #include "barnes_hut.hpp"
+#include "config/suggestion.hpp"
 #include "conjugate_gradients.hpp"
 #include "dense_lu.hpp"
 #include "finite_elements.hpp"
-#include "config/suggestion.hpp"
 #include "jacobi.hpp"
 #include "spectral.hpp"
 #include "transport_sweep.hpp"

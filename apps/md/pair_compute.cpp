@@ -1,8 +1,8 @@
 // See pair_compute.hpp.
 #include "md/pair_compute.hpp"
 
-#include "os/clock.hpp"
 #include "md/recorder.hpp"
+#include "os/clock.hpp"
 
 namespace md {
 

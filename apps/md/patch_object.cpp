@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "os/clock.hpp"
 #include "md/recorder.hpp"
+#include "os/clock.hpp"
 
 namespace md {
 namespace {

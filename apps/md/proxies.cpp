@@ -1,9 +1,9 @@
 // See proxies.hpp.
 #include "md/proxies.hpp"
 
-#include "os/clock.hpp"
 #include "md/pair_compute.hpp"
 #include "md/patch_object.hpp"
+#include "os/clock.hpp"
 
 namespace md {
 

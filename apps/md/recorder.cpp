@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "os/clock.hpp"
 #include "md/patch_object.hpp"
+#include "os/clock.hpp"
 
 namespace md {
 

@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "os/clock.hpp"
 #include "md/pair_compute.hpp"
 #include "md/patch_object.hpp"
 #include "md/recorder.hpp"
 #include "md/run_report.hpp"
 #include "md/serial_driver.hpp"
+#include "os/clock.hpp"
 
 namespace md {
 namespace {

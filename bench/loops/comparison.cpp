@@ -12,8 +12,8 @@
 #include "framework/cacheline.hpp"
 #include "framework/pinned_thread.hpp"
 #include "framework/statistics.hpp"
-#include "os/clock.hpp"
 #include "loops/work.hpp"
+#include "os/clock.hpp"
 
 namespace tri::bench {
 namespace {
@@ -148,7 +148,7 @@ double comparison_result::median_ns(const comparison_entry& of) const {
 }
 
 std::vector<double> comparison_result::pairs(const comparison_entry& first, const comparison_entry& second,
-                                          const std::function<double(double, double)>& value) const {
+                                             const std::function<double(double, double)>& value) const {
   std::vector<double> values;
   for (const std::size_t round : rounds_of({&first, &second}))
     values.push_back(value(first.rounds[round].loop_ns, second.rounds[round].loop_ns));
@@ -156,7 +156,7 @@ std::vector<double> comparison_result::pairs(const comparison_entry& first, cons
 }
 
 comparison_result run_comparison(const comparison_plan& plan, const batch_options& method, const std::string& program,
-                            std::vector<std::string>& notes) {
+                                 std::vector<std::string>& notes) {
   const cpu_pair cpus = two_cpus();
   static const double steps_per_us = steps_per_microsecond();
   const comparison_setup setup{.steps_per_us = steps_per_us, .first_cpu = cpus.first, .second_cpu = cpus.second};

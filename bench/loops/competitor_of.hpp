@@ -15,9 +15,9 @@
 #include <utility>
 
 #include "framework/pinned_thread.hpp"
-#include "os/clock.hpp"
 #include "loops/competitor.hpp"
 #include "loops/work.hpp"
+#include "os/clock.hpp"
 
 namespace tri::bench {
 

@@ -14,8 +14,8 @@
 #include <unordered_map>
 
 #include "board/cpu_hints.hpp"
-#include "os/pinning.hpp"
 #include "loops/competitor_of.hpp"
+#include "os/pinning.hpp"
 
 namespace tri::bench {
 namespace {

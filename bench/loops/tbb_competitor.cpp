@@ -9,8 +9,8 @@
 
 #include <deque>
 
-#include "os/pinning.hpp"
 #include "loops/competitor_of.hpp"
+#include "os/pinning.hpp"
 
 namespace tri::bench {
 namespace {

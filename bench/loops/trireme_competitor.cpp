@@ -1,8 +1,8 @@
 // Our loops, as a plain program uses them.
 #include <deque>
 
-#include "os/pinning.hpp"
 #include "loops/competitor_of.hpp"
+#include "os/pinning.hpp"
 #include "trireme/loops.hpp"
 
 namespace tri::bench {

@@ -5,8 +5,8 @@
 #include <limits>
 #include <numeric>
 
-#include "os/clock.hpp"
 #include "loops/competitor.hpp"
+#include "os/clock.hpp"
 
 namespace tri::bench {
 

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "framework/allocators.hpp"
-#include "os/clock.hpp"
 #include "messages/pes.hpp"
 #include "messages/rows.hpp"
+#include "os/clock.hpp"
 
 namespace tri::bench {
 namespace {

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "framework/pinned_thread.hpp"
-#include "os/clock.hpp"
 #include "messages/pes.hpp"
 #include "messages/rows.hpp"
+#include "os/clock.hpp"
 #include "trireme/variables.hpp"
 
 namespace tri::bench {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "framework/statistics.hpp"
-#include "os/clock.hpp"
 #include "messages/pes.hpp"
+#include "os/clock.hpp"
 #include "trireme/objects.hpp"
 #include "wire/rows.hpp"
 

@@ -20,15 +20,15 @@
 #include <thread>
 #include <utility>
 
+#include "boot/launcher_detection.hpp"
+#include "boot/mpi/mpi_library.hpp"
+#include "config/variable_names.hpp"
 #include "framework/batches.hpp"
 #include "framework/cacheline.hpp"
 #include "os/clock.hpp"
-#include "boot/launcher_detection.hpp"
-#include "boot/mpi/mpi_library.hpp"
 #include "os/pinning.hpp"
-#include "config/variable_names.hpp"
-#include "wire/cache_backend.hpp"
 #include "wire/backend.hpp"
+#include "wire/cache_backend.hpp"
 
 namespace tri::bench {
 
@@ -114,8 +114,8 @@ void make_up(const char* device, int last_byte) {
 std::unique_ptr<backend> ready(const wire_task& task, unsigned number, const cpu_pair& cpus, side_channel& other) {
   host::pin_this_thread(number == 0 ? cpus.first : cpus.second);
   std::unique_ptr<backend> made = task.what == "cache" ? make_cache_backend(task, number, cpus)
-                                 : task.who == "port" ? make_port_backend(task, number, cpus)
-                                                      : make_raw_ucx_backend(task, number);
+                                  : task.who == "port" ? make_port_backend(task, number, cpus)
+                                                       : make_raw_ucx_backend(task, number);
   other.say(made->address());
   made->connect(other.hear());
   return made;
@@ -171,16 +171,18 @@ void measure(backend& leader, const wire_task& task) {
   }
   const bool one_way = task.what == "one_way";
   // Threads that share a core take turns in slices of milliseconds.
-  const batch_runner runner({.batch_time_ms = task.senders > 1                              ? 50.0
+  const batch_runner runner({.batch_time_ms = task.senders > 1                                        ? 50.0
                                               : task.bytes > 65536 || task.what == "unexpected_flood" ? 10.0
-                                                                                            : 2.0,
+                                                                                                      : 2.0,
                              .warm_up_ms = 20,
                              .repetitions = 5,
                              .min_time_s = task.seconds,
                              .max_time_s = 2 * task.seconds});
   // Of a stream of small messages the answer at its end must not be what is measured.
   const bool unexpected_flood = task.what == "unexpected_flood";
-  const std::uint64_t unit = (task.what == "stream" || unexpected_flood) && task.bytes <= 4096 ? 1000 : unexpected_flood ? 64 : 1;
+  const std::uint64_t unit = (task.what == "stream" || unexpected_flood) && task.bytes <= 4096 ? 1000
+                             : unexpected_flood                                                ? 64
+                                                                                               : 1;
   const samples measured = runner.time([&](std::uint64_t units) {
     if (one_way)
       leader.ping_pong(units);

@@ -15,12 +15,12 @@
 #include <string>
 #include <thread>
 
-#include "wire/page_exchange.hpp"
 #include "arena/window.hpp"
 #include "framework/cacheline.hpp"
 #include "framework/statistics.hpp"
 #include "os/clock.hpp"
 #include "os/pinning.hpp"
+#include "wire/page_exchange.hpp"
 #include "wire/rows.hpp"
 
 namespace tri::bench {

@@ -42,7 +42,7 @@ typedef struct tri_plan tri_plan;
 typedef void (*tri_plan_function)(void* context, long iterations, int participants, const double* values,
                                   int value_count, tri_plan* plan);
 int tri_schedule_add(const char* name, tri_plan_function function, void* context);
-/* To be run first by this participant and nobody else; then by it, if others who are done have not taken it; by the one that
+/* To be run first by this participant and nobody else; then by it, if others who are done have not taken it; by any participant that
  * is done with its own. */
 void tri_plan_keep(tri_plan* plan, int participant, long first, long last);
 void tri_plan_offer(tri_plan* plan, int participant, long first, long last);

@@ -2,11 +2,11 @@
 #pragma once
 
 #include "objects/array.hpp"
+#include "objects/collectives/section.hpp"
 #include "objects/group.hpp"
 #include "objects/messages/mailbox.hpp"
 #include "objects/nodegroup.hpp"
 #include "objects/offload.hpp"
-#include "objects/collectives/section.hpp"
 #include "objects/single.hpp"
 #include "trireme/buffer.hpp"
 #include "trireme/run.hpp"

@@ -69,8 +69,8 @@ inline int pes_per_process() { return sched::this_pe().job().pes_per_process(); 
 /// future::get is unwound.
 inline void exit(int status) { sched::this_pe().job().request_stop(status); }
 
-/// Ends the job at once with status 1 and one line on stderr: the process, its host, and `message`. From any method or the
-/// main program, on PEs only; unlike exit() it does not return, and nothing is destroyed.
+/// Ends the job at once with status 1 and one line on stderr: the process, its host, and `message`. From any method or
+/// the main program, on PEs only; unlike exit() it does not return, and nothing is destroyed.
 [[noreturn]] inline void fail(const std::string& message) { sched::this_pe().job().fail(message); }
 
 /// Becomes ready when no message is under way or being processed anywhere and no timer waits.

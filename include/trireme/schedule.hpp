@@ -3,8 +3,8 @@
 //   tri::add_schedule("mirrored", [](const tri::loop_shape& loop, tri::loop_plan& plan) {
 //     const std::uint64_t half = loop.iterations / 2;
 //     plan.keep(0, half, loop.iterations);        // participant 0 runs the upper half
-//     for (std::uint64_t i = 0; i < half; i += 8) plan.share(i, std::min(i + 8, half));  // the rest: any free
-//     participant
+//     for (std::uint64_t i = 0; i < half; i += 8) plan.share(i, std::min(i + 8, half));  // the rest goes to
+//     // any free participant
 //   });
 //   tri::parallel_for(n, body, "mirrored");
 //
@@ -40,7 +40,7 @@ struct loop_shape {
 };
 
 /// Filled in by the function of a schedule. Every iteration must be given exactly once, in chunks of any length; to
-/// whom is free. Pieces are what is claimed: many small ones balance better and cost more (some 20 ns each).
+/// whom is free. Chunks are what is claimed: many small ones balance better and cost more (some 20 ns each).
 /// Empty chunks are ignored. Faults are reported by the loop that wanted the plan: std::invalid_argument.
 class loop_plan {
  public:

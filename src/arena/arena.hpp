@@ -61,7 +61,7 @@ class arena_space {
   std::vector<int> files_;
   std::vector<window> windows_;
   std::unique_ptr<arena::heap> heap_;
-  std::unique_ptr<block_cache> guests_;  // the one that uses it holds its use()
+  std::unique_ptr<block_cache> guests_;  // the thread that uses it holds its use()
 };
 
 /// The open arena, or null before and after.

@@ -20,7 +20,7 @@ class doorbell {
   std::uint32_t listen() const { return rings_.load(std::memory_order_acquire); }  // pairs: doorbell.ring
 
   /// Sleeper: returns at once if anybody rang since `heard`; otherwise sleeps until rung or `timeout_ns` passed.
-  /// A negative time-out means for ever. May also return for no reason.
+  /// A negative timeout means for ever. May also return for no reason.
   void sleep(std::uint32_t heard, std::int64_t timeout_ns) {
     timespec limit{static_cast<time_t>(timeout_ns / 1'000'000'000), static_cast<long>(timeout_ns % 1'000'000'000)};
     syscall(SYS_futex, address(), FUTEX_WAIT, heard, timeout_ns < 0 ? nullptr : &limit, nullptr, 0);

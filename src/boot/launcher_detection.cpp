@@ -6,8 +6,8 @@
 #include <optional>
 #include <string_view>
 
-#include "config/configuration.hpp"
 #include "boot/membership.hpp"
+#include "config/configuration.hpp"
 
 namespace tri::host {
 namespace {

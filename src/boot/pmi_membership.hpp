@@ -18,9 +18,9 @@ namespace tri::host {
 class pmi_membership final : public membership {
  public:
   // Collective: learns where everybody is. What goes wrong here and in bootstrap_exchange() is reported to the user at
-  // once and ends the job: until an exception had reached him, the launcher would have killed this process for closing
-  // its connection. Nobody waits longer than the time-out for another process of this host, once it has come to the
-  // launcher; 0: for ever.
+  // once and ends the job: by the time an exception had reached the user, the launcher would have killed this process
+  // for closing its connection. Nobody waits longer than the timeout for another process of this host, once it has come
+  // to the launcher; 0: for ever.
   pmi_membership(std::unique_ptr<key_value_space> space, double start_timeout_s);
   ~pmi_membership() override = default;
 

@@ -4,9 +4,9 @@
 #include <stdexcept>
 #include <string>
 
-#include "os/clock.hpp"
 #include "loops/loop_tuning.hpp"
 #include "loops/team.hpp"
+#include "os/clock.hpp"
 
 namespace tri::loops {
 

@@ -7,12 +7,12 @@
 #include <optional>
 #include <source_location>
 
-#include "schedules/automatic_schedule.hpp"
-#include "schedules/learning_schedule.hpp"
 #include "loops/loop_call.hpp"
 #include "loops/loop_reporter.hpp"
-#include "schedules/loop_times.hpp"
+#include "schedules/automatic_schedule.hpp"
+#include "schedules/learning_schedule.hpp"
 #include "schedules/loop_schedule.hpp"
+#include "schedules/loop_times.hpp"
 
 namespace tri::loops {
 
@@ -72,8 +72,8 @@ class started_loop {
   loop_call& call_;
   loop_participant* me_;
   std::shared_ptr<loop_participant> slot_;  // of a loop that may outlive its thread
-  std::uint32_t generation_ = 0;        // of the process, when it is kept
-  loop_record* record_ = nullptr;       // in use by us
+  std::uint32_t generation_ = 0;            // of the process, when it is kept
+  loop_record* record_ = nullptr;           // in use by us
   std::unique_ptr<loop_layout> own_layout_;
   board::task_handle posted_{};
   std::uint64_t began_ = 0;

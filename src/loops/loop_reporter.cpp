@@ -11,9 +11,9 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "config/suggestion.hpp"
 #include "os/clock.hpp"
 #include "os/output_file.hpp"
-#include "config/suggestion.hpp"
 
 namespace tri::loops {
 namespace {

@@ -1,8 +1,8 @@
 // What the model needs to know of the machine, measured with the team of the calling thread.
-#include "os/clock.hpp"
 #include "loops/calibration.hpp"
-#include "schedules/learning_schedule.hpp"
 #include "loops/loop_record.hpp"
+#include "os/clock.hpp"
+#include "schedules/learning_schedule.hpp"
 #include "schedules/noise_samples.hpp"
 
 namespace tri::loops {

@@ -12,8 +12,8 @@
 #include <stdexcept>
 #include <thread>
 
-#include "os/pinning.hpp"
 #include "loops/random_numbers.hpp"
+#include "os/pinning.hpp"
 #include "trireme/noise.hpp"
 
 namespace tri::noise {

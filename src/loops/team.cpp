@@ -16,12 +16,12 @@
 
 #include "board/board_layout.hpp"
 #include "board/cpu_hints.hpp"
+#include "loops/loop_reporter.hpp"
+#include "loops/loop_tuning.hpp"
 #include "os/cgroup.hpp"
 #include "os/clock.hpp"
 #include "os/cpu_list.hpp"
 #include "os/pinning.hpp"
-#include "loops/loop_reporter.hpp"
-#include "loops/loop_tuning.hpp"
 #include "sched/idle.hpp"
 #include "sched/pe.hpp"
 #include "sched/runtime.hpp"
@@ -279,7 +279,7 @@ thread_local bool slot_is_gone = false;
 struct thread_slot {
   std::unique_ptr<pe_member> on_pe;
   std::shared_ptr<loop_participant> in_team;  // started loops keep it as well
-  std::uint64_t job = 0;                 // of on_pe
+  std::uint64_t job = 0;                      // of on_pe
   std::uint32_t generation = 0;
   ~thread_slot() {
     slot_is_gone = true;

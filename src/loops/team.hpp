@@ -29,7 +29,8 @@ team_options team_options_of_environment();
 
 class team {
  public:
-  /// Threads that are no workers have this many slots on the board to post loops from, at the same time.
+  /// At most this many threads that are not workers may post loops at the same time: each needs a PE number of the
+  /// board.
   static constexpr std::uint32_t most_guests = 14;
 
   explicit team(const team_options& options);

@@ -65,8 +65,8 @@ element_type describe_element_type() {
   return type;
 }
 
-/// For a host. `created`: all elements of a dense collection count from the start, as contributions may be faster than
-/// creation. relaxed: sent with the creation messages.
+/// What the PEs of a host share. `created`: all elements of a dense collection count from the start, as contributions
+/// may be faster than creation. relaxed: sent with the creation messages.
 inline collection_shared* shared_by_host(const sched::runtime& job, std::uint64_t created) {
   auto* const made = collection_shared::make(job.pes_of_host(), job.hosts());
   made->created.store(static_cast<std::int64_t>(created), std::memory_order_relaxed);

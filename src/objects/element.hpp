@@ -42,7 +42,7 @@ construction& current_construction();
 
 class element_base {
  public:
-  /// The rest of the constructor runs as a method of this element, until the one that constructs it ends that.
+  /// The rest of the constructor runs as a method of this element, until the construction ends.
   element_base() : home_(current_construction().home), number_(current_construction().number), coroutines_(*this) {
     running_owner = &coroutines_;
   }

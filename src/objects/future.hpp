@@ -116,7 +116,7 @@ class result_base : public awaited_result {
   void remove_relay(const relay_name& relay) { std::erase(relays_, relay); }
 
   /// The running method has given a promise of this away: its element is owed an answer, until the value was taken or
-  /// the future ends. By the one that has the future.
+  /// the future ends. Called by the owner of the future.
   void count_for_owner() {
     if (running_owner == nullptr || owed_.load(std::memory_order_relaxed) != nullptr) return;  // relaxed: see below
     answers_owed* const owed = running_owner->answers();

@@ -1,5 +1,5 @@
-// Node groups: one object per process, whose messages are run by whichever PE of the process is idle (mei.md M58-M60).
-// Several methods may run at the same time: the object protects what it changes. No coroutines, no migration.
+// Node groups: one object per process, whose messages are run by whichever PE of the process is idle (Mei 2012,
+// M58-M60). Several methods may run at the same time: the object protects what it changes. No coroutines, no migration.
 #pragma once
 
 #include <cstdint>

@@ -108,7 +108,7 @@ class coroutine_owner {
   void destroy_all() {
     while (first_ != nullptr) take_first().handle.destroy();
   }
-  /// The same, and the one that waits for their results hears of it.
+  /// The same, and whoever waits for their results is notified.
   void cancel_all() {
     while (first_ != nullptr) {
       coroutine_frame& frame = take_first();

@@ -6,11 +6,11 @@
 
 #include <cstdint>
 
-#include "schedules/worksharing_loop.hpp"
-#include "schedules/loop_sequence.hpp"
 #include "omp/iteration_space.hpp"
 #include "omp/loop_choice.hpp"
 #include "omp/static_shares.hpp"
+#include "schedules/loop_sequence.hpp"
+#include "schedules/worksharing_loop.hpp"
 
 namespace tri::omp {
 

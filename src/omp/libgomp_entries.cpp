@@ -6,13 +6,13 @@
 //   leave the order to us, plain ones promise rising iterations (and are all that gcc before 9 emits).
 // In a combined construct (GOMP_parallel_loop_*) the body begins with *_next: the loop begins before the body.
 #include "omp/call_sites.hpp"
-#include "omp/host_runtime.hpp"
-#include "omp/run_schedule.hpp"
-#include "omp/settings.hpp"
-#include "omp/host_team.hpp"
 #include "omp/fibers/virtual_mode.hpp"
 #include "omp/fibers/virtual_ordered.hpp"
 #include "omp/fibers/virtual_region.hpp"
+#include "omp/host_runtime.hpp"
+#include "omp/host_team.hpp"
+#include "omp/run_schedule.hpp"
+#include "omp/settings.hpp"
 
 namespace {
 
@@ -313,7 +313,7 @@ TRIREME_PUBLIC bool GOMP_loop_end_cancel() {
   TRIREME_PUBLIC bool GOMP_loop_ordered_##name##_start(long start, long end, long step, long chunk, long* first_out, \
                                                        long* end_out) {                                              \
     static host_function<bool(long, long, long, long, long*, long*)> host("GOMP_loop_ordered_" #name "_start");      \
-    if (virtual_thread_state* const state = current_state()) {                                                                 \
+    if (virtual_thread_state* const state = current_state()) {                                                       \
       begin_ordered_loop(*state, exclusive_space(start, end, step, chunk_of(chunk)), kind(chunk));                   \
       return GOMP_loop_ordered_##name##_next(first_out, end_out);                                                    \
     }                                                                                                                \
@@ -323,7 +323,7 @@ TRIREME_PUBLIC bool GOMP_loop_end_cancel() {
   TRIREME_PUBLIC bool GOMP_loop_ull_ordered_##name##_start(bool up, ull start, ull end, ull step, ull chunk,         \
                                                            ull* first_out, ull* end_out) {                           \
     static host_function<bool(bool, ull, ull, ull, ull, ull*, ull*)> host("GOMP_loop_ull_ordered_" #name "_start");  \
-    if (virtual_thread_state* const state = current_state()) {                                                                 \
+    if (virtual_thread_state* const state = current_state()) {                                                       \
       begin_ordered_loop(*state, exclusive_space(up, start, end, step, chunk_of(chunk)),                             \
                          kind(static_cast<long>(chunk)));                                                            \
       return GOMP_loop_ull_ordered_##name##_next(first_out, end_out);                                                \

@@ -9,11 +9,11 @@
 #include <utility>
 
 #include "omp/call_sites.hpp"
+#include "omp/fibers/virtual_mode.hpp"
 #include "omp/host_runtime.hpp"
+#include "omp/host_team.hpp"
 #include "omp/run_schedule.hpp"
 #include "omp/settings.hpp"
-#include "omp/host_team.hpp"
-#include "omp/fibers/virtual_mode.hpp"
 
 namespace {
 

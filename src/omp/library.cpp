@@ -3,8 +3,8 @@
 #include <pthread.h>
 
 #include "omp/call_sites.hpp"
-#include "omp/settings.hpp"
 #include "omp/fibers/virtual_mode.hpp"
+#include "omp/settings.hpp"
 #include "trireme/slack.hpp"
 
 namespace tri::omp {

@@ -4,21 +4,21 @@
 
 #include <bit>
 
-#include "os/clock.hpp"
 #include "omp/measured_costs.hpp"
 #include "omp/memory_table.hpp"
 #include "omp/settings.hpp"
+#include "os/clock.hpp"
 
 namespace tri::omp {
 namespace {
 
-using loops::worksharing_loop;
 using loops::held_before;
 using loops::loop_key;
 using loops::loop_layout;
 using loops::loop_memory;
 using loops::schedule;
 using loops::schedule_kind;
+using loops::worksharing_loop;
 
 // As gcc's own code and both host runtimes share out static loops, so that a static loop in the program's own code
 // gives each thread the same iterations.

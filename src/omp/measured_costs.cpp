@@ -1,8 +1,8 @@
 #include "omp/measured_costs.hpp"
 
+#include "omp/settings.hpp"
 #include "os/clock.hpp"
 #include "schedules/noise_samples.hpp"
-#include "omp/settings.hpp"
 
 namespace tri::omp {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <atomic>
 
-#include "omp/settings.hpp"
 #include "omp/fibers/virtual_region.hpp"
+#include "omp/settings.hpp"
 
 namespace tri::omp {
 namespace {

@@ -1,14 +1,14 @@
 // Static loops of clang: where a program asks for its block of a loop without chunks (kind 34), and schedules with
 // weights answer. Everything else, chunked loops above all, is the host's. Signatures as in LLVM 16; bounds are
 // inclusive. A section of `omp sections` counts as an iteration here.
-#include "os/clock.hpp"
 #include "omp/call_sites.hpp"
 #include "omp/host_runtime.hpp"
+#include "omp/host_team.hpp"
 #include "omp/loop_choice.hpp"
 #include "omp/memory_table.hpp"
 #include "omp/settings.hpp"
 #include "omp/static_learned.hpp"
-#include "omp/host_team.hpp"
+#include "os/clock.hpp"
 
 namespace tri::omp {
 namespace {

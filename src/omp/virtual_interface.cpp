@@ -9,10 +9,10 @@
 #include <cstdlib>
 #include <new>
 
-#include "omp/host_api.hpp"
-#include "omp/run_schedule.hpp"
 #include "omp/fibers/virtual_mode.hpp"
 #include "omp/fibers/virtual_region.hpp"
+#include "omp/host_api.hpp"
+#include "omp/run_schedule.hpp"
 
 #define TRIREME_HERE __builtin_return_address(0)
 #define TRIREME_PUBLIC extern "C" [[gnu::visibility("default")]]

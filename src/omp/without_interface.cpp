@@ -1,9 +1,9 @@
 // In the library that leaves the functions of the OpenMP interface (omp_*) to the program's runtime, but for
 // omp_set_schedule: a schedule that the program sets is kept (run_schedule.hpp). The other library has
 // virtual_interface.cpp instead.
+#include "omp/fibers/virtual_mode.hpp"
 #include "omp/host_api.hpp"
 #include "omp/run_schedule.hpp"
-#include "omp/fibers/virtual_mode.hpp"
 
 #define TRIREME_PUBLIC extern "C" [[gnu::visibility("default")]]
 

@@ -1,5 +1,5 @@
-// An extended regular expression of POSIX (regex(7)). <regex> would cost each file that includes it ten seconds of compilation.
-// A value; any thread may search at any time.
+// An extended regular expression of POSIX (regex(7)). <regex> would cost each file that includes it ten seconds of
+// compilation. A value; any thread may search at any time.
 #pragma once
 
 #include <memory>

@@ -48,7 +48,7 @@ std::uint32_t register_handler(handler_function run, std::string name, handler_f
 const std::vector<handler_row>& handler_table();
 /// Lets go of a message that will never run. The envelope stays the caller's.
 void drop_message(pe& here, envelope& message);
-/// The same, and tells the one that waits for an answer to it why there will be none. False if nobody does: then
+/// The same, and tells the PE that waits for its answer why there will be none. False if none waits: then
 /// nothing has happened to the message.
 bool refuse_message(pe& here, envelope& message, const std::string& why);
 /// Another message with the same arguments, in a block of its own. Only of one whose bytes may be used for several:

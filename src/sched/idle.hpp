@@ -31,8 +31,8 @@ class idle_policy {
       case host::idle_policy::automatic:
         break;
     }
-    // Oversubscribed: the one that has the work may be waiting for our core. A few polls cost less than a system call
-    // and catch what is just arriving; then the core is given away for good until the doorbell rings.
+    // Oversubscribed: the PE that is to send us work may be waiting for our core. A few polls cost less than a system
+    // call and catch what is just arriving; then the core is given away for good until the doorbell rings.
     if (oversubscribed_) return fruitless_steps_ > steps_when_oversubscribed ? idle_step::sleep : idle_step::spin;
     if (now - idle_since_ < spin_ticks_) return idle_step::spin;
     return fruitless_steps_ % 2 == 0 || now - idle_since_ < spin_ticks_ + spin_ticks_ / 4 ? idle_step::yield

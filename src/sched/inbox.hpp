@@ -1,5 +1,5 @@
 // The inbox of a PE: where every other PE of the host, thread or process, puts messages. Lives in the arena; one
-// consumer (the PE), any number of producers. Three kinds, chosen per run (mei.md 4.3.3):
+// consumer (the PE), any number of producers. Three kinds, chosen per run (Mei 2012, 4.3.3):
 //
 //   mpsc    one ring of cache-line cells; a producer takes a ticket with one fetch-and-add, writes the message into the
 //           cell and publishes it by writing the cell's stamp last. The consumer only reads cells. The ring idea is
@@ -7,7 +7,7 @@
 //           ticket is taken. Default.
 //   locked  the same ring under a lock on both sides: the fallback and the yardstick.
 //   spsc    one ring per producer: a push is a few plain stores, without a locked instruction; the consumer polls all
-//   rings,
+//           rings,
 //           and pays a system call (asymmetric_fence.hpp) when it goes to sleep.
 //
 // A full ring never blocks a producer: the message goes to an overflow list, and a producer goes on using the list as

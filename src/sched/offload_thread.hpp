@@ -74,7 +74,7 @@ class offload_thread {
   std::atomic<bool> asleep_{false};
   std::atomic<bool> ending_{false};
   arena::doorbell bell_;
-  offload_request last_{};  // the one that takes it leaves
+  offload_request last_{};  // the thread ends when it takes this one
 };
 
 /// Hands the work in `request` (whose `work` is set) to the process's offload thread; the answer counts as sent by this

@@ -1,8 +1,8 @@
 // How one execution of a loop is laid out: which iterations make up a chunk, which chunks each participant owns, which
 // belong to nobody, and how much a claim takes. Made from a schedule, the number of iterations and participants, and
-// what is known about the loop; executed by the board (loop_task.hpp), fetched chunk by chunk (worksharing_loop.hpp),
-// or run in virtual time (region_simulator.hpp). A plain value without threads. What is claimed are claim numbers 0, 1,
-// 2, ...; `chunk_of` says which chunk of the loop each one is.
+// what is known about the loop; executed by the board (loops/loop_call.hpp), fetched chunk by chunk
+// (worksharing_loop.hpp), or run in virtual time (region_simulator.hpp). A plain value without threads. What is claimed
+// are claim numbers 0, 1, 2, ...; `chunk_of` says which chunk of the loop each one is.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What the participants of a reduction have combined so far, each part with the stretch of the range that it stands
+// What the participants of a reduction have combined so far, each part with the section of the range that it stands
 // for: so that at the end all of it is combined in the order of the range, and the operation need not be commutative.
 // A participant that goes on where it stopped keeps one part. One that has many (chunks dealt out in turn) puts them
 // together with those that others put there before: what is in order becomes one part, so that memory follows the

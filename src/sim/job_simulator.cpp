@@ -9,10 +9,10 @@
 #include <optional>
 #include <stdexcept>
 
+#include "loops/random_numbers.hpp"
 #include "schedules/automatic_schedule.hpp"
 #include "schedules/fraction_record.hpp"
 #include "schedules/loop_metrics.hpp"
-#include "loops/random_numbers.hpp"
 #include "sim/region_simulator.hpp"
 #include "trireme/slack.hpp"
 

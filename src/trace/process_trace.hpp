@@ -35,7 +35,7 @@ struct trace_options {
 /// std::runtime_error.
 void remove_old_traces(const std::string& folder);
 
-/// Events of a process's wire: the one that makes progress on it, and its communication thread. Any thread.
+/// Events of a process's wire: of the thread that makes progress on it, and of the communication thread. Any thread.
 class wire_row {
  public:
   wire_row(std::string path, const std::string& description, std::size_t events, std::uint64_t slow_ticks,

@@ -76,8 +76,8 @@ concept conduit = requires(Conduit wire, const Conduit& seen, conduit_events& ev
   /// Readable when progress() has something to do after prepare_sleep() said true; -1: this conduit cannot sleep.
   { seen.wake_descriptor() } -> std::same_as<int>;
   { wire.prepare_sleep() } -> std::same_as<bool>;
-  /// Whether it becomes so, too, when packets that are under way can move on. If not, the one that sleeps while packets
-  /// are under way is woken to look.
+  /// Whether it becomes so, too, when packets that are under way can move on. If not, a thread that sleeps while
+  /// packets are under way is woken to look.
   { Conduit::reports_sends } -> std::convertible_to<bool>;
   /// After that: how long to sleep at most, because the descriptor does not report everything; -1: it does.
   { seen.longest_sleep_ns() } -> std::same_as<std::int64_t>;

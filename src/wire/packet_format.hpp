@@ -28,7 +28,7 @@ constexpr bool has_order(packet_kind kind) {
 
 struct packet_head {
   std::uint64_t tag =
-      0;  // of the receiver: packet_secret::tag. The one that does not know it is not a process of the job
+      0;  // of the receiver: packet_secret::tag. A sender that does not know it is not a process of the job
   std::uint64_t sequence = 0;  // of the packets from that peer to this one, those with an order and the others apart
   peer_number from = 0;
   packet_kind kind = packet_kind::short_messages;

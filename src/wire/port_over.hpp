@@ -70,7 +70,7 @@ class port_over final : public port, private conduit_events, private flow::credi
   int wake_descriptor() const override { return conduit_->wake_descriptor(); }
   bool prepare_sleep() override;
   std::int64_t longest_sleep_ns() const override { return conduit_->longest_sleep_ns(); }
-  // relaxed, both: a hint; the one that made it true stays awake until it is false.
+  // relaxed, both: a hint; the thread that made it true stays awake until it is false.
   bool memory_is_asked_for() const override { return memory_asked_for_.load(std::memory_order_relaxed); }
   void drop_waiting() override;
   void heartbeat() override;

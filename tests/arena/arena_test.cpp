@@ -15,8 +15,8 @@
 #include <random>
 #include <thread>
 
-#include "support/fake_root.hpp"
 #include "arena/footprint.hpp"
+#include "support/fake_root.hpp"
 #include "test_window.hpp"
 
 namespace tri::arena {

@@ -1,12 +1,12 @@
 // Drives a protocol through its interleavings. A model is a copyable value, of one of two kinds:
 //
 //   struct agents {                          struct channels {
-//     int agents() const;                      int steps();                  // possible now: deliver from some channel, ...
-//     bool enabled(int agent) const;           void take(int step);          // throws std::exception where the protocol
-//     void step(int agent);                                                  // is wrong
-//     std::string fault() const;               void check_end();             // no step is possible: throws where
-//     std::string fault_at_end() const;                                      // something is left over
-//     void append_key(std::string&) const;     void encode(std::string&);
+//     int agents() const;                      int steps();                  // possible now: deliver from some
+//     channel, ... bool enabled(int agent) const;           void take(int step);          // throws std::exception
+//     where the protocol void step(int agent);                                                  // is wrong std::string
+//     fault() const;               void check_end();             // no step is possible: throws where std::string
+//     fault_at_end() const;                                      // something is left over void
+//     append_key(std::string&) const;     void encode(std::string&);
 //   };                                       };
 //
 // Agents share memory: each step of one is one access to what they share, with the private work that follows it. The

@@ -2,15 +2,15 @@
 // time, variables of launchers, limits of control groups. The first byte selects the reader.
 #include <stdexcept>
 
+#include "boot/launcher_detection.hpp"
+#include "boot/membership.hpp"
+#include "config/configuration.hpp"
 #include "duration.hpp"
 #include "fuzz/fuzz_target.hpp"
 #include "fuzz/scratch_folder.hpp"
-#include "os/cgroup.hpp"
-#include "config/configuration.hpp"
-#include "os/cpu_list.hpp"
-#include "boot/launcher_detection.hpp"
-#include "boot/membership.hpp"
 #include "host_list.hpp"
+#include "os/cgroup.hpp"
+#include "os/cpu_list.hpp"
 
 namespace tri::fuzz {
 namespace {

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "config/configuration.hpp"
-#include "os/sanitizer.hpp"
 #include "loops/team.hpp"
+#include "os/sanitizer.hpp"
 #include "support/run_on_pes.hpp"
 #include "trireme/loops.hpp"
 

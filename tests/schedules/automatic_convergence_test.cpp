@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "schedules/automatic_schedule.hpp"
 #include "loops/random_numbers.hpp"
+#include "schedules/automatic_schedule.hpp"
 #include "sim/region_simulator.hpp"
 
 namespace tri::loops {

@@ -9,8 +9,8 @@
 #include <random>
 #include <string>
 
-#include "sim/region_simulator.hpp"
 #include "schedules/loop_schedule.hpp"
+#include "sim/region_simulator.hpp"
 
 namespace tri::loops {
 namespace {

@@ -8,8 +8,8 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "os/pinning.hpp"
 #include "noise/core_sampler.hpp"
+#include "os/pinning.hpp"
 
 namespace tri::tools {
 namespace {

@@ -12,9 +12,9 @@
 
 #include "command_line.hpp"
 #include "duration.hpp"
-#include "os/output_file.hpp"
 #include "model/broadcast_tree.hpp"
 #include "model/waiting_time.hpp"
+#include "os/output_file.hpp"
 #include "verbs.hpp"
 
 namespace tri::tools {

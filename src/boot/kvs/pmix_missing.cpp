@@ -1,6 +1,6 @@
 // In place of pmix_client.cpp where TRIREME_WITH_PMIX=OFF left it out.
-#include "boot/membership.hpp"
 #include "boot/kvs/pmix_client.hpp"
+#include "boot/membership.hpp"
 
 namespace tri::host {
 

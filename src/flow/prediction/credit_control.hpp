@@ -1,6 +1,6 @@
 // What sender and receiver of credits send each other. Credits are bytes of the receiver's pool: additions and
 // subtractions only, so control messages may overtake each other and the messages they travel on; none may be lost or
-// doubled.
+// duplicated.
 #pragma once
 
 #include <cstdint>

@@ -4,8 +4,8 @@
 
 #include <mpi.h>
 
-#include "mpi/startup/session.hpp"
 #include "mpi/engine/call_statistics.hpp"
+#include "mpi/startup/session.hpp"
 
 namespace tri::mpi {
 

@@ -1,6 +1,6 @@
-// What MPI's collective calls have in common. Intercepted are those on intercepted communicators with arguments that look right;
-// the rest go to the MPI library. All ranks of a communicator decide alike: only by what MPI wants to be equal on all
-// of them.
+// What MPI's collective calls have in common. Calls are intercepted on intercepted communicators and with arguments
+// that look right; the rest go to the MPI library. All ranks of a communicator decide alike: only by what MPI wants to
+// be equal on all of them.
 #pragma once
 
 #include <mpi.h>
@@ -9,13 +9,13 @@
 #include <utility>
 
 #include "mpi/abi/abi.hpp"
+#include "mpi/abi/counted_calls.hpp"
 #include "mpi/coll/collectives.hpp"
 #include "mpi/comm/communicators.hpp"
-#include "mpi/abi/counted_calls.hpp"
-#include "mpi/types/datatypes.hpp"
 #include "mpi/p2p/requests.hpp"
-#include "mpi/startup/session.hpp"
 #include "mpi/rma/typed_memory.hpp"
+#include "mpi/startup/session.hpp"
+#include "mpi/types/datatypes.hpp"
 
 namespace tri::mpi {
 

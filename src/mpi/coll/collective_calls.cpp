@@ -3,10 +3,10 @@
 // operations (others may be freed meanwhile).
 #include <mpi.h>
 
+#include "mpi/abi/exported.hpp"
+#include "mpi/coll/collective_arguments.hpp"
 #include "mpi/rma/accumulated_elements.hpp"
 #include "mpi/rma/accumulation.hpp"
-#include "mpi/coll/collective_arguments.hpp"
-#include "mpi/abi/exported.hpp"
 
 namespace tri::mpi {
 namespace {
@@ -79,7 +79,7 @@ TRIREME_EXPORTED int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
     return collective(                                                                                                 \
         comm,                                                                                                          \
         [&](session& in, communicator& known) {                                                                        \
-          if (!is_valid(count, type) || !is_root(known, root)) return pass_through;                                        \
+          if (!is_valid(count, type) || !is_root(known, root)) return pass_through;                                    \
           if (lacks_buffer(buffer, count, type)) return leave_to_library(known);                                       \
           return collectives::broadcast(in, known, {buffer, count, type}, root);                                       \
         },                                                                                                             \
@@ -90,7 +90,7 @@ TRIREME_EXPORTED int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
     return collective(                                                                                                 \
         comm,                                                                                                          \
         [&](session& in, communicator& known) {                                                                        \
-          if (!is_valid(count, type) || !is_root(known, root)) return pass_through;                                        \
+          if (!is_valid(count, type) || !is_root(known, root)) return pass_through;                                    \
           if (lacks_buffer(buffer, count, type)) return leave_to_library(known);                                       \
           return run(in, known, request, [&](collectives::operation& all) {                                            \
             collectives::begin_broadcast(all, {buffer, count, type}, root);                                            \
@@ -103,7 +103,8 @@ TRIREME_EXPORTED int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
     return collective(                                                                                                 \
         comm,                                                                                                          \
         [&](session& in, communicator& known) {                                                                        \
-          if (!is_valid(count, type) || !is_root(known, root) || !can_be_reduced(type, operation)) return pass_through;    \
+          if (!is_valid(count, type) || !is_root(known, root) || !can_be_reduced(type, operation))                     \
+            return pass_through;                                                                                       \
           if (lacks_part(from, known.rank == root, to, count, type)) return leave_to_library(known);                   \
           return collectives::reduce(in, known, from, {to, count, type}, operation, root);                             \
         },                                                                                                             \
@@ -114,7 +115,7 @@ TRIREME_EXPORTED int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
     return collective(                                                                                                 \
         comm,                                                                                                          \
         [&](session& in, communicator& known) {                                                                        \
-          if (!can_be_nonblocking(known, count, type, operation) || !is_root(known, root)) return pass_through;                  \
+          if (!can_be_nonblocking(known, count, type, operation) || !is_root(known, root)) return pass_through;        \
           if (lacks_part(from, known.rank == root, to, count, type)) return leave_to_library(known);                   \
           return run(in, known, request, [&](collectives::operation& all) {                                            \
             collectives::begin_reduce(all, from, {to, count, type}, operation, root);                                  \
@@ -127,7 +128,7 @@ TRIREME_EXPORTED int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
     return collective(                                                                                                 \
         comm,                                                                                                          \
         [&](session& in, communicator& known) {                                                                        \
-          if (!is_valid(count, type) || !can_be_reduced(type, operation)) return pass_through;                             \
+          if (!is_valid(count, type) || !can_be_reduced(type, operation)) return pass_through;                         \
           if (lacks_part(from, true, to, count, type)) return leave_to_library(known);                                 \
           return collectives::allreduce(in, known, from, {to, count, type}, operation);                                \
         },                                                                                                             \
@@ -138,7 +139,7 @@ TRIREME_EXPORTED int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
     return collective(                                                                                                 \
         comm,                                                                                                          \
         [&](session& in, communicator& known) {                                                                        \
-          if (!can_be_nonblocking(known, count, type, operation)) return pass_through;                                           \
+          if (!can_be_nonblocking(known, count, type, operation)) return pass_through;                                 \
           if (lacks_part(from, true, to, count, type)) return leave_to_library(known);                                 \
           return run(in, known, request, [&](collectives::operation& all) {                                            \
             collectives::begin_allreduce(all, from, {to, count, type}, operation);                                     \

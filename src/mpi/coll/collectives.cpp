@@ -4,8 +4,8 @@
 #include <bit>
 #include <vector>
 
-#include "mpi/p2p/requests.hpp"
 #include "mpi/engine/shm_barrier.hpp"
+#include "mpi/p2p/requests.hpp"
 
 namespace tri::mpi::collectives {
 namespace {
@@ -33,7 +33,8 @@ bool fits_shm_barrier(session& in, std::size_t bytes) {
 
 // `combine` makes the outcome of everybody's part, on one of the ranks.
 template <class Combine>
-const std::byte* combine_in_shm(session& in, communicator& comm, const void* own, std::size_t bytes, Combine&& combine) {
+const std::byte* combine_in_shm(session& in, communicator& comm, const void* own, std::size_t bytes,
+                                Combine&& combine) {
   shm_barrier& shared = *comm.barrier;
   const std::uint64_t count = ++comm.barriers;
   if (shared.arrive(static_cast<std::uint32_t>(comm.rank), own, bytes)) {
@@ -149,7 +150,8 @@ int reduce(session& in, communicator& comm, const void* from, const elements& to
 // Otherwise recursive doubling.
 int allreduce(session& in, communicator& comm, const void* from, const elements& to, MPI_Op operation_) {
   const buffer_type& type = datatypes::find(to.type);
-  if (const std::size_t bytes = static_cast<std::size_t>(to.count) * type.bytes; type.is_plain && fits_shm_barrier(in, bytes)) {
+  if (const std::size_t bytes = static_cast<std::size_t>(to.count) * type.bytes;
+      type.is_plain && fits_shm_barrier(in, bytes)) {
     const void* const own = own_part(from, to.address);
     const std::byte* const sum = combine_in_shm(in, comm, own, bytes, [&](shm_barrier& shared) {
       const auto part = [&](int rank) { return shared.data_of(static_cast<std::uint32_t>(rank)); };
@@ -267,7 +269,8 @@ class nonblocking_barrier final : public compound {
 };
 
 // `parts` are of all ranks, in a row, but for the calling rank's own.
-void reduce_parts(const operation& all, const scratch_elements& parts, const void* own, const elements& to, MPI_Op operation_) {
+void reduce_parts(const operation& all, const scratch_elements& parts, const void* own, const elements& to,
+                  MPI_Op operation_) {
   const auto part = [&, extent = extent_of(to.type)](int rank) {
     return static_cast<std::byte*>(parts.address()) + rank * to.count * extent;
   };

@@ -1,11 +1,12 @@
-// MPI's collective calls with a part for each rank: gathers, scatters, exchanges of all with all; blocking and nonblocking.
-// All have one round of messages. In place, an exchange of all with all is the library's: it keeps what it needs.
+// MPI's collective calls with a part for each rank: gathers, scatters, exchanges of all with all; blocking and
+// nonblocking. All have one round of messages. In place, an exchange of all with all is the library's: it keeps what it
+// needs.
 #include <mpi.h>
 
 #include <algorithm>
 
-#include "mpi/coll/collective_arguments.hpp"
 #include "mpi/abi/exported.hpp"
+#include "mpi/coll/collective_arguments.hpp"
 
 namespace tri::mpi {
 namespace {
@@ -49,7 +50,11 @@ struct unequal_parts {
   MPI_Aint extent;
 
   unequal_parts(const void* start, const Count* of_rank, const Displacement* at, MPI_Datatype of_type)
-      : address(const_cast<void*>(start)), counts(of_rank), displacements(at), type(of_type), extent(extent_of(of_type)) {}
+      : address(const_cast<void*>(start)),
+        counts(of_rank),
+        displacements(at),
+        type(of_type),
+        extent(extent_of(of_type)) {}
   bool are_valid(int ranks) const {
     return is_valid(0, type) && (counts == nullptr || std::all_of(counts, counts + ranks, [&](Count c) {
                                    return c >= 0 && !lacks_buffer(address, c, type);
@@ -70,8 +75,8 @@ equal_parts equal_parts_if(bool is_here, const void* start, MPI_Count each, MPI_
   return {start, is_here ? each : 0, is_here ? type : MPI_BYTE};
 }
 template <class Count, class Displacement>
-unequal_parts<Count, Displacement> unequal_parts_if(bool is_here, const void* start, const Count* counts, const Displacement* displacements,
-                                             MPI_Datatype type) {
+unequal_parts<Count, Displacement> unequal_parts_if(bool is_here, const void* start, const Count* counts,
+                                                    const Displacement* displacements, MPI_Datatype type) {
   return {start, is_here ? counts : nullptr, displacements, is_here ? type : MPI_BYTE};
 }
 
@@ -116,19 +121,19 @@ using namespace tri::mpi;
 
 // A blocking call, and the nonblocking one: the same, with a request at the end. `body` says what is done.
 #define TRIREME_LIST(...) __VA_ARGS__
-#define TRIREME_COLLECTIVE(name, nonblocking_name, parameters, arguments, body)                                     \
+#define TRIREME_COLLECTIVE(name, nonblocking_name, parameters, arguments, body)                               \
   TRIREME_EXPORTED int MPI_##name(TRIREME_LIST parameters) {                                                  \
     MPI_Request* const request = nullptr;                                                                     \
     return collective(                                                                                        \
         comm, [&](session& in, communicator& known) { return body; }, [&] { return PMPI_##name arguments; }); \
   }                                                                                                           \
-  TRIREME_EXPORTED int MPI_##nonblocking_name(TRIREME_LIST parameters, MPI_Request* request) {                      \
+  TRIREME_EXPORTED int MPI_##nonblocking_name(TRIREME_LIST parameters, MPI_Request* request) {                \
     return collective(                                                                                        \
         comm, [&](session& in, communicator& known) { return body; },                                         \
-        [&] { return PMPI_##nonblocking_name(TRIREME_LIST arguments, request); });                                  \
+        [&] { return PMPI_##nonblocking_name(TRIREME_LIST arguments, request); });                            \
   }
 
-#define TRIREME_COLLECTIVES(suffix, count_type, displacement_type)                                                           \
+#define TRIREME_COLLECTIVES(suffix, count_type, displacement_type)                                                    \
   TRIREME_COLLECTIVE(Gather##suffix, Igather##suffix,                                                                 \
                      (const void* from, count_type from_count, MPI_Datatype from_type, void* to, count_type to_count, \
                       MPI_Datatype to_type, int root, MPI_Comm comm),                                                 \
@@ -138,10 +143,10 @@ using namespace tri::mpi;
   TRIREME_COLLECTIVE(                                                                                                 \
       Gatherv##suffix, Igatherv##suffix,                                                                              \
       (const void* from, count_type from_count, MPI_Datatype from_type, void* to, const count_type counts[],          \
-       const displacement_type displacements[], MPI_Datatype to_type, int root, MPI_Comm comm),                                     \
-      (from, from_count, from_type, to, counts, displacements, to_type, root, comm),                                         \
+       const displacement_type displacements[], MPI_Datatype to_type, int root, MPI_Comm comm),                       \
+      (from, from_count, from_type, to, counts, displacements, to_type, root, comm),                                  \
       gather(in, known, request, whole(from, from_count, from_type),                                                  \
-             unequal_parts_if(known.rank == root, to, counts, displacements, to_type), root))                                \
+             unequal_parts_if(known.rank == root, to, counts, displacements, to_type), root))                         \
   TRIREME_COLLECTIVE(Scatter##suffix, Iscatter##suffix,                                                               \
                      (const void* from, count_type from_count, MPI_Datatype from_type, void* to, count_type to_count, \
                       MPI_Datatype to_type, int root, MPI_Comm comm),                                                 \
@@ -150,10 +155,10 @@ using namespace tri::mpi;
                              whole(to, to_count, to_type), root))                                                     \
   TRIREME_COLLECTIVE(                                                                                                 \
       Scatterv##suffix, Iscatterv##suffix,                                                                            \
-      (const void* from, const count_type counts[], const displacement_type displacements[], MPI_Datatype from_type, void* to,      \
-       count_type to_count, MPI_Datatype to_type, int root, MPI_Comm comm),                                           \
-      (from, counts, displacements, from_type, to, to_count, to_type, root, comm),                                           \
-      scatter(in, known, request, unequal_parts_if(known.rank == root, from, counts, displacements, from_type),              \
+      (const void* from, const count_type counts[], const displacement_type displacements[], MPI_Datatype from_type,  \
+       void* to, count_type to_count, MPI_Datatype to_type, int root, MPI_Comm comm),                                 \
+      (from, counts, displacements, from_type, to, to_count, to_type, root, comm),                                    \
+      scatter(in, known, request, unequal_parts_if(known.rank == root, from, counts, displacements, from_type),       \
               whole(to, to_count, to_type), root))                                                                    \
   TRIREME_COLLECTIVE(                                                                                                 \
       Allgather##suffix, Iallgather##suffix,                                                                          \
@@ -164,9 +169,10 @@ using namespace tri::mpi;
   TRIREME_COLLECTIVE(                                                                                                 \
       Allgatherv##suffix, Iallgatherv##suffix,                                                                        \
       (const void* from, count_type from_count, MPI_Datatype from_type, void* to, const count_type counts[],          \
-       const displacement_type displacements[], MPI_Datatype to_type, MPI_Comm comm),                                               \
-      (from, from_count, from_type, to, counts, displacements, to_type, comm),                                               \
-      allgather(in, known, request, whole(from, from_count, from_type), unequal_parts(to, counts, displacements, to_type)))  \
+       const displacement_type displacements[], MPI_Datatype to_type, MPI_Comm comm),                                 \
+      (from, from_count, from_type, to, counts, displacements, to_type, comm),                                        \
+      allgather(in, known, request, whole(from, from_count, from_type),                                               \
+                unequal_parts(to, counts, displacements, to_type)))                                                   \
   TRIREME_COLLECTIVE(Alltoall##suffix, Ialltoall##suffix,                                                             \
                      (const void* from, count_type from_count, MPI_Datatype from_type, void* to, count_type to_count, \
                       MPI_Datatype to_type, MPI_Comm comm),                                                           \
@@ -175,10 +181,12 @@ using namespace tri::mpi;
                               equal_parts(to, to_count, to_type)))                                                    \
   TRIREME_COLLECTIVE(                                                                                                 \
       Alltoallv##suffix, Ialltoallv##suffix,                                                                          \
-      (const void* from, const count_type from_counts[], const displacement_type from_displacements[], MPI_Datatype from_type,      \
-       void* to, const count_type to_counts[], const displacement_type to_displacements[], MPI_Datatype to_type, MPI_Comm comm),    \
-      (from, from_counts, from_displacements, from_type, to, to_counts, to_displacements, to_type, comm),                           \
-      alltoall(in, known, request, unequal_parts_if(from != MPI_IN_PLACE, from, from_counts, from_displacements, from_type), \
+      (const void* from, const count_type from_counts[], const displacement_type from_displacements[],                \
+       MPI_Datatype from_type, void* to, const count_type to_counts[], const displacement_type to_displacements[],    \
+       MPI_Datatype to_type, MPI_Comm comm),                                                                          \
+      (from, from_counts, from_displacements, from_type, to, to_counts, to_displacements, to_type, comm),             \
+      alltoall(in, known, request,                                                                                    \
+               unequal_parts_if(from != MPI_IN_PLACE, from, from_counts, from_displacements, from_type),              \
                unequal_parts(to, to_counts, to_displacements, to_type)))
 
 TRIREME_COLLECTIVES(, int, int)

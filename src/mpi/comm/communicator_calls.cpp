@@ -1,13 +1,13 @@
 // The calls that make and free communicators, and datatypes that are freed: the MPI library does it, we take note.
 #include <mpi.h>
 
-#include "mpi/rma/accumulated_elements.hpp"
+#include "mpi/abi/exported.hpp"
 #include "mpi/comm/communicator_hints.hpp"
 #include "mpi/comm/communicators.hpp"
-#include "mpi/types/datatypes.hpp"
-#include "mpi/abi/exported.hpp"
 #include "mpi/p2p/requests.hpp"
+#include "mpi/rma/accumulated_elements.hpp"
 #include "mpi/startup/session.hpp"
+#include "mpi/types/datatypes.hpp"
 
 namespace tri::mpi {
 namespace {

@@ -3,8 +3,8 @@
 #include <array>
 #include <string_view>
 
-#include "mpi/comm/communicators.hpp"
 #include "mpi/abi/exported.hpp"
+#include "mpi/comm/communicators.hpp"
 #include "mpi/startup/session.hpp"
 
 namespace tri::mpi::communicator_hints {

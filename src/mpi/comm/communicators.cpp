@@ -8,9 +8,9 @@
 
 #include "mpi/abi/abi.hpp"
 #include "mpi/coll/collective_operation.hpp"
-#include "mpi/startup/session.hpp"
-#include "mpi/startup/bootstrap_exchange.hpp"
 #include "mpi/engine/shm_barrier.hpp"
+#include "mpi/startup/bootstrap_exchange.hpp"
+#include "mpi/startup/session.hpp"
 
 namespace tri::mpi {
 namespace {

@@ -1,5 +1,5 @@
 // Whether a waiting receiver shares a copy or makes it alone, learned from the times of both. Idle ranks make a copy
-// quicker as long as memory is the limit. Data that stays in the caches of one core is another matter: each piece that
+// quicker as long as memory is the limit. Data that stays in the caches of one core is another matter: each chunk that
 // somebody else copies takes its lines from there, and takes them back with the next message. No size says which of
 // the two it is: it depends on the caches, on the buffers, and on whether the others have copies of their own.
 #pragma once

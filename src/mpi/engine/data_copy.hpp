@@ -21,7 +21,7 @@ namespace tri::mpi {
 /// writable byte there.
 bool may_copy_between_processes(pid_t other, std::byte* sample);
 
-/// From which size on a copy is worth to be shared, and in which chunks (Ouyang 2022, 2.4.3: smaller chunks for smaller
+/// From which size on a copy is worth sharing, and in which chunks (Ouyang 2022, 2.4.3: smaller chunks for smaller
 /// messages).
 struct sharing_sizes {
   static constexpr std::size_t KiB = 1024;

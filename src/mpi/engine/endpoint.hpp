@@ -29,7 +29,7 @@ struct endpoint_counters {
   std::atomic<std::uint64_t> chunks_copied{0};  // as bytes_copied, of copies on the board
   std::atomic<std::uint64_t> chunks_helped{0};
   std::atomic<std::uint64_t> chunks_far{0};           // of these: of a message to another NUMA domain
-  std::atomic<std::uint64_t> refused{0};              // looks that left work of another domain alone
+  std::atomic<std::uint64_t> refused{0};              // polls that left work of another domain alone
   std::atomic<std::uint64_t> helped_ranks{0};         // times that it read the inbox of a rank that was computing
   std::atomic<std::uint64_t> received_for_others{0};  // messages that found their receive then
   std::atomic<std::uint64_t> staged{0};               // left to the rank itself
@@ -57,7 +57,7 @@ struct endpoint {
   alignas(64) arena::host_lock lock;
   received_counters received;
   match_table matching;
-  std::uint64_t unexpected_bytes = 0;  // with the lock: what messages that nobody has received take up
+  std::uint64_t unexpected_bytes = 0;  // with the lock: bytes of unexpected messages
   /// There are so many unexpected messages that senders hold their data back themselves, however small. Written with
   /// the lock, seldom; read for each message by its sender, so nothing that changes with messages may lie in this line.
   alignas(64) std::atomic<bool> is_full{false};

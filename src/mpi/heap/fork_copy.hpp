@@ -1,7 +1,7 @@
 // Forks: the child gets a private copy of the heap as it was at the fork, and can never change its parent's. Where the
 // memory that is left does not allow a copy, the child gets a private view of the parent's pages, and the parent waits
-// a moment for it to begin another program (docs/dev/decisions/0013-forks-without-memory.md). vfork, posix_spawn, system
-// and popen do not come here and pay nothing; fork followed by exec pays for the copy.
+// a moment for it to begin another program (docs/dev/decisions/0013-forks-without-memory.md). vfork, posix_spawn,
+// system and popen do not come here and pay nothing; fork followed by exec pays for the copy.
 #pragma once
 
 #include <cstdint>

@@ -9,8 +9,8 @@
 #include <cerrno>
 #include <cstdint>
 
-#include "os/hash.hpp"
 #include "mpi/heap/addresses.hpp"
+#include "os/hash.hpp"
 
 namespace tri::mpi {
 

@@ -14,11 +14,11 @@
 #include <iterator>
 #include <optional>
 
-#include "os/dynamic_section.hpp"
 #include "mpi/heap/addresses.hpp"
 #include "mpi/heap/heap_parts.hpp"
 #include "mpi/heap/kernel_memory.hpp"
 #include "mpi/heap/size_classes.hpp"
+#include "os/dynamic_section.hpp"
 
 namespace tri::mpi {
 namespace {

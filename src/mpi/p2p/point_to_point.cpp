@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "mpi/abi/abi.hpp"
-#include "mpi/comm/communicators.hpp"
-#include "mpi/types/datatypes.hpp"
 #include "mpi/abi/slot_table.hpp"
-#include "mpi/startup/session.hpp"
+#include "mpi/comm/communicators.hpp"
 #include "mpi/rma/typed_memory.hpp"
+#include "mpi/startup/session.hpp"
+#include "mpi/types/datatypes.hpp"
 
 namespace tri::mpi {
 namespace {
@@ -63,7 +63,7 @@ taken_receive receive_taken(session& in, void* buffer, MPI_Count count, MPI_Data
 }  // namespace
 
 intercepted_call send_of(const void* buffer, MPI_Count count, MPI_Datatype type, int target, int tag, MPI_Comm comm,
-             send_mode mode) {
+                         send_mode mode) {
   communicator* const known = communicators::find(comm);
   const bool to_proc_null = target == MPI_PROC_NULL;
   if (known == nullptr || !(to_proc_null || (target >= 0 && target < known->size())) || !is_tag(tag) || count < 0)
@@ -85,9 +85,9 @@ intercepted_call receive_of(void* buffer, MPI_Count count, MPI_Datatype type, in
   if (!of_type.is_valid || is_missing(buffer, count, of_type)) return {};
   return {known,
           {false, send_mode::standard, buffer, count, of_type,
-           from_any      ? any_source
+           from_any         ? any_source
            : from_proc_null ? proc_null
-                         : source,
+                            : source,
            with_any ? any_tag : tag, comm}};
 }
 

@@ -1,6 +1,6 @@
 // Point-to-point operations with MPI's arguments, before they have the shape of one of MPI's functions: which are ours,
-// and how they are begun and completed. With the call guard. Functions that return an int return `pass_through` when
-// the arguments are not, with nothing done.
+// and how they are begun and completed. With the call guard. Functions that return an int return `pass_through`, with
+// nothing done, when the arguments are not ours.
 #pragma once
 
 #include <mpi.h>

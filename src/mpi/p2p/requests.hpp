@@ -11,11 +11,11 @@
 #include <optional>
 
 #include "mpi/abi/abi.hpp"
-#include "mpi/comm/communicators.hpp"
 #include "mpi/abi/compound.hpp"
-#include "mpi/types/datatypes.hpp"
 #include "mpi/abi/slot_table.hpp"
+#include "mpi/comm/communicators.hpp"
 #include "mpi/startup/session.hpp"
+#include "mpi/types/datatypes.hpp"
 
 namespace tri::mpi {
 
@@ -142,8 +142,8 @@ class requests {
   static MPI_Request add(session& in, communicator& comm, const transfer_arguments& arguments, const transfer& pending);
   static MPI_Request add(session& in, communicator& comm, std::unique_ptr<compound> pending);
   /// The same of elements that lie one behind the other, in standard mode.
-  static MPI_Request add_plain(session& in, communicator& comm, send_record& pending, const user_buffer& data, int target,
-                               int tag);
+  static MPI_Request add_plain(session& in, communicator& comm, send_record& pending, const user_buffer& data,
+                               int target, int tag);
   static MPI_Request add_plain(session& in, communicator& comm, receive_record* pending, const found_message& found,
                                const user_buffer& data, int source, int tag);
   static MPI_Request add_persistent(communicator& comm, const transfer_arguments& arguments);

@@ -4,13 +4,13 @@
 #include <mutex>
 #include <vector>
 
-#include "mpi/rma/accumulation.hpp"
 #include "mpi/abi/exported.hpp"
-#include "mpi/rma/remote_elements.hpp"
 #include "mpi/p2p/requests.hpp"
-#include "mpi/startup/session.hpp"
+#include "mpi/rma/accumulation.hpp"
+#include "mpi/rma/remote_elements.hpp"
 #include "mpi/rma/window_access.hpp"
 #include "mpi/rma/windows.hpp"
+#include "mpi/startup/session.hpp"
 
 namespace tri::mpi {
 namespace {

@@ -6,9 +6,9 @@
 
 #include <cstddef>
 
+#include "mpi/engine/engine.hpp"
 #include "mpi/rma/accumulated_elements.hpp"
 #include "mpi/rma/typed_memory.hpp"
-#include "mpi/engine/engine.hpp"
 #include "mpi/windows/accumulate_order.hpp"
 
 namespace tri::mpi {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "mpi/abi/exported.hpp"
-#include "mpi/startup/session.hpp"
 #include "mpi/rma/windows.hpp"
+#include "mpi/startup/session.hpp"
 
 namespace tri::mpi {
 namespace {

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "arena/window.hpp"
-#include "mpi/comm/communicators.hpp"
 #include "mpi/abi/exported.hpp"
+#include "mpi/comm/communicators.hpp"
+#include "mpi/rma/windows.hpp"
 #include "mpi/startup/session.hpp"
 #include "mpi/startup/user_memory.hpp"
-#include "mpi/rma/windows.hpp"
 
 namespace tri::mpi {
 namespace {

@@ -1,6 +1,6 @@
 // The intercepted windows: made on an intercepted communicator, with memory that all ranks of the host reach, so that a
 // rank accesses what belongs to another by itself, whatever that one does. Beside each the MPI library has a window of
-// its own, with the same handle, for attributes, names, groups and error handlers; no access of it is ever begun. Any
+// its own, with the same handle, for attributes, names, groups and error handlers; no epoch of it is ever begun. Any
 // other handle is the library's alone. With the call guard.
 #pragma once
 

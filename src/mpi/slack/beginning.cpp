@@ -9,9 +9,9 @@
 #include <cstdio>
 #include <cstring>
 
-#include "os/clock.hpp"
 #include "mpi/slack/wait_time_reports.hpp"
 #include "omp/slack_entry.h"
+#include "os/clock.hpp"
 
 namespace {
 

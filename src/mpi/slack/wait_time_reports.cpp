@@ -6,9 +6,9 @@
 #include <cstdio>
 #include <string>
 
+#include "omp/slack_entry.h"
 #include "os/clock.hpp"
 #include "os/loaded_objects.hpp"
-#include "omp/slack_entry.h"
 
 namespace tri::mpi_slack {
 namespace {

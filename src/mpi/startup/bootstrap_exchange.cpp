@@ -23,13 +23,13 @@
 #include <thread>
 #include <utility>
 
-#include "os/hash.hpp"
-#include "os/unique_fd.hpp"
 #include "mpi/abi/abi.hpp"
-#include "mpi/startup/user_settings.hpp"
 #include "mpi/heap/addresses.hpp"
 #include "mpi/heap/job_name.hpp"
 #include "mpi/heap/private_folder.hpp"
+#include "mpi/startup/user_settings.hpp"
+#include "os/hash.hpp"
+#include "os/unique_fd.hpp"
 
 namespace tri::mpi {
 namespace {

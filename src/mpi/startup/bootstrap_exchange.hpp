@@ -1,9 +1,9 @@
-// The bootstrap exchange: what the ranks of a job agree on while they start, before they share memory. When the launcher says that all are on
-// this host, they connect to a socket of rank 0 in a folder of the user alone (heap/private_folder.hpp), and their
-// agreements go that way: the first collective operation of a library makes up to 640 KiB of it resident, which a
-// program may never need. Else they agree by collective operations of the library. Ranks that should connect and do not
-// are left to the library: those that stay away run without us, and would never come to a collective operation in
-// MPI_Init.
+// The bootstrap exchange: what the ranks of a job agree on while they start, before they share memory. When the
+// launcher says that all are on this host, they connect to a socket of rank 0 in a folder of the user alone
+// (heap/private_folder.hpp), and their agreements go that way: the first collective operation of a library makes up to
+// 640 KiB of it resident, which a program may never need. Else they agree by collective operations of the library.
+// Ranks that should connect and do not are left to the library: those that stay away run without us, and would never
+// come to a collective operation in MPI_Init.
 //
 // Whether they are connected is the same for all: who has come to rank 0 waits for its word, and that is yes only when
 // everybody has come. Who gives up waiting for rank 0 to open its socket has not come yet.
@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "os/packet_socket.hpp"
 #include "mpi/startup/user_settings.hpp"
+#include "os/packet_socket.hpp"
 
 namespace tri::mpi {
 
@@ -32,8 +32,8 @@ class bootstrap_exchange {
   /// What is said about that: by rank 0, and by those who did not find it.
   const std::string& failure() const { return failure_; }
 
-  // Collective each. When a connection is lost, its rank has died, and the job ends; and when a rank is silent for too
-  // long.
+  // Each is collective. When a connection is lost, its rank has died, and the job ends; and when a rank is silent for
+  // too long.
   bool everybody(bool fits) const { return smallest(fits ? 1 : 0) == 1; }
   int smallest(int mine) const;
   /// The parts of all, in the order of ranks; at most 128 bytes each.
@@ -66,8 +66,8 @@ class bootstrap_exchange {
 /// job's `ranks` ranks are here; empty otherwise.
 std::string job_on_this_host(int ranks);
 
-/// Connections like those of a bootstrap exchange, at a socket whose name goes through the library. Collective over the job; when
-/// one throws and drops what it has, the others hear of it, within 20 s.
+/// Connections like those of a bootstrap exchange, at a socket whose name goes through the library. Collective over the
+/// job; when one throws and drops what it has, the others hear of it, within 20 s.
 std::vector<host::packet_socket> connect_through_library(int rank, int ranks);
 
 }  // namespace tri::mpi

@@ -1,8 +1,8 @@
 #include "mpi/startup/memory_report.hpp"
 
 #include "mpi/abi/exported.hpp"
-#include "mpi/startup/user_memory.hpp"
 #include "mpi/heap/user_heap.hpp"
+#include "mpi/startup/user_memory.hpp"
 
 TRIREME_EXPORTED tri::mpi::memory_report trireme_mpi_memory_report() {
   tri::mpi::start_user_heap();

@@ -22,7 +22,8 @@ void leave_to_progress(const cpu_set_t& reserved);
 
 class progress_thread {
  public:
-  /// `api_mutex`: the one that engine::set_api_mutex got. `cores`: where it runs; nothing: where the rank does.
+  /// `api_mutex`: the mutex that was given to engine::set_api_mutex. `cores`: where it runs; nothing: where the rank
+  /// does.
   progress_thread(engine& of, std::mutex& api_mutex, const std::optional<cpu_set_t>& cores);
   ~progress_thread();
   progress_thread(const progress_thread&) = delete;

@@ -11,9 +11,9 @@
 #include <system_error>
 #include <utility>
 
-#include "os/packet_socket.hpp"
 #include "mpi/heap/heap_window.hpp"
 #include "mpi/heap/user_heap.hpp"
+#include "os/packet_socket.hpp"
 
 namespace tri::mpi {
 namespace {
@@ -43,9 +43,10 @@ heap_location own_heap() {
   return {heap.slot, 0, heap.window_bytes};
 }
 
-shared_files exchange_files(int own_arena, const std::vector<heap_location>& locations, const bootstrap_exchange& bootstrap,
-                            int rank, int ranks) {
-  // Our own go when we throw, and the others throw, too. Those of the bootstrap exchange stay: on them, refusals are sent.
+shared_files exchange_files(int own_arena, const std::vector<heap_location>& locations,
+                            const bootstrap_exchange& bootstrap, int rank, int ranks) {
+  // Our own go when we throw, and the others throw, too. Those of the bootstrap exchange stay: on them, refusals are
+  // sent.
   std::vector<host::packet_socket> own;
   if (!bootstrap.connected()) own = connect_through_library(rank, ranks);
   const std::vector<host::packet_socket>& connections = bootstrap.connected() ? bootstrap.connections() : own;
@@ -117,8 +118,8 @@ void map_heaps(const shared_files& files, const std::vector<heap_location>& loca
     if (static_cast<int>(of) == rank || locations[of].slot < 0) continue;
     if (const int error =
             map_peer_heap(static_cast<unsigned>(locations[of].slot), files.heaps[of].get(), locations[of].bytes))
-      throw std::runtime_error(
-          fmt::format("cannot map the heap of rank {} ({} MiB): {}", of, locations[of].bytes >> 20, std::strerror(error)));
+      throw std::runtime_error(fmt::format("cannot map the heap of rank {} ({} MiB): {}", of, locations[of].bytes >> 20,
+                                           std::strerror(error)));
   }
 }
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "os/unique_fd.hpp"
 #include "mpi/startup/bootstrap_exchange.hpp"
+#include "os/unique_fd.hpp"
 
 namespace tri::mpi {
 
@@ -26,8 +26,8 @@ struct shared_files {
 /// Gives everybody's files to everybody: all send theirs to the first rank, which sends all back. Collective; when one
 /// rank throws, the caller has the others know: all have sent and received what they had to. `locations`: the heap of
 /// each rank.
-shared_files exchange_files(int own_arena, const std::vector<heap_location>& locations, const bootstrap_exchange& bootstrap,
-                            int rank, int ranks);
+shared_files exchange_files(int own_arena, const std::vector<heap_location>& locations,
+                            const bootstrap_exchange& bootstrap, int rank, int ranks);
 /// Afterwards this rank reaches the heaps of all. Throws std::runtime_error when one cannot be mapped.
 void map_heaps(const shared_files& files, const std::vector<heap_location>& locations, int rank);
 

@@ -4,11 +4,11 @@
 #include <unordered_map>
 
 #include "mpi/abi/abi.hpp"
-#include "mpi/startup/session.hpp"
 #include "mpi/layout/layout_encoder.hpp"
 #include "mpi/layout/library_packing.hpp"
 #include "mpi/layout/read_datatype.hpp"
 #include "mpi/layout/transfer.hpp"
+#include "mpi/startup/session.hpp"
 
 namespace tri::mpi {
 namespace {

@@ -1,6 +1,6 @@
 // What the PEs of one host contribute to reductions whose root is on another host. One PE of the host combines their
-// parts, so that one message of the host crosses for each contribution (mei.md M57). States and events only: who calls
-// it sends. `Sum` is what parts add up to.
+// parts, so that one message of the host crosses for each contribution (Mei 2012, M57). States and events only: who
+// calls it sends. `Sum` is what parts add up to.
 //
 // Each PE says how far it has come: it has sent its parts of all contributions below its level, and of those from the
 // level on it may still send some. A level that rises without a part is told by itself; so a sum never waits for a part

@@ -1,6 +1,6 @@
 // Which PEs are the inner vertices of a multicast's tree: those that hand it on. Every tree is planned by its sender,
 // who takes for each host one of the PEs that have members, and among them one that was chosen least often
-// (mei.md M61). The counts are shared by the PEs of the sender's host. A multicast that is to reach many hosts is
+// (Mei 2012, M61). The counts are shared by the PEs of the sender's host. A multicast that is to reach many hosts is
 // handed on by some of them to the others: also those are the ones that had that part least often.
 #pragma once
 

@@ -1,5 +1,5 @@
 // The way of a multicast to the members of a section. Its sender sorts them by the PEs where it believes them to be. On
-// its own host it sends to each of these; to the other hosts by a tree that crosses to each once (mei.md M57). There
+// its own host it sends to each of these; to the other hosts by a tree that crosses to each once (Mei 2012, M57). There
 // one PE hands the message on, to the PEs of its own process and to one PE of each other process. Which PEs hand on is
 // chosen anew for each multicast (inner_vertices.hpp), so multicasts of one sender go different ways; those that cross
 // are numbered for each receiving PE, where they come in order (reorder_buffer.hpp).

@@ -6,7 +6,7 @@
 // minus destroyed, which is the population at the moment of the broadcast: exact under migration, insertion and
 // deletion.
 //
-// The parts of another host meet on one of its PEs, and go on as one (mei.md M57).
+// The parts of another host meet on one of its PEs, and go on as one (Mei 2012, M57).
 #pragma once
 
 #include <cstdint>

@@ -65,7 +65,7 @@ inline element_base* ready_member(local_collection& home, std::uint64_t number) 
 }
 
 /// Gives one member of a list a message of its own, so that what waits for it (when, migration, forwarding) is the
-/// usual path. If the member is not here it is forwarded as the sender's, who hears that his route is old.
+/// usual path. If the member is not here it is forwarded as the sender's, which learns that its route is old.
 template <class Tuple, sched::handler_function Deliver>
 void deliver_to_member(sched::pe& here, std::uint32_t collection, std::uint64_t number, int sender,
                        std::uint32_t handler, const auto&... arguments) {

@@ -20,8 +20,8 @@ class answers_owed {
   /// None can be added but by the caller's thread, so what this says of none remains true until then. acquire: a future
   /// that has ended elsewhere comes before what the caller does now. pairs: answers_owed.end
   bool none() const { return (word_.load(std::memory_order_acquire) & futures) == 0; }
-  /// The one that ends the last one tells the element. acq_rel: see none(); every change is one of the same word, so
-  /// either none() sees the end of a future or that end sees this.
+  /// The thread that ends the last future notifies the element. acq_rel: see none(); every change is one of the same
+  /// word, so either none() sees the end of a future or that end sees this.
   void wait_for_end(bool wanted) {
     if (wanted)
       word_.fetch_or(awaited, std::memory_order_acq_rel);
@@ -50,7 +50,7 @@ class answers_owed {
   static constexpr std::uint32_t futures = awaited - 1;
 
   ~answers_owed() = default;
-  // acq_rel: the one that ends this comes after all others. pairs: answers_owed.end
+  // acq_rel: the thread that deletes this comes after all others. pairs: answers_owed.end
   std::uint32_t end(std::uint32_t what) {
     const std::uint32_t before = word_.fetch_sub(what, std::memory_order_acq_rel);
     if (((before - what) & (alive | futures)) == 0) delete this;

@@ -8,11 +8,11 @@
 #include <cstring>
 #include <memory>
 
-#include "omp/host_runtime.hpp"
-#include "omp/host_team.hpp"
 #include "omp/fibers/virtual_mode.hpp"
 #include "omp/fibers/virtual_ordered.hpp"
 #include "omp/fibers/virtual_region.hpp"
+#include "omp/host_runtime.hpp"
+#include "omp/host_team.hpp"
 
 #define TRIREME_PUBLIC extern "C" [[gnu::visibility("default")]]
 
@@ -162,12 +162,12 @@ TRIREME_PUBLIC void GOMP_ordered_end() {
 #define TRIREME_ORDERED_NEXT(name)                                                                                     \
   TRIREME_PUBLIC bool GOMP_loop_ordered_##name##_next(long* first, long* end) {                                        \
     static host_function<bool(long*, long*)> host("GOMP_loop_ordered_" #name "_next");                                 \
-    virtual_thread_state* const state = current_state();                                                                         \
+    virtual_thread_state* const state = current_state();                                                               \
     return state != nullptr ? next_in_order(*state, first, end) : host(first, end);                                    \
   }                                                                                                                    \
   TRIREME_PUBLIC bool GOMP_loop_ull_ordered_##name##_next(unsigned long long* first, unsigned long long* end) {        \
     static host_function<bool(unsigned long long*, unsigned long long*)> host("GOMP_loop_ull_ordered_" #name "_next"); \
-    virtual_thread_state* const state = current_state();                                                                         \
+    virtual_thread_state* const state = current_state();                                                               \
     return state != nullptr ? next_in_order(*state, first, end) : host(first, end);                                    \
   }
 

@@ -11,12 +11,12 @@
 #include <string>
 #include <string_view>
 
-#include "schedules/worksharing_loop.hpp"
+#include "omp/fibers/unsupported_constructs.hpp"
+#include "omp/fibers/virtual_count.hpp"
+#include "omp/fibers/virtual_region.hpp"
 #include "omp/host_runtime.hpp"
 #include "omp/settings.hpp"
-#include "omp/fibers/virtual_count.hpp"
-#include "omp/fibers/unsupported_constructs.hpp"
-#include "omp/fibers/virtual_region.hpp"
+#include "schedules/worksharing_loop.hpp"
 
 namespace tri::omp {
 
@@ -67,8 +67,8 @@ std::string prepare() {
     return fmt::format("{} times {} threads are too many: at most {} are possible", asked_for, settings_now.hosts,
                        loops::most_worksharing_threads);
   }
-  settings_now.most_contexts =
-      static_cast<std::uint32_t>(std::min<std::uint64_t>(loops::most_worksharing_threads, std::uint64_t{limit} * asked_for));
+  settings_now.most_contexts = static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(loops::most_worksharing_threads, std::uint64_t{limit} * asked_for));
   settings_now.parallel = ask_host("omp_get_max_active_levels") > 0;
   settings_now.started_may_move = !traits.keeps_errno;
   settings_now.spins = spins_for(settings_now.hosts);

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <mutex>
 
-#include "omp/host_team.hpp"
 #include "omp/fibers/virtual_region.hpp"
+#include "omp/host_team.hpp"
 
 namespace tri::omp {
 namespace {

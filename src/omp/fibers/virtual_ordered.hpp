@@ -2,8 +2,8 @@
 // program's chunk; static ones stay where the program may expect them.
 #pragma once
 
-#include "omp/iteration_space.hpp"
 #include "omp/fibers/virtual_thread_state.hpp"
+#include "omp/iteration_space.hpp"
 
 namespace tri::omp {
 

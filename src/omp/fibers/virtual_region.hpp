@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "omp/host_team.hpp"
 #include "omp/fibers/virtual_thread_state.hpp"
+#include "omp/host_team.hpp"
 
 namespace tri::omp {
 

@@ -12,9 +12,9 @@
 #include <map>
 #include <memory>
 
+#include "omp/fibers/virtual_turns.hpp"
 #include "omp/iteration_space.hpp"
 #include "omp/spin_lock.hpp"
-#include "omp/fibers/virtual_turns.hpp"
 
 namespace tri::omp {
 

@@ -161,7 +161,7 @@ class creation_fence {
     held_count_.store(held_.size(), std::memory_order_seq_cst);  // pairs: creation_fence.held
   }
   // In this queue no message waits for a creation behind it: that one had not begun. Creations that are under way from
-  // here are not hindrance to the next one. pairs, both: creation_fence.held
+  // here do not hold back the next one. pairs, both: creation_fence.held
   bool may_leave(const waiting& one) const {
     const std::uint64_t passed = one.name != 0 ? under_way_.size() : 0;
     return host_->globally_visible.load(std::memory_order_seq_cst) + passed >= one.number &&

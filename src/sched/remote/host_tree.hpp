@@ -1,6 +1,6 @@
 // The tree by which a message for all hosts goes from host to host. Its shape is that of a heap with four children for
 // each vertex. Where a host stands in it changes from tree to tree: those between the root and the leaves have more to
-// do, so each tree begins with the hosts that come after the inner vertices of the one before (mei.md M61). A pure
+// do, so each tree begins with the hosts that come after the inner vertices of the one before (Mei 2012, M61). A pure
 // function: a host that forwards a message finds its children from the host of the root and its rotation.
 #pragma once
 

@@ -41,8 +41,8 @@ class wire_link final : private wire::port_user {
   /// All take the payload over, and end the job when it cannot be sent; on a PE's thread. Counting is the caller's.
   void send(pe& here, int destination, envelope& message);
   void send_to_node(pe& here, int process, envelope& message);
-  /// One copy for every PE of every other host, by a tree over hosts that crosses to each once (mei.md M55). Adds those
-  /// copies to the messages sent.
+  /// One copy for every PE of every other host, by a tree over hosts that crosses to each once (Mei 2012, M55). Adds
+  /// those copies to the messages sent.
   void send_to_other_hosts(pe& here, envelope& message);
   /// The same with the creation of a collection; before any PE of this host can know of it. Once on each host its
   /// handler's `at_host` is called before the copies are made.

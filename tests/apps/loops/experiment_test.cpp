@@ -3,8 +3,8 @@
 #include "experiment.hpp"
 
 #include "every_method.hpp"
-#include "pictures/line_chart.hpp"
 #include "options.hpp"
+#include "pictures/line_chart.hpp"
 
 namespace kernels {
 namespace {

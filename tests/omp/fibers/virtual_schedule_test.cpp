@@ -15,9 +15,9 @@
 
 #include "explore/explorer.hpp"
 #include "explore/plain_word.hpp"
-#include "omp/spin_lock.hpp"
 #include "omp/fibers/virtual_mutex.hpp"
 #include "omp/fibers/virtual_turns.hpp"
+#include "omp/spin_lock.hpp"
 
 namespace tri::omp {
 namespace {

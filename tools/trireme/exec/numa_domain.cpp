@@ -5,11 +5,11 @@
 #include <initializer_list>
 #include <vector>
 
-#include "exec/preload.hpp"
 #include "config/configuration.hpp"
+#include "config/placement.hpp"
+#include "exec/preload.hpp"
 #include "os/cpu_list.hpp"
 #include "os/pinning.hpp"
-#include "config/placement.hpp"
 #include "os/text_file.hpp"
 #include "os/topology.hpp"
 

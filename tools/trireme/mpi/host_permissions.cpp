@@ -19,10 +19,10 @@
 #include <system_error>
 
 #include "arena/window.hpp"
-#include "exec/preload.hpp"
-#include "os/cgroup.hpp"
 #include "config/configuration.hpp"
 #include "config/option_value.hpp"
+#include "exec/preload.hpp"
+#include "os/cgroup.hpp"
 
 namespace tri::tools {
 namespace {

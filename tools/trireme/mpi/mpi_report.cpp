@@ -10,8 +10,8 @@
 #include "exec/child_output.hpp"
 #include "exec/mpi_program.hpp"
 #include "exec/preload.hpp"
-#include "os/process_tree.hpp"
 #include "mpi/host_permissions.hpp"
+#include "os/process_tree.hpp"
 
 namespace tri::tools {
 namespace {
@@ -105,7 +105,8 @@ std::string memory_text(const mpi_report& report) {
   }
   text +=
       "  shared: one copy between the two buffers, by whatever rank has time; alias: the same, at a second address\n"
-      "  kernel: one copy, by system calls; staged: two copies, through blocks that all share; library: passed through\n"
+      "  kernel: one copy, by system calls; staged: two copies, through blocks that all share; library: passed "
+      "through\n"
       "  Smaller messages always go through shared blocks.\n";
   for (const library_report* each : columns) {
     if (!each->memory.heap_reason.empty())

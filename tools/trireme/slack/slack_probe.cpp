@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "os/clock.hpp"
 #include "noise/core_sampler.hpp"
+#include "os/clock.hpp"
 #include "trireme/objects.hpp"
 
 namespace tri::tools {
