@@ -229,12 +229,13 @@ nodegroup<T> make_nodegroup(const A&... arguments) {
   const std::uint32_t id = job.new_collection_number();
   using made = objects::node_creation<T, A...>;
   const auto message_for = [&](bool same_process) {
-    return objects::node_message(
+    auto message = objects::node_message(
         made::handler, id, objects::pack_arguments<typename made::tuple>(here, same_process, false, arguments...));
+    message.source = static_cast<std::uint32_t>(here.number());
+    return message;
   };
   // The own member first: where its constructor throws, nobody else has heard of the group.
   auto own = message_for(true);
-  own.source = static_cast<std::uint32_t>(here.number());
   made::deliver(here, own);
   if (job.hosts() > 1) {
     auto to_hosts = message_for(false);

@@ -42,7 +42,7 @@ TEST(ProcessRows, NamesTheCommandThatFailed) {
   EXPECT_THAT([] { shell("kill -9 $$"); }, ThrowsMessage<std::runtime_error>(HasSubstr("ended by signal 9")));
   EXPECT_THAT([] { process_rows({"/no/such/program"}, [](row) {}); },
               ThrowsMessage<std::runtime_error>(AllOf(HasSubstr("/no/such/program"), HasSubstr("cannot start"))));
-  EXPECT_THAT([] { shell("echo '{broken'"); }, ThrowsMessage<std::runtime_error>(HasSubstr("no row: {broken")));
+  EXPECT_THAT([] { shell("echo '{broken'"); }, ThrowsMessage<std::runtime_error>(HasSubstr("not a row: {broken")));
   EXPECT_THROW(process_rows({}, [](row) {}), std::invalid_argument);
 }
 

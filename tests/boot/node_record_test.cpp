@@ -61,7 +61,7 @@ TEST(node_record, is_checked_when_it_is_read) {
   expect_refused(bytes_of(record).first(100), "a record of a node has 100 bytes instead of 208");
   node_record bad = record;
   bad.magic += 1;
-  expect_refused(bytes_of(bad), "are no record");
+  expect_refused(bytes_of(bad), "are not a node record");
   bad = record;
   bad.version += 1;
   expect_refused(bytes_of(bad), "version 2 instead of 1: the processes come from different versions of Trireme");

@@ -212,7 +212,7 @@ model_outcome explore_all(const Model& start, std::uint64_t most_states = 5'000'
     Model after = here.state;
     if (std::string fault = detail::take(after, choice); !fault.empty()) return fail(std::move(fault), choice);
     enter(std::move(after));
-    if (result.states > most_states) return result;
+    if (result.states >= most_states) return result;
   }
   result.complete = true;
   return result;

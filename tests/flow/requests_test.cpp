@@ -105,7 +105,7 @@ TEST(request_initiator_rules, name_what_does_not_keep_the_protocol) {
   EXPECT_EQ(message_of([&] { side.on_control(0, note_of(request_kind::refused, first), out); }),
             "flow control of requests: refusal from peer 0: its request 0 is not under way");
   EXPECT_EQ(message_of([&] { side.on_control(0, note_of(request_kind::again, out[1].what.request), out); }),
-            "flow control of requests: note to ask again from peer 0: its request 1 is not under way");
+            "flow control of requests: message to ask again from peer 0: its request 1 is not under way");
 }
 
 TEST(request_target_rules, refuse_what_finds_no_slot_and_drop_what_is_behind) {

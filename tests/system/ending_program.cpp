@@ -270,8 +270,10 @@ void start_and_leave() {
     unanswered.push_back(sparse[1'000'000 + i].call<&short_lived::note>(counted(nonexistent_called)));
   }
   tri::element_ref<worker>(12345, 0).send<&worker::pass>(counted(nonexistent_collection));
+  // Another host would refuse a number that it has not given out.
   for (int process = 0; process < tri::process_count(); ++process)
-    tri::node_ref<node_member>(12345, process).send<&node_member::pass>(nodes, counted(no_such_node_group));
+    if (tri::sched::this_pe().job().is_on_own_host(process * tri::pes_per_process()))
+      tri::node_ref<node_member>(12345, process).send<&node_member::pass>(nodes, counted(no_such_node_group));
   tri::make_object<single>(counted(single_object));
 
   // What runs for ever must have begun here, or its last message may not have been under way at all.

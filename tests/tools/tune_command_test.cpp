@@ -166,7 +166,7 @@ TEST_F(tune_command, wrong_values_are_explained) {
   EXPECT_THAT(errors_of("--step 2 ./app"), HasSubstr("at most 1"));
   EXPECT_THAT(errors_of("--near 1.5 ./app"), HasSubstr("1.5"));
   EXPECT_THAT(errors_of("--trials 0 ./app"), HasSubstr("--trials"));
-  EXPECT_THAT(errors_of("--kind dynamic ./app"), HasSubstr("hybrid or staggered would be right"));
+  EXPECT_THAT(errors_of("--kind dynamic ./app"), HasSubstr("use hybrid or staggered"));
   EXPECT_THAT(errors_of("--kind hybird ./app"), HasSubstr("hybrid"));
   EXPECT_THAT(errors_of("--omp --measure loops ./app"), HasSubstr("with --omp it is run"));
   EXPECT_FALSE(fs::exists(file("log"))) << "nothing is run before the options are right";

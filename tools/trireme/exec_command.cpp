@@ -211,8 +211,9 @@ void add_options(CLI::App& app, exec_options& into) {
   app.add_flag("--report", into.report, "at the end, list which loops were taken and which were left, and why");
 }
 
-// Sets what the program inherits, so that the drop-ins are loaded into it, and says what stands in the way.
-void set_up(const exec_options& options, const std::string& name, const std::string& program) {
+// Sets what the program inherits, so that the drop-ins are loaded into it, and says what stands in the way. Returns the
+// program's path.
+std::string set_up(const exec_options& options, const std::string& name) {
   const bool mpi_is_on = check_mpi_switches();
   if (options.mpi && options.asks_for_mpi && !mpi_is_on)
     throw std::invalid_argument("--mpi was given, but TRIREME_MPI=off in the environment forbids it");
@@ -221,6 +222,7 @@ void set_up(const exec_options& options, const std::string& name, const std::str
                                                       options.virtual_threads);
   if (times_mpi && options.mpi && options.asks_for_mpi)
     throw std::invalid_argument("--mpi and a schedule that uses slack do not go together yet");
+  std::string program = host::find_program(name);
   const bool leaves_mpi = !options.mpi || times_mpi || !mpi_is_on;
   const mpi_finding found = leaves_mpi ? mpi_finding() : find_mpi(program);
   if (!found.obstacle.empty())
@@ -247,6 +249,7 @@ void set_up(const exec_options& options, const std::string& name, const std::str
   // The process keeps its number: the program's own report is always printed, those of its children when they have
   // something to say.
   if (options.report) setenv(report_variable, std::to_string(getpid()).c_str(), 1);
+  return program;
 }
 
 // Returns only when the program cannot be started.
@@ -275,9 +278,7 @@ int exec_command(int argc, char** argv) {
     // The program would not notice a misspelt one.
     host::check_variable_names(host::environment_of_this_process());
     if (!options.omp) check_needs_omp(app);
-    const std::string program = host::find_program(command[0]);
-    set_up(options, command[0], program);
-    start(program, command);
+    start(set_up(options, command[0]), command);
     return cannot_start_status;
   } catch (const std::invalid_argument& problem) {
     fmt::print(stderr, "trireme exec: {}\n", problem.what());

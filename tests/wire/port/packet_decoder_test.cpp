@@ -114,7 +114,7 @@ TEST(PacketDecoder, AWrongFieldIsNamedWithItsValue) {
                          .add_zeros(8)),
             "its field 'body_bytes' is 6, which must be 0 to 5");
   EXPECT_EQ(fault_of(packet_bytes(head_of(packet_kind::credit, 0)).add_zeros(23)),
-            "its field 'bytes of a credit note' is 23, which must be 24");
+            "its field 'bytes of a credit message' is 23, which must be 24");
   flow::credit_control note = {.what = static_cast<flow::credit_control::kind>(4), .more = 0, .total = 0, .bytes = 0};
   EXPECT_EQ(fault_of(packet_bytes(head_of(packet_kind::credit, 0)).add(note)),
             "its field 'credit note' is 4, which must be 0 to 3");
