@@ -464,7 +464,7 @@ TEST(loop_rewrite, continued_lines_of_free_form) {
   EXPECT_EQ(free_form("!$omp parallel &\n!$omp do schedule(sta&\n!$omp&tic)\n"),
             "!$omp parallel &\n!$omp do schedule(sta&\n!$omp&tic)\n");  // no way to change it in its line
   EXPECT_THAT(why_left("!$omp parallel &\n!$omp do schedule(sta&\n!$omp&tic)\n", source_form::fortran_free),
-              HasSubstr("no room"));
+              HasSubstr("no space"));
   EXPECT_EQ(free_form("!$omp parallel &\n!$omp& do sched&\n!$omp&ule(static)\n"),
             "!$omp parallel &\n!$omp& do sched&\n!$omp&ule(runtime)\n");
 }
