@@ -18,6 +18,7 @@
 
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <exception>
 #include <random>
 #include <string>
@@ -117,12 +118,18 @@ struct first_word {
 
 inline state_key key_of_bytes(std::string_view bytes) {
   state_key key = {0x9e3779b97f4a7c15U ^ bytes.size(), 0xc2b2ae3d27d4eb4fU + bytes.size()};
-  for (const char byte : bytes) {
-    key[0] = (key[0] ^ static_cast<unsigned char>(byte)) * 0x100000001b3U;
+  const auto mix = [&](std::uint64_t word) {
+    key[0] = (key[0] ^ word) * 0x9e3779b97f4a7c15U;
     key[0] ^= key[0] >> 29U;
-    key[1] = (key[1] + static_cast<unsigned char>(byte)) * 0xff51afd7ed558ccdU;
+    key[1] = (key[1] + word) * 0xff51afd7ed558ccdU;
     key[1] ^= key[1] >> 32U;
+  };
+  for (; bytes.size() >= sizeof(std::uint64_t); bytes.remove_prefix(sizeof(std::uint64_t))) {
+    std::uint64_t word;
+    std::memcpy(&word, bytes.data(), sizeof word);
+    mix(word);
   }
+  for (const char byte : bytes) mix(static_cast<unsigned char>(byte));
   return key;
 }
 
