@@ -169,10 +169,18 @@ TEST(statistics, calls_are_summed_over_ranks_and_told_with_what_was_left) {
   EXPECT_EQ(calls[2].times, 180u);
   const std::string table = calls_to_table(calls);
   EXPECT_THAT(
-      table, HasSubstr("\nMPI_Send                                  180              20           90.0  inter-communicator 20\n"));
-  EXPECT_THAT(table, HasSubstr("\nMPI_Allreduce                               0              10            0.0  reduction 10\n"));
-  EXPECT_THAT(table, HasSubstr("\nup to 256 B                               180              10           94.7  reduction 10\n"));
-  EXPECT_THAT(table, HasSubstr("\nMPI_COMM_WORLD                            180              10           94.7  reduction 10\n"));
+      table,
+      HasSubstr(
+          "\nMPI_Send                                  180              20           90.0  inter-communicator 20\n"));
+  EXPECT_THAT(
+      table,
+      HasSubstr("\nMPI_Allreduce                               0              10            0.0  reduction 10\n"));
+  EXPECT_THAT(
+      table,
+      HasSubstr("\nup to 256 B                               180              10           94.7  reduction 10\n"));
+  EXPECT_THAT(
+      table,
+      HasSubstr("\nMPI_COMM_WORLD                            180              10           94.7  reduction 10\n"));
   EXPECT_THAT(table, HasSubstr("\nwindows                                     6               0          100.0\n"));
   EXPECT_THAT(calls_to_json(calls),
               HasSubstr("{\"call\": \"MPI_Send\", \"communicator\": \"inter \\\"one\\\"\", \"size\": \"up to 8 KiB\", "
