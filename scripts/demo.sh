@@ -20,7 +20,8 @@ median() { sort -g | awk '{ v[NR] = $1 } END { print (NR % 2) ? v[(NR + 1) / 2] 
 failed=0
 row() {  # what, program, time without, time with, verdict
   local ratio='-'
-  if [ "$3" != - ] && [ "$4" != - ]; then ratio=$(awk -v a="$3" -v b="$4" 'BEGIN { printf "%.2f", a / b }'); fi
+  # A part that failed has no time: the row still stands, and the verdict says so.
+  if [ "$3" != - ] && [ "$4" != - ]; then ratio=$(awk -v a="$3" -v b="$4" 'BEGIN { if (b > 0) printf "%.2f", a / b; else printf "-" }'); fi
   printf '  %-28s %-38s %9s %9s %8s  %s\n' "$1" "$2" "$3" "$4" "$ratio" "$5"
 }
 yes() { printf '%s%s%s' "$green" "$1" "$plain"; }
