@@ -186,11 +186,11 @@ struct nest_lock {
 };
 static_assert(sizeof(nest_lock) == 16, "the size of omp_nest_lock_t");
 
+// A virtual thread; where there is none, the thread of the program, which the address of a thread-local variable names.
 const void* owner_here() {
-  static const char outside = 0;
   const virtual_thread_state* const state = current_state();
-  if (state == nullptr) return &outside;
-  return state->context != nullptr ? static_cast<const void*>(state->context) : &outside;
+  if (state != nullptr && state->context != nullptr) return state->context;
+  return &state_of_thread;
 }
 
 // A program that tries again and again would keep its host from the holder.

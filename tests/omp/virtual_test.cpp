@@ -76,7 +76,8 @@ TEST_P(team_program, gives_the_same_with_other_schedules_and_stays_quiet) {
   }
 }
 INSTANTIATE_TEST_SUITE_P(omp, team_program,
-                         ::testing::Values("virtual_team_gcc", "virtual_team_cxx_gcc", "virtual_team_fortran_gcc"),
+                         ::testing::Values("virtual_team_gcc", "virtual_team_cxx_gcc", "virtual_team_fortran_gcc",
+                                           "virtual_own_threads_gcc"),
                          name_of);
 class loop_program : public team_program {};
 TEST_P(loop_program, gives_the_same_and_its_loops_are_taken) {
