@@ -1,4 +1,5 @@
-// A program with threads of its own beside those of OpenMP: a nestable lock keeps them apart.
+// A program with threads of its own beside those of OpenMP: a nestable lock keeps them apart, and each has control
+// variables of its own, which its regions inherit.
 #include <omp.h>
 
 #include <atomic>
@@ -79,11 +80,44 @@ void contended() {
   std::printf("contended\n");
 }
 
+// A region of so many threads, each of which would want as many for the next.
+void check_region(int threads) {
+  int all = 0, inherited = 0;
+#pragma omp parallel reduction(+ : all, inherited)
+  {
+    ++all;
+    inherited += omp_get_max_threads() == threads;
+  }
+  CHECK(all == threads && inherited == threads);
+#pragma omp parallel if (0)
+  CHECK(omp_get_max_threads() == threads);
+}
+
+void control_variables() {
+  const int at_start = omp_get_max_threads();
+  check_region(at_start);
+  omp_set_num_threads(at_start + 2);
+  std::thread other([&] {
+    CHECK(omp_get_max_threads() == at_start && omp_get_dynamic() == 0);
+    check_region(at_start);
+    omp_set_num_threads(2);
+    check_region(2);
+    omp_set_dynamic(1);
+    CHECK(omp_get_dynamic() == 1);
+  });
+  other.join();
+  CHECK(omp_get_max_threads() == at_start + 2 && omp_get_dynamic() == 0);
+  check_region(at_start + 2);
+  omp_set_num_threads(at_start);
+  std::printf("control variables\n");
+}
+
 }  // namespace
 
 int main() {
   for (int round = 0; round < 3; ++round) {
     held_by_another_thread();
+    control_variables();
     if (failures != 0) break;  // with a lock that lets everybody in, the next part may wait forever
     contended();
   }

@@ -28,6 +28,13 @@ constexpr int bad_setting_status = 2;
 
 std::uint32_t asked_for = 0;  // k; 0: not asked for
 virtual_settings settings_now;
+control_variables first_control;  // of every thread of the program, at its first look; written as settings_now is
+
+struct thread_control {
+  control_variables variables;
+  bool begun = false;  // with first_control, which is known when virtual threads are on
+};
+thread_local thread_control control_of_thread [[gnu::tls_model("initial-exec")]];
 
 std::string program_name() {
   char path[4096];
@@ -72,8 +79,8 @@ std::string prepare() {
   settings_now.parallel = ask_host("omp_get_max_active_levels") > 0;
   settings_now.started_may_move = !traits.keeps_errno;
   settings_now.spins = spins_for(settings_now.hosts);
-  outer_control().threads = static_cast<int>(settings_now.hosts * asked_for);
-  outer_control().dynamic = ask_host("omp_get_dynamic") != 0;
+  first_control.threads = static_cast<int>(settings_now.hosts * asked_for);
+  first_control.dynamic = ask_host("omp_get_dynamic") != 0;
   return "";
 }
 
@@ -82,8 +89,13 @@ std::string prepare() {
 const virtual_settings& the_virtual_settings() { return settings_now; }
 
 control_variables& outer_control() {
-  static control_variables variables;
-  return variables;
+  thread_control& own = control_of_thread;
+  if (!own.begun && virtual_mode.load(std::memory_order_acquire) == virtual_state::on) {  // pairs: virtual_mode.decide
+    own.begun = true;
+    own.variables.threads = first_control.threads;
+    own.variables.dynamic = first_control.dynamic;
+  }
+  return own.variables;
 }
 
 void read_virtual_request() {

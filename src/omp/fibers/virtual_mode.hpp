@@ -30,7 +30,7 @@ inline bool virtual_on() {
 }
 /// While it does.
 const virtual_settings& the_virtual_settings();
-/// Of the program outside of every region.
+/// Of this thread of the program, outside of every region. Each has its own; they begin with the environment's values.
 control_variables& outer_control();
 
 /// This is the library that stands before omp_*: without that there are no virtual threads.

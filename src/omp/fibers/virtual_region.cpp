@@ -101,8 +101,8 @@ struct virtual_team {
     void* data = nullptr;
     const loop_start* combined = nullptr;
     const virtual_thread_state* outer = nullptr;
+    const control_variables* control = nullptr;  // of the thread that began it; hosts are other threads
     host_team* loops = nullptr;
-    team_share* share = nullptr;
     std::uint32_t sections = 0;
     std::uint32_t count = 0;
     std::uint32_t host_count = 0;
@@ -176,12 +176,12 @@ void set_up(virtual_team& all, host_thread& me, virtual_context& context, std::u
   state = {};
   state.outer = now.outer;
   state.context = &context;
-  state.share = now.share;
+  state.share = &*all.share;
   state.thread = number;
   state.threads = now.count;
   state.level = now.outer != nullptr ? now.outer->level + 1 : 1;
   state.active_level = 1;
-  state.control = now.outer != nullptr ? now.outer->control : outer_control();
+  state.control = *now.control;
   context.innermost = &state;
   this_thread = nullptr;
   context.loops = new (&context.loop_memory) thread_context(*now.loops, number);
@@ -300,6 +300,11 @@ void run_host(void* argument) {
   look_for_contexts(all, static_cast<std::uint32_t>(all.number_of_host()));
 }
 
+// What a region that this thread begins inside `outer` inherits.
+const control_variables& control_inside(const virtual_thread_state* outer) {
+  return outer != nullptr ? outer->control : outer_control();
+}
+
 host_function<void(void (*)(void*), void*, unsigned, unsigned)> host_parallel("GOMP_parallel");
 
 // What does not change from region to region.
@@ -326,8 +331,8 @@ void run_region_of_many(virtual_team& all, const region_start& start, const virt
   borrowed_team loops;
   all.share.emplace();
   all.error_number = errno;
-  all.now = {start.function, start.data,     start.combined, outer, &loops.get(),
-             &*all.share,    start.sections, threads,        hosts};
+  all.now = {start.function, start.data,     start.combined, outer, &control_inside(outer),
+             &loops.get(),   start.sections, threads,        hosts};
   all.schedule.begin({threads, hosts, settings.started_may_move, patience});
   if (hosts == 1) {
     look_for_contexts(all, 0);
@@ -351,7 +356,7 @@ void run_region_of_one(const region_start& start, virtual_thread_state* outer) {
     state.active_level = outer->active_level;
     state.in_final = outer->in_final;
   }
-  state.control = outer != nullptr ? outer->control : outer_control();
+  state.control = control_inside(outer);
   go_to(&state);
   begin_combined(state, context, start.combined, start.sections);
   start.function(start.data);
@@ -363,7 +368,7 @@ void run_region_of_one(const region_start& start, virtual_thread_state* outer) {
 std::uint32_t threads_for(const region_start& start, const virtual_thread_state* outer) {
   const virtual_settings& settings = the_virtual_settings();
   if (!settings.parallel || (outer != nullptr && outer->active_level > 0)) return 1;
-  const int by_control = (outer != nullptr ? outer->control : outer_control()).threads;
+  const int by_control = control_inside(outer).threads;
   const std::uint32_t wanted = start.threads != 0 ? start.threads : static_cast<std::uint32_t>(std::max(1, by_control));
   return std::min(wanted, settings.most_contexts);
 }
