@@ -15,7 +15,7 @@ install(TARGETS trireme_command RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" CO
 #
 # Building the target installed_parts builds all that is installed, and nothing else.
 add_custom_target(installed_parts DEPENDS trireme trireme_command)
-foreach(plug_in omp omp_virtual mpi_slack bench_openmp mpi_openmpi mpi_mpich wire_openmpi wire_mpich)
+foreach(plug_in omp omp_virtual mpi_slack bench_openmp mpi_openmpi mpi_mpich mpi_standard wire_openmpi wire_mpich)
   if(TARGET trireme_${plug_in})
     install(TARGETS trireme_${plug_in} LIBRARY DESTINATION "${TRIREME_PLUG_IN_DIR}" COMPONENT runtime)
     add_dependencies(installed_parts trireme_${plug_in})

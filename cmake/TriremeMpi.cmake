@@ -2,6 +2,9 @@
 # there is trireme_mpi_abi_<name>, which has its mpi.h and the name as TRIREME_MPI_ABI; programs of its own link
 # PkgConfig::mpi_<name> as well, and a drop-in gets the library from the program.
 #
+# TRIREME_DROP_IN_ABIS has the standard ABI besides, for which the drop-in alone is built: libraries that have it are in no
+# distribution yet, so its mpi.h is in src/mpi/abi/standard.
+#
 # TRIREME_MPIS lists those of them whose programs can be built and started, by TRIREME_MPICC_<name> and TRIREME_MPIRUN_<name>:
 # all of them where there are tests. A compiler without the headers is none; the packages of programs bring such.
 #
@@ -49,6 +52,11 @@ function(trireme_find_mpi abi)
 endfunction()
 trireme_find_mpi(openmpi OPTION TRIREME_WITH_OPENMPI MODULE ompi-c PACKAGES libopenmpi-dev openmpi-bin)
 trireme_find_mpi(mpich OPTION TRIREME_WITH_MPICH MODULE mpich PACKAGES libmpich-dev mpich)
+
+add_library(trireme_mpi_abi_standard INTERFACE)
+target_include_directories(trireme_mpi_abi_standard SYSTEM INTERFACE "${PROJECT_SOURCE_DIR}/src/mpi/abi/standard")
+target_compile_definitions(trireme_mpi_abi_standard INTERFACE "TRIREME_MPI_ABI=\"standard\"")
+set(TRIREME_DROP_IN_ABIS ${TRIREME_MPI_ABIS} standard)
 
 set(TRIREME_MPI_START_openmpi ${CMAKE_COMMAND} -E env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
   "${TRIREME_MPIRUN_openmpi}" --oversubscribe --bind-to none)

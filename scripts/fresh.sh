@@ -138,6 +138,7 @@ copy_packages() {
 
 mount_all() {
   local root=$1
+  mount --bind "$root" "$root"  # its / is a mount, as a system's is: programs that want mounts of their own need that
   mount -t proc proc "$root/proc"
   mount --rbind /sys "$root/sys"
   mount --rbind /dev "$root/dev"

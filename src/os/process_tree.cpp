@@ -108,6 +108,11 @@ std::vector<pid_t> descendants_without(pid_t spared) {
 
 }  // namespace
 
+pid_t parent_of(pid_t process) {
+  parent_and_state found{};
+  return read_stat(process, found) ? found.parent : 0;
+}
+
 std::string find_program(const std::string& name) {
   if (name.empty()) throw start_error("no program is given");
   const bool is_path = name.find('/') != std::string::npos;

@@ -38,6 +38,9 @@ struct start_request {
 // cannot be executed.
 pid_t start_program(const start_request& request);
 
+// 0 when there is no such process.
+pid_t parent_of(pid_t process);
+
 // All living descendants of this process, parents before their children; zombies are left out.
 std::vector<pid_t> descendants();
 

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -38,6 +41,24 @@ void expect_paths(const json& told, const std::map<std::string, std::string>& ex
     for (const auto& [kind, path] : expected) EXPECT_EQ(library["memory"][kind]["path"], path) << library << kind;
   }
   EXPECT_EQ(with_drop_in, drop_ins.size()) << told;
+}
+
+// As Python's packages have it: bin/mpiexec, and the library in lib, where the loader does not look.
+TEST(exec_mpi, interpreters_get_the_library_of_their_launcher) {
+  if (std::find(drop_ins.begin(), drop_ins.end(), "mpich") == drop_ins.end()) GTEST_SKIP() << "built without MPICH";
+  const temporary_folder prefix;
+  std::filesystem::create_directories(prefix.path() / "bin");
+  std::filesystem::create_directories(prefix.path() / "lib");
+  std::filesystem::copy_file("/bin/sh", prefix.path() / "bin/launcher");
+  const auto preloaded = [&] {
+    return run_command("unset LD_PRELOAD; export MPI_LOCALNRANKS=1 PMI_RANK=0 PMI_SIZE=1; " +
+                       (prefix.path() / "bin/launcher").string() + " -c '" + command +
+                       " exec -- printenv LD_PRELOAD; :'")
+        .output;
+  };
+  EXPECT_THAT(preloaded(), ::testing::EndsWith(":libmpich.so.12\n"));
+  std::ofstream(prefix.path() / "lib/libmpi.so.12").close();
+  EXPECT_THAT(preloaded(), ::testing::EndsWith((":" + (prefix.path() / "lib/libmpi.so.12").string()) + "\n"));
 }
 
 TEST(info_mpi, finds_the_libraries_and_the_drop_in_of_each) {

@@ -122,6 +122,18 @@ std::string problem_with(const std::vector<std::pair<const char*, const char*>>&
   return launcher_of_the_other(library, "./app");
 }
 
+TEST(mpi_program, binary_interfaces_are_told_by_what_the_loader_lists) {
+  const auto library_of = [](const char* list) { return mpi_in_loader_list(list).library; };
+  EXPECT_EQ(library_of("\tlibmpi.so.40 => /lib/libmpi.so.40 (0x1)\n"), mpi_library::openmpi);
+  EXPECT_EQ(library_of("\tlibmpich.so.12 => /lib/libmpich.so.12 (0x1)\n"), mpi_library::mpich);
+  EXPECT_EQ(library_of("\tlibmpi.so.12 => /opt/lib/libmpi.so.12 (0x1)\n"), mpi_library::mpich);
+  EXPECT_EQ(library_of("\tlibmpi_abi.so.1 => /opt/lib/libmpi_abi.so.1 (0x1)\n"), mpi_library::standard);
+  EXPECT_EQ(library_of("\tlibm.so.6 => /lib/libm.so.6 (0x1)\n"), mpi_library::none);
+  const mpi_finding later = mpi_in_loader_list("\tlibmpi_abi.so.2 => /lib/libmpi_abi.so.2 (0x1)\n");
+  EXPECT_EQ(later.library, mpi_library::none);
+  EXPECT_THAT(later.obstacle, AllOf(HasSubstr("it uses libmpi_abi.so.2"), HasSubstr("libmpi_abi.so.1")));
+}
+
 TEST(mpi_program, the_launcher_of_the_other_library_is_named) {
   const std::string path = std::getenv("PATH");
   setenv("PATH", "/nonexistent", 1);

@@ -44,24 +44,6 @@ inline MPI_Datatype integer_of_bytes(MPI_Datatype) { return MPI_SIGNED_CHAR; }
 
 inline std::uint64_t word(int handle) { return static_cast<std::uint32_t>(handle); }
 
-/// While one lives, the library does not give the core away when it has nothing to do. MPICH does so since we stand
-/// before its progress (library_waits_mpich.cpp).
-class without_yields {
- public:
-  without_yields() : before_(active_) { active_ = true; }
-  ~without_yields() { active_ = before_; }
-  without_yields(const without_yields&) = delete;
-  without_yields& operator=(const without_yields&) = delete;
-  static bool is_active() { return active_; }
-
- private:
-  static thread_local bool active_;
-  bool before_;
-};
-
-/// Whether waits in the library are to give the core away.
-void set_more_ranks_than_cores(bool more);
-
 inline void set_count(MPI_Status& status, std::uint64_t bytes, bool cancelled) {
   status.count_lo = static_cast<int>(static_cast<std::uint32_t>(bytes));
   status.count_hi_and_cancelled =
@@ -140,8 +122,71 @@ inline void set_count(MPI_Status& status, std::uint64_t bytes, bool cancelled) {
   status._cancelled = cancelled ? 1 : 0;
 }
 
+#elif defined(TRIREME_MPI_STANDARD_ABI)
+
+// Today the libraries that have it are MPICH 5 and Intel MPI, whose launchers speak PMI.
+inline constexpr const char* library_name = "an MPI library by the standard ABI";
+
+inline constexpr const char* rank_variable = "PMI_RANK";
+inline constexpr const char* ranks_variable = "PMI_SIZE";
+inline constexpr const char* ranks_here_variable = "MPI_LOCALNRANKS";
+inline constexpr bool launcher_is_pmix = false;
+
+// Handles are pointers in type only: MPICH keeps its numbers in them, also negative ones. An address in the middle
+// between those of programs and those of the kernel is neither.
+inline constexpr std::uint64_t own_mark = 0x5452'4900'0000'0000;
+inline constexpr std::uint32_t most_own_requests = 1u << 30;
+
+inline bool is_marked(const void* handle) { return (std::bit_cast<std::uintptr_t>(handle) ^ own_mark) >> 32 == 0; }
+inline std::uint32_t slot_in(const void* handle) {
+  return static_cast<std::uint32_t>(std::bit_cast<std::uintptr_t>(handle));
+}
+
+inline bool is_own(MPI_Request request) { return is_marked(request); }
+inline std::uint32_t slot_of(MPI_Request request) { return slot_in(request); }
+inline MPI_Request own_request(std::uint32_t slot) { return std::bit_cast<MPI_Request>(own_mark | slot); }
+inline bool is_own_message(MPI_Message message) { return is_marked(message); }
+inline std::uint32_t slot_of_message(MPI_Message message) { return slot_in(message); }
+inline MPI_Message own_message(std::uint32_t slot) { return std::bit_cast<MPI_Message>(own_mark | slot); }
+
+inline constexpr bool checks_collective_buffers = true;  // as MPICH does
+
+inline MPI_Datatype integer_of_bytes(MPI_Datatype) { return MPI_SIGNED_CHAR; }
+
+template <class Handle>
+std::uint64_t word(Handle* handle) {
+  return std::bit_cast<std::uint64_t>(handle);
+}
+
+inline void set_count(MPI_Status& status, std::uint64_t bytes, bool cancelled) {
+  PMPI_Status_set_elements_c(&status, MPI_BYTE, static_cast<MPI_Count>(bytes));
+  PMPI_Status_set_cancelled(&status, cancelled ? 1 : 0);
+}
+
 #else
-#error "the drop-in is built against Open MPI or MPICH"
+#error "the drop-in is built against Open MPI, MPICH, or the standard ABI"
+#endif
+
+#if !defined(OPEN_MPI)
+
+/// While one lives, the library does not give the core away when it has nothing to do. MPICH does so since we stand
+/// before its progress (library_waits_mpich.cpp).
+class without_yields {
+ public:
+  without_yields() : before_(active_) { active_ = true; }
+  ~without_yields() { active_ = before_; }
+  without_yields(const without_yields&) = delete;
+  without_yields& operator=(const without_yields&) = delete;
+  static bool is_active() { return active_; }
+
+ private:
+  static thread_local bool active_;
+  bool before_;
+};
+
+/// Whether waits in the library are to give the core away.
+void set_more_ranks_than_cores(bool more);
+
 #endif
 
 }  // namespace tri::mpi::abi

@@ -264,6 +264,10 @@ TRIREME_EXPORTED int MPI_Win_free(MPI_Win* handle) {
   const int error = PMPI_Win_free(handle);
   if (gone == nullptr) return error;
   const call_guard guard(*in);
+  if (error != MPI_SUCCESS) {  // a delete function of the program refused: the window lives on, and its memory with it
+    windows::add(std::move(gone));
+    return error;
+  }
   release_window_part(in->ranks().blocks(), &gone->ranks.own());
   if (gone->own_block != nullptr) in->ranks().blocks().release(gone->own_block);
   return error;

@@ -853,7 +853,7 @@ TEST_P(conformance, programs_that_cannot_be_taken_run_as_they_are) {
   EXPECT_EQ(other.output, "its MPI says 0\nits MPI says 0\n") << other.errors;
   EXPECT_THAT(other.errors,
               HasSubstr(as_it_is(OTHER_MPI_PROGRAMS "/other_mpi") +
-                        "it uses libmpi.so.80; supported are libmpi.so.40 (Open MPI) and libmpich.so.12"));
+                        "it uses libmpi.so.80; supported are libmpi.so.40 (Open MPI), libmpich.so.12"));
 
   const std::string watched = with().programs + "/traffic_address";
   const auto sanitized =

@@ -936,7 +936,50 @@ static void loads_and_stores_in_shared_windows(void) {
   close_window(&window);
 }
 
+static int refuses_deletion;
+static int delete_or_refuse(MPI_Win window, int key, void* value, void* extra) {
+  (void)window, (void)key, (void)value, (void)extra;
+  return refuses_deletion ? MPI_ERR_OTHER : MPI_SUCCESS;
+}
+
+/* A delete function refuses on all ranks: the window and its memory stay. Open MPI frees it all the same. */
+static void freed_in_vain(void) {
+  MPI_Win first = MPI_WIN_NULL, second = MPI_WIN_NULL;
+  int *of_first = NULL, *of_second = NULL, key = MPI_KEYVAL_INVALID, found = my_rank;
+  const int next = (my_rank + 1) % rank_count;
+  MPI_Errhandler before = MPI_ERRHANDLER_NULL;
+  MPI_Comm_get_errhandler(MPI_COMM_WORLD, &before);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Win_allocate(4096, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &of_first, &first);
+  MPI_Win_set_errhandler(first, MPI_ERRORS_RETURN);
+  MPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, delete_or_refuse, &key, NULL);
+  MPI_Win_set_attr(first, key, &found);
+  *of_first = 1000 + my_rank;
+  MPI_Barrier(MPI_COMM_WORLD);
+  refuses_deletion = 1;
+  MPI_Win handle = first;
+  const int refused = MPI_Win_free(&handle) != MPI_SUCCESS;
+  refuses_deletion = 0;
+  MPI_Win_allocate(4096, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &of_second, &second);
+  *of_second = 7;
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(!refused || of_first != of_second);
+  found = 1000 + next;
+  if (refused) {
+    MPI_Win_fence(0, first);
+    MPI_Get(&found, 1, MPI_INT, next, 0, 1, MPI_INT, first);
+    MPI_Win_fence(0, first);
+  }
+  CHECK_EQUAL(found, 1000 + next);
+  if (refused) MPI_Win_free(&first);
+  MPI_Win_free(&second);
+  MPI_Win_free_keyval(&key);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, before);
+  MPI_Errhandler_free(&before);
+}
+
 const struct conformance_case one_sided_cases[] = {
+    {"freed_in_vain", 1, freed_in_vain},
     {"fences_created", 1, fences_created},
     {"fences_allocated", 1, fences_allocated},
     {"fences_shared", 1, fences_shared},

@@ -13,6 +13,7 @@
 #include <fstream>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 
 #include "config/option_value.hpp"
 #include "exec/child_output.hpp"
@@ -30,6 +31,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view open_mpi_name = "libmpi.so.40";
 constexpr std::string_view mpich_name = "libmpich.so.12";
+constexpr std::string_view standard_name = "libmpi_abi.so.1";
 
 enum class file_kind : std::uint8_t { dynamic, fixed, other };
 
@@ -88,14 +90,15 @@ mpi_finding mpi_in_loader_list(std::string_view list) {
   if (has(list, open_mpi_name)) return {mpi_library::openmpi, true, {}};
   // Intel MPI and others that keep MPICH's binary interface go by the second name.
   if (has(list, mpich_name) || has(list, "libmpi.so.12")) return {mpi_library::mpich, true, {}};
+  if (has(list, standard_name)) return {mpi_library::standard, true, {}};
   for (const std::string_view other : {"libmpi.so.", "libmpich.so.", "libmpi_abi.so."}) {
     const std::size_t at = list.find(other);
     if (at == std::string_view::npos) continue;
     const std::string name(list.substr(at, list.find_first_of(" \n", at) - at));
     return {mpi_library::none, true,
-            fmt::format("it uses {}; supported are {} (Open MPI) and {} or libmpi.so.12 (MPICH and what is binary "
-                        "compatible with it)",
-                        name, open_mpi_name, mpich_name)};
+            fmt::format("it uses {}; supported are {} (Open MPI), {} or libmpi.so.12 (MPICH and what is binary "
+                        "compatible with it), and {} (the standard ABI)",
+                        name, open_mpi_name, mpich_name, standard_name)};
   }
   return {};
 }
@@ -134,8 +137,11 @@ std::string launcher_of_the_other(mpi_library library, const std::string& progra
   const bool is_first = library == launchers[0].library;
   const mpi_launcher& own = launchers[is_first ? 0 : 1];
   const mpi_launcher& other = launchers[is_first ? 1 : 0];
-  // Both: a launcher inside a job of the other one. The program's library finds its own.
-  if (library == mpi_library::none || value_of(other.mark).empty() || !value_of(own.mark).empty()) return {};
+  // Both: a launcher inside a job of the other one. The program's library finds its own. The standard ABI has no
+  // launcher.
+  if (library == mpi_library::none || library == mpi_library::standard || value_of(other.mark).empty() ||
+      !value_of(own.mark).empty())
+    return {};
   const std::string processes = value_of(other.size);
   if (value_of(other.rank) != "0" || processes.empty() || processes == "1") return {};
   const std::string right = is_installed(own.name)
@@ -237,11 +243,40 @@ void check_statistics_file(const std::string& name) {
     throw std::invalid_argument(fmt::format("the statistics could not be written to {}: {}", name, problem));
 }
 
+std::string beside_launcher(std::string_view name) {
+  // A wrapper or two may stand between us and the launcher or its proxy.
+  pid_t process = getppid();
+  for (int generation = 0; generation < 4 && process > 1; ++generation) {
+    std::error_code error;
+    const fs::path folder = fs::read_symlink(fmt::format("/proc/{}/exe", process), error).parent_path();
+    for (const char* const libraries : {"lib", "lib64"}) {
+      const fs::path file = folder.parent_path() / libraries / name;
+      if (!error && fs::exists(file, error)) return file;
+    }
+    process = host::parent_of(process);
+  }
+  return {};
+}
+
 void set_up_mpi(const mpi_finding& found) {
-  const bool open_mpi = found.library == mpi_library::openmpi;
-  // Interpreters load their MPI later; our library needs it from the start.
-  if (!found.is_linked) preload(std::string(open_mpi ? open_mpi_name : mpich_name));
-  preload(library_path(open_mpi ? "libtrireme-mpi-openmpi.so" : "libtrireme-mpi-mpich.so"));
+  const auto [library_name, drop_in] = [&]() -> std::pair<std::string_view, const char*> {
+    switch (found.library) {
+      case mpi_library::openmpi:
+        return {open_mpi_name, "libtrireme-mpi-openmpi.so"};
+      case mpi_library::standard:
+        return {standard_name, "libtrireme-mpi-standard.so"};
+      default:
+        return {mpich_name, "libtrireme-mpi-mpich.so"};
+    }
+  }();
+  // Interpreters load their MPI later; our library needs it from the start. Python's packages bring theirs with them,
+  // in the folder of their launcher, where the loader does not look.
+  if (!found.is_linked) {
+    std::string library = beside_launcher(library_name);
+    if (library.empty() && found.library == mpi_library::mpich) library = beside_launcher("libmpi.so.12");
+    preload(library.empty() ? std::string(library_name) : library);
+  }
+  preload(library_path(drop_in));
 }
 
 }  // namespace tri::tools

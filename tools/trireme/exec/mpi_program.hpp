@@ -8,7 +8,8 @@
 
 namespace tri::tools {
 
-enum class mpi_library : std::uint8_t { none, openmpi, mpich };
+/// By binary interface; `standard` is that of MPI 5.0 (libmpi_abi).
+enum class mpi_library : std::uint8_t { none, openmpi, mpich, standard };
 
 struct mpi_finding {
   mpi_library library = mpi_library::none;
@@ -47,6 +48,10 @@ void set_progress(const std::string& progress);
 /// The rank that will write the statistics, 0, looks at the start whether it can: its folder is there, and nothing
 /// forbids it. Throws std::invalid_argument where it cannot. What changes until then the end tells.
 void check_statistics_file(const std::string& name);
+
+/// The library of this name that belongs to the launcher of this process: in the lib folder beside the bin folder of a
+/// process above this one. Empty when there is none. A launcher of a Python package has its MPI there.
+std::string beside_launcher(std::string_view name);
 
 /// Prepares the environment: our library for that MPI, and the MPI's own where the program will load it later.
 void set_up_mpi(const mpi_finding& found);

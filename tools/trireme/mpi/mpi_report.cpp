@@ -23,10 +23,11 @@ struct known_library {
   const char* soname;
   const char* drop_in;
 };
-constexpr std::array<known_library, 3> known{{
+constexpr std::array<known_library, 4> known{{
     {"Open MPI", "libmpi.so.40", "libtrireme-mpi-openmpi.so"},
     {"MPICH", "libmpich.so.12", "libtrireme-mpi-mpich.so"},
     {"MPICH's ABI", "libmpi.so.12", "libtrireme-mpi-mpich.so"},  // Intel MPI and others
+    {"the standard ABI", "libmpi_abi.so.1", "libtrireme-mpi-standard.so"},
 }};
 
 // Of "libmpi.so.40 => /lib/libmpi.so.40 (0x...)".
@@ -150,6 +151,7 @@ mpi_report make_mpi_report(const std::string& program) {
   const mpi_finding found = find_mpi(report.program);
   report.obstacle = found.obstacle;
   if (found.library == mpi_library::openmpi) report.program_uses = "Open MPI";
+  if (found.library == mpi_library::standard) report.program_uses = "the standard ABI";
   if (found.library == mpi_library::mpich) {
     report.program_uses = "MPICH";
     report.program_begins_by_inner_names = begins_by_inner_names(report.program);
