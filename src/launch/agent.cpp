@@ -191,11 +191,17 @@ class agent final : public process_events {
       return;
     }
     link_.send({.kind = link_kind::ended});
+    // A launcher that does not read for so long is gone, or its connection is; the processes have ended already.
+    constexpr int usual_patience_ms = 30'000;
+    const int patience_ms = peer_timeout_ms_ > 0 ? peer_timeout_ms_ : usual_patience_ms;
     while (link_.waiting()) {
       std::vector<pollfd> watched;
       link_.watch(watched);
       watched.erase(watched.begin());  // only to write
-      poll(watched.data(), watched.size(), -1);
+      if (poll(watched.data(), watched.size(), patience_ms) == 0) {
+        status_ = 1;
+        return;
+      }
       link_.flush();
     }
   }

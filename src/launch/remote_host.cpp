@@ -7,8 +7,10 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <random>
 #include <system_error>
+#include <thread>
 
 #include "config/variable_names.hpp"
 #include "launch/exit_status.hpp"
@@ -153,10 +155,17 @@ void remote_host::greeted() {
   say({.kind = link_kind::start, .words = job_.command});
 }
 
-// The connection is closed: wait for the shell, which ends as well, and says why.
+// The connection is closed: wait for the shell, which ends as well, and says why. One that lives on, such as a script
+// around it, gets a moment only: meanwhile the launcher hears no signal.
 void remote_host::shell_has_ended() {
-  int status = 0;
-  if (!shell_status_ && waitpid(shell_, &status, 0) == shell_) shell_status_ = status;
+  constexpr int moments = 50;
+  for (int moment = 0, status = 0; !shell_status_; ++moment) {
+    const pid_t ended = waitpid(shell_, &status, moment < moments ? WNOHANG : 0);
+    if (ended == shell_) shell_status_ = status;
+    if (ended < 0 && errno != EINTR) break;
+    if (ended == 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    if (moment == moments - 1 && !shell_status_) kill(shell_, SIGKILL);
+  }
   read_errors();
   const std::string how = shell_status_ ? describe_exit(*shell_status_) : "ended";
   if (!greeted_) {

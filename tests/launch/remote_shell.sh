@@ -6,6 +6,9 @@ case $host in
   unreachable) echo "connect to host unreachable port 22: No route to host" >&2; exit 255 ;;
   silent) exec sleep 1000 ;;
   talkative) echo "Welcome! trireme-agent 0 is not installed here."; echo "Last login: yesterday" ;;
+  surviving)
+    sh -c 'echo "agent of surviving: $$" >&2; exec sh -c "$0"' "$*"
+    exec 0<&- 1>&- sleep 1000 ;;
   elsewhere) cd / && exec sh -c "PATH=/nowhere; $*" ;;
 esac
 echo "agent of $host: $$" >&2

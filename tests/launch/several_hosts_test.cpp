@@ -164,6 +164,16 @@ TEST(several_hosts, a_killed_agent_ends_the_job) {
   started.wait_until_nothing_is_left();
 }
 
+// As ssh does when the network goes between the end of the output and that of the channel.
+TEST(several_hosts, a_remote_shell_that_outlives_its_agent_is_not_waited_for) {
+  launched_job started(on_hosts({"a", "surviving"}, 4, {"ready"}));
+  started.wait_for_lines("ready", 4);
+  kill(agent_of(started, "surviving"), SIGKILL);
+  EXPECT_EQ(started.wait(), 1);
+  EXPECT_THAT(started.output(), HasSubstr("\ntrireme: host surviving: the connection to its agent was lost ("));
+  started.wait_until_nothing_is_left();
+}
+
 TEST(several_hosts, a_killed_launcher_leaves_nothing) {
   launched_job started(on_hosts({"a", "b"}, 4, {"ready"}));
   started.wait_for_lines("ready", 4);
