@@ -851,9 +851,8 @@ TEST_P(conformance, programs_that_cannot_be_taken_run_as_they_are) {
 
   const auto other = run(with(), asked, 2, OTHER_MPI_PROGRAMS "/other_mpi", "");
   EXPECT_EQ(other.output, "its MPI says 0\nits MPI says 0\n") << other.errors;
-  EXPECT_THAT(other.errors,
-              HasSubstr(as_it_is(OTHER_MPI_PROGRAMS "/other_mpi") +
-                        "it uses libmpi.so.80; supported are libmpi.so.40 (Open MPI), libmpich.so.12"));
+  EXPECT_THAT(other.errors, HasSubstr(as_it_is(OTHER_MPI_PROGRAMS "/other_mpi") +
+                                      "it uses libmpi.so.80; supported are libmpi.so.40 (Open MPI), libmpich.so.12"));
 
   const std::string watched = with().programs + "/traffic_address";
   const auto sanitized =
