@@ -105,5 +105,7 @@ trireme_part(openmpi LOADED libtrireme-mpi-openmpi.so OPTION TRIREME_WITH_OPENMP
   DETAIL "drop-in for programs of Open MPI (trireme exec), messages between hosts through it")
 trireme_part(mpich LOADED libtrireme-mpi-mpich.so OPTION TRIREME_WITH_MPICH
   DETAIL "drop-in for programs of MPICH (trireme exec), messages between hosts through it")
+trireme_part(mpi_abi LOADED libtrireme-mpi-standard.so
+  DETAIL "drop-in for programs of MPI 5.0's standard ABI (trireme exec)")
 trireme_part(ucx DETAIL "messages between hosts through UCX")
 trireme_part(pmix OPTION TRIREME_WITH_PMIX DETAIL "programs can be started by mpirun of Open MPI and by srun")

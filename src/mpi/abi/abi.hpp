@@ -14,12 +14,6 @@ namespace tri::mpi::abi {
 
 inline constexpr const char* library_name = "MPICH";
 
-// What its launcher (hydra) tells a rank: which one it is, how many ranks there are, and how many of them on this host.
-inline constexpr const char* rank_variable = "PMI_RANK";
-inline constexpr const char* ranks_variable = "PMI_SIZE";
-inline constexpr const char* ranks_here_variable = "MPI_LOCALNRANKS";
-inline constexpr bool launcher_is_pmix = false;
-
 // Handles are numbers: two bits of kind, four of type, the rest a slot number. MPI_REQUEST_NULL is of the kind
 // "invalid" and the type "request"; with another slot number that is a value which MPICH never gives out.
 inline constexpr std::uint32_t first_own_request = MPI_REQUEST_NULL + 1u;
@@ -35,14 +29,6 @@ inline MPI_Request own_request(std::uint32_t slot) { return static_cast<MPI_Requ
 inline bool is_own_message(MPI_Message message) { return is_own(message); }
 inline std::uint32_t slot_of_message(MPI_Message message) { return slot_of(message); }
 inline MPI_Message own_message(std::uint32_t slot) { return own_request(slot); }
-
-/// Whether the library looks at the buffers of collective calls, and says MPI_ERR_BUFFER where one is missing.
-inline constexpr bool checks_collective_buffers = true;
-
-/// As which integers the library accumulates bytes and characters, on which MPI defines no arithmetic.
-inline MPI_Datatype integer_of_bytes(MPI_Datatype) { return MPI_SIGNED_CHAR; }
-
-inline std::uint64_t word(int handle) { return static_cast<std::uint32_t>(handle); }
 
 inline void set_count(MPI_Status& status, std::uint64_t bytes, bool cancelled) {
   status.count_lo = static_cast<int>(static_cast<std::uint32_t>(bytes));
@@ -79,11 +65,6 @@ inline constexpr bool checks_collective_buffers = false;
 /// As which integers the library accumulates bytes and characters, on which MPI defines no arithmetic.
 inline MPI_Datatype integer_of_bytes(MPI_Datatype type) {
   return type == MPI_CHAR ? MPI_SIGNED_CHAR : MPI_UNSIGNED_CHAR;
-}
-
-template <class Handle>
-std::uint64_t word(Handle* handle) {
-  return std::bit_cast<std::uint64_t>(handle);
 }
 
 /// While one lives, the library does not give the core away when it has nothing to do. Open MPI does so with more ranks
@@ -124,13 +105,7 @@ inline void set_count(MPI_Status& status, std::uint64_t bytes, bool cancelled) {
 
 #elif defined(TRIREME_MPI_STANDARD_ABI)
 
-// Today the libraries that have it are MPICH 5 and Intel MPI, whose launchers speak PMI.
 inline constexpr const char* library_name = "an MPI library by the standard ABI";
-
-inline constexpr const char* rank_variable = "PMI_RANK";
-inline constexpr const char* ranks_variable = "PMI_SIZE";
-inline constexpr const char* ranks_here_variable = "MPI_LOCALNRANKS";
-inline constexpr bool launcher_is_pmix = false;
 
 // Handles are pointers in type only: MPICH keeps its numbers in them, also negative ones. An address in the middle
 // between those of programs and those of the kernel is neither.
@@ -149,15 +124,6 @@ inline bool is_own_message(MPI_Message message) { return is_marked(message); }
 inline std::uint32_t slot_of_message(MPI_Message message) { return slot_in(message); }
 inline MPI_Message own_message(std::uint32_t slot) { return std::bit_cast<MPI_Message>(own_mark | slot); }
 
-inline constexpr bool checks_collective_buffers = true;  // as MPICH does
-
-inline MPI_Datatype integer_of_bytes(MPI_Datatype) { return MPI_SIGNED_CHAR; }
-
-template <class Handle>
-std::uint64_t word(Handle* handle) {
-  return std::bit_cast<std::uint64_t>(handle);
-}
-
 inline void set_count(MPI_Status& status, std::uint64_t bytes, bool cancelled) {
   PMPI_Status_set_elements_c(&status, MPI_BYTE, static_cast<MPI_Count>(bytes));
   PMPI_Status_set_cancelled(&status, cancelled ? 1 : 0);
@@ -167,7 +133,28 @@ inline void set_count(MPI_Status& status, std::uint64_t bytes, bool cancelled) {
 #error "the drop-in is built against Open MPI, MPICH, or the standard ABI"
 #endif
 
+// A handle as a key of tables.
+inline std::uint64_t word(int handle) { return static_cast<std::uint32_t>(handle); }
+template <class Handle>
+std::uint64_t word(Handle* handle) {
+  return std::bit_cast<std::uint64_t>(handle);
+}
+
+// What MPICH has in common with the libraries of the standard ABI: today these are MPICH 5 and Intel MPI.
 #if !defined(OPEN_MPI)
+
+// What their launcher (hydra) tells a rank: which one it is, how many ranks there are, and how many of them on this
+// host.
+inline constexpr const char* rank_variable = "PMI_RANK";
+inline constexpr const char* ranks_variable = "PMI_SIZE";
+inline constexpr const char* ranks_here_variable = "MPI_LOCALNRANKS";
+inline constexpr bool launcher_is_pmix = false;
+
+/// Whether the library looks at the buffers of collective calls, and says MPI_ERR_BUFFER where one is missing.
+inline constexpr bool checks_collective_buffers = true;
+
+/// As which integers the library accumulates bytes and characters, on which MPI defines no arithmetic.
+inline MPI_Datatype integer_of_bytes(MPI_Datatype) { return MPI_SIGNED_CHAR; }
 
 /// While one lives, the library does not give the core away when it has nothing to do. MPICH does so since we stand
 /// before its progress (library_waits_mpich.cpp).

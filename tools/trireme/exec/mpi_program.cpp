@@ -13,7 +13,6 @@
 #include <fstream>
 #include <optional>
 #include <stdexcept>
-#include <utility>
 
 #include "config/option_value.hpp"
 #include "exec/child_output.hpp"
@@ -28,10 +27,6 @@ namespace tri::tools {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::string_view open_mpi_name = "libmpi.so.40";
-constexpr std::string_view mpich_name = "libmpich.so.12";
-constexpr std::string_view standard_name = "libmpi_abi.so.1";
 
 enum class file_kind : std::uint8_t { dynamic, fixed, other };
 
@@ -86,19 +81,23 @@ void set_for_drop_in(const char* variable, const std::string& option, const char
 
 }  // namespace
 
+const mpi_interface* interface_of(mpi_library library) {
+  for (const mpi_interface& each : mpi_interfaces)
+    if (each.library == library) return &each;
+  return nullptr;
+}
+
 mpi_finding mpi_in_loader_list(std::string_view list) {
-  if (has(list, open_mpi_name)) return {mpi_library::openmpi, true, {}};
-  // Intel MPI and others that keep MPICH's binary interface go by the second name.
-  if (has(list, mpich_name) || has(list, "libmpi.so.12")) return {mpi_library::mpich, true, {}};
-  if (has(list, standard_name)) return {mpi_library::standard, true, {}};
+  for (const mpi_interface& each : mpi_interfaces)
+    if (has(list, each.soname)) return {each.library, true, {}};
   for (const std::string_view other : {"libmpi.so.", "libmpich.so.", "libmpi_abi.so."}) {
     const std::size_t at = list.find(other);
     if (at == std::string_view::npos) continue;
     const std::string name(list.substr(at, list.find_first_of(" \n", at) - at));
     return {mpi_library::none, true,
-            fmt::format("it uses {}; supported are {} (Open MPI), {} or libmpi.so.12 (MPICH and what is binary "
-                        "compatible with it), and {} (the standard ABI)",
-                        name, open_mpi_name, mpich_name, standard_name)};
+            fmt::format("it uses {}; supported are libmpi.so.40 (Open MPI), libmpich.so.12 or libmpi.so.12 (MPICH and "
+                        "what is binary compatible with it), and libmpi_abi.so.1 (the standard ABI)",
+                        name)};
   }
   return {};
 }
@@ -259,24 +258,16 @@ std::string beside_launcher(std::string_view name) {
 }
 
 void set_up_mpi(const mpi_finding& found) {
-  const auto [library_name, drop_in] = [&]() -> std::pair<std::string_view, const char*> {
-    switch (found.library) {
-      case mpi_library::openmpi:
-        return {open_mpi_name, "libtrireme-mpi-openmpi.so"};
-      case mpi_library::standard:
-        return {standard_name, "libtrireme-mpi-standard.so"};
-      default:
-        return {mpich_name, "libtrireme-mpi-mpich.so"};
-    }
-  }();
+  const mpi_interface& usual = *interface_of(found.library);
   // Interpreters load their MPI later; our library needs it from the start. Python's packages bring theirs with them,
   // in the folder of their launcher, where the loader does not look.
   if (!found.is_linked) {
-    std::string library = beside_launcher(library_name);
-    if (library.empty() && found.library == mpi_library::mpich) library = beside_launcher("libmpi.so.12");
-    preload(library.empty() ? std::string(library_name) : library);
+    std::string library;
+    for (const mpi_interface& each : mpi_interfaces)
+      if (library.empty() && each.library == found.library) library = beside_launcher(each.soname);
+    preload(library.empty() ? usual.soname : library);
   }
-  preload(library_path(drop_in));
+  preload(library_path(usual.drop_in));
 }
 
 }  // namespace tri::tools

@@ -1,8 +1,8 @@
 // Which MPI library a program uses, as far as that can be known before it runs, and what `trireme exec` does about it.
 #pragma once
 
+#include <array>
 #include <cstdint>
-
 #include <string>
 #include <string_view>
 
@@ -10,6 +10,22 @@ namespace tri::tools {
 
 /// By binary interface; `standard` is that of MPI 5.0 (libmpi_abi).
 enum class mpi_library : std::uint8_t { none, openmpi, mpich, standard };
+
+/// The names of libraries that programs ask the loader for, and our drop-in for each.
+struct mpi_interface {
+  mpi_library library;
+  const char* name;
+  const char* soname;
+  const char* drop_in;
+};
+inline constexpr std::array<mpi_interface, 4> mpi_interfaces{{
+    {mpi_library::openmpi, "Open MPI", "libmpi.so.40", "libtrireme-mpi-openmpi.so"},
+    {mpi_library::mpich, "MPICH", "libmpich.so.12", "libtrireme-mpi-mpich.so"},
+    {mpi_library::mpich, "MPICH's ABI", "libmpi.so.12", "libtrireme-mpi-mpich.so"},  // Intel MPI and others
+    {mpi_library::standard, "the standard ABI", "libmpi_abi.so.1", "libtrireme-mpi-standard.so"},
+}};
+/// The first one of a library: its own name. Null for `none`.
+const mpi_interface* interface_of(mpi_library library);
 
 struct mpi_finding {
   mpi_library library = mpi_library::none;

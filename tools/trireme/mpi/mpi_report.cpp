@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <stdexcept>
 #include <string_view>
 
@@ -18,18 +17,6 @@ namespace {
 
 using nlohmann::json;
 
-struct known_library {
-  const char* name;
-  const char* soname;
-  const char* drop_in;
-};
-constexpr std::array<known_library, 4> known{{
-    {"Open MPI", "libmpi.so.40", "libtrireme-mpi-openmpi.so"},
-    {"MPICH", "libmpich.so.12", "libtrireme-mpi-mpich.so"},
-    {"MPICH's ABI", "libmpi.so.12", "libtrireme-mpi-mpich.so"},  // Intel MPI and others
-    {"the standard ABI", "libmpi_abi.so.1", "libtrireme-mpi-standard.so"},
-}};
-
 // Of "libmpi.so.40 => /lib/libmpi.so.40 (0x...)".
 std::string path_in(std::string_view list, std::string_view soname) {
   const std::string before = fmt::format("{} => ", soname);
@@ -39,7 +26,7 @@ std::string path_in(std::string_view list, std::string_view soname) {
   return std::string(rest.substr(0, rest.find(" (")));
 }
 
-library_report look_at(const known_library& library) {
+library_report look_at(const mpi_interface& library) {
   library_report found{library.name, library.soname, {}, {}, {}};
   found.path = path_in(loader_list("/proc/self/exe", library.soname), library.soname);
   if (found.path.empty()) return found;
@@ -144,18 +131,14 @@ memory_path path_of(const mpi_report& report, const memory_kind& kind) {
 mpi_report make_mpi_report(const std::string& program) {
   mpi_report report;
   report.switched_off = !check_mpi_switches();
-  for (const known_library& each : known) report.libraries.push_back(look_at(each));
+  for (const mpi_interface& each : mpi_interfaces) report.libraries.push_back(look_at(each));
   report.host = host_permissions();
   if (program.empty()) return report;
   report.program = host::find_program(program);
   const mpi_finding found = find_mpi(report.program);
   report.obstacle = found.obstacle;
-  if (found.library == mpi_library::openmpi) report.program_uses = "Open MPI";
-  if (found.library == mpi_library::standard) report.program_uses = "the standard ABI";
-  if (found.library == mpi_library::mpich) {
-    report.program_uses = "MPICH";
-    report.program_begins_by_inner_names = begins_by_inner_names(report.program);
-  }
+  if (const mpi_interface* const used = interface_of(found.library)) report.program_uses = used->name;
+  if (found.library == mpi_library::mpich) report.program_begins_by_inner_names = begins_by_inner_names(report.program);
   return report;
 }
 
