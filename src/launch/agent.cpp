@@ -52,17 +52,17 @@ class agent final : public process_events {
   agent() : link_(unique_fd(dup_of(STDIN_FILENO)), unique_fd(dup_of(STDOUT_FILENO))) {}
 
   int run() {
-    while (!over_) {
+    while (phase_ != phase::over) {
       std::vector<pollfd> watched{{mode_.signals(), POLLIN, 0}};
       link_.watch(watched);
-      if (here_) here_->watch(watched);
+      if (here_ && phase_ == phase::serving) here_->watch(watched);
       if (poll(watched.data(), watched.size(), wait_ms()) < 0 && errno != EINTR)
         throw std::system_error(errno, std::generic_category(), "cannot wait for the processes of the job");
       take_signals();
       const bool open = link_.receive();
-      read_link();
-      if (!open && !over_) finish("the launcher is gone");
-      if (here_ && !over_) {
+      if (phase_ == phase::serving) read_link();
+      if (!open && (phase_ == phase::serving || link_.waiting())) stop("the launcher is gone");
+      if (here_ && phase_ == phase::serving) {
         here_->collect();
         here_->read_output();
       }
@@ -73,6 +73,10 @@ class agent final : public process_events {
   }
 
  private:
+  // Serving: the launcher's requests are carried out. Flushing: the processes have ended, and the launcher reads the
+  // rest of what they printed. Over: nothing more is done.
+  enum class phase { serving, flushing, over };
+
   static int dup_of(int fd) { return fcntl(fd, F_DUPFD_CLOEXEC, 3); }
 
   void started(int process, pid_t pid) override { link_.send({link_kind::started, process, pid, "", {}}); }
@@ -91,12 +95,12 @@ class agent final : public process_events {
     output_on_its_way_ += static_cast<std::int64_t>(text.size());
     link_.send({link_kind::printed, process, error ? 1 : 0, std::string(text), {}});
   }
-  bool wants_output(bool) override { return ending_ || output_on_its_way_ < most_output_on_its_way; }
+  bool wants_output(bool) override { return phase_ != phase::serving || output_on_its_way_ < most_output_on_its_way; }
 
   void take_signals() {
     signalfd_siginfo info{};
     while (read(mode_.signals(), &info, sizeof info) == sizeof info)
-      if (static_cast<int>(info.ssi_signo) != SIGCHLD && !over_) finish("the agent was ended by a signal");
+      if (static_cast<int>(info.ssi_signo) != SIGCHLD) stop("the agent was ended by a signal");
   }
 
   void read_link() {
@@ -107,7 +111,7 @@ class agent final : public process_events {
       link_.received().erase(0, end + 1);
       greeted_ = true;
     }
-    while (!over_) {
+    while (phase_ == phase::serving) {
       const std::optional<link_message> message = take_frame(link_.received());
       if (!message) return;
       if (liveness_) liveness_->begins(the_launcher, now_ns());
@@ -150,7 +154,7 @@ class agent final : public process_events {
         output_on_its_way_ -= message.number;
         return;
       case link_kind::end:
-        return finish("");
+        return finish();
       default:
         throw protocol_error(fmt::format("the launcher sent a message of kind {}", static_cast<int>(message.kind)));
     }
@@ -174,53 +178,60 @@ class agent final : public process_events {
 
   void cannot_start(const std::string& text) {
     link_.send({.kind = link_kind::cannot_start, .text = text});
-    finish("");
+    finish();
   }
 
-  // Ends everything and sends what is still to be read. Without a launcher nobody reads it.
-  void finish(const std::string& problem) {
-    over_ = ending_ = true;
-    if (!problem.empty()) print_error_line(fmt::format("trireme agent: {}; the processes of this host end", problem));
-    if (here_) {
-      here_->end();
-      while (here_->read_output()) {
-      }
+  void end_processes() {
+    if (!here_ || phase_ != phase::serving) return;
+    phase_ = phase::flushing;
+    here_->end();
+    while (here_->read_output()) {
     }
-    if (!problem.empty()) {
-      status_ = 1;
-      return;
-    }
+  }
+
+  // The launcher wants no more: it gets what is still to be read. One that does not read it in time is gone, or its
+  // connection is.
+  void finish() {
+    end_processes();
+    phase_ = phase::flushing;
     link_.send({.kind = link_kind::ended});
-    // A launcher that does not read for so long is gone, or its connection is; the processes have ended already.
     constexpr int usual_patience_ms = 30'000;
-    const int patience_ms = peer_timeout_ms_ > 0 ? peer_timeout_ms_ : usual_patience_ms;
-    while (link_.waiting()) {
-      std::vector<pollfd> watched;
-      link_.watch(watched);
-      watched.erase(watched.begin());  // only to write
-      if (poll(watched.data(), watched.size(), patience_ms) == 0) {
-        status_ = 1;
-        return;
-      }
-      link_.flush();
-    }
+    flush_until_ns_ = now_ns() + (peer_timeout_ms_ > 0 ? peer_timeout_ms_ : usual_patience_ms) * ns_of_ms;
+  }
+
+  // Without a launcher nothing reads the rest.
+  void stop(const std::string& problem) {
+    if (phase_ == phase::over) return;
+    print_error_line(
+        fmt::format("trireme agent: {}; {}", problem,
+                    phase_ == phase::serving ? "the processes of this host end" : "the rest of their output is lost"));
+    end_processes();
+    phase_ = phase::over;
+    status_ = 1;
   }
 
   int wait_ms() const {
+    if (phase_ == phase::flushing)
+      return static_cast<int>(std::clamp<std::int64_t>((flush_until_ns_ - now_ns()) / ns_of_ms + 1, 0, 60'000));
     if (!liveness_ || peer_timeout_ms_ == 0) return -1;
     return std::clamp(peer_timeout_ms_ / 4, 1, 60'000);
   }
 
   // The launcher hears from us at least so often that it need not worry, and we from it.
   void keep_time() {
-    if (!liveness_ || peer_timeout_ms_ == 0 || over_) return;
     const std::int64_t now = now_ns();
+    if (phase_ == phase::flushing) {
+      link_.received().clear();
+      if (!link_.waiting()) phase_ = phase::over;
+      if (now >= flush_until_ns_) stop("the launcher does not read");
+    }
+    if (!liveness_ || peer_timeout_ms_ == 0 || phase_ != phase::serving) return;
     if (now - last_report_ns_ >= peer_timeout_ms_ / 4 * ns_of_ms) {
       last_report_ns_ = now;
       link_.send({.kind = link_kind::alive});
     }
     if (liveness_->overdue(now))
-      finish(fmt::format("nothing was heard of the launcher for {} s (--peer-timeout)", peer_timeout_ms_ / 1000));
+      stop(fmt::format("nothing was heard of the launcher for {} s (--peer-timeout)", peer_timeout_ms_ / 1000));
   }
 
   static constexpr std::int64_t ns_of_ms = 1'000'000;
@@ -233,8 +244,8 @@ class agent final : public process_events {
   std::int64_t output_on_its_way_ = 0;
   int status_ = 0;
   bool greeted_ = false;
-  bool ending_ = false;
-  bool over_ = false;
+  phase phase_ = phase::serving;
+  std::int64_t flush_until_ns_ = 0;
   std::optional<local_processes> here_;  // last: ends what is left
 };
 

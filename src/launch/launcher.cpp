@@ -176,6 +176,8 @@ int launcher::wait_ms() const {
     const std::int64_t next_report_ns = last_report_ns_ + static_cast<std::int64_t>(options_.peer_timeout_s * 1e9) / 4;
     until = std::min(until.value_or(next_report_ns), next_report_ns);
   }
+  for (const remote_host* each : hosts_)
+    if (const auto next_ns = each->next_ns()) until = std::min(until.value_or(*next_ns), *next_ns);
   if (!until) return -1;
   return static_cast<int>(std::clamp<std::int64_t>((*until - now_ns()) / ns_of_ms + 1, 0, 60'000));
 }

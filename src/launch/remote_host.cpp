@@ -7,10 +7,9 @@
 
 #include <array>
 #include <cerrno>
-#include <chrono>
+#include <csignal>
 #include <random>
 #include <system_error>
-#include <thread>
 
 #include "config/variable_names.hpp"
 #include "launch/exit_status.hpp"
@@ -88,7 +87,7 @@ void remote_host::say(const link_message& message) {
 
 void remote_host::watch(std::vector<pollfd>& watched) const {
   if (gone_) return;
-  link_->watch(watched);
+  if (!shell_until_ns_) link_->watch(watched);
   if (errors_) watched.push_back({errors_.get(), POLLIN, 0});
 }
 
@@ -127,7 +126,7 @@ void remote_host::collect() {
     if (!greeted_) throw start_error(fmt::format("cannot start on host {}: {}", job_.host, problem.what()));
     give_up(fmt::format("its agent broke the protocol: {}", problem.what()));
   }
-  if (!open && !gone_) shell_has_ended();
+  if (!open && !gone_) connection_is_closed();
   acknowledge_output();
 }
 
@@ -155,18 +154,24 @@ void remote_host::greeted() {
   say({.kind = link_kind::start, .words = job_.command});
 }
 
-// The connection is closed: wait for the shell, which ends as well, and says why. One that lives on, such as a script
-// around it, gets a moment only: meanwhile the launcher hears no signal.
-void remote_host::shell_has_ended() {
-  constexpr int moments = 50;
-  for (int moment = 0, status = 0; !shell_status_; ++moment) {
-    const pid_t ended = waitpid(shell_, &status, moment < moments ? WNOHANG : 0);
-    if (ended == shell_) shell_status_ = status;
-    if (ended < 0 && errno != EINTR) break;
-    if (ended == 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    if (moment == moments - 1 && !shell_status_) kill(shell_, SIGKILL);
+// The shell ends soon after its connection, and says why. One that lives on, such as a script around it, is killed with
+// what it started; then its end is a signal like that of any child. One that does not even die is not waited for.
+void remote_host::connection_is_closed() {
+  if (shell_status_) return shell_has_ended();
+  const std::int64_t now = now_ns();
+  if (shell_until_ns_ && now < *shell_until_ns_) return;
+  if (shell_killed_) return shell_has_ended();
+  if (!shell_until_ns_) {
+    shell_until_ns_ = now + job_.shell_timeout_ns;
+    return;
   }
-  read_errors();
+  constexpr std::int64_t dying_timeout_ns = 5'000'000'000;
+  kill(-shell_, SIGKILL);
+  shell_killed_ = true;
+  shell_until_ns_ = now + dying_timeout_ns;
+}
+
+void remote_host::shell_has_ended() {
   const std::string how = shell_status_ ? describe_exit(*shell_status_) : "ended";
   if (!greeted_) {
     std::string why = last_line_of(error_text_);

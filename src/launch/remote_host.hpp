@@ -27,6 +27,7 @@ struct remote_job {
   std::vector<std::string> environment;  // "NAME=value", added to that of the host
   std::vector<std::string> command;
   double peer_timeout_s = 30;
+  std::int64_t shell_timeout_ns = 500'000'000;  // for how long the shell may outlive its connection
 };
 
 class remote_host final : public host_processes {
@@ -44,8 +45,10 @@ class remote_host final : public host_processes {
   void end() override;
   bool ended() const override { return gone_; }
 
-  // For the launcher's clock: when something was heard last, and that we are here.
+  // For the launcher's clock: when something was heard last, when collect() is to be called although nothing happened,
+  // and that we are here.
   std::int64_t heard_ns() const { return heard_ns_; }
+  std::optional<std::int64_t> next_ns() const { return gone_ ? std::nullopt : shell_until_ns_; }
   void say_alive() { say({.kind = link_kind::alive}); }
   void give_up(const std::string& text);  // it has been silent for too long
 
@@ -54,6 +57,7 @@ class remote_host final : public host_processes {
   void read_errors();
   void greeted();
   void handle(const link_message& message);
+  void connection_is_closed();
   void shell_has_ended();
   void acknowledge_output();
   int checked_process(const link_message& message) const;
@@ -63,7 +67,9 @@ class remote_host final : public host_processes {
   std::function<void(const std::string&)> failed_;
   std::string token_;
   pid_t shell_ = -1;
-  std::optional<int> shell_status_;  // its wait status
+  std::optional<int> shell_status_;             // its wait status
+  std::optional<std::int64_t> shell_until_ns_;  // the connection is closed, and the shell has until then to end
+  bool shell_killed_ = false;
   std::optional<host_link> link_;
   unique_fd errors_;        // its standard error
   std::string error_text_;  // what it said there before the agent answered

@@ -8,7 +8,8 @@ case $host in
   talkative) echo "Welcome! trireme-agent 0 is not installed here."; echo "Last login: yesterday" ;;
   surviving)
     sh -c 'echo "agent of surviving: $$" >&2; exec sh -c "$0"' "$*"
-    exec 0<&- 1>&- sleep 1000 ;;
+    exec 0<&- 1>&-; echo "the agent of surviving has ended" >&2; sleep 1000 & wait ;;
+  shut) exec 0<&- 1>&-; sleep 1000 & wait ;;
   elsewhere) cd / && exec sh -c "PATH=/nowhere; $*" ;;
 esac
 echo "agent of $host: $$" >&2

@@ -30,7 +30,7 @@ std::vector<std::string> sorted_lines(const std::string& text) {
   std::istringstream stream(text);
   std::vector<std::string> lines;
   for (std::string line; std::getline(stream, line);)
-    if (!line.starts_with("agent of ")) lines.push_back(line);
+    if (!line.starts_with("agent of ") && !line.starts_with("the agent of ")) lines.push_back(line);
   std::sort(lines.begin(), lines.end());
   return lines;
 }
@@ -171,6 +171,14 @@ TEST(several_hosts, a_remote_shell_that_outlives_its_agent_is_not_waited_for) {
   kill(agent_of(started, "surviving"), SIGKILL);
   EXPECT_EQ(started.wait(), 1);
   EXPECT_THAT(started.output(), HasSubstr("\ntrireme: host surviving: the connection to its agent was lost ("));
+  started.wait_until_nothing_is_left();
+}
+
+TEST(several_hosts, a_remote_shell_that_never_lets_the_agent_speak_is_named) {
+  launched_job started(on_hosts({"a", "shut"}, 2, {"ready"}));
+  EXPECT_EQ(started.wait(), 126);
+  EXPECT_THAT(only_line(started.output()), MatchesRegex("launch: cannot start on host shut: .*remote_shell.sh ended by "
+                                                        "signal 9 \\(Killed\\)"));
   started.wait_until_nothing_is_left();
 }
 
