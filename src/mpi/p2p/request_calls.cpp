@@ -48,7 +48,10 @@ int end(session& in, MPI_Request& handle, MPI_Status* status, MPI_Comm& comm) {
     set_empty(status);
     return MPI_SUCCESS;
   }
-  if (!abi::is_own(handle)) return PMPI_Wait(&handle, status);
+  if (!abi::is_own(handle)) {
+    const guard_release released(&in);
+    return PMPI_Wait(&handle, status);
+  }
   request& each = requests::of(handle);
   if (each.is_inactive()) {
     set_empty(status);
@@ -173,7 +176,10 @@ class whole_list {
     polled_.push_back(requests::open_in_library());
     statuses_.resize(polled_.size());
     int flag = 0;
-    const int error = PMPI_Testall(static_cast<int>(polled_.size()), polled_.data(), &flag, statuses_.data());
+    const int error = [&] {
+      const guard_release released(&in_);
+      return PMPI_Testall(static_cast<int>(polled_.size()), polled_.data(), &flag, statuses_.data());
+    }();
     if (error != MPI_SUCCESS) take_ended_early(error);
     look();
   }
@@ -280,6 +286,7 @@ class mixed_list {
     }
     if (!librarys_.empty()) {
       [[maybe_unused]] const abi::without_yields looking;
+      const guard_release released(&in_);
       int index = MPI_UNDEFINED, flag = 0;
       error_ = PMPI_Testany(static_cast<int>(librarys_.size()), librarys_.data(), &index, &flag, status);
       if (flag != 0 && index != MPI_UNDEFINED) {
@@ -307,6 +314,7 @@ class mixed_list {
     }
     if (!librarys_.empty()) {
       [[maybe_unused]] const abi::without_yields looking;
+      const guard_release released(&in_);
       int librarys_done = 0;
       const int of_library =
           PMPI_Testsome(static_cast<int>(librarys_.size()), librarys_.data(), &librarys_done, indices + done,

@@ -250,11 +250,8 @@ bool is_done_in_library(MPI_Request handle) {
 
 int report(MPI_Comm comm, int error) {
   if (error == MPI_SUCCESS) return error;
-  session* const in = session::active();
-  const bool holds_lock = in != nullptr && in->is_threaded();
-  if (holds_lock) in->lock().unlock();
+  const guard_release released(session::active());
   PMPI_Comm_call_errhandler(comm, error);
-  if (holds_lock) in->lock().lock();
   return error;
 }
 

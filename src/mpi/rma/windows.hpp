@@ -49,19 +49,21 @@ class windows {
 };
 
 /// A call on a window: `body(session, window)` with the call guard when it is ours, `library()` otherwise. Errors of
-/// the body, classes of MPI's, go to the window's error handler.
+/// the body, classes of MPI's, go to the window's error handler, without the guard: it may call MPI.
 template <class Body, class Library>
 int on_window(MPI_Win handle, Body&& body, Library&& library, const char* name = __builtin_FUNCTION()) {
-  return counted(
+  bool is_intercepted = false;
+  const int error = counted(
       {.name = name, .is_on_window = true},
       [&](session& in) {
         window* const known = windows::find(handle);
         if (known == nullptr) return pass_through;
-        const int error = body(in, *known);
-        if (error != MPI_SUCCESS) PMPI_Win_call_errhandler(handle, error);
-        return error;
+        is_intercepted = true;
+        return body(in, *known);
       },
       library);
+  if (is_intercepted && error != MPI_SUCCESS) PMPI_Win_call_errhandler(handle, error);
+  return error;
 }
 
 }  // namespace tri::mpi

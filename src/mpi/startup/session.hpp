@@ -71,6 +71,23 @@ class call_guard {
   session& session_;
 };
 
+/// Within a call that has the guard: lets go of it while functions of the program may run, such as error handlers,
+/// which may call MPI themselves. `in` may be null: then there is nothing to let go of.
+class guard_release {
+ public:
+  explicit guard_release(session* in) : lock_(in != nullptr && in->is_threaded() ? &in->lock() : nullptr) {
+    if (lock_ != nullptr) lock_->unlock();
+  }
+  ~guard_release() {
+    if (lock_ != nullptr) lock_->lock();
+  }
+  guard_release(const guard_release&) = delete;
+  guard_release& operator=(const guard_release&) = delete;
+
+ private:
+  std::mutex* lock_;
+};
+
 /// What a call returns that we do not take after all: no error of MPI's.
 inline constexpr int pass_through = -1;
 

@@ -569,6 +569,90 @@ static void gathers_and_scatters_of_less_than_nothing(void) {
   MPI_Comm_free(&mine);
 }
 
+/* What a handler may do: this program has MPI_THREAD_MULTIPLE, so a lock that is held around it would be taken twice.
+ */
+static int handlers_that_called, handlers_that_failed;
+static void call_mpi(void) {
+  int number = -1;
+  MPI_Sendrecv(&my_rank, 1, MPI_INT, my_rank, 99, &number, 1, MPI_INT, my_rank, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  if (number != my_rank) ++handlers_that_failed;
+  ++handlers_that_called;
+}
+static void call_mpi_for_window(MPI_Win* window, int* code, ...) {
+  (void)window, (void)code;
+  call_mpi();
+}
+static void call_mpi_for_communicator(MPI_Comm* comm, int* code, ...) {
+  (void)comm, (void)code;
+  call_mpi();
+}
+
+static void windows_whose_handlers_call_mpi(void) {
+  int* memory = NULL;
+  MPI_Win window;
+  MPI_Errhandler handler;
+  MPI_Win_allocate(sizeof *memory, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
+  MPI_Win_create_errhandler(call_mpi_for_window, &handler);
+  MPI_Win_set_errhandler(window, handler);
+  MPI_Win_fence(0, window);
+  handlers_that_called = 0;
+  CHECK_CLASS(MPI_Put(&my_rank, 1, MPI_INT, rank_count, 0, 1, MPI_INT, window), MPI_ERR_RANK);
+  CHECK_EQUAL(handlers_that_called, 1);
+  CHECK_EQUAL(handlers_that_failed, 0);
+  MPI_Win_fence(0, window);
+  MPI_Errhandler_free(&handler);
+  MPI_Win_free(&window);
+}
+
+static int all_have_ended(const MPI_Request* list, int count) {
+  for (int i = 0; i < count; ++i)
+    if (list[i] != MPI_REQUEST_NULL) return 0;
+  return 1;
+}
+
+/* A receive between two groups, which is the library's own, is cut short among requests of ours. The library calls its
+   handler in the midst of a wait. */
+static void lists_whose_handlers_call_mpi(void) {
+  enum { requests = 4, ways = 5 };
+  const int peer = pair_peer();
+  MPI_Comm half, between;
+  MPI_Errhandler handler, before;
+  MPI_Comm_split(MPI_COMM_WORLD, my_rank % 2, 0, &half);
+  MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - my_rank % 2, 3, &between);
+  MPI_Comm_create_errhandler(call_mpi_for_communicator, &handler);
+  MPI_Comm_get_errhandler(MPI_COMM_WORLD, &before);
+  MPI_Comm_set_errhandler(between, handler);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+  handlers_that_called = 0;
+  for (int way = 0; way < ways && peer != MPI_PROC_NULL; ++way) {
+    const int out[2] = {my_rank, my_rank};
+    int short_in = -1, in = -1, index = 0, flag = 0, done = 0, indices[requests];
+    MPI_Request list[requests];
+    MPI_Status statuses[requests];
+    MPI_Irecv(&short_in, 1, MPI_INT, my_rank / 2, 1, between, &list[0]);
+    MPI_Irecv(&in, 1, MPI_INT, peer, 1, MPI_COMM_WORLD, &list[1]);
+    signal_to(peer);
+    wait_for_signal_of(peer);
+    MPI_Isend(out, 2, MPI_INT, my_rank / 2, 1, between, &list[2]);
+    MPI_Isend(out, 1, MPI_INT, peer, 1, MPI_COMM_WORLD, &list[3]);
+    while (!all_have_ended(list, requests)) {
+      if (way == 0) MPI_Waitall(requests, list, statuses);
+      if (way == 1) MPI_Waitany(requests, list, &index, statuses);
+      if (way == 2) MPI_Waitsome(requests, list, &done, indices, statuses);
+      if (way == 3) MPI_Testall(requests, list, &flag, statuses);
+      if (way == 4) MPI_Testany(requests, list, &index, &flag, statuses);
+    }
+    CHECK_EQUAL(in, peer);
+  }
+  CHECK(handlers_that_called >= ways || peer == MPI_PROC_NULL);
+  CHECK_EQUAL(handlers_that_failed, 0);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, before);
+  MPI_Errhandler_free(&before);
+  MPI_Errhandler_free(&handler);
+  MPI_Comm_free(&between);
+  MPI_Comm_free(&half);
+}
+
 static void codes_and_texts(void) {
   static const int classes[] = {MPI_ERR_TRUNCATE, MPI_ERR_RANK, MPI_ERR_TAG, MPI_ERR_COUNT, MPI_ERR_TYPE, MPI_ERR_COMM};
   for (int i = 0; i < 6; ++i) {
@@ -589,6 +673,8 @@ static void codes_and_texts(void) {
 }
 
 const struct conformance_case error_cases[] = {
+    {"windows_whose_handlers_call_mpi", 2, windows_whose_handlers_call_mpi},
+    {"lists_whose_handlers_call_mpi", 2, lists_whose_handlers_call_mpi},
     {"truncated_receives", 2, truncated_receives},
     {"truncated_sendrecv", 2, truncated_sendrecv},
     {"truncated_mrecv", 2, truncated_mrecv},
