@@ -4,10 +4,11 @@
 # Usage: two_hosts.sh <build folder> [--launcher trireme|openmpi|mpich] [-n PROCESSES] [--unplug AFTER[,FOR]]
 #          [options of md ...]
 #   two_hosts.sh build/release --launcher mpich --tri-wire mpi      MPICH starts the processes and carries their messages
-#   two_hosts.sh build/release --unplug 2,1 --steps 20000           the cable is out from second 2 on, for a second
+#   two_hosts.sh build/release --unplug 2,1 --steps 20000      the cable is out for a second, two seconds after the first
+#                                                              1,000 packets have come, so that the simulation runs
 # Status 77, and why, where namespaces cannot be made or the launcher is not installed.
 set -euo pipefail
-usage() { sed -n 2,8p "$0" | cut -c3- >&2; exit 2; }
+usage() { sed -n 2,9p "$0" | cut -c3- >&2; exit 2; }
 [ $# -ge 1 ] && [ -x "$1/bin/trireme" ] || usage
 build=$(realpath "$1")
 here=$(realpath "$(dirname "$0")")
@@ -72,7 +73,10 @@ each=$(((processes + 1) / 2))
 on_first_host() { ip netns exec "${hosts[0]}" unshare --uts sh -c 'hostname "$0" && exec "$@"' "${hosts[0]}" "$@"; }
 if [ -n "$unplug" ]; then
   after=${unplug%%,*}
+  # Fails when the host is gone again.
+  packets() { ip -n "${hosts[0]}" -s link show "tri$$" | awk '/RX:/ { getline; print $2; found = 1 } END { exit !found }'; }
   {
+    while [ "$(packets)" -lt 1000 ]; do sleep 0.05; done
     sleep "$after"
     ip -n "${hosts[0]}" link set "tri$$" down
     [ "$unplug" = "$after" ] || { sleep "${unplug#*,}"; ip -n "${hosts[0]}" link set "tri$$" up; }

@@ -7,7 +7,6 @@
 #include <functional>
 #include <iterator>
 
-#include "os/sanitizer.hpp"
 #include "support/command_runner.hpp"
 
 namespace {
@@ -166,7 +165,7 @@ TEST_P(cables, a_short_interruption_changes_nothing) {
   const outcome expected = serial("--data " + data + " --steps 1500 --thermo 500 --thermo-digits 17");
   ASSERT_EQ(expected.status, 0) << expected.output;
   const outcome got =
-      run(std::string(MD_TWO_HOSTS " " MD_BUILD " --launcher ") + launcher + " --unplug 0.6,0.7 --data " + data +
+      run(std::string(MD_TWO_HOSTS " " MD_BUILD " --launcher ") + launcher + " --unplug 0,0.7 --data " + data +
           " --steps 1500 --thermo 500 --thermo-digits 17 --tri-stall-report-s 60 --tri-wire " + wire);
   if (got.status == 77) GTEST_SKIP() << got.output;
   ASSERT_EQ(got.status, 0) << got.output;
@@ -177,9 +176,7 @@ TEST_P(cables, one_that_stays_out_ends_the_job) {
   const auto& [launcher, installed, processes, wire] = GetParam();
   if (*installed == 0) GTEST_SKIP() << "this MPI is not installed (scripts/deps.sh test), or not for sanitizers";
   // Open MPI's mpirun waits for its daemon on the other host, which nobody can reach before the cable is back.
-  // Under the thread sanitizer a job takes longer to begin.
-  const std::string after = tri::host::under_thread_sanitizer ? "8" : "1.5";
-  const std::string when = launcher == std::string("openmpi") ? after + ",8" : after;
+  const std::string when = launcher == std::string("openmpi") ? "0.2,8" : "0.2";
   const outcome got = run(std::string(MD_TWO_HOSTS " " MD_BUILD " --launcher ") + launcher + " -n " +
                           std::to_string(processes) + " --unplug " + when + " --data " + data +
                           " --steps 100000000 --tri-peer-timeout-s 2 --tri-stall-report-s 60 --tri-wire " + wire);
