@@ -223,7 +223,7 @@ std::string configuration_listing(const configuration& values) {
       "\nSet one with the environment variable TRIREME_<NAME> or the option --tri-<name>, e.g. TRIREME_PES=4 or "
       "--tri-pes 4.\n\nOther variables, which have no option --tri-<name>:\n";
   for (const other_variable& each : other_variables())
-    listing += fmt::format("{:<22}{} [{}]\n", each.name, each.help, each.allowed);
+    listing += fmt::format("{:<32}{} [{}]\n", each.name, each.help, each.allowed);
   return listing;
 }
 

@@ -54,7 +54,7 @@ const std::vector<other_variable>& other_variables() {
       {"TRIREME_OMP_NOISE", "microseconds, 0 or more",
        "how long a disturbance of a core lasts, for schedules with a model; else it is measured"},
       {"TRIREME_SLACK", "call-path, operation, naive=MICROSECONDS or off, and perhaps window=N",
-       "how waits in MPI calls are remembered, for the schedules slack and combo"},
+       "how waits in MPI calls are remembered, for the schedules slack and combined"},
       {"TRIREME_MPI", "on, off", "off leaves an MPI program to its MPI library, as `trireme exec --no-mpi`"},
       {"TRIREME_MPI_JOB", "any text", "names the job where no launcher does: processes of one name share their heaps"},
       {"TRIREME_MPI_HEAP", "on, off",

@@ -229,6 +229,14 @@ void job_monitor::out_of_time(double timeout_s) {
       grace_after_interrupt_ms);
 }
 
+// As a pipeline whose reader has ended: a status that says SIGPIPE.
+void job_monitor::output_failed(int error) {
+  end(error == EPIPE ? 128 + SIGPIPE : 1,
+      fmt::format("the output of the job cannot be written: {}; the job is ended",
+                  std::generic_category().message(error)),
+      SIGTERM, -1, grace_after_interrupt_ms);
+}
+
 void job_monitor::timer_expired() {
   if (ending_) {
     actions_.push_back(signal_all{SIGKILL, -1});

@@ -64,6 +64,7 @@ class job_monitor {
   void machine_failed(int machine, const std::string& text);  // and with it its processes
   void interrupted(int signal, bool all_have_it);             // all_have_it: the terminal sent it to the whole group
   void out_of_time(double timeout_s);
+  void output_failed(int error);  // errno: what the processes print cannot be written
   void timer_expired();
 
   std::vector<action> take_actions();

@@ -57,6 +57,7 @@ class launcher final : public process_events {
     while (!monitor_.finished()) step();
     end_groups();
     finish_output();
+    if (end_where_output_failed()) own_error().flush();
     return monitor_.exit_status();
   }
 
@@ -86,6 +87,7 @@ class launcher final : public process_events {
   bool write_outputs();
   void watch_outputs(std::vector<pollfd>& watched) const;
   void finish_output();
+  bool end_where_output_failed();
   void act();
   void act(const job_monitor::action& each);
   void send_table(int process);
@@ -194,6 +196,7 @@ void launcher::step() {
   write_outputs();
   read_outputs();
   keep_time();
+  end_where_output_failed();
   act();
 }
 
@@ -311,6 +314,14 @@ void launcher::finish_output() {
     take_signals();
     act();
   }
+}
+
+// Once: what fails later is of no interest.
+bool launcher::end_where_output_failed() {
+  if (output_.failure() == 0 || monitor_.ending()) return false;
+  monitor_.output_failed(output_.failure());
+  act();
+  return true;
 }
 
 void launcher::act() {

@@ -51,7 +51,7 @@ long nonblocking_output::write_some(const char* text, std::size_t bytes) const {
 }
 
 void nonblocking_output::add(std::string_view text) {
-  if (nobody_reads_) return;
+  if (failure_ != 0) return;
   waiting_ += text;
   flush();
 }
@@ -63,7 +63,7 @@ bool nonblocking_output::flush() {
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && errno == EAGAIN) break;
     if (count <= 0) {
-      nobody_reads_ = true;
+      failure_ = count < 0 ? errno : EIO;
       waiting_.clear();
       return false;
     }

@@ -24,6 +24,8 @@ class nonblocking_output {
   // What was kept so far. Once this is full, one should not take in more from elsewhere; own messages may still come.
   std::size_t waiting() const { return waiting_.size(); }
   bool full() const { return waiting_.size() >= most_waiting; }
+  // errno of the write that failed, EPIPE when nothing can read any more; 0: none did. From then on all is dropped.
+  int failure() const { return failure_; }
   int fd() const { return own_ ? own_.get() : fd_; }  // to wait until it can be written (POLLOUT)
   // Whether both lead to the same pipe, terminal or file, so that they must share an object or lines would mix.
   static bool same_target(int fd, int other);
@@ -36,7 +38,7 @@ class nonblocking_output {
   int fd_;
   unique_fd own_;
   mode mode_;
-  bool nobody_reads_ = false;
+  int failure_ = 0;
   std::string waiting_;
 };
 

@@ -1,8 +1,11 @@
 #include "trireme/run.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <string_view>
 
 #include "loops/loop_reporter.hpp"
 #include "loops/loop_tuning.hpp"
@@ -56,7 +59,8 @@ int run_program(int argc, char** argv, const std::function<int(int, char**)>& ma
     loops::set_loop_tuning(values.loops_schedule, values.loops_tune);
     job = std::make_unique<sched::runtime>(std::move(values));
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "trireme: %s\n", error.what());
+    const std::string_view text = error.what();  // of ours it begins with our name
+    fmt::print(stderr, "{}{}\n", text.starts_with("trireme: ") ? "" : "trireme: ", text);
     return 1;
   }
   std::vector<std::unique_ptr<pe_objects>> objects(static_cast<std::size_t>(job->pes_per_process()));

@@ -224,6 +224,8 @@ void runtime::run_pe(pe& which, const program& steps) {
       if (arena::in_forked_child()) std::exit(status);  // made by fork in the program; the job is its parent's
       request_stop(status);
     } catch (const stop_unwinding&) {  // stopped already, by somebody else
+    } catch (const std::exception& error) {
+      fail(fmt::format("an exception left the main program: {}", error.what()));
     }
     if (which.trace() != nullptr) which.trace()->mark(trace::event::end, host::ticks(), trace::main_program);
   }

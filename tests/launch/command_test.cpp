@@ -19,10 +19,10 @@ result trireme(const std::string& arguments) {
 }
 
 TEST(command, help_and_version) {
-  for (const char* verb : {"run", "info"}) {
-    const result help = trireme(std::string(verb) + " --help");
+  for (const char* subcommand : {"run", "info"}) {
+    const result help = trireme(std::string(subcommand) + " --help");
     EXPECT_EQ(help.status, 0);
-    EXPECT_THAT(help.output, HasSubstr("Examples:\n  trireme " + std::string(verb)));
+    EXPECT_THAT(help.output, HasSubstr("Examples:\n  trireme " + std::string(subcommand)));
   }
   EXPECT_EQ(trireme("--help").status, 0);
   EXPECT_THAT(trireme("--version").output, StartsWith("trireme "));
@@ -30,16 +30,16 @@ TEST(command, help_and_version) {
 }
 
 TEST(command, unknown_words_get_no_suggestion_that_they_do_not_resemble) {
-  EXPECT_EQ(trireme("banana").output, "trireme: there is no verb 'banana'; `trireme --help` lists all\n");
+  EXPECT_EQ(trireme("banana").output, "trireme: there is no command 'banana'; `trireme --help` lists all\n");
   EXPECT_EQ(trireme("--banana").output, "trireme: unknown option --banana; `trireme --help` lists all\n");
   EXPECT_EQ(trireme("run --banana ls").output,
             "trireme run: unknown option --banana; `trireme run --help` shows the options\n");
 }
 
 TEST(command, unknown_words_get_a_suggestion) {
-  const result verb = trireme("rnu -n 2 x");
-  EXPECT_EQ(verb.status, 2);
-  EXPECT_EQ(verb.output, "trireme: there is no verb 'rnu'; did you mean 'run'? `trireme --help` lists all\n");
+  const result subcommand = trireme("rnu -n 2 x");
+  EXPECT_EQ(subcommand.status, 2);
+  EXPECT_EQ(subcommand.output, "trireme: there is no command 'rnu'; did you mean 'run'? `trireme --help` lists all\n");
   const result option = trireme("run --lable ls");
   EXPECT_EQ(option.status, 2);
   EXPECT_EQ(option.output,
@@ -66,6 +66,28 @@ TEST(command, values_out_of_range_are_named_with_what_would_be_right) {
   EXPECT_THAT(bench.output, StartsWith("trireme bench: --min-time: 'x' is not a number from 0 to 86400; "));
   EXPECT_EQ(trireme("bench nosuch").output,
             "trireme bench: there is no suite 'nosuch'; `trireme bench --list` shows all\n");
+}
+
+TEST(command, help_of_a_command) {
+  EXPECT_EQ(trireme("help run").output, trireme("run --help").output);
+  EXPECT_EQ(trireme("help rnu").status, 2);
+}
+
+TEST(command, run_knows_how_others_name_the_number_of_processes) {
+  EXPECT_EQ(trireme("run --np 2 echo here").output, "here\nhere\n");
+  EXPECT_THAT(trireme("run -np 2 true").output, HasSubstr("-np is -n or --np here"));
+}
+
+// The launcher writes what is labelled. Its standard error is another file, as it is at a terminal with `| head`.
+TEST(command, run_ends_the_job_when_its_labelled_output_cannot_be_written) {
+  const std::string begin = "set -o pipefail; " TRIREME_COMMAND " run -n 2 --label ";
+  const auto piped = tri::testing::run_command("bash -c '" + begin + "yes | head -n 1'");
+  EXPECT_EQ(piped.status, 128 + 13);
+  EXPECT_THAT(piped.errors,
+              HasSubstr("trireme: the output of the job cannot be written: Broken pipe; the job is ended"));
+  const auto full = tri::testing::run_command("bash -c '" + begin + "echo one >/dev/full'");
+  EXPECT_EQ(full.status, 1);
+  EXPECT_THAT(full.errors, HasSubstr("the output of the job cannot be written: No space left on device"));
 }
 
 TEST(command, exec_refuses_values_that_switches_do_not_have) {

@@ -99,14 +99,14 @@ TEST_F(errors, exception_in_a_method_names_object_index_method_and_pe) {
 
 TEST_F(errors, exceptions_elsewhere) {
   EXPECT_EXIT(run_on_pes(2, [] { throw std::runtime_error("main gave up"); }), ExitedWithCode(1),
-              "trireme: main gave up");
+              "trireme: an exception left the main program: main gave up");
   EXPECT_EXIT(run_on_pes(2, [] { throw 42; }), ExitedWithCode(1), "trireme: .*not a std::exception");
   EXPECT_EXIT(run_on_pes(2,
                          []() -> task<> {
                            co_await after(std::chrono::microseconds(1));
                            throw std::runtime_error("main coroutine gave up");
                          }),
-              ExitedWithCode(1), "trireme: main coroutine gave up");
+              ExitedWithCode(1), "trireme: an exception left the main program: main coroutine gave up");
   EXPECT_EXIT(run_on_pes(2,
                          [] {
                            send<&failing_function>(1, 1);

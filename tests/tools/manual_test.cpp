@@ -67,14 +67,14 @@ class manual_pages : public ::testing::Test {
   std::vector<fs::path> pages_;
 };
 
-TEST_F(manual_pages, one_for_each_verb_of_the_help) {
+TEST_F(manual_pages, one_for_each_subcommand_of_the_help) {
   const std::string help = run_command(folder_.path(), trireme + " --help").output;
-  std::istringstream lines(help.substr(help.find("Verbs:\n") + 7));
-  int verbs = 0;
-  for (std::string line; std::getline(lines, line) && !line.empty(); ++verbs)
+  std::istringstream lines(help.substr(help.find("Commands:\n") + 10));
+  int subcommands = 0;
+  for (std::string line; std::getline(lines, line) && !line.empty(); ++subcommands)
     EXPECT_TRUE(fs::exists(folder_.path() / "pages/man1" / ("trireme-" + words_of(line)[0] + ".1"))) << line;
-  EXPECT_GE(verbs, 10);
-  EXPECT_EQ(pages_.size(), static_cast<std::size_t>(verbs) + 2) << "trireme(1), trireme-config(7)";
+  EXPECT_GE(subcommands, 10);
+  EXPECT_EQ(pages_.size(), static_cast<std::size_t>(subcommands) + 2) << "trireme(1), trireme-config(7)";
 }
 
 TEST_F(manual_pages, man_and_mandoc_have_no_complaint) {
@@ -92,7 +92,7 @@ TEST_F(manual_pages, man_and_mandoc_have_no_complaint) {
 TEST_F(manual_pages, say_what_help_says) {
   if (!installed("man")) GTEST_SKIP() << "man-db is not installed";
   EXPECT_THAT(shown("man1/trireme-run.1"),
-              AllOf(HasSubstr("trireme run [options] [--] program [arguments]"), HasSubstr("-n, --processes N"),
+              AllOf(HasSubstr("trireme run [options] [--] program [arguments]"), HasSubstr("-n, --processes, --np N"),
                     HasSubstr("end the job after this many seconds, with status 124"),
                     HasSubstr("trireme run -n 2 --label --timeout 60 ./app"), HasSubstr("trireme-config(7)")));
   EXPECT_THAT(shown("man1/trireme-model.1"), HasSubstr("--send-cost"));
@@ -158,7 +158,7 @@ TEST(bash_completion, behind_the_program_its_own_words_begin) {
 
 // Its completions need a terminal to be asked; here it loads the script as it does those of a folder of fpath, and
 // _arguments is asked for what it was told.
-TEST(zsh_completion, offers_verbs_and_options) {
+TEST(zsh_completion, offers_subcommands_and_options) {
   if (!installed("zsh")) GTEST_SKIP() << "zsh is not installed";
   const temporary_folder folder;
   run_command(folder.path(), trireme + " completion zsh > _trireme");
@@ -174,7 +174,7 @@ TEST(zsh_completion, offers_verbs_and_options) {
                                  HasSubstr("(-)1:program:_command_names -e"), HasSubstr(":(auto loops run)")));
 }
 
-TEST(fish_completion, offers_verbs_options_and_values) {
+TEST(fish_completion, offers_subcommands_options_and_values) {
   if (!installed("fish")) GTEST_SKIP() << "fish is not installed";
   const temporary_folder folder;
   run_command(folder.path(), trireme + " completion fish > trireme.fish");

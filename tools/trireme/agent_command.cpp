@@ -6,7 +6,7 @@
 
 #include "command_line.hpp"
 #include "launch/agent.hpp"
-#include "verbs.hpp"
+#include "subcommands.hpp"
 
 namespace tri::tools {
 

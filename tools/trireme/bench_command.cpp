@@ -8,8 +8,8 @@
 #include "command_line.hpp"
 #include "framework/runner.hpp"
 #include "loops/competitor.hpp"
+#include "subcommands.hpp"
 #include "suites.hpp"
-#include "verbs.hpp"
 #include "wire/task.hpp"
 
 namespace tri::tools {

@@ -17,7 +17,7 @@
 namespace tri::tools {
 namespace {
 
-// Set while visit_app() runs a verb, by the one thread that is there.
+// Set while visit_app() runs a subcommand, by the one thread that is there.
 const std::function<void(const CLI::App&)>* the_visitor = nullptr;
 
 bool shown(const CLI::App& app) {
@@ -105,7 +105,8 @@ std::optional<int> parse_program_options(CLI::App& app, int argc, char** argv, s
   }
 }
 
-void visit_app(int (*verb)(int argc, char** argv), std::string name, const std::function<void(const CLI::App&)>& see) {
+void visit_app(int (*subcommand)(int argc, char** argv), std::string name,
+               const std::function<void(const CLI::App&)>& see) {
   bool seen = false;
   const std::function<void(const CLI::App&)> visitor = [&](const CLI::App& app) {
     seen = true;
@@ -113,7 +114,7 @@ void visit_app(int (*verb)(int argc, char** argv), std::string name, const std::
   };
   the_visitor = &visitor;
   char* arguments[] = {name.data(), nullptr};
-  verb(1, arguments);
+  subcommand(1, arguments);
   the_visitor = nullptr;
   if (!seen) throw std::logic_error(fmt::format("{} ends without having parsed its options", name));
 }

@@ -1,4 +1,4 @@
-// How verbs read their options: errors as one line that says what would be right, and status 2.
+// How subcommands read their options: errors as one line that says what would be right, and status 2.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -13,16 +13,17 @@ namespace tri::tools {
 inline constexpr int usage_status = 2;
 inline constexpr int cannot_start_status = 127;  // as shells do
 
-/// The exit status if the verb is done already: after --help, or with an error that was printed.
+/// The exit status if the subcommand is done already: after --help, or with an error that was printed.
 std::optional<int> parse_options(CLI::App& app, int argc, char** argv);
 
-/// The same for verbs that run a program: the first word that is not an option, and all behind it, become `command`.
-/// The app must have prefix_command().
+/// The same for subcommands that run a program: the first word that is not an option, and all behind it, become
+/// `command`. The app must have prefix_command().
 std::optional<int> parse_program_options(CLI::App& app, int argc, char** argv, std::vector<std::string>& command);
 
-/// Calls a verb so that it describes its options instead of reading them: what it hands to parse_options() or
-/// parse_program_options() is shown to `see`, and the verb ends. `name` is "trireme <verb>".
-void visit_app(int (*verb)(int argc, char** argv), std::string name, const std::function<void(const CLI::App&)>& see);
+/// Calls a subcommand so that it describes its options instead of reading them: what it hands to parse_options() or
+/// parse_program_options() is shown to `see`, and the subcommand ends. `name` is "trireme <command>".
+void visit_app(int (*subcommand)(int argc, char** argv), std::string name,
+               const std::function<void(const CLI::App&)>& see);
 
 /// Checks of values, with the allowed ones in the help and in the message. "N" or "X" of the help stand for the value.
 CLI::Validator whole_number_between(std::int64_t least, std::int64_t largest);

@@ -5,7 +5,7 @@
 
 #include "command_line.hpp"
 #include "manual/completion.hpp"
-#include "verbs.hpp"
+#include "subcommands.hpp"
 
 namespace tri::tools {
 namespace {
@@ -21,7 +21,8 @@ constexpr const char* footer =
 }  // namespace
 
 int completion_command(int argc, char** argv) {
-  CLI::App app("Prints what makes a shell complete this command, its verbs, options and values.", "trireme completion");
+  CLI::App app("Prints what makes a shell complete this command, its subcommands, options and values.",
+               "trireme completion");
   app.footer(footer);
   std::string shell;
   app.add_option("shell", shell, "the shell")

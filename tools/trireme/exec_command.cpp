@@ -20,7 +20,7 @@
 #include "omp/fibers/virtual_count.hpp"
 #include "os/process_tree.hpp"
 #include "schedules/loop_schedule.hpp"
-#include "verbs.hpp"
+#include "subcommands.hpp"
 
 namespace tri::tools {
 namespace {

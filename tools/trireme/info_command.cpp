@@ -25,9 +25,9 @@
 #include "os/topology.hpp"
 #include "saturation/saturation.hpp"
 #include "slack/slack_probe.hpp"
+#include "subcommands.hpp"
 #include "trireme/objects.hpp"
 #include "trireme/version.hpp"
-#include "verbs.hpp"
 
 namespace tri::tools {
 namespace {

@@ -1,4 +1,4 @@
-// The command `trireme`: finds the verb, prints errors once, gives the exit status.
+// The command `trireme`: finds the subcommand, prints errors once, gives the exit status.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -10,27 +10,27 @@
 #include "command_line.hpp"
 #include "config/suggestion.hpp"
 #include "manual/command_page.hpp"
+#include "subcommands.hpp"
 #include "trireme/version.hpp"
-#include "verbs.hpp"
 
 namespace {
 
+using tri::tools::subcommand;
+using tri::tools::subcommands;
 using tri::tools::usage_status;
-using tri::tools::verb;
-using tri::tools::verbs;
 
 std::string help() {
   const tri::tools::command_page page = tri::tools::front_page();
-  std::string text = fmt::format("{}: {}\n\nUsage: {}\n\nVerbs:\n", page.name, page.summary, page.usage);
+  std::string text = fmt::format("{}: {}\n\nUsage: {}\n\nCommands:\n", page.name, page.summary, page.usage);
   for (const tri::tools::command_page& each : page.commands)
     text += fmt::format("  {:<13}{}\n", each.last_word(), each.summary);
   text += "\nOptions:\n";
   for (const tri::tools::option_page& each : page.options)
-    text += fmt::format("  {:<13}{}\n", fmt::join(each.names, ","), each.help);
+    text += fmt::format("  {:<13}{}\n", fmt::format("{}", fmt::join(each.names, ",")), each.help);
   return text + "\n" + page.footer;
 }
 
-int run_verb(const verb& chosen, int argc, char** argv) {
+int run_subcommand(const subcommand& chosen, int argc, char** argv) {
   std::string name = fmt::format("trireme {}", chosen.name);
   std::vector<char*> arguments(argv + 1, argv + argc);
   arguments[0] = name.data();
@@ -50,8 +50,8 @@ int unknown(std::string_view word) {
     return usage_status;
   }
   std::vector<std::string> names;
-  for (const verb& each : verbs()) names.emplace_back(each.name);
-  fmt::print(stderr, "trireme: there is no verb '{}'; {}`trireme --help` lists all\n", word,
+  for (const subcommand& each : subcommands()) names.emplace_back(each.name);
+  fmt::print(stderr, "trireme: there is no command '{}'; {}`trireme --help` lists all\n", word,
              tri::host::did_you_mean(word, names, "did you mean '", "'? "));
   return usage_status;
 }
@@ -66,15 +66,24 @@ int main(int argc, char** argv) {
       return usage_status;
     }
     if (word == "--help" || word == "-h" || word == "help") {
-      fmt::print("{}", help());
-      return 0;
+      if (word != "help" || argc < 3) {
+        fmt::print("{}", help());
+        return 0;
+      }
+      for (const subcommand& each : subcommands()) {
+        if (each.name != std::string_view(argv[2])) continue;
+        char asks_for_help[] = "--help";
+        char* words[] = {argv[0], argv[2], asks_for_help};
+        return run_subcommand(each, 3, words);
+      }
+      return unknown(argv[2]);
     }
-    if (word == "--version") {
+    if (word == "--version" || word == "-V" || word == "version") {
       fmt::print("trireme {}\n", tri::version());
       return 0;
     }
-    for (const verb& each : verbs())
-      if (word == each.name) return run_verb(each, argc, argv);
+    for (const subcommand& each : subcommands())
+      if (word == each.name) return run_subcommand(each, argc, argv);
     return unknown(word);
   } catch (const std::exception& problem) {
     fmt::print(stderr, "trireme: {}\n", problem.what());

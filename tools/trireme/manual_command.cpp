@@ -11,8 +11,8 @@
 
 #include "command_line.hpp"
 #include "manual/man_page.hpp"
+#include "subcommands.hpp"
 #include "trireme/version.hpp"
-#include "verbs.hpp"
 
 namespace tri::tools {
 namespace {
@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 constexpr const char* footer =
     "The pages are made from what `--help` prints and from the table of tunables. They are trireme(1), one page for "
     "each\n"
-    "verb, and trireme-config(7).\n"
+    "subcommand, and trireme-config(7).\n"
     "\n"
     "Examples:\n"
     "  trireme manual /tmp/man && man -M /tmp/man trireme-run";

@@ -15,7 +15,7 @@
 #include "model/broadcast_tree.hpp"
 #include "model/waiting_time.hpp"
 #include "os/output_file.hpp"
-#include "verbs.hpp"
+#include "subcommands.hpp"
 
 namespace tri::tools {
 namespace {

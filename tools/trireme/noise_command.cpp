@@ -20,8 +20,8 @@
 #include "os/cpu_list.hpp"
 #include "os/output_file.hpp"
 #include "os/pinning.hpp"
+#include "subcommands.hpp"
 #include "trireme/loops.hpp"
-#include "verbs.hpp"
 
 namespace tri::tools {
 namespace {

@@ -15,7 +15,7 @@
 #include "command_line.hpp"
 #include "omp_rewrite/loop_rewrite.hpp"
 #include "omp_rewrite/source_backup.hpp"
-#include "verbs.hpp"
+#include "subcommands.hpp"
 
 namespace tri::tools {
 namespace {

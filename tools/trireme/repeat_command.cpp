@@ -19,9 +19,9 @@
 #include "repeat/cache_counters.hpp"
 #include "repeat/spread.hpp"
 #include "schedules/loop_schedule.hpp"
+#include "subcommands.hpp"
 #include "tune/loop_report_file.hpp"
 #include "tune/program_run.hpp"
-#include "verbs.hpp"
 
 namespace tri::tools {
 namespace {

@@ -19,7 +19,7 @@
 #include "host_list.hpp"
 #include "launch/launcher.hpp"
 #include "os/process_tree.hpp"
-#include "verbs.hpp"
+#include "subcommands.hpp"
 
 namespace tri::tools {
 namespace {
@@ -31,7 +31,8 @@ constexpr const char* footer =
     "reads\n"
     "standard input.\n"
     "\n"
-    "When a process crashes, calls for it, or ends without leaving the job, all others are ended and the exit status "
+    "When a process crashes, gives up (tri::fail), or ends without leaving the job, all others are ended and the exit "
+    "status "
     "tells\n"
     "why: 128 + the signal, or the status of the process. Ctrl-C ends the job; a process that ignores it is killed "
     "after a "
@@ -40,7 +41,8 @@ constexpr const char* footer =
     "On several hosts (--hosts a,b) the processes are spread over them in equal blocks. A remote shell, ssh without\n"
     "password, starts `trireme agent` there, which must be installed at the same path; the program and the working "
     "folder\n"
-    "must be there, too. TRIREME_*, UCX_*, OMP_*, PATH and LD_LIBRARY_PATH go along; standard input is not read.\n"
+    "must be there, too. TRIREME_*, UCX_*, OMP_*, GOMP_*, PATH and LD_LIBRARY_PATH go along; standard input is not "
+    "read.\n"
     "\n"
     "Examples:\n"
     "  trireme run ./app                               one process, all cores\n"
@@ -131,7 +133,7 @@ void choose_hosts(const std::string& hosts, const std::string& shell, bool proce
       values.set("hosts", hosts, host::value_origin::command_line);
     } catch (const host::configuration_error&) {
       throw host::configuration_error(
-          fmt::format("--hosts '{}': 1 to 1024 pretend hosts, or names such as a,b", hosts));
+          fmt::format("--hosts '{}': 1 to 1024 emulated hosts, or names such as a,b", hosts));
     }
     launch.environment.emplace_back("TRIREME_HOSTS", hosts);
     if (!processes_given) launch.processes = std::stoi(hosts);
@@ -160,8 +162,9 @@ int run_command(int argc, char** argv) {
   app.prefix_command();  // from the first word that is not an option on, everything belongs to the program
 
   host::launch_options launch;
-  app.add_option("-n,--processes", launch.processes, "number of processes, 1 by default")
+  app.add_option("-n,--processes,--np", launch.processes, "number of processes, 1 by default")
       ->type_name("N")
+      ->check([](const std::string& text) { return text == "p" ? "-np is -n or --np here" : ""; })
       ->check(whole_number_between(1, host::most_launched_processes));
   app.add_flag("--label", launch.label, "start each line of output with the number of its process");
   app.add_option("--timeout", launch.timeout_s, "end the job after this many seconds, with status 124")
@@ -177,7 +180,7 @@ int run_command(int argc, char** argv) {
   short_form("--affinity", "CPU of each PE: auto, none, or a list such as 0,2-5:2");
   std::string hosts;
   app.add_option("--hosts", hosts,
-                 "hosts for the processes, such as a,b; a number: pretend so many on this one, which share no memory")
+                 "hosts for the processes, such as a,b; a number: emulate so many on this one, which share no memory")
       ->type_name("LIST");
   std::string shell = std::getenv("TRIREME_RSH") != nullptr ? std::getenv("TRIREME_RSH") : usual_shell;
   app.add_option("--rsh", shell, "program with options that starts a command on a host, as ssh does; also TRIREME_RSH")

@@ -12,12 +12,12 @@
 #include "command_line.hpp"
 #include "duration.hpp"
 #include "os/output_file.hpp"
+#include "subcommands.hpp"
 #include "trace/message_path.hpp"
 #include "trace/pictures.hpp"
 #include "trace/profile.hpp"
 #include "trace/receive_order.hpp"
 #include "trace/trace_folder.hpp"
-#include "verbs.hpp"
 
 namespace tri::tools {
 namespace {

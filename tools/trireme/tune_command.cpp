@@ -24,10 +24,10 @@
 #include "pictures/line_chart.hpp"
 #include "schedules/fraction_search.hpp"
 #include "schedules/loop_schedule.hpp"
+#include "subcommands.hpp"
 #include "tune/loop_report_file.hpp"
 #include "tune/program_run.hpp"
 #include "tune/trial_table.hpp"
-#include "verbs.hpp"
 
 namespace tri::tools {
 namespace {

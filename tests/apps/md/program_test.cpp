@@ -103,7 +103,7 @@ TEST_P(launchers, same_bytes_as_the_serial_program) {
       short_run + " --dump-format lammps");
 }
 
-// Two pretend hosts whose messages MPI carries. Its library is not built for the sanitizers.
+// Two emulated hosts whose messages MPI carries. Its library is not built for the sanitizers.
 TEST_P(launchers, same_bytes_as_the_serial_program_over_mpi) {
   if (*GetParam() == 0 || !WIRE_OVER_MPI) GTEST_SKIP() << "there is no wire over this MPI in this build";
   expect_same_as_serial(

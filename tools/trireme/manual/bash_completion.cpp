@@ -21,7 +21,7 @@ std::string value_row(const std::string& command, const option_page& option) {
 }
 
 struct tables {
-  std::string words;     // what may stand at the place of a verb, by command
+  std::string words;     // what may stand at the place of a subcommand, by command
   std::string options;   // by command
   std::string values;    // by command and option
   std::string programs;  // commands that start a program
@@ -48,7 +48,7 @@ void add(const command_page& command, tables& into) {
 constexpr const char* script = R"bash(# bash completion of trireme, written by `trireme completion bash`
 _trireme_tunables='@tunables@'
 
-# The verbs below a command, or the values of its argument.
+# The subcommands below a command, or the values of its argument.
 _trireme_words() {
   case $1 in
 @words@  esac

@@ -10,7 +10,7 @@
 #include "command_line.hpp"
 #include "config/configuration.hpp"
 #include "config/variable_names.hpp"
-#include "verbs.hpp"
+#include "subcommands.hpp"
 
 namespace tri::tools {
 namespace {
@@ -25,7 +25,7 @@ std::vector<std::string> split(std::string_view text, std::string_view separator
   return parts;
 }
 
-// The line "Usage: ..." of `--help`, which some verbs write themselves.
+// The line "Usage: ..." of `--help`, which some subcommands write themselves.
 std::string usage_of(const CLI::App& app, const std::string& name) {
   constexpr std::string_view mark = "Usage: ";
   const std::string help = app.help(name);
@@ -86,9 +86,10 @@ command_page front_page() {
       "Trireme is a C++20 parallel runtime: message-driven objects, parallel loops, and libraries that accelerate "
       "existing "
       "MPI and OpenMP programs. This command starts programs, shows what the machine offers, and measures.";
-  page.usage = "trireme <verb> [options]";
-  page.options = {{{"-h", "--help"}, "", "", {}, "these lines; `trireme <verb> --help` explains a verb with examples"},
-                  {{"--version"}, "", "", {}, "the version"}};
+  page.usage = "trireme <command> [options]";
+  page.options = {
+      {{"-h", "--help"}, "", "", {}, "these lines; `trireme <command> --help` explains a command with examples"},
+      {{"--version"}, "", "", {}, "the version"}};
   page.footer =
       "Examples:\n"
       "  trireme run -n 2 --pes 2 ./app      two processes with two PEs each\n"
@@ -96,7 +97,7 @@ command_page front_page() {
       "  trireme exec --omp ./app            an unmodified OpenMP program with our loop schedules\n"
       "  trireme info                        what this machine offers\n"
       "  trireme info --config               all tunables, their values and where these come from\n";
-  for (const verb& each : verbs()) {
+  for (const subcommand& each : subcommands()) {
     command_page below;
     below.name = fmt::format("trireme {}", each.name);
     below.summary = each.summary;
@@ -109,9 +110,9 @@ command_page front_page() {
 command_page all_pages() {
   forget_own_variables();
   command_page page = front_page();
-  for (std::size_t i = 0; i < verbs().size(); ++i) {
+  for (std::size_t i = 0; i < subcommands().size(); ++i) {
     command_page& below = page.commands[i];
-    visit_app(verbs()[i].run, below.name, [&](const CLI::App& app) { fill_in(below, app); });
+    visit_app(subcommands()[i].run, below.name, [&](const CLI::App& app) { fill_in(below, app); });
   }
   return page;
 }

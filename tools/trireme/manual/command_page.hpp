@@ -1,5 +1,5 @@
 // What the command line offers, as data. `trireme --help`, the manual pages and the shell completions are written from
-// it. The options are those of the apps by which the verbs parse, so there is no second list that could differ.
+// it. The options are those of the apps by which the subcommands parse, so there is no second list that could differ.
 #pragma once
 
 #include <string>
@@ -31,10 +31,10 @@ struct command_page {
   std::string last_word() const { return name.substr(name.rfind(' ') + 1); }
 };
 
-/// The command itself: its verbs by name and summary only.
+/// The command itself: its subcommands by name and summary only.
 command_page front_page();
 
-/// The same with the pages of all verbs. Removes the variables TRIREME_* from the environment first, as the pages hold
+/// The same with the pages of all subcommands. Removes the variables TRIREME_* from the environment first, as the pages hold
 /// for everybody; so this is for processes that do nothing else.
 command_page all_pages();
 

@@ -1,4 +1,4 @@
-// What makes a shell complete the command `trireme`: one script for each shell, with all verbs, options and values
+// What makes a shell complete the command `trireme`: one script for each shell, with all subcommands, options and values
 // written into it, so that a completion starts no process.
 #pragma once
 

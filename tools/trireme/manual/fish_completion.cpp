@@ -56,9 +56,10 @@ std::string rows_of(const command_page& command) {
   return text;
 }
 
-std::string verbs_of(const command_page& command) {
+std::string subcommands_of(const command_page& command) {
   std::string text;
-  for (const command_page& below : command.commands) text += fmt::format(" {}{}", quoted(below.name), verbs_of(below));
+  for (const command_page& below : command.commands)
+    text += fmt::format(" {}{}", quoted(below.name), subcommands_of(below));
   return text;
 }
 
@@ -66,14 +67,14 @@ std::string verbs_of(const command_page& command) {
 
 std::string fish_completion(const command_page& front) {
   std::string text = "# fish completion of trireme, written by `trireme completion fish`\n\n";
-  text += "set -g __trireme_verbs" + verbs_of(front) + R"(
+  text += "set -g __trireme_subcommands" + subcommands_of(front) + R"(
 
-# The verb, and perhaps one below it, that the command line has so far; "trireme" without.
+# The subcommand, and perhaps one below it, that the command line has so far; "trireme" without.
 function __trireme_command
     set -l words (commandline -opc)
     set -l found trireme
     for word in $words[2..]
-        contains -- "$found $word" $__trireme_verbs; or break
+        contains -- "$found $word" $__trireme_subcommands; or break
         set found "$found $word"
     end
     echo $found

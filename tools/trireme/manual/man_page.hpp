@@ -12,7 +12,7 @@ struct page_origin {
   std::string date;     // 2026-11-23
 };
 
-/// trireme-run(1) and so on, or trireme(1) for the front page; commands below a verb are sections of its page.
+/// trireme-run(1) and so on, or trireme(1) for the front page; commands below a subcommand are sections of its page.
 std::string man_page_of(const command_page& command, const page_origin& origin);
 
 /// trireme-config(7): the tunables and the other variables TRIREME_*.

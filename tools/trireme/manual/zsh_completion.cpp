@@ -63,10 +63,12 @@ std::string functions_of(const command_page& command) {
                         argument.choices.empty() && argument.value != "FOLDER" ? "_files" : action_of(argument));
   }
   if (!command.commands.empty()) {
-    text += " \\\n    '1: :->verb' \\\n    '*:: :->rest'\n  case $state in\n    verb)\n      local -a verbs=(";
+    text +=
+        " \\\n    '1: :->subcommand' \\\n    '*:: :->rest'\n  case $state in\n    subcommand)\n      local -a "
+        "subcommands=(";
     for (const command_page& below : command.commands)
       text += fmt::format("\n        '{}:{}'", below.last_word(), escaped(below.summary));
-    text += ")\n      _describe verb verbs ;;\n    rest)\n      case $words[1] in\n";
+    text += ")\n      _describe subcommand subcommands ;;\n    rest)\n      case $words[1] in\n";
     for (const command_page& below : command.commands)
       text += fmt::format("        {}) {} ;;\n", below.last_word(), function_of(below));
     text += "      esac ;;\n  esac";

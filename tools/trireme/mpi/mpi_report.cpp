@@ -60,7 +60,7 @@ std::string libraries_text(const mpi_report& report) {
   std::string text = "MPI libraries that the loader finds (LD_LIBRARY_PATH counts)\n";
   for (const library_report& each : report.libraries) {
     text += fmt::format(
-        "  {:<13}{}\n", each.name,
+        "  {:<18}{}\n", each.name,
         each.path.empty() ? fmt::format("no {}", each.soname) : fmt::format("{} => {}", each.soname, each.path));
     if (each.path.empty()) continue;
     if (!each.memory.library_version.empty()) text += fmt::format("{:15}{}\n", "", each.memory.library_version);

@@ -64,7 +64,8 @@ double run_program_once(const std::vector<std::string>& command, const std::map<
   const std::string how = WIFSIGNALED(status) ? fmt::format("was ended by signal {}", WTERMSIG(status))
                                               : fmt::format("ended with status {}", WEXITSTATUS(status));
   std::string settings;
-  for (const auto& [name, value] : variables) settings += fmt::format("{}='{}' ", name, value);
+  for (const auto& [name, value] : variables)  // but for files of ours, which are gone then
+    if (!value.starts_with("/proc/")) settings += fmt::format("{}='{}' ", name, value);
   throw program_failed(fmt::format("the program {}; to see why: {}{}", how, settings, fmt::join(command, " ")));
 }
 

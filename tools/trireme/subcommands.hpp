@@ -1,5 +1,5 @@
-// The verbs of the command line. To add one: write <verb>_command.cpp with a function of this shape, declare it here,
-// and add its line to the table in verbs.cpp.
+// The subcommands of the command line. To add one: write <name>_command.cpp with a function of this shape, declare
+// it here, and add its line to the table in subcommands.cpp.
 #pragma once
 
 #include <string>
@@ -7,15 +7,15 @@
 
 namespace tri::tools {
 
-struct verb {
+struct subcommand {
   const char* name;
   const char* summary;
   int (*run)(int argc,
-             char** argv);      // argv[0] is "trireme <verb>"; returns the exit status; may throw for main() to print
+             char** argv);  // argv[0] is "trireme <command>"; returns the exit status; may throw for main() to print
   bool takes_tunables = false;  // --tri-<name>
 };
 
-const std::vector<verb>& verbs();
+const std::vector<subcommand>& subcommands();
 
 int run_command(int argc, char** argv);
 int agent_command(int argc, char** argv);

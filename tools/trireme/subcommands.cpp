@@ -1,9 +1,9 @@
-#include "verbs.hpp"
+#include "subcommands.hpp"
 
 namespace tri::tools {
 
-const std::vector<verb>& verbs() {
-  static const std::vector<verb> all{
+const std::vector<subcommand>& subcommands() {
+  static const std::vector<subcommand> all{
       {"run", "start a program as one or several processes", run_command, true},
       {"exec", "run an unmodified MPI or OpenMP program, with our messages or loop schedules", exec_command},
       {"omp-rewrite", "make static OpenMP loops of source files schedulable", omp_rewrite_command},
