@@ -85,7 +85,7 @@ TEST(mpi_report, libraries_without_a_drop_in_or_that_are_not_there_have_no_colum
   report.libraries.push_back({"Third MPI", "libthird.so.3", "/lib/libthird.so.3", "", {}});
   report.libraries.back().memory.problem = "libtrireme-third.so is not installed";
   const std::string text = to_text(report);
-  EXPECT_THAT(text, HasSubstr("  Other MPI    no libother.so.2\n"));
+  EXPECT_THAT(text, HasSubstr("  Other MPI         no libother.so.2\n"));
   EXPECT_THAT(text, HasSubstr("no drop-in: libtrireme-third.so is not installed\n"));
   EXPECT_THAT(text, HasSubstr("               Some MPI     \n"));
 }

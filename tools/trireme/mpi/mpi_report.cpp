@@ -63,11 +63,11 @@ std::string libraries_text(const mpi_report& report) {
         "  {:<18}{}\n", each.name,
         each.path.empty() ? fmt::format("no {}", each.soname) : fmt::format("{} => {}", each.soname, each.path));
     if (each.path.empty()) continue;
-    if (!each.memory.library_version.empty()) text += fmt::format("{:15}{}\n", "", each.memory.library_version);
-    text += each.drop_in.empty() ? fmt::format("{:15}no drop-in: {}\n", "", each.memory.problem)
-                                 : fmt::format("{:15}drop-in: {}\n", "", each.drop_in);
+    if (!each.memory.library_version.empty()) text += fmt::format("{:20}{}\n", "", each.memory.library_version);
+    text += each.drop_in.empty() ? fmt::format("{:20}no drop-in: {}\n", "", each.memory.problem)
+                                 : fmt::format("{:20}drop-in: {}\n", "", each.drop_in);
     if (!each.drop_in.empty() && !each.memory.problem.empty())
-      text += fmt::format("{:15}{}\n", "", each.memory.problem);
+      text += fmt::format("{:20}{}\n", "", each.memory.problem);
   }
   return text;
 }
