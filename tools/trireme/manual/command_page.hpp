@@ -34,8 +34,8 @@ struct command_page {
 /// The command itself: its subcommands by name and summary only.
 command_page front_page();
 
-/// The same with the pages of all subcommands. Removes the variables TRIREME_* from the environment first, as the pages hold
-/// for everybody; so this is for processes that do nothing else.
+/// The same with the pages of all subcommands. Removes the variables TRIREME_* from the environment first, as the pages
+/// hold for everybody; so this is for processes that do nothing else.
 command_page all_pages();
 
 /// The options --tri-<name>, in the order of the table of tunables.

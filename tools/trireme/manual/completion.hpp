@@ -1,5 +1,5 @@
-// What makes a shell complete the command `trireme`: one script for each shell, with all subcommands, options and values
-// written into it, so that a completion starts no process.
+// What makes a shell complete the command `trireme`: one script for each shell, with all subcommands, options and
+// values written into it, so that a completion starts no process.
 #pragma once
 
 #include <string>
