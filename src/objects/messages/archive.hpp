@@ -41,7 +41,7 @@ class output_archive : public cereal::OutputArchive<output_archive, cereal::Allo
   };
 
   output_archive() : OutputArchive(this) {}
-  ~output_archive() noexcept {
+  ~output_archive() noexcept override {
     if (block_ != nullptr) arena::release(block_);
   }
   output_archive(const output_archive&) = delete;
