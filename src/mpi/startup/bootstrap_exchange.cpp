@@ -95,7 +95,7 @@ class reception {
  private:
   // So many at a time: who connects without end must not keep us from those who have come.
   static constexpr int most_at_once = 64;
-  static constexpr std::size_t most_unnamed = 2 * most_slots;
+  static constexpr std::size_t most_unnamed = std::size_t{2} * most_slots;
 
   bool wait_for_any(moment until) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - clock::now()).count();
