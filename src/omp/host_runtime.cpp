@@ -107,7 +107,7 @@ const other_runtime* runtime_of(const void* code, const char* entry, void* usual
     const other_runtime* runtime = nullptr;
   };
   constexpr std::size_t places = 16;
-  static thread_local place recent[places] [[gnu::tls_model("initial-exec")]];
+  [[gnu::tls_model("initial-exec")]] static thread_local place recent[places];
   place& mine = recent[(reinterpret_cast<std::uintptr_t>(code) >> 4) % places];
   if (mine.code != code) [[unlikely]]
     mine = {code, look_up_runtime(code, entry, usual)};

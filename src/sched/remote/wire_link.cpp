@@ -74,7 +74,7 @@ wire_link::wire_link(runtime& job)
              .pes = job.pes(),
              .hosts = job.hosts(),
              .process = job.process(),
-             .first_pe = job.process() * job.pes_per_process(),
+             .first_pe = std::int64_t{job.process()} * job.pes_per_process(),
              .own_pes = job.pes_per_process()},
       creation_fence_(job.own_host().creations, job.hosts() - 1) {
   const wire::wire_choice chosen = chosen_wire(job);
