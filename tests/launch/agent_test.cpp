@@ -54,7 +54,10 @@ class deaf_launcher {
     const std::string command = "head -c 400000 /dev/zero; echo done > " + std::string(marker_) + "; exec sleep 1000";
     send({.kind = link_kind::start, .words = {"/bin/sh", "-c", command}});
     const pid_t process = wait_for_process();
-    while (std::filesystem::file_size(marker_) == 0) usleep(1000);  // the agent has taken all but a pipe's content
+    while (std::filesystem::file_size(marker_) == 0) {  // then the agent has taken all but a pipe's content
+      send({.kind = link_kind::alive});
+      usleep(10'000);
+    }
     send({.kind = link_kind::end});
     while (kill(process, 0) == 0) usleep(1000);
   }
@@ -97,7 +100,8 @@ class deaf_launcher {
 
   void read_some(std::string& received) {
     char each;
-    if (read(from_agent_.read.get(), &each, 1) == 1) received += each;
+    if (read(from_agent_.read.get(), &each, 1) != 1) std::abort();  // the agent has ended
+    received += each;
   }
 
   pipe_ends to_agent_, from_agent_, errors_;
@@ -124,10 +128,11 @@ TEST(agent, sees_that_the_launcher_is_gone_while_nothing_reads_the_last_output) 
 }
 
 TEST(agent, gives_up_a_launcher_that_does_not_read_the_last_output) {
-  deaf_launcher launcher(200);
+  deaf_launcher launcher(3000);
   std::string said;
   const int status = launcher.wait(said);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 1) << status;
+  EXPECT_THAT(said, HasSubstr("trireme agent: the launcher does not read"));
 }
 
 }  // namespace

@@ -176,10 +176,8 @@ class whole_list {
     polled_.push_back(requests::open_in_library());
     statuses_.resize(polled_.size());
     int flag = 0;
-    const int error = [&] {
-      const guard_release released(&in_);
-      return PMPI_Testall(static_cast<int>(polled_.size()), polled_.data(), &flag, statuses_.data());
-    }();
+    const guard_release released(&in_);
+    const int error = PMPI_Testall(static_cast<int>(polled_.size()), polled_.data(), &flag, statuses_.data());
     if (error != MPI_SUCCESS) take_ended_early(error);
     look();
   }
