@@ -182,9 +182,10 @@ void end_descendants(const std::function<void()>& meanwhile) {
   constexpr std::int64_t grace_ns = 300'000'000;
   const std::int64_t kill_from = now_ns() + grace_ns;
   for (int signal = SIGTERM; true; signal = now_ns() < kill_from ? 0 : SIGKILL) {
+    const bool all_ended = signal_descendants(signal, 0) == 0;  // before they are reaped: no zombie is left behind
     while (waitpid(-1, nullptr, WNOHANG) > 0) {
     }
-    if (signal_descendants(signal, 0) == 0) return;
+    if (all_ended) return;
     meanwhile();
     poll(nullptr, 0, 2);
   }
