@@ -30,9 +30,12 @@ job_monitor::job_monitor(layout machines, std::vector<std::string> names)
       members_(static_cast<std::size_t>(machines_.processes())) {}
 
 std::string job_monitor::name(int process) const {
-  const std::string where = machines_.hosts() > 1 ? names_[static_cast<std::size_t>(machines_.host_of(process))]
-                                                  : fmt::format("host{}", host_of_process(process));
-  return fmt::format("process {} (pid {}) on {}", process, at(process).pid, where);
+  std::string where;
+  if (machines_.hosts() > 1)
+    where = " on " + names_[static_cast<std::size_t>(machines_.host_of(process))];
+  else if (hosts().hosts() > 1)
+    where = fmt::format(" on emulated host {}", host_of_process(process));
+  return fmt::format("process {} (pid {}){}", process, at(process).pid, where);
 }
 
 // Real hosts, or emulated ones when somebody has joined and said how many.

@@ -90,7 +90,7 @@ class job_monitor {
 
   member& at(int process) { return members_[static_cast<std::size_t>(process)]; }
   const member& at(int process) const { return members_[static_cast<std::size_t>(process)]; }
-  std::string name(int process) const;  // "process 1 (pid 4711) on host0"
+  std::string name(int process) const;  // "process 1 (pid 4711) on node7"; the host only where there are several
   layout hosts() const;
   int host_of_process(int process) const;
   int first_joined() const;  // -1 for none

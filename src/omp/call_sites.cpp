@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "omp/fibers/virtual_mode.hpp"
+#include "omp/host_runtime.hpp"
 #include "omp/loop_choice.hpp"
 #include "omp/static_learned.hpp"
 
@@ -190,6 +192,21 @@ call_site& site_of(const void* address, const char* source) {
   return everything_else();
 }
 
+namespace {
+
+const char* why_no_loop_was_seen() {
+  if (find_host_function("omp_get_num_threads") == nullptr) {
+    return "  the process has loaded no OpenMP runtime: the program is built without -fopenmp, or is a script whose "
+           "programs report for themselves\n";
+  }
+  if (virtual_mode.load(std::memory_order_acquire) == virtual_state::on)  // pairs: virtual_mode.decide
+    return "  no loop asked for a schedule; static loops, and loops without a schedule, run on the virtual threads\n";
+  return "  no loop reached an OpenMP runtime: gcc compiles static loops, and loops without a schedule, into the "
+         "program; schedule(runtime) makes them reachable, and --virtual K does without a change\n";
+}
+
+}  // namespace
+
 void print_report(const char* schedule, bool always) {
   const std::vector<const call_site*> sites = seen_sites();
   if (sites.empty() && !always) return;
@@ -202,7 +219,7 @@ void print_report(const char* schedule, bool always) {
     left += left_of(*site);
   }
   std::string text =
-      fmt::format("trireme omp: {} (process {}{}), schedule {}: loops taken {}, left to the host runtime {}{}\n",
+      fmt::format("trireme omp: {} (process {}{}), schedule {}: loops taken {}, left to the OpenMP runtime {}{}\n",
                   program_name(), getpid(), rank(), schedule, taken, left,
                   by_weights > 0 ? fmt::format(", static loops by weights {}", by_weights) : "");
   const std::map<const call_site*, std::string> places = places_of(sites);
@@ -221,11 +238,7 @@ void print_report(const char* schedule, bool always) {
       }
     }
   }
-  if (sites.empty()) {
-    text +=
-        "  no loop reached an OpenMP runtime: gcc compiles static loops, and loops without a schedule, into the "
-        "program; schedule(runtime) makes them reachable\n";
-  }
+  if (sites.empty()) text += why_no_loop_was_seen();
   std::fputs(text.c_str(), stderr);
 }
 

@@ -1,4 +1,4 @@
-// Which loops were taken and which were left to the host runtime, by call site; printed at the end when asked for.
+// Which loops were taken and which were left to the OpenMP runtime, by call site; printed at the end when asked for.
 // Any thread counts; one thread prints.
 #pragma once
 

@@ -314,7 +314,7 @@ TRIREME_PUBLIC bool GOMP_loop_end_cancel() {
                                                        long* end_out) {                                              \
     static host_function<bool(long, long, long, long, long*, long*)> host("GOMP_loop_ordered_" #name "_start");      \
     if (virtual_thread_state* const state = current_state()) {                                                       \
-      begin_ordered_loop(*state, exclusive_space(start, end, step, chunk_of(chunk)), kind(chunk));                   \
+      begin_ordered_loop(*state, TRIREME_HERE, exclusive_space(start, end, step, chunk_of(chunk)), kind(chunk));     \
       return GOMP_loop_ordered_##name##_next(first_out, end_out);                                                    \
     }                                                                                                                \
     count_passed(left_because::ordered, TRIREME_HERE);                                                               \
@@ -324,7 +324,7 @@ TRIREME_PUBLIC bool GOMP_loop_end_cancel() {
                                                            ull* first_out, ull* end_out) {                           \
     static host_function<bool(bool, ull, ull, ull, ull, ull*, ull*)> host("GOMP_loop_ull_ordered_" #name "_start");  \
     if (virtual_thread_state* const state = current_state()) {                                                       \
-      begin_ordered_loop(*state, exclusive_space(up, start, end, step, chunk_of(chunk)),                             \
+      begin_ordered_loop(*state, TRIREME_HERE, exclusive_space(up, start, end, step, chunk_of(chunk)),               \
                          kind(static_cast<long>(chunk)));                                                            \
       return GOMP_loop_ull_ordered_##name##_next(first_out, end_out);                                                \
     }                                                                                                                \
@@ -350,7 +350,7 @@ TRIREME_ORDERED_LOOP(guided, any_order)
 TRIREME_PUBLIC bool GOMP_loop_ordered_runtime_start(long start, long end, long step, long* first_out, long* end_out) {
   static host_function<bool(long, long, long, long*, long*)> host("GOMP_loop_ordered_runtime_start");
   if (virtual_thread_state* const state = current_state()) {
-    begin_ordered_loop(*state, exclusive_space(start, end, step, 1), ordered_kind::in_turn);
+    begin_ordered_loop(*state, TRIREME_HERE, exclusive_space(start, end, step, 1), ordered_kind::in_turn);
     return GOMP_loop_ordered_runtime_next(first_out, end_out);
   }
   count_passed(left_because::ordered, TRIREME_HERE);
@@ -360,7 +360,7 @@ TRIREME_PUBLIC bool GOMP_loop_ull_ordered_runtime_start(bool up, ull start, ull 
                                                         ull* end_out) {
   static host_function<bool(bool, ull, ull, ull, ull*, ull*)> host("GOMP_loop_ull_ordered_runtime_start");
   if (virtual_thread_state* const state = current_state()) {
-    begin_ordered_loop(*state, exclusive_space(up, start, end, step, 1), ordered_kind::in_turn);
+    begin_ordered_loop(*state, TRIREME_HERE, exclusive_space(up, start, end, step, 1), ordered_kind::in_turn);
     return GOMP_loop_ull_ordered_runtime_next(first_out, end_out);
   }
   count_passed(left_because::ordered, TRIREME_HERE);

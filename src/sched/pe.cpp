@@ -41,7 +41,7 @@ std::uint64_t argument_bytes(const envelope& message) {
 namespace {
 void nothing_left(pe&, envelope&) {}
 }  // namespace
-const std::uint32_t taken_handler = register_handler(&nothing_left, "sched.taken", nullptr, &nothing_left);
+const std::uint32_t taken_handler = register_handler(&nothing_left, "scheduler: taken", nullptr, &nothing_left);
 
 void detail::not_on_a_pe() {
   throw std::logic_error(

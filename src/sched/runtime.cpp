@@ -23,10 +23,10 @@ runtime* the_runtime = nullptr;
 std::uint64_t jobs_begun = 0;  // of this process, one after the other
 
 void stop_handler(pe& here, envelope& message) { here.job().stop_here(static_cast<int>(message.element)); }
-const std::uint32_t stop_message = register_handler(&stop_handler, "sched.stop");
+const std::uint32_t stop_message = register_handler(&stop_handler, "scheduler: stop");
 
 void stop_request_handler(pe& here, envelope& message) { here.job().stop_all(here, static_cast<int>(message.element)); }
-const std::uint32_t stop_request = register_handler(&stop_request_handler, "sched.stop request");
+const std::uint32_t stop_request = register_handler(&stop_request_handler, "scheduler: stop request");
 
 arena::arena_options arena_options_of(const host::configuration& values) {
   return {values.arena_window_bytes, values.arena_limit_bytes, values.allocator};

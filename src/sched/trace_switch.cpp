@@ -8,7 +8,7 @@ namespace tri {
 namespace {
 
 void switch_here(sched::pe& here, sched::envelope& message) { here.switch_trace(message.element != 0); }
-const std::uint32_t switch_handler = sched::register_handler(&switch_here, "sched.trace switch");
+const std::uint32_t switch_handler = sched::register_handler(&switch_here, "scheduler: trace switch");
 
 // What calls outside of any handler is the main program: the trace begins in the middle of it.
 void switch_own(sched::pe& here, bool on) {

@@ -29,6 +29,14 @@ TEST(command, help_and_version) {
   EXPECT_EQ(trireme("").status, 2);
 }
 
+TEST(command, output_that_cannot_be_written_is_an_error) {
+  for (const char* const words : {"--help", "help run", "info --config", "run --help"}) {
+    const auto full = tri::testing::run_command(std::string(TRIREME_COMMAND) + " " + words + " >/dev/full");
+    EXPECT_EQ(full.status, 1) << words;
+    EXPECT_THAT(full.errors, StartsWith("trireme: standard output cannot be written")) << words;
+  }
+}
+
 TEST(command, unknown_words_get_no_suggestion_that_they_do_not_resemble) {
   EXPECT_EQ(trireme("banana").output, "trireme: there is no command 'banana'; `trireme --help` lists all\n");
   EXPECT_EQ(trireme("--banana").output, "trireme: unknown option --banana; `trireme --help` lists all\n");

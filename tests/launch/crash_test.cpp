@@ -28,53 +28,49 @@ void expect_end(launched_job& started, int status, const std::string& message_re
 TEST(crash, a_killed_process_ends_the_job) {
   launched_job started(probe(3, {"crash", "1"}));
   expect_end(started, 128 + SIGKILL,
-             "trireme: process 1 \\(pid [0-9]+\\) on host0 ended by signal 9 \\(Killed\\); the job is ended");
+             "trireme: process 1 \\(pid [0-9]+\\) ended by signal 9 \\(Killed\\); the job is ended");
 }
 
 TEST(crash, the_message_names_the_emulated_host) {
   launched_job started(probe(4, {"crash", "3", "--tri-hosts=2"}));
   expect_end(started, 128 + SIGKILL,
-             "trireme: process 3 \\(pid [0-9]+\\) on host1 ended by signal 9 \\(Killed\\); the job is ended");
+             "trireme: process 3 \\(pid [0-9]+\\) on emulated host 1 ended by signal 9 \\(Killed\\); the job is ended");
 }
 
 TEST(crash, processes_that_ignore_the_request_to_end_are_killed) {
   launched_job started(probe(3, {"stubborn", "2"}));
   expect_end(started, 128 + SIGKILL,
-             "trireme: process 2 \\(pid [0-9]+\\) on host0 ended by signal 9 \\(Killed\\); the job is ended");
+             "trireme: process 2 \\(pid [0-9]+\\) ended by signal 9 \\(Killed\\); the job is ended");
 }
 
 TEST(crash, exit_without_leaving) {
   launched_job zero(probe(2, {"exit", "1", "0"}));
-  expect_end(
-      zero, 1,
-      "trireme: process 1 \\(pid [0-9]+\\) on host0 exited with status 0 without leaving the job; the job is ended");
+  expect_end(zero, 1,
+             "trireme: process 1 \\(pid [0-9]+\\) exited with status 0 without leaving the job; the job is ended");
   launched_job seven(probe(2, {"exit", "0", "7"}));
-  expect_end(
-      seven, 7,
-      "trireme: process 0 \\(pid [0-9]+\\) on host0 exited with status 7 without leaving the job; the job is ended");
+  expect_end(seven, 7,
+             "trireme: process 0 \\(pid [0-9]+\\) exited with status 7 without leaving the job; the job is ended");
 }
 
 TEST(crash, exit_before_joining) {
   launched_job started(probe(2, {"exit_before_join", "1", "0"}));
   expect_end(started, 1,
-             "trireme: process 1 \\(pid [0-9]+\\) on host0 exited with status 0 before it joined the job, which "
+             "trireme: process 1 \\(pid [0-9]+\\) exited with status 0 before it joined the job, which "
              "process 0 \\(pid "
-             "[0-9]+\\) on host0 has joined; the job is ended");
+             "[0-9]+\\) has joined; the job is ended");
 }
 
 TEST(crash, a_closed_connection_without_leaving) {
   launched_job started(probe(2, {"close", "1"}));
-  expect_end(
-      started, 1,
-      "trireme: process 1 \\(pid [0-9]+\\) on host0 closed its connection without leaving the job; the job is ended");
+  expect_end(started, 1,
+             "trireme: process 1 \\(pid [0-9]+\\) closed its connection without leaving the job; the job is ended");
 }
 
 TEST(crash, fail_prints_once_and_keeps_buffered_output) {
   launched_job started(probe(3, {"fail", "1"}));
   EXPECT_EQ(started.wait(), 1);
   EXPECT_THAT(started.output(), HasSubstr("buffered output\n"));
-  EXPECT_THAT(started.output(),
-              ::testing::ContainsRegex("trireme: process 1 \\(pid [0-9]+\\) on host0: the disk is full\n"));
+  EXPECT_THAT(started.output(), ::testing::ContainsRegex("trireme: process 1 \\(pid [0-9]+\\): the disk is full\n"));
   EXPECT_FALSE(started.anything_left());
 }
 
@@ -89,9 +85,9 @@ TEST(crash, different_builds) {
 TEST(crash, different_numbers_of_pes) {
   launched_job started(probe(2, {"different_pes"}));
   EXPECT_EQ(started.wait(), 1);
-  EXPECT_THAT(started.output(),
-              ::testing::ContainsRegex(
-                  "has [12] PEs, but process [01] \\(pid [0-9]+\\) on host0 has [12]; all must have the same"));
+  EXPECT_THAT(
+      started.output(),
+      ::testing::ContainsRegex("has [12] PEs, but process [01] \\(pid [0-9]+\\) has [12]; all must have the same"));
   EXPECT_FALSE(started.anything_left());
 }
 
@@ -99,7 +95,7 @@ TEST(crash, barrier_after_somebody_left) {
   launched_job started(probe(3, {"barrier_after_leave", "2"}));
   EXPECT_EQ(started.wait(), 1);
   EXPECT_THAT(started.output(),
-              ::testing::ContainsRegex("process [01] \\(pid [0-9]+\\) on host0 waits in a barrier, but process 2 "));
+              ::testing::ContainsRegex("process [01] \\(pid [0-9]+\\) waits in a barrier, but process 2 "));
   EXPECT_FALSE(started.anything_left());
 }
 
@@ -121,7 +117,7 @@ TEST(crash, a_process_that_stays_stopped_ends_the_job) {
   kill(told_pid(started), SIGSTOP);
   EXPECT_EQ(started.wait(), 1);
   EXPECT_THAT(started.output(),
-              ::testing::ContainsRegex("trireme: process 1 \\(pid [0-9]+\\) on host0 has been stopped by a signal for "
+              ::testing::ContainsRegex("trireme: process 1 \\(pid [0-9]+\\) has been stopped by a signal for "
                                        "0.2 s \\(--peer-timeout\\); the job is ended\n"));
   EXPECT_FALSE(started.anything_left());
 }

@@ -137,7 +137,7 @@ TEST(job_monitor, one_message_for_the_first_problem_only) {
   job.monitor.failed(2, "too late");
   EXPECT_EQ(job.actions(),
             (words{"signal 15 except -1", "timer 300",
-                   "trireme: process 1 (pid 101) on host0 ended by signal 11 (Segmentation fault); the job is ended"}));
+                   "trireme: process 1 (pid 101) ended by signal 11 (Segmentation fault); the job is ended"}));
   EXPECT_FALSE(job.monitor.finished());
   job.monitor.timer_expired();
   EXPECT_EQ(job.actions(), words{"signal 9 except -1"});
@@ -159,8 +159,7 @@ TEST(job_monitor, the_failing_process_is_spared_at_first) {
   monitored job(2);
   job.join_all();
   job.monitor.failed(1, "out of memory");
-  EXPECT_EQ(job.actions(),
-            (words{"signal 15 except 1", "timer 300", "trireme: process 1 (pid 101) on host0: out of memory"}));
+  EXPECT_EQ(job.actions(), (words{"signal 15 except 1", "timer 300", "trireme: process 1 (pid 101): out of memory"}));
   EXPECT_EQ(job.monitor.exit_status(), 1);
 }
 
@@ -185,7 +184,7 @@ TEST(job_monitor, exit_before_join_in_either_order) {
   first.monitor.exited(0, exit_of(0));
   EXPECT_EQ(first.actions(), words{});
   first.hello(1);
-  EXPECT_THAT(first.message(), HasSubstr("process 0 (pid 100) on host0 exited with status 0 before it joined the job"));
+  EXPECT_THAT(first.message(), HasSubstr("process 0 (pid 100) exited with status 0 before it joined the job"));
   EXPECT_EQ(first.monitor.exit_status(), 1);
 
   monitored second(2);
@@ -200,13 +199,12 @@ TEST(job_monitor, mismatches) {
   builds.hello(0, 1);
   EXPECT_FALSE(builds.hello(1, 2));
   EXPECT_THAT(builds.message(),
-              HasSubstr("process 1 (pid 101) on host0 runs a different build of the program than process 0 (pid 100) "
-                        "on host0 (fingerprints 0000000000000002 and 0000000000000001)"));
+              HasSubstr("process 1 (pid 101) runs a different build of the program than process 0 (pid 100) "
+                        "(fingerprints 0000000000000002 and 0000000000000001)"));
   monitored hosts(2);
   hosts.hello(0, 1, 1);
   hosts.hello(1, 1, 2);
-  EXPECT_THAT(hosts.message(),
-              HasSubstr("has hosts=2, but process 0 (pid 100) on host0 has hosts=1; all must have the same"));
+  EXPECT_THAT(hosts.message(), HasSubstr("has hosts=2, but process 0 (pid 100) has hosts=1; all must have the same"));
 }
 
 TEST(job_monitor, strangers_are_refused_without_harm) {
@@ -238,12 +236,12 @@ TEST(job_monitor, barrier_with_somebody_who_left) {
   before.join_all();
   before.monitor.left(2, 0);
   before.monitor.barrier(0, 1);
-  EXPECT_THAT(before.message(), HasSubstr("process 0 (pid 100) on host0 waits in a barrier, but process 2"));
+  EXPECT_THAT(before.message(), HasSubstr("process 0 (pid 100) waits in a barrier, but process 2"));
   monitored after(3);
   after.join_all();
   after.monitor.barrier(0, 1);
   after.monitor.left(2, 0);
-  EXPECT_THAT(after.message(), HasSubstr("process 0 (pid 100) on host0 waits in a barrier, but process 2"));
+  EXPECT_THAT(after.message(), HasSubstr("process 0 (pid 100) waits in a barrier, but process 2"));
 }
 
 TEST(job_monitor, interrupts) {
@@ -312,9 +310,8 @@ TEST(job_monitor, a_process_that_is_stopped_for_too_long_ends_the_job) {
   monitored job(2);
   job.join_all();
   job.monitor.stopped_too_long(1, 30);
-  EXPECT_EQ(
-      job.message(),
-      "trireme: process 1 (pid 101) on host0 has been stopped by a signal for 30 s (--peer-timeout); the job is ended");
+  EXPECT_EQ(job.message(),
+            "trireme: process 1 (pid 101) has been stopped by a signal for 30 s (--peer-timeout); the job is ended");
 }
 
 }  // namespace

@@ -47,9 +47,9 @@ std::string program(const std::string& name) { return PROGRAMS "/" + name; }
 std::string with_threads(int threads) { return fmt::format("OMP_NUM_THREADS={} ", threads); }
 std::string exec(const std::string& options) { return TRIREME_COMMAND " exec --omp " + options + " "; }
 
-// "loops taken 12, left to the host runtime 3" as it stands in `text` behind `before`.
+// "loops taken 12, left to the OpenMP runtime 3" as it stands in `text` behind `before`.
 std::string counts(const std::string& text, const std::string& before) {
-  const std::regex pattern(before + "[^\n]*(loops taken [0-9]+, left to the host runtime [0-9]+)");
+  const std::regex pattern(before + "[^\n]*(loops taken [0-9]+, left to the OpenMP runtime [0-9]+)");
   std::smatch found;
   return std::regex_search(text, found, pattern) ? found[1].str() : "no line that begins with " + before;
 }
@@ -102,7 +102,7 @@ TEST_P(quiet_program, prints_nothing_that_was_not_asked_for) {
 TEST_P(quiet_program, leaves_all_loops_alone_when_asked) {
   const result under = run(with_threads(2) + exec("--report --schedule host") + path());
   EXPECT_EQ(under.status, 0);
-  EXPECT_THAT(under.errors, HasSubstr("schedule host: loops taken 0, left to the host runtime "));
+  EXPECT_THAT(under.errors, HasSubstr("schedule host: loops taken 0, left to the OpenMP runtime "));
   EXPECT_THAT(under.errors, HasSubstr(": schedule is `host`\n"));
 }
 INSTANTIATE_TEST_SUITE_P(omp, quiet_program, ::testing::Values("kernels_gcc", "kernels_clang"), name_of);
@@ -129,8 +129,8 @@ TEST_P(asking_program, gets_what_it_asks_for_by_the_means_of_the_standard) {
             run(variable + with_threads(threads) + exec("--report") + path() + (sets ? " set " : " variable ") + asked);
         EXPECT_EQ(under.status, 0) << under.errors;
         EXPECT_EQ(under.output, "wrong 0, split chunks 0\n") << asked << ", " << threads << " threads, set " << sets;
-        EXPECT_THAT(under.errors, HasSubstr(asked[0] == 'd' ? "loops taken 100, left to the host runtime 0"
-                                                            : "loops taken 0, left to the host runtime 200"));
+        EXPECT_THAT(under.errors, HasSubstr(asked[0] == 'd' ? "loops taken 100, left to the OpenMP runtime 0"
+                                                            : "loops taken 0, left to the OpenMP runtime 200"));
       }
     }
   }
@@ -142,8 +142,8 @@ class forking_program : public drop_in {};
 TEST_P(forking_program, reports_parent_and_child_apart_and_nothing_of_other_programs) {
   const result under = run(with_threads(2) + exec("--report") + path());
   EXPECT_EQ(under.output, "parent 4950, child 7, shell 3\n");
-  EXPECT_THAT(under.errors, HasSubstr("loops taken 2, left to the host runtime 0\n"));
-  EXPECT_THAT(under.errors, HasSubstr("loops taken 1, left to the host runtime 0\n"));
+  EXPECT_THAT(under.errors, HasSubstr("loops taken 2, left to the OpenMP runtime 0\n"));
+  EXPECT_THAT(under.errors, HasSubstr("loops taken 1, left to the OpenMP runtime 0\n"));
   EXPECT_THAT(under.errors, ::testing::Not(HasSubstr("/sh (process")));
 }
 INSTANTIATE_TEST_SUITE_P(omp, forking_program, ::testing::Values("forking_gcc", "forking_clang"), name_of);
@@ -161,14 +161,14 @@ TEST(static_loops, are_shared_out_by_weights_that_change_between_regions_only) {
       EXPECT_EQ(under.status, 0) << under.output;
       EXPECT_EQ(under.output, alone.output);
       const std::string expected = under.errors.substr(under.errors.find("expected: ") + 10);
-      EXPECT_THAT(under.errors, HasSubstr("loops taken 0, left to the host runtime 0, " +
+      EXPECT_THAT(under.errors, HasSubstr("loops taken 0, left to the OpenMP runtime 0, " +
                                           expected.substr(0, expected.find('\n') + 1)));
       EXPECT_THAT(under.errors, HasSubstr("the slow thread has less\n"));
       EXPECT_THAT(under.errors, HasSubstr(" threads: weights "));
     }
     const result other = run(with_threads(threads) + exec("--report") + path);
     EXPECT_EQ(other.output, alone.output);
-    EXPECT_THAT(other.errors, HasSubstr("loops taken 0, left to the host runtime 0\n"));
+    EXPECT_THAT(other.errors, HasSubstr("loops taken 0, left to the OpenMP runtime 0\n"));
     EXPECT_THAT(other.errors, HasSubstr("the slow thread has its equal share\n"));
   }
 }
@@ -185,7 +185,7 @@ TEST(drop_in_programs, a_runtime_that_comes_late_and_private_is_found) {
   const result under = run(with_threads(3) + exec("--report") + PLUG_IN_USER + plug_ins);
   EXPECT_EQ(under.status, 0);
   EXPECT_EQ(under.output, count == 2 ? "499500 45\n499500 45\n" : "499500 45\n");
-  EXPECT_THAT(under.errors, HasSubstr("loops taken " + std::to_string(2 * count) + ", left to the host runtime 0\n"));
+  EXPECT_THAT(under.errors, HasSubstr("loops taken " + std::to_string(2 * count) + ", left to the OpenMP runtime 0\n"));
 }
 
 // Two modules of an interpreter, each with a libgomp of its own.
@@ -198,7 +198,7 @@ TEST(drop_in_programs, each_library_keeps_the_runtime_that_it_brings) {
     const result under = run(with_threads(3) + exec("--report") + PLUG_IN_USER + libraries);
     EXPECT_EQ(under.output, right);
     EXPECT_EQ(under.status, 0);
-    EXPECT_THAT(under.errors, HasSubstr("loops taken 6, left to the host runtime 0\n"));
+    EXPECT_THAT(under.errors, HasSubstr("loops taken 6, left to the OpenMP runtime 0\n"));
   }
 }
 
@@ -209,7 +209,7 @@ TEST(drop_in_programs, programs_without_openmp_run_as_always) {
   EXPECT_EQ(echo.errors, "err\n");
   const result report = run(exec("--report") + "true");
   EXPECT_THAT(report.errors,
-              HasSubstr("loops taken 0, left to the host runtime 0\n  no loop reached an OpenMP runtime"));
+              HasSubstr("loops taken 0, left to the OpenMP runtime 0\n  the process has loaded no OpenMP runtime"));
 }
 
 TEST(drop_in_report, names_call_sites_and_reasons) {

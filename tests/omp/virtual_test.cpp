@@ -38,7 +38,7 @@ std::uint64_t count_of(const result& ended, const std::string& name) {
   }
   return std::stoull(found[1].str());
 }
-std::uint64_t contexts_in(const result& ended) { return count_of(ended, "contexts run"); }
+std::uint64_t contexts_in(const result& ended) { return count_of(ended, "virtual threads run"); }
 
 class team_program : public ::testing::TestWithParam<const char*> {
  protected:
@@ -64,6 +64,13 @@ TEST_P(team_program, gives_the_same_on_virtual_threads) {
     }
   }
 }
+TEST(virtual_report, counts_ordered_loops) {
+  if (!std::filesystem::exists(program("virtual_team_gcc"))) GTEST_SKIP() << "its compiler is not installed";
+  const result under = run(with_threads(2) + exec(3) + program("virtual_team_gcc"));
+  EXPECT_EQ(under.status, 0) << under.output << under.errors;
+  EXPECT_THAT(under.errors,
+              ::testing::ContainsRegex("taken +[0-9]+  ordered_loops"));
+}
 TEST_P(team_program, gives_the_same_with_other_schedules_and_stays_quiet) {
   const result alone = run(with_threads(2) + program(GetParam()));
   for (const char* schedule : {"static", "dynamic,3", "guided", "staggered,0.5,chunk=4", "hybrid,0.8"}) {
@@ -87,7 +94,7 @@ TEST_P(loop_program, gives_the_same_and_its_loops_are_taken) {
     EXPECT_EQ(under.status, 0) << under.output << under.errors;
     EXPECT_EQ(under.output, alone.output);
     EXPECT_GT(contexts_in(under), 0u);
-    EXPECT_THAT(under.errors, HasSubstr(", left to the host runtime 0\n"));
+    EXPECT_THAT(under.errors, HasSubstr(", left to the OpenMP runtime 0\n"));
   }
 }
 INSTANTIATE_TEST_SUITE_P(omp, loop_program,

@@ -52,21 +52,19 @@ TEST_F(crash, a_killed_process_ends_the_job) {
   for (const int pes : {1, 2})
     EXPECT_THAT(
         end_of(3, pes, {"crash_kill"}, 128 + SIGKILL),
-        ContainsRegex(
-            "trireme: process [0-9] \\(pid [0-9]+\\) on host0 ended by signal 9 \\(Killed\\); the job is ended\n"));
+        ContainsRegex("trireme: process [0-9] \\(pid [0-9]+\\) ended by signal 9 \\(Killed\\); the job is ended\n"));
 }
 
 TEST_F(crash, an_exception_in_a_method) {
   EXPECT_THAT(
       end_of(3, 1, {"crash_throw"}, 1),
-      ContainsRegex(
-          "trireme: process 1 \\(pid [0-9]+\\) on host0: an exception left an entry method: .*flyer\\(1\\) on PE 1, "
-          "method .*flyer::fail: the flyer is too long\n"));
+      ContainsRegex("trireme: process 1 \\(pid [0-9]+\\): an exception left an entry method: .*flyer\\(1\\) on PE 1, "
+                    "method .*flyer::fail: the flyer is too long\n"));
 }
 
 TEST_F(crash, an_abort) {
   EXPECT_THAT(end_of(3, 1, {"crash_abort"}, 128 + SIGABRT),
-              ContainsRegex("process 1 \\(pid [0-9]+\\) on host0 ended by signal 6 \\(Aborted\\); the job is ended\n"));
+              ContainsRegex("process 1 \\(pid [0-9]+\\) ended by signal 6 \\(Aborted\\); the job is ended\n"));
 }
 
 TEST_F(crash, exit_from_a_method_and_from_main) {
@@ -78,8 +76,7 @@ TEST_F(crash, exit_from_a_method_and_from_main) {
 
 TEST_F(crash, fail_ends_the_job_with_its_message) {
   for (const int pes : {1, 2})
-    EXPECT_THAT(end_of(3, pes, {"crash_fail"}, 1),
-                ContainsRegex("trireme: process [0-9] \\(pid [0-9]+\\) on host0: no fuel\n"));
+    EXPECT_THAT(end_of(3, pes, {"crash_fail"}, 1), ContainsRegex("trireme: process [0-9] \\(pid [0-9]+\\): no fuel\n"));
 }
 
 TEST_F(crash, the_arena_is_exhausted) {

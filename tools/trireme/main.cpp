@@ -1,10 +1,12 @@
 // The command `trireme`: finds the subcommand, prints errors once, gives the exit status.
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <exception>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "command_line.hpp"
@@ -30,6 +32,24 @@ std::string help() {
   return text + "\n" + page.footer;
 }
 
+constexpr int output_failed_status = 1;
+
+// Says it once.
+int output_failed(const std::string& why) {
+  static bool is_said = false;
+  if (!is_said) fmt::print(stderr, "trireme: standard output cannot be written: {}\n", why);
+  is_said = true;
+  return output_failed_status;
+}
+
+// Of what left a subcommand.
+int say(const std::string& name, const std::exception& problem) {
+  const auto* const failed = dynamic_cast<const std::system_error*>(&problem);
+  if (failed != nullptr && std::ferror(stdout) != 0) return output_failed(failed->code().message());
+  fmt::print(stderr, "{}: {}\n", name, problem.what());
+  return usage_status;
+}
+
 int run_subcommand(const subcommand& chosen, int argc, char** argv) {
   std::string name = fmt::format("trireme {}", chosen.name);
   std::vector<char*> arguments(argv + 1, argv + argc);
@@ -38,8 +58,7 @@ int run_subcommand(const subcommand& chosen, int argc, char** argv) {
   try {
     return chosen.run(argc - 1, arguments.data());
   } catch (const std::exception& problem) {
-    fmt::print(stderr, "{}: {}\n", name, problem.what());
-    return usage_status;
+    return say(name, problem);
   }
 }
 
@@ -56,9 +75,7 @@ int unknown(std::string_view word) {
   return usage_status;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   const std::string_view word = argc > 1 ? argv[1] : "";
   try {
     if (word.empty()) {
@@ -86,7 +103,18 @@ int main(int argc, char** argv) {
       if (word == each.name) return run_subcommand(each, argc, argv);
     return unknown(word);
   } catch (const std::exception& problem) {
-    fmt::print(stderr, "trireme: {}\n", problem.what());
-    return usage_status;
+    return say("trireme", problem);
   }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int status = run(argc, argv);
+  const bool is_written = std::fflush(stdout) == 0;
+  if (!is_written || std::ferror(stdout) != 0) {
+    const int failed = output_failed(is_written ? "a part of it is lost" : std::generic_category().message(errno));
+    return status == 0 ? failed : status;
+  }
+  return status;
 }

@@ -16,6 +16,7 @@
 #include "command_line.hpp"
 #include "config/configuration.hpp"
 #include "config/option_value.hpp"
+#include "exec/program_symbols.hpp"
 #include "host_list.hpp"
 #include "launch/launcher.hpp"
 #include "os/process_tree.hpp"
@@ -151,6 +152,19 @@ void choose_hosts(const std::string& hosts, const std::string& shell, bool proce
   launch.agent = std::filesystem::read_symlink("/proc/self/exe").string();
 }
 
+// Its MPI library knows the launchers of MPI only.
+void warn_of_mpi_program(const host::launch_options& launch) {
+  if (launch.processes == 1) return;
+  if (!wants_any(host::find_program(launch.command[0]),
+                 {"MPI_Init", "MPI_Init_thread", "mpi_init_", "mpi_init_thread_"}))
+    return;
+  fmt::print(
+      stderr,
+      "trireme run: {0} is an MPI program: each of its {1} processes will be an MPI job of its own, of one rank; "
+      "start it by `mpirun -n {1} trireme exec {0}`\n",
+      launch.command[0], launch.processes);
+}
+
 }  // namespace
 
 int run_command(int argc, char** argv) {
@@ -203,6 +217,7 @@ int run_command(int argc, char** argv) {
     if (app.count("--peer-timeout") > 0)  // on the wire, too
       launch.environment.emplace_back("TRIREME_PEER_TIMEOUT_S", fmt::format("{}", launch.peer_timeout_s));
     choose_hosts(hosts, shell, app.count("--processes") > 0, launch);
+    warn_of_mpi_program(launch);
     return host::launch(launch);
   } catch (const host::configuration_error& problem) {
     fmt::print(stderr, "trireme run: {}\n", problem.what());

@@ -63,8 +63,9 @@ int report(const request& wanted) {
   if (wanted.prediction) {
     fmt::print("{}", text_of_prediction(trace, streams, {}));
   } else {
-    fmt::print("{} of {} processes with {} PEs each on {} hosts\n\n{}\n{}\n{}",
-               format_duration(static_cast<double>(trace.end_ns)), trace.processes, trace.pes_per_process, trace.hosts,
+    fmt::print("{} of {} process{} with {} PE{} each on {} host{}\n\n{}\n{}\n{}",
+               format_duration(static_cast<double>(trace.end_ns)), trace.processes, trace.processes == 1 ? "" : "es",
+               trace.pes_per_process, trace.pes_per_process == 1 ? "" : "s", trace.hosts, trace.hosts == 1 ? "" : "s",
                text_of_rows(trace, profile), text_of_methods(trace, profile, wanted.most),
                text_of_slow_calls(trace, wanted.most));
     if (trace.hosts > 1) fmt::print("\n{}", text_of_segments(trace, paths, wanted.most));

@@ -80,7 +80,9 @@ class endings {
  public:
   void add(MPI_Comm comm, MPI_Status* status, int error) {
     each_.push_back({status, error});
-    if (error != MPI_SUCCESS) failed_ = comm;
+    if (error == MPI_SUCCESS) return;
+    failed_ = comm;
+    cause_ = error;
   }
   /// Its handler has heard of it.
   void add_told(MPI_Status* status, int error) { each_.push_back({status, error}); }
@@ -89,7 +91,7 @@ class endings {
     if (failed_ == MPI_COMM_NULL && !are_bad) return MPI_SUCCESS;
     for (const auto& [status, error] : each_)
       if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = error;
-    return failed_ == MPI_COMM_NULL ? MPI_SUCCESS : report(failed_, MPI_ERR_IN_STATUS);
+    return failed_ == MPI_COMM_NULL ? MPI_SUCCESS : report(failed_, MPI_ERR_IN_STATUS, cause_);
   }
 
  private:
@@ -99,6 +101,7 @@ class endings {
   };
   std::vector<ending> each_;
   MPI_Comm failed_ = MPI_COMM_NULL;
+  int cause_ = MPI_SUCCESS;
 };
 
 bool asks_library(int count, const MPI_Request* list) {

@@ -248,11 +248,4 @@ bool is_done_in_library(MPI_Request handle) {
   return flag != 0;
 }
 
-int report(MPI_Comm comm, int error) {
-  if (error == MPI_SUCCESS) return error;
-  const guard_release released(session::active());
-  PMPI_Comm_call_errhandler(comm, error);
-  return error;
-}
-
 }  // namespace tri::mpi

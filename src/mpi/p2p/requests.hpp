@@ -14,6 +14,7 @@
 #include "mpi/abi/compound.hpp"
 #include "mpi/abi/slot_table.hpp"
 #include "mpi/comm/communicators.hpp"
+#include "mpi/comm/error_handlers.hpp"
 #include "mpi/startup/session.hpp"
 #include "mpi/types/datatypes.hpp"
 
@@ -213,8 +214,5 @@ inline void set_received(MPI_Status* status, const found_message& message, std::
   status->MPI_TAG = message.key.tag;
   abi::set_count(*status, std::min<std::uint64_t>(message.bytes, room), false);
 }
-/// Calls the communicator's error handler, and returns the code. At the end of a call that has the call guard, which is
-/// let go of meanwhile: the handler may call MPI.
-int report(MPI_Comm comm, int error);
 
 }  // namespace tri::mpi

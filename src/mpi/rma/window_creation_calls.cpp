@@ -249,18 +249,17 @@ TRIREME_EXPORTED int MPI_Win_allocate_shared_c(MPI_Aint bytes, MPI_Aint unit, MP
 TRIREME_EXPORTED int MPI_Win_free(MPI_Win* handle) {
   session* const in = session::active();
   std::unique_ptr<window> gone;
+  bool in_use = false;
   if (in != nullptr) {
     const call_guard guard(*in);
     window* const known = windows::find(*handle);
-    if (known != nullptr && !known->epochs.is_idle()) {
-      PMPI_Win_call_errhandler(*handle, MPI_ERR_RMA_SYNC);
-      return MPI_ERR_RMA_SYNC;
-    }
-    if (known != nullptr) {
+    in_use = known != nullptr && !known->epochs.is_idle();
+    if (known != nullptr && !in_use) {
       known->ranks.barrier([&](auto&& done) { in->ranks().wait(done); });
       gone = windows::remove(*handle);  // before the library gives the handle to another window
     }
   }
+  if (in_use) return report_on_window(*handle, MPI_ERR_RMA_SYNC, __func__);
   const int error = PMPI_Win_free(handle);
   if (gone == nullptr) return error;
   const call_guard guard(*in);

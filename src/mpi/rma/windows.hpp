@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "mpi/abi/counted_calls.hpp"
+#include "mpi/comm/error_handlers.hpp"
 #include "mpi/startup/session.hpp"
 #include "mpi/windows/access_epochs.hpp"
 #include "mpi/windows/repeated_reads.hpp"
@@ -62,8 +63,7 @@ int on_window(MPI_Win handle, Body&& body, Library&& library, const char* name =
         return body(in, *known);
       },
       library);
-  if (is_intercepted && error != MPI_SUCCESS) PMPI_Win_call_errhandler(handle, error);
-  return error;
+  return is_intercepted && error != MPI_SUCCESS ? report_on_window(handle, error, name) : error;
 }
 
 }  // namespace tri::mpi

@@ -145,7 +145,7 @@ void print_virtual_report() {
   fmt::print(
       stderr,
       "trireme omp: {} (process {}), virtual threads: {} for each of {} threads{}: regions {} (of one thread {}), "
-      "contexts run {}, stolen {}, suspended {}, tasks run at once {}\n",
+      "virtual threads run {}, stolen {}, suspended {}, tasks run at once {}\n",
       program_name(), getpid(), settings_now.per_host, settings_now.hosts,
       settings_now.started_may_move ? "" : " (errno is used: only those that have not begun move)", totals.regions,
       totals.of_one, totals.contexts, totals.stolen, totals.suspended, totals.tasks);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "omp/call_sites.hpp"
 #include "omp/fibers/virtual_region.hpp"
 #include "omp/host_team.hpp"
 
@@ -20,7 +21,8 @@ ordered_chunk block_of(std::uint64_t items, std::uint64_t thread, std::uint64_t 
 
 }  // namespace
 
-void begin_ordered_loop(virtual_thread_state& state, const iteration_space& space, ordered_kind kind) {
+void begin_ordered_loop(virtual_thread_state& state, const void* site, const iteration_space& space,
+                        ordered_kind kind) {
   state.ordered_number = state.ordered_loops++;
   state.has_chunk = false;
   state.chunks = 0;
@@ -29,6 +31,7 @@ void begin_ordered_loop(virtual_thread_state& state, const iteration_space& spac
   std::unique_ptr<ordered_loop>& loop = state.share->ordered[state.ordered_number];
   if (loop == nullptr) {
     loop = std::make_unique<ordered_loop>(state.threads, space, kind == ordered_kind::static_blocks);
+    count_taken(site);
   }
   state.ordered = loop.get();
 }

@@ -9,7 +9,8 @@ namespace tri::omp {
 
 enum class ordered_kind : std::uint8_t { in_turn, static_chunks, static_blocks };
 
-void begin_ordered_loop(virtual_thread_state& state, const iteration_space& space, ordered_kind kind);
+/// By each thread of the region; `site` is the place in the program, for the report.
+void begin_ordered_loop(virtual_thread_state& state, const void* site, const iteration_space& space, ordered_kind kind);
 
 struct ordered_chunk {
   bool any = false;

@@ -31,7 +31,7 @@ void answer_handler(pe& here, envelope& message) {
   std::memcpy(&counts, message.payload, sizeof counts);
   here.global_counts().answered(here, counts);
 }
-const std::uint32_t answer_message = register_handler(&answer_handler, "sched.counts of a host");
+const std::uint32_t answer_message = register_handler(&answer_handler, "scheduler: counts of a host");
 
 void question_handler(pe& here, envelope& message) {
   // First: this handler's own end will be counted, and is taken back only afterwards.
@@ -39,7 +39,7 @@ void question_handler(pe& here, envelope& message) {
   do_not_count_processed(here);
   send_counts(here, static_cast<int>(message.source), answer_message, counts);
 }
-const std::uint32_t question_message = register_handler(&question_handler, "sched.counts asked for");
+const std::uint32_t question_message = register_handler(&question_handler, "scheduler: counts asked for");
 
 }  // namespace
 

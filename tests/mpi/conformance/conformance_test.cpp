@@ -613,7 +613,7 @@ TEST_P(conformance, floods_stay_in_bounds) {
 // Beginnings and ends. With two ranks; what launchers say of them is theirs.
 TEST_P(conformance, programs_end_as_they_should) {
   if (ranks() != 2) GTEST_SKIP() << "a matter of two ranks";
-  const auto ended = [&](const char* way) { return run(with(), how(), 2, "endings", way); };
+  const auto ended = [&](const std::string& way) { return run(with(), how(), 2, "endings", way); };
   EXPECT_EQ(ended("before_and_after").output, "before 1 between 1 same 1 after 1\n");
   EXPECT_EQ(ended("farewell").output, "farewell: ended 0, from 1\n");
   EXPECT_EQ(ended("last_requests").output, "last requests ok\n");
@@ -627,10 +627,32 @@ TEST_P(conformance, programs_end_as_they_should) {
     EXPECT_THAT(asked.output, ContainsRegex("^level [0-9] ok\n$")) << name;
   }
   EXPECT_EQ(ended("aborted").status, 7);
-  for (const char* way : {"aborted", "killed", "fatal_error"}) {
+  // The call that the drop-in took, which the library's own message cannot name.
+  const std::string failed = "trireme mpi: rank 1: ";
+  const bool by_drop_in = !how().exec.empty();
+  const std::map<std::string, std::string> told{
+      {"aborted", ""},
+      {"killed", ""},
+      {"fatal_error", failed + "MPI_Recv on communicator 'MPI_COMM_WORLD' failed: .*[Tt]runcate"},
+      {"fatal_error_in_list", failed + "MPI_Waitall on communicator 'MPI_COMM_WORLD' failed: .*[Tt]runcate"},
+      {"fatal_error_of_window", failed + "MPI_Put on window 'halo' failed: .*rank"}};
+  for (const auto& [way, line] : told) {
     const auto bad = ended(way);
     EXPECT_NE(bad.status, 0) << way;
     EXPECT_THAT(bad.output, Not(HasSubstr("never reached"))) << way;
+    EXPECT_THAT(bad.errors, ContainsRegex(by_drop_in ? line : "")) << way;
+  }
+}
+
+TEST(trireme_run, says_that_mpi_programs_have_launchers_of_their_own) {
+  for (const mpi& each : installed) {
+    const std::string program = each.programs + "/endings";
+    const auto two =
+        tri::testing::run_command(fmt::format("{} run -n 2 {} before_and_after", TRIREME_COMMAND, program));
+    EXPECT_THAT(two.errors, HasSubstr(program + " is an MPI program: each of its 2 processes will be an MPI job of its "
+                                                "own, of one rank; start it by `mpirun -n 2 trireme exec "));
+    const auto one = tri::testing::run_command(fmt::format("{} run {} before_and_after", TRIREME_COMMAND, program));
+    EXPECT_THAT(one.errors, Not(HasSubstr("is an MPI program")));
   }
 }
 

@@ -181,6 +181,32 @@ static int fatal_error(void) {
   return 0;
 }
 
+static int fatal_error_in_list(void) {
+  begin();
+  int in[2] = {0, 0};
+  MPI_Request both[2];
+  MPI_Irecv(in, 1, MPI_INT, 1 - my_rank, 1, MPI_COMM_WORLD, &both[0]);
+  MPI_Isend(in, my_rank == 0 ? 2 : 1, MPI_INT, 1 - my_rank, 1, MPI_COMM_WORLD, &both[1]);
+  MPI_Waitall(2, both, MPI_STATUSES_IGNORE);
+  MPI_Recv(in, 1, MPI_INT, MPI_ANY_SOURCE, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  printf("never reached\n");
+  return 0;
+}
+
+static int fatal_error_of_window(void) {
+  begin();
+  int *memory = NULL, value = 0;
+  MPI_Win window;
+  MPI_Win_allocate(sizeof *memory, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
+  MPI_Win_set_name(window, "halo");
+  MPI_Win_fence(0, window);
+  if (my_rank == 1) MPI_Put(&value, 1, MPI_INT, rank_count, 0, 1, MPI_INT, window);
+  MPI_Win_fence(0, window);
+  MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  printf("never reached\n");
+  return 0;
+}
+
 int main(int argc, char** argv) {
   static const struct {
     const char* name;
@@ -192,7 +218,9 @@ int main(int argc, char** argv) {
               {"aborted", aborted},
               {"killed", killed},
               {"status", with_status},
-              {"fatal_error", fatal_error}};
+              {"fatal_error", fatal_error},
+              {"fatal_error_in_list", fatal_error_in_list},
+              {"fatal_error_of_window", fatal_error_of_window}};
   const char* const chosen = argc > 1 ? argv[1] : "";
   for (size_t i = 0; i < sizeof ways / sizeof ways[0]; ++i) {
     if (strcmp(chosen, ways[i].name) == 0) return ways[i].run();
@@ -209,7 +237,7 @@ int main(int argc, char** argv) {
   }
   fprintf(stderr,
           "endings: '%s' is not one of before_and_after, farewell, last_requests, unmatched, aborted, killed, status, "
-          "fatal_error, single, funneled, serialized, multiple\n",
+          "fatal_error, fatal_error_in_list, fatal_error_of_window, single, funneled, serialized, multiple\n",
           chosen);
   return 2;
 }

@@ -202,7 +202,7 @@ std::string text_of_rows(const trace_folder& trace, const trace_profile& profile
 std::string text_of_methods(const trace_folder& trace, const trace_profile& profile, std::size_t most) {
   std::vector<std::pair<std::uint32_t, method_profile>> sorted(profile.methods.begin(), profile.methods.end());
   std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second.total > b.second.total; });
-  std::string text = fmt::format("{:>10} {:>10} {:>10} {:>10}  {:<22} {}\n", "calls", "total", "mean", "longest",
+  std::string text = fmt::format("{:>10} {:>10} {:>10} {:>10}  {:<22} {}\n", "calls", "self", "mean self", "longest",
                                  "which was", "method");
   for (std::size_t i = 0; i < std::min(most, sorted.size()); ++i) {
     const auto& [handler, method] = sorted[i];
@@ -216,7 +216,7 @@ std::string text_of_methods(const trace_folder& trace, const trace_profile& prof
                         trace.name_of(handler));
   }
   if (sorted.size() > most) text += fmt::format("... and {} more\n", sorted.size() - most);
-  return text;
+  return text + "Self leaves out the methods that ran within a call; longest is a call from its begin to its end.\n";
 }
 
 std::string text_of_slow_calls(const trace_folder& trace, std::size_t most) {

@@ -65,6 +65,8 @@ typedef struct MPI_ABI_Win* MPI_Win;
 #define MPI_INFO_NULL TRIREME_MPI_HANDLE(MPI_Info, 0x130)
 // MPI_Errhandler
 #define MPI_ERRHANDLER_NULL TRIREME_MPI_HANDLE(MPI_Errhandler, 0x140)
+#define MPI_ERRORS_ARE_FATAL TRIREME_MPI_HANDLE(MPI_Errhandler, 0x141)
+#define MPI_ERRORS_ABORT TRIREME_MPI_HANDLE(MPI_Errhandler, 0x142)
 #define MPI_ERRORS_RETURN TRIREME_MPI_HANDLE(MPI_Errhandler, 0x143)
 // MPI_Request
 #define MPI_REQUEST_NULL TRIREME_MPI_HANDLE(MPI_Request, 0x180)
@@ -208,6 +210,7 @@ inline constexpr int MPI_KEYVAL_INVALID = 0;
 inline constexpr int MPI_TAG_UB = 501;
 inline constexpr int MPI_WIN_CREATE_FLAVOR = 604;
 inline constexpr int MPI_MAX_INFO_VAL = 1024;
+inline constexpr int MPI_MAX_ERROR_STRING = 512;
 inline constexpr int MPI_MAX_OBJECT_NAME = 128;
 inline constexpr int MPI_BSEND_OVERHEAD = 512;
 
@@ -286,6 +289,7 @@ TRIREME_MPI_FUNCTION(Dist_graph_create, MPI_Comm, int, const int*, const int*, c
 TRIREME_MPI_FUNCTION(Dist_graph_create_adjacent, MPI_Comm, int, const int*, const int*, int, const int*, const int*,
                      MPI_Info, int, MPI_Comm*)
 TRIREME_MPI_FUNCTION(Errhandler_free, MPI_Errhandler*)
+TRIREME_MPI_FUNCTION(Error_string, int, char*, int*)
 TRIREME_MPI_FUNCTION(Fetch_and_op, const void*, void*, MPI_Datatype, int, MPI_Aint, MPI_Op, MPI_Win)
 TRIREME_MPI_FUNCTION(Finalize, void)
 TRIREME_MPI_FUNCTION(Gather, const void*, int, MPI_Datatype, void*, int, MPI_Datatype, int, MPI_Comm)
@@ -488,7 +492,9 @@ TRIREME_MPI_FUNCTION(Win_flush_local, int, MPI_Win)
 TRIREME_MPI_FUNCTION(Win_flush_local_all, MPI_Win)
 TRIREME_MPI_FUNCTION(Win_free, MPI_Win*)
 TRIREME_MPI_FUNCTION(Win_get_attr, MPI_Win, int, void*, int*)
+TRIREME_MPI_FUNCTION(Win_get_errhandler, MPI_Win, MPI_Errhandler*)
 TRIREME_MPI_FUNCTION(Win_get_group, MPI_Win, MPI_Group*)
+TRIREME_MPI_FUNCTION(Win_get_name, MPI_Win, char*, int*)
 TRIREME_MPI_FUNCTION(Win_lock, int, int, int, MPI_Win)
 TRIREME_MPI_FUNCTION(Win_lock_all, int, MPI_Win)
 TRIREME_MPI_FUNCTION(Win_post, MPI_Group, int, MPI_Win)
