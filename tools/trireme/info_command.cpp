@@ -195,74 +195,68 @@ double parse_work(const std::string& text) {
 
 int info_command(int argc, char** argv) {
   const std::vector<char*> all_arguments(argv, argv + argc);  // a job takes its own options out of them
-  try {
-    const host::configuration values = host::configuration::from(argc, argv);
-    CLI::App app("Shows the machine, what it allows our shared memory and counters, and the tunables.", argv[0]);
-    app.footer(footer);
-    bool config = false;
-    bool as_json = false;
-    double migrations_s = 0;
-    app.add_flag("--config", config, "the table of tunables");
-    app.add_flag("--json", as_json, "JSON instead of text");
-    app.add_option("--migrations", migrations_s, "watch busy threads for so many seconds each with and without pinning")
-        ->type_name("SECONDS")
-        ->check(number_above_zero());
-    bool slack = false;
-    int rounds = 1000;
-    std::string work = "20us";
-    CLI::Option* const slack_flag = app.add_flag("--slack", slack, "how long each PE waits in collective operations");
-    app.add_option("--rounds", rounds, "rounds of --slack, 1000 by default")
-        ->needs(slack_flag)
-        ->type_name("N")
-        ->check(whole_number_between(1, 100'000'000));
-    app.add_option("--work", work, "computation before each operation of --slack, 20us by default")
-        ->type_name("TIME")
-        ->needs(slack_flag);
-    bool mpi = false;
-    bool mpi_memory = false;
-    bool saturation = false;
-    app.add_flag(
-        "--saturation", saturation,
-        "how many cores take all that the memory of a NUMA domain gives, for TRIREME_MPI_SHARING=throughput,N");
-    std::string program;
-    CLI::Option* const mpi_flag =
-        app.add_flag("--mpi", mpi, "MPI libraries, the drop-in of each, and what it can do on this host");
-    app.add_option("program", program, "with --mpi: the program to report on")->needs(mpi_flag);
-    app.add_flag(memory_kinds_option, mpi_memory)->group("");
-    if (const std::optional<int> done = parse_options(app, argc, argv)) return *done;
-    if (saturation) {
-      const std::vector<copy_throughput> rows = measure_copies(host::topology::shared(values.topology), 0.2);
-      fmt::print("{}", as_json ? to_json(rows).dump(2) + "\n" : to_text(rows));
-      return 0;
-    }
-    if (mpi_memory) return print_memory_kinds();
-    if (mpi) {
-      const mpi_report report = make_mpi_report(program);
-      fmt::print("{}", as_json ? to_json(report).dump(2) + "\n" : to_text(report));
-      return 0;
-    }
-    if (slack) return print_slack(all_arguments, rounds, parse_work(work), as_json);
-    if (migrations_s > 0) {
-      print_migrations(migrations_s);
-    } else if (config) {
-      fmt::print("{}", as_json ? config_json(values).dump(2) + "\n" : host::configuration_listing(values));
-    } else if (as_json) {
-      const host::topology& machine = host::topology::shared(values.topology);
-      const json all = {{"version", tri::version()},
-                        {"parts", facts_json(part_facts())},
-                        {"topology", topology_json(machine)},
-                        {"memory", facts_json(memory_facts())},
-                        {"counters", facts_json(counter_facts())},
-                        {"config", config_json(values)}};
-      fmt::print("{}\n", all.dump(2));
-    } else {
-      print_all(values, host::topology::shared(values.topology));
-    }
+  const host::configuration values = host::configuration::from(argc, argv);
+  CLI::App app("Shows the machine, what it allows our shared memory and counters, and the tunables.", argv[0]);
+  app.footer(footer);
+  bool config = false;
+  bool as_json = false;
+  double migrations_s = 0;
+  app.add_flag("--config", config, "the table of tunables");
+  app.add_flag("--json", as_json, "JSON instead of text");
+  app.add_option("--migrations", migrations_s, "watch busy threads for so many seconds each with and without pinning")
+      ->type_name("SECONDS")
+      ->check(number_above_zero());
+  bool slack = false;
+  int rounds = 1000;
+  std::string work = "20us";
+  CLI::Option* const slack_flag = app.add_flag("--slack", slack, "how long each PE waits in collective operations");
+  app.add_option("--rounds", rounds, "rounds of --slack, 1000 by default")
+      ->needs(slack_flag)
+      ->type_name("N")
+      ->check(whole_number_between(1, 100'000'000));
+  app.add_option("--work", work, "computation before each operation of --slack, 20us by default")
+      ->type_name("TIME")
+      ->needs(slack_flag);
+  bool mpi = false;
+  bool mpi_memory = false;
+  bool saturation = false;
+  app.add_flag("--saturation", saturation,
+               "how many cores take all that the memory of a NUMA domain gives, for TRIREME_MPI_SHARING=throughput,N");
+  std::string program;
+  CLI::Option* const mpi_flag =
+      app.add_flag("--mpi", mpi, "MPI libraries, the drop-in of each, and what it can do on this host");
+  app.add_option("program", program, "with --mpi: the program to report on")->needs(mpi_flag);
+  app.add_flag(memory_kinds_option, mpi_memory)->group("");
+  if (const std::optional<int> done = parse_options(app, argc, argv)) return *done;
+  if (saturation) {
+    const std::vector<copy_throughput> rows = measure_copies(host::topology::shared(values.topology), 0.2);
+    fmt::print("{}", as_json ? to_json(rows).dump(2) + "\n" : to_text(rows));
     return 0;
-  } catch (const std::exception& problem) {
-    fmt::print(stderr, "trireme info: {}\n", problem.what());
-    return usage_status;
   }
+  if (mpi_memory) return print_memory_kinds();
+  if (mpi) {
+    const mpi_report report = make_mpi_report(program);
+    fmt::print("{}", as_json ? to_json(report).dump(2) + "\n" : to_text(report));
+    return 0;
+  }
+  if (slack) return print_slack(all_arguments, rounds, parse_work(work), as_json);
+  if (migrations_s > 0) {
+    print_migrations(migrations_s);
+  } else if (config) {
+    fmt::print("{}", as_json ? config_json(values).dump(2) + "\n" : host::configuration_listing(values));
+  } else if (as_json) {
+    const host::topology& machine = host::topology::shared(values.topology);
+    const json all = {{"version", tri::version()},
+                      {"parts", facts_json(part_facts())},
+                      {"topology", topology_json(machine)},
+                      {"memory", facts_json(memory_facts())},
+                      {"counters", facts_json(counter_facts())},
+                      {"config", config_json(values)}};
+    fmt::print("{}\n", all.dump(2));
+  } else {
+    print_all(values, host::topology::shared(values.topology));
+  }
+  return 0;
 }
 
 }  // namespace tri::tools

@@ -163,12 +163,7 @@ int noise_command(int argc, char** argv) {
   app.add_option("--csv", wanted.csv, "write every sample")->type_name("FILE");
   app.add_flag("-q,--quiet", wanted.quiet, "only the files");
   if (const std::optional<int> done = parse_options(app, argc, argv)) return *done;
-  try {
-    return measure(wanted);
-  } catch (const std::exception& problem) {
-    fmt::print(stderr, "trireme noise: {}\n", problem.what());
-    return usage_status;
-  }
+  return measure(wanted);
 }
 
 }  // namespace tri::tools

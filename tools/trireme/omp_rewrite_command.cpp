@@ -226,12 +226,7 @@ int omp_rewrite_command(int argc, char** argv) {
   app.add_option("--color", wanted.colour, "auto (on a terminal), always or never");
   app.add_flag("-q,--quiet", wanted.quiet, "only the diff and errors");
   if (const std::optional<int> done = parse_options(app, argc, argv)) return *done;
-  try {
-    return wanted.undo ? undo(wanted) : rewrite(wanted);
-  } catch (const std::exception& problem) {
-    fmt::print(stderr, "trireme omp-rewrite: {}\n", problem.what());
-    return usage_status;
-  }
+  return wanted.undo ? undo(wanted) : rewrite(wanted);
 }
 
 }  // namespace tri::tools
