@@ -242,17 +242,38 @@ void check_statistics_file(const std::string& name) {
     throw std::invalid_argument(fmt::format("the statistics could not be written to {}: {}", name, problem));
 }
 
+namespace {
+
+// As it was when the process began its program. False also for processes that are somebody else's.
+bool began_with_variable(pid_t process, std::string_view variable) {
+  std::ifstream in(fmt::format("/proc/{}/environ", process), std::ios::binary);
+  for (std::string entry; std::getline(in, entry, '\0');)
+    if (entry.size() > variable.size() && entry.starts_with(variable) && entry[variable.size()] == '=') return true;
+  return false;
+}
+
+// The launcher, or its proxy on this host: the nearest process above this one that is no rank itself, as wrappers
+// between the two are. What is further up, a shell or a Python environment, may belong to another MPI.
+pid_t launcher_of_this_rank() {
+  for (const char* const rank : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "MPI_LOCALRANKID"}) {
+    if (value_of(rank).empty()) continue;
+    pid_t process = getppid();
+    while (process > 1 && began_with_variable(process, rank)) process = host::parent_of(process);
+    return process;
+  }
+  return 0;
+}
+
+}  // namespace
+
 std::string beside_launcher(std::string_view name) {
-  // A wrapper or two may stand between us and the launcher or its proxy.
-  pid_t process = getppid();
-  for (int generation = 0; generation < 4 && process > 1; ++generation) {
-    std::error_code error;
-    const fs::path folder = fs::read_symlink(fmt::format("/proc/{}/exe", process), error).parent_path();
-    for (const char* const libraries : {"lib", "lib64"}) {
-      const fs::path file = folder.parent_path() / libraries / name;
-      if (!error && fs::exists(file, error)) return file;
-    }
-    process = host::parent_of(process);
+  const pid_t launcher = launcher_of_this_rank();
+  if (launcher <= 1) return {};
+  std::error_code error;
+  const fs::path folder = fs::read_symlink(fmt::format("/proc/{}/exe", launcher), error).parent_path();
+  for (const char* const libraries : {"lib", "lib64"}) {
+    const fs::path file = folder.parent_path() / libraries / name;
+    if (!error && fs::exists(file, error)) return file;
   }
   return {};
 }

@@ -65,8 +65,8 @@ void set_progress(const std::string& progress);
 /// forbids it. Throws std::invalid_argument where it cannot. What changes until then the end tells.
 void check_statistics_file(const std::string& name);
 
-/// The library of this name that belongs to the launcher of this process: in the lib folder beside the bin folder of a
-/// process above this one. Empty when there is none. A launcher of a Python package has its MPI there.
+/// The library of this name that belongs to the launcher of this process: in the lib folder beside the launcher's bin
+/// folder. Empty when there is none. A launcher of a Python package has its MPI there.
 std::string beside_launcher(std::string_view name);
 
 /// Prepares the environment: our library for that MPI, and the MPI's own where the program will load it later.
