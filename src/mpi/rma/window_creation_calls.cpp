@@ -255,7 +255,8 @@ TRIREME_EXPORTED int MPI_Win_free(MPI_Win* handle) {
     window* const known = windows::find(*handle);
     in_use = known != nullptr && !known->epochs.is_idle();
     if (known != nullptr && !in_use) {
-      known->ranks.barrier([&](auto&& done) { in->ranks().wait(done); });
+      // Once: where only this rank's delete function has refused, the others wait for it within the library.
+      if (!known->all_have_come) known->ranks.barrier([&](auto&& done) { in->ranks().wait(done); });
       gone = windows::remove(*handle);  // before the library gives the handle to another window
     }
   }
@@ -264,6 +265,7 @@ TRIREME_EXPORTED int MPI_Win_free(MPI_Win* handle) {
   if (gone == nullptr) return error;
   const call_guard guard(*in);
   if (error != MPI_SUCCESS) {  // a delete function of the program refused: the window lives on, and its memory with it
+    gone->all_have_come = true;
     windows::add(std::move(gone));
     return error;
   }

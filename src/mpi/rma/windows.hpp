@@ -35,6 +35,7 @@ struct window {
   std::byte* own_block = nullptr;     // of the arena, when the window brought its memory
   access_epochs epochs;
   repeated_reads reads;
+  bool all_have_come = false;  // to MPI_Win_free; a delete function of the program has refused since
 
   window(MPI_Win library, int made_as, std::vector<window_part*> parts, std::uint32_t rank)
       : handle(library), flavor(made_as), ranks(std::move(parts), rank), epochs(ranks.size()) {}

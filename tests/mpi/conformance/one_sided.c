@@ -978,8 +978,38 @@ static void freed_in_vain(void) {
   MPI_Errhandler_free(&before);
 }
 
+/* Only the first rank's refuses, once: the others wait in the call until it comes again. */
+static void freed_by_all_but_one(void) {
+  for (int created = 0; created < 2; ++created) {
+    MPI_Win window = MPI_WIN_NULL;
+    int memory[4] = {0}, *allocated = NULL, key = MPI_KEYVAL_INVALID, tries = 0;
+    if (created)
+      MPI_Win_create(memory, sizeof memory, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+    else
+      MPI_Win_allocate(4096, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &allocated, &window);
+    MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN);
+    MPI_Errhandler before = MPI_ERRHANDLER_NULL;
+    MPI_Comm_get_errhandler(MPI_COMM_WORLD, &before);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, delete_or_refuse, &key, NULL);
+    MPI_Win_set_attr(window, key, &tries);
+    refuses_deletion = my_rank == 0;
+    int error = MPI_SUCCESS;
+    do {
+      error = MPI_Win_free(&window);
+      refuses_deletion = 0;
+    } while (error != MPI_SUCCESS && ++tries < 3);
+    CHECK_EQUAL(error, MPI_SUCCESS);
+    CHECK(window == MPI_WIN_NULL);
+    MPI_Win_free_keyval(&key);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, before);
+    MPI_Errhandler_free(&before);
+  }
+}
+
 const struct conformance_case one_sided_cases[] = {
     {"freed_in_vain", 1, freed_in_vain},
+    {"freed_by_all_but_one", 1, freed_by_all_but_one},
     {"fences_created", 1, fences_created},
     {"fences_allocated", 1, fences_allocated},
     {"fences_shared", 1, fences_shared},
