@@ -55,7 +55,9 @@ std::map<key, call_count*>& places() {
 
 // With the call guard.
 void counted_calls::add(const counted_call& call, bool is_intercepted) {
-  const left_because reason = is_intercepted ? left_because::intercepted : reason_of(call);
+  add(call, is_intercepted ? left_because::intercepted : reason_of(call));
+}
+void counted_calls::add(const counted_call& call, left_because reason) {
   const size_class size = size_of(call);
   const communicator* const known = call.is_on_window ? nullptr : communicators::find(call.comm);
   const std::uint64_t context = known != nullptr ? known->context : 0;

@@ -22,6 +22,7 @@ class counted_calls {
  public:
   static inline call_counts* counts = nullptr;  // of this rank, in shared memory
   static void add(const counted_call& call, bool is_intercepted);
+  static void add(const counted_call& call, left_because reason);
 };
 
 /// As intercept_or_pass.

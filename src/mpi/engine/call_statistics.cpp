@@ -9,8 +9,8 @@
 namespace tri::mpi {
 namespace {
 
-constexpr std::array<std::string_view, 6> reasons{"",       "inter-communicator", "communicator",
-                                                  "window", "reduction",          "arguments"};
+constexpr std::array<std::string_view, 7> reasons{"",          "inter-communicator", "communicator", "window",
+                                                  "reduction", "arguments",          "call"};
 constexpr std::array<std::string_view, 5> sizes{"no size", "up to 256 B", "up to 8 KiB", "up to 1 MiB", "more"};
 
 void write_name(std::array<char, 32>& to, std::string_view name) {

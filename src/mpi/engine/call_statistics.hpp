@@ -13,7 +13,15 @@
 
 namespace tri::mpi {
 
-enum class left_because : std::uint32_t { intercepted, inter_communicator, communicator, window, reduction, arguments };
+enum class left_because : std::uint32_t {
+  intercepted,
+  inter_communicator,
+  communicator,
+  window,
+  reduction,
+  arguments,
+  call
+};
 std::string_view name_of(left_because reason);
 
 /// Bytes of what a call sends or receives, in classes.

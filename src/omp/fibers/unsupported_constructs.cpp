@@ -125,6 +125,10 @@ std::string_view without_fortran_ending(std::string_view name) {
 }
 
 void look_at_object(const dl_phdr_info& object, const std::string& name, program_traits& traits) {
+  if (is_mpi_library(name)) {
+    traits.unsupported = "it uses MPI, whose libraries have thread-local data";
+    return;
+  }
   const auto has_thread_data = [](const ElfW(Phdr) & part) { return part.p_type == PT_TLS && part.p_memsz > 0; };
   if (std::any_of(object.dlpi_phdr, object.dlpi_phdr + object.dlpi_phnum, has_thread_data)) {
     traits.unsupported = fmt::format("{} has thread-local data (threadprivate, thread_local, __thread)", name);
@@ -154,6 +158,12 @@ bool is_known_library(std::string_view path) {
     if (!file.starts_with(known) || file.size() <= known.size() || file[known.size()] != '-') return false;
     return known.starts_with("ld") || (file[known.size() + 1] >= '0' && file[known.size() + 1] <= '9');
   });
+}
+
+bool is_mpi_library(std::string_view path) {
+  const std::string_view file = path.substr(path.rfind('/') + 1);
+  return file.starts_with("libmpi.so") || file.starts_with("libmpich.so") || file.starts_with("libmpi_abi.so") ||
+         file.starts_with("libtrireme-mpi-");
 }
 
 const char* unsupported_symbol(std::string_view name) {

@@ -18,6 +18,8 @@ program_traits look_at_program(const void* ours);
 /// The parts, apart for tests.
 /// Libraries that know nothing of the program's threads: the C and C++ and Fortran run-time and the OpenMP one.
 bool is_known_library(std::string_view path);
+/// Those of MPI, and our drop-ins for them: each has thread-local data and threads, which is no fault of the program's.
+bool is_mpi_library(std::string_view path);
 /// Why an object that asks for this symbol cannot run on virtual threads, or null.
 const char* unsupported_symbol(std::string_view name);
 bool is_address_of_errno(std::string_view name);

@@ -414,6 +414,21 @@ TEST_P(conformance, statistics_say_what_was_left_to_the_library) {
   EXPECT_GT(times["inter-communicator"], 0);
 }
 
+TEST_P(conformance, statistics_name_calls_that_are_always_the_librarys) {
+  if (how().name != "drop_in" || ranks() != 3) GTEST_SKIP() << "a matter of the drop-in";
+  const std::map<std::string, std::set<std::string>> calls_of{
+      {"collectives/scans_and_scattered_sums", {"MPI_Reduce_scatter_block", "MPI_Reduce_scatter", "MPI_Exscan"}},
+      {"communicators/graph_with_neighbours", {"MPI_Neighbor_alltoall"}}};
+  for (const auto& [name, calls] : calls_of) {
+    const auto counted = run_counted(with(), how(), ranks(), "conformance", "--sizes few --only " + name);
+    EXPECT_EQ(counted.ended.status, 0) << counted.ended.errors;
+    std::set<std::string> passed;
+    for (const auto& call : counted.statistics["calls"])
+      if (call["left_because"] == "call") passed.insert(call["call"].get<std::string>());
+    for (const std::string& each : calls) EXPECT_TRUE(passed.contains(each)) << each << " of " << name;
+  }
+}
+
 // Two ranks exchange large messages; a third one that waits, in whichever call, moves a part of them.
 TEST_P(conformance, whoever_waits_helps) {
   if (how().name != "drop_in" || ranks() != 3) GTEST_SKIP() << "a matter of the drop-in, with three ranks";

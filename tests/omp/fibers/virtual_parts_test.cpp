@@ -112,6 +112,7 @@ TEST(unsupported_constructs, are_found_by_name) {
   for (const char* own : {"/usr/lib/libcrypto.so.3", "libmpi.so.40", "./libmine.so", "/opt/libm-fast.so", "libcc.so",
                           "libgomp_plugin.so", "libopenblas.so.0"}) {
     EXPECT_FALSE(is_known_library(own)) << own;
+    EXPECT_EQ(is_mpi_library(own), std::string_view(own) == "libmpi.so.40") << own;
   }
   for (const char* fine :
        {"GOMP_parallel", "GOMP_task", "GOMP_loop_ull_ordered_static_next", "omp_get_thread_num_", "omp_set_lock",

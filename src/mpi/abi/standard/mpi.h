@@ -229,8 +229,8 @@ typedef int MPI_Grequest_cancel_function(void*, int);
   int PMPI_##name(__VA_ARGS__);
 TRIREME_MPI_FUNCTION(Abort, MPI_Comm, int)
 TRIREME_MPI_FUNCTION(Accumulate, const void*, int, MPI_Datatype, int, MPI_Aint, int, MPI_Datatype, MPI_Op, MPI_Win)
-TRIREME_MPI_FUNCTION(Accumulate_c, const void*, MPI_Count, MPI_Datatype, int, MPI_Aint, MPI_Count, MPI_Datatype,
-                     MPI_Op, MPI_Win)
+TRIREME_MPI_FUNCTION(Accumulate_c, const void*, MPI_Count, MPI_Datatype, int, MPI_Aint, MPI_Count, MPI_Datatype, MPI_Op,
+                     MPI_Win)
 TRIREME_MPI_FUNCTION(Allgather, const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm)
 TRIREME_MPI_FUNCTION(Allgather_c, const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, MPI_Datatype, MPI_Comm)
 TRIREME_MPI_FUNCTION(Allgatherv, const void*, int, MPI_Datatype, void*, const int*, const int*, MPI_Datatype, MPI_Comm)
@@ -242,8 +242,10 @@ TRIREME_MPI_FUNCTION(Alltoall, const void*, int, MPI_Datatype, void*, int, MPI_D
 TRIREME_MPI_FUNCTION(Alltoall_c, const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, MPI_Datatype, MPI_Comm)
 TRIREME_MPI_FUNCTION(Alltoallv, const void*, const int*, const int*, MPI_Datatype, void*, const int*, const int*,
                      MPI_Datatype, MPI_Comm)
-TRIREME_MPI_FUNCTION(Alltoallv_c, const void*, const MPI_Count*, const MPI_Aint*, MPI_Datatype, void*, const
-                     MPI_Count*, const MPI_Aint*, MPI_Datatype, MPI_Comm)
+TRIREME_MPI_FUNCTION(Alltoallv_c, const void*, const MPI_Count*, const MPI_Aint*, MPI_Datatype, void*, const MPI_Count*,
+                     const MPI_Aint*, MPI_Datatype, MPI_Comm)
+TRIREME_MPI_FUNCTION(Alltoallw, const void*, const int*, const int*, const MPI_Datatype*, void*, const int*, const int*,
+                     const MPI_Datatype*, MPI_Comm)
 TRIREME_MPI_FUNCTION(Barrier, MPI_Comm)
 TRIREME_MPI_FUNCTION(Bcast, void*, int, MPI_Datatype, int, MPI_Comm)
 TRIREME_MPI_FUNCTION(Bcast_c, void*, MPI_Count, MPI_Datatype, int, MPI_Comm)
@@ -290,6 +292,7 @@ TRIREME_MPI_FUNCTION(Dist_graph_create_adjacent, MPI_Comm, int, const int*, cons
                      MPI_Info, int, MPI_Comm*)
 TRIREME_MPI_FUNCTION(Errhandler_free, MPI_Errhandler*)
 TRIREME_MPI_FUNCTION(Error_string, int, char*, int*)
+TRIREME_MPI_FUNCTION(Exscan, const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm)
 TRIREME_MPI_FUNCTION(Fetch_and_op, const void*, void*, MPI_Datatype, int, MPI_Aint, MPI_Op, MPI_Win)
 TRIREME_MPI_FUNCTION(Finalize, void)
 TRIREME_MPI_FUNCTION(Gather, const void*, int, MPI_Datatype, void*, int, MPI_Datatype, int, MPI_Comm)
@@ -317,8 +320,8 @@ TRIREME_MPI_FUNCTION(Group_translate_ranks, MPI_Group, int, const int*, MPI_Grou
 TRIREME_MPI_FUNCTION(Iallgather, const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm, MPI_Request*)
 TRIREME_MPI_FUNCTION(Iallgather_c, const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, MPI_Datatype, MPI_Comm,
                      MPI_Request*)
-TRIREME_MPI_FUNCTION(Iallgatherv, const void*, int, MPI_Datatype, void*, const int*, const int*, MPI_Datatype,
-                     MPI_Comm, MPI_Request*)
+TRIREME_MPI_FUNCTION(Iallgatherv, const void*, int, MPI_Datatype, void*, const int*, const int*, MPI_Datatype, MPI_Comm,
+                     MPI_Request*)
 TRIREME_MPI_FUNCTION(Iallgatherv_c, const void*, MPI_Count, MPI_Datatype, void*, const MPI_Count*, const MPI_Aint*,
                      MPI_Datatype, MPI_Comm, MPI_Request*)
 TRIREME_MPI_FUNCTION(Iallreduce, const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Request*)
@@ -328,13 +331,16 @@ TRIREME_MPI_FUNCTION(Ialltoall_c, const void*, MPI_Count, MPI_Datatype, void*, M
                      MPI_Request*)
 TRIREME_MPI_FUNCTION(Ialltoallv, const void*, const int*, const int*, MPI_Datatype, void*, const int*, const int*,
                      MPI_Datatype, MPI_Comm, MPI_Request*)
-TRIREME_MPI_FUNCTION(Ialltoallv_c, const void*, const MPI_Count*, const MPI_Aint*, MPI_Datatype, void*, const
-                     MPI_Count*, const MPI_Aint*, MPI_Datatype, MPI_Comm, MPI_Request*)
+TRIREME_MPI_FUNCTION(Ialltoallv_c, const void*, const MPI_Count*, const MPI_Aint*, MPI_Datatype, void*,
+                     const MPI_Count*, const MPI_Aint*, MPI_Datatype, MPI_Comm, MPI_Request*)
+TRIREME_MPI_FUNCTION(Ialltoallw, const void*, const int*, const int*, const MPI_Datatype*, void*, const int*,
+                     const int*, const MPI_Datatype*, MPI_Comm, MPI_Request*)
 TRIREME_MPI_FUNCTION(Ibarrier, MPI_Comm, MPI_Request*)
 TRIREME_MPI_FUNCTION(Ibcast, void*, int, MPI_Datatype, int, MPI_Comm, MPI_Request*)
 TRIREME_MPI_FUNCTION(Ibcast_c, void*, MPI_Count, MPI_Datatype, int, MPI_Comm, MPI_Request*)
 TRIREME_MPI_FUNCTION(Ibsend, const void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*)
 TRIREME_MPI_FUNCTION(Ibsend_c, const void*, MPI_Count, MPI_Datatype, int, int, MPI_Comm, MPI_Request*)
+TRIREME_MPI_FUNCTION(Iexscan, const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Request*)
 TRIREME_MPI_FUNCTION(Igather, const void*, int, MPI_Datatype, void*, int, MPI_Datatype, int, MPI_Comm, MPI_Request*)
 TRIREME_MPI_FUNCTION(Igather_c, const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, MPI_Datatype, int, MPI_Comm,
                      MPI_Request*)
@@ -345,6 +351,16 @@ TRIREME_MPI_FUNCTION(Igatherv_c, const void*, MPI_Count, MPI_Datatype, void*, co
 TRIREME_MPI_FUNCTION(Improbe, int, int, MPI_Comm, int*, MPI_Message*, MPI_Status*)
 TRIREME_MPI_FUNCTION(Imrecv, void*, int, MPI_Datatype, MPI_Message*, MPI_Request*)
 TRIREME_MPI_FUNCTION(Imrecv_c, void*, MPI_Count, MPI_Datatype, MPI_Message*, MPI_Request*)
+TRIREME_MPI_FUNCTION(Ineighbor_allgather, const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm,
+                     MPI_Request*)
+TRIREME_MPI_FUNCTION(Ineighbor_allgatherv, const void*, int, MPI_Datatype, void*, const int*, const int*, MPI_Datatype,
+                     MPI_Comm, MPI_Request*)
+TRIREME_MPI_FUNCTION(Ineighbor_alltoall, const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm,
+                     MPI_Request*)
+TRIREME_MPI_FUNCTION(Ineighbor_alltoallv, const void*, const int*, const int*, MPI_Datatype, void*, const int*,
+                     const int*, MPI_Datatype, MPI_Comm, MPI_Request*)
+TRIREME_MPI_FUNCTION(Ineighbor_alltoallw, const void*, const int*, const MPI_Aint*, const MPI_Datatype*, void*,
+                     const int*, const MPI_Aint*, const MPI_Datatype*, MPI_Comm, MPI_Request*)
 TRIREME_MPI_FUNCTION(Info_get, MPI_Info, const char*, int, char*, int*)
 TRIREME_MPI_FUNCTION(Info_set, MPI_Info, const char*, const char*)
 TRIREME_MPI_FUNCTION(Init, int*, char***)
@@ -356,8 +372,11 @@ TRIREME_MPI_FUNCTION(Irecv, void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Re
 TRIREME_MPI_FUNCTION(Irecv_c, void*, MPI_Count, MPI_Datatype, int, int, MPI_Comm, MPI_Request*)
 TRIREME_MPI_FUNCTION(Ireduce, const void*, void*, int, MPI_Datatype, MPI_Op, int, MPI_Comm, MPI_Request*)
 TRIREME_MPI_FUNCTION(Ireduce_c, const void*, void*, MPI_Count, MPI_Datatype, MPI_Op, int, MPI_Comm, MPI_Request*)
+TRIREME_MPI_FUNCTION(Ireduce_scatter, const void*, void*, const int*, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Request*)
+TRIREME_MPI_FUNCTION(Ireduce_scatter_block, const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Request*)
 TRIREME_MPI_FUNCTION(Irsend, const void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*)
 TRIREME_MPI_FUNCTION(Irsend_c, const void*, MPI_Count, MPI_Datatype, int, int, MPI_Comm, MPI_Request*)
+TRIREME_MPI_FUNCTION(Iscan, const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Request*)
 TRIREME_MPI_FUNCTION(Iscatter, const void*, int, MPI_Datatype, void*, int, MPI_Datatype, int, MPI_Comm, MPI_Request*)
 TRIREME_MPI_FUNCTION(Iscatter_c, const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, MPI_Datatype, int, MPI_Comm,
                      MPI_Request*)
@@ -367,8 +386,8 @@ TRIREME_MPI_FUNCTION(Iscatterv_c, const void*, const MPI_Count*, const MPI_Aint*
                      MPI_Datatype, int, MPI_Comm, MPI_Request*)
 TRIREME_MPI_FUNCTION(Isend, const void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*)
 TRIREME_MPI_FUNCTION(Isend_c, const void*, MPI_Count, MPI_Datatype, int, int, MPI_Comm, MPI_Request*)
-TRIREME_MPI_FUNCTION(Isendrecv, const void*, int, MPI_Datatype, int, int, void*, int, MPI_Datatype, int, int,
-                     MPI_Comm, MPI_Request*)
+TRIREME_MPI_FUNCTION(Isendrecv, const void*, int, MPI_Datatype, int, int, void*, int, MPI_Datatype, int, int, MPI_Comm,
+                     MPI_Request*)
 TRIREME_MPI_FUNCTION(Isendrecv_c, const void*, MPI_Count, MPI_Datatype, int, int, void*, MPI_Count, MPI_Datatype, int,
                      int, MPI_Comm, MPI_Request*)
 TRIREME_MPI_FUNCTION(Isendrecv_replace, void*, int, MPI_Datatype, int, int, int, int, MPI_Comm, MPI_Request*)
@@ -378,6 +397,14 @@ TRIREME_MPI_FUNCTION(Issend_c, const void*, MPI_Count, MPI_Datatype, int, int, M
 TRIREME_MPI_FUNCTION(Mprobe, int, int, MPI_Comm, MPI_Message*, MPI_Status*)
 TRIREME_MPI_FUNCTION(Mrecv, void*, int, MPI_Datatype, MPI_Message*, MPI_Status*)
 TRIREME_MPI_FUNCTION(Mrecv_c, void*, MPI_Count, MPI_Datatype, MPI_Message*, MPI_Status*)
+TRIREME_MPI_FUNCTION(Neighbor_allgather, const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm)
+TRIREME_MPI_FUNCTION(Neighbor_allgatherv, const void*, int, MPI_Datatype, void*, const int*, const int*, MPI_Datatype,
+                     MPI_Comm)
+TRIREME_MPI_FUNCTION(Neighbor_alltoall, const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm)
+TRIREME_MPI_FUNCTION(Neighbor_alltoallv, const void*, const int*, const int*, MPI_Datatype, void*, const int*,
+                     const int*, MPI_Datatype, MPI_Comm)
+TRIREME_MPI_FUNCTION(Neighbor_alltoallw, const void*, const int*, const MPI_Aint*, const MPI_Datatype*, void*,
+                     const int*, const MPI_Aint*, const MPI_Datatype*, MPI_Comm)
 TRIREME_MPI_FUNCTION(Op_commutative, MPI_Op, int*)
 TRIREME_MPI_FUNCTION(Pack, const void*, int, MPI_Datatype, void*, int, int*, MPI_Comm)
 TRIREME_MPI_FUNCTION(Pack_c, const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, MPI_Count*, MPI_Comm)
@@ -396,6 +423,8 @@ TRIREME_MPI_FUNCTION(Reduce, const void*, void*, int, MPI_Datatype, MPI_Op, int,
 TRIREME_MPI_FUNCTION(Reduce_c, const void*, void*, MPI_Count, MPI_Datatype, MPI_Op, int, MPI_Comm)
 TRIREME_MPI_FUNCTION(Reduce_local, const void*, void*, int, MPI_Datatype, MPI_Op)
 TRIREME_MPI_FUNCTION(Reduce_local_c, const void*, void*, MPI_Count, MPI_Datatype, MPI_Op)
+TRIREME_MPI_FUNCTION(Reduce_scatter, const void*, void*, const int*, MPI_Datatype, MPI_Op, MPI_Comm)
+TRIREME_MPI_FUNCTION(Reduce_scatter_block, const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm)
 TRIREME_MPI_FUNCTION(Request_free, MPI_Request*)
 TRIREME_MPI_FUNCTION(Request_get_status, MPI_Request, int*, MPI_Status*)
 TRIREME_MPI_FUNCTION(Rget, void*, int, MPI_Datatype, int, MPI_Aint, int, MPI_Datatype, MPI_Win, MPI_Request*)
@@ -412,6 +441,7 @@ TRIREME_MPI_FUNCTION(Rsend, const void*, int, MPI_Datatype, int, int, MPI_Comm)
 TRIREME_MPI_FUNCTION(Rsend_c, const void*, MPI_Count, MPI_Datatype, int, int, MPI_Comm)
 TRIREME_MPI_FUNCTION(Rsend_init, const void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*)
 TRIREME_MPI_FUNCTION(Rsend_init_c, const void*, MPI_Count, MPI_Datatype, int, int, MPI_Comm, MPI_Request*)
+TRIREME_MPI_FUNCTION(Scan, const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm)
 TRIREME_MPI_FUNCTION(Scatter, const void*, int, MPI_Datatype, void*, int, MPI_Datatype, int, MPI_Comm)
 TRIREME_MPI_FUNCTION(Scatter_c, const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, MPI_Datatype, int, MPI_Comm)
 TRIREME_MPI_FUNCTION(Scatterv, const void*, const int*, const int*, MPI_Datatype, void*, int, MPI_Datatype, int,
