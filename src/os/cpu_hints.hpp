@@ -32,4 +32,7 @@ inline void prefetch_to_write(const void* address) {
 #endif
 }
 
+// The same to read: what comes from another core's cache travels while the caller does something else.
+inline void prefetch_to_read(const void* address) { __builtin_prefetch(address, 0); }
+
 }  // namespace tri::host

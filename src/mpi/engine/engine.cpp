@@ -67,6 +67,22 @@ wait_policy::limits polling_limits(bool oversubscribed) {
   return limits;
 }
 
+// A block comes from the cache of the other side, whoever used it last. Its lines are asked for together; more of them
+// than this the processor fetches by itself, as it sees them read or written in order.
+constexpr std::size_t most_bytes_prefetched = 2048;
+
+template <class Prefetch>
+void for_lines_of(const void* block, std::size_t bytes, Prefetch&& prefetch) {
+  const auto* const begin = static_cast<const std::byte*>(block);
+  const std::size_t length = sizeof(unexpected_message) + std::min(bytes, most_bytes_prefetched);
+  for (std::size_t at = 0; at < length; at += 64) prefetch(begin + at);
+}
+
+// The cell says where its message lies: that travels while its receive is looked for.
+void expect_block(const inbox_cell& cell) {
+  if (cell.kind == message_kind::in_block) for_lines_of(cell.node, cell.bytes, host::prefetch_to_read);
+}
+
 }  // namespace
 
 engine* engine::of_pe(int pe) { return engines[static_cast<std::size_t>(pe)]; }
@@ -78,6 +94,7 @@ engine::engine(std::span<endpoint* const> endpoints, std::uint32_t number, board
       own_(*endpoints[number]),
       board_(board),
       blocks_(blocks),
+      eager_(blocks),
       options_(options),
       process_(getpid()),
       waiting_(waiting_limits(options.oversubscribed)),
@@ -117,7 +134,7 @@ send_record* engine::send_of_any_size(std::uint32_t target, const message_key& k
   const user_buffer reached = as_reached_by_all(data);
   if (!held_back || (!reached.is_shared() && !options_.kernel_copies && mode == send_mode::standard)) {
     // The data travels with the message. Memory that nobody else can reach has no other way.
-    unexpected_message& message = new_message(key, bytes);
+    unexpected_message& message = new_eager_message(key, bytes);
     data.read(0, bytes, message.data());
     push_node(to, message_kind::in_block, message);
     endpoint_counters::add(own_.counters.in_block);
@@ -189,7 +206,10 @@ void engine::push(endpoint& target, const message_key& key, message_kind kind, F
 
 void engine::push_node(endpoint& target, message_kind kind, unexpected_message& node) {
   arena::handed_over(&node);
-  push(target, node.key, kind, [&](inbox_cell& cell) { cell.node = &node; });
+  push(target, node.key, kind, [&](inbox_cell& cell) {
+    cell.bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(node.bytes, most_bytes_prefetched));
+    cell.node = &node;
+  });
 }
 
 // A sender must not depend on the receiver calling us: it empties the inbox on the receiver's behalf.
@@ -251,6 +271,7 @@ bool engine::look_for(const message_key& key, copy_list& later, Take&& take) {
   while (!later.is_full()) {
     inbox_cell* const cell = own_.inbox.front();
     if (cell == nullptr) return false;
+    expect_block(*cell);
     posted_receive* const earlier = own_.matching.match(cell->key);
     const bool is_match = earlier == nullptr && key.takes(cell->key);
     if (is_match)
@@ -354,6 +375,19 @@ arrived_message* engine::take(const message_key& key) {
 
 // ---- with the lock of the receiver's endpoint
 
+unexpected_message& engine::new_eager_message(const message_key& key, std::size_t bytes) {
+  unexpected_message* const buffer = eager_.take(bytes);
+  if (buffer == nullptr) return new_message(key, bytes);
+  for_lines_of(buffer, bytes, host::prefetch_to_write);
+  buffer->key = key;
+  buffer->bytes = bytes;
+  return *buffer;
+}
+
+void engine::release(unexpected_message& message) {
+  if (!eager_buffers::give_back(message)) blocks_.release(&message);
+}
+
 unexpected_message& engine::new_message(const message_key& key, std::size_t bytes) {
   auto* const message = new (blocks_.allocate(sizeof(unexpected_message) + bytes)) unexpected_message;
   message->key = key;
@@ -390,6 +424,7 @@ void engine::copy_later(copy_list& later, send_record& from, receive_record& to)
 }
 
 void engine::take_cell(endpoint& owner, const inbox_cell& cell, copy_list& later) {
+  expect_block(cell);
   if (posted_receive* const receive = owner.matching.match(cell.key)) {
     deliver(receive_record::of(*receive), cell, later);
     return;
@@ -454,7 +489,7 @@ bool engine::take_at_once(const user_buffer& to, const inbox_cell& cell, found_m
   auto& message = *static_cast<unexpected_message*>(cell.node);
   found.bytes = message.bytes;
   to.write(0, std::min(message.bytes, to.bytes), message.data());
-  blocks_.release(&message);
+  release(message);
   return true;
 }
 
@@ -466,7 +501,7 @@ bool engine::take_at_once(const user_buffer& to, arrived_message& arrived, found
   found = {message.key, message.bytes};
   account(own_, -static_cast<std::int64_t>(sizeof(unexpected_message) + message.bytes));
   to.write(0, std::min(message.bytes, to.bytes), message.data());
-  blocks_.release(&message);
+  release(message);
   return true;
 }
 
@@ -518,7 +553,7 @@ void engine::fill_from_front(receive_record& to, std::size_t bytes) {
 
 void engine::fill(receive_record& to, unexpected_message& message) {
   to.buffer.write(0, std::min(message.bytes, to.buffer.bytes), message.data());
-  blocks_.release(&message);
+  release(message);
   complete(to);
 }
 
@@ -685,6 +720,7 @@ bool engine::drain(endpoint& owner) {
   while (!later.is_full()) {
     inbox_cell* const cell = owner.inbox.front();
     if (cell == nullptr) break;
+    if (any) owner.inbox.expect_more();
     take_cell(owner, *cell, later);
     owner.inbox.pop();
     any = true;

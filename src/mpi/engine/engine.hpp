@@ -23,6 +23,7 @@
 #include "mpi/engine/copy_timing.hpp"
 #include "mpi/engine/core_share.hpp"
 #include "mpi/engine/data_copy.hpp"
+#include "mpi/engine/eager_buffers.hpp"
 #include "mpi/engine/endpoint.hpp"
 #include "mpi/engine/records.hpp"
 #include "mpi/engine/wait_policy.hpp"
@@ -215,6 +216,8 @@ class engine {
   template <class Record>
   void complete(Record& record);
   unexpected_message& new_message(const message_key& key, std::size_t bytes);
+  unexpected_message& new_eager_message(const message_key& key, std::size_t bytes);
+  void release(unexpected_message& message);
   unexpected_message& node_of(const endpoint& owner, const inbox_cell& cell);
   void stage_copy(receive_record& to, send_record& from);
   bool reaches(const receive_record& to) const { return &own_ == to.owner || to.buffer.is_shared(); }
@@ -279,6 +282,7 @@ class engine {
   endpoint& own_;
   board::board_pe& board_;
   arena::block_cache& blocks_;
+  eager_buffers eager_;
   engine_options options_;
   pid_t process_;
   shared_address_function shared_address_ = nullptr;

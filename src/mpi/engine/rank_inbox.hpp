@@ -68,7 +68,7 @@ enum class message_kind : std::uint8_t {
 struct alignas(64) inbox_cell {
   std::uint64_t stamp;
   message_key key;
-  std::uint32_t bytes;  // in_cells
+  std::uint32_t bytes;  // in_block: or fewer, a hint
   message_kind kind;
   union {
     std::byte data[bytes_in_first_cell];
@@ -175,6 +175,12 @@ class rank_inbox {
     read_.store(next, std::memory_order_relaxed);  // relaxed: as above; a hint for has_message
     // Now and then, so that the producers' line stays theirs.
     if (((before ^ next) & ~unpublished_) != 0) publish_read();
+  }
+  /// The reader is behind: the messages after the one at the front have most likely come, too.
+  void expect_more() const {
+    const std::uint64_t next = read_.load(std::memory_order_relaxed);  // relaxed: a hint
+    host::prefetch_to_read(&cell_at(next + 1));
+    host::prefetch_to_read(&cell_at(next + 2));
   }
   /// How many cells are taken, those of all of the caller's own messages among them.
   std::uint64_t tickets() const {

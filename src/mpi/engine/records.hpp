@@ -54,9 +54,13 @@ struct receive_record {
   }
 };
 
-/// A message that waits for its receive. One whose data came with it has it behind this header, in the same block.
+/// What the memory of a message is: a block of its own, or a buffer of its sender (eager_buffers.hpp).
+enum class buffer_use : std::uint8_t { block, free, taken };
+
+/// A message that waits for its receive. One whose data came with it has it behind this header, in the same memory.
 struct unexpected_message : arrived_message {
   message_kind kind = message_kind::in_block;
+  std::atomic<buffer_use> use{buffer_use::block};
   std::byte* data() { return reinterpret_cast<std::byte*>(this + 1); }
 };
 

@@ -83,6 +83,51 @@ TEST(engine, sizes_of_all_ways_arrive_whole_and_in_order) {
   }
 }
 
+// More than there are eager buffers wait unexpected: the others have blocks of their own, and all keep what they have.
+TEST(engine, short_messages_use_the_buffers_of_their_sender_again) {
+  run_on_ranks(3, {}, [&](engine& mine) {
+    constexpr int senders = 2, messages = 30, rounds = 200;
+    const auto size_of = [](int i) { return static_cast<std::size_t>(257 + i * 211 % 7900); };
+    for (int round = 0; round < rounds; ++round) {
+      if (mine.number() < senders) {
+        const auto me = static_cast<std::int32_t>(mine.number());
+        for (int i = 0; i < messages; ++i)
+          send(mine, senders, {1, me, i}, pattern(size_of(i), static_cast<unsigned>(round + i + 7 * me)));
+        receive(mine, {2, senders, round}, 0);
+        continue;
+      }
+      // The last ones first, so that the first ones stay; then in order, and one of them at once with its send.
+      for (std::int32_t from = 0; from < senders; ++from) {
+        for (int k = 0; k < messages; ++k) {
+          const int i = k < 10 ? messages - 1 - k : k - 10;
+          const received got = receive(mine, {1, from, i}, size_of(i));
+          ASSERT_EQ(got.bytes, size_of(i));
+          ASSERT_EQ(got.data, pattern(size_of(i), static_cast<unsigned>(round + i + 7 * from)));
+        }
+      }
+      for (std::uint32_t to = 0; to < senders; ++to) send(mine, to, {2, senders, round}, {});
+    }
+  });
+}
+
+TEST(eager_buffers, are_taken_again_when_they_have_been_given_back) {
+  run_on_ranks(1, {}, [&](engine& mine) {
+    eager_buffers buffers(mine.blocks());
+    EXPECT_EQ(buffers.take(eager_buffers::most_bytes + 1), nullptr);
+    std::vector<unexpected_message*> taken;
+    while (unexpected_message* const next = buffers.take(eager_buffers::most_bytes)) taken.push_back(next);
+    ASSERT_GT(taken.size(), 2u);
+    for (unexpected_message* const each : taken) std::memset(each->data(), 1, eager_buffers::most_bytes);
+    EXPECT_TRUE(eager_buffers::give_back(*taken[2]));
+    EXPECT_TRUE(eager_buffers::give_back(*taken[1]));
+    EXPECT_EQ(buffers.take(1), taken[1]);  // the first one that is free
+    EXPECT_EQ(buffers.take(1), taken[2]);
+    EXPECT_EQ(buffers.take(1), nullptr);
+    unexpected_message block;
+    EXPECT_FALSE(eager_buffers::give_back(block));
+  });
+}
+
 // Every byte of a rendezvous is counted once, by who copied it.
 TEST(engine, bytes_are_counted_by_who_copied_them) {
   std::atomic<std::uint64_t> counted{0};
