@@ -25,6 +25,7 @@
 #include "mpi/engine/data_copy.hpp"
 #include "mpi/engine/eager_buffers.hpp"
 #include "mpi/engine/endpoint.hpp"
+#include "mpi/engine/polling_pace.hpp"
 #include "mpi/engine/records.hpp"
 #include "mpi/engine/wait_policy.hpp"
 #include "os/clock.hpp"
@@ -290,6 +291,7 @@ class engine {
   void (*library_progress_)() = nullptr;
   wait_policy waiting_;
   wait_policy polling_;
+  polling_pace pace_;
   std::uint64_t last_poll_ = 0;  // tick at which the last call in vain returned
   const std::uint64_t polling_ticks_;
   const std::uint64_t vain_yield_ticks_;

@@ -361,6 +361,20 @@ TEST_P(conformance, loops_of_polling_give_the_core_away) {
   }
 }
 
+// A rank that sleeps at each look in vain does not do its own work meanwhile, and no other rank has use for the core.
+TEST_P(conformance, programs_that_work_between_their_looks_do_not_sleep) {
+  if (how().name != "drop_in" || ranks() < 3) GTEST_SKIP() << "a matter of the drop-in, with more ranks than cores";
+  mpi starter = with();
+  starter.launcher = on_two_cores() + starter.launcher;
+  for (const char* const way : {"work_test", "work_iprobe"}) {
+    const auto counted = run_counted(starter, how(), ranks(), "polls", way);
+    EXPECT_EQ(counted.ended.status, 0) << way << ": " << counted.ended.errors;
+    EXPECT_EQ(counted.ended.output, "20000 looks\n");
+    // Some: in the barriers, and where a slice of the scheduler's makes a look seem long.
+    EXPECT_LT(counted.statistics["all"]["sleeps"], 1000 * ranks()) << way;
+  }
+}
+
 // What the ranks counted agrees, and goes to the table and to the file that was asked for.
 TEST_P(conformance, statistics_add_up) {
   if (how().exec.empty() || ranks() == 8) GTEST_SKIP() << "a matter of the drop-in";

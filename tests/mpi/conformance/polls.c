@@ -1,7 +1,8 @@
 /* How often ranks ask in vain: a token goes round all ranks, and each one looks for it in a loop of calls that do not
    wait. With more ranks than cores a loop that keeps its core asks for a slice of the scheduler's, thousands of times,
    while the rank that has the token waits for a core. Argument: test, testall, iprobe, win8 or win16. Prints calls per
-   hop. */
+   hop. Or, by work_test or work_iprobe, programs that work between their looks, which find nothing: prints how many
+   looks there were. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,6 +41,29 @@ static void by_window(MPI_Win window, int from, int words, long wanted) {
   }
 }
 
+static void work_between_looks(int by_test, int rank, int size) {
+  enum { looks = 20000 };
+  volatile double sum = 0;
+  int found = 0, nothing = 0;
+  MPI_Request request = MPI_REQUEST_NULL;
+  if (by_test) MPI_Irecv(&nothing, 1, MPI_INT, (rank + 1) % size, 7, MPI_COMM_WORLD, &request);
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int look = 0; look < looks; ++look) {
+    if (by_test)
+      MPI_Test(&request, &found, MPI_STATUS_IGNORE);
+    else
+      MPI_Iprobe(MPI_ANY_SOURCE, 7, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE);
+    for (int i = 0; i < 1000; ++i) sum += i; /* 2 to 3 us */
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Send(&nothing, 1, MPI_INT, (rank + size - 1) % size, 7, MPI_COMM_WORLD);
+  if (by_test)
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  else
+    MPI_Recv(&nothing, 1, MPI_INT, (rank + 1) % size, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  if (rank == 0) printf("%d looks\n", looks);
+}
+
 int main(int argument_count, char** arguments) {
   int rank = 0, size = 0;
   MPI_Init(&argument_count, &arguments);
@@ -48,6 +72,11 @@ int main(int argument_count, char** arguments) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   const char* const by = arguments[1];
   const int previous = (rank + size - 1) % size, words = strcmp(by, "win16") == 0 ? 2 : 1;
+  if (strncmp(by, "work_", 5) == 0) {
+    work_between_looks(strcmp(by, "work_test") == 0, rank, size);
+    MPI_Finalize();
+    return 0;
+  }
   long* memory = NULL;
   MPI_Win window;
   MPI_Win_allocate(2 * sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "mpi/engine/core_share.hpp"
+#include "mpi/engine/polling_pace.hpp"
 
 namespace tri::mpi {
 namespace {
@@ -42,6 +43,35 @@ TEST(wait_policy, begins_anew_when_something_was_found) {
   EXPECT_EQ(policy.next(20), wait_step::yield);
   EXPECT_EQ(policy.next(29), wait_step::yield);
   EXPECT_EQ(policy.next(30), wait_step::sleep);
+}
+
+TEST(polling_pace, tells_loops_that_only_look_from_programs_that_work_between) {
+  polling_pace pace({.own_work = 500, .shortest_offer = 2000, .longest_offer = 16000});
+  for (int look = 0; look < 1000; ++look) pace.looked(100);
+  EXPECT_FALSE(pace.works_between());
+  pace.looked(3000);  // an interrupt
+  EXPECT_FALSE(pace.works_between());
+  for (int look = 0; look < 20; ++look) pace.looked(1600);
+  EXPECT_TRUE(pace.works_between());
+  for (int look = 0; look < 40; ++look) pace.looked(100);
+  EXPECT_FALSE(pace.works_between());
+}
+
+TEST(polling_pace, offers_the_core_more_seldom_when_nobody_takes_it) {
+  polling_pace pace({.own_work = 500, .shortest_offer = 2000, .longest_offer = 16000});
+  std::uint64_t now = 1'000'000;
+  const auto until_next_offer = [&] {
+    const std::uint64_t from = now;
+    while (!pace.is_time_to_offer(now)) ++now;
+    return now - from;
+  };
+  pace.offered(now, false);
+  for (const std::uint64_t expected : {2000u, 4000u, 8000u, 16000u, 16000u}) {
+    EXPECT_EQ(until_next_offer(), expected);
+    pace.offered(now, true);
+  }
+  pace.offered(now, false);
+  EXPECT_EQ(until_next_offer(), 2000u);
 }
 
 // With more ranks than cores.
