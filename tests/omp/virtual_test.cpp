@@ -68,8 +68,7 @@ TEST(virtual_report, counts_ordered_loops) {
   if (!std::filesystem::exists(program("virtual_team_gcc"))) GTEST_SKIP() << "its compiler is not installed";
   const result under = run(with_threads(2) + exec(3) + program("virtual_team_gcc"));
   EXPECT_EQ(under.status, 0) << under.output << under.errors;
-  EXPECT_THAT(under.errors,
-              ::testing::ContainsRegex("taken +[0-9]+  ordered_loops"));
+  EXPECT_THAT(under.errors, ::testing::ContainsRegex("taken +[0-9]+  ordered_loops"));
 }
 TEST_P(team_program, gives_the_same_with_other_schedules_and_stays_quiet) {
   const result alone = run(with_threads(2) + program(GetParam()));

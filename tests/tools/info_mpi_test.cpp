@@ -43,18 +43,27 @@ void expect_paths(const json& told, const std::map<std::string, std::string>& ex
   EXPECT_EQ(with_drop_in, drop_ins.size()) << told;
 }
 
-// As Python's packages have it: bin/mpiexec, and the library in lib, where the loader does not look.
+// As Python's packages have it: bin/mpiexec, and the library in lib, where the loader does not look. A wrapper stands
+// between the launcher and us. What started the launcher may have an MPI, too, which is not meant.
 TEST(exec_mpi, interpreters_get_the_library_of_their_launcher) {
   if (std::find(drop_ins.begin(), drop_ins.end(), "mpich") == drop_ins.end()) GTEST_SKIP() << "built without MPICH";
-  const temporary_folder prefix;
-  std::filesystem::create_directories(prefix.path() / "bin");
-  std::filesystem::create_directories(prefix.path() / "lib");
-  std::filesystem::copy_file("/bin/sh", prefix.path() / "bin/launcher");
+  const temporary_folder outside, prefix;
+  for (const temporary_folder* const each : {&outside, &prefix}) {
+    std::filesystem::create_directories(each->path() / "bin");
+    std::filesystem::create_directories(each->path() / "lib");
+    std::filesystem::copy_file("/bin/sh", each->path() / "bin/shell");
+  }
+  std::ofstream(outside.path() / "lib/libmpi.so.12").close();
+  const auto script = [&](const char* name, const std::string& text) {
+    std::ofstream(prefix.path() / name) << text << "; :\n";
+    return (prefix.path() / name).string();
+  };
+  const std::string shell = (prefix.path() / "bin/shell").string();
+  const std::string wrapper = script("wrapper", command + " exec -- printenv LD_PRELOAD");
+  const std::string launcher = script("launcher", "MPI_LOCALNRANKS=1 PMI_RANK=0 PMI_SIZE=1 /bin/sh " + wrapper);
+  const std::string outer = script("outer", shell + " " + launcher);
   const auto preloaded = [&] {
-    return run_command("unset LD_PRELOAD; export MPI_LOCALNRANKS=1 PMI_RANK=0 PMI_SIZE=1; " +
-                       (prefix.path() / "bin/launcher").string() + " -c '" + command +
-                       " exec -- printenv LD_PRELOAD; :'")
-        .output;
+    return run_command("unset LD_PRELOAD; " + (outside.path() / "bin/shell").string() + " " + outer).output;
   };
   EXPECT_THAT(preloaded(), ::testing::EndsWith(":libmpich.so.12\n"));
   std::ofstream(prefix.path() / "lib/libmpi.so.12").close();

@@ -39,7 +39,9 @@
 #pragma weak ompi_mpi_double
 #pragma weak ompi_mpi_double_int
 #pragma weak ompi_mpi_errhandler_null
+#ifdef MPI_ERRORS_ABORT
 #pragma weak ompi_mpi_errors_abort
+#endif
 #pragma weak ompi_mpi_errors_are_fatal
 #pragma weak ompi_mpi_errors_return
 #pragma weak ompi_mpi_float
