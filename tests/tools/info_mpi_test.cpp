@@ -54,6 +54,7 @@ TEST(exec_mpi, interpreters_get_the_library_of_their_launcher) {
     std::filesystem::copy_file("/bin/sh", each->path() / "bin/shell");
   }
   std::ofstream(outside.path() / "lib/libmpi.so.12").close();
+  unsetenv("LD_PRELOAD");
   const auto script = [&](const char* name, const std::string& text) {
     std::ofstream(prefix.path() / name) << text << "; :\n";
     return (prefix.path() / name).string();
@@ -63,11 +64,11 @@ TEST(exec_mpi, interpreters_get_the_library_of_their_launcher) {
   const std::string launcher = script("launcher", "MPI_LOCALNRANKS=1 PMI_RANK=0 PMI_SIZE=1 /bin/sh " + wrapper);
   const std::string outer = script("outer", shell + " " + launcher);
   const auto preloaded = [&] {
-    return run_command("unset LD_PRELOAD; " + (outside.path() / "bin/shell").string() + " " + outer).output;
+    return run_command((outside.path() / "bin/shell").string() + " " + outer).output;
   };
   EXPECT_THAT(preloaded(), ::testing::EndsWith(":libmpich.so.12\n"));
   std::ofstream(prefix.path() / "lib/libmpi.so.12").close();
-  EXPECT_THAT(preloaded(), ::testing::EndsWith((":" + (prefix.path() / "lib/libmpi.so.12").string()) + "\n"));
+  EXPECT_THAT(preloaded(), ::testing::EndsWith((prefix.path() / "lib/libmpi.so.12").string() + "\n"));
 }
 
 TEST(info_mpi, finds_the_libraries_and_the_drop_in_of_each) {
