@@ -8,7 +8,7 @@
 namespace tri::mpi {
 
 /// Calls the communicator's error handler, and returns the code. At the end of a call that has the call guard, which is
-/// let go of meanwhile: the handler may call MPI. `cause` is what the line tells where the code itself tells nothing
+/// let go of meanwhile: the handler may call MPI. `cause` is what the line names where the code itself says nothing
 /// (MPI_ERR_IN_STATUS). MPI_SUCCESS: does nothing.
 int report(MPI_Comm comm, int error, int cause);
 inline int report(MPI_Comm comm, int error) { return error == MPI_SUCCESS ? error : report(comm, error, error); }

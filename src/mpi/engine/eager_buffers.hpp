@@ -3,8 +3,8 @@
 // of the arena come home in chains, each with lines of its own: of 1 KiB, a message in a block took 1.06 us where one
 // in such a buffer takes 0.74 (hand-off 240 ns).
 //
-// The state of a buffer is its `use`: free, until the sender takes it; taken, until somebody has read the message, the
-// receiver or who helps it. The sender alone takes, one call at a time.
+// The state of a buffer is its `use`: free, until the sender takes it; taken, until the receiver, or a rank that helps
+// it, has read the message. The sender alone takes, one call at a time.
 #pragma once
 
 #include <array>

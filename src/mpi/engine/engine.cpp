@@ -42,7 +42,7 @@ constexpr std::int64_t longest_sleep_beside_others_ns = 100'000;
 // Passive targets, for example, are served by the MPI library alone, and it does not ring.
 constexpr std::int64_t longest_sleep_beside_library_ns = 1'000'000;
 
-// A loop of MPI_Test and nothing else needs 50 to 150 ns. An offer of the core that nobody takes costs 400.
+// A loop of MPI_Test and nothing else needs 50 to 150 ns. An offer of the core that no rank takes costs 400.
 polling_pace::limits usual_pace() {
   return {.own_work = host::ns_to_ticks(500),
           .shortest_offer = host::ns_to_ticks(8'000),
@@ -74,8 +74,8 @@ wait_policy::limits polling_limits(bool oversubscribed) {
   return limits;
 }
 
-// A block comes from the cache of the other side, whoever used it last. Its lines are asked for together; more of them
-// than this the processor fetches by itself, as it sees them read or written in order.
+// The lines of a block come from the caches of the other side. They are asked for together; beyond these the processor
+// fetches by itself, as it sees lines read or written in order.
 constexpr std::size_t most_bytes_prefetched = 2048;
 
 template <class Prefetch>
