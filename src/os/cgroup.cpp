@@ -24,8 +24,9 @@ std::optional<double> ratio(const std::optional<std::string>& quota_and_period) 
   char* behind_quota = nullptr;
   const double quota = std::strtod(quota_and_period->c_str(), &behind_quota);
   const double period = std::strtod(behind_quota, nullptr);  // 0 when there is none
-  if (!(quota > 0 && period > 0) || !std::isfinite(quota / period)) return std::nullopt;
-  return quota / period;
+  const double share = quota / period;
+  if (!(quota > 0 && period > 0 && share > 0) || !std::isfinite(share)) return std::nullopt;  // 0: an endless period
+  return share;
 }
 
 std::optional<double> group_quota(const std::string& folder, bool version_2) {

@@ -125,6 +125,8 @@ std::vector<cache_info> read_caches(hwloc_topology_t handle) {
   for (const hwloc_obj_type_t type :
        {HWLOC_OBJ_L1CACHE, HWLOC_OBJ_L2CACHE, HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L4CACHE, HWLOC_OBJ_L5CACHE}) {
     for (hwloc_obj_t cache = nullptr; (cache = hwloc_get_next_obj_by_type(handle, type, cache)) != nullptr;) {
+      // One without CPUs of ours is there still, where memory hangs below it.
+      if (hwloc_bitmap_iszero(cache->cpuset) != 0) continue;
       caches.push_back(
           {static_cast<int>(cache->attr->cache.depth), cache->attr->cache.size, numbers_of(cache->cpuset)});
     }

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <hwloc.h>
 
 #include <filesystem>
 #include <fstream>
@@ -34,6 +35,26 @@ TEST(topology, synthetic_machine) {
   EXPECT_EQ(machine.useful_cores(), 8);
   EXPECT_EQ(machine.useful_pus(), 16);
   EXPECT_THAT(machine.tree(), HasSubstr("PU"));
+}
+
+// As in a container with the CPUs of one NUMA domain and the memory of all.
+TEST(topology, caches_without_cpus_are_left_out) {
+  const std::string file = ::testing::TempDir() + "caches_without_cpus.xml";
+  hwloc_topology_t made = nullptr;
+  ASSERT_EQ(hwloc_topology_init(&made), 0);
+  ASSERT_EQ(hwloc_topology_set_synthetic(made, "pack:2 numa:2 l3:1 core:4 pu:2"), 0);
+  ASSERT_EQ(hwloc_topology_load(made), 0);
+  const hwloc_bitmap_t first = hwloc_bitmap_alloc();
+  hwloc_bitmap_set_range(first, 0, 7);
+  EXPECT_EQ(hwloc_topology_restrict(made, first, 0), 0);
+  EXPECT_EQ(hwloc_topology_export_xml(made, file.c_str(), 0), 0);
+  hwloc_bitmap_free(first);
+  hwloc_topology_destroy(made);
+  const topology machine = topology::load(file);
+  std::filesystem::remove(file);
+  EXPECT_EQ(machine.pus().size(), 8u);
+  ASSERT_EQ(machine.all_caches().size(), 1u);
+  EXPECT_EQ(machine.all_caches()[0].pus.size(), 8u);
 }
 
 TEST(topology, synthetic_machines_that_hwloc_would_never_finish_are_refused) {
