@@ -37,10 +37,13 @@ constexpr std::string_view synthetic_prefix = "synthetic:";
                   description, reason));
 }
 
-// hwloc makes as many objects as a synthetic description says, without a limit.
+// hwloc makes as many objects as a synthetic description says, without a limit, and compares each with its siblings: up
+// to these numbers that takes a second or two.
 void check_synthetic_size(const std::string& description) {
-  constexpr double most_objects = 1 << 16;
+  constexpr double most_objects = 1 << 13;
+  constexpr double most_children = 1 << 10;
   double objects = 1;
+  double children = 1;       // the most of one object
   bool in_brackets = false;  // attributes
   for (std::size_t i = synthetic_prefix.size(); i < description.size(); ++i) {
     in_brackets = (in_brackets || description[i] == '(') && description[i] != ')';
@@ -48,10 +51,15 @@ void check_synthetic_size(const std::string& description) {
     if (in_brackets || description[i] == ' ' || std::string_view(": )").find(before) == std::string_view::npos)
       continue;
     // As hwloc reads "pack:2 4": counts behind a type or alone, in any base, -1 as the largest there is.
-    objects *= std::max(static_cast<double>(std::strtoul(description.c_str() + i, nullptr, 0)), 1.0);
+    const double count = std::max(static_cast<double>(std::strtoul(description.c_str() + i, nullptr, 0)), 1.0);
+    objects *= count;
+    children = std::max(children, count);
   }
   if (objects > most_objects)
     refuse(description, fmt::format("it has {:.6g} CPUs; at most {} can be described", objects, most_objects));
+  if (children > most_children)
+    refuse(description, fmt::format("it has {:.6g} parts of one kind in one place; at most {} can be described",
+                                    children, most_children));
 }
 
 hwloc_handle open_topology(const std::string& description) {

@@ -61,8 +61,13 @@ TEST(topology, synthetic_machines_that_hwloc_would_never_finish_are_refused) {
   for (const char* const large : {"synthetic:pack:1000 core:1000 pu:1000", "synthetic:4000000000",
                                   "synthetic:300 300 1", "synthetic:core:0xffffff", "synthetic:core:-1 pu:1"}) {
     EXPECT_THAT([&] { topology::load(large); },
-                ::testing::ThrowsMessage<topology_error>(HasSubstr("CPUs; at most 65536 can be described; write auto")))
+                ::testing::ThrowsMessage<topology_error>(HasSubstr("CPUs; at most 8192 can be described; write auto")))
         << large;
+  }
+  for (const char* const wide : {"synthetic:core:4 pu:2000", "synthetic:1 7272"}) {
+    EXPECT_THAT([&] { topology::load(wide); },
+                ::testing::ThrowsMessage<topology_error>(HasSubstr("in one place; at most 1024 can be described")))
+        << wide;
   }
   EXPECT_EQ(topology::load("synthetic:pack:2(memory=4294967296) core:2 pu:1(indexes=0,1,2,3)").pus().size(), 4u);
 }
