@@ -1,4 +1,4 @@
-// Collective operations that are always the library's: here only so that the statistics tell of them. Without those a
+// Collective operations that are always the library's: here only so that the statistics count them. Without those a
 // call looks at one pointer.
 #include <mpi.h>
 

@@ -68,7 +68,7 @@ enum class message_kind : std::uint8_t {
 struct alignas(64) inbox_cell {
   std::uint64_t stamp;
   message_key key;
-  std::uint32_t bytes;  // in_block: or fewer, a hint
+  std::uint32_t bytes;  // in_cells; in_block at most as many, a hint
   message_kind kind;
   union {
     std::byte data[bytes_in_first_cell];

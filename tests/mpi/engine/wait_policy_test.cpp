@@ -57,7 +57,7 @@ TEST(polling_pace, tells_loops_that_only_look_from_programs_that_work_between) {
   EXPECT_FALSE(pace.works_between());
 }
 
-TEST(polling_pace, offers_the_core_more_seldom_when_nobody_takes_it) {
+TEST(polling_pace, offers_the_core_more_seldom_when_no_rank_takes_it) {
   polling_pace pace({.own_work = 500, .shortest_offer = 2000, .longest_offer = 16000});
   std::uint64_t now = 1'000'000;
   const auto until_next_offer = [&] {
