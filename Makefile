@@ -19,7 +19,7 @@ define build
 @cmake --build --preset $(1) --parallel $(JOBS) $(if $(2),--target $(2))
 endef
 
-.PHONY: help build demo test bench results docs check sanitize fuzz aarch64 install deb deb-test fresh clean format
+.PHONY: help build demo test bench results docs check sanitize fuzz aarch64 wheels install deb deb-test fresh clean format
 help:
 	@echo "Trireme: message-driven objects, parallel loops, accelerators for MPI and OpenMP programs."
 	@echo
@@ -37,6 +37,7 @@ help:
 	@echo "  make sanitize          the tests under the address and thread sanitizers, then the fuzz targets"
 	@echo "  make fuzz              the fuzz targets, each for a minute (SECONDS_EACH=60)"
 	@echo "  make aarch64           unit tests built for 64-bit Arm, in an emulator"
+	@echo "  make wheels            the MPI libraries of PyPI (Open MPI 5, MPICH 4.3 and 5, Intel MPI), which make test then tries too"
 	@echo "  make fresh             demo, install and a user's program on a minimal Debian, as a stranger (scripts/fresh.sh --help)"
 	@echo "  make clean             remove build/"
 	@echo
@@ -107,6 +108,11 @@ aarch64:
 	@scripts/aarch64_sysroot.sh build/aarch64-sysroot
 	$(call build,aarch64,$(AARCH64_TESTS))
 	@ctest --preset aarch64 --parallel $(JOBS) -R "^($$(tr ' ' '|' <<<"$(strip $(AARCH64_TESTS))"))$$"
+
+# Open MPI 5, MPICH 4.3 and 5, Intel MPI, for the tests mpi_wheel_* (tests/mpi/wheels), which are skipped without.
+wheels:
+	@scripts/deps.sh test wheels
+	@scripts/mpi_wheels.sh build/mpi-wheels
 
 # Builds what is installed, and nothing else.
 install:

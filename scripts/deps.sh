@@ -16,6 +16,7 @@ usage: scripts/deps.sh [--list] GROUP...
   results what draws the plots of docs/results.md
   docs    what builds the site of both books: Doxygen, and Python and npm for their packages
   fuzz    clang with libFuzzer, for the fuzz targets
+  wheels  Python's pip, which brings the MPI libraries of PyPI
   fresh   what makes the minimal root of `make fresh`
   aarch64 cross compiler, emulator and what unpacks the root of `make aarch64`
   slurm   Slurm and munge, which the Slurm test runs in namespaces; not in `all`, because where systemd runs Debian's
@@ -41,6 +42,7 @@ packages_of() {
     fuzz) packages_of build; echo clang-16 libclang-rt-16-dev ;;
     deb) packages_of build; echo dpkg-dev gzip ;;
     deb-test) packages_of deb; echo lintian mandoc man-db mmdebstrap ;;
+    wheels) echo python3 python3-venv ;;
     fresh) echo mmdebstrap git ;;
     slurm) echo slurmctld slurmd slurm-client munge iproute2 ;;
     aarch64) echo ninja-build cmake make pkg-config ccache g++-aarch64-linux-gnu qemu-user mmdebstrap ;;

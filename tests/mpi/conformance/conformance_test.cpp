@@ -77,6 +77,10 @@ const host_fault host_faults[] = {
     // Open MPI 4.1.4: a nonblocking collective may use its communicator after MPI_Comm_free has freed it (4 runs of 40,
     // with delays and other load).
     {"openmpi", "collectives/nonblocking_with_types_and_freed_communicators", false},
+    // Open MPI 4.1.4: the file behind a window is named after the job and the communicator's number (osc/rdma,
+    // allocate_state_shared), and communicators without a common rank have equal numbers. Windows that they make at the
+    // same time share their memory, or MPI_Win_allocate ends the program. Mended in Open MPI 5.
+    {"openmpi", "one_sided/windows_outlive_their_communicators", false},
     // Open MPI 4.1.4: MPI_Compare_and_swap of 8 bytes ends in a segmentation fault in the shared memory transport.
     {"openmpi", "one_sided/swaps_of_8_bytes", false},
     // Both cancel no sends: one without a receiver never ends, unless it was short (MPI 4.0, section 3.8.4).
@@ -207,9 +211,11 @@ class conformance : public testing::TestWithParam<parameters> {
     if (how().name == modes[0].name) return;
     // The number of checks is the same under every MPI: the first one installed tells it.
     const auto& plain = run_plain(ranks(), "conformance", options(installed[0], modes[0], delays));
+    const std::string reference = fmt::format("the reference, {} alone with {} ranks", installed[0].name, ranks());
+    EXPECT_EQ(plain.status, 0) << reference << ":\n" << plain.output << plain.errors;
     for (const auto& [name, result] : results_of(plain.output)) {
-      if (!results.contains(name)) continue;
-      EXPECT_EQ(results.at(name), result) << name;
+      EXPECT_THAT(result, StartsWith("ok (")) << name << " of " << reference;
+      if (results.contains(name)) EXPECT_EQ(results.at(name), result) << name << "; expected as in " << reference;
     }
   }
 };
@@ -397,7 +403,7 @@ TEST_P(conformance, statistics_add_up) {
     EXPECT_GT(rank["rendezvous"], 0);
   }
   for (const auto& [name, sum] : sums) EXPECT_NEAR(json["all"][name].get<double>(), sum, 1e-6) << name;
-  EXPECT_EQ(sums["in_cell"] + sums["in_block"] + sums["rendezvous"],
+  EXPECT_EQ(sums["inline"] + sums["eager"] + sums["rendezvous"],
             sums["received_by_itself"] + sums["received_by_others"]);
   EXPECT_EQ(sums["bytes_received"], sums["bytes_copied"] + sums["bytes_helped"]);
   EXPECT_GT(sums["bytes_received"], 0.0);

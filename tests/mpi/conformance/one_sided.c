@@ -516,11 +516,11 @@ static void accumulates_of_all_kinds(void) {
 
 /* Whether the top bit of a byte or a character is a sign, as each library has it. */
 static void signs_of_bytes_and_characters(void) {
-#ifdef MPICH_VERSION
-  const int is_signed[] = {1, 1, 1};
-#else
-  const int is_signed[] = {0, 1, 0};
-#endif
+  char library[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length;
+  MPI_Get_library_version(library, &length);
+  const int open_mpi = strstr(library, "Open MPI") != NULL;
+  const int is_signed[] = {!open_mpi, 1, !open_mpi};
   const MPI_Datatype types[] = {MPI_BYTE, MPI_CHAR, MPI_CHARACTER};
   struct window window = open_window(allocated);
   const int next = (my_rank + 1) % rank_count;
