@@ -8,6 +8,8 @@
 // std::vector; the count of a shared_buffer is atomic.
 #pragma once
 
+#include "trireme/detail/require_cxx20.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <cereal/cereal.hpp>

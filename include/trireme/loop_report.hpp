@@ -8,6 +8,8 @@
 // those of V. Kale, PhD dissertation, Illinois 2015, chapter 1, but measured, not modelled. All functions: any thread.
 #pragma once
 
+#include "trireme/detail/require_cxx20.hpp"
+
 #include <cstdint>
 #include <optional>
 #include <span>

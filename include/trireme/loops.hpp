@@ -12,6 +12,8 @@
 // begun are left out. Loops may be nested, and several threads may run loops at the same time.
 #pragma once
 
+#include "trireme/detail/require_cxx20.hpp"
+
 #include <array>
 #include <concepts>
 #include <cstddef>

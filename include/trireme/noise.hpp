@@ -10,6 +10,8 @@
 // how long is the same for the same plan, on every machine.
 #pragma once
 
+#include "trireme/detail/require_cxx20.hpp"
+
 #include <atomic>
 #include <chrono>
 #include <cstdint>

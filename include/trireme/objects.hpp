@@ -1,6 +1,8 @@
 // Message-driven objects: the whole public interface. See docs/user/objects.md for the tutorial.
 #pragma once
 
+#include "trireme/detail/require_cxx20.hpp"
+
 #include "objects/array.hpp"
 #include "objects/collectives/section.hpp"
 #include "objects/group.hpp"

@@ -8,6 +8,8 @@
 // (processes). Options --tri-* are taken out of argv; `trireme info --config` lists them.
 #pragma once
 
+#include "trireme/detail/require_cxx20.hpp"
+
 #include <chrono>
 #include <functional>
 #include <string>

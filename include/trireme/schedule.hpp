@@ -16,6 +16,8 @@
 // chapter 5, where a strategy is a pair of functions.
 #pragma once
 
+#include "trireme/detail/require_cxx20.hpp"
+
 #include <cstdint>
 #include <functional>
 #include <span>

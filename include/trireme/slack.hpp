@@ -9,6 +9,8 @@
 // Times in nanoseconds where processes share a predictor; any unit otherwise. All functions: any thread.
 #pragma once
 
+#include "trireme/detail/require_cxx20.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <map>

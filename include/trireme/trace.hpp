@@ -6,6 +6,8 @@
 //   tri::trace::off();
 #pragma once
 
+#include "trireme/detail/require_cxx20.hpp"
+
 namespace tri::trace {
 
 /// From now on, on all PEs that were chosen (--tri-trace-pes): on this one at once, on the others with a message that

@@ -1,5 +1,7 @@
 // Everything of Trireme.
 #pragma once
 
+#include "trireme/detail/require_cxx20.hpp"
+
 #include "trireme/loops.hpp"
 #include "trireme/objects.hpp"

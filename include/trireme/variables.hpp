@@ -9,6 +9,8 @@
 // PEs of a process, and is not the same in other processes.
 #pragma once
 
+#include "trireme/detail/require_cxx20.hpp"
+
 #include <cstdint>
 #include <functional>
 #include <memory>
