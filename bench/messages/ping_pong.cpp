@@ -183,7 +183,7 @@ std::vector<row_definition> rows_between(const std::string& whom, const launch& 
       {.name = "entry" + at + "call",
        .unit = "ns",
        .handoffs = 2,
-       .description = "between " + whom + ", to and fro: call an entry method and wait for the future",
+       .description = "between " + whom + ", round trip: call an entry method and wait for the future",
        .measure = call_and_answer,
        .launch = where},
       {.name = "group" + at + "one_way",

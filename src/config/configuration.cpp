@@ -18,7 +18,7 @@ constexpr std::string_view variable_prefix = "TRIREME_";
 constexpr std::string_view option_prefix = "--tri-";
 
 struct row {
-  tunable_description description;
+  option_description description;
   std::function<void(configuration&, std::string_view)> read;
   std::function<std::string(const configuration&)> write;
 };
@@ -39,7 +39,7 @@ const std::vector<row>& rows() {
   static const std::vector<row> all{
 #define TRIREME_ROW(type, name, value, unit, allowed, help) \
   make_row<type>(#name, &configuration::name, unit, allowed, help),
-      TRIREME_TUNABLES(TRIREME_ROW)
+      TRIREME_OPTIONS(TRIREME_ROW)
 #undef TRIREME_ROW
   };
   return all;
@@ -67,7 +67,7 @@ std::string with_underscores(std::string_view text) {
 
 // How a user wrote the name of row `i`, for messages: as variable, as option, or plain.
 std::string spelling(std::size_t i, value_origin origin) {
-  const tunable_description& row = rows()[i].description;
+  const option_description& row = rows()[i].description;
   if (origin == value_origin::environment) return row.environment_variable();
   if (origin == value_origin::command_line) return row.option();
   return row.name;
@@ -162,7 +162,7 @@ configuration configuration::from(int& argc, char** argv, const std::vector<std:
 void configuration::set(std::string_view name, std::string_view value, value_origin origin) {
   const std::size_t i = find_row(name);
   if (i == not_found) {
-    throw configuration_error(fmt::format("unknown tunable '{}'; {}", name, advice(name, value_origin::program, "'")));
+    throw configuration_error(fmt::format("unknown option '{}'; {}", name, advice(name, value_origin::program, "'")));
   }
   try {
     rows()[i].read(*this, value);
@@ -175,29 +175,29 @@ void configuration::set(std::string_view name, std::string_view value, value_ori
 
 std::string configuration::text_of(std::string_view name) const {
   const std::size_t i = find_row(name);
-  if (i == not_found) throw configuration_error(fmt::format("unknown tunable '{}'", name));
+  if (i == not_found) throw configuration_error(fmt::format("unknown option '{}'", name));
   return rows()[i].write(*this);
 }
 
 value_origin configuration::origin_of(std::string_view name) const {
   const std::size_t i = find_row(name);
-  if (i == not_found) throw configuration_error(fmt::format("unknown tunable '{}'", name));
+  if (i == not_found) throw configuration_error(fmt::format("unknown option '{}'", name));
   return origins_.empty() ? value_origin::default_value : origins_[i];
 }
 
-std::string tunable_description::environment_variable() const {
+std::string option_description::environment_variable() const {
   return std::string(variable_prefix) + in_case(name, std::toupper);
 }
 
-std::string tunable_description::option() const {
+std::string option_description::option() const {
   std::string option = std::string(option_prefix) + name;
   std::replace(option.begin(), option.end(), '_', '-');
   return option;
 }
 
-const std::vector<tunable_description>& tunables() {
-  static const std::vector<tunable_description> all = [] {
-    std::vector<tunable_description> descriptions;
+const std::vector<option_description>& option_table() {
+  static const std::vector<option_description> all = [] {
+    std::vector<option_description> descriptions;
     for (const row& each : rows()) descriptions.push_back(each.description);
     return descriptions;
   }();
@@ -207,7 +207,7 @@ const std::vector<tunable_description>& tunables() {
 std::string configuration_listing(const configuration& values) {
   std::vector<std::array<std::string, 7>> table{
       {"name", "kind", "default", "unit", "value", "from", "what it does [allowed values]"}};
-  for (const tunable_description& row : tunables()) {
+  for (const option_description& row : option_table()) {
     table.push_back({row.name, row.kind, row.default_value, row.unit, values.text_of(row.name),
                      to_string(values.origin_of(row.name)), fmt::format("{} [{}]", row.help, row.allowed)});
   }

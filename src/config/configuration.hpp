@@ -1,4 +1,4 @@
-// All tunables of a process, one typed member for each row of configuration_table.hpp. Set from the environment
+// All options of a process, one typed member for each row of configuration_table.hpp. Set from the environment
 // (TRIREME_<NAME>) and the command line (--tri-<name> value, --tri-<name>=value), the command line wins. Read once at
 // start-up by the main thread; a value afterwards. Reads nothing but its arguments and the environment.
 #pragma once
@@ -36,7 +36,7 @@ const char* to_string(value_origin origin);
 
 struct configuration {
 #define TRIREME_MEMBER(type, name, value, unit, allowed, help) type name = value;
-  TRIREME_TUNABLES(TRIREME_MEMBER)
+  TRIREME_OPTIONS(TRIREME_MEMBER)
 #undef TRIREME_MEMBER
 
   // Defaults, then the environment, then the --tri-* arguments, which are removed from argv (argc is updated and
@@ -47,7 +47,7 @@ struct configuration {
   // The same with an explicit environment ("NAME=value" strings), which tests use.
   static configuration from(int& argc, char** argv, const std::vector<std::string>& environment);
 
-  // Sets one tunable from text; `name` as in the table. Throws configuration_error for an unknown name or a bad value.
+  // Sets one option from text; `name` as in the table. Throws configuration_error for an unknown name or a bad value.
   void set(std::string_view name, std::string_view value, value_origin origin = value_origin::program);
 
   std::string text_of(std::string_view name) const;  // the value as set() would read it
@@ -59,17 +59,17 @@ struct configuration {
 };
 
 // One row as text, for help, listings and documentation.
-struct tunable_description {
+struct option_description {
   std::string name, kind, default_value, unit, allowed, help;
   std::string environment_variable() const;  // TRIREME_INBOX_CELLS
   std::string option() const;                // --tri-inbox-cells
 };
-const std::vector<tunable_description>& tunables();
+const std::vector<option_description>& option_table();
 
-// The table with current values and where each came from, one row per tunable, for people.
+// The table with current values and where each came from, one row per option, for people.
 std::string configuration_listing(const configuration& values);
 
-// The variables that the launcher sets for the processes of a job. Known, but not tunables.
+// The variables that the launcher sets for the processes of a job. Known, but not options.
 inline constexpr const char* job_variable = "TRIREME_JOB";
 inline constexpr const char* process_variable = "TRIREME_PROCESS";
 inline constexpr const char* processes_variable = "TRIREME_PROCESSES";

@@ -1,11 +1,11 @@
-// The one table of tunables. A row is a line: ROW(type, name, default, unit, allowed values, help).
+// The one table of options. A row is a line: ROW(type, name, default, unit, allowed values, help).
 // The members of tri::host::configuration, the environment variables TRIREME_<NAME>, the options --tri-<name>, their
 // checks, their help and the suggestions for misspelt names all come from here. Included by configuration.hpp.
 // A macro over the rows, because only that gives plain typed members and one line for a row at the same time.
 #pragma once
 
 // clang-format off
-#define TRIREME_TUNABLES(ROW) \
+#define TRIREME_OPTIONS(ROW) \
   ROW(int,            pes,                0,                            "PEs",     between(0, 4096),                "PEs (scheduler threads) of each process; 0 = the cores this process may use, divided by the processes of the machine") \
   ROW(std::string,    affinity,           "auto",                       "",        cpus_or_words("auto, none or a list of CPUs such as 0,2-5:2"), "core of each PE: auto = one core per PE, none = no pinning, or a list of CPUs; entry i is for PE i of the host") \
   ROW(queue_kind,     queue,              queue_kind::mpsc,             "",        one_of("mpsc|locked|spsc"),      "queue into a PE: many producers lock-free, with a lock, or one ring for each pair of PEs") \
@@ -16,7 +16,7 @@
   ROW(allocator_kind, allocator,          allocator_kind::caches,       "",        one_of("caches|locked"),         "message blocks: caches = size classes of each PE, locked = one heap with a lock") \
   ROW(idle_policy,    idle,               idle_policy::automatic,       "",        one_of("auto|spin|yield|sleep"), "what a PE without work does: auto = spin a little, yield, then sleep until a message arrives") \
   ROW(int,            idle_spin_us,       200,                          "us",      between(0, 1000000),             "how long idle=auto spins before it yields") \
-  ROW(int,            longest_sleep_ms,   1000,                         "ms",      between(0, 3600000),             "how long a PE sleeps at most before it looks for work although it was not woken; 0 = until somebody does") \
+  ROW(int,            longest_sleep_ms,   1000,                         "ms",      between(0, 3600000),             "longest sleep of a PE that no message wakes; then it looks for work itself; 0 = no limit") \
   ROW(int,            hosts,              1,                            "hosts",   between(1, 1024),                "emulated hosts: the processes are split into this many blocks that share no memory with each other") \
   ROW(wire_library,   wire,               wire_library::automatic,      "",        one_of("auto|tcp|ucx|mpi"),      "what carries messages between hosts: tcp = connections of our own, ucx = the UCX library, mpi = the MPI library of the launcher, auto = ucx where the network has RDMA adapters, else tcp") \
   ROW(std::string,    wire_mpi,           "auto",                       "",        anything("auto, openmpi, mpich or the path of a plug-in"), "with wire=mpi, which MPI library: auto = the one that belongs to the launcher") \
@@ -32,10 +32,10 @@
   ROW(std::size_t,    mailbox_credits,    0,                            "bytes",   anything("a size"),              "credits that a PE grants in advance to the senders of messages of a tri::mailbox that it predicts, which then come without asking; 0 = none") \
   ROW(std::string,    wire_transports,    "",                           "",        anything("names as in UCX_TLS, such as tcp; empty = all networks"), "transports of UCX that the wire may use") \
   ROW(std::string,    network,            "",                           "",        anything("interfaces such as eth0 and networks such as 10.1.0.0/16, separated by commas; ! in front = all but these; empty = automatic"), "networks that the wire may use; automatic = the loopback interface for a job on one machine, else all others") \
-  ROW(bool,           wire_authentication, false,                       "",        on_or_off(),                     "a keyed check value over every packet between hosts, so that nobody on the network can change or repeat one; costs time by size") \
-  ROW(double,         peer_timeout_s,     30,                           "s",       at_least(0),                     "peer timeout: a process of another host of which nothing is heard for so long counts as failed, which ends the job; 0 = never") \
+  ROW(bool,           wire_authentication, false,                       "",        on_or_off(),                     "a keyed check value (MAC) over every packet between hosts, against altered and replayed packets; its cost grows with their size") \
+  ROW(double,         peer_timeout_s,     30,                           "s",       at_least(0),                     "peer timeout: a process of another host that sends nothing for so long, heartbeats included, has failed, which ends the job; 0 = no limit") \
   ROW(std::string,    topology,           "auto",                       "",        anything("auto, the path of an hwloc XML file or synthetic:<description>"), "the machine to plan for: auto = this one") \
-  ROW(double,         start_timeout_s,    60,                           "s",       at_least(0),                     "how long a process waits at the start for another of its host that has come to the launcher; then the job ends; 0 = for ever") \
+  ROW(double,         start_timeout_s,    60,                           "s",       at_least(0),                     "how long a process waits at the start for another of its host that has connected to the launcher; then the job ends; 0 = no limit") \
   ROW(double,         stall_report_s,     5,                            "s",       at_least(0),                     "seconds without any progress while a result is awaited after which the job ends with a report; 0 = never") \
   ROW(bool,           counters,           false,                        "",        on_or_off(),                     "print the counters of every PE at the end") \
   ROW(std::string,    loops_report,       "off",                        "",        anything("off, on (or 1), or full"), "print at the end where the time of each parallel loop went; full: now and then on one core, to tell what moving data costs") \

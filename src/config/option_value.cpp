@@ -109,7 +109,7 @@ allowed_values on_or_off() { return anything("on or off"); }
 bool is_bool_word(std::string_view text) { return contains(words_of_on, text) || contains(words_of_off, text); }
 
 std::int64_t read_integer(std::string_view text, const allowed_values& allowed) {
-  int value = 0;  // the tunables of this kind are ints
+  int value = 0;  // the options of this kind are ints
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) {
     throw std::invalid_argument(fmt::format("it must be a whole number, {}", allowed.text));

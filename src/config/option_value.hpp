@@ -1,4 +1,4 @@
-// Reading and writing the values of tunables: one small struct of functions per kind of value. Used by the
+// Reading and writing the values of options: one small struct of functions per kind of value. Used by the
 // configuration table only. A value that cannot be read is an std::invalid_argument whose text says what would be
 // right.
 #pragma once
@@ -42,10 +42,10 @@ int read_name(std::string_view text, const allowed_values& allowed);  // index i
 std::string write_size(std::uint64_t bytes);  // 4096 -> "4K"; not a multiple of 1024 -> the plain number
 std::string write_number(double value);
 
-// The kind of a tunable follows from the type of its member: std::size_t is a size, an enum is one of its names.
+// The kind of an option follows from the type of its member: std::size_t is a size, an enum is one of its names.
 template <class T>
 struct option_value {
-  static_assert(std::is_enum_v<T>, "a tunable is an int, std::size_t, double, bool, std::string or an enum");
+  static_assert(std::is_enum_v<T>, "an option is an int, std::size_t, double, bool, std::string or an enum");
   static constexpr const char* kind = "name";
   static T read(std::string_view text, const allowed_values& allowed) {
     return static_cast<T>(read_name(text, allowed));

@@ -16,7 +16,7 @@ namespace {
 const std::vector<std::string>& names_to_suggest() {
   static const std::vector<std::string> all = [] {
     std::vector<std::string> names;
-    for (const tunable_description& row : tunables()) names.push_back(row.environment_variable());
+    for (const option_description& row : option_table()) names.push_back(row.environment_variable());
     for (const other_variable& each : other_variables()) names.emplace_back(each.name);
     return names;
   }();
@@ -63,14 +63,14 @@ const std::vector<other_variable>& other_variables() {
       {"TRIREME_MPI_KERNEL_COPIES", "on, off",
        "off: no copies between processes by the kernel, as where containers forbid it"},
       {"TRIREME_MPI_SHARING", "off, near, mixed or throughput,N",
-       "whom ranks that wait help with large messages, as `trireme exec --sharing`"},
+       "whose large messages a waiting rank helps to copy, as `trireme exec --sharing`"},
       {"TRIREME_MPI_SHARING_FROM", "a size", "messages from this size on are shared, as `trireme exec --sharing-from`"},
       {"TRIREME_MPI_PROGRESS", "dynamic, thread or reserved,N",
-       "who receives for ranks that compute, as `trireme exec --progress`"},
+       "what receives for ranks that compute, as `trireme exec --progress`"},
       {"TRIREME_MPI_START_TIMEOUT", "seconds; 0 = for ever",
-       "how long ranks wait for each other in MPI_Init; by default 5 s for one that does not come, 60 s for one that "
-       "has "
-       "come and is silent"},
+       "how long ranks wait for each other in MPI_Init; by default 5 s for one that does not connect, 60 s for one "
+       "that "
+       "has connected and sends nothing"},
       {"TRIREME_MPI_DOMAIN", "a whole number, or -1 for none",
        "NUMA domain of the rank; `trireme exec` sets it where the rank is bound to one"},
       {"TRIREME_MPI_STATISTICS", "on, off", "on: what each rank did, as a table at the end, as `trireme exec --stats`"},

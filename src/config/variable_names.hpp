@@ -1,4 +1,4 @@
-// The names of all environment variables TRIREME_*: the tunables of jobs (configuration_table.hpp), what the launcher
+// The names of all environment variables TRIREME_*: the options of jobs (configuration_table.hpp), what the launcher
 // sets, and what others read, the drop-in for OpenMP programs and the benchmarks. A job may run under the drop-in, so
 // each must know the names of all. Pure functions of the environment, any thread.
 #pragma once

@@ -89,7 +89,7 @@ std::optional<link_message> take_frame(std::string& bytes) {
     message.words.emplace_back(rest.substr(sizeof length, length));
     rest.remove_prefix(sizeof length + length);
   }
-  if (!rest.empty()) throw protocol_error("a message between hosts has more bytes than it says");
+  if (!rest.empty()) throw protocol_error("a message between hosts is longer than its header says");
   bytes.erase(0, header.bytes);
   return message;
 }

@@ -304,7 +304,7 @@ std::string to_text(std::span<const loop_site_report> loops) {
         each.unmeasured > 0 ? fmt::format(", {} not measured", each.unmeasured) : std::string());
   }
   if (incomplete)
-    text += "data -: moving data is part of compute; TRIREME_LOOPS_REPORT=full tells it apart by runs on one core\n";
+    text += "data -: moving data is part of compute; TRIREME_LOOPS_REPORT=full separates it, by runs on one core\n";
   return text;
 }
 

@@ -92,7 +92,7 @@ site_times& new_site(const std::source_location& location);
 /// A loop without a record has run.
 void count_loop_without_record();
 
-/// `wish`: off, on (or 1), full, as the tunable has it: the report is printed when the process ends, and written to
+/// `wish`: off, on (or 1), full, as the option has it: the report is printed when the process ends, and written to
 /// `file` as JSON if that is named. Throws std::invalid_argument for another word.
 void set_loop_report(std::string_view wish, const std::string& file);
 

@@ -44,7 +44,7 @@ std::string machine_fingerprint();
 /// Any loop without a schedule of its own is to be looked up. relaxed everywhere: set before the first loop.
 inline std::atomic<bool> tuning{false};
 
-/// Texts as the tunables have them. Throws std::invalid_argument.
+/// Texts as the options have them. Throws std::invalid_argument.
 void set_loop_tuning(const std::string& schedule_text, const std::string& file);
 
 const schedule& default_schedule();

@@ -161,7 +161,7 @@ TEST(configuration, a_bad_value_changes_nothing) {
 
 TEST(configuration, every_row_is_complete_and_reads_back_its_default) {
   std::set<std::string> names;
-  for (const tunable_description& row : tunables()) {
+  for (const option_description& row : option_table()) {
     EXPECT_TRUE(names.insert(row.name).second) << row.name;
     EXPECT_FALSE(row.help.empty()) << row.name;
     EXPECT_FALSE(row.allowed.empty()) << row.name;

@@ -1,4 +1,4 @@
-// What users and the system write in texts of one line: values of tunables, lists of CPUs and of hosts, lengths of
+// What users and the system write in texts of one line: values of options, lists of CPUs and of hosts, lengths of
 // time, variables of launchers, limits of control groups. The first byte selects the reader.
 #include <stdexcept>
 
@@ -34,7 +34,7 @@ void read_arguments(std::string_view input) {
   arguments.push_back(nullptr);
   int count = static_cast<int>(words.size());
   const host::configuration values = host::configuration::from(count, arguments.data(), {});
-  for (const host::tunable_description& each : host::tunables()) {
+  for (const host::option_description& each : host::option_table()) {
     host::configuration again;
     again.set(each.name, values.text_of(each.name));
     expect(again.text_of(each.name) == values.text_of(each.name), "a value is written as it is read");
@@ -116,7 +116,7 @@ std::vector<std::string> seeds() {
                                 "lPMIX_NAMESPACE=x"};
   const host::configuration defaults;
   std::string all = "a";
-  for (const host::tunable_description& each : host::tunables())
+  for (const host::option_description& each : host::option_table())
     all += each.option() + "=" + defaults.text_of(each.name) + "\n";
   made.push_back(all);
   made.push_back("a--tri-counters\non\n--tri-pes\n4\n--\n--tri-pes");

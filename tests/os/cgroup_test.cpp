@@ -28,7 +28,8 @@ TEST(cgroup, version_2_smallest_of_all_enclosing_groups) {
 TEST(cgroup, numbers_that_are_no_quota_are_no_limit) {
   const fake_root root;
   root.file("/proc/self/cgroup", "0::/");
-  for (const char* const text : {"nan 100000", "inf 100000", "1e308 1e-308", "-1 100000", "1 0", "10 inf", "1e-308 1e308", ""}) {
+  for (const char* const text :
+       {"nan 100000", "inf 100000", "1e308 1e-308", "-1 100000", "1 0", "10 inf", "1e-308 1e308", ""}) {
     root.file("/sys/fs/cgroup/cpu.max", text);
     EXPECT_FALSE(cpu_quota(root.path()).has_value()) << text;
   }

@@ -129,7 +129,7 @@ for mpi in "$@"; do
     openmpi) options=(--mpi=pmix) ;;
     mpich) options=(--mpi=pmi2 --kill-on-bad-exit=1) ;;
   esac
-  # Of the line of all ranks: messages sent in cells, in blocks, large, and received by whoever.
+  # Of the line of all ranks: messages sent inline, eager, by rendezvous, and received by the rank itself.
   ends_well "drop-in on one host, $mpi" 'traffic/2_ranks ok' '^ +all +[1-9][0-9]+ +[1-9][0-9]+ +[1-9][0-9]+ ' -- \
     "${options[@]}" -N 1 -n 2 "$build/bin/trireme" exec --stats "$programs/$mpi/traffic"
   ends_well "drop-in on two hosts, $mpi" 'traffic/4_ranks ok' 'the ranks are on several hosts' -- \

@@ -63,9 +63,7 @@ TEST(exec_mpi, interpreters_get_the_library_of_their_launcher) {
   const std::string wrapper = script("wrapper", command + " exec -- printenv LD_PRELOAD");
   const std::string launcher = script("launcher", "MPI_LOCALNRANKS=1 PMI_RANK=0 PMI_SIZE=1 /bin/sh " + wrapper);
   const std::string outer = script("outer", shell + " " + launcher);
-  const auto preloaded = [&] {
-    return run_command((outside.path() / "bin/shell").string() + " " + outer).output;
-  };
+  const auto preloaded = [&] { return run_command((outside.path() / "bin/shell").string() + " " + outer).output; };
   EXPECT_THAT(preloaded(), ::testing::EndsWith(":libmpich.so.12\n"));
   std::ofstream(prefix.path() / "lib/libmpi.so.12").close();
   EXPECT_THAT(preloaded(), ::testing::EndsWith((prefix.path() / "lib/libmpi.so.12").string() + "\n"));

@@ -98,10 +98,10 @@ TEST_F(manual_pages, say_what_help_says) {
   EXPECT_THAT(shown("man1/trireme-model.1"), HasSubstr("--send-cost"));
 }
 
-TEST_F(manual_pages, config_has_every_tunable_and_variable) {
+TEST_F(manual_pages, config_has_every_option_and_variable) {
   if (!installed("man")) GTEST_SKIP() << "man-db is not installed";
   const std::string text = shown("man7/trireme-config.7");
-  for (const host::tunable_description& row : host::tunables()) {
+  for (const host::option_description& row : host::option_table()) {
     EXPECT_THAT(text, HasSubstr(row.option()));
     EXPECT_THAT(text, HasSubstr(row.environment_variable()));
   }
@@ -146,7 +146,7 @@ TEST(bash_completion, options_and_their_values) {
   EXPECT_THAT(bash_offers("tune --measure l"), ElementsAre("loops"));
   EXPECT_THAT(bash_offers("bench --json re", "touch result.json other"), ElementsAre("result.json"));
   EXPECT_THAT(bash_offers("run -n 2 --tri-counters --lab"), ElementsAre("--label")) << "a switch may stand alone";
-  EXPECT_THAT(bash_offers("bench --tri"), IsEmpty()) << "takes no tunables";
+  EXPECT_THAT(bash_offers("bench --tri"), IsEmpty()) << "takes no options";
 }
 
 TEST(bash_completion, behind_the_program_its_own_words_begin) {

@@ -1,4 +1,4 @@
-// `trireme info`: what the machine offers and what the tunables are.
+// `trireme info`: what the machine offers and what the options are.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
@@ -39,7 +39,7 @@ constexpr const char* footer =
     "\n"
     "Examples:\n"
     "  trireme info                          parts of this build, topology, shared memory, counters\n"
-    "  trireme info --config                 all tunables, their values and where these come from\n"
+    "  trireme info --config                 all options, their values and where these come from\n"
     "  trireme info --json                   the same for programs\n"
     "  trireme info --tri-topology \"synthetic:pack:2 numa:1 l3:1 core:4 pu:2\"   another machine\n"
     "  trireme info --slack                  how long PEs wait for each other in collective operations\n"
@@ -51,7 +51,7 @@ constexpr const char* footer =
 
 json config_json(const host::configuration& values) {
   json rows = json::array();
-  for (const host::tunable_description& row : host::tunables()) {
+  for (const host::option_description& row : host::option_table()) {
     rows.push_back({{"name", row.name},
                     {"kind", row.kind},
                     {"default", row.default_value},
@@ -164,7 +164,7 @@ void print_all(const host::configuration& values, const host::topology& machine)
   print_facts("  what the machine allows:", memory_facts());
   fmt::print("\n");
   print_facts("Counters", counter_facts());
-  fmt::print("\n`trireme info --config` lists the tunables.\n");
+  fmt::print("\n`trireme info --config` lists the options.\n");
 }
 
 // Starts the PEs of this process as a job, or joins the one that the launcher made.
@@ -196,12 +196,12 @@ double parse_work(const std::string& text) {
 int info_command(int argc, char** argv) {
   const std::vector<char*> all_arguments(argv, argv + argc);  // a job takes its own options out of them
   const host::configuration values = host::configuration::from(argc, argv);
-  CLI::App app("Shows the machine, what it allows our shared memory and counters, and the tunables.", argv[0]);
+  CLI::App app("Shows the machine, what it allows our shared memory and counters, and the options.", argv[0]);
   app.footer(footer);
   bool config = false;
   bool as_json = false;
   double migrations_s = 0;
-  app.add_flag("--config", config, "the table of tunables");
+  app.add_flag("--config", config, "the table of options");
   app.add_flag("--json", as_json, "JSON instead of text");
   app.add_option("--migrations", migrations_s, "watch busy threads for so many seconds each with and without pinning")
       ->type_name("SECONDS")

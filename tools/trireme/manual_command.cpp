@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* footer =
-    "The pages are made from what `--help` prints and from the table of tunables. They are trireme(1), one page for "
+    "The pages are made from what `--help` prints and from the table of options. They are trireme(1), one page for "
     "each\n"
     "subcommand, and trireme-config(7).\n"
     "\n"
@@ -59,7 +59,7 @@ int manual_command(int argc, char** argv) {
   const command_page front = all_pages();
   write(folder, 1, man_name(front), man_page_of(front, origin));
   for (const command_page& each : front.commands) write(folder, 1, man_name(each), man_page_of(each, origin));
-  write(folder, 7, "trireme-config", man_page_of_tunables(origin));
+  write(folder, 7, "trireme-config", man_page_of_options(origin));
   return 0;
 }
 

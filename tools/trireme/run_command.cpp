@@ -65,15 +65,15 @@ struct usage_with_program : CLI::Formatter {
   }
 };
 
-struct tunable_option {
+struct job_option {
   CLI::Option* option;
-  const host::tunable_description* row;
+  const host::option_description* row;
 };
 
 // The --tri-* options of the table, with dashes or underscores. Not in the help: `trireme info --config` shows them.
-std::vector<tunable_option> add_tunables(CLI::App& app) {
-  std::vector<tunable_option> options;
-  for (const host::tunable_description& row : host::tunables()) {
+std::vector<job_option> add_job_options(CLI::App& app) {
+  std::vector<job_option> options;
+  for (const host::option_description& row : host::option_table()) {
     std::string spellings = row.option();
     if (row.name.find('_') != std::string::npos) spellings += ",--tri-" + row.name;
     CLI::Option* const option = row.kind == "switch" ? app.add_flag(spellings) : app.add_option(spellings);
@@ -88,7 +88,7 @@ std::vector<tunable_option> add_tunables(CLI::App& app) {
 // `--tri-counters=on`. What follows "--" is left alone.
 std::vector<std::string> with_values_of_switches(int argc, char** argv) {
   const auto is_switch = [](const std::string& word) {
-    return std::ranges::any_of(host::tunables(), [&](const host::tunable_description& row) {
+    return std::ranges::any_of(host::option_table(), [&](const host::option_description& row) {
       return row.kind == "switch" && (word == row.option() || word == "--tri-" + row.name);
     });
   };
@@ -105,10 +105,10 @@ std::vector<std::string> with_values_of_switches(int argc, char** argv) {
 }
 
 // Checks the values of the options that were given, here and once, and turns them into variables for the processes.
-variables checked(const std::vector<tunable_option>& options) {
+variables checked(const std::vector<job_option>& options) {
   variables given;
   host::configuration values;
-  for (const tunable_option& each : options) {
+  for (const job_option& each : options) {
     if (each.option->count() == 0) continue;
     const std::string text = each.option->results().back();
     values.set(each.row->name, text, host::value_origin::command_line);
@@ -184,11 +184,11 @@ int run_command(int argc, char** argv) {
   app.add_option("--timeout", launch.timeout_s, "end the job after this many seconds, with status 124")
       ->type_name("SECONDS")
       ->check(number_above_zero());
-  std::vector<tunable_option> tunables = add_tunables(app);
+  std::vector<job_option> job_options = add_job_options(app);
   const auto short_form = [&](const std::string& option, const std::string& help) {
-    for (const host::tunable_description& row : host::tunables())
+    for (const host::option_description& row : host::option_table())
       if ("--" + row.name == option)
-        tunables.push_back({app.add_option(option, help)->type_name(row.unit.empty() ? "TEXT" : "NUMBER"), &row});
+        job_options.push_back({app.add_option(option, help)->type_name(row.unit.empty() ? "TEXT" : "NUMBER"), &row});
   };
   short_form("--pes", "PEs (scheduler threads) of each process; by default the cores, divided by the processes");
   short_form("--affinity", "CPU of each PE: auto, none, or a list such as 0,2-5:2");
@@ -213,7 +213,7 @@ int run_command(int argc, char** argv) {
   try {
     if (const auto done = parse_program_options(app, static_cast<int>(words.size()), pointers.data(), launch.command))
       return *done;
-    launch.environment = checked(tunables);
+    launch.environment = checked(job_options);
     if (app.count("--peer-timeout") > 0)  // on the wire, too
       launch.environment.emplace_back("TRIREME_PEER_TIMEOUT_S", fmt::format("{}", launch.peer_timeout_s));
     choose_hosts(hosts, shell, app.count("--processes") > 0, launch);

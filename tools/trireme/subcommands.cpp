@@ -7,7 +7,7 @@ const std::vector<subcommand>& subcommands() {
       {"run", "start a program as one or several processes", run_command, true},
       {"exec", "run an unmodified MPI or OpenMP program, with our messages or loop schedules", exec_command},
       {"omp-rewrite", "make static OpenMP loops of source files schedulable", omp_rewrite_command},
-      {"info", "show the machine, its shared memory, its counters and the tunables", info_command, true},
+      {"info", "show the machine, its shared memory, its counters and the options", info_command, true},
       {"noise", "measure OS noise on the cores, and suggest a schedule for it", noise_command},
       {"tune", "find the best loop schedules of a program by running it under many", tune_command},
       {"repeat", "run a program again and again and say how much the times differ", repeat_command},

@@ -12,7 +12,7 @@ struct subcommand {
   const char* summary;
   int (*run)(int argc,
              char** argv);  // argv[0] is "trireme <command>"; returns the exit status; may throw for main() to print
-  bool takes_tunables = false;  // --tri-<name>
+  bool takes_job_options = false;  // --tri-<name>
 };
 
 const std::vector<subcommand>& subcommands();

@@ -86,7 +86,7 @@ void credit_granter::released(std::uint32_t peer, std::uint64_t size) {
 
 void credit_granter::given_back(std::uint32_t peer, std::uint64_t bytes) {
   peer_credit& it = peers_.at(peer);
-  if (it.recalled == 0) broken(peer, "it gave back", bytes, "nobody had recalled any; it had", it.reserved);
+  if (it.recalled == 0) broken(peer, "it gave back", bytes, "none were recalled; it had", it.reserved);
   const std::uint64_t most = std::min(it.recalled, it.reserved - it.unsent);
   if (bytes > most) broken(peer, "it gave back", bytes, "it had of those recalled at most", most);
   it.recalled = 0;

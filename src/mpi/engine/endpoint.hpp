@@ -19,8 +19,8 @@ namespace tri::mpi {
 
 /// Written by the process that did it, each in its own endpoint; tests and reports read them.
 struct endpoint_counters {
-  std::atomic<std::uint64_t> in_cell{0};  // messages sent by their size
-  std::atomic<std::uint64_t> in_block{0};
+  std::atomic<std::uint64_t> inlined{0};  // messages sent, by protocol
+  std::atomic<std::uint64_t> eager{0};
   std::atomic<std::uint64_t> rendezvous{0};
   std::atomic<std::uint64_t> unexpected{0};     // messages that came before their receive
   std::atomic<std::uint64_t> bytes_copied{0};   // of rendezvous to this rank, by itself

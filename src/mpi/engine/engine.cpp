@@ -136,7 +136,7 @@ send_record* engine::send_of_any_size(std::uint32_t target, const message_key& k
                           // relaxed: a hint
                           (bytes >= options_.rendezvous_from || to.is_full.load(std::memory_order_relaxed)));
   if (!held_back && to.inbox.has_cells_for(bytes) && push_data(to, key, data)) {
-    endpoint_counters::add(own_.counters.in_cell);
+    endpoint_counters::add(own_.counters.inlined);
     return nullptr;
   }
   const user_buffer reached = as_reached_by_all(data);
@@ -145,7 +145,7 @@ send_record* engine::send_of_any_size(std::uint32_t target, const message_key& k
     unexpected_message& message = new_eager_message(key, bytes);
     data.read(0, bytes, message.data());
     push_node(to, message_kind::in_block, message);
-    endpoint_counters::add(own_.counters.in_block);
+    endpoint_counters::add(own_.counters.eager);
     return nullptr;
   }
   const bool copied = !reached.is_for_everybody(options_.kernel_copies);

@@ -81,7 +81,7 @@ class engine {
       // relaxed: a hint
       if (!to.is_full.load(std::memory_order_relaxed) && to.inbox.push_bytes(key, data.address, data.bytes))
           [[likely]] {
-        endpoint_counters::add(own_.counters.in_cell);
+        endpoint_counters::add(own_.counters.inlined);
         return nullptr;
       }
     }

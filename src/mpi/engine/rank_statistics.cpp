@@ -16,8 +16,8 @@ struct count_row {
   std::uint64_t rank_statistics::*value;
 };
 constexpr std::array<count_row, 16> counts{{
-    {"in_cell", &rank_statistics::in_cell},
-    {"in_block", &rank_statistics::in_block},
+    {"inline", &rank_statistics::inlined},
+    {"eager", &rank_statistics::eager},
     {"rendezvous", &rank_statistics::rendezvous},
     {"received_by_itself", &rank_statistics::received_by_itself},
     {"received_by_others", &rank_statistics::received_by_others},
@@ -50,7 +50,7 @@ rank_statistics sum_of(std::span<const rank_statistics> ranks) {
   return sum;
 }
 
-std::uint64_t sent(const rank_statistics& of) { return of.in_cell + of.in_block + of.rendezvous; }
+std::uint64_t sent(const rank_statistics& of) { return of.inlined + of.eager + of.rendezvous; }
 std::uint64_t received(const rank_statistics& of) { return of.received_by_itself + of.received_by_others; }
 
 double share(double part, double whole) { return whole > 0 ? 100 * part / whole : 0; }
@@ -65,11 +65,10 @@ std::string bytes_text(std::uint64_t bytes) {
 
 std::string line_of(const std::string& name, const rank_statistics& of) {
   return fmt::format(
-      "{:>5}{:>11}{:>11}{:>9}{:>12}{:>10}{:>12}{:>12}{:>12}{:>8}{:>8}{:>8}{:>9.1f}{:>8.1f}{:>8.1f}{:>9}\n", name,
-      of.in_cell, of.in_block, of.rendezvous, of.received_by_itself, of.received_by_others,
-      bytes_text(of.bytes_received), bytes_text(of.bytes_copied), bytes_text(of.bytes_helped), of.chunks_shared,
-      of.chunks_copied, of.chunks_helped, share(of.waited_s, of.total_s), share(of.helped_s, of.total_s),
-      share(of.slept_s, of.total_s), of.sleeps);
+      "{:>5}{:>10}{:>10}{:>12}{:>12}{:>10}{:>12}{:>12}{:>12}{:>8}{:>8}{:>8}{:>9.1f}{:>8.1f}{:>8.1f}{:>9}\n", name,
+      of.inlined, of.eager, of.rendezvous, of.received_by_itself, of.received_by_others, bytes_text(of.bytes_received),
+      bytes_text(of.bytes_copied), bytes_text(of.bytes_helped), of.chunks_shared, of.chunks_copied, of.chunks_helped,
+      share(of.waited_s, of.total_s), share(of.helped_s, of.total_s), share(of.slept_s, of.total_s), of.sleeps);
 }
 
 std::string object_of(const rank_statistics& of) {
@@ -98,8 +97,8 @@ rank_statistics statistics_of(const endpoint& rank) {
   const endpoint_counters& counted = rank.counters;
   rank_statistics made;
   made.domain = rank.domain;
-  made.in_cell = of(counted.in_cell);
-  made.in_block = of(counted.in_block);
+  made.inlined = of(counted.inlined);
+  made.eager = of(counted.eager);
   made.rendezvous = of(counted.rendezvous);
   made.received_by_itself = of(rank.received.by_itself);
   made.received_by_others = of(rank.received.by_others);
@@ -151,10 +150,10 @@ std::string to_table(std::span<const rank_statistics> ranks, const std::string& 
   for (const rank_statistics& each : ranks) longest_s = std::max(longest_s, each.total_s);
   std::string text = fmt::format(
       "trireme mpi: {} ranks, {}, {:.3f} s from MPI_Init to MPI_Finalize\n"
-      "                 messages sent               received        bytes of large messages              chunks of "
+      "               messages sent                 received           bytes of rendezvous messages         chunks of "
       "them           % of the time\n"
-      "{:>5}{:>11}{:>11}{:>9}{:>12}{:>10}{:>12}{:>12}{:>12}{:>8}{:>8}{:>8}{:>9}{:>8}{:>8}{:>9}\n",
-      ranks.size(), library, longest_s, "rank", "in cells", "in blocks", "large", "by itself", "by others", "received",
+      "{:>5}{:>10}{:>10}{:>12}{:>12}{:>10}{:>12}{:>12}{:>12}{:>8}{:>8}{:>8}{:>9}{:>8}{:>8}{:>9}\n",
+      ranks.size(), library, longest_s, "rank", "inline", "eager", "rendezvous", "by itself", "by others", "received",
       "copied", "helped", "shared", "copied", "helped", "waiting", "helping", "asleep", "sleeps");
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) text += line_of(std::to_string(rank), ranks[rank]);
   if (ranks.size() > 1) text += line_of("all", sum_of(ranks));

@@ -15,8 +15,8 @@ namespace tri::mpi {
 struct rank_statistics {
   std::int32_t domain = no_domain;  // NUMA domain, of a rank
   // messages sent, by their way
-  std::uint64_t in_cell = 0;
-  std::uint64_t in_block = 0;
+  std::uint64_t inlined = 0;
+  std::uint64_t eager = 0;
   std::uint64_t rendezvous = 0;
   // messages received: found by the rank itself, or by another one while it computed
   std::uint64_t received_by_itself = 0;

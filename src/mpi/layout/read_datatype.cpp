@@ -40,7 +40,7 @@ class constructor_arguments {
     std::vector<MPI_Count> large(counts_.size());
     if (PMPI_Type_get_contents_c(type, integers, addresses, counts, types, integers_.data(), addresses_.data(),
                                  large.data(), types_.data()) != MPI_SUCCESS)
-      refuse(type, "does not tell what it is made of");
+      refuse(type, "cannot be decoded (MPI_Type_get_contents failed)");
     counts_.assign(large.begin(), large.end());
 #else
     int integers = 0, addresses = 0, types = 0;
@@ -50,7 +50,7 @@ class constructor_arguments {
     resize(integers, addresses, 0, types);
     if (PMPI_Type_get_contents(type, integers, addresses, types, integers_.data(), addresses_.data(), types_.data()) !=
         MPI_SUCCESS)
-      refuse(type, "does not tell what it is made of");
+      refuse(type, "cannot be decoded (MPI_Type_get_contents failed)");
 #endif
   }
   // Handles of types that somebody made are ours to release; the predefined ones are nobody's.

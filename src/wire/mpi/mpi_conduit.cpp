@@ -311,7 +311,7 @@ send_result mpi_conduit::engine::send_small(peer_number to, std::span<const std:
 // receives were posted, and sent in the order in which they are asked for, so each finds its own.
 void mpi_conduit::engine::hand_over(std::uint64_t name) {
   if (name == 0 || name > names_)
-    throw std::runtime_error(fmt::format("a body of number {} was asked for over MPI, which nobody offers", name));
+    throw std::runtime_error(fmt::format("a peer asked over MPI for message body {}, which was never offered", name));
   const auto found = offered_.find(name);
   if (found == offered_.end()) return;  // taken back meanwhile, because its peer has failed or we close
   outgoing& message = *found->second;

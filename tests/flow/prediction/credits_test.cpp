@@ -128,7 +128,7 @@ TEST(CreditGranter, NamesWhatWasBroken) {
   EXPECT_EQ(text_of([&] { granter.released(0, 100); }),
             "credits of peer 0: a buffer was released with 128 bytes, its messages occupied 64");
   EXPECT_EQ(text_of([&] { granter.given_back(0, 0); }),
-            "credits of peer 0: it gave back 0 bytes, nobody had recalled any; it had 0");
+            "credits of peer 0: it gave back 0 bytes, none were recalled; it had 0");
   granter.released(0, 1);
   EXPECT_EQ(granter.free(), 256U) << "a refused event changed the books";
 }

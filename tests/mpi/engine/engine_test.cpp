@@ -627,7 +627,7 @@ TEST(engine, spread_data_is_copied_for_ranks_that_compute) {
       mine.wait([&] { return engine::is_done(*record); });
       mine.release(record);
       EXPECT_EQ(mine.own().counters.bytes_copied + mine.own().counters.bytes_helped, count * sizeof(double));
-      EXPECT_EQ(mine.own().counters.in_block, 0u);
+      EXPECT_EQ(mine.own().counters.eager, 0u);
     } else {
       spread_doubles room(mine, count, 3);
       receive_record* const record = mine.make_receive({1, 0, 0}, room.described());

@@ -70,8 +70,8 @@ TEST(statistics, add_up_over_all_ranks) {
     EXPECT_EQ(check(all), "");
     EXPECT_EQ(unreceived(all), 0u);
     for (const rank_statistics& each : all) {
-      EXPECT_EQ(each.in_cell, messages / 3 * ranks);
-      EXPECT_EQ(each.in_block + each.rendezvous, messages / 3 * 2 * ranks);
+      EXPECT_EQ(each.inlined, messages / 3 * ranks);
+      EXPECT_EQ(each.eager + each.rendezvous, messages / 3 * 2 * ranks);
       EXPECT_GT(each.rendezvous, 0u);
     }
   }
@@ -104,7 +104,7 @@ TEST(statistics, time_of_waits_is_measured_when_asked_for) {
 
 rank_statistics some(std::uint64_t messages, std::uint64_t bytes) {
   rank_statistics made;
-  made.in_cell = messages / 2;
+  made.inlined = messages / 2;
   made.rendezvous = messages - messages / 2;
   made.received_by_itself = messages;
   made.bytes_received = made.bytes_copied = bytes;
@@ -138,12 +138,12 @@ TEST(statistics, as_a_table_and_as_json) {
   const std::vector<rank_statistics> ranks{some(10, 1000), some(20, 5'000'000)};
   const std::string table = to_table(ranks, "Some MPI");
   EXPECT_THAT(table, HasSubstr("trireme mpi: 2 ranks, Some MPI, 2.000 s from MPI_Init to MPI_Finalize\n"));
-  EXPECT_THAT(table, HasSubstr("\n    0          5          0        5          10         0      1000 B"));
-  EXPECT_THAT(table, HasSubstr("\n  all         15          0       15          30         0    4884 KiB"));
+  EXPECT_THAT(table, HasSubstr("\n    0         5         0           5          10         0      1000 B"));
+  EXPECT_THAT(table, HasSubstr("\n  all        15         0          15          30         0    4884 KiB"));
   EXPECT_THAT(table, AllOf(HasSubstr("    50.0     0.0    25.0        0\n"), Not(HasSubstr("add up"))));
   const std::string json = to_json(ranks, "Some MPI");
   EXPECT_THAT(json, HasSubstr("\"library\": \"Some MPI\",\n  \"unreceived\": 0,\n  \"faults\": \"\",\n"));
-  EXPECT_THAT(json, HasSubstr("\"all\": {\"in_cell\": 15, \"in_block\": 0, \"rendezvous\": 15,"));
+  EXPECT_THAT(json, HasSubstr("\"all\": {\"inline\": 15, \"eager\": 0, \"rendezvous\": 15,"));
   EXPECT_THAT(json, HasSubstr("\"total_s\": 4.000000000, \"waited_s\": 2.000000000,"));
 }
 

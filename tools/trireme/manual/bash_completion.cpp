@@ -37,7 +37,7 @@ void add(const command_page& command, tables& into) {
   for (const option_page& option : command.options) options += fmt::format(" {}", fmt::join(option.names, " "));
   if (!words.empty()) into.words += fmt::format("    '{}') echo '{}' ;;\n", command.name, words);
   into.options += fmt::format("    '{}') echo '{}'", command.name, options.empty() ? options : options.substr(1));
-  if (command.takes_tunables) into.options += "; echo \"$_trireme_tunables\"";
+  if (command.takes_job_options) into.options += "; echo \"$_trireme_job_options\"";
   into.options += " ;;\n";
   for (const option_page& option : command.options)
     if (!option.value.empty()) into.values += value_row(command.name, option);
@@ -46,7 +46,7 @@ void add(const command_page& command, tables& into) {
 }
 
 constexpr const char* script = R"bash(# bash completion of trireme, written by `trireme completion bash`
-_trireme_tunables='@tunables@'
+_trireme_job_options='@job_options@'
 
 # The subcommands below a command, or the values of its argument.
 _trireme_words() {
@@ -64,7 +64,7 @@ _trireme_values() {
   case "$1 $2" in
 @values@  esac
   case $2 in
-@tunable_values@  esac
+@job_option_values@  esac
 }
 
 _trireme_starts_program() {
@@ -136,16 +136,16 @@ std::string replaced(std::string text, const std::string& mark, const std::strin
 std::string bash_completion(const command_page& front) {
   tables all;
   add(front, all);
-  std::string names, tunable_values;
-  for (const option_page& option : tunable_options()) {
+  std::string names, job_option_values;
+  for (const option_page& option : job_options()) {
     names += (names.empty() ? "" : " ") + option.names.front();
-    tunable_values += fmt::format("    {}) echo '{}' ;;\n", option.names.front(), values_of(option));
+    job_option_values += fmt::format("    {}) echo '{}' ;;\n", option.names.front(), values_of(option));
   }
-  std::string text = replaced(script, "@tunables@", names);
+  std::string text = replaced(script, "@job_options@", names);
   text = replaced(text, "@words@", all.words);
   text = replaced(text, "@options@", all.options);
   text = replaced(text, "@values@", all.values);
-  text = replaced(text, "@tunable_values@", tunable_values);
+  text = replaced(text, "@job_option_values@", job_option_values);
   return replaced(text, "@programs@", all.programs);
 }
 

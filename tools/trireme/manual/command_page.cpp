@@ -59,7 +59,7 @@ void fill_in(command_page& page, const CLI::App& app) {
   page.usage = usage_of(app, page.name);
   page.starts_program = app.get_prefix_command();
   for (const CLI::Option* option : app.get_options()) {
-    if (option->get_group().empty()) continue;  // not meant for people, or in the table of tunables
+    if (option->get_group().empty()) continue;  // not meant for people, or in the table of options
     (option->get_positional() ? page.arguments : page.options).push_back(page_of(*option));
   }
   for (const CLI::App* below : app.get_subcommands({})) {
@@ -96,12 +96,12 @@ command_page front_page() {
       "  mpirun -n 8 trireme exec ./app      an unmodified MPI program, faster inside the host\n"
       "  trireme exec --omp ./app            an unmodified OpenMP program with our loop schedules\n"
       "  trireme info                        what this machine offers\n"
-      "  trireme info --config               all tunables, their values and where these come from\n";
+      "  trireme info --config               all options, their values and where these come from\n";
   for (const subcommand& each : subcommands()) {
     command_page below;
     below.name = fmt::format("trireme {}", each.name);
     below.summary = each.summary;
-    below.takes_tunables = each.takes_tunables;
+    below.takes_job_options = each.takes_job_options;
     page.commands.push_back(std::move(below));
   }
   return page;
@@ -117,10 +117,10 @@ command_page all_pages() {
   return page;
 }
 
-std::vector<option_page> tunable_options() {
+std::vector<option_page> job_options() {
   constexpr std::string_view list = "one of ";
   std::vector<option_page> all;
-  for (const host::tunable_description& row : host::tunables()) {
+  for (const host::option_description& row : host::option_table()) {
     option_page page;
     page.names = {row.option()};
     page.value = row.kind;

@@ -25,8 +25,8 @@ struct command_page {
   std::vector<option_page> options;
   std::vector<option_page> arguments;
   std::vector<command_page> commands;
-  bool starts_program = false;  // the first word that is not an option is a program; what follows is the program's
-  bool takes_tunables = false;  // --tri-<name>, those of tunable_options()
+  bool starts_program = false;     // the first word that is not an option is a program; what follows is the program's
+  bool takes_job_options = false;  // --tri-<name>, those of job_options()
 
   std::string last_word() const { return name.substr(name.rfind(' ') + 1); }
 };
@@ -38,7 +38,7 @@ command_page front_page();
 /// hold for everybody; so this is for processes that do nothing else.
 command_page all_pages();
 
-/// The options --tri-<name>, in the order of the table of tunables.
-std::vector<option_page> tunable_options();
+/// The options --tri-<name>, in the order of the table of options.
+std::vector<option_page> job_options();
 
 }  // namespace tri::tools

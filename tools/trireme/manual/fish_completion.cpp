@@ -39,8 +39,8 @@ std::string rows_of(const command_page& command) {
                         quoted(below.summary));
   }
   for (const option_page& option : command.options) text += row_of(condition, option);
-  if (command.takes_tunables)
-    for (const option_page& option : tunable_options()) text += row_of(condition, option);
+  if (command.takes_job_options)
+    for (const option_page& option : job_options()) text += row_of(condition, option);
   for (const option_page& argument : command.arguments) {
     const std::string from = argument.value == "FOLDER" ? "-a '(__fish_complete_directories)'"
                              : argument.choices.empty()

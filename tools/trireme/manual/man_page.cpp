@@ -94,7 +94,7 @@ std::string options(const command_page& command, const char* macro) {
   }
   out += fmt::format("{} OPTIONS\n", macro);
   for (const option_page& each : command.options) out += option(each);
-  if (command.takes_tunables)
+  if (command.takes_job_options)
     out += fmt::format(".PP\nThe options {}{} of {}(7) are taken as well.\n", bold("--tri-"), italic("name"),
                        bold("trireme-config"));
   return out;
@@ -220,18 +220,18 @@ std::string man_page_of(const command_page& command, const page_origin& origin) 
   return out + reference("trireme-config", 7) + "\n";
 }
 
-std::string man_page_of_tunables(const page_origin& origin) {
-  std::string out = head("trireme-config", 7, origin, "tunables and variables of Trireme");
+std::string man_page_of_options(const page_origin& origin) {
+  std::string out = head("trireme-config", 7, origin, "options and variables of Trireme");
   out += ".SH DESCRIPTION\n";
   out += prose(
-      "A program that uses Trireme reads its tunables at the start: from the environment, `TRIREME_<NAME>`, and from "
+      "A program that uses Trireme reads its options at the start: from the environment, `TRIREME_<NAME>`, and from "
       "its command line, `--tri-<name> value` or `--tri-<name>=value`, which wins. What stands behind `--` is left "
       "alone. A switch may stand alone. Sizes take the suffixes K, M, G and T, powers of 1024. `trireme run` takes "
       "the options, too, for the processes that it starts. A name or a value that is wrong ends the program with a "
       "line that says what would be right.");
   out += ".PP\n" + prose("`trireme info --config` lists all of them with their values and where these come from.");
-  out += ".SH TUNABLES\n";
-  for (const host::tunable_description& row : host::tunables()) {
+  out += ".SH OPTIONS\n";
+  for (const host::option_description& row : host::option_table()) {
     out += ".TP\n" +
            line(fmt::format("{} {}, {}", bold(row.option()), italic(row.kind), bold(row.environment_variable())));
     out += prose(row.help);

@@ -15,8 +15,8 @@ struct page_origin {
 /// trireme-run(1) and so on, or trireme(1) for the front page; commands below a subcommand are sections of its page.
 std::string man_page_of(const command_page& command, const page_origin& origin);
 
-/// trireme-config(7): the tunables and the other variables TRIREME_*.
-std::string man_page_of_tunables(const page_origin& origin);
+/// trireme-config(7): the options and the other variables TRIREME_*.
+std::string man_page_of_options(const page_origin& origin);
 
 /// The name of a command's page: "trireme-run".
 std::string man_name(const command_page& command);

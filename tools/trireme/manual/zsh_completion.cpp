@@ -55,7 +55,7 @@ std::string functions_of(const command_page& command) {
   text += fmt::format("{}() {{\n", function_of(command));
   if (!command.commands.empty()) text += "  local curcontext=$curcontext state line\n";
   text += fmt::format("  _arguments -s{}{}", command.commands.empty() ? "" : " -C",
-                      command.takes_tunables ? " $_trireme_tunables" : "");
+                      command.takes_job_options ? " $_trireme_job_options" : "");
   for (const option_page& option : command.options) text += " \\\n    " + row_of(option);
   if (command.starts_program) text += " \\\n    '(-)1:program:_command_names -e' \\\n    '*::arguments:_normal'";
   for (const option_page& argument : command.arguments) {
@@ -80,8 +80,8 @@ std::string functions_of(const command_page& command) {
 
 std::string zsh_completion(const command_page& front) {
   std::string text = "#compdef trireme\n# zsh completion of trireme, written by `trireme completion zsh`\n\n";
-  text += "_trireme_tunables=(";
-  for (const option_page& option : tunable_options()) text += "\n  " + row_of(option);
+  text += "_trireme_job_options=(";
+  for (const option_page& option : job_options()) text += "\n  " + row_of(option);
   text += ")\n\n" + functions_of(front);
   // Loaded by compinit from a folder of fpath, or read by `source`.
   return text + "if [[ $funcstack[1] == _trireme ]]; then _trireme \"$@\"; else compdef _trireme trireme; fi\n";
