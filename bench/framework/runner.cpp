@@ -6,13 +6,16 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <optional>
 #include <stdexcept>
 
 #include "framework/children.hpp"
 #include "framework/machine.hpp"
 #include "framework/progress.hpp"
 #include "framework/table.hpp"
+#include "os/clock.hpp"
 #include "os/text_pattern.hpp"
 #include "trireme/run.hpp"
 
@@ -58,15 +61,45 @@ void list_rows(const registry& known, const std::vector<const row_definition*>& 
   }
 }
 
-std::ofstream open_for_writing(const std::string& path) {
-  std::ofstream file(path);
-  if (!file) throw std::runtime_error(fmt::format("cannot write '{}': {}", path, std::strerror(errno)));
-  return file;
-}
+// The rows that are measured so far, in a file that is whole at any time: a run of many minutes may be interrupted.
+class report_file {
+ public:
+  // Written at once: no work may be lost to a misspelt path.
+  report_file(const std::string& path, nlohmann::json context)
+      : path_(std::filesystem::weakly_canonical(path)),
+        is_file_(!std::filesystem::exists(path_) || std::filesystem::is_regular_file(path_)),
+        context_(std::move(context)) {
+    if (is_file_) write({});
+  }
+  void write(const std::vector<row>& rows) const {
+    std::filesystem::path part = path_;
+    if (is_file_) part += ".part";  // a pipe or a device is written once
+    std::ofstream file(part);
+    file << make_report(context_, rows).dump(2) << '\n';
+    file.close();
+    if (!file || (is_file_ && std::rename(part.c_str(), path_.c_str()) != 0))
+      throw std::runtime_error(fmt::format("cannot write '{}': {}", path_.string(), std::strerror(errno)));
+  }
+  void write_now_and_then(const std::vector<std::optional<row>>& rows) {
+    constexpr std::int64_t between_ns = 10'000'000'000;
+    if (!is_file_ || host::now_ns() - written_ns_ < between_ns) return;
+    written_ns_ = host::now_ns();
+    std::vector<row> measured;
+    for (const std::optional<row>& each : rows)
+      if (each) measured.push_back(*each);
+    write(measured);
+  }
+
+ private:
+  std::filesystem::path path_;
+  bool is_file_;
+  nlohmann::json context_;
+  std::int64_t written_ns_ = host::now_ns();
+};
 
 // Measures the rows, those of one launch together, and prints them in the order of the registry as soon as possible.
 std::vector<row> measure_all(const registry& known, const std::vector<const row_definition*>& selected,
-                             const run_options& options, const program& self) {
+                             const run_options& options, const program& self, std::optional<report_file>& kept) {
   const table printed(stdout, isatty(STDOUT_FILENO) != 0);
   progress_line progress(selected.size());
   std::vector<std::optional<row>> rows(selected.size());
@@ -82,10 +115,11 @@ std::vector<row> measure_all(const registry& known, const std::vector<const row_
       }
       printed.print(*rows[next]);
     }
+    if (kept) kept->write_now_and_then(rows);
   };
 
   context tools(batch_options_of(options));
-  for (const std::vector<std::size_t>& group : rows_by_launch(selected)) {
+  for (const std::vector<std::size_t>& group : order_of_measuring(known, selected)) {
     if (selected[group.front()]->launch) {
       measure_in_children(selected, group, options, self, progress, finished);
       continue;
@@ -131,6 +165,20 @@ std::vector<const row_definition*> select_rows(const registry& known, const run_
   return selected;
 }
 
+std::vector<std::vector<std::size_t>> order_of_measuring(const registry& known,
+                                                         const std::vector<const row_definition*>& rows) {
+  std::vector<std::vector<std::size_t>> groups;
+  for (std::size_t first = 0, last = 0; first < rows.size(); first = last) {
+    while (last < rows.size() && &known.suite_of(*rows[last]) == &known.suite_of(*rows[first])) ++last;
+    const auto begin = rows.begin() + static_cast<std::ptrdiff_t>(first);
+    for (std::vector<std::size_t>& group : rows_by_launch({begin, begin + static_cast<std::ptrdiff_t>(last - first)})) {
+      for (std::size_t& which : group) which += first;
+      groups.push_back(std::move(group));
+    }
+  }
+  return groups;
+}
+
 nlohmann::json make_report(const nlohmann::json& context, const std::vector<row>& rows) {
   return {{"context", context}, {"rows", rows}};
 }
@@ -142,10 +190,9 @@ int run_benchmarks(const registry& known, const run_options& options, const prog
     list_rows(known, selected);
     return 0;
   }
-  // Opened before the first measurement: minutes of work must not be lost to a misspelt path.
-  std::ofstream json_file;
-  if (!options.json_file.empty()) json_file = open_for_writing(options.json_file);
   const nlohmann::json context = describe_context(batch_options_of(options));
+  std::optional<report_file> kept;
+  if (!options.json_file.empty()) kept.emplace(options.json_file, context);
   fmt::print("trireme {} on {}, {}, commit {}\n", context["version"].get<std::string>(),
              context["machine"]["cpu"].is_string() ? context["machine"]["cpu"].get<std::string>() : "an unknown CPU",
              context["compiler"].get<std::string>(), context["commit"].get<std::string>());
@@ -153,11 +200,8 @@ int run_benchmarks(const registry& known, const run_options& options, const prog
     fmt::print("The machine is busy ({:.1f} running programs per CPU): expect wide p10 .. p90.\n", load_per_cpu());
   }
 
-  const std::vector<row> rows = measure_all(known, selected, options, self);
-  if (json_file.is_open()) {
-    json_file << make_report(context, rows).dump(2) << '\n';
-    if (!json_file.flush()) throw std::runtime_error(fmt::format("cannot write '{}'", options.json_file));
-  }
+  const std::vector<row> rows = measure_all(known, selected, options, self, kept);
+  if (kept) kept->write(rows);
   std::size_t met = 0;
   std::size_t missed = 0;
   std::size_t failed = 0;

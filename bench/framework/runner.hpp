@@ -37,6 +37,11 @@ std::vector<const row_definition*> select_rows(const registry& known, const run_
 // {"context": {...}, "rows": [...]}
 nlohmann::json make_report(const nlohmann::json& context, const std::vector<row>& rows);
 
+// Indices of the rows, those of one suite and one launch together: suite by suite, so that rows can be printed in order
+// soon after they were measured.
+std::vector<std::vector<std::size_t>> order_of_measuring(const registry& known,
+                                                         const std::vector<const row_definition*>& rows);
+
 // The exit status: 0 when every row was measured (targets met or not), 1 when one failed. Throws std::invalid_argument
 // as select_rows() does and std::runtime_error when the JSON file cannot be written.
 int run_benchmarks(const registry& known, const run_options& options, const program& self);

@@ -197,6 +197,8 @@ void measure(backend& leader, const wire_task& task) {
 // Becomes hydra, which starts this program in two network namespaces: its processes keep their connection to it in a
 // namespace of their own, where those of Open MPI would not reach their daemon.
 [[noreturn]] void become_launcher(const wire_task& task) {
+  // Asked before / changes: in a changed root the system would name the file from outside afterwards.
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe");
   int ends[2] = {};
   call("socketpair", socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
   const pid_t second_network = fork();
@@ -222,11 +224,10 @@ void measure(backend& leader, const wire_task& task) {
   for (const auto& [name, value] : {std::pair{"UCX_TLS", "tcp"}, std::pair{"UCX_NET_DEVICES", "trireme0,trireme1"},
                                     std::pair{"UCX_WARN_INVALID_CONFIG", "n"}, std::pair{"MPIR_CVAR_NOLOCAL", "1"}})
     setenv(name, value, 1);
-  const std::string self = std::filesystem::read_symlink("/proc/self/exe"), second = std::to_string(second_network),
-                    text = written(task);
+  const std::string second = std::to_string(second_network), text = written(task);
   execlp("mpirun.mpich", "mpirun.mpich", "-n", "1", self.c_str(), "bench", "--wire-competitor", text.c_str(), ":", "-n",
-         "1", "nsenter", "-t", second.c_str(), "-n", "-m", self.c_str(), "bench", "--wire-competitor", text.c_str(),
-         nullptr);
+         "1", "nsenter", "-t", second.c_str(), "-n", "-m", "-r", self.c_str(), "bench", "--wire-competitor",
+         text.c_str(), nullptr);
   throw std::runtime_error(fmt::format("cannot start mpirun.mpich: {}", std::strerror(errno)));
 }
 

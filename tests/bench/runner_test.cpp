@@ -134,6 +134,42 @@ TEST(Run, WritesContextAndRows) {
   std::filesystem::remove(file);
 }
 
+TEST(Run, RowsArePrintedSoonAfterTheyWereMeasured) {
+  registry known;
+  known.add({.name = "first", .rows = {fixed_row("here", 1), launched_row("there", {.pes = 2}), fixed_row("too", 1)}});
+  known.add({.name = "second", .rows = {fixed_row("late", 1), launched_row("later", {.pes = 2})}});
+  std::vector<const row_definition*> rows;
+  for (const suite& each : known.suites())
+    for (const row_definition& row : each.rows) rows.push_back(&row);
+  EXPECT_THAT(order_of_measuring(known, rows),
+              ElementsAre(ElementsAre(0, 2), ElementsAre(1), ElementsAre(3), ElementsAre(4)));
+}
+
+// A run that is interrupted has a report: of what was measured until the last ten seconds.
+TEST(Run, TheReportIsThereWhileRowsAreMeasured) {
+  const auto file = std::filesystem::path(testing::TempDir()) / "trireme_bench_early.json";
+  nlohmann::json seen;
+  registry known;
+  known.add({.name = "looks", .rows = {{.name = "row", .unit = "ns", .measure = [&](context&) -> measurement {
+                                          std::ifstream input(file);
+                                          seen = nlohmann::json::parse(input);
+                                          return {};
+                                        }}}});
+  testing::internal::CaptureStdout();
+  run_benchmarks(known, {.json_file = file.string()}, {{"trireme"}});
+  testing::internal::GetCapturedStdout();
+  EXPECT_TRUE(seen.contains("context"));
+  EXPECT_TRUE(seen["rows"].empty());
+  std::filesystem::remove(file);
+}
+
+TEST(Run, ADeviceIsWrittenAndNotReplaced) {
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(run_benchmarks(two_suites(), {.json_file = "/dev/null"}, {{"trireme"}}), 0);
+  testing::internal::GetCapturedStdout();
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+}
+
 TEST(Run, AFailedRowIsReportedAndTheOthersAreMeasured) {
   registry known = two_suites();
   known.add({.name = "bad", .rows = {{.name = "throws", .unit = "ns", .measure = [](context&) -> measurement {

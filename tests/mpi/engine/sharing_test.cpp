@@ -173,12 +173,19 @@ TEST(sharing, a_sender_copies_its_own_message_whatever_the_distance) {
 
 TEST(sharing, what_a_rank_does_is_told_where_there_are_domains) {
   for (const bool domains : {true, false}) {
+    engine_options options;
+    options.oversubscribed = true;  // sleeps soon, by which the other one knows that it waits
     run_on_ranks(
-        2, {},
+        2, options,
         [&](engine& mine) {
           if (mine.number() == 1) {
             EXPECT_EQ(mine.own().now, activity::busy);
-            if (domains) await([&] { return mine.endpoint_of(0).now != activity::busy; });
+            if (domains) {
+              await([&] { return mine.endpoint_of(0).now != activity::busy; });
+            } else {
+              await([&] { return mine.endpoint_of(0).counters.sleeps > 0; });
+              EXPECT_EQ(mine.endpoint_of(0).now, activity::busy) << "nobody asks, so nobody is told";
+            }
             EXPECT_EQ(mine.send(0, {1, 1, 0}, {}), nullptr);
             return;
           }
