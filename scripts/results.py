@@ -4,7 +4,8 @@
 usage: scripts/results.py [--check] [--no-plots] [--root FOLDER] [FILE.json ...]
 
 Without files it reads bench/results/*.json. What the tables show, row by row, is in bench/results/results.toml: a row
-takes its figures from the newest file that has them, else it shows what is recorded there. Plots need matplotlib
+takes its figures from the newest file that has them (in the words of `measured` and `beside`, where it has these), else
+it shows what is recorded there. Plots need matplotlib
 (Debian: python3-matplotlib). --check changes nothing and fails when the tables are not what the files say.
 """
 import argparse
@@ -30,6 +31,11 @@ def number(value):
     if abs(value) >= 100:
         return f"{value:,.0f}"
     return f"{value:.3g}"
+
+
+def ratio_text(value):
+    """Two decimals, as far as they say anything: 1.02, 0.99, 0.045."""
+    return f"{value:.2f}" if 0.1 <= value < 10 else number(value)
 
 
 class Report:
@@ -80,6 +86,34 @@ def peers_of(row):
     return ", ".join(f"{name} {number(value)}" for name, value in sorted((row.get("peers") or {}).items()))
 
 
+FIGURE = re.compile(r"\{([^{}:]+)(?::(\w+)(?: ([^{}]+))?)?\}")
+
+
+def filled(template, reports):
+    """The text with the figures of the newest report that has all rows it names, and those rows; None without one.
+
+    {row} is its median, {row:p10} and {row:p90} its percentiles, {row:ratio} what results.toml compares it with, and
+    {row:peer NAME} another software's figure.
+    """
+    names = {found[0] for found in FIGURE.findall(template)}
+    for report in reports:
+        rows = {name: report.rows[name] for name in names if name in report.rows and usable(report.rows[name])}
+        if len(rows) < len(names):
+            continue
+
+        def value(found):
+            row, what = rows[found[1]], found[2] or "median"
+            try:
+                if what == "ratio":
+                    return ratio_text(row["ratio"]["median"])
+                return number(row["peers"][found[3]] if what == "peer" else row[what])
+            except (KeyError, TypeError) as fault:
+                raise Fault(f"results.toml: {found[0]}: {report.name} has no such figure ({fault})") from fault
+
+        return FIGURE.sub(value, template), list(rows.values())
+    return None
+
+
 def met(row):
     """True, False, or None where the row has no target."""
     verdicts = []
@@ -95,7 +129,9 @@ def verdict_of(rows):
     verdicts = [met(row) for row in rows if met(row) is not None]
     if not verdicts:
         return ""
-    return "yes" if all(verdicts) else f"**missed** in {verdicts.count(False)} of {len(verdicts)}"
+    if all(verdicts):
+        return "yes"
+    return f"**missed** in {verdicts.count(False)} of {len(verdicts)}" if any(verdicts) else "**missed**"
 
 
 def listed(texts):
@@ -108,7 +144,10 @@ def cells_of(entry, reports):
     suite = entry.get("suite", "")
     command = entry.get("command") or f"trireme bench {suite + ' ' if suite else ''}--filter '{entry['rows']}'"
     rows = rows_matching(reports, entry["rows"]) if "rows" in entry else []
-    if rows:
+    if text := filled(entry["measured"], reports) if "measured" in entry else None:
+        beside = filled(entry["beside"], reports) if "beside" in entry else None
+        shown = (text[0], beside[0] if beside else "", verdict_of(text[1]))
+    elif rows and "measured" not in entry:
         shown = (listed(figure_of(row) for row in rows), listed(peers_of(row) for row in rows), verdict_of(rows))
     else:
         shown = (entry["recorded"], entry.get("peer", ""), entry.get("met", ""))
@@ -129,7 +168,27 @@ def document(definitions, reports):
         out += table(cells_of(entry, reports) for entry in subject["row"]) + [""]
         causes = [entry for entry in subject["row"] if "cause" in entry]
         out += [f"- *{entry['measure']}*: {entry['cause']}" for entry in causes] + ([""] if causes else [])
-    return wrapped("\n".join(out))
+    return wrapped("\n".join(out + missed_rows(reports)))
+
+
+def missed_rows(reports):
+    """A table of all rows of the newest file that miss their targets, those that no row above speaks of included."""
+    missed = [row for row in reports[0].rows.values() if usable(row) and met(row) is False] if reports else []
+    if not missed:
+        return []
+
+    def target(row):
+        texts = []
+        if row.get("target_ratio") is not None:
+            texts.append(f"{number(row['target_ratio'])} of {row.get('reference') or 'the hand-off'}")
+        elif row.get("target") is not None:
+            texts.append(f"{number(row['target'])} {row['unit']}")
+        return ", ".join(texts)
+
+    lines = [f"| `{row['name']}` | {number(row['median'])} {row['unit']} ({number(row['p10'])} to {number(row['p90'])}) | "
+             f"{ratio_text(row['ratio']['median']) if row.get('ratio') else ''} | {target(row)} |" for row in missed]
+    return ["", f"## All rows that miss their targets ({reports[0].name})", "",
+            "| row | measured (10th to 90th percentile) | ratio | target |", "|---|---|---|---|", *lines, ""]
 
 
 def wrapped(text):
@@ -253,9 +312,9 @@ def plot_loops(report, path):
 PLOTS = (("mpi_latency.svg", latency_by_size, plot_latency), ("loops_beside_ideal.svg", loops_beside_ideal, plot_loops))
 
 
-def draw(root, reports, recorded):
+def draw(root, reports):
     for name, figures, plot in PLOTS:
-        for report in [*reports, *recorded]:
+        for report in reports:
             if figures(report):
                 plot(report, root / "docs" / "pictures" / name)
                 break
@@ -284,7 +343,7 @@ def run(arguments):
         return
     page.write_text(after, encoding="utf-8")
     if not given.no_plots:
-        draw(given.root, reports, newest_first((folder / "recorded").glob("*.json")))
+        draw(given.root, reports)
 
 
 def main():

@@ -51,7 +51,7 @@ class Folder(unittest.TestCase):
     def setUp(self):
         self.root = pathlib.Path(tempfile.mkdtemp())
         self.addCleanup(shutil.rmtree, self.root)
-        (self.root / "bench" / "results" / "recorded").mkdir(parents=True)
+        (self.root / "bench" / "results").mkdir(parents=True)
         (self.root / "docs").mkdir()
         (self.root / "bench" / "results" / "results.toml").write_text(DEFINITIONS)
         self.page = self.root / "docs" / "results.md"
@@ -104,6 +104,38 @@ class Tables(Folder):
         self.assertTrue(results.met(row("a", 20, better="higher", target=10)))
         self.assertFalse(results.met(row("a", 20, target=30, ratio={"median": 2}, target_ratio=1.5)))
         self.assertIsNone(results.met(row("a", 20)))
+
+    def test_all_rows_that_miss_their_targets_are_listed(self):
+        self.keep("a.json", bench_file("2026-01-01T00:00:00Z", [
+            row("met", 100, target=250), row("late", 400, target=250), row("beside/peer", 100, target=90,
+                target_ratio=1.1, reference="the best peer, other", ratio={"median": 1.25})]))
+        page = self.run_script("--no-plots")
+        self.assertIn("| `late` | 400 ns (399 to 401) |  | 250 ns |", page)
+        self.assertIn("| `beside/peer` | 100 ns (99 to 101) | 1.25 | 1.1 of the best peer, other |", page)
+        self.assertNotIn("| `met` |", page)
+
+    def test_a_row_has_words_of_its_own_for_its_figures(self):
+        definitions = DEFINITIONS.replace('suite = "messages"', """suite = "messages"
+measured = "{handler/threads/one_way} and {handler/processes/one_way} ns; {handler/threads/one_way:ratio} hand-offs"
+beside = "{handler/threads/one_way:peer other} ns\"""")
+        (self.root / "bench" / "results" / "results.toml").write_text(definitions)
+        self.keep("a.json", bench_file("2026-01-01T00:00:00Z", [
+            row("handler/threads/one_way", 100, target=250, ratio={"median": 2.004}, peers={"other": 300}),
+            row("handler/processes/one_way", 400, target=250)]))
+        self.assertIn("| 100 and 400 ns; 2.00 hand-offs | 300 ns | **missed** in 1 of 2 |", self.run_script("--no-plots"))
+
+    def test_words_whose_rows_no_file_has_leave_what_was_recorded(self):
+        definitions = DEFINITIONS.replace('suite = "messages"', 'measured = "{handler/threads/one_way}, {missing} ns"')
+        (self.root / "bench" / "results" / "results.toml").write_text(definitions)
+        self.keep("a.json", bench_file("2026-01-01T00:00:00Z", [row("handler/threads/one_way", 100)]))
+        self.assertIn("| 106 ns | other 300 ns | yes |", self.run_script("--no-plots"))
+
+    def test_words_that_name_a_figure_which_a_row_lacks_are_refused(self):
+        definitions = DEFINITIONS.replace('suite = "messages"', 'measured = "{handler/threads/one_way:peer none}"')
+        (self.root / "bench" / "results" / "results.toml").write_text(definitions)
+        self.keep("a.json", bench_file("2026-01-01T00:00:00Z", [row("handler/threads/one_way", 100)]))
+        with self.assertRaisesRegex(results.Fault, "handler/threads/one_way:peer none.*a.json has no such figure"):
+            self.run_script("--no-plots")
 
     def test_check_tells_whether_the_tables_are_current(self):
         with self.assertRaisesRegex(results.Fault, "run scripts/results.py"):
