@@ -11,14 +11,14 @@
 namespace tri::mpi {
 
 endpoint* make_endpoint(arena::heap& from, std::uint32_t number, std::uint32_t ranks, std::int32_t domain) {
-  constexpr std::uint64_t usual_cells = 1024;
+  constexpr std::uint64_t usual_cells = 2048;
   const std::uint64_t cells = std::max<std::uint64_t>(usual_cells, std::bit_ceil(std::uint64_t{ranks} * 4));
   auto* const place = static_cast<std::byte*>(from.reserve(sizeof(endpoint) + cells * sizeof(inbox_cell)));
   auto* const made = new (place) endpoint;
   made->number = number;
   made->domain = domain;
   made->process = getpid();
-  // Zeroed memory: no ticket has the stamp 0.
+  // Zeroed memory: no ticket of the first round has the stamp 0.
   made->inbox.initialise(reinterpret_cast<inbox_cell*>(place + sizeof(endpoint)), cells, ranks);
   return made;
 }

@@ -215,7 +215,7 @@ void engine::push(endpoint& target, const message_key& key, message_kind kind, F
 void engine::push_node(endpoint& target, message_kind kind, unexpected_message& node) {
   arena::handed_over(&node);
   push(target, node.key, kind, [&](inbox_cell& cell) {
-    cell.bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(node.bytes, most_bytes_prefetched));
+    cell.bytes = static_cast<std::uint16_t>(std::min<std::uint64_t>(node.bytes, most_bytes_prefetched));
     cell.node = &node;
   });
 }

@@ -76,7 +76,7 @@ class engine {
   /// complete; then give it to `release`. `synchronous`: complete only when the receive has begun.
   send_record* send(std::uint32_t target, const message_key& key, const user_buffer& data,
                     send_mode mode = send_mode::standard) {
-    if (mode == send_mode::standard && data.type == nullptr && data.bytes <= bytes_in_first_cell) [[likely]] {
+    if (mode == send_mode::standard && data.type == nullptr && data.bytes <= most_bytes_in_two_cells) [[likely]] {
       endpoint& to = *endpoints_[target];
       // relaxed: a hint
       if (!to.is_full.load(std::memory_order_relaxed) && to.inbox.push_bytes(key, data.address, data.bytes))

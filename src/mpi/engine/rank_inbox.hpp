@@ -1,8 +1,11 @@
-// Where the processes of a host put messages for one rank: a bounded ring of cache lines in shared memory, many
-// producers. A producer takes a ticket with one fetch-and-add, writes the cell and publishes it by its stamp, so a
-// small message costs one line that moves. A larger one takes several cells in a row, so it costs as many lines as it
-// has, and no block that has to be allocated and to go back. The reading side is part of the shared memory too, because
-// not only the rank itself reads: whoever holds the lock of its endpoint may.
+// Where the processes of a host put messages for one rank: a bounded ring of cells in shared memory, many producers. A
+// producer takes a ticket with one fetch-and-add, writes the cell and publishes it by its stamp. A cell is half a cache
+// line: of short messages that follow each other two move in one line. A larger message takes several cells in a row,
+// so it costs as many lines as it has, and no block that has to be allocated and to go back. The reading side is part
+// of the shared memory too, because not only the rank itself reads: whoever holds the lock of its endpoint may.
+//
+// A stamp is the lower half of a ticket. What a cell has from the last round differs from what it is to get by the
+// number of cells, which is far less than half of all stamps.
 //
 // Sleeping: the rank sets the top bit of the ticket word in the same atomic step that checks that no ticket is out; the
 // next producer learns it from its own fetch-and-add and rings. Events that come without a cell call wake(). (The same
@@ -24,21 +27,20 @@
 
 namespace tri::mpi {
 
-inline constexpr std::size_t bytes_in_first_cell = 32;
-inline constexpr std::size_t bytes_in_further_cell = 56;
+inline constexpr std::size_t bytes_in_first_cell = 8;
+inline constexpr std::size_t bytes_in_further_cell = 28;
 /// Measured: from 512 B on a block, which its sender writes and its receiver reads in one go, is as quick.
-inline constexpr std::uint64_t most_cells = 5;
-inline constexpr std::size_t most_bytes_in_cells = bytes_in_first_cell + (most_cells - 1) * bytes_in_further_cell;
-static_assert(most_bytes_in_cells == 256);
+inline constexpr std::uint64_t most_cells = 10;
+inline constexpr std::size_t most_bytes_in_cells = 256;
+inline constexpr std::size_t most_bytes_in_two_cells = bytes_in_first_cell + bytes_in_further_cell;
 
-/// How many cells a message takes whose data travels in them. Without a division, and without a branch on the size.
+/// How many cells a message takes whose data travels in them.
 constexpr std::uint64_t cells_of(std::size_t bytes) {
-  std::uint64_t cells = 1;
-  for (std::uint64_t more = 0; more + 1 < most_cells; ++more)
-    cells += bytes > bytes_in_first_cell + more * bytes_in_further_cell ? 1 : 0;
-  return cells;
+  return bytes <= bytes_in_first_cell
+             ? 1
+             : 1 + (bytes - bytes_in_first_cell + bytes_in_further_cell - 1) / bytes_in_further_cell;
 }
-static_assert(cells_of(0) == 1 && cells_of(32) == 1 && cells_of(33) == 2 && cells_of(88) == 2 && cells_of(89) == 3 &&
+static_assert(cells_of(0) == 1 && cells_of(8) == 1 && cells_of(9) == 2 && cells_of(36) == 2 && cells_of(37) == 3 &&
               cells_of(most_bytes_in_cells) == most_cells);
 
 /// Up to 64 bytes, by two copies of a constant length that may overlap: a few instructions.
@@ -65,11 +67,11 @@ enum class message_kind : std::uint8_t {
 };
 
 /// The first cell of a message. A further one has its stamp and then data, up to its end.
-struct alignas(64) inbox_cell {
-  std::uint64_t stamp;
-  message_key key;
-  std::uint32_t bytes;  // in_cells; in_block at most as many, a hint
+struct alignas(32) inbox_cell {
+  std::uint32_t stamp;  // the lower half of the ticket after its own
+  std::uint16_t bytes;  // in_cells; in_block at most as many, a hint
   message_kind kind;
+  message_key key;
   union {
     std::byte data[bytes_in_first_cell];
     void* node;
@@ -78,7 +80,7 @@ struct alignas(64) inbox_cell {
   /// In messages that are published, under the lock.
   std::uint64_t cells() const { return kind == message_kind::in_cells ? cells_of(bytes) : 1; }
 };
-static_assert(sizeof(inbox_cell) == 64 && sizeof(inbox_cell) == sizeof(std::uint64_t) + bytes_in_further_cell);
+static_assert(sizeof(inbox_cell) == 32 && sizeof(inbox_cell) == sizeof(std::uint32_t) + bytes_in_further_cell);
 
 class rank_inbox {
  public:
@@ -89,6 +91,14 @@ class rank_inbox {
     most_cells_ = std::clamp<std::uint64_t>(capacity / (4 * std::max<std::uint64_t>(producers, 1)), 1, most_cells);
     margin_ = producers * most_cells_;
     unpublished_ = capacity < 8 ? 0 : capacity / 8 - 1;
+  }
+
+  /// As if that many cells, at least the ring's own, had been used and read: for tests of what counters do at their
+  /// end.
+  void begin_at(std::uint64_t ticket) {
+    for (std::uint64_t at = ticket - capacity_; at < ticket; ++at) stamp_further(at);
+    for (std::atomic<std::uint64_t>* const end : {&tickets_, &consumed_, &read_})
+      end->store(ticket, std::memory_order_relaxed);  // relaxed: nobody else is there
   }
 
   /// A producer, one call at a time in a process. `fill` writes all of the cell but its stamp. Returns false, with
@@ -103,25 +113,31 @@ class rank_inbox {
   bool has_further_cells_for(std::size_t bytes) const {
     return bytes <= most_bytes_in_cells && cells_of(bytes) <= most_cells_;
   }
-  /// A message of one cell that is no more than bytes.
+  /// A message of at most two cells that is no more than bytes. Returns false also when it has no cells.
   bool push_bytes(const message_key& key, const std::byte* data, std::size_t bytes) {
-    return push([&](inbox_cell& cell) {
-      cell.key = key;
-      cell.bytes = static_cast<std::uint32_t>(bytes);
-      cell.kind = message_kind::in_cells;
-      copy_within_line(cell.data, data, bytes);
+    if (bytes <= bytes_in_first_cell) {
+      return push([&](inbox_cell& cell) {
+        begin(cell, key, bytes);
+        copy_within_line(cell.data, data, bytes);
+      });
+    }
+    if (most_cells_ == 1) return false;
+    return push_cells(2, capacity_ - margin_, [&](std::uint64_t ticket) {
+      inbox_cell& first = cell_at(ticket);
+      begin(first, key, bytes);
+      std::memcpy(first.data, data, bytes_in_first_cell);
+      copy_within_line(data_of_further(cell_at(ticket + 1)), data + bytes_in_first_cell, bytes - bytes_in_first_cell);
+      stamp_further(ticket + 1);
     });
   }
   /// The same for such a message: `read(offset, length, to)` gives its bytes. Returns false also when the ring is more
-  /// than half full: a reader who is behind is better off with messages of one cell.
+  /// than half full: a reader who is behind is better off with short messages.
   template <class Read>
   bool push_data(const message_key& key, std::size_t bytes, Read&& read) {
     const std::uint64_t cells = cells_of(bytes);
     return push_cells(cells, cells == 1 ? capacity_ - margin_ : capacity_ / 2, [&](std::uint64_t ticket) {
       inbox_cell& first = cell_at(ticket);
-      first.key = key;
-      first.bytes = static_cast<std::uint32_t>(bytes);
-      first.kind = message_kind::in_cells;
+      begin(first, key, bytes);
       read(0, std::min(bytes, bytes_in_first_cell), first.data);
       std::size_t done = bytes_in_first_cell;
       for (std::uint64_t at = ticket + 1; at < ticket + cells; ++at, done += bytes_in_further_cell) {
@@ -131,8 +147,7 @@ class rank_inbox {
           read(done, bytes_in_further_cell, data_of_further(further));
         else
           read(done, bytes - done, data_of_further(further));
-        // relaxed: published with the first cell. The stamp keeps the cell apart from one of a later round.
-        std::atomic_ref(further.stamp).store(at + 1, std::memory_order_relaxed);
+        stamp_further(at);
       }
     });
   }
@@ -143,7 +158,8 @@ class rank_inbox {
     // still published, or to one that was used again since and has a later stamp.
     const std::uint64_t next = read_.load(std::memory_order_relaxed);
     // pairs: engine.leave
-    return std::atomic_ref(cells_[next & (capacity_ - 1)].stamp).load(std::memory_order_seq_cst) > next;
+    const std::uint32_t stamp = std::atomic_ref(cells_[next & (capacity_ - 1)].stamp).load(std::memory_order_seq_cst);
+    return static_cast<std::int32_t>(stamp - static_cast<std::uint32_t>(next)) > 0;
   }
 
   /// The next message, or null. With the lock of the endpoint.
@@ -151,7 +167,7 @@ class rank_inbox {
     const std::uint64_t next = read_.load(std::memory_order_relaxed);  // relaxed: under the lock
     inbox_cell& cell = cells_[next & (capacity_ - 1)];
     // seq_cst: the second message of a rank that leaves is looked for here. pairs: rank_inbox.publish, engine.leave
-    if (std::atomic_ref(cell.stamp).load(std::memory_order_seq_cst) != next + 1) return nullptr;
+    if (std::atomic_ref(cell.stamp).load(std::memory_order_seq_cst) != stamp_of(next)) return nullptr;
     arena::taken_over();
     return &cell;
   }
@@ -179,8 +195,8 @@ class rank_inbox {
   /// The reader is behind: the messages after the one at the front have most likely come, too.
   void expect_more() const {
     const std::uint64_t next = read_.load(std::memory_order_relaxed);  // relaxed: a hint
-    host::prefetch_to_read(&cell_at(next + 1));
     host::prefetch_to_read(&cell_at(next + 2));
+    host::prefetch_to_read(&cell_at(next + 4));
   }
   /// How many cells are taken, those of all of the caller's own messages among them.
   std::uint64_t tickets() const {
@@ -213,6 +229,16 @@ class rank_inbox {
 
  private:
   inbox_cell& cell_at(std::uint64_t ticket) const { return cells_[ticket & (capacity_ - 1)]; }
+  static std::uint32_t stamp_of(std::uint64_t ticket) { return static_cast<std::uint32_t>(ticket + 1); }
+  static void begin(inbox_cell& first, const message_key& key, std::size_t bytes) {
+    first.key = key;
+    first.bytes = static_cast<std::uint16_t>(bytes);
+    first.kind = message_kind::in_cells;
+  }
+  // relaxed: published with the first cell. The stamp keeps the cell apart from one of a later round.
+  void stamp_further(std::uint64_t ticket) {
+    std::atomic_ref(cell_at(ticket).stamp).store(stamp_of(ticket), std::memory_order_relaxed);
+  }
   static std::byte* data_of_further(inbox_cell& cell) {
     return reinterpret_cast<std::byte*>(&cell) + sizeof cell.stamp;
   }
@@ -234,7 +260,8 @@ class rank_inbox {
     }
     write(ticket);
     arena::handed_over(this);
-    std::atomic_ref(cell_at(ticket).stamp).store(ticket + 1, std::memory_order_release);  // pairs: rank_inbox.publish
+    std::atomic_ref(cell_at(ticket).stamp)
+        .store(stamp_of(ticket), std::memory_order_release);  // pairs: rank_inbox.publish
     if ((word & asleep_bit) != 0) [[unlikely]]
       wake();
     return true;
