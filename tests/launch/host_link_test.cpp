@@ -53,7 +53,7 @@ TEST(host_link, what_is_wrong_is_refused) {
   EXPECT_THAT(refusal_of([&] { take_frame(bad); }), HasSubstr("a word in a message between hosts is cut off"));
   bad = good;
   bad[6] = 2;
-  EXPECT_THAT(refusal_of([&] { take_frame(bad); }), HasSubstr("more bytes than it says"));
+  EXPECT_THAT(refusal_of([&] { take_frame(bad); }), HasSubstr("longer than its header says"));
 }
 
 TEST(host_link, random_bytes_are_read_or_refused) {
