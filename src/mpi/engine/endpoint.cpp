@@ -12,7 +12,7 @@ namespace tri::mpi {
 
 endpoint* make_endpoint(arena::heap& from, std::uint32_t number, std::uint32_t ranks, std::int32_t domain) {
   constexpr std::uint64_t usual_cells = 2048;
-  const std::uint64_t cells = std::max<std::uint64_t>(usual_cells, std::bit_ceil(std::uint64_t{ranks} * 4));
+  const std::uint64_t cells = std::max<std::uint64_t>(usual_cells, std::bit_ceil(std::uint64_t{ranks} * 8));
   auto* const place = static_cast<std::byte*>(from.reserve(sizeof(endpoint) + cells * sizeof(inbox_cell)));
   auto* const made = new (place) endpoint;
   made->number = number;

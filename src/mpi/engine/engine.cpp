@@ -178,10 +178,10 @@ user_buffer engine::as_reached_by_all(user_buffer data) const {
   return data;
 }
 
-// False, with nothing done, when the data would take more than one cell and the reader is behind.
+// False, with nothing done, when the data would take more than two cells and the reader is behind.
 bool engine::push_data(endpoint& target, const message_key& key, const user_buffer& data) {
   const std::size_t bytes = data.bytes;
-  if (data.type == nullptr || bytes <= bytes_in_first_cell) {
+  if (data.type == nullptr || bytes <= most_bytes_in_two_cells) {
     const auto read = [&](std::size_t offset, std::size_t length, std::byte* to) {
       if (data.type == nullptr)
         copy_within_line(to, data.address + offset, length);
@@ -189,7 +189,7 @@ bool engine::push_data(endpoint& target, const message_key& key, const user_buff
         data.read(offset, length, to);
     };
     while (!target.inbox.push_data(key, bytes, read)) {
-      if (bytes > bytes_in_first_cell) return false;
+      if (bytes > most_bytes_in_two_cells) return false;
       wait_for_space(target);
     }
     return true;

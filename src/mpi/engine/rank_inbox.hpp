@@ -1,8 +1,8 @@
 // Where the processes of a host put messages for one rank: a bounded ring of cells in shared memory, many producers. A
 // producer takes a ticket with one fetch-and-add, writes the cell and publishes it by its stamp. A cell is half a cache
 // line: of short messages that follow each other two move in one line. A larger message takes several cells in a row,
-// so it costs as many lines as it has, and no block that has to be allocated and to go back. The reading side is part
-// of the shared memory too, because not only the rank itself reads: whoever holds the lock of its endpoint may.
+// so it costs as many lines as its cells fill, and no block that has to be allocated and to go back. The reading side
+// is part of the shared memory too, because not only the rank itself reads: whoever holds the lock of its endpoint may.
 //
 // A stamp is the lower half of a ticket. What a cell has from the last round differs from what it is to get by the
 // number of cells, which is far less than half of all stamps.
@@ -130,12 +130,12 @@ class rank_inbox {
       stamp_further(ticket + 1);
     });
   }
-  /// The same for such a message: `read(offset, length, to)` gives its bytes. Returns false also when the ring is more
-  /// than half full: a reader who is behind is better off with short messages.
+  /// A message for which there may be cells (has_cells_for): `read(offset, length, to)` gives its bytes. More than two
+  /// cells are refused when the ring is more than half full: a reader who is behind is better off with short messages.
   template <class Read>
   bool push_data(const message_key& key, std::size_t bytes, Read&& read) {
     const std::uint64_t cells = cells_of(bytes);
-    return push_cells(cells, cells == 1 ? capacity_ - margin_ : capacity_ / 2, [&](std::uint64_t ticket) {
+    return push_cells(cells, cells <= 2 ? capacity_ - margin_ : capacity_ / 2, [&](std::uint64_t ticket) {
       inbox_cell& first = cell_at(ticket);
       begin(first, key, bytes);
       read(0, std::min(bytes, bytes_in_first_cell), first.data);
@@ -155,7 +155,7 @@ class rank_inbox {
   /// A message seems to be there. Anybody; a hint, but for who offers its progress: see engine::leave.
   bool has_message() const {
     // relaxed: `read_` changes under the lock, and who goes on to read takes it. An old value leads to a cell that is
-    // still published, or to one that was used again since and has a later stamp.
+    // still published, or to one that was used again since and has a later stamp, by fewer than half of all stamps.
     const std::uint64_t next = read_.load(std::memory_order_relaxed);
     // pairs: engine.leave
     const std::uint32_t stamp = std::atomic_ref(cells_[next & (capacity_ - 1)].stamp).load(std::memory_order_seq_cst);

@@ -28,7 +28,8 @@ using explore::check;
 using explore::fail;
 
 constexpr std::size_t eager_bytes = 8;
-constexpr std::size_t block_bytes = 48;        // more than a cell holds: in two, where the inbox has 16 and more
+constexpr std::size_t two_cell_bytes = 36;     // where the inbox has that many for one message; else in a block
+constexpr std::size_t block_bytes = 48;        // in a block, or in three cells where the inbox has these
 constexpr std::size_t rendezvous_bytes = 128;  // see `scope`
 constexpr std::size_t most_buffers = 4;        // of a rank
 
@@ -42,8 +43,9 @@ void* shared_unless_private(const void* address, std::size_t) {
 
 struct scope {
   std::uint64_t cells = 8;
-  std::int64_t producers = -1;  // that the inbox keeps a cell free for; all ranks
+  std::int64_t producers = -1;  // that the inbox keeps cells free for; all ranks
   int used_cells = 0;           // that were used before
+  std::int64_t inlined = -1;    // messages of rank 0 that must have travelled in cells, none in a block; any
   bool meets = false;           // there is a shared barrier; the last to leave gives it back
   bool private_buffers = false;
   bool shares_copies = true;
@@ -213,6 +215,11 @@ class ranks : public explore::scenario {
       check(each->unexpected_bytes == 0, "the unexpected bytes were not counted down");
       check(!each->inbox.is_asleep(), "somebody is marked asleep at the end");
     }
+    if (limits_.inlined >= 0) {
+      check(endpoints_[0]->counters.inlined == static_cast<std::uint64_t>(limits_.inlined) &&
+                endpoints_[0]->counters.eager == 0,
+            "a message did not travel in cells");
+    }
     ranks_.clear();
     engines_.clear();  // their eager buffers go, but for one that nobody has given back
     check(explore::watched_blocks() == blocks_at_begin_, "a record or a buffer is left over");
@@ -322,45 +329,49 @@ TEST(engine_interleavings, a_cell_of_the_inbox_is_used_again) {
                    100);
 }
 
-// Data in two cells: nobody sees the first without the second, and a helper reads as the owner does.
+// Data in several cells: nobody sees the first without the others, and a helper reads as the owner does. Two are
+// written at once, three by parts.
 TEST(engine_interleavings, messages_in_several_cells_arrive_whole) {
-  const body sends_three = [](rank& me) {
-    me.finish(me.send(1, 5, 11, block_bytes));
-    me.finish(me.send(1, 5, 12, eager_bytes));
-    me.finish(me.send(1, 5, 13, block_bytes));
-  };
-  const body receives_three = [](rank& me) {
-    receive_record* const first = me.post(0, 5, block_bytes, 1);
-    receive_record* const second = me.post(0, 5, eager_bytes, 2);
-    me.finish(me.post(0, 5, block_bytes, 3), 13, block_bytes);
-    me.expect(first, 11, block_bytes);
-    me.expect(second, 12, eager_bytes);
-  };
-  expect_all_sound({.cells = 16}, {sends_three, receives_three}, 50);
-  expect_all_sound({.cells = 16},
-                   {[](rank& me) { me.finish(me.send(1, 5, 11, block_bytes)); },
-                    [](rank& me) { me.finish(me.post(0, 5, block_bytes, 1), 11, block_bytes); }},
-                   40, {.old_reads = 2});
-  expect_all_sound(
-      {.cells = 32},
-      {[](rank& me) { me.finish(me.send(1, 5, 11, block_bytes)); },
-       [](rank& me) { me.finish(me.post(0, 5, block_bytes, 1), 11, block_bytes); }, [](rank& me) { me.help(1); }},
-      50);
+  for (const std::size_t bytes : {two_cell_bytes, block_bytes}) {
+    const std::uint64_t of_each_rank = bytes == two_cell_bytes ? 8 : 16;
+    const body sends = [bytes](rank& me) { me.finish(me.send(1, 5, 11, bytes)); };
+    const body receives = [bytes](rank& me) { me.finish(me.post(0, 5, bytes, 1), 11, bytes); };
+    const body sends_three = [bytes](rank& me) {
+      me.finish(me.send(1, 5, 11, bytes));
+      me.finish(me.send(1, 5, 12, eager_bytes));
+      me.finish(me.send(1, 5, 13, bytes));
+    };
+    const body receives_three = [bytes](rank& me) {
+      receive_record* const first = me.post(0, 5, bytes, 1);
+      receive_record* const second = me.post(0, 5, eager_bytes, 2);
+      me.finish(me.post(0, 5, bytes, 3), 13, bytes);
+      me.expect(first, 11, bytes);
+      me.expect(second, 12, eager_bytes);
+    };
+    expect_all_sound({.cells = 2 * of_each_rank, .inlined = 3}, {sends_three, receives_three}, 50);
+    expect_all_sound({.cells = 2 * of_each_rank, .inlined = 1}, {sends, receives}, 40, {.old_reads = 2});
+    expect_all_sound({.cells = 4 * of_each_rank, .inlined = 1}, {sends, receives, [](rank& me) { me.help(1); }}, 50);
+  }
 }
 
-// The second cell of the first message is the first one of the ring again; the cells of both had been first ones.
+// A further cell of the first message is the first one of the ring again; the cells of both had been first ones.
 TEST(engine_interleavings, further_cells_are_used_again) {
-  const body sends_two_large = [](rank& me) {
-    me.finish(me.send(1, 5, 11, block_bytes));
-    me.finish(me.send(1, 5, 12, block_bytes));
-  };
-  const body receives_two_large = [](rank& me) {
-    receive_record* const first = me.post(0, 5, block_bytes, 1);
-    me.finish(me.post(0, 5, block_bytes, 2), 12, block_bytes);
-    me.expect(first, 11, block_bytes);
+  const auto expect_sound = [](const scope& limits, std::size_t bytes) {
+    const body sends_both = [bytes](rank& me) {
+      me.finish(me.send(1, 5, 11, bytes));
+      me.finish(me.send(1, 5, 12, bytes));
+    };
+    const body receives_both = [bytes](rank& me) {
+      receive_record* const first = me.post(0, 5, bytes, 1);
+      me.finish(me.post(0, 5, bytes, 2), 12, bytes);
+      me.expect(first, 11, bytes);
+    };
+    expect_all_sound(limits, {sends_both, receives_both}, 50);
   };
   for (const int used : {7, 15})
-    expect_all_sound({.cells = 8, .producers = 1, .used_cells = used}, {sends_two_large, receives_two_large}, 50);
+    expect_sound({.cells = 8, .producers = 1, .used_cells = used, .inlined = 2}, two_cell_bytes);
+  for (const int used : {14, 15})
+    expect_sound({.cells = 16, .producers = 1, .used_cells = used, .inlined = 2}, block_bytes);
 }
 
 // ---- eager buffers

@@ -57,7 +57,8 @@ received receive(engine& mine, const message_key& key, std::size_t room) {
   return result;
 }
 
-constexpr std::size_t sizes[] = {0, 1, 32, 33, 88, 89, 256, 257, 4096, 8191, 8192, 40'000, 300'000, 3'000'000};
+constexpr std::size_t sizes[] = {0,  1,  8,   9,   32,   33,   36,   37,     64,      65,
+                                 88, 89, 256, 257, 4096, 8191, 8192, 40'000, 300'000, 3'000'000};
 
 TEST(engine, sizes_of_all_ways_arrive_whole_and_in_order) {
   for (const bool receiver_first : {true, false}) {

@@ -101,13 +101,37 @@ TEST_F(inbox_of_a_rank, stamps_begin_again) {
   use(2000);
 }
 
-// The ring is full for a message of one cell only when the reader is as far behind as the ring is long.
+// All of it but the margin, which is for producers that have looked already.
 TEST_F(inbox_of_a_rank, short_messages_fill_the_ring) {
   std::uint64_t taken = 0;
   while (push(8, true)) ++taken;
   EXPECT_EQ(taken, cells - most_cells);
   while (!sizes_.empty()) ASSERT_NO_FATAL_FAILURE(take());
   expect_empty();
+}
+
+// Also in messages of several cells: else a later round could take one of them for the first of a message.
+TEST_F(inbox_of_a_rank, every_cell_has_the_stamp_of_its_round) {
+  for (const bool at_once : {true, false}) {
+    const std::uint64_t first = stamps - 40;
+    inbox_.begin_at(first);
+    for (std::uint64_t ticket = first; ticket < first + 2 * cells; ticket += 2) {
+      ASSERT_TRUE(push(20, at_once));
+      ASSERT_NO_FATAL_FAILURE(take());
+      inbox_.publish_read();
+    }
+    for (std::uint64_t ticket = first + cells; ticket < first + 2 * cells; ++ticket)
+      EXPECT_EQ(cells_[ticket % cells].stamp, static_cast<std::uint32_t>(ticket + 1)) << ticket - first;
+  }
+}
+
+TEST_F(inbox_of_a_rank, many_producers_leave_short_messages_only) {
+  inbox_.initialise(cells_.data(), cells, cells / 4);
+  EXPECT_TRUE(inbox_.has_cells_for(8));
+  EXPECT_FALSE(inbox_.has_cells_for(9));
+  EXPECT_TRUE(push(8, true));
+  EXPECT_FALSE(push(9, true));
+  ASSERT_NO_FATAL_FAILURE(take());
 }
 
 TEST_F(inbox_of_a_rank, sleep_is_refused_while_a_message_is_there) {
