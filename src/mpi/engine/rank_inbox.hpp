@@ -98,7 +98,7 @@ class rank_inbox {
   void begin_at(std::uint64_t ticket) {
     for (std::uint64_t at = ticket - capacity_; at < ticket; ++at) stamp_further(at);
     for (std::atomic<std::uint64_t>* const end : {&tickets_, &consumed_, &read_})
-      end->store(ticket, std::memory_order_relaxed);  // relaxed: nobody else is there
+      end->store(ticket, std::memory_order_relaxed);  // relaxed: no other thread is there
   }
 
   /// A producer, one call at a time in a process. `fill` writes all of the cell but its stamp. Returns false, with

@@ -329,7 +329,7 @@ TEST(engine_interleavings, a_cell_of_the_inbox_is_used_again) {
                    100);
 }
 
-// Data in several cells: nobody sees the first without the others, and a helper reads as the owner does. Two are
+// Data in several cells: no rank sees the first without the others, and a helper reads as the owner does. Two are
 // written at once, three by parts.
 TEST(engine_interleavings, messages_in_several_cells_arrive_whole) {
   for (const std::size_t bytes : {two_cell_bytes, block_bytes}) {

@@ -184,7 +184,7 @@ TEST(sharing, what_a_rank_does_is_told_where_there_are_domains) {
               await([&] { return mine.endpoint_of(0).now != activity::busy; });
             } else {
               await([&] { return mine.endpoint_of(0).counters.sleeps > 0; });
-              EXPECT_EQ(mine.endpoint_of(0).now, activity::busy) << "nobody asks, so nobody is told";
+              EXPECT_EQ(mine.endpoint_of(0).now, activity::busy) << "no rank reads it, so it is not written";
             }
             EXPECT_EQ(mine.send(0, {1, 1, 0}, {}), nullptr);
             return;

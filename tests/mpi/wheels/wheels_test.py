@@ -83,9 +83,11 @@ def fail(text):
     sys.exit(1)
 
 
-def run(command, environment, limit=FEW_MINUTES):
-    """Returns (status, standard output, standard error); ends the whole process group when the limit is over."""
-    child = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+def run(command, environment, folder, limit=FEW_MINUTES):
+    """Returns (status, standard output, standard error); ends the whole process group when the limit is over. `folder`
+    is where it runs: a program that fails leaves files behind.
+    """
+    child = subprocess.Popen(command, env=environment, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                              errors="replace", start_new_session=True)
     try:
         output, errors = child.communicate(timeout=limit)
@@ -122,7 +124,7 @@ class library:
         program = self.scratch / "conformance"
         files = [sources / f"{each}.c" for each in SOURCES]
         status, output, errors = run([self.compiler, "-std=gnu11", "-O2", "-g", "-w", *files, "-o", program, "-pthread",
-                                      "-ldl"], self.environment)
+                                      "-ldl"], self.environment, self.scratch)
         if status != 0:
             fail(f"{self.compiler} does not compile the conformance program:\n{output}{errors}")
         return program
@@ -131,11 +133,11 @@ class library:
         """Runs all cases but those of `left_out`, and demands that each holds."""
         options = ["--sizes", "few", "--hang-limit", "60", "--skip", f",{','.join(left_out)},"]
         launch = [self.launcher, *self.row["options"], "-n", str(ranks)]
-        status, listed, _ = run([*launch, program, "--list", *options], self.environment)
+        status, listed, _ = run([*launch, program, "--list", *options], self.environment, self.scratch)
         if status != 0:
             fail("the program does not list its cases")
         command = [*launch, *before, program, *options]
-        status, output, errors = run(command, self.environment)
+        status, output, errors = run(command, self.environment, self.scratch)
         results = results_of(output)
         wrong = [f"{name} {result}" for name, result in results.items() if not result.startswith("ok (")]
         missing = [name for name in results_of(listed) if name not in results]
@@ -153,13 +155,13 @@ def main():
     parser.add_argument("--scratch", type=Path, required=True, help="folder for what is compiled")
     given = parser.parse_args()
 
-    mpi = library(given.name, given.wheels, given.scratch)
-    program = mpi.compile(given.sources)
+    mpi = library(given.name, given.wheels.resolve(), given.scratch.resolve())
+    program = mpi.compile(given.sources.resolve())
     for ranks in (2, 3):
         alone, _ = mpi.cases(program, ranks, mpi.row["alone"] + mpi.row["carried"])
         with tempfile.TemporaryDirectory() as folder:
             counted = Path(folder) / "statistics.json"
-            before = [given.trireme, "exec", "--mpi", "--stats-json", counted, "--"]
+            before = [given.trireme.resolve(), "exec", "--mpi", "--stats-json", counted, "--"]
             ours, errors = mpi.cases(program, ranks, mpi.row["carried"], before)
             if "are left to " in errors or not counted.exists():
                 fail(f"the drop-in took no part:\n{errors}")
