@@ -49,7 +49,10 @@ const std::vector<other_variable>& other_variables() {
   static const std::vector<other_variable> all{
       {"TRIREME_OMP_SCHEDULE", "a loop schedule such as staggered,0.8, or host",
        "schedule of the loops that the drop-in takes, as `trireme exec --omp --schedule`"},
-      {"TRIREME_OMP_VIRTUAL", "1 .. 1024", "virtual threads for each thread, as `trireme exec --omp --virtual`"},
+      {"TRIREME_OMP_VIRTUAL", "1 .. 1024, or auto",
+       "virtual threads for each thread, as `trireme exec --omp --virtual`; auto needs that command"},
+      {"TRIREME_OMP_STALL", "seconds; 0 = never",
+       "after how long without progress of any virtual thread a line says so; 10 by default"},
       {"TRIREME_OMP_REPORT", "any text", "list at the end which loops were taken, as `trireme exec --omp --report`"},
       {"TRIREME_OMP_NOISE", "microseconds, 0 or more",
        "how long a disturbance of a core lasts, for schedules with a model; else it is measured"},

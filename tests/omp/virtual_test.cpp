@@ -13,6 +13,7 @@
 
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -212,6 +213,20 @@ TEST(interface_functions, that_nobody_has_answer_for_one_thread) {
   }
 }
 
+TEST(virtual_watchdog, says_that_a_program_that_polls_stands_still) {
+  const std::string polls = "virtual_polls_gcc";
+  if (!std::filesystem::exists(program(polls))) GTEST_SKIP() << "gcc is not installed";
+  EXPECT_EQ(run("OMP_NUM_THREADS=4 " + exec("") + program(polls)).output, "told by 2\n");
+  const std::string shortly = "OMP_NUM_THREADS=2 TRIREME_OMP_STALL=";
+  const result stands = run(shortly + "0.4 timeout 5 " + exec("--virtual 2") + program(polls));
+  EXPECT_EQ(stands.output, "");
+  EXPECT_THAT(stands.errors, HasSubstr("no virtual thread has begun, waited or ended for 0.4 s. If threads of the"));
+  EXPECT_THAT(run(shortly + "0 timeout 2 " + exec("--virtual 2") + program(polls)).errors, Not(HasSubstr("virtual")));
+  const result bad = run(shortly + "long " + exec("--virtual 2") + "/bin/echo started");
+  EXPECT_EQ(bad.status, 2);
+  EXPECT_THAT(bad.errors, HasSubstr("TRIREME_OMP_STALL is 'long'; it must be a number of seconds, such as 10"));
+}
+
 TEST(virtual_setting, is_checked_before_the_program_begins) {
   for (const char* wrong : {"0", "-3", "four", "4x", "1025", "99999999999999999999", "''", "' 4'"}) {
     SCOPED_TRACE(wrong);
@@ -223,6 +238,15 @@ TEST(virtual_setting, is_checked_before_the_program_begins) {
   }
   EXPECT_THAT(run("TRIREME_OMP_VIRTUAL=0 " + exec("") + "echo started").errors,
               StartsWith("trireme exec: TRIREME_OMP_VIRTUAL: '0' is not a number of virtual threads for each thread"));
+  // Chosen by the command: the library gets a number, or nothing.
+  const result chosen = run(exec("--virtual auto --report ") + "/bin/sh -c 'echo $TRIREME_OMP_VIRTUAL'");
+  EXPECT_EQ(chosen.status, 0);
+  const bool none = chosen.errors.find("--virtual auto: no virtual threads; ") != std::string::npos;
+  if (!none) {
+    EXPECT_THAT(chosen.errors, HasSubstr("--virtual auto: 8 virtual threads for each thread; "));
+  }
+  EXPECT_EQ(chosen.output, none ? "\n" : "8\n");
+  EXPECT_THAT(chosen.errors, ContainsRegex("core [0-9]+ loses [0-9.]+ % of its time|there is one core"));
   const result preloaded = run("TRIREME_OMP_VIRTUAL=much LD_PRELOAD=" VIRTUAL_LIBRARY " /bin/echo started");
   EXPECT_EQ(preloaded.status, 2);
   EXPECT_EQ(preloaded.output, "");

@@ -4,11 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <stdexcept>
 
 #include "noise/core_sampler.hpp"
+#include "noise/virtual_thread_choice.hpp"
 #include "os/pinning.hpp"
 
 namespace tri::tools {
@@ -218,6 +220,40 @@ TEST(core_sampler, a_core_that_does_not_exist_is_an_error_of_the_call) {
 }
 
 TEST(core_sampler, a_quantum_has_one_root_at_least) { EXPECT_EQ(work_quantum::lasting(0.0).roots(), 1u); }
+
+// A core that loses so much beside its undisturbed time, all of it in one of ten quanta.
+std::vector<core_samples> a_core_that_loses(double more) {
+  core_samples disturbed{1, std::vector<double>(900, 20 * us)};
+  for (std::size_t index = 5; index < 900; index += 10) disturbed.times[index] += 10 * more * 20 * us;
+  return {{0, std::vector<double>(900, 20 * us)}, disturbed};
+}
+
+TEST(virtual_thread_choice, none_where_cores_are_quiet_and_eight_where_one_loses_much) {
+  EXPECT_EQ(choose_virtual_threads(a_core_that_loses(0.0)).per_thread, 0u);
+  EXPECT_EQ(choose_virtual_threads(a_core_that_loses(0.08)).per_thread, 0u);  // 0.08 / 1.08
+  const virtual_thread_choice noisy = choose_virtual_threads(a_core_that_loses(0.20));
+  EXPECT_EQ(noisy.per_thread, 8u);
+  EXPECT_THAT(noisy.reason, HasSubstr("core 1 loses 16.7 % of its time, the most of 2 cores"));
+}
+
+TEST(virtual_thread_choice, what_passes_does_not_count) {
+  std::vector<core_samples> cores = a_core_that_loses(0.0);
+  std::fill_n(cores[0].times.begin() + 400, 200, 100 * us);  // a fifth of the time, in the middle
+  EXPECT_EQ(choose_virtual_threads(cores).per_thread, 0u);
+}
+
+TEST(virtual_thread_choice, a_core_that_is_slow_all_the_time_counts) {
+  EXPECT_EQ(choose_virtual_threads(two_cores()).per_thread, 8u);
+  EXPECT_THAT(choose_virtual_threads(two_cores()).reason, HasSubstr("core 3 loses 50.0 %"));
+}
+
+TEST(virtual_thread_choice, one_core_has_nobody_to_help) {
+  const std::vector<core_samples> one = {two_cores()[0]};
+  EXPECT_EQ(choose_virtual_threads(one).per_thread, 0u);
+  EXPECT_THAT(choose_virtual_threads(one).reason, HasSubstr("there is one core"));
+  const std::vector<core_samples> empty = {{0, {}}, {1, {}}};
+  EXPECT_THROW(choose_virtual_threads(empty), std::invalid_argument);
+}
 
 }  // namespace
 }  // namespace tri::tools

@@ -17,6 +17,7 @@
 #include "exec/mpi_program.hpp"
 #include "exec/preload.hpp"
 #include "loops/loop_tuning.hpp"
+#include "noise/virtual_thread_choice.hpp"
 #include "omp/fibers/virtual_count.hpp"
 #include "os/process_tree.hpp"
 #include "schedules/loop_schedule.hpp"
@@ -58,6 +59,8 @@ constexpr const char* footer =
     "thread,\n"
     "so that its own split makes K times as many chunks, which threads that have no more take from others. Programs\n"
     "that cannot have virtual threads (thread-local data, threads of their own, ...) run without; a line says why.\n"
+    "They gain where loops are uneven or cores are disturbed, and may cost some percent where neither is so;\n"
+    "--virtual auto looks at the cores for a tenth of a second first and goes without where they are quiet.\n"
     "\n"
     "Examples:\n"
     "  mpirun -n 8 trireme exec ./app input.dat                  an MPI program\n"
@@ -106,17 +109,49 @@ bool set_schedule(std::string text) {
   return uses_slack;
 }
 
-// The same for virtual threads.
-void set_virtual(bool asked, std::string text) {
-  std::string source = "--virtual";
-  if (!asked) {
-    text = value_of(omp::virtual_variable);
-    source = omp::virtual_variable;
+struct exec_options {
+  bool mpi = true;
+  bool asks_for_mpi = false;
+  bool omp = false;
+  bool report = false;
+  std::string schedule;
+  std::string tune_file;
+  bool asks_for_virtual = false;
+  std::string virtual_threads;
+  std::string sharing;
+  std::string sharing_from;
+  std::string progress;
+  bool stats = false;
+  std::string stats_json;
+
+  bool any_of_mpi() const {
+    return stats || !stats_json.empty() || !sharing.empty() || !sharing_from.empty() || !progress.empty();
   }
-  if (!asked && text.empty()) return;
-  omp::parse_virtual_count(source, text);
+};
+
+// The same for virtual threads.
+void set_virtual(const exec_options& options) {
+  const std::string source = options.asks_for_virtual ? "--virtual" : omp::virtual_variable;
+  std::string text = options.asks_for_virtual ? options.virtual_threads : value_of(omp::virtual_variable);
+  if (!options.asks_for_virtual && text.empty()) return;
   const std::string schedule = value_of(schedule_variable);
+  const bool chooses = text == omp::virtual_automatic;
+  if (!chooses) omp::parse_virtual_count(source, text);
   if (schedule == "host" || schedule == "tri:host") throw omp::host_schedule_problem(source);
+  if (chooses) {
+    const virtual_thread_choice choice = sample_and_choose_virtual_threads();
+    if (options.report) {
+      fmt::print(stderr, "trireme exec: {} {}: {}; {}\n", source, text,
+                 choice.per_thread == 0 ? "no virtual threads"
+                                        : fmt::format("{} virtual threads for each thread", choice.per_thread),
+                 choice.reason);
+    }
+    if (choice.per_thread == 0) {
+      unsetenv(omp::virtual_variable);
+      return;
+    }
+    text = std::to_string(choice.per_thread);
+  }
   setenv(omp::virtual_variable, text.c_str(), 1);
 }
 
@@ -132,15 +167,15 @@ std::string schedule_of(const std::string& tune_file) {
 }
 
 // True: the schedule wants to know of waits in MPI.
-bool set_up_openmp(std::string schedule, const std::string& tune_file, bool asks_for_virtual,
-                   const std::string& virtual_threads) {
-  if (!tune_file.empty()) {
+bool set_up_openmp(const exec_options& options) {
+  std::string schedule = options.schedule;
+  if (!options.tune_file.empty()) {
     if (!schedule.empty())
       throw std::invalid_argument("--schedule and --tune-file both name a schedule; one is enough");
-    schedule = schedule_of(tune_file);
+    schedule = schedule_of(options.tune_file);
   }
   const bool uses_slack = set_schedule(schedule);
-  set_virtual(asks_for_virtual, virtual_threads);
+  set_virtual(options);
   if (uses_slack) preload(library_path(slack_library));
   preload(library_path(value_of(omp::virtual_variable).empty() ? omp_library : virtual_library));
   return uses_slack;
@@ -165,34 +200,15 @@ void check_needs_omp(const CLI::App& app) {
                   program));
 }
 
-struct exec_options {
-  bool mpi = true;
-  bool asks_for_mpi = false;
-  bool omp = false;
-  bool report = false;
-  std::string schedule;
-  std::string tune_file;
-  bool asks_for_virtual = false;
-  std::string virtual_threads;
-  std::string sharing;
-  std::string sharing_from;
-  std::string progress;
-  bool stats = false;
-  std::string stats_json;
-
-  bool any_of_mpi() const {
-    return stats || !stats_json.empty() || !sharing.empty() || !sharing_from.empty() || !progress.empty();
-  }
-};
-
 void add_options(CLI::App& app, exec_options& into) {
   app.add_flag("--mpi,!--no-mpi", into.mpi, "intercept the messages of an MPI program; the default if it is one");
   app.add_flag("--omp", into.omp, "intercept the loops of an OpenMP program");
   app.add_option("--schedule", into.schedule, "how loops are shared out; automatic by default");
   app.add_option("--tune-file", into.tune_file, "the schedule that `trireme tune --omp` found")->type_name("FILE");
   app.add_option("--virtual", into.virtual_threads,
-                 "virtual threads per thread, which reach the static loops of gcc; useful from 4 to 16")
-      ->type_name("K");
+                 "virtual threads per thread, which reach the static loops of gcc; useful from 4 to 16. auto: 8, or "
+                 "none where no core loses much time to other work")
+      ->type_name("K|auto");
   app.add_option(
          "--sharing", into.sharing,
          "which ranks a waiting rank helps with large copies: off (none), near (ranks of their NUMA domain), mixed "
@@ -218,8 +234,7 @@ std::string set_up(const exec_options& options, const std::string& name) {
   if (options.mpi && options.asks_for_mpi && !mpi_is_on)
     throw std::invalid_argument("--mpi was given, but TRIREME_MPI=off in the environment forbids it");
   // The layer that times MPI calls passes them on by the library's inner names, past what we would put before it.
-  const bool times_mpi = options.omp && set_up_openmp(options.schedule, options.tune_file, options.asks_for_virtual,
-                                                      options.virtual_threads);
+  const bool times_mpi = options.omp && set_up_openmp(options);
   if (times_mpi && options.mpi && options.asks_for_mpi)
     throw std::invalid_argument("--mpi and a schedule that uses slack do not go together yet");
   std::string program = host::find_program(name);

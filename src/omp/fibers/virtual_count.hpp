@@ -12,6 +12,7 @@
 namespace tri::omp {
 
 inline constexpr const char* virtual_variable = "TRIREME_OMP_VIRTUAL";
+inline constexpr std::string_view virtual_automatic = "auto";  // `trireme exec` puts a number in its place
 inline constexpr std::uint32_t most_virtual_per_thread = 1024;
 
 // Throws std::invalid_argument that names `source`.
@@ -21,8 +22,8 @@ inline std::uint32_t parse_virtual_count(std::string_view source, std::string_vi
   if (problem != std::errc{} || end != text.data() + text.size() || count == 0 || count > most_virtual_per_thread) {
     throw std::invalid_argument(
         fmt::format("{}: '{}' is not a number of virtual threads for each thread; it must be a whole number from 1 to "
-                    "{}, and 4 to 16 are of use",
-                    source, text, most_virtual_per_thread));
+                    "{} (4 to 16 are of use), or, for `trireme exec`, {}",
+                    source, text, most_virtual_per_thread, virtual_automatic));
   }
   return count;
 }

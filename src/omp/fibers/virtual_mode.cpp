@@ -14,6 +14,7 @@
 #include "omp/fibers/unsupported_constructs.hpp"
 #include "omp/fibers/virtual_count.hpp"
 #include "omp/fibers/virtual_region.hpp"
+#include "omp/fibers/virtual_watchdog.hpp"
 #include "omp/host_runtime.hpp"
 #include "omp/settings.hpp"
 #include "schedules/worksharing_loop.hpp"
@@ -113,6 +114,7 @@ void read_virtual_request() {
           virtual_variable, asked_for));
     }
     if (!the_settings().takes) throw host_schedule_problem(virtual_variable);
+    stall_seconds(std::getenv(stall_variable));
   } catch (const std::exception& problem) {
     fmt::print(stderr, "trireme omp: {}\n", problem.what());
     _exit(bad_setting_status);

@@ -17,7 +17,9 @@
 #include "omp/fibers/virtual_mutex.hpp"
 #include "omp/fibers/virtual_schedule.hpp"
 #include "omp/fibers/virtual_stacks.hpp"
+#include "omp/fibers/virtual_watchdog.hpp"
 #include "omp/host_runtime.hpp"
+#include "os/clock.hpp"
 #include "os/cpu_hints.hpp"
 
 namespace tri::omp {
@@ -35,6 +37,7 @@ struct real_memory {
   template <class Value>
   using word = std::atomic<Value>;
   using mutex = spin_lock;
+  static std::uint64_t now() { return host::ticks(); }
 };
 using schedule_of_contexts = context_schedule<real_memory>;
 using advice = schedule_of_contexts::advice;
@@ -86,6 +89,7 @@ struct virtual_team {
   std::atomic<bool> busy{false};
   schedule_of_contexts schedule;
   arena::doorbell bell;
+  virtual_watchdog watchdog;
   std::vector<std::unique_ptr<virtual_context>> contexts;
   std::vector<std::unique_ptr<host_thread>> hosts;
   stack_sizes stacks;
@@ -229,6 +233,7 @@ void run_on_host(virtual_team& all, std::uint32_t host, std::uint32_t number, ex
     this_thread = context.loops;
     if (exceptions != nullptr) *exceptions = context.exceptions;
     errno = context.error_number;
+    all.watchdog.note_step(host);
     fiber::switch_between(me.flow, context.flow);
     if (context.why == request::end) {
       if (number == 0) all.error_number = errno;
@@ -272,7 +277,7 @@ void look_for_contexts(virtual_team& all, std::uint32_t host) {
         if (next.rings) wake_sleepers(all);
         break;
       case advice::rest:
-        if (++spins < most_spins) {
+        if (++spins < most_spins || (next.watches && most_spins > 0)) {
           rest_a_moment(all.schedule, host, spins - 1);
         } else {
           heard = all.bell.listen();
@@ -334,11 +339,14 @@ void run_region_of_many(virtual_team& all, const region_start& start, const virt
   all.now = {start.function, start.data,     start.combined, outer, &control_inside(outer),
              &loops.get(),   start.sections, threads,        hosts};
   all.schedule.begin({threads, hosts, settings.started_may_move, patience});
+  const bool some_wait = threads > hosts;
+  if (some_wait) all.watchdog.region_begins();
   if (hosts == 1) {
     look_for_contexts(all, 0);
   } else {
     host_parallel(&run_host, &all, hosts, start.flags);
   }
+  if (some_wait) all.watchdog.region_ends();
   errno = all.error_number;
   count(totals.regions, 1);
 }

@@ -6,18 +6,22 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include "explore/explorer.hpp"
 #include "explore/plain_word.hpp"
 #include "omp/fibers/virtual_mutex.hpp"
 #include "omp/fibers/virtual_turns.hpp"
 #include "omp/spin_lock.hpp"
+#include "os/clock.hpp"
 
 namespace tri::omp {
 namespace {
@@ -29,6 +33,8 @@ struct plain_memory {
     void lock() {}
     void unlock() {}
   };
+  static inline std::uint64_t time = 0;
+  static std::uint64_t now() { return time; }
 };
 using plain_schedule = context_schedule<plain_memory>;
 using advice = plain_schedule::advice;
@@ -401,7 +407,7 @@ TEST(virtual_schedule, faults_would_be_found) {
 // Contexts in the order in which one host meets them.
 TEST(virtual_schedule, hosts_go_through_their_own_in_order_and_take_from_the_far_end_of_the_next) {
   plain_schedule schedule;
-  schedule.begin({8, 3, true, 0});  // 0 1 2 | 3 4 5 | 6 7
+  schedule.begin({8, 3, true, 0});  // 0 5 6 | 1 4 7 | 2 3
   const auto next = [&](std::uint32_t host) {
     for (;;) {
       const plain_schedule::step found = schedule.look(host);
@@ -411,16 +417,53 @@ TEST(virtual_schedule, hosts_go_through_their_own_in_order_and_take_from_the_far
   };
   std::vector<int> order;
   for (int count = 0; count < 9; ++count) order.push_back(next(0));
-  EXPECT_THAT(order, ::testing::ElementsAre(0, 1, 2, 5, 4, 3, 7, 6, -1));
+  EXPECT_THAT(order, ::testing::ElementsAre(0, 5, 6, 7, 4, 1, 3, 2, -1));
   EXPECT_EQ(schedule.counts().stolen, 5u);
 
-  schedule.begin({6, 3, true, 0});  // 0 1 | 2 3 | 4 5
-  EXPECT_EQ(next(2), 4);
-  EXPECT_EQ(next(2), 5);
-  EXPECT_EQ(next(2), 1);  // the next host of the last is the first
-  EXPECT_EQ(next(1), 2);
-  EXPECT_EQ(next(1), 3);
+  schedule.begin({6, 3, true, 0});  // 0 5 | 1 4 | 2 3
+  EXPECT_EQ(next(2), 2);
+  EXPECT_EQ(next(2), 3);
+  EXPECT_EQ(next(2), 5);  // the next host of the last is the first
+  EXPECT_EQ(next(1), 1);
+  EXPECT_EQ(next(1), 4);
   EXPECT_EQ(next(1), 0);
+}
+
+// The virtual threads of a static split of n iterations: the first n % threads have one more. And loops whose
+// iterations cost the more the later they are.
+TEST(virtual_schedule, hosts_have_equal_shares_of_any_static_split) {
+  for (const std::uint32_t hosts : {2u, 3u, 4u, 7u}) {
+    for (const std::uint32_t contexts : {hosts, 2 * hosts, 8 * hosts, 8 * hosts + 1}) {
+      plain_schedule schedule;
+      schedule.begin({contexts, hosts, true, 1000});  // patient: none takes from others
+      std::vector<std::vector<std::uint32_t>> of_host(hosts);
+      std::size_t all = 0;
+      for (std::uint32_t host = 0; host < hosts; ++host) {
+        for (;;) {
+          const plain_schedule::step found = schedule.look(host);
+          if (found.what == advice::run) of_host[host].push_back(found.context);
+          if (found.what != advice::run && found.what != advice::look_on) break;
+        }
+        all += of_host[host].size();
+      }
+      EXPECT_EQ(all, contexts);
+      for (std::uint32_t iterations = 1; iterations <= contexts; ++iterations) {
+        std::uint32_t least = contexts;
+        std::uint32_t most = 0;
+        for (const std::vector<std::uint32_t>& own : of_host) {
+          const auto more = static_cast<std::uint32_t>(
+              std::count_if(own.begin(), own.end(), [&](std::uint32_t context) { return context < iterations; }));
+          least = std::min(least, more);
+          most = std::max(most, more);
+        }
+        EXPECT_LE(most - least, 1u) << hosts << " hosts, " << contexts << " contexts, " << iterations << " iterations";
+      }
+      if (contexts != 8 * hosts) continue;
+      for (const std::vector<std::uint32_t>& own : of_host) {
+        EXPECT_EQ(std::accumulate(own.begin(), own.end(), 0u), contexts * (contexts - 1) / 2 / hosts);
+      }
+    }
+  }
 }
 
 TEST(virtual_schedule, after_a_barrier_contexts_go_on_in_order_where_they_were_or_with_thieves) {
@@ -434,21 +477,65 @@ TEST(virtual_schedule, after_a_barrier_contexts_go_on_in_order_where_they_were_o
         if (found.what != advice::look_on) return -1;
       }
     };
+    const std::uint32_t own[2][2] = {{0, 3}, {1, 2}};
     for (const std::uint32_t context : {0u, 1u}) {
       for (const std::uint32_t host : {0u, 1u}) {
-        EXPECT_EQ(next(host), static_cast<int>(2 * host + context));
-        schedule.arrive(host, 2 * host + context);
+        EXPECT_EQ(next(host), static_cast<int>(own[host][context]));
+        schedule.arrive(host, own[host][context]);
       }
     }
     EXPECT_EQ(next(0), -1);
-    EXPECT_EQ(next(1), 2);  // the last to report goes on at once
-    EXPECT_EQ(next(1), 3);
-    EXPECT_EQ(next(1), moves ? 1 : -1);  // host 0 has not looked, and yet is no obstacle
+    EXPECT_EQ(next(1), 1);  // the last to report goes on at once
+    EXPECT_EQ(next(1), 2);
+    EXPECT_EQ(next(1), moves ? 3 : -1);  // host 0 has not looked, and yet is no obstacle
     EXPECT_EQ(next(0), 0);
-    EXPECT_EQ(next(0), moves ? -1 : 1);
+    EXPECT_EQ(next(0), moves ? -1 : 3);
     EXPECT_EQ(schedule.counts().stolen, moves ? 1u : 0u);
     EXPECT_EQ(schedule.counts().suspended, 4u);
   }
+}
+
+// Contexts of host 1 take 100 ticks; the one that it took from host 0 takes 300, so that moving costs.
+TEST(virtual_schedule, contexts_move_when_that_pays) {
+  plain_schedule schedule;
+  const auto look = [&](std::uint32_t host) {
+    for (;;) {
+      const plain_schedule::step found = schedule.look(host);
+      if (found.what != advice::look_on) return found;
+    }
+  };
+  const auto runs = [&](std::uint32_t host, std::uint32_t context, std::uint64_t ticks) {
+    const plain_schedule::step found = look(host);
+    ASSERT_EQ(found.what, advice::run);
+    ASSERT_EQ(found.context, context);
+    plain_memory::time += ticks;
+    schedule.finish(host);
+  };
+  for (int region = 0; region < 60; ++region) {
+    schedule.begin({4, 2, true, 0});  // 0 3 | 1 2
+    const plain_schedule::step busy = look(0);
+    ASSERT_EQ(busy.context, 0u);
+    runs(1, 1, 100);
+    runs(1, 2, 100);
+    if (region == 59) break;
+    plain_memory::time += 1000;  // host 0 has lost its core: whatever moving costs
+    runs(1, 3, 300);
+    schedule.finish(0);
+    EXPECT_EQ(look(0).what, advice::leave);
+    EXPECT_EQ(look(1).what, advice::leave);
+  }
+  // Host 0 has been busy for 200 ticks, and has one context left. It is expected to take 100 more, and 100 for the
+  // other one; the other one would take 300 here.
+  plain_schedule::step found = look(1);
+  EXPECT_EQ(found.what, advice::rest);
+  EXPECT_TRUE(found.watches);
+  plain_memory::time += 250;  // now 350 and 100
+  EXPECT_FALSE(look(1).what == advice::run);
+  plain_memory::time += 200;
+  found = look(1);
+  EXPECT_EQ(found.what, advice::run);
+  EXPECT_EQ(found.context, 3u);
+  plain_memory::time = 0;
 }
 
 // The same machine with real words, and threads that follow the script.
@@ -456,6 +543,7 @@ struct real_memory {
   template <class Value>
   using word = std::atomic<Value>;
   using mutex = spin_lock;
+  static std::uint64_t now() { return tri::host::ticks(); }
 };
 TEST(virtual_schedule, threads_run_every_context_between_all_barriers) {
   constexpr std::uint32_t contexts = 13;

@@ -1,0 +1,48 @@
+// Says so, once, when no virtual thread has begun, waited or ended for some seconds although there are more of them
+// than threads that run them: a program whose threads wait for each other by polling variables then never ends, because
+// a virtual thread that polls keeps its thread, and what it polls for may be another one's to write. From outside that
+// cannot be told from a long computation, so nothing else is done.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+namespace tri::omp {
+
+class virtual_watchdog {
+ public:
+  /// By the thread `host` of the runtime, whenever a virtual thread begins, waits or ends.
+  void note_step(std::uint32_t host) {
+    std::atomic<std::uint64_t>& own = steps_[host % steps_.size()].count;
+    // relaxed: that it changes is all that counts, also where two hosts share one and a step is lost
+    own.store(own.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+
+  /// A region with more virtual threads than hosts begins, or ends. The first call starts the thread that watches,
+  /// unless TRIREME_OMP_STALL is 0; there is none in a forked child.
+  void region_begins();
+  void region_ends() { in_region_.store(false, std::memory_order_relaxed); }  // relaxed: only looked at
+
+ private:
+  struct alignas(64) step_count {
+    std::atomic<std::uint64_t> count{0};
+  };
+
+  std::uint64_t steps_so_far() const;
+  void start();
+  static void* watch(void* self);
+
+  std::array<step_count, 64> steps_;
+  std::atomic<bool> in_region_{false};
+  bool started_ = false;  // of the one thread that is in a region
+  std::chrono::milliseconds most_{0};
+};
+
+/// Seconds, from TRIREME_OMP_STALL; 10 if it is not set, 0: no watch. Throws std::invalid_argument with a message.
+double stall_seconds(const char* text);
+inline constexpr const char* stall_variable = "TRIREME_OMP_STALL";
+
+}  // namespace tri::omp

@@ -1,0 +1,24 @@
+// `trireme exec --omp --virtual auto`: whether this host's cores lose so much time to other work that virtual threads
+// pay. Their number has to be known before the program begins, because programs ask for the number of threads first.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "schedules/noise_samples.hpp"
+
+namespace tri::tools {
+
+struct virtual_thread_choice {
+  std::uint32_t per_thread = 0;  ///< virtual threads for each thread; 0: the program runs without
+  std::string reason;            ///< a sentence for --report
+};
+
+/// From samples of a fixed quantum on each core. Throws std::invalid_argument when a core has no samples.
+virtual_thread_choice choose_virtual_threads(std::span<const loops::core_samples> cores);
+
+/// Samples all cores of this process at the same time, for about a tenth of a second, and chooses.
+virtual_thread_choice sample_and_choose_virtual_threads();
+
+}  // namespace tri::tools
