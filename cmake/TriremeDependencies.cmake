@@ -82,8 +82,6 @@ find_package(CLI11 QUIET)
 trireme_missing(CLI11_FOUND "CLI11" PACKAGES libcli11-dev)
 find_package(nlohmann_json QUIET)
 trireme_missing(nlohmann_json_FOUND "nlohmann_json" PACKAGES nlohmann-json3-dev)
-find_package(cereal QUIET)
-trireme_missing(cereal_FOUND "cereal" PACKAGES libcereal-dev)
 if(TRIREME_TESTS)
   find_package(GTest QUIET)
   trireme_missing(GTest_FOUND "GoogleTest and GoogleMock, for the tests (-DTRIREME_TESTS=OFF builds none)"

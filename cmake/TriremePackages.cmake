@@ -66,7 +66,7 @@ This package has the static library, its headers, and what find_package of
 CMake and pkg-config need to use it.")
 # What the configuration for CMake and pkg-config looks for when a program is built (trireme-config.cmake.in, trireme.pc.in).
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
-  "trireme (= ${PROJECT_VERSION}), libcereal-dev, libfmt-dev, libhwloc-dev, pkg-config")
+  "trireme (= ${PROJECT_VERSION}), libfmt-dev, libhwloc-dev, pkg-config")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS "cmake (>= 3.25), g++ (>= 4:12)")
 set(CPACK_PRE_BUILD_SCRIPTS "${PROJECT_SOURCE_DIR}/packaging/debian/depends.cmake")
 set(CPACK_PROJECT_CONFIG_FILE "${PROJECT_BINARY_DIR}/cpack_date.cmake")

@@ -1,7 +1,6 @@
 // What every object of a parallel run knows and nobody changes: published once by the root, one copy per process.
 #pragma once
 
-#include <cereal/types/vector.hpp>
 #include <string>
 #include <vector>
 
@@ -66,11 +65,11 @@ class world {
 
   template <class Archive>
   void save(Archive& archive) const {
-    archive(cereal::binary_data(&facts_, sizeof facts_), masses_, types_, placement_.patch_pe, placement_.pair_pe);
+    archive(facts_, masses_, types_, placement_.patch_pe, placement_.pair_pe);
   }
   template <class Archive>
   void load(Archive& archive) {
-    archive(cereal::binary_data(&facts_, sizeof facts_), masses_, types_, placement_.patch_pe, placement_.pair_pe);
+    archive(facts_, masses_, types_, placement_.patch_pe, placement_.pair_pe);
     derive();
   }
 

@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cereal/cereal.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -113,17 +112,15 @@ class buffer {
 
   template <class Archive>
   void save(Archive& archive) const {
-    archive(cereal::make_size_tag(static_cast<cereal::size_type>(size_)));
-    archive(cereal::binary_data(data_, size_ * sizeof(T)));
+    archive.write_size(size_);
+    archive.write(data_, size_ * sizeof(T));
   }
   template <class Archive>
   void load(Archive& archive) {
-    cereal::size_type size = 0;
-    archive(cereal::make_size_tag(size));
-    // Of a message: before memory is taken for it.
-    if constexpr (requires { archive.check_size(size, sizeof(T)); }) archive.check_size(size, sizeof(T));
+    const auto size = static_cast<std::size_t>(archive.read_size());
+    archive.check_size(size, sizeof(T));  // before memory is taken for it
     *this = buffer(size);
-    archive(cereal::binary_data(data_, size * sizeof(T)));
+    archive.read(data_, size * sizeof(T));
   }
 
  private:
@@ -175,8 +172,8 @@ class shared_buffer {
 
   template <class Archive>
   void save(Archive& archive) const {
-    archive(cereal::make_size_tag(static_cast<cereal::size_type>(size_)));
-    archive(cereal::binary_data(data_, size_ * sizeof(T)));
+    archive.write_size(size_);
+    archive.write(data_, size_ * sizeof(T));
   }
   template <class Archive>
   void load(Archive& archive) {

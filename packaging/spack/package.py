@@ -35,7 +35,6 @@ class Trireme(CMakePackage):
     # Headers of these are part of our headers, or their libraries of our link line.
     depends_on("hwloc@2:", type=("build", "link", "run"))
     depends_on("fmt@9:", type=("build", "link", "run"))
-    depends_on("cereal", type=("build", "link", "run"))
     depends_on("cli11@2.1:2", type="build")
     depends_on("nlohmann-json@3.10:", type="build")
     # Loaded by name at run time.

@@ -27,13 +27,8 @@ namespace objects {
 template <class T>
 concept has_on_migrated = requires(T& object) { object.on_migrated(); };
 
-// clang-tidy takes the two archives for one.
-// NOLINTBEGIN(misc-redundant-expression)
 template <class T>
-inline constexpr bool is_movable_between_processes =
-    std::is_default_constructible_v<T> && cereal::traits::is_output_serializable<T, output_archive>::value &&
-    cereal::traits::is_input_serializable<T, input_archive>::value;
-// NOLINTEND(misc-redundant-expression)
+inline constexpr bool is_movable_between_processes = is_serializable<T>;
 
 template <class T>
 element_type describe_element_type() {

@@ -27,8 +27,7 @@ struct newly_made {
   int maker = 0;
   template <class Archive>
   void serialize(Archive& archive) {
-    archive(cereal::binary_data(&members, sizeof members), cereal::binary_data(&nodes, sizeof nodes),
-            cereal::binary_data(&cells, sizeof cells), cereal::binary_data(&box, sizeof box), maker);
+    archive(members, nodes, cells, box, maker);
   }
 };
 

@@ -189,11 +189,11 @@ class section {
 
   template <class Archive>
   void save(Archive& archive) const {
-    archive(cereal::binary_data(&array_, sizeof array_), members_);
+    archive(array_, members_);
   }
   template <class Archive>
   void load(Archive& archive) {
-    archive(cereal::binary_data(&array_, sizeof array_), members_);
+    archive(array_, members_);
   }
 
  private:

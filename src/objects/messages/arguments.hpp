@@ -1,25 +1,11 @@
 // How the arguments of an entry method travel in an envelope:
 //   - all plain and at most 32 bytes together: in the envelope itself;
 //   - otherwise, to a PE of the same process or all plain: as C++ objects in one block of the arena, moved into place;
-//   - otherwise (another process): as a cereal archive in a block.
+//   - otherwise (another process): as an archive in a block.
 // The receiver moves them out; nothing is copied twice. When a message leaves for another host, arguments that mean
 // something only here (a tri::buffer is an address in the arena) become an archive, too.
 #pragma once
 
-#include <cereal/types/array.hpp>
-#include <cereal/types/deque.hpp>
-#include <cereal/types/list.hpp>
-#include <cereal/types/map.hpp>
-#include <cereal/types/memory.hpp>
-#include <cereal/types/optional.hpp>
-#include <cereal/types/set.hpp>
-#include <cereal/types/string.hpp>
-#include <cereal/types/tuple.hpp>
-#include <cereal/types/unordered_map.hpp>
-#include <cereal/types/unordered_set.hpp>
-#include <cereal/types/utility.hpp>
-#include <cereal/types/variant.hpp>
-#include <cereal/types/vector.hpp>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -29,7 +15,7 @@
 #include <variant>
 
 #include "arena/arena.hpp"
-#include "objects/messages/archive.hpp"
+#include "objects/messages/serialization.hpp"
 #include "objects/type_name.hpp"
 #include "sched/pe.hpp"
 #include "sched/runtime.hpp"
@@ -50,14 +36,6 @@ template <class T>
 inline constexpr bool is_local_only = false;
 template <class T>
 inline constexpr bool is_local_only<local_only<T>> = true;
-
-// clang-tidy takes the two archives for one.
-// NOLINTBEGIN(misc-redundant-expression)
-template <class T>
-inline constexpr bool is_serializable = cereal::traits::is_output_serializable<T, output_archive>::value &&
-                                        cereal::traits::is_input_serializable<T, input_archive>::value &&
-                                        std::is_default_constructible_v<T> && !std::is_pointer_v<T>;
-// NOLINTEND(misc-redundant-expression)
 
 /// Whether a value can be copied. std::is_copy_constructible says so of a std::vector of what cannot be.
 template <class T>
@@ -119,8 +97,6 @@ void read_archive(const sched::envelope& message, Read&& read) {
     input_archive archive(message.block().block, message.block().bytes);
     read(archive);
   } catch (const archive_error& wrong) {
-    refuse_arguments(message, wrong.what());
-  } catch (const cereal::Exception& wrong) {
     refuse_arguments(message, wrong.what());
   }
 }

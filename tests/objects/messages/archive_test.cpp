@@ -1,13 +1,15 @@
 // Archives of arguments: what is written comes back, and a reader believes no size that the rest cannot hold.
-#include "objects/messages/archive.hpp"
+#include "objects/messages/serialization.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
+#include <complex>
 #include <deque>
 #include <list>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -40,7 +42,7 @@ struct named {
   std::vector<silent> marks;
   template <class Archive>
   void serialize(Archive& archive) {
-    archive(CEREAL_NVP(name), marks);
+    archive(name, marks);
   }
   friend bool operator==(const named&, const named&) = default;
 };
@@ -99,6 +101,139 @@ TEST(archive, what_is_written_comes_back) {
   });
 }
 
+// Each way in which a class may say how it is written.
+struct by_free_serialize {
+  std::string text;
+  friend bool operator==(const by_free_serialize&, const by_free_serialize&) = default;
+};
+template <class Archive>
+void serialize(Archive& archive, by_free_serialize& value) {
+  archive& value.text;
+}
+struct by_member_pair {
+  std::string text;
+  template <class Archive>
+  void save(Archive& archive) const {
+    static_assert(Archive::is_saving::value && !Archive::is_loading::value);
+    archive << text;
+  }
+  template <class Archive>
+  void load(Archive& archive) {
+    static_assert(Archive::is_loading::value && !Archive::is_saving::value);
+    archive >> text;
+  }
+  friend bool operator==(const by_member_pair&, const by_member_pair&) = default;
+};
+struct by_free_pair {
+  std::map<int, std::string> texts;
+  friend bool operator==(const by_free_pair&, const by_free_pair&) = default;
+};
+template <class Archive>
+void save(Archive& archive, const by_free_pair& value) {
+  archive(value.texts);
+}
+template <class Archive>
+void load(Archive& archive, by_free_pair& value) {
+  archive(value.texts);
+}
+// Its bytes would do, but it says otherwise.
+struct plain_but_says {
+  int kept = 0;
+  int left_out = 0;
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(kept);
+  }
+};
+
+TEST(archive, classes_say_how_they_are_written) {
+  run([] {
+    expect_back(by_free_serialize{"free"});
+    expect_back(by_member_pair{"members"});
+    expect_back(by_free_pair{{{1, "one"}, {2, "two"}}});
+    expect_back(std::vector<by_member_pair>{{"a"}, {"b"}});
+    expect_back(std::map<std::string, by_free_pair>{{"k", {{{3, "three"}}}}});
+    const auto back = read<std::vector<plain_but_says>>(written(std::vector<plain_but_says>{{1, 2}, {3, 4}}));
+    EXPECT_EQ(back[1].kept, 3);
+    EXPECT_EQ(back[1].left_out, 0);
+  });
+}
+
+enum class colour : std::uint8_t { red, green };
+struct node {
+  int value = 0;
+  std::shared_ptr<node> next;
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(value, next);
+  }
+};
+
+TEST(archive, other_types) {
+  run([] {
+    expect_back(colour::green);
+    expect_back(std::pair<std::string, bool>{"p", true});
+    expect_back(std::multimap<int, colour>{{1, colour::red}, {1, colour::green}});
+    expect_back(std::optional<std::string>{});
+    expect_back(std::optional<std::string>{"some"});
+    expect_back(std::variant<std::monostate, std::vector<int>>{std::vector<int>{4, 5}});
+    expect_back(std::complex<double>{1.5, -2});
+    const auto owned = read<std::unique_ptr<std::string>>(written(std::make_unique<std::string>("owned")));
+    EXPECT_EQ(*owned, "owned");
+    EXPECT_EQ(read<std::unique_ptr<int>>(written(std::unique_ptr<int>())), nullptr);
+    struct arrays {
+      int numbers[3];
+    };
+    const auto numbers = read<arrays>(written(arrays{{1, 2, 3}}));
+    EXPECT_EQ(numbers.numbers[2], 3);
+  });
+}
+
+TEST(archive, what_pointers_share_is_shared_again) {
+  run([] {
+    const auto one = std::make_shared<std::string>("shared");
+    const auto back = read<std::vector<std::shared_ptr<std::string>>>(written(std::vector{one, {}, one}));
+    ASSERT_EQ(back.size(), 3u);
+    EXPECT_EQ(*back[0], "shared");
+    EXPECT_EQ(back[1], nullptr);
+    EXPECT_EQ(back[0], back[2]);
+    const auto ring = std::make_shared<node>(node{7, nullptr});
+    ring->next = ring;
+    const auto again = read<std::shared_ptr<node>>(written(ring));
+    EXPECT_EQ(again->value, 7);
+    EXPECT_EQ(again->next, again);
+    ring->next.reset();
+    again->next.reset();
+  });
+}
+
+struct says_nothing {
+  std::string text;
+};
+struct only_saves {
+  std::string text;
+  template <class Archive>
+  void save(Archive& archive) const {
+    archive(text);
+  }
+};
+struct base_of_many {
+  virtual ~base_of_many() = default;
+};
+
+TEST(archive, what_has_no_way_is_known_before) {
+  static_assert(is_serializable<std::map<std::string, std::vector<std::optional<named>>>>);
+  static_assert(!is_serializable<says_nothing>);
+  static_assert(!is_serializable<only_saves>);
+  static_assert(!is_serializable<std::vector<says_nothing>>);
+  static_assert(!is_serializable<std::tuple<int, std::map<int, says_nothing>>>);
+  static_assert(!is_serializable<std::variant<int, says_nothing>>);
+  static_assert(!is_serializable<int*>);
+  static_assert(!is_serializable<std::vector<int*>>);
+  static_assert(!is_serializable<std::unique_ptr<base_of_many>>, "of which class?");
+  static_assert(!is_serializable<std::unique_ptr<int[]>>, "how many?");
+}
+
 TEST(archive, elements_that_take_no_byte_come_back_in_any_number) {
   run([] {
     expect_back(std::vector<silent>(1000));
@@ -142,6 +277,22 @@ TEST(archive, a_size_that_the_rest_cannot_hold_is_refused_before_anything_is_mad
                                    "1 for each element");
   expect_refused<std::vector<int>>("abc", "8 bytes are to be read, but the archive has only 3 left");
   expect_refused<std::tuple<long, long>>(rest, "8 bytes are to be read, but the archive has only 4 left");
+}
+
+TEST(archive, an_alternative_that_is_none_is_refused) {
+  const std::string seven{7, 0, 0, 0};
+  const std::string rest(12, '\0');
+  const auto text = [](int there) {
+    return "the number of an alternative is 7, but there are only " + std::to_string(there);
+  };
+  expect_refused<std::variant<int, std::string, double>>(seven + rest, text(3));
+  expect_refused<std::optional<std::string>>(seven + rest, text(2));
+  expect_refused<std::unique_ptr<int>>(seven + rest, text(2));
+  expect_refused<std::shared_ptr<int>>(seven + rest, text(2));
+  const std::string one{1, 0, 0, 0};
+  expect_refused<std::shared_ptr<int>>(one + seven + rest,
+                                       "the number of a shared object is 7, but only 0 were before it");
+  EXPECT_TRUE(read<bool>(std::string{2})) << "a byte that is no bool";
 }
 
 TEST(archive, a_buffer_takes_no_memory_for_a_wrong_size) {
