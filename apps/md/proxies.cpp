@@ -1,6 +1,8 @@
 // See proxies.hpp.
 #include "md/proxies.hpp"
 
+#include <algorithm>
+
 #include "md/pair_compute.hpp"
 #include "md/patch_object.hpp"
 #include "os/clock.hpp"

@@ -1,6 +1,7 @@
 // Layouts as a competitor; or memcpy of as many bytes with the argument --memcpy.
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <vector>
 
 #include "mpi/layout/layout_encoder.hpp"

@@ -2,6 +2,7 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "mpi_layout/competitor.hpp"

@@ -10,11 +10,10 @@
 
 #include "trireme/detail/require_cxx20.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
+#include <cstring>
 #include <new>
 #include <span>
 #include <stdexcept>
@@ -36,7 +35,7 @@ template <class T>
 T* allocate_buffer(std::size_t size) {
   static_assert(std::is_trivially_copyable_v<T>, "tri::buffer holds plain data: T must be trivially copyable");
   static_assert(alignof(T) <= 64, "tri::buffer aligns to a cache line, no further");
-  if (size > (std::numeric_limits<std::size_t>::max() - sizeof(buffer_header)) / sizeof(T))
+  if (size > (~std::size_t{0} - sizeof(buffer_header)) / sizeof(T))
     throw std::length_error("tri::buffer: size overflows");
   void* const block = arena::allocate_on_pe(sizeof(buffer_header) + size * sizeof(T));
   auto* const header = new (block) buffer_header{1};
@@ -71,11 +70,13 @@ class buffer {
   buffer() = default;
   /// Throws arena::arena_exhausted.
   explicit buffer(std::size_t size) : data_(detail::allocate_buffer<T>(size)), size_(size) {}
-  buffer(std::size_t size, const T& value) : buffer(size) { std::fill_n(data_, size, value); }
+  buffer(std::size_t size, const T& value) : buffer(size) {
+    for (std::size_t i = 0; i < size; ++i) data_[i] = value;
+  }
   /// Copies the elements of a span.
   static buffer copy_of(std::span<const T> values) {
     buffer result(values.size());
-    std::copy(values.begin(), values.end(), result.data_);
+    if (!values.empty()) std::memcpy(result.data_, values.data(), values.size_bytes());  // trivially copyable
     return result;
   }
   buffer(buffer&& other) noexcept : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}

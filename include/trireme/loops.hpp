@@ -14,6 +14,7 @@
 
 #include "trireme/detail/require_cxx20.hpp"
 
+#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstddef>

@@ -8,10 +8,9 @@
 // (processes). Options --tri-* are taken out of argv; `trireme info --config` lists them.
 #pragma once
 
+#include "os/function_ref.hpp"
 #include "trireme/detail/require_cxx20.hpp"
 
-#include <chrono>
-#include <functional>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -25,7 +24,21 @@
 namespace tri {
 
 namespace objects {
-int run_program(int argc, char** argv, const std::function<int(int, char**)>& main_program);
+
+/// What std::chrono::nanoseconds is made of without a loss; its header is a tenth of what a program compiles.
+template <class Duration>
+concept time_span = requires(const Duration& length) {
+  requires std::is_integral_v<typename Duration::rep>;
+  requires(Duration::period::num * std::intmax_t{1'000'000'000}) % Duration::period::den == 0;
+  { length.count() } -> std::convertible_to<typename Duration::rep>;
+};
+template <time_span Duration>
+constexpr std::int64_t nanoseconds_of(const Duration& length) {
+  return static_cast<std::int64_t>(length.count()) *
+         (Duration::period::num * std::intmax_t{1'000'000'000} / Duration::period::den);
+}
+future<void> after_nanoseconds(std::int64_t delay);
+int run_program(int argc, char** argv, host::function_ref<int(int, char**)> main_program);
 int wait_for_main(task<int> running);
 task<int> as_status(task<> running);
 }  // namespace objects
@@ -78,12 +91,15 @@ inline void exit(int status) { sched::this_pe().job().request_stop(status); }
 /// Becomes ready when no message is under way or being processed anywhere and no timer waits.
 future<void> quiescence();
 
-/// Becomes ready when at least this much time has passed.
-future<void> after(std::chrono::nanoseconds delay);
+/// Becomes ready when at least this much time has passed, a std::chrono::duration of whole nanoseconds.
+template <objects::time_span Duration>
+future<void> after(const Duration& delay) {
+  return objects::after_nanoseconds(objects::nanoseconds_of(delay));
+}
 
 /// Sends to a method of an element after a delay.
-template <auto Method, class T, class... A>
-void send_after(std::chrono::nanoseconds delay, const element_ref<T>& target, A&&... arguments);
+template <auto Method, objects::time_span Duration, class T, class... A>
+void send_after(const Duration& delay, const element_ref<T>& target, A&&... arguments);
 
 /// Runs a function on a PE: the lightest message there is. Its parameters obey the rules of entry methods.
 template <auto Function, class... A>
@@ -145,8 +161,8 @@ void send(int pe, A&&... arguments) {
                                                                         std::forward<A>(arguments)...));
 }
 
-template <auto Method, class T, class... A>
-void send_after(std::chrono::nanoseconds delay, const element_ref<T>& target, A&&... arguments) {
+template <auto Method, objects::time_span Duration, class T, class... A>
+void send_after(const Duration& delay, const element_ref<T>& target, A&&... arguments) {
   auto& here = sched::this_pe();
   using timed = objects::timed_method<Method>;
   sched::envelope message{};
@@ -155,7 +171,7 @@ void send_after(std::chrono::nanoseconds delay, const element_ref<T>& target, A&
   message.handler = timed::handler;
   objects::pack_arguments<typename timed::facts::arguments>(here, true, false, std::forward<A>(arguments)...)
       .store(message);
-  objects::post_or_drop(here, message, [&] { here.send_later(delay.count(), message); });
+  objects::post_or_drop(here, message, [&] { here.send_later(objects::nanoseconds_of(delay), message); });
 }
 
 }  // namespace tri

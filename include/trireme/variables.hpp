@@ -9,10 +9,11 @@
 // PEs of a process, and is not the same in other processes.
 #pragma once
 
+#include "os/function_ref.hpp"
+#include "os/unique_function.hpp"
 #include "trireme/detail/require_cxx20.hpp"
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -37,10 +38,10 @@ void create_pe_locals();
 void destroy_pe_locals();
 
 /// `drop` lets go of a message with a value that will not be stored; `make_remote` and `form` as in sched::handler_row.
-std::uint32_t register_read_only(std::function<void(sched::envelope&)> store, sched::handler_function drop,
+std::uint32_t register_read_only(host::unique_function<void(sched::envelope&)> store, sched::handler_function drop,
                                  sched::handler_function make_remote, const sched::message_form& form);
 void reset_read_only();
-future<int> publish_read_only(std::uint32_t variable, const std::function<packed_arguments(bool same_process)>& pack);
+future<int> publish_read_only(std::uint32_t variable, host::function_ref<packed_arguments(bool same_process)> pack);
 
 }  // namespace objects
 

@@ -25,7 +25,7 @@ std::size_t automatic_limit(std::size_t window_bytes, std::size_t processes, con
 arena_space* current() { return open_arena; }
 
 arena_space::arena_space(const arena_options& options, const std::vector<int>& files, int local_rank,
-                         const std::function<void()>& wait_for_all)
+                         host::function_ref<void()> wait_for_all)
     : options_(options), local_rank_(local_rank), files_(files) {
   if (open_arena != nullptr) throw std::logic_error("arena: this process already has one open");
   if (!std::has_single_bit(options_.window_bytes) || options_.window_bytes < (std::size_t{64} << 20))

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "arena/heap.hpp"
 #include "arena/window.hpp"
 #include "config/configuration.hpp"
+#include "os/function_ref.hpp"
 
 namespace tri::arena {
 
@@ -34,7 +34,7 @@ class arena_space {
   /// `files[i]` is the window file of local rank i, ours `files[local_rank]`; they stay the caller's and open.
   /// `wait_for_all` is called between writing the own window's header and reading those of the others.
   arena_space(const arena_options& options, const std::vector<int>& files, int local_rank,
-              const std::function<void()>& wait_for_all);
+              host::function_ref<void()> wait_for_all);
   ~arena_space();
   arena_space(const arena_space&) = delete;
   arena_space& operator=(const arena_space&) = delete;

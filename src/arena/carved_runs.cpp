@@ -1,5 +1,6 @@
 #include "arena/carved_runs.hpp"
 
+#include <mutex>
 #include <utility>
 
 namespace tri::arena {

@@ -10,9 +10,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 
 #include "arena/heap.hpp"
+#include "arena/host_lock.hpp"
 
 namespace tri::arena {
 
@@ -46,7 +46,7 @@ class carved_runs {
 
   heap& heap_;
   const std::uint16_t number_;
-  std::mutex lock_;                                          // before that of the heap
+  host_lock lock_;                                           // before that of the heap
   std::array<std::uint32_t, size_class_count> with_free_{};  // first of the runs with free blocks; 0: none
 };
 

@@ -4,6 +4,8 @@
 #include <sys/mman.h>
 #include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <mutex>
 #include <new>
 #include <utility>
 

@@ -10,10 +10,10 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "arena/core_dump_units.hpp"
+#include "arena/host_lock.hpp"
 #include "arena/other_process_order.hpp"
 #include "arena/size_class.hpp"
 #include "arena/window.hpp"
@@ -153,7 +153,7 @@ class heap {
   window window_;
   std::size_t limit_bytes_;
   error_hints what_to_do_;
-  mutable std::mutex lock_;
+  mutable host_lock lock_;
   std::map<std::size_t, std::size_t> free_by_start_;        // first span -> spans; never two adjacent runs
   std::multimap<std::size_t, std::size_t> free_by_length_;  // spans -> first span
   std::size_t next_span_;                                   // everything from here on is free

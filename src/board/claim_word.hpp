@@ -5,11 +5,13 @@
 // Called by any PE of any process of the host. Word is std::atomic<std::uint64_t>, or a plain stand-in in the explorer.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
 namespace tri::board {
+
+// <algorithm> is a tenth of what a program that includes our public headers compiles.
+constexpr std::uint32_t smaller(std::uint32_t a, std::uint32_t b) { return a < b ? a : b; }
 
 struct chunk_span {
   std::uint32_t first = 0;
@@ -31,7 +33,8 @@ struct claim_size {
   std::uint32_t step = 1;
   std::uint8_t shift = no_share;
   constexpr std::uint32_t of(std::uint32_t left) const {
-    return std::max(step, static_cast<std::uint32_t>(std::uint64_t{left} >> shift));
+    const auto share = static_cast<std::uint32_t>(std::uint64_t{left} >> shift);
+    return share > step ? share : step;
   }
 };
 
@@ -57,7 +60,7 @@ struct thief_steps {
   constexpr chunk_span stealable(chunk_span open, bool owner_left) const {
     if (owner_left || (open.first == begin && !owner_comes)) return open;
     if (open.count() < least) return {};
-    return {std::max(open.first, kept_before), open.last};
+    return {open.first > kept_before ? open.first : kept_before, open.last};
   }
 };
 
@@ -70,7 +73,7 @@ chunk_span take_front(Word& word, const owner_steps& steps) {
   for (;;) {
     const chunk_span open = unpack_claim(expected);
     if (open.empty()) return {};
-    const std::uint32_t count = std::min(steps.next(open), open.count());
+    const std::uint32_t count = smaller(steps.next(open), open.count());
     const std::uint64_t desired = pack_claim({open.first + count, open.last});
     if (word.compare_exchange_strong(expected, desired, std::memory_order_relaxed, std::memory_order_relaxed)) {
       return {open.first, open.first + count};
@@ -87,7 +90,7 @@ chunk_span take_back(Word& word, const Flag& owner_left, const thief_steps& step
     const bool left = owner_left.load(std::memory_order_seq_cst) != 0;  // range.left: after the load of the word
     const chunk_span stealable = steps.stealable(open, left);
     if (stealable.empty()) return {};
-    const std::uint32_t count = std::min(steps.size.of(stealable.count()), stealable.count());
+    const std::uint32_t count = smaller(steps.size.of(stealable.count()), stealable.count());
     const std::uint64_t desired = pack_claim({open.first, open.last - count});
     if (word.compare_exchange_strong(expected, desired, std::memory_order_seq_cst, std::memory_order_seq_cst)) {
       return {open.last - count, open.last};
@@ -115,7 +118,7 @@ chunk_span take_shared(Word& word, std::uint32_t step, bool expect_more) {
   if (!expect_more && unpack_claim(word.load(std::memory_order_relaxed)).empty()) return {};  // relaxed: a hint
   const chunk_span open = unpack_claim(word.fetch_add(step, std::memory_order_relaxed));      // relaxed: as above
   if (open.empty()) return {};
-  return {open.first, open.first + std::min(step, open.count())};
+  return {open.first, open.first + smaller(step, open.count())};
 }
 
 }  // namespace tri::board

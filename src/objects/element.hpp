@@ -3,9 +3,8 @@
 // or tri::object<Self>.
 #pragma once
 
-#include <algorithm>
+#include <coroutine>
 #include <cstdint>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -17,7 +16,7 @@
 
 #include "objects/element_type.hpp"
 #include "objects/index.hpp"
-#include "objects/messages/awaited_messages.hpp"
+#include "objects/messages/message_waiter.hpp"
 #include "objects/messages/method.hpp"
 #include "objects/pe_objects.hpp"
 #include "objects/task.hpp"
@@ -31,6 +30,7 @@ class array;
 namespace objects {
 
 class local_collection;
+class awaited_messages;
 
 /// What an element that is being constructed, or has just arrived, finds out about itself.
 struct construction {
@@ -61,21 +61,18 @@ class element_base {
   std::uint64_t seen_broadcasts() const { return seen_broadcasts_; }
   local_collection& home() const { return *home_; }
   coroutine_owner& coroutines() { return coroutines_; }
-  awaited_messages& awaited() {
-    return awaited_ != nullptr ? *awaited_ : *(awaited_ = std::make_unique<awaited_messages>());
-  }
+  awaited_messages& awaited();
   bool has_awaited() const { return awaited_ != nullptr; }
   /// A coroutine of this element waits for something other than messages (a future): then it cannot leave its PE now.
   bool waits_for_results() const { return coroutines_.waits_for_result(); }
   /// A message for an awaited method came; see awaited_messages.
-  void awaited_message_arrived(const message_key& key, sched::envelope& message) {
-    if (awaited().arrive(key, message)) coroutines_.wait_ended();
-  }
+  void awaited_message_arrived(const message_key& key, sched::envelope& message);
+  /// A coroutine asks for messages: uses those that are kept. True: it need not wait.
+  bool satisfy_waiters(const std::vector<message_waiter*>& wanted);
+  /// Afterwards, if it has to.
+  void wait_for_messages(std::vector<message_waiter*> wanted, std::coroutine_handle<> coroutine);
   /// A coroutine that waited for messages will not be resumed any more.
-  void forget_waiter(const message_waiter& any) {
-    awaited_->forget(any);
-    coroutines_.wait_ended();
-  }
+  void forget_waiter(const message_waiter& any);
 
   /// Where this element is going; nothing when it was not asked to move, has arrived, or the request was withdrawn.
   std::optional<int> pending_migration() const {
@@ -99,7 +96,10 @@ class element_base {
   std::uint64_t contributions_ = 0;    // number of the next contribute()
   std::vector<sched::envelope>
       undelivered_;  // on a migration: messages that reached the old place and did not run there
-  std::unique_ptr<awaited_messages> awaited_;
+  struct delete_awaited {
+    void operator()(awaited_messages* all) const;
+  };
+  std::unique_ptr<awaited_messages, delete_awaited> awaited_;
   coroutine_owner coroutines_;  // last: destroyed first, while the messages its coroutines refer to is still there
 };
 
@@ -190,10 +190,10 @@ class when_awaiter {
   ~when_awaiter() {
     if (suspended_ != nullptr) self_->forget_waiter(*wanted().front());
   }
-  bool await_ready() { return self_->awaited().satisfy(wanted()); }
+  bool await_ready() { return self_->satisfy_waiters(wanted()); }
   void await_suspend(std::coroutine_handle<> coroutine) {
     suspended_ = coroutine;
-    self_->awaited().wait(wanted(), coroutine);
+    self_->wait_for_messages(wanted(), coroutine);
   }
   decltype(auto) await_resume() {
     suspended_ = nullptr;
@@ -218,10 +218,10 @@ class all_awaiter {
   ~all_awaiter() {
     if (suspended_ != nullptr) self_->forget_waiter(*wanted().front());
   }
-  bool await_ready() { return self_->awaited().satisfy(wanted()); }
+  bool await_ready() { return self_->satisfy_waiters(wanted()); }
   void await_suspend(std::coroutine_handle<> coroutine) {
     suspended_ = coroutine;
-    self_->awaited().wait(wanted(), coroutine);
+    self_->wait_for_messages(wanted(), coroutine);
   }
   auto await_resume() {
     suspended_ = nullptr;
@@ -237,9 +237,12 @@ class all_awaiter {
   }
 
  private:
+  static void append(std::vector<message_waiter*>& all, const auto& more) {
+    all.insert(all.end(), more.begin(), more.end());
+  }
   std::vector<message_waiter*> wanted() {
     std::vector<message_waiter*> all;
-    std::apply([&](auto&... part) { (std::ranges::copy(part.wanted(), std::back_inserter(all)), ...); }, parts_);
+    std::apply([&](auto&... part) { (append(all, part.wanted()), ...); }, parts_);
     return all;
   }
   element_base* self_;

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "objects/element_placement.hpp"
+#include "objects/messages/awaited_messages.hpp"
 #include "objects/messages/post.hpp"
 #include "sched/runtime.hpp"
 
@@ -193,6 +194,10 @@ void local_collection::destroy_elements() {
   for (element_base* const element : local_) end(here_, *element);
   while (!local_.empty()) remove(local_.back()->number()).reset();
 }
+
+root_name& local_collection::contribution_root(std::uint64_t number) { return contribution_roots_[number]; }
+
+void local_collection::forget_contribution_root(std::uint64_t number) { contribution_roots_.erase(number); }
 
 void local_collection::drop_held() {
   location_.drop_held([this](message_ref held) {
@@ -732,10 +737,12 @@ void local_collection::prune_history() {
     if (host != here_.job().host())
       lowest = std::min(lowest, facts_.shared->low_water_mark_of_host(host).load(
                                     std::memory_order_acquire));  // pairs: local_collection.low_water_mark
-  while (delivered_ - history_.size() < lowest) {
-    sched::drop_message(here_, history_.front().message);
-    history_.pop_front();
+  auto last = history_.begin();
+  for (std::uint64_t number = delivered_ - history_.size(); number < lowest; ++number) {
+    sched::drop_message(here_, last->message);
+    ++last;
   }
+  history_.erase(history_.begin(), last);
 }
 
 // From another host, so its payload is bytes that mean the same everywhere.
@@ -774,7 +781,7 @@ void local_collection::catch_up(element_base& element, std::uint64_t seen) {
 // ---- contributions
 
 contribution_base& local_collection::contribution(element_base& element,
-                                                  const std::function<std::unique_ptr<contribution_base>()>& make) {
+                                                  host::function_ref<std::unique_ptr<contribution_base>()> make) {
   auto& slot = contributions_[element.contributions_];
   if (slot == nullptr) slot = make();
   return *slot;

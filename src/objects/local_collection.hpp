@@ -5,8 +5,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -18,6 +16,8 @@
 #include "objects/index.hpp"
 #include "objects/location/location_protocol.hpp"
 #include "objects/pe_objects.hpp"
+#include "os/function_ref.hpp"
+#include "os/unique_function.hpp"
 #include "sched/pe.hpp"
 
 namespace tri::objects {
@@ -82,7 +82,7 @@ class contribution_base {
 class local_collection {
  public:
   using contributions_of_pes = host_contributions<std::unique_ptr<contribution_base>>;
-  using constructor = std::function<std::unique_ptr<element_base>()>;
+  using constructor = host::unique_function<std::unique_ptr<element_base>()>;
 
   local_collection(pe_objects& objects, const collection_facts& facts, std::string name);
   ~local_collection();
@@ -153,12 +153,11 @@ class local_collection {
   void low_water_mark_arrived(int host, std::uint64_t low_water_mark);
 
   // ---- contributions
-  contribution_base& contribution(element_base& element,
-                                  const std::function<std::unique_ptr<contribution_base>()>& make);
+  contribution_base& contribution(element_base& element, host::function_ref<std::unique_ptr<contribution_base>()> make);
   void contributed(element_base& element);
   /// Where this PE, as root, collects a contribution; a fresh one has pe == no root.
-  root_name& contribution_root(std::uint64_t number) { return contribution_roots_[number]; }
-  void forget_contribution_root(std::uint64_t number) { contribution_roots_.erase(number); }
+  root_name& contribution_root(std::uint64_t number);
+  void forget_contribution_root(std::uint64_t number);
   /// The PE where the contributions of this collection meet. Only there: how many elements take part in a contribution,
   /// and the news that one was deleted, which takes part in none from `first_missing` on.
   int contribution_root_pe() const;
@@ -215,7 +214,7 @@ class local_collection {
   std::shared_ptr<const std::vector<pe_number>> initial_routes_;  // dense: one table per process
   std::vector<pe_number> own_routes_;                             // dense, once anything has migrated
   const pe_number* routes_ = nullptr;                             // whichever of the two is valid
-  location_protocol<std::uint64_t> location_;
+  location_protocol<std::uint64_t, host::unique_function<pe_number(const std::uint64_t&)>> location_;
   std::unordered_map<std::uint64_t, constructor> pending_inserts_;
 
   std::uint64_t delivered_ = 0;
@@ -224,7 +223,7 @@ class local_collection {
     broadcast_function run;
   };
   std::map<std::uint64_t, logged_broadcast> early_;  // came before its predecessors
-  std::deque<logged_broadcast> history_;             // the newest has number delivered_ - 1
+  std::vector<logged_broadcast> history_;            // the newest has number delivered_ - 1
   std::multimap<std::uint64_t, int> travelling_;     // broadcasts seen by elements that left and have not arrived yet
   std::int64_t created_ = 0;
   std::int64_t destroyed_ = 0;

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <utility>
 
 #include "objects/array.hpp"
+#include "os/function_ref.hpp"
 
 namespace tri {
 
@@ -20,8 +20,7 @@ class node_object {
 
 /// Makes the member of this process if no other PE of it has; returns when it exists. The messages that came before it
 /// are sent once more.
-void install_node_object(sched::pe& here, std::uint32_t group,
-                         const std::function<std::unique_ptr<node_object>()>& make);
+void install_node_object(sched::pe& here, std::uint32_t group, host::function_ref<std::unique_ptr<node_object>()> make);
 /// The member of this process; null when its creation has not arrived, and then the message is kept for it.
 node_object* find_node_object(sched::pe& here, sched::envelope& message);
 /// Without a message. Throws std::logic_error when there is none.

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <exception>
-#include <functional>
 #include <memory>
 #include <new>
 #include <optional>
@@ -25,7 +24,7 @@ struct bound_call {
   F function;
   std::tuple<A...> arguments;
   auto operator()() {
-    return std::apply([this](A&... each) { return std::invoke(std::move(function), std::move(each)...); }, arguments);
+    return std::apply([this](A&... each) { return std::move(function)(std::move(each)...); }, arguments);
   }
 };
 

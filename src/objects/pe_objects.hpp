@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -13,6 +12,7 @@
 
 #include "objects/collectives/result_table.hpp"
 #include "objects/messages/reorder_buffer.hpp"
+#include "os/unique_function.hpp"
 #include "sched/pe.hpp"
 
 namespace tri::objects {
@@ -59,7 +59,7 @@ class pe_objects {
   void release_held(std::uint32_t collection);
 
   /// Runs `work` when the method that runs now has ended; outside of methods, as the work of a message.
-  void defer(std::function<void()> work);
+  void defer(host::unique_function<void()> work);
   /// Called at the end of every outermost method.
   void run_deferred() {
     if (!deferred_.empty()) [[unlikely]]
@@ -88,7 +88,7 @@ class pe_objects {
   bool ending_ = false;
   std::vector<std::unique_ptr<local_collection>> local_collections_;
   std::unordered_map<std::uint32_t, std::vector<sched::envelope>> uncreated_;
-  std::vector<std::function<void()>> deferred_;
+  std::vector<host::unique_function<void()>> deferred_;
   std::vector<std::uint32_t> singles_made_;  // by PE
 };
 

@@ -51,7 +51,7 @@ std::string describe_waiting_everywhere() {
 
 }  // namespace
 
-int run_program(int argc, char** argv, const std::function<int(int, char**)>& main_program) {
+int run_program(int argc, char** argv, host::function_ref<int(int, char**)> main_program) {
   std::unique_ptr<sched::runtime> job;
   try {
     auto values = host::configuration::from(argc, argv);
@@ -116,18 +116,18 @@ int wait_for_main(task<int> running) {
   return status;
 }
 
-}  // namespace objects
-
-future<void> after(std::chrono::nanoseconds delay) {
+future<void> after_nanoseconds(std::int64_t delay) {
   future<void> result;
   const promise<void> expired = result.get_promise();
   auto& here = sched::this_pe();
   sched::envelope message{};
-  message.element = objects::pack_name(expired.slot, expired.generation);
-  message.handler = objects::result_handler<void>::handler;
-  objects::pack_arguments<std::tuple<std::monostate>>(here, true, false, std::monostate{}).store(message);
-  here.send_later(delay.count(), message);
+  message.element = pack_name(expired.slot, expired.generation);
+  message.handler = result_handler<void>::handler;
+  pack_arguments<std::tuple<std::monostate>>(here, true, false, std::monostate{}).store(message);
+  here.send_later(delay, message);
   return result;
 }
+
+}  // namespace objects
 
 }  // namespace tri

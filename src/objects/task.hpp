@@ -4,12 +4,12 @@
 
 #include <coroutine>
 #include <exception>
-#include <functional>
 #include <optional>
 #include <utility>
 #include <variant>
 
 #include "objects/messages/answers_owed.hpp"
+#include "os/unique_function.hpp"
 
 namespace tri {
 
@@ -165,7 +165,8 @@ class owner_scope {
 
 /// What a finished entry method does with its result or exception. Both null: its object was deleted first.
 template <class T>
-using completion = std::function<void(std::exception_ptr, std::conditional_t<std::is_void_v<T>, std::monostate, T>*)>;
+using completion =
+    host::unique_function<void(std::exception_ptr, std::conditional_t<std::is_void_v<T>, std::monostate, T>*)>;
 
 template <class T>
 struct task_result {

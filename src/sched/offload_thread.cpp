@@ -1,5 +1,7 @@
 #include "sched/offload_thread.hpp"
 
+#include <mutex>
+#include <thread>
 #include <utility>
 
 #include "os/pinning.hpp"
@@ -50,10 +52,19 @@ bool offload(pe& here, offload_request* request) {
   return false;
 }
 
+struct offload_thread::worker {
+  std::once_flag started;
+  std::thread thread;
+};
+
+offload_thread::offload_thread(std::vector<int> cpus) : cpus_(std::move(cpus)), worker_(std::make_unique<worker>()) {}
+
+offload_thread::~offload_thread() { end(); }
+
 bool offload_thread::push(offload_request* request) {
   // relaxed: set when the PEs have met (runtime::run_pe), so those that push afterwards see it
   if (ending_.load(std::memory_order_relaxed)) return false;
-  std::call_once(started_, [this] { thread_ = std::thread([this] { serve(); }); });
+  std::call_once(worker_->started, [this] { worker_->thread = std::thread([this] { serve(); }); });
   put(request);
   return true;
 }
@@ -109,9 +120,9 @@ void offload_thread::serve() {
 
 void offload_thread::end() {
   ending_.store(true, std::memory_order_relaxed);  // relaxed: see push
-  if (!thread_.joinable()) return;
+  if (!worker_->thread.joinable()) return;
   put(&last_);
-  thread_.join();
+  worker_->thread.join();
 }
 
 }  // namespace tri::sched

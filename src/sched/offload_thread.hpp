@@ -6,8 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
-#include <thread>
+#include <memory>
 #include <type_traits>
 #include <vector>
 
@@ -48,8 +47,8 @@ static_assert(sizeof(offload_request) == 512 && std::is_standard_layout_v<offloa
 class offload_thread {
  public:
   /// The thread starts with the first piece of work and may run on these CPUs: PEs are bound, and it starts on one.
-  explicit offload_thread(std::vector<int> cpus) : cpus_(std::move(cpus)) {}
-  ~offload_thread() { end(); }
+  explicit offload_thread(std::vector<int> cpus);
+  ~offload_thread();
   offload_thread(const offload_thread&) = delete;
   offload_thread& operator=(const offload_thread&) = delete;
 
@@ -68,8 +67,8 @@ class offload_thread {
   offload_request* sleep_until_some();
 
   const std::vector<int> cpus_;
-  std::once_flag started_;
-  std::thread thread_;
+  struct worker;
+  std::unique_ptr<worker> worker_;
   std::atomic<offload_request*> newest_{nullptr};  // a stack; taken as a whole and turned round
   std::atomic<bool> asleep_{false};
   std::atomic<bool> ending_{false};

@@ -2,7 +2,6 @@
 // Used by one thread only. Owns the envelopes' arena blocks while they wait.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -17,16 +16,8 @@ class ordered_queue {
   /// Whether the first message comes before those without a priority. Requires !empty().
   bool comes_first() const { return heap_.front().urgency < priority(0); }
 
-  void push(envelope* message) {
-    heap_.push_back({message->block().urgency, arrivals_++, message});
-    std::push_heap(heap_.begin(), heap_.end(), later);
-  }
-  envelope* pop() {
-    std::pop_heap(heap_.begin(), heap_.end(), later);
-    envelope* const first = heap_.back().message;
-    heap_.pop_back();
-    return first;
-  }
+  void push(envelope* message);
+  envelope* pop();
 
  private:
   struct waiting {

@@ -3,13 +3,16 @@
 #include <fmt/format.h>
 #include <sched.h>
 #include <algorithm>
+#include <functional>
 #include <stdexcept>
 #include <utility>
 
 #include "arena/arena.hpp"
 #include "os/clock.hpp"
 #include "os/cpu_hints.hpp"
+#include "sched/remote/wire_link.hpp"
 #include "sched/runtime.hpp"
+#include "trace/process_trace.hpp"
 
 namespace tri::sched {
 namespace {
@@ -170,7 +173,8 @@ void pe::send_later(std::int64_t delay_ns, const envelope& message) {
   auto* const block = static_cast<envelope*>(arena::allocate_on_pe(sizeof(envelope)));
   block->assign_message(message);
   block->source = static_cast<std::uint32_t>(number_);
-  timers_.push({host::ticks() + delay, timer_sequence_++, block});
+  timers_.push_back({host::ticks() + delay, timer_sequence_++, block});
+  std::push_heap(timers_.begin(), timers_.end(), std::greater<>());
   counters().sent.add();
 }
 
@@ -217,8 +221,9 @@ void pe::drop_messages() {
     for (; envelope* const message = local_.front(); local_.pop(), dropped = true) drop(*message);
     for (; !ordered_.empty(); dropped = true) drop_block(ordered_.pop());
     for (; !timers_.empty(); dropped = true) {
-      envelope* const message = timers_.top().message;
-      timers_.pop();
+      envelope* const message = timers_.front().message;
+      std::pop_heap(timers_.begin(), timers_.end(), std::greater<>());
+      timers_.pop_back();
       drop_block(message);
     }
     for (envelope message; own_process_.nodes->pop(message); dropped = true) {
@@ -284,9 +289,10 @@ bool pe::run_node_message() {
 }
 
 bool pe::run_timers() {
-  if (timers_.empty() || timers_.top().deadline_ticks > host::ticks()) return false;
-  envelope* const message = timers_.top().message;
-  timers_.pop();
+  if (timers_.empty() || timers_.front().deadline_ticks > host::ticks()) return false;
+  envelope* const message = timers_.front().message;
+  std::pop_heap(timers_.begin(), timers_.end(), std::greater<>());
+  timers_.pop_back();
   run_block(message);
   return true;
 }
@@ -310,7 +316,7 @@ bool pe::help_on_board() {
 
 bool pe::own_work_waits() {
   return !inbox_.seems_empty() || !local_.empty() || !ordered_.empty() ||
-         (!timers_.empty() && timers_.top().deadline_ticks <= host::ticks());
+         (!timers_.empty() && timers_.front().deadline_ticks <= host::ticks());
 }
 
 // In our place, if anybody sleeps.
@@ -380,7 +386,7 @@ bool pe::step() {
   return run_ordered(false) || run_node_message() || help_on_board();
 }
 
-void pe::run_until(const std::function<bool()>& done, bool waiting_on_result) {
+void pe::run_until(host::function_ref<bool()> done, bool waiting_on_result) {
   if (trace_ != nullptr && waiting_on_result) [[unlikely]]
     trace_->mark(trace::event::wait);
   while (!done()) {
@@ -437,7 +443,7 @@ std::int64_t pe::longest_sleep_ns(bool waiting_on_result) const {
   if (waiting_on_result && owner_.values().stall_report_s > 0) no_longer_than(between_stall_checks_ns);
   if (!timers_.empty()) {
     const std::uint64_t now = host::ticks();
-    const std::uint64_t deadline = timers_.top().deadline_ticks;
+    const std::uint64_t deadline = timers_.front().deadline_ticks;
     no_longer_than(deadline <= now ? 0 : static_cast<std::int64_t>(host::ticks_to_ns(deadline - now)));
   }
   return limit_ns;

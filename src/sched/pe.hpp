@@ -6,13 +6,13 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <queue>
 #include <vector>
 
 #include "board/board_pe.hpp"
 #include "os/clock.hpp"
+#include "os/function_ref.hpp"
+#include "os/unique_function.hpp"
 #include "sched/handler_table.hpp"
 #include "sched/idle.hpp"
 #include "sched/inbox.hpp"
@@ -20,12 +20,12 @@
 #include "sched/ordered_queue.hpp"
 #include "sched/remote/global_counts.hpp"
 #include "sched/remote/host_records.hpp"
-#include "sched/remote/wire_link.hpp"
 #include "trace/recorder.hpp"
 
 namespace tri::sched {
 
 class runtime;
+class wire_link;
 
 /// Leaves the main program when somebody else stops the job. Not a std::exception: programs should not catch it.
 struct stop_unwinding {};
@@ -115,7 +115,7 @@ class pe {
   /// Runs messages until `done()`; it is asked after every step. `waiting_on_result`: the main program waits for
   /// something; turns the stall report on. When the job is stopped meanwhile, stop_unwinding is thrown, for what is
   /// waited for may never come.
-  void run_until(const std::function<bool()>& done, bool waiting_on_result = false);
+  void run_until(host::function_ref<bool()> done, bool waiting_on_result = false);
   /// One step: true if anything was done.
   bool step();
   /// After the last step: lets go of every message that still waits here, in whatever queue, and of those of the node.
@@ -128,7 +128,7 @@ class pe {
   board::board_pe& board() { return board_; }
 
   /// Called on every fruitless turn; returns true if it did something. Used by services such as quiescence.
-  void add_idle_hook(std::function<bool()> hook) { idle_hooks_.push_back(std::move(hook)); }
+  void add_idle_hook(host::unique_function<bool()> hook) { idle_hooks_.push_back(std::move(hook)); }
 
   /// Where events of this PE go now; null: nowhere. Switched by its own thread.
   trace::recorder* trace() const { return trace_; }
@@ -206,11 +206,11 @@ class pe {
   board::board_pe board_;
   local_queue local_;
   ordered_queue ordered_;
-  std::priority_queue<timer, std::vector<timer>, std::greater<>> timers_;
+  std::vector<timer> timers_;  // a heap, the first deadline first
   std::uint64_t timer_sequence_ = 0;
   global_message_counts global_counts_;
   idle_policy idle_policy_;
-  std::vector<std::function<bool()>> idle_hooks_;
+  std::vector<host::unique_function<bool()>> idle_hooks_;
   int handler_depth_ = 0;
   bool running_own_ = false;  // the first message of local_ runs
   bool may_be_rung_ = false;  // it was marked asleep since the last step

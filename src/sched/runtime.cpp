@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 #include <unistd.h>
+#include <barrier>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <mutex>
 #include <new>
 #include <stdexcept>
+#include <thread>
 #include <utility>
 
 #include "arena/footprint.hpp"
@@ -15,6 +18,9 @@
 #include "os/cpu_hints.hpp"
 #include "os/pinning.hpp"
 #include "os/topology.hpp"
+#include "sched/offload_thread.hpp"
+#include "sched/remote/wire_link.hpp"
+#include "trace/process_trace.hpp"
 
 namespace tri::sched {
 namespace {
@@ -40,12 +46,26 @@ constexpr int most_peer_timeouts_at_end = 4;
 
 runtime* current_runtime() { return the_runtime; }
 
+struct runtime::meeting {
+  explicit meeting(std::ptrdiff_t pes) : all(pes) {}
+  std::barrier<> all;
+};
+
+struct runtime::stall_watch {
+  std::mutex lock;     // for what follows
+  bool found = false;  // several hosts
+  std::int64_t asked_hosts_ns = 0;
+  std::uint64_t progress = 0;
+  std::int64_t since_ns = 0;
+};
+
 runtime::runtime(host::configuration values)
     : number_(jobs_begun++),
       values_(std::move(values)),
       own_file_(arena::create_window_file(values_.arena_window_bytes)),
       job_(host::job::join(values_, own_file_, handler_fingerprint())),
-      placement_(host::assign_cpus(values_, job_.machine_rank(), job_.machine_processes(), job_.pes_per_process())) {
+      placement_(host::assign_cpus(values_, job_.machine_rank(), job_.machine_processes(), job_.pes_per_process())),
+      stall_(std::make_unique<stall_watch>()) {
   if (the_runtime != nullptr) throw std::logic_error("trireme: tri::run is already active in this process");
   if (job_.pes_per_process() > arena::most_local_pes)
     throw std::runtime_error(fmt::format("trireme: {} PEs asked for in one process; at most {} are possible",
@@ -215,7 +235,7 @@ void runtime::run_pe(pe& which, const program& steps) {
   if (placement_.pinned) host::pin_this_thread(placement_.cpus[static_cast<std::size_t>(which.local_number())]);
   detail::this_pe = &which;
   steps.prepare(which);
-  phase_->arrive_and_wait();
+  phase_->all.arrive_and_wait();
   if (values_.trace_start) which.switch_trace(true);
   if (which.number() == 0) {
     if (which.trace() != nullptr) which.trace()->mark(trace::event::begin, host::ticks(), trace::main_program);
@@ -235,9 +255,9 @@ void runtime::run_pe(pe& which, const program& steps) {
   wait_for_job(which);  // nobody sends to us any more
   end_offloads(which);
   drop_messages(which, steps);
-  phase_->arrive_and_wait();  // what was on its way to us may have belonged to another PE of the process
+  phase_->all.arrive_and_wait();  // what was on its way to us may have belonged to another PE of the process
   if (steps.finish) steps.finish(which);
-  phase_->arrive_and_wait();
+  phase_->all.arrive_and_wait();
   if (which.local_number() == 0 && steps.finish_process) steps.finish_process(which);
   wait_for_job(which);
   drop_messages(which, steps);  // what destructors sent
@@ -248,19 +268,19 @@ void runtime::run_pe(pe& which, const program& steps) {
 // What has not begun comes back to its PE, which drops it.
 void runtime::end_offloads(const pe& which) {
   if (which.local_number() == 0) offloads_->end();
-  phase_->arrive_and_wait();
+  phase_->all.arrive_and_wait();
 }
 
 /// All PEs of the job meet.
 void runtime::wait_for_job(const pe& which) {
-  phase_->arrive_and_wait();
+  phase_->all.arrive_and_wait();
   if (which.local_number() == 0) {
     if (wire_ == nullptr)
       job_.barrier();
     else
       meet_with_wire();
   }
-  phase_->arrive_and_wait();
+  phase_->all.arrive_and_wait();
 }
 
 // Nobody sends any more when all have met, but what was sent may be under way, and may need both sides to arrive. So
@@ -344,9 +364,9 @@ void runtime::communicate() {
 int runtime::run(const program& steps) {
   const int local_pes = pes_per_process();
   for (int i = 0; i < local_pes; ++i) pes_.push_back(std::make_unique<pe>(*this, process() * local_pes + i, i));
-  phase_.emplace(local_pes);
+  phase_ = std::make_unique<meeting>(local_pes);
   const std::vector<int> cpus_before = host::cpus_of_this_thread();
-  offloads_.emplace(cpus_before);
+  offloads_ = std::make_unique<offload_thread>(cpus_before);
   const auto body = [&](int i) {
     arena::cache_guard cache(i);
     try {
@@ -448,31 +468,31 @@ void runtime::fail(const std::string& message) const {
 // same long after each other leave no room for a message between them.
 bool runtime::is_stalled(const message_counts& counts) {
   const std::int64_t now = host::now_ns();
-  if (counts.processed != stall_progress_ || stalled_since_ns_ == 0 || !counts.only_held_left()) {
-    stall_progress_ = counts.processed;
-    stalled_since_ns_ = now;
+  if (counts.processed != stall_->progress || stall_->since_ns == 0 || !counts.only_held_left()) {
+    stall_->progress = counts.processed;
+    stall_->since_ns = now;
     return false;
   }
-  return static_cast<double>(now - stalled_since_ns_) * 1e-9 >= values_.stall_report_s;
+  return static_cast<double>(now - stall_->since_ns) * 1e-9 >= values_.stall_report_s;
 }
 
 void runtime::check_for_stall(pe& here) {
   // Loop bodies may wait for results on several PEs at once; one of them looks after all.
-  std::unique_lock looking(stall_lock_, std::try_to_lock);
+  std::unique_lock looking(stall_->lock, std::try_to_lock);
   if (!looking.owns_lock()) return;
   if (values_.stall_report_s <= 0) return;
   if (hosts() == 1) {
     if (!is_stalled(counts_of_host())) return;
-  } else if (!stall_found_) {
+  } else if (!stall_->found) {
     constexpr std::int64_t between_questions_ns = 500'000'000;
     const std::int64_t now = host::now_ns();
-    if (here.global_counts().is_running() || now - asked_hosts_ns_ < between_questions_ns) return;
-    asked_hosts_ns_ = now;
+    if (here.global_counts().is_running() || now - stall_->asked_hosts_ns < between_questions_ns) return;
+    stall_->asked_hosts_ns = now;
     looking.unlock();
     // The report runs messages, which a handler cannot do: it is left to the next look.
     here.global_counts().begin(here, [this](const message_counts& counts) {
-      std::lock_guard guard(stall_lock_);
-      stall_found_ = is_stalled(counts);
+      std::lock_guard guard(stall_->lock);
+      stall_->found = is_stalled(counts);
     });
     return;
   }

@@ -3,14 +3,10 @@
 #pragma once
 
 #include <atomic>
-#include <barrier>
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "arena/arena.hpp"
@@ -18,14 +14,19 @@
 #include "boot/job.hpp"
 #include "config/configuration.hpp"
 #include "config/placement.hpp"
-#include "sched/offload_thread.hpp"
+#include "os/unique_function.hpp"
 #include "sched/pe.hpp"
 #include "sched/remote/host_records.hpp"
 #include "sched/remote/wakeup_socket.hpp"
-#include "sched/remote/wire_link.hpp"
-#include "trace/process_trace.hpp"
+
+namespace tri::trace {
+class process_trace;
+}  // namespace tri::trace
 
 namespace tri::sched {
+
+class offload_thread;
+class wire_link;
 
 class runtime {
  public:
@@ -41,12 +42,12 @@ class runtime {
   /// share. What destructors send meanwhile is dropped too, so `drop_held` is called once more. `leave` is the last on
   /// every PE, when no message is left. Any may be empty.
   struct program {
-    std::function<void(pe&)> prepare;
-    std::function<int()> main_program;
-    std::function<void(pe&)> drop_held;
-    std::function<void(pe&)> finish;
-    std::function<void(pe&)> finish_process;
-    std::function<void(pe&)> leave;
+    host::unique_function<void(pe&)> prepare;
+    host::unique_function<int()> main_program;
+    host::unique_function<void(pe&)> drop_held;
+    host::unique_function<void(pe&)> finish;
+    host::unique_function<void(pe&)> finish_process;
+    host::unique_function<void(pe&)> leave;
   };
   /// Starts the PEs of this process; local PE 0 is the calling thread. Returns the exit status, the same in every
   /// process.
@@ -115,7 +116,9 @@ class runtime {
   /// Ends the whole job with this message, from any thread. Does not return.
   [[noreturn]] void fail(const std::string& message) const;
   /// What upper layers know about results that never came; asked when the job stalls.
-  void add_stall_reporter(std::function<std::string()> reporter) { stall_reporters_.push_back(std::move(reporter)); }
+  void add_stall_reporter(host::unique_function<std::string()> reporter) {
+    stall_reporters_.push_back(std::move(reporter));
+  }
   /// Called now and then by a PE whose program waits for a result: ends the job when none can come any more.
   void check_for_stall(pe& here);
 
@@ -149,17 +152,15 @@ class runtime {
   std::unique_ptr<wire_link> wire_;  // after the arena, which has what is under way
   std::atomic<bool> communication_ends_{false};
   std::vector<std::unique_ptr<pe>> pes_;
-  std::optional<offload_thread> offloads_;  // as long as PEs run
+  std::unique_ptr<offload_thread> offloads_;  // as long as PEs run
   std::atomic<bool> stopping_{false};
   bool stop_sent_ = false;  // by PE 0 of the job
   int exit_status_ = 0;
-  std::optional<std::barrier<>> phase_;  // the PEs of this process start and end together
-  std::vector<std::function<std::string()>> stall_reporters_;
-  std::mutex stall_lock_;     // for the next four
-  bool stall_found_ = false;  // several hosts
-  std::int64_t asked_hosts_ns_ = 0;
-  std::uint64_t stall_progress_ = 0;
-  std::int64_t stalled_since_ns_ = 0;
+  struct meeting;
+  std::unique_ptr<meeting> phase_;  // the PEs of this process start and end together
+  std::vector<host::unique_function<std::string()>> stall_reporters_;
+  struct stall_watch;
+  std::unique_ptr<stall_watch> stall_;
 };
 
 /// The runtime of this process, or null.

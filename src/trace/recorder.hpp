@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -82,7 +81,7 @@ class recorder {
 
  private:
   static std::uint32_t short_of(std::uint64_t bytes) {
-    constexpr std::uint32_t most = std::numeric_limits<std::uint32_t>::max();
+    constexpr std::uint32_t most = ~std::uint32_t{0};
     return bytes < most ? static_cast<std::uint32_t>(bytes) : most;
   }
   void slow(std::uint32_t handler, std::uint64_t taken, std::uint64_t now);

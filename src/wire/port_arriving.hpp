@@ -2,6 +2,8 @@
 // that have failed are reported once. Included by port_over.hpp alone.
 #pragma once
 
+#include <algorithm>
+
 #include "wire/port_over.hpp"
 
 namespace tri::wire {

@@ -1,6 +1,9 @@
 // The sending half of port_over, with the progress lock and the end of the port. Included by port_over.hpp alone.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
+
 #include "wire/port_over.hpp"
 
 namespace tri::wire {

@@ -4,6 +4,7 @@
 // never above the limit, unless one message alone is larger than what can be free.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>

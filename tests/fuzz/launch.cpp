@@ -1,5 +1,6 @@
 // What processes of a job and launchers say to each other before the job runs: messages of the bootstrap, frames and
 // greetings between launcher and agent, records of nodes, lines and values of PMI-1.
+#include <algorithm>
 #include <cstring>
 #include <stdexcept>
 

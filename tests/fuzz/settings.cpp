@@ -1,5 +1,6 @@
 // What users and the system write in texts of one line: values of options, lists of CPUs and of hosts, lengths of
 // time, variables of launchers, limits of control groups. The first byte selects the reader.
+#include <algorithm>
 #include <stdexcept>
 
 #include "boot/launcher_detection.hpp"

@@ -1,5 +1,6 @@
 // Folders of trace files (`trireme trace`): everything that the command makes of a trace it makes here, too. Between
 // the files of an input stands a line of its own.
+#include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <sstream>

@@ -3,6 +3,7 @@
 
 #include <sched.h>
 #include <array>
+#include <chrono>
 #include <memory>
 #include <new>
 #include <optional>

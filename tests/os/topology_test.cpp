@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <hwloc.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <set>

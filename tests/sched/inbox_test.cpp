@@ -12,6 +12,8 @@
 
 #include <cerrno>
 #include <cstddef>
+#include <functional>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <random>

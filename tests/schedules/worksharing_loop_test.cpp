@@ -1,8 +1,10 @@
 // Loops whose iterations are fetched (K69, K72, K92) and sequences of them without barriers (K73).
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <barrier>
+#include <chrono>
 #include <cstdlib>
 #include <functional>
 #include <new>

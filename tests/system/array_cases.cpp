@@ -1,5 +1,7 @@
 // Arrays of every kind: 1 to 6 dimensions, user keys, dense and sparse, placement maps, insertion and deletion while
 // messages fly.
+#include <functional>
+#include <iterator>
 #include <map>
 #include <numeric>
 

@@ -1,6 +1,8 @@
 // Coroutines: when with reference numbers out of order, several at once, nested, thousands, with exceptions, destroyed.
 #include <algorithm>
+#include <chrono>
 
+#include "objects/messages/awaited_messages.hpp"
 #include "system/cases.hpp"
 
 namespace tri::testing {

@@ -1,5 +1,6 @@
 // What crosses between hosts, counted: of a broadcast, a multicast and a reduction one message to each host that takes
 // part, and one back, wherever the elements are and have been. On one host the counts are 0.
+#include <chrono>
 #include <set>
 
 #include "system/cases.hpp"

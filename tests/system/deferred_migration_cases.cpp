@@ -1,5 +1,6 @@
 // Elements that are asked to move while something of theirs waits: for a future, for messages, for a value that they
 // hold a future of. They go as soon as they can, nothing is lost, and until then they say where they are going.
+#include <chrono>
 #include <random>
 #include <vector>
 

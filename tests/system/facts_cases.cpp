@@ -1,6 +1,7 @@
 // Where am I, how many are we (M03-M05), methods one at a time on a PE (M01).
 #include <unistd.h>
 
+#include <functional>
 #include <set>
 #include <thread>
 

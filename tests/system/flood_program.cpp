@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "sched/remote/wire_link.hpp"
 #include "sched/runtime.hpp"
 #include "trireme/objects.hpp"
 

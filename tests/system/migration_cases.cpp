@@ -1,4 +1,5 @@
 // Elements that migrate while messages, broadcasts, reductions and contributions are under way.
+#include <algorithm>
 #include <random>
 
 #include "system/cases.hpp"

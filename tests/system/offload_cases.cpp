@@ -1,5 +1,6 @@
 // Work moved off the PEs: results, errors, order, and that no PE waits for it (M63, M64).
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <numeric>
 #include <stdexcept>

@@ -1,5 +1,6 @@
 // Quiescence against a sequential model: random message trees among migrating elements. When quiescence is reported the
 // state must be that of the model, so it can be neither early nor without some message.
+#include <chrono>
 #include <deque>
 #include <random>
 

@@ -1,4 +1,6 @@
 // Every reducer, to a future and to a method; contributions by the elements; sections; broadcasts.
+#include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <tuple>

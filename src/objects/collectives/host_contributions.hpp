@@ -8,7 +8,6 @@
 // part goes by itself, and nothing is lost, because the root counts elements.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -57,15 +56,20 @@ class host_contributions {
   template <class Visit>
   void visit_waiting(Visit&& visit) const {
     for (const auto& [number, sum] : sums_) {
-      const auto behind =
-          std::find_if(levels_.begin(), levels_.end(), [&](std::uint64_t level) { return level <= number; });
-      visit(number, sum, static_cast<std::size_t>(behind - levels_.begin()));
+      std::size_t behind = 0;
+      while (behind < levels_.size() && levels_[behind] > number) ++behind;
+      visit(number, sum, behind);
     }
   }
   const std::vector<std::uint64_t>& levels() const { return levels_; }
 
  private:
-  std::uint64_t find_lowest() const { return *std::min_element(levels_.begin(), levels_.end()); }
+  std::uint64_t find_lowest() const {
+    std::uint64_t lowest = levels_.front();
+    for (const std::uint64_t level : levels_)
+      if (level < lowest) lowest = level;
+    return lowest;
+  }
   std::vector<std::uint64_t> levels_;
   std::vector<std::uint64_t> numbers_;  // of what each PE said last
   std::uint64_t lowest_;

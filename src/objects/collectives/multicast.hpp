@@ -8,11 +8,9 @@
 // finds the new place.
 #pragma once
 
-#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <iterator>
-#include <numeric>
 #include <span>
 #include <string>
 #include <tuple>
@@ -20,6 +18,7 @@
 #include <vector>
 
 #include "objects/collectives/inner_vertices.hpp"
+#include "objects/collectives/multicast_plan.hpp"
 #include "objects/location/location_action.hpp"
 #include "objects/messages/arguments.hpp"
 #include "objects/messages/post.hpp"
@@ -35,10 +34,6 @@ inline std::span<const std::uint64_t> members_of(const member_list& list) {
 }
 inline std::uint64_t number_of_multicast(const member_list& list) { return list[list.size() - 1]; }
 
-/// Members on several PEs: those of a host stand together. Each list ends as a member_list does.
-using members_of_pe = std::pair<std::int32_t, std::vector<std::uint64_t>>;
-using members_by_pe = std::vector<members_of_pe>;
-
 /// What goes along with the members, in the envelope's place for an element.
 struct multicast_route {
   std::int32_t sender = no_pe;   // whose list it is
@@ -50,21 +45,9 @@ struct multicast_route {
 };
 
 /// End the job when a faulty process names PEs that are not there, or sends a list without its number.
-inline void check_pe_of_multicast(const sched::pe& here, const sched::envelope& message, int pe) {
-  if (pe < 0 || pe >= here.job().pes()) [[unlikely]]
-    refuse_arguments(message, ("its route names PE " + std::to_string(pe) + "; there are PEs 0.." +
-                               std::to_string(here.job().pes() - 1))
-                                  .c_str());
-}
-inline void check_route(const sched::pe& here, const sched::envelope& message) {
-  const multicast_route route = multicast_route::of(message);
-  check_pe_of_multicast(here, message, route.sender);
-  if (route.meeting != no_pe) check_pe_of_multicast(here, message, route.meeting);
-}
-inline void check_list(const sched::envelope& message, std::size_t size) {
-  if (size == 0) [[unlikely]]
-    refuse_arguments(message, "its list of members is without a number");
-}
+void check_pe_of_multicast(const sched::pe& here, const sched::envelope& message, int pe);
+void check_route(const sched::pe& here, const sched::envelope& message);
+void check_list(const sched::envelope& message, std::size_t size);
 
 template <class Tuple, class... First>
 struct prepend;
@@ -72,25 +55,6 @@ template <class... P, class... First>
 struct prepend<std::tuple<P...>, First...> {
   using type = std::tuple<First..., P...>;
 };
-
-/// Adds a member to the list.
-inline void add_member(members_by_pe& members, pe_number pe, std::uint64_t number) {
-  auto entry = std::lower_bound(members.begin(), members.end(), pe,
-                                [](const members_of_pe& each, pe_number wanted) { return each.first < wanted; });
-  if (entry == members.end() || entry->first != pe) entry = members.emplace(entry, pe, std::vector<std::uint64_t>());
-  entry->second.push_back(number);
-}
-
-/// The parts of a list of members that `same(pe, pe)` keeps together.
-template <class Same>
-std::vector<std::span<members_of_pe>> split_members(std::span<members_of_pe> members, Same&& same) {
-  std::vector<std::span<members_of_pe>> parts;
-  for (std::size_t first = 0, last = 0; first < members.size(); first = last) {
-    while (last < members.size() && same(members[first].first, members[last].first)) ++last;
-    parts.push_back(members.subspan(first, last - first));
-  }
-  return parts;
-}
 
 /// `Message` is multicast_method or reducing_multicast (section.hpp).
 template <class Message>
@@ -101,7 +65,7 @@ struct multicast_relay {
   static void post(sched::pe& here, std::uint32_t collection, members_by_pe members, const auto&... arguments) {
     const multicast_route route{here.number(), no_pe};
     if (here.job().hosts() > 1) {
-      members_by_pe own = take_own_host(here, members);
+      members_by_pe own = take_own_host(here.job(), members);
       if (!members.empty()) begin_tree(here, collection, route, members, arguments...);
       members = std::move(own);
     }
@@ -117,7 +81,7 @@ struct multicast_relay {
   /// What packing throws must not leave numbers behind that the receivers wait for.
   static void begin_tree(sched::pe& here, std::uint32_t collection, const multicast_route& route,
                          members_by_pe& members, const auto&... arguments) {
-    plan(here, members);
+    plan_multicast(here.job(), members);
     sequence_numbers& numbers_to = pe_objects::of(here).multicasts_to;
     std::vector<std::pair<int, std::uint64_t>> drawn;
     drawn.reserve(members.size());
@@ -134,53 +98,6 @@ struct multicast_relay {
     }
     post_all(here, collection, route, packed);
   }
-  /// Puts first among the PEs of each host the one that hands the multicast on there, and the hosts so that those that
-  /// hand it on to others had that part least often.
-  static void plan(sched::pe& here, members_by_pe& members) {
-    const sched::runtime& job = here.job();
-    std::atomic<std::uint64_t>* const of_host = job.own_host().chosen + job.pes();
-    auto hosts = by_host(job, members);
-    std::vector<std::size_t> inner;
-    add_inner_places(0, hosts.size(), inner);
-    // A host that hands on to others gives its place in the list to the one that was chosen.
-    std::vector<std::size_t> order(hosts.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    for (std::size_t next = 0; next < inner.size(); ++next) {
-      std::vector<std::size_t> candidates;  // places of hosts without such a part so far
-      for (std::size_t index = 0; index < order.size(); ++index)
-        if (std::find(inner.begin(), inner.begin() + static_cast<std::ptrdiff_t>(next), index) ==
-            inner.begin() + static_cast<std::ptrdiff_t>(next))
-          candidates.push_back(index);
-      const std::size_t chosen = candidates[choose_least_used(
-          candidates.size(),
-          [&](std::size_t i) -> std::atomic<std::uint64_t>& {
-            return of_host[job.host_of(hosts[order[candidates[i]]].front().first)];
-          },
-          static_cast<std::size_t>(job.host()))];
-      std::swap(order[inner[next]], order[chosen]);
-    }
-    members_by_pe planned;
-    planned.reserve(members.size());
-    for (std::size_t index = 0; index < order.size(); ++index) {
-      const std::span<members_of_pe> pes = hosts[order[index]];
-      const bool hands_on = pes.size() > 1 || std::find(inner.begin(), inner.end(), index) != inner.end();
-      if (hands_on) {  // the others stay as they are, those of a process together
-        const auto chosen = pes.begin() + static_cast<std::ptrdiff_t>(choose(job, pes));
-        std::rotate(pes.begin(), chosen, chosen + 1);
-      }
-      std::move(pes.begin(), pes.end(), std::back_inserter(planned));
-    }
-    members = std::move(planned);
-  }
-  static std::size_t choose(const sched::runtime& job, std::span<const members_of_pe> pes) {
-    return choose_least_used(
-        pes.size(), [&](std::size_t i) -> std::atomic<std::uint64_t>& { return job.own_host().chosen[pes[i].first]; },
-        static_cast<std::size_t>(job.host()));
-  }
-  static auto by_host(const sched::runtime& job, std::span<members_of_pe> members) {
-    return split_members(members, [&](int a, int b) { return job.host_of(a) == job.host_of(b); });
-  }
-
   static void deliver(sched::pe& here, sched::envelope& message) {
     check_route(here, message);
     unpacked_arguments<tuple> unpacked(message);
@@ -203,7 +120,7 @@ struct multicast_relay {
       if (crossed) here.job().own_host().chosen[here.number()].fetch_add(1, std::memory_order_relaxed);
     }
     if (crossed) {
-      members_by_pe own = take_own_host(here, members);
+      members_by_pe own = take_own_host(here.job(), members);
       post_all(here, collection, route, pack_for_hosts(here, members, arguments...));
       members = std::move(own);
       route.meeting = here.number();
@@ -212,28 +129,19 @@ struct multicast_relay {
       Message::expect(here, count, arguments...);
     }
     const sched::runtime& job = here.job();
-    const auto by_process =
-        split_members(members, [&](int a, int b) { return job.process_of(a) == job.process_of(b); });
+    const auto by_process = split_by_process(job, members);
     for (const bool own : {false, true})  // others first, so that they start while we work
       for (const std::span<members_of_pe> part : by_process) {
         if (here.is_in_this_process(part.front().first) != own) continue;
         if (own || part.size() == 1)
           for (const auto& [pe, numbers] : part) post_to_pe(here, collection, route, pe, numbers, arguments...);
         else
-          relay(here, part[choose(job, part)].first, collection, route, part, arguments...);
+          relay(here, part[choose_relay(job, part)].first, collection, route, part, arguments...);
       }
-  }
-  static members_by_pe take_own_host(sched::pe& here, members_by_pe& members) {
-    const auto first = std::ranges::find_if(members, [&](auto& each) { return here.job().is_on_own_host(each.first); });
-    const auto last =
-        std::find_if_not(first, members.end(), [&](auto& each) { return here.job().is_on_own_host(each.first); });
-    members_by_pe own(std::make_move_iterator(first), std::make_move_iterator(last));
-    members.erase(first, last);
-    return own;
   }
   /// For the first PE of each part of the hosts, in the order of the plan. Takes the members.
   static relays pack_for_hosts(sched::pe& here, members_by_pe& members, const auto&... arguments) {
-    const auto hosts = by_host(here.job(), members);
+    const auto hosts = split_by_host(here.job(), members);
     relays packed;
     packed.reserve(most_child_hosts);
     try {

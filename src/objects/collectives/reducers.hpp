@@ -9,8 +9,9 @@
 //   immediately(reducer)          the same, combined and handed out before everything that waits on the PEs concerned
 #pragma once
 
-#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -41,6 +42,13 @@ struct folding {
   }
 };
 
+/// A gathered value's number, and its place among those that came.
+struct numbered_place {
+  std::uint64_t number;
+  std::size_t place;
+};
+void sort_by_number(std::vector<numbered_place>& values);
+
 struct gathering {
   template <class T>
   using partial = std::vector<std::pair<std::uint64_t, T>>;
@@ -56,10 +64,13 @@ struct gathering {
   }
   template <class T>
   static std::vector<T> finish(std::vector<std::pair<std::uint64_t, T>>&& parts) {
-    std::sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<numbered_place> order;
+    order.reserve(parts.size());
+    for (const auto& part : parts) order.push_back({part.first, order.size()});
+    sort_by_number(order);
     std::vector<T> values;
     values.reserve(parts.size());
-    for (auto& part : parts) values.push_back(std::move(part.second));
+    for (const numbered_place& each : order) values.push_back(std::move(parts[each.place].second));
     return values;
   }
 };

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -22,7 +21,7 @@ enum class population : std::uint8_t {
 };
 
 // Key: an integer. Placement: pe_number(const Key&), a pure function that gives the same home on every PE.
-template <class Key, class Placement = std::function<pe_number(const Key&)>, class Hash = std::hash<Key>>
+template <class Key, class Placement, class Hash = std::hash<Key>>
 class location_protocol {
  public:
   location_protocol(pe_number self, population initial, Placement placement)

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <map>
 
 namespace tri::objects {
@@ -14,33 +13,9 @@ class number_set {
   bool empty() const { return last_of_.empty(); }
   std::size_t ranges() const { return last_of_.size(); }
 
-  bool contains(std::uint64_t number) const {
-    const auto after = last_of_.upper_bound(number);
-    return after != last_of_.begin() && number <= std::prev(after)->second;
-  }
-  void insert(std::uint64_t number) {
-    if (contains(number)) return;
-    std::uint64_t first = number, last = number;
-    auto after = last_of_.upper_bound(number);
-    // number + 1 and number - 1 do not wrap where there is a neighbour on that side
-    if (after != last_of_.end() && after->first == number + 1) {
-      last = after->second;
-      after = last_of_.erase(after);
-    }
-    if (after != last_of_.begin() && std::prev(after)->second == number - 1) {
-      first = std::prev(after)->first;
-      last_of_.erase(std::prev(after));
-    }
-    last_of_[first] = last;
-  }
-  void erase(std::uint64_t number) {
-    if (!contains(number)) return;
-    const auto range = std::prev(last_of_.upper_bound(number));
-    const auto [first, last] = *range;
-    last_of_.erase(range);
-    if (first < number) last_of_[first] = number - 1;
-    if (number < last) last_of_[number + 1] = last;
-  }
+  bool contains(std::uint64_t number) const;
+  void insert(std::uint64_t number);
+  void erase(std::uint64_t number);
 
  private:
   std::map<std::uint64_t, std::uint64_t> last_of_;  // first number of a range -> its last

@@ -14,14 +14,18 @@ bool awaited_messages::arrive(const message_key& key, sched::envelope& message) 
   message_waiter& waiter = **found;
   waiter.use(message);
   if (!waiter.satisfied()) return true;
-  wanted_.take(waiter.position_);
-  const auto entry = waiter.entry_;
+  take_wanted(waiter);
+  waiting_coroutine* const entry = waiter.entry_;
   if (--entry->unsatisfied == 0) {
     const std::coroutine_handle<> coroutine = entry->coroutine;
-    waiting_.erase(entry);
+    waiting_.erase(entry->self);
     coroutine.resume();
   }
   return true;
+}
+
+void awaited_messages::take_wanted(const message_waiter& waiter) {
+  wanted_.take(static_cast<keyed_queues<message_waiter*>::entry*>(waiter.position_)->self);
 }
 
 bool awaited_messages::satisfy(const std::vector<message_waiter*>& wanted) {
@@ -36,19 +40,20 @@ bool awaited_messages::satisfy(const std::vector<message_waiter*>& wanted) {
 
 void awaited_messages::wait(std::vector<message_waiter*> wanted, std::coroutine_handle<> coroutine) {
   const auto entry = waiting_.insert(waiting_.end(), {std::move(wanted), coroutine});
+  entry->self = entry;
   for (message_waiter* const waiter : entry->wanted) {
-    waiter->entry_ = entry;
+    waiter->entry_ = &*entry;
     if (waiter->satisfied()) continue;
-    waiter->position_ = wanted_.push(waiter->key(), waiter);
+    waiter->position_ = &*wanted_.push(waiter->key(), waiter);
     ++entry->unsatisfied;
   }
 }
 
 void awaited_messages::forget(const message_waiter& any) {
-  const auto entry = any.entry_;
+  waiting_coroutine* const entry = any.entry_;
   for (message_waiter* const waiter : entry->wanted)
-    if (!waiter->satisfied()) wanted_.take(waiter->position_);
-  waiting_.erase(entry);
+    if (!waiter->satisfied()) take_wanted(*waiter);
+  waiting_.erase(entry->self);
 }
 
 std::vector<awaited_messages::kept> awaited_messages::take_messages() {

@@ -10,46 +10,16 @@
 #include <vector>
 
 #include "objects/messages/keyed_queues.hpp"
-#include "objects/task.hpp"
 #include "sched/envelope.hpp"
 
 namespace tri::objects {
-
-class message_waiter;
 
 /// A waiting coroutine and everything it waits for at once.
 struct waiting_coroutine {
   std::vector<message_waiter*> wanted;
   std::coroutine_handle<> coroutine;
   std::size_t unsatisfied = 0;  // of `wanted`
-};
-
-/// One coroutine waiting for messages of one method. Lives in the coroutine's frame.
-class message_waiter {
- public:
-  message_waiter(std::uint32_t method, std::uint64_t reference, std::size_t count)
-      : key_{method, reference}, missing_(count) {}
-  message_waiter(const message_waiter&) = delete;
-  message_waiter& operator=(const message_waiter&) = delete;
-  virtual ~message_waiter() = default;
-  /// Runs the method with the message's arguments and keeps its result. False: the method threw and its caller was
-  /// told; the coroutine goes on waiting.
-  virtual bool accept(sched::envelope& message) = 0;
-
-  const message_key& key() const { return key_; }
-  bool satisfied() const { return missing_ == 0; }
-
- private:
-  friend class awaited_messages;
-  void use(sched::envelope& message) {
-    --missing_;  // first: the method may send, and what waits may change while it runs
-    if (!accept(message)) ++missing_;
-  }
-  message_key key_;
-  std::size_t missing_;
-  // While its coroutine waits; the second as long as it is not satisfied.
-  std::list<waiting_coroutine>::iterator entry_;
-  keyed_queues<message_waiter*>::position position_;
+  std::list<waiting_coroutine>::iterator self{};
 };
 
 /// No message of a key is kept while a coroutine waits for one of that key.
@@ -80,6 +50,8 @@ class awaited_messages {
   std::uint64_t comparisons() const { return kept_.comparisons() + wanted_.comparisons(); }
 
  private:
+  void take_wanted(const message_waiter& waiter);
+
   keyed_queues<sched::envelope> kept_;
   std::list<waiting_coroutine> waiting_;
   keyed_queues<message_waiter*> wanted_;  // those of waiting coroutines that are not satisfied

@@ -9,14 +9,9 @@
 #include <unordered_map>
 #include <utility>
 
-namespace tri::objects {
+#include "objects/messages/message_waiter.hpp"
 
-/// The messages of one method with one reference number.
-struct message_key {
-  std::uint32_t method = 0;
-  std::uint64_t reference = 0;
-  friend bool operator==(const message_key&, const message_key&) = default;
-};
+namespace tri::objects {
 
 template <class T>
 class keyed_queues {
@@ -28,6 +23,7 @@ class keyed_queues {
     message_key key;
     T value;
     position before{}, behind{};  // of the same key; meaningless for its first and its last
+    position self{};
   };
 
   keyed_queues() : queues_(0, hash{}, counted_equality{&comparisons_}) {}
@@ -37,6 +33,7 @@ class keyed_queues {
   /// As the last of its key. The position is valid until it is taken.
   position push(const message_key& key, T value) {
     const position added = all_.insert(all_.end(), {key, std::move(value)});
+    added->self = added;
     const auto [found, is_new] = queues_.try_emplace(key, queue{added, added});
     if (!is_new) {
       added->before = found->second.last;

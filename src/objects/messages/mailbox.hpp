@@ -14,9 +14,18 @@
 #include <optional>
 #include <utility>
 
-#include "objects/messages/local_mailbox.hpp"
+#include "objects/future.hpp"
+#include "objects/messages/mailbox_statistics.hpp"
+#include "objects/messages/post.hpp"
+#include "objects/messages/received_message.hpp"
 
 namespace tri {
+
+namespace objects {
+class local_mailbox;
+void check_tag(int tag);
+void release_mailbox_memory(std::uint32_t id, int pe, std::uint64_t bytes) noexcept;
+}  // namespace objects
 
 /// In receives: a message of any sender, with any tag.
 inline constexpr int any_source = -1;
@@ -76,29 +85,13 @@ class mailbox {
     auto& here = sched::this_pe();
     objects::check_pe(here, to, [] { return "tri::mailbox: message sent to a receiver"; });
     objects::check_tag(tag);
-    objects::message_contents contents = objects::contents_of(std::forward<T>(value));
-    if (auto* const own_part = local(here, call::made))
-      own_part->send(to, tag, std::move(contents));
-    else
-      own(here).send<&objects::local_mailbox::send_late>(to, tag, contents.type, std::move(contents.data));
+    send_contents(here, to, tag, objects::contents_of(std::forward<T>(value)));
   }
 
   /// Takes the first message for this PE that matches; when there is none, waits: the future is ready when the message
   /// is here. Receives get their messages in the order in which they were asked for. A future that is dropped before a
   /// message was found for it gives the receive up; later, the message is lost with it.
-  future<received_message> receive(int source = any_source, int tag = any_tag) const {
-    auto& here = sched::this_pe();
-    auto state = std::make_shared<objects::receive_state>(id_, objects::pattern_of(here, source, tag));
-    objects::receive_state& waiting = *state;
-    future<received_message> result(std::move(state));
-    if (auto* const own_part = local(here, call::made)) {
-      own_part->post(waiting);
-    } else {
-      const auto name = result.get_promise();
-      own(here).send<&objects::local_mailbox::post_late>(name.slot, name.generation);
-    }
-    return result;
-  }
+  future<received_message> receive(int source = any_source, int tag = any_tag) const;
 
   /// Like receive, but only if a message that matches is known here; then nothing else can take it. Its data may still
   /// be on the way.
@@ -109,54 +102,27 @@ class mailbox {
 
   /// The message that `receive` would take, if it is known here. A message that waits at its sender for memory is not
   /// known: where memory may be short, only a receive is sure to find it.
-  std::optional<message_info> probe(int source = any_source, int tag = any_tag) const {
-    auto& here = sched::this_pe();
-    const auto wanted = objects::pattern_of(here, source, tag);
-    auto* const own_part = local(here, call::probes);
-    return own_part == nullptr ? std::nullopt : own_part->probe(wanted);
-  }
+  std::optional<message_info> probe(int source = any_source, int tag = any_tag) const;
 
   /// Takes `bytes` of this mailbox's memory on the calling PE for something of the program's own, so that both together
   /// stay within one limit. Nothing when so much is not free: unexpected messages may have it.
-  std::optional<mailbox_memory> take_memory(std::uint64_t bytes) const {
-    auto& here = sched::this_pe();
-    auto* const own_part = local(here, call::probes);
-    if (own_part == nullptr || !own_part->take_memory(bytes)) return std::nullopt;
-    return mailbox_memory(id_, here.number(), bytes);
-  }
+  std::optional<mailbox_memory> take_memory(std::uint64_t bytes) const;
 
   /// Of the calling PE.
-  mailbox_statistics statistics() const {
-    auto* const own_part = own(sched::this_pe()).local();
-    return own_part == nullptr ? mailbox_statistics{} : own_part->statistics();
-  }
+  mailbox_statistics statistics() const;
 
  private:
   enum class call { made, probes };
   /// Null when the creation has not run here yet, for urgent messages pass it, or calls from before it wait still; then
   /// the call waits behind them as a message.
-  objects::local_mailbox* local(sched::pe& here, call what) const {
-    if (id_ == 0) throw std::logic_error("tri::mailbox: this handle names no mailbox; make one with tri::make_mailbox");
-    objects::local_mailbox* const own_part = own(here).local();
-    if (own_part != nullptr && !own_part->has_late_calls()) [[likely]]
-      return own_part;
-    if (what == call::made) ++objects::pe_objects::of(here).late_mailbox_calls[id_];
-    return nullptr;
-  }
-  element_ref<objects::local_mailbox> own(sched::pe& here) const {
-    return {id_, static_cast<std::uint64_t>(here.number())};
-  }
+  objects::local_mailbox* local(sched::pe& here, call what) const;
+  void send_contents(sched::pe& here, int to, int tag, objects::message_contents contents) const;
+
   std::uint32_t id_ = 0;
 };
 
 /// Makes a mailbox, which has a part on every PE, for the rest of the job. Any PE may call it; the handle works at
 /// once.
-inline mailbox make_mailbox(const mailbox_options& options = {}) {
-  const objects::mailbox_limits limits{
-      .memory = options.memory.value_or(sched::this_pe().job().values().mailbox_memory),
-      .eager_bytes = options.eager_bytes,
-      .credits = options.credits.value_or(sched::this_pe().job().values().mailbox_credits)};
-  return mailbox(make_group<objects::local_mailbox>(limits).id());
-}
+mailbox make_mailbox(const mailbox_options& options = {});
 
 }  // namespace tri

@@ -13,14 +13,9 @@ namespace tri::objects {
 
 class sequence_numbers {
  public:
-  std::uint64_t draw(int receiver) { return ++last_[receiver]; }
+  std::uint64_t draw(int receiver);
   /// Nothing was sent with this number. False: a later one is out already, and its receiver will wait for ever.
-  bool take_back(int receiver, std::uint64_t number) {
-    std::uint64_t& last = last_[receiver];
-    if (last != number) return false;
-    --last;
-    return true;
-  }
+  bool take_back(int receiver, std::uint64_t number);
 
  private:
   std::unordered_map<int, std::uint64_t> last_;

@@ -11,7 +11,7 @@
 #include "sched/idle_listener.hpp"
 #include "sched/inbox.hpp"
 #include "sched/node_queue.hpp"
-#include "sched/remote/creation_fence.hpp"
+#include "sched/remote/host_creations.hpp"
 
 namespace tri::sched {
 

@@ -2,6 +2,7 @@
 // of the solution; the matrix is what its header promises.
 #include "conjugate_gradients.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 

@@ -2,6 +2,7 @@
 // bits by loops with every schedule and by the task graph with every fraction; who runs which task.
 #include "dense_lu.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>

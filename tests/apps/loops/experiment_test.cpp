@@ -2,6 +2,9 @@
 // measured.
 #include "experiment.hpp"
 
+#include <algorithm>
+#include <set>
+
 #include "every_method.hpp"
 #include "options.hpp"
 #include "pictures/line_chart.hpp"

@@ -3,6 +3,7 @@
 #include "jacobi.hpp"
 
 #include <condition_variable>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <set>

@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <barrier>
 #include <cstring>
 #include <mutex>

@@ -2,6 +2,7 @@
 // A failure prints the seed and the description of the type.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "mpi/layout/cursor.hpp"

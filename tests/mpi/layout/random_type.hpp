@@ -2,7 +2,9 @@
 // moved anywhere, blocks that touch or overlap. The same seed makes the same types on every machine.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <vector>
 
 #include "mpi/layout/type_description.hpp"

@@ -1,6 +1,7 @@
 // The protocols of windows between threads as ranks, and what ranks know of their own epochs.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>

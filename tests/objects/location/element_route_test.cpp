@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <random>
 #include <set>
 #include <stdexcept>
@@ -35,7 +36,7 @@ std::vector<std::string> text(const location_actions& actions) {
   return lines;
 }
 
-using protocol = location_protocol<int>;
+using protocol = location_protocol<int, std::function<pe_number(const int&)>>;
 protocol dense(pe_number self) {
   return protocol(self, population::dense, [](int e) { return e % 4; });
 }

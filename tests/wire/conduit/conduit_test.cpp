@@ -3,6 +3,7 @@
 #include <malloc.h>
 #include <poll.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>

@@ -1,8 +1,10 @@
 // Ports over the loop network: thousands of orders, delays and failures by seed, all in one thread and in virtual time.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <deque>
+#include <map>
 #include <memory>
 #include <random>
 #include <string>

@@ -3,6 +3,7 @@
 // the port's own account.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <deque>

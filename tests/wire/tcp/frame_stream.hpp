@@ -2,6 +2,7 @@
 // of bodies have the exact size, so that the address sanitizer sees a byte beyond.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>

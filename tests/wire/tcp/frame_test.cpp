@@ -2,7 +2,9 @@
 // beyond, and any damage.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 

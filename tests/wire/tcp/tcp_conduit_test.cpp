@@ -6,8 +6,10 @@
 #include <poll.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 

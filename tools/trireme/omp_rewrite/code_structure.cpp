@@ -1,6 +1,7 @@
 #include "omp_rewrite/code_structure.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <utility>
 

@@ -1,0 +1,9 @@
+#include <algorithm>
+
+#include "objects/collectives/reducers.hpp"
+
+namespace tri::objects {
+
+void sort_by_number(std::vector<numbered_place>& values) { std::ranges::sort(values, {}, &numbered_place::number); }
+
+}  // namespace tri::objects

@@ -1,0 +1,31 @@
+#include "objects/element.hpp"
+
+#include <utility>
+
+#include "objects/messages/awaited_messages.hpp"
+
+namespace tri::objects {
+
+void element_base::delete_awaited::operator()(awaited_messages* all) const { delete all; }
+
+awaited_messages& element_base::awaited() {
+  if (awaited_ == nullptr) awaited_.reset(new awaited_messages);
+  return *awaited_;
+}
+
+void element_base::awaited_message_arrived(const message_key& key, sched::envelope& message) {
+  if (awaited().arrive(key, message)) coroutines_.wait_ended();
+}
+
+bool element_base::satisfy_waiters(const std::vector<message_waiter*>& wanted) { return awaited().satisfy(wanted); }
+
+void element_base::wait_for_messages(std::vector<message_waiter*> wanted, std::coroutine_handle<> coroutine) {
+  awaited().wait(std::move(wanted), coroutine);
+}
+
+void element_base::forget_waiter(const message_waiter& any) {
+  awaited_->forget(any);
+  coroutines_.wait_ended();
+}
+
+}  // namespace tri::objects

@@ -1,0 +1,43 @@
+// A parameter that is called: any callable, not copied, which has to live until the call has returned. As
+// std::function_ref of C++26; the standard library's <functional> is a tenth of what a program that includes our public
+// headers compiles.
+#pragma once
+
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+namespace tri::host {
+
+template <class Signature>
+class function_ref;
+
+template <class Result, class... A>
+class function_ref<Result(A...)> {
+ public:
+  template <class Callable>
+    requires(!std::is_same_v<std::remove_cvref_t<Callable>, function_ref> &&
+             std::is_invocable_r_v<Result, Callable&, A...>)
+  function_ref(Callable&& callable) noexcept  // NOLINT(google-explicit-constructor): that is its purpose
+  {
+    using type = std::remove_reference_t<Callable>;
+    if constexpr (std::is_function_v<type>) {
+      callable_ = reinterpret_cast<void*>(&callable);
+      call_ = [](void* function, A... arguments) -> Result {
+        return reinterpret_cast<type*>(function)(std::forward<A>(arguments)...);
+      };
+    } else {
+      callable_ = const_cast<void*>(static_cast<const void*>(std::addressof(callable)));
+      call_ = [](void* object, A... arguments) -> Result {
+        return (*static_cast<type*>(object))(std::forward<A>(arguments)...);
+      };
+    }
+  }
+  Result operator()(A... arguments) const { return call_(callable_, std::forward<A>(arguments)...); }
+
+ private:
+  void* callable_ = nullptr;
+  Result (*call_)(void*, A...) = nullptr;
+};
+
+}  // namespace tri::host

@@ -1,0 +1,19 @@
+#include "sched/ordered_queue.hpp"
+
+#include <algorithm>
+
+namespace tri::sched {
+
+void ordered_queue::push(envelope* message) {
+  heap_.push_back({message->block().urgency, arrivals_++, message});
+  std::push_heap(heap_.begin(), heap_.end(), later);
+}
+
+envelope* ordered_queue::pop() {
+  std::pop_heap(heap_.begin(), heap_.end(), later);
+  envelope* const first = heap_.back().message;
+  heap_.pop_back();
+  return first;
+}
+
+}  // namespace tri::sched
