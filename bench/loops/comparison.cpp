@@ -175,8 +175,11 @@ comparison_result run_comparison(const comparison_plan& plan, const batch_option
   }
 
   const auto run = [&](const seat& who, std::uint32_t warm_up) {
-    return running[who.competitor].process->run(
-        {.which = plan.which, .schedule = who.schedule, .warm_up = warm_up, .loops = plan.loops});
+    return running[who.competitor].process->run({.which = plan.which,
+                                                 .schedule = who.schedule,
+                                                 .warm_up = warm_up,
+                                                 .loops = plan.loops,
+                                                 .first = plan.first_executions});
   };
   // Who is in a hurry wants to see that it works.
   const bool in_a_hurry = method.max_time_s <= 2;

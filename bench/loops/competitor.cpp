@@ -56,7 +56,7 @@ std::unique_ptr<competitor> make_competitor(std::string_view which, const compar
 }
 
 // Lines: "setup steps_per_us first_cpu second_cpu" -> name and schedules, one a line, then an empty line;
-// "run kernel schedule warm_up loops" -> "loop_ns disturbed difference"; "shared schedule" -> the part.
+// "run kernel schedule warm_up loops first" -> "loop_ns disturbed difference wrong"; "shared schedule" -> the part.
 int serve_as_competitor(const std::string& which) {
   // Between its batches the process is stopped, and could not see that its parent has gone.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -75,10 +75,10 @@ int serve_as_competitor(const std::string& which) {
     } else if (verb == "run" && self != nullptr) {
       batch_request request;
       std::uint32_t number = 0;
-      words >> number >> request.schedule >> request.warm_up >> request.loops;
+      words >> number >> request.schedule >> request.warm_up >> request.loops >> request.first;
       request.which = static_cast<kernel>(number);
       const batch_reply reply = self->run(request);
-      fmt::print("{} {} {}\n", reply.loop_ns, reply.disturbed ? 1 : 0, reply.difference);
+      fmt::print("{} {:d} {} {:d}\n", reply.loop_ns, reply.disturbed, reply.difference, reply.wrong);
     } else if (verb == "shared" && self != nullptr) {
       std::size_t schedule = 0;
       words >> schedule;

@@ -24,9 +24,20 @@ enum class kernel : std::uint8_t {
   sweep_l2,    // five-point sweeps over 1.5 MiB,
   sweep_l3,    // 16 MiB
   sweep_dram,  // and 256 MiB
+  // Those with a result (real_kernels.hpp), which every batch checks:
+  coarse_grids,   // twelve loops of 1,024 to 4,096 light iterations
+  barrier_steps,  // loops of a single parallel region, with a barrier behind each
+  sparse_rows,    // a sparse matrix times a vector
+  sorted_graph,   // triangles of a graph, most of the work in front
 };
-inline constexpr std::uint32_t kernels = 12;
+inline constexpr std::uint32_t kernels = 16;
 std::uint64_t iterations_of(kernel which);
+
+// Loops of the suite that a runtime may keep a memory of, each in a place of its own: one for each kernel; of those
+// that two threads run at a time, one for the second thread; the loops of the coarse grids; and one for warming up.
+inline constexpr std::size_t first_grid_place = std::size_t{2} * kernels;
+inline constexpr std::size_t warm_up_place = first_grid_place + 12;
+inline constexpr std::size_t places = warm_up_place + 1;
 
 struct comparison_setup {
   double steps_per_us = 1000;  // the same for all competitors, so that they do the same work
@@ -39,12 +50,14 @@ struct batch_request {
   std::size_t schedule = 0;
   std::uint32_t warm_up = 0;  // loops before the clock is started
   std::uint32_t loops = 1;
+  bool first = false;  // each loop is the first one in its place; those that warm up have another place
 };
 
 struct batch_reply {
   double loop_ns = 0;      // mean of the loops
   bool disturbed = false;  // the system took a core away from one of the threads
   double difference = 0;   // concurrent: of the two threads, as a part of their mean
+  bool wrong = false;      // the result of the kernel is not the one that one thread gets
 };
 
 class competitor {

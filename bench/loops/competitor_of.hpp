@@ -1,7 +1,9 @@
 // The kernels, run by a runtime. Included by the file of each competitor, so that the loops are compiled as a user of
 // that runtime would compile them.
 // A Runtime has schedules(), name(), and loop(schedule, place, n, body), which calls body(0) ... body(n - 1) and
-// returns when all have run; `place` tells the loops of the suite apart, for runtimes that remember.
+// returns when all have run; `place` tells the loops of the suite apart, for runtimes that remember. These have
+// forget(schedule, place) too. One in which threads can stay together from loop to loop has region(schedule, steps, n,
+// body), which calls body(step, 0) ... body(step, n - 1) for one step after the other.
 #pragma once
 
 #include <sys/resource.h>
@@ -10,16 +12,22 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <thread>
+#include <type_traits>
 #include <utility>
+#include <variant>
 
 #include "framework/pinned_thread.hpp"
 #include "loops/competitor.hpp"
+#include "loops/real_kernels.hpp"
 #include "loops/work.hpp"
 #include "os/clock.hpp"
 
 namespace tri::bench {
+
+static_assert(first_grid_place + coarse_grids::loops == warm_up_place);
 
 template <class Runtime>
 class competitor_of final : public competitor {
@@ -31,13 +39,14 @@ class competitor_of final : public competitor {
 
   batch_reply run(const batch_request& request) override {
     prepare(request.which);
+    find_digest(request);
     const auto switches = [] {
       rusage usage{};
       getrusage(RUSAGE_SELF, &usage);
       return usage.ru_nivcsw;
     };
     const long before = switches();
-    batch_reply reply = request.which == kernel::concurrent ? run_two(request) : run_one(request);
+    batch_reply reply = run_kernel(request);
     reply.disturbed = switches() != before;
     return reply;
   }
@@ -62,6 +71,8 @@ class competitor_of final : public competitor {
     if (prepared_ == which) return;
     costs_.clear();
     field_.reset();
+    real_ = std::monostate();
+    digests_.clear();
     const auto iterations = static_cast<std::size_t>(iterations_of(which));
     const double us = setup_.steps_per_us;
     switch (which) {
@@ -89,6 +100,18 @@ class competitor_of final : public competitor {
       case kernel::sweep_dram:
         field_.emplace(std::size_t{256} << 20);
         break;
+      case kernel::coarse_grids:
+        real_.emplace<coarse_grids>();
+        break;
+      case kernel::barrier_steps:
+        real_.emplace<barrier_steps>(static_cast<std::uint32_t>(0.1 * us));
+        break;
+      case kernel::sparse_rows:
+        real_.emplace<sparse_rows>();
+        break;
+      case kernel::sorted_graph:
+        real_.emplace<sorted_graph>();
+        break;
       case kernel::one:
       case kernel::pair:
       case kernel::cold_pair:
@@ -96,6 +119,86 @@ class competitor_of final : public competitor {
         break;
     }
     prepared_ = which;
+  }
+
+  // What a real kernel hands its loops to: the runtime, or plain loops that show what the result must be.
+  struct shared_loops {
+    Runtime& runtime;
+    std::size_t schedule;
+    std::size_t place;
+    template <class Body>
+    void loop(std::size_t number, int n, const Body& body) {
+      runtime.loop(schedule, place + number, n, body);
+    }
+    template <class Body>
+    void region(std::uint32_t steps, int n, const Body& body) {
+      if constexpr (requires { runtime.region(schedule, steps, n, body); }) {
+        runtime.region(schedule, steps, n, body);
+      } else {
+        for (std::uint32_t step = 0; step < steps; ++step)
+          runtime.loop(schedule, place, n, [body, step](int i) { body(step, i); });
+      }
+    }
+  };
+  struct plain_loops {
+    template <class Body>
+    void loop(std::size_t, int n, const Body& body) {
+      for (int i = 0; i < n; ++i) body(i);
+    }
+    template <class Body>
+    void region(std::uint32_t steps, int n, const Body& body) {
+      for (std::uint32_t step = 0; step < steps; ++step) {
+        for (int i = 0; i < n; ++i) body(step, i);
+      }
+    }
+  };
+
+  // Of the executions of a batch, unless it is known from an earlier one.
+  void find_digest(const batch_request& request) {
+    const std::uint32_t executions = request.warm_up + request.loops;
+    if (digests_.contains(executions)) return;
+    const auto find = [&](auto& data) {
+      if constexpr (!std::is_same_v<decltype(data), std::monostate&>) {
+        plain_loops alone;
+        data.reset();
+        data.run(alone, executions);
+        digests_[executions] = data.digest();
+      }
+    };
+    std::visit(find, real_);
+  }
+
+  batch_reply run_kernel(const batch_request& request) {
+    if (request.which == kernel::concurrent) return run_two(request);
+    const auto run = [&](auto& data) {
+      if constexpr (std::is_same_v<decltype(data), std::monostate&>)
+        return run_one(request);
+      else
+        return run_real(request, data);
+    };
+    return std::visit(run, real_);
+  }
+
+  template <class Kernel>
+  batch_reply run_real(const batch_request& request, Kernel& data) {
+    const std::size_t place = request.which == kernel::coarse_grids ? first_grid_place : place_of(request.which);
+    shared_loops warm_up{runtime_, request.schedule, request.first ? warm_up_place : place};
+    shared_loops timed{runtime_, request.schedule, place};
+    data.reset();
+    data.run(warm_up, request.warm_up);
+    double total_ns = 0;
+    const auto time = [&](std::uint32_t executions) {
+      const std::int64_t start_ns = host::now_ns();
+      data.run(timed, executions);
+      total_ns += static_cast<double>(host::now_ns() - start_ns);
+    };
+    if (!request.first) time(request.loops);
+    for (std::uint32_t i = 0; request.first && i < request.loops; ++i) {
+      if constexpr (requires { runtime_.forget(request.schedule, place); }) runtime_.forget(request.schedule, place);
+      time(1);
+    }
+    return {.loop_ns = total_ns / request.loops,
+            .wrong = data.digest() != digests_.at(request.warm_up + request.loops)};
   }
 
   // One loop of the kernel. `place` of its own for each thread of the program.
@@ -164,6 +267,8 @@ class competitor_of final : public competitor {
   std::optional<kernel> prepared_;
   std::vector<std::uint32_t> costs_;
   std::optional<sweep_field> field_;
+  std::variant<std::monostate, coarse_grids, barrier_steps, sparse_rows, sorted_graph> real_;
+  std::map<std::uint32_t, std::uint64_t> digests_;  // what one thread gets, by number of executions
   std::optional<pinned_thread> second_;
 };
 

@@ -140,12 +140,15 @@ std::string competitor_process::ask(const std::string& line) {
 
 batch_reply competitor_process::run(const batch_request& request) {
   go_on();
-  std::istringstream words(ask(fmt::format("run {} {} {} {}", static_cast<std::uint32_t>(request.which),
-                                           request.schedule, request.warm_up, request.loops)));
+  std::istringstream words(ask(fmt::format("run {} {} {} {} {:d}", static_cast<std::uint32_t>(request.which),
+                                           request.schedule, request.warm_up, request.loops, request.first)));
   stop();
   batch_reply reply;
-  if (!(words >> reply.loop_ns >> reply.disturbed >> reply.difference) || !(reply.loop_ns > 0))
+  if (!(words >> reply.loop_ns >> reply.disturbed >> reply.difference >> reply.wrong) || !(reply.loop_ns > 0))
     throw std::runtime_error(fmt::format("the loop competitor '{}' answered '{}'", which_, words.str()));
+  if (reply.wrong)
+    throw std::runtime_error(fmt::format("{}/{}: the result of the loops is not that of one thread", name_,
+                                         schedules_.at(request.schedule)));
   return reply;
 }
 

@@ -25,7 +25,7 @@ class competitor_process {
   const std::string& name() const { return name_; }
   const std::vector<std::string>& schedules() const { return schedules_; }
 
-  // Throw std::runtime_error when the process has ended.
+  // Throw std::runtime_error when the process has ended, or its loops had a wrong result.
   batch_reply run(const batch_request& request);
   double shared_part(std::size_t schedule);
 

@@ -21,7 +21,7 @@ class openmp_runtime {
     const std::string file = std::filesystem::path(found.dli_fname).filename().string();
     return file.substr(0, file.find_first_of(".-"));
   }
-  static std::vector<std::string> schedules() { return {"static", "dynamic", "dynamic,8", "guided"}; }
+  static std::vector<std::string> schedules() { return {"static", "dynamic", "dynamic,8", "dynamic,64", "guided"}; }
 
   template <class Body>
   void loop(std::size_t schedule, std::size_t, int n, const Body& body) {
@@ -38,8 +38,46 @@ class openmp_runtime {
 #pragma omp parallel for schedule(dynamic, 8)
         for (int i = 0; i < n; ++i) body(i);
         break;
+      case 3:
+#pragma omp parallel for schedule(dynamic, 64)
+        for (int i = 0; i < n; ++i) body(i);
+        break;
       default:
 #pragma omp parallel for schedule(guided)
+        for (int i = 0; i < n; ++i) body(i);
+        break;
+    }
+  }
+
+  // One region for all steps; the end of each loop is a barrier.
+  template <class Body>
+  void region(std::size_t schedule, std::uint32_t steps, int n, const Body& body) {
+#pragma omp parallel
+    for (std::uint32_t step = 0; step < steps; ++step) share(schedule, n, [&body, step](int i) { body(step, i); });
+  }
+
+ private:
+  template <class Body>
+  static void share(std::size_t schedule, int n, const Body& body) {
+    switch (schedule) {
+      case 0:
+#pragma omp for schedule(static)
+        for (int i = 0; i < n; ++i) body(i);
+        break;
+      case 1:
+#pragma omp for schedule(dynamic)
+        for (int i = 0; i < n; ++i) body(i);
+        break;
+      case 2:
+#pragma omp for schedule(dynamic, 8)
+        for (int i = 0; i < n; ++i) body(i);
+        break;
+      case 3:
+#pragma omp for schedule(dynamic, 64)
+        for (int i = 0; i < n; ++i) body(i);
+        break;
+      default:
+#pragma omp for schedule(guided)
         for (int i = 0; i < n; ++i) body(i);
         break;
     }

@@ -2,16 +2,15 @@
 // comparison (comparison.hpp) between two threads on two cores; each runtime has a process of its own.
 #include "loops/rows.hpp"
 
-#include <fmt/format.h>
-#include <chrono>
-
 #include <algorithm>
-#include <functional>
+#include <chrono>
 #include <optional>
 #include <utility>
 
 #include "framework/cacheline.hpp"
 #include "loops/comparison.hpp"
+#include "loops/judging.hpp"
+#include "loops/kernel_rows.hpp"
 #include "trireme/noise.hpp"
 
 namespace tri::bench {
@@ -24,61 +23,6 @@ std::vector<std::string> all_entries() {
           "trireme/factoring", "trireme/hybrid,0.8", "trireme/tasklets",  "trireme/weighted",  "trireme/staggered,0.5",
           "trireme/serial",    "openmp/static",      "openmp/dynamic",    "openmp/dynamic,8",  "openmp/guided",
           "tbb/auto",          "tbb/static",         "tbb/affinity",      "tbb/simple"};
-}
-
-std::string joined(const std::vector<std::string>& lines) {
-  std::string text;
-  for (const std::string& line : lines) text += (text.empty() ? "" : "; ") + line;
-  return text;
-}
-
-// A figure can be compared when two threads did the work, and with a build that is meant to be fast.
-bool counts_as_peer(const comparison_entry& entry, const std::string& main, bool others_only) {
-  if (others_only && entry.name.find('/') == std::string::npos) return false;  // ours have no name of a runtime
-  if (entry.name == main || entry.name == "serial" || entry.name.starts_with("steps/")) return false;
-  if (entry.name.find("(debug)") != std::string::npos) return false;
-  return !entry.shared || *entry.shared > 0.9;
-}
-
-// The figure of `main`, the others as its peers, the best of them, and who left the loop to one thread. `scale`: from
-// nanoseconds of a loop to nanoseconds of what the row is about.
-measurement measurement_of(const comparison_result& result, const std::string& main, double scale,
-                           const std::string& unit, const std::vector<std::string>& notes, bool others_only) {
-  const comparison_entry& own = result.entry(main);
-  measurement made;
-  const std::vector<std::size_t> rounds = result.rounds_of({&own});
-  for (const std::size_t round : rounds) {
-    made.samples.operation_ns.push_back(own.rounds[round].loop_ns * scale);
-    made.samples.handoff_ns.push_back(result.handoff_ns()[round]);
-  }
-  made.samples.disturbed = own.rounds.size() - rounds.size();
-  std::vector<std::string> alone;
-  const comparison_entry* best = nullptr;
-  for (const comparison_entry& entry : result.entries()) {
-    if (entry.name != main) made.peers[entry.name] = nanoseconds_in_unit(result.median_ns(entry) * scale, unit);
-    if (entry.shared && *entry.shared <= 0.9)
-      alone.push_back(fmt::format("{} ({:.0f} %)", entry.name, 100 * *entry.shared));
-    if (counts_as_peer(entry, main, others_only) &&
-        (best == nullptr || result.median_ns(entry) < result.median_ns(*best)))
-      best = &entry;
-  }
-  if (best != nullptr) made.best_peer = comparison{best->name, result.pairs(own, *best, std::divides<>())};
-  made.note = joined(notes);
-  if (!alone.empty()) {
-    std::string names;
-    for (const std::string& each : alone) names += (names.empty() ? "" : ", ") + each;
-    made.note += (made.note.empty() ? "" : "; ") + ("shared only sometimes, so no peers: " + names);
-  }
-  return made;
-}
-
-// Judged by the ratio to `reference`, whose figure times `factor` is what the row is compared with.
-void judge_by(measurement& made, const comparison_result& result, const std::string& main, const std::string& reference,
-              double factor, const std::string& name) {
-  made.samples.handoff_ns.clear();
-  made.reference =
-      comparison{name, result.pairs(result.entry(main), result.entry(reference),
-                                    [factor](double own, double other) { return own / (other * factor); })};
 }
 
 row_definition small_row(const std::string& program, std::string name, std::string unit, std::string description,
@@ -279,6 +223,7 @@ std::vector<row_definition> loop_rows(const std::string& program) {
                   .unit = "us",
                   .description = "two threads of a program run loops of 1,000 iterations of 0.2 us at the same time",
                   .measure = [program](context& tools) { return measure_concurrent(tools, program); }});
+  for (row_definition& row : kernel_rows(program)) rows.push_back(std::move(row));
   return rows;
 }
 

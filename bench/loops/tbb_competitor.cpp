@@ -7,7 +7,8 @@
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_scheduler_observer.h>
 
-#include <deque>
+#include <memory>
+#include <vector>
 
 #include "loops/competitor_of.hpp"
 #include "os/pinning.hpp"
@@ -35,7 +36,7 @@ class tbb_runtime {
     // The library counts the cores when its first loop runs, and must still see both.
     oneapi::tbb::parallel_for(0, 2, [](int) {});
     host::pin_this_thread(setup.first_cpu);
-    for (std::size_t i = 0; i < kernels * 2; ++i) affinities_.emplace_back();
+    for (std::size_t place = 0; place < places; ++place) affinities_.push_back(std::make_unique<affinity>());
   }
   static std::string name() { return "tbb"; }
   static std::vector<std::string> schedules() { return {"auto", "static", "affinity", "simple"}; }
@@ -51,18 +52,20 @@ class tbb_runtime {
         parallel_for(0, n, body, static_partitioner());
         break;
       case 2:
-        parallel_for(0, n, body, affinities_[place]);
+        parallel_for(0, n, body, *affinities_[place]);
         break;
       default:
         parallel_for(0, n, body, simple_partitioner());
         break;
     }
   }
+  void forget(std::size_t, std::size_t place) { affinities_[place] = std::make_unique<affinity>(); }
 
  private:
+  using affinity = oneapi::tbb::affinity_partitioner;
   oneapi::tbb::global_control two_;
   pinning_observer observer_;
-  std::deque<oneapi::tbb::affinity_partitioner> affinities_;
+  std::vector<std::unique_ptr<affinity>> affinities_;
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Our loops, as a plain program uses them.
-#include <deque>
+#include <memory>
+#include <vector>
 
 #include "loops/competitor_of.hpp"
 #include "os/pinning.hpp"
@@ -16,12 +17,12 @@ class trireme_runtime {
       if (text != "serial") schedules_.push_back(tri::loops::parse_schedule(text));
     }
     // Each schedule of each loop remembers for itself.
-    for (std::size_t i = 0; i < schedules_.size() * kernels * 2; ++i) records_.emplace_back();
+    for (std::size_t i = 0; i < schedules_.size() * places; ++i) records_.push_back(std::make_unique<loop_record>());
   }
   static std::string name() { return "trireme"; }
   static std::vector<std::string> schedules() {
-    return {"automatic",  "static",        "dynamic,1", "dynamic,8", "guided", "factoring",
-            "hybrid,0.8", "staggered,0.5", "tasklets",  "weighted",  "serial"};
+    return {"automatic", "static",     "dynamic,1",     "dynamic,8", "dynamic,64", "guided",
+            "factoring", "hybrid,0.8", "staggered,0.5", "tasklets",  "weighted",   "serial"};
   }
   template <class Body>
   void loop(std::size_t schedule, std::size_t place, int n, const Body& body) {
@@ -30,13 +31,17 @@ class trireme_runtime {
       return;
     }
     loop_options options(schedules_[schedule]);
-    options.record = &records_[place * schedules_.size() + schedule];
+    options.record = records_[place * schedules_.size() + schedule].get();
     parallel_for(n, body, options);
+  }
+  void forget(std::size_t schedule, std::size_t place) {
+    if (schedule < schedules_.size()) records_[place * schedules_.size() + schedule] = std::make_unique<loop_record>();
   }
 
  private:
+  using loop_record = tri::loops::loop_record;
   std::vector<tri::loops::schedule> schedules_;
-  std::deque<tri::loops::loop_record> records_;
+  std::vector<std::unique_ptr<loop_record>> records_;
 };
 
 }  // namespace

@@ -30,7 +30,11 @@ std::uint64_t iterations_of(kernel which) {
     case kernel::sweep_l2:
     case kernel::sweep_l3:
     case kernel::sweep_dram:
-      return 0;  // as many as the field has rows
+    case kernel::coarse_grids:
+    case kernel::barrier_steps:
+    case kernel::sparse_rows:
+    case kernel::sorted_graph:
+      return 0;  // as many as the data have rows, points or vertices
   }
   return 0;
 }
