@@ -249,6 +249,13 @@ void job_monitor::timer_expired() {
     if (members_[i].lost) return problem(static_cast<int>(i), 1, "closed its connection without leaving the job");
 }
 
+std::optional<pid_t> job_monitor::lost_here() const {
+  if (machines_.hosts() > 1 || ending_) return std::nullopt;
+  for (const member& each : members_)
+    if (each.lost) return each.pid;
+  return std::nullopt;
+}
+
 std::vector<job_monitor::action> job_monitor::take_actions() { return std::exchange(actions_, {}); }
 
 bool job_monitor::finished() const {

@@ -66,6 +66,8 @@ class job_monitor {
   void out_of_time(double timeout_s);
   void output_failed(int error);  // errno: what the processes print cannot be written
   void timer_expired();
+  /// The first process of this machine that has closed its connection without leaving and has not been reaped; its pid.
+  std::optional<pid_t> lost_here() const;
 
   std::vector<action> take_actions();
 

@@ -211,8 +211,14 @@ void launcher::take_signals() {
 void launcher::keep_time() {
   const std::int64_t now = now_ns();
   if (timer_ns_ && now >= *timer_ns_) {
-    timer_ns_.reset();
-    monitor_.timer_expired();
+    // What it ends with says more than that it is gone; giving its memory back may take long.
+    const std::optional<pid_t> lost = monitor_.lost_here();
+    if (lost && is_exiting(*lost)) {
+      timer_ns_ = now + 50 * ns_of_ms;
+    } else {
+      timer_ns_.reset();
+      monitor_.timer_expired();
+    }
   }
   if (deadline_ns_ && now >= *deadline_ns_) {
     deadline_ns_.reset();

@@ -24,7 +24,8 @@ struct bound_call {
   F function;
   std::tuple<A...> arguments;
   auto operator()() {
-    return std::apply([this](A&... each) { return std::move(function)(std::move(each)...); }, arguments);
+    // As std::invoke, members included; the header of that is large.
+    return std::apply(std::move(function), std::move(arguments));
   }
 };
 

@@ -17,25 +17,32 @@ class function_ref<Result(A...)> {
  public:
   template <class Callable>
     requires(!std::is_same_v<std::remove_cvref_t<Callable>, function_ref> &&
-             std::is_invocable_r_v<Result, Callable&, A...>)
+             std::is_invocable_r_v<Result, Callable&, A...> && !std::is_member_pointer_v<std::remove_cvref_t<Callable>>)
   function_ref(Callable&& callable) noexcept  // NOLINT(google-explicit-constructor): that is its purpose
   {
     using type = std::remove_reference_t<Callable>;
     if constexpr (std::is_function_v<type>) {
       callable_ = reinterpret_cast<void*>(&callable);
       call_ = [](void* function, A... arguments) -> Result {
-        return reinterpret_cast<type*>(function)(std::forward<A>(arguments)...);
+        return result_of(*reinterpret_cast<type*>(function), std::forward<A>(arguments)...);
       };
     } else {
       callable_ = const_cast<void*>(static_cast<const void*>(std::addressof(callable)));
       call_ = [](void* object, A... arguments) -> Result {
-        return (*static_cast<type*>(object))(std::forward<A>(arguments)...);
+        return result_of(*static_cast<type*>(object), std::forward<A>(arguments)...);
       };
     }
   }
   Result operator()(A... arguments) const { return call_(callable_, std::forward<A>(arguments)...); }
 
  private:
+  template <class T>
+  static Result result_of(T& callable, A&&... arguments) {
+    if constexpr (std::is_void_v<Result>)
+      static_cast<void>(callable(std::forward<A>(arguments)...));
+    else
+      return callable(std::forward<A>(arguments)...);
+  }
   void* callable_ = nullptr;
   Result (*call_)(void*, A...) = nullptr;
 };

@@ -19,6 +19,7 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <sstream>
 #include <string_view>
 #include <system_error>
 
@@ -64,6 +65,7 @@ void become(const start_request& request, pid_t launcher, char* const* arguments
 struct parent_and_state {
   pid_t parent;
   char state;
+  unsigned long flags;  // PF_... of the kernel's sched.h
 };
 
 // From /proc/<pid>/stat: "pid (name) state parent ..."; the name may hold blanks and parentheses.
@@ -75,6 +77,12 @@ bool read_stat(pid_t pid, parent_and_state& into) {
   if (name_end == std::string::npos || name_end + 4 >= line.size()) return false;
   into.state = line[name_end + 2];
   into.parent = static_cast<pid_t>(std::strtol(line.c_str() + name_end + 3, nullptr, 10));
+  // Behind it: group, session, terminal, group of the terminal, flags.
+  std::istringstream rest(line.substr(name_end + 3));
+  std::string skipped;
+  for (int field = 0; field < 5; ++field) rest >> skipped;
+  into.flags = 0;
+  rest >> into.flags;
   return true;
 }
 
@@ -107,6 +115,12 @@ std::vector<pid_t> descendants_without(pid_t spared) {
 }
 
 }  // namespace
+
+bool is_exiting(pid_t process) {
+  constexpr unsigned long exiting = 0x4;  // PF_EXITING
+  parent_and_state found{};
+  return read_stat(process, found) && (found.state == 'Z' || found.state == 'X' || (found.flags & exiting) != 0);
+}
 
 pid_t parent_of(pid_t process) {
   parent_and_state found{};

@@ -41,6 +41,10 @@ pid_t start_program(const start_request& request);
 // 0 when there is no such process.
 pid_t parent_of(pid_t process);
 
+// It has begun to end, by whatever, and will be reaped: the kernel closes its descriptors before its parent hears of
+// it.
+bool is_exiting(pid_t process);
+
 // All living descendants of this process, parents before their children; zombies are left out.
 std::vector<pid_t> descendants();
 

@@ -19,7 +19,8 @@ class unique_function<Result(A...)> {
   unique_function(std::nullptr_t) noexcept {}  // NOLINT(google-explicit-constructor)
   template <class Callable>
     requires(!std::is_same_v<std::remove_cvref_t<Callable>, unique_function> &&
-             std::is_invocable_r_v<Result, std::decay_t<Callable>&, A...>)
+             std::is_invocable_r_v<Result, std::decay_t<Callable>&, A...> &&
+             !std::is_member_pointer_v<std::decay_t<Callable>>)
   unique_function(Callable&& callable) {  // NOLINT(google-explicit-constructor): that is its purpose
     using type = std::decay_t<Callable>;
     if constexpr (lies_inside<type>) {
@@ -55,22 +56,31 @@ class unique_function<Result(A...)> {
   static constexpr bool lies_inside =
       sizeof(T) <= bytes_inside && alignof(T) <= alignof(void*) && std::is_nothrow_move_constructible_v<T>;
   template <class T>
+  static Result result_of(T& callable, A&&... arguments) {
+    if constexpr (std::is_void_v<Result>)
+      static_cast<void>(callable(std::forward<A>(arguments)...));
+    else
+      return callable(std::forward<A>(arguments)...);
+  }
+  template <class T>
   static T& at(std::byte* place) {
     return *std::launder(reinterpret_cast<T*>(place));
   }
   template <class T>
-  static constexpr operations of{
-      [](std::byte* place, A&&... arguments) -> Result { return at<T>(place)(std::forward<A>(arguments)...); },
-      [](std::byte* from, std::byte* to) noexcept {
-        new (to) T(std::move(at<T>(from)));
-        at<T>(from).~T();
-      },
-      [](std::byte* place) noexcept { at<T>(place).~T(); }};
+  static constexpr operations of{[](std::byte* place, A&&... arguments) -> Result {
+                                   return result_of(at<T>(place), std::forward<A>(arguments)...);
+                                 },
+                                 [](std::byte* from, std::byte* to) noexcept {
+                                   new (to) T(std::move(at<T>(from)));
+                                   at<T>(from).~T();
+                                 },
+                                 [](std::byte* place) noexcept { at<T>(place).~T(); }};
   template <class T>
-  static constexpr operations of_pointer{
-      [](std::byte* place, A&&... arguments) -> Result { return (*at<T*>(place))(std::forward<A>(arguments)...); },
-      [](std::byte* from, std::byte* to) noexcept { new (to) T*(at<T*>(from)); },
-      [](std::byte* place) noexcept { delete at<T*>(place); }};
+  static constexpr operations of_pointer{[](std::byte* place, A&&... arguments) -> Result {
+                                           return result_of(*at<T*>(place), std::forward<A>(arguments)...);
+                                         },
+                                         [](std::byte* from, std::byte* to) noexcept { new (to) T*(at<T*>(from)); },
+                                         [](std::byte* place) noexcept { delete at<T*>(place); }};
 
   void take(unique_function& other) noexcept {
     operations_ = std::exchange(other.operations_, nullptr);

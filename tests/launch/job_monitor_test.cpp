@@ -168,7 +168,9 @@ TEST(job_monitor, a_closed_connection_waits_for_the_exit_that_says_more) {
   job.join_all();
   job.monitor.disconnected(1);
   EXPECT_EQ(job.actions(), words{"timer 200"});
+  EXPECT_EQ(job.monitor.lost_here(), std::optional<pid_t>(101)) << "whose exit may be under way";
   job.monitor.exited(1, signal_of(SIGKILL));
+  EXPECT_EQ(job.monitor.lost_here(), std::nullopt);
   EXPECT_THAT(job.message(), HasSubstr("ended by signal 9 (Killed)"));
 
   monitored other(2);

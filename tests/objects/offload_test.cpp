@@ -40,6 +40,22 @@ TEST(offload, takes_no_memory_once_it_is_warm) {
   EXPECT_EQ(grown, 0u);
 }
 
+struct file_writer {
+  int written = 0;
+  int write(int bytes) { return written += bytes; }
+};
+
+TEST(offload, takes_pointers_to_members_as_std_async_does) {
+  file_writer writer;
+  int result = 0;
+  run_on_pes(1, [&](int, char**) {
+    result = offload(&file_writer::write, &writer, 5).get();
+    return 0;
+  });
+  EXPECT_EQ(result, 5);
+  EXPECT_EQ(writer.written, 5);
+}
+
 TEST(offload, starts_a_thread_only_when_it_is_used) {
   const auto threads = [] {
     return std::distance(std::filesystem::directory_iterator("/proc/self/task"), std::filesystem::directory_iterator());

@@ -89,5 +89,16 @@ TEST(process_tree, all_descendants_are_found_and_signalled) {
   close(ends[1]);
 }
 
+TEST(process_tree, a_process_that_has_ended_and_is_not_reaped_is_exiting) {
+  EXPECT_FALSE(is_exiting(getpid()));
+  const pid_t child = fork();
+  if (child == 0) _exit(0);
+  siginfo_t ended{};
+  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT), 0);
+  EXPECT_TRUE(is_exiting(child));
+  EXPECT_EQ(waitpid(child, nullptr, 0), child);
+  EXPECT_FALSE(is_exiting(child)) << "there is no such process";
+}
+
 }  // namespace
 }  // namespace tri::host

@@ -247,6 +247,21 @@ TEST(virtual_thread_choice, a_core_that_is_slow_all_the_time_counts) {
   EXPECT_THAT(choose_virtual_threads(two_cores()).reason, HasSubstr("core 3 loses 50.0 %"));
 }
 
+TEST(virtual_thread_choice, what_speaks_against_sampling) {
+  const auto with = [](const std::string& name, const std::string& value) {
+    return [=](const char* asked) { return asked == name ? value : std::string(); };
+  };
+  EXPECT_EQ(obstacle_to_sampling(with("", ""), 2, std::nullopt), "");
+  EXPECT_EQ(obstacle_to_sampling(with("OMP_NUM_THREADS", "16"), 2, 2.0), "");
+  EXPECT_EQ(obstacle_to_sampling(with("OMP_NUM_THREADS", "1"), 2, std::nullopt), "OMP_NUM_THREADS is 1");
+  EXPECT_EQ(obstacle_to_sampling(with("OMP_NUM_THREADS", "1,4"), 2, std::nullopt), "OMP_NUM_THREADS is 1");
+  EXPECT_THAT(obstacle_to_sampling(with("OMPI_COMM_WORLD_LOCAL_SIZE", "4"), 8, std::nullopt), HasSubstr("4 ranks"));
+  EXPECT_THAT(obstacle_to_sampling(with("MPI_LOCALNRANKS", "2"), 8, std::nullopt), HasSubstr("2 ranks"));
+  EXPECT_EQ(obstacle_to_sampling(with("MPI_LOCALNRANKS", "1"), 8, std::nullopt), "");
+  EXPECT_THAT(obstacle_to_sampling(with("", ""), 64, 1.5), HasSubstr("the time of 1.5 processors, and 64"));
+  EXPECT_THAT(obstacle_to_sampling(with("", ""), 1, std::nullopt), HasSubstr("there is one core"));
+}
+
 TEST(virtual_thread_choice, one_core_has_nobody_to_help) {
   const std::vector<core_samples> one = {two_cores()[0]};
   EXPECT_EQ(choose_virtual_threads(one).per_thread, 0u);

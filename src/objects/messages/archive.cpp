@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <map>
 
 #include "sched/envelope.hpp"
 #include "sched/handler_table.hpp"
@@ -29,19 +29,29 @@ std::uint32_t input_archive::read_choice(std::uint64_t alternatives) {
   return choice;
 }
 
-output_archive::shared_number output_archive::number_of_shared(const void* object) {
-  const auto found = std::find(shared_.begin(), shared_.end(), object);
-  const auto number = static_cast<std::uint32_t>(found - shared_.begin());
-  const bool is_new = found == shared_.end();
-  if (is_new) shared_.push_back(object);
-  return {number, is_new};
+struct output_archive::shared_objects {
+  std::map<std::pair<const void*, const void*>, std::uint32_t> numbers;  // by address and kind
+  std::vector<std::shared_ptr<const void>> owners;
+};
+
+output_archive::shared_number output_archive::number_of_shared(std::shared_ptr<const void> object, const void* kind) {
+  if (shared_ == nullptr) shared_ = std::make_shared<shared_objects>();
+  const auto next = static_cast<std::uint32_t>(shared_->owners.size());
+  const auto [found, is_new] = shared_->numbers.try_emplace({object.get(), kind}, next);
+  if (is_new) shared_->owners.push_back(std::move(object));
+  return {found->second, is_new};
 }
 
-const std::shared_ptr<void>* input_archive::shared_of(std::uint32_t number) const {
-  if (number < shared_.size()) return &shared_[number];
+const std::shared_ptr<void>* input_archive::shared_of(std::uint32_t number, const void* kind) const {
   if (number == shared_.size()) return nullptr;
-  throw archive_error(
-      fmt::format("the number of a shared object is {}, but only {} were before it", number, shared_.size()));
+  if (number > shared_.size()) {
+    throw archive_error(
+        fmt::format("the number of a shared object is {}, but only {} were before it", number, shared_.size()));
+  }
+  if (shared_[number].kind != kind) {
+    throw archive_error(fmt::format("the shared object {} is of another type than what refers to it", number));
+  }
+  return &shared_[number].object;
 }
 
 void refuse_arguments(const sched::envelope& message, const char* why) {

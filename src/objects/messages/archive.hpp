@@ -83,12 +83,12 @@ class output_archive {
     if (least > least_) least_ = least;
   }
   /// The number of an object that std::shared_ptrs in this archive share, and whether it is new, so that its value
-  /// follows.
+  /// follows. `kind` is of its type. The object lives until the archive ends, so that no other one gets its address.
   struct shared_number {
     std::uint32_t number;
     bool is_new;
   };
-  shared_number number_of_shared(const void* object);
+  shared_number number_of_shared(std::shared_ptr<const void> object, const void* kind);
 
   /// Hands the block over. Last.
   contents take() {
@@ -120,7 +120,8 @@ class output_archive {
   std::size_t size_ = 0;
   std::size_t capacity_ = 0;
   std::size_t least_ = 0;  // bytes that the sizes in it ask for
-  std::vector<const void*> shared_;
+  struct shared_objects;
+  std::shared_ptr<shared_objects> shared_;  // when there are any
 };
 
 /// Reads an archive in place. Throws archive_error where it ends too early, or says what it cannot hold.
@@ -171,9 +172,9 @@ class input_archive {
   /// A number that says which of `alternatives` follows (of a variant; or that a value follows, or none).
   std::uint32_t read_choice(std::uint64_t alternatives);
 
-  /// Objects that std::shared_ptrs share, by their number; null: its value follows, and set_shared() is to be called.
-  const std::shared_ptr<void>* shared_of(std::uint32_t number) const;
-  void set_shared(std::shared_ptr<void> object) { shared_.push_back(std::move(object)); }
+  /// Objects that std::shared_ptrs share, by their number; null: its value follows, and add_shared() is to be called.
+  const std::shared_ptr<void>* shared_of(std::uint32_t number, const void* kind) const;
+  void add_shared(std::shared_ptr<void> object, const void* kind) { shared_.push_back({std::move(object), kind}); }
 
  private:
   [[noreturn]] void too_short(std::size_t wanted) const;
@@ -181,7 +182,11 @@ class input_archive {
 
   const char* next_;
   std::size_t left_;
-  std::vector<std::shared_ptr<void>> shared_;
+  struct shared_object {
+    std::shared_ptr<void> object;
+    const void* kind;
+  };
+  std::vector<shared_object> shared_;
 };
 
 /// Ends the job, because the arguments of this message are wrong.

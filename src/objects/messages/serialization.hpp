@@ -58,12 +58,14 @@ concept has_member_load = requires(input_archive& archive, T& value) { value.loa
 template <class T>
 concept has_free_load = requires(input_archive& archive, T& value) { load(archive, value); };
 
+/// A pair of save and load counts where both are there.
 template <class T>
-concept writes_itself = has_member_serialize<output_archive, T> || has_free_serialize<output_archive, T> ||
-                        has_member_save<T> || has_free_save<T>;
+concept has_own_pair = (has_member_save<T> || has_free_save<T>)&&(has_member_load<T> || has_free_load<T>);
 template <class T>
-concept reads_itself = has_member_serialize<input_archive, T> || has_free_serialize<input_archive, T> ||
-                       has_member_load<T> || has_free_load<T>;
+concept has_own_serialize = (has_member_serialize<output_archive, T> || has_free_serialize<output_archive, T>)&&(
+    has_member_serialize<input_archive, T> || has_free_serialize<input_archive, T>);
+template <class T>
+concept has_own_functions = has_own_pair<T> || has_own_serialize<T>;
 
 // ---- kinds of types
 
@@ -72,15 +74,27 @@ inline constexpr bool is_a = false;
 template <template <class...> class Template, class... T>
 inline constexpr bool is_a<Template, Template<T...>> = true;
 
-/// Written as bytes, in a row where several of them lie in a row. A bool is not: another process may send a 2.
+/// Written as bytes, in a row where several of them lie in a row. Not what may not have every value: a bool, or the
+/// number of an alternative, for another process may send anything. And not pairs, whose elements a map reads as pairs
+/// of another type.
 template <class T>
-concept bulk_value = ((std::is_arithmetic_v<T> || std::is_enum_v<T>)&&!std::is_same_v<T, bool>) ||
-                     (std::is_class_v<T> && std::is_trivially_copyable_v<T> && !writes_itself<T> && !reads_itself<T>);
+inline constexpr bool has_invalid_bytes = std::is_same_v<T, bool> || is_a<std::optional, T> || is_a<std::variant, T> ||
+                                          is_a<std::pair, T> || is_a<std::tuple, T>;
+template <class T, std::size_t N>
+inline constexpr bool has_invalid_bytes<std::array<T, N>> = has_invalid_bytes<T>;
+template <class T>
+  requires std::is_enum_v<T>
+inline constexpr bool has_invalid_bytes<T> = std::is_same_v<std::underlying_type_t<T>, bool>;
+
+template <class T>
+concept bulk_value =
+    !has_invalid_bytes<T> && (std::is_arithmetic_v<T> || std::is_enum_v<T> ||
+                              (std::is_class_v<T> && std::is_trivially_copyable_v<T> && !has_own_functions<T>));
 
 template <class T>
 concept container =
     requires(T& values, const T& constant) {
-      typename T::value_type;
+      requires !std::is_same_v<typename T::value_type, T>;
       values.clear();
       constant.size();
       constant.begin() != constant.end();
@@ -111,7 +125,7 @@ constexpr bool has_way();
 
 template <class... T>
 constexpr bool all_have_way(const std::variant<T...>*) {
-  return (has_way<std::remove_cv_t<T>>() && ...) && (std::is_default_constructible_v<T> && ...);
+  return (has_way<T>() && ...) && (std::is_default_constructible_v<T> && ...);
 }
 template <class T, std::size_t... I>
 constexpr bool elements_have_way(std::index_sequence<I...>) {
@@ -131,19 +145,20 @@ using read_element = typename as_read<typename T::value_type>::type;
 
 template <class T>
 constexpr bool has_way() {
-  if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T> || is_cereal_wrapper<T>) {
+  if constexpr (std::is_const_v<T>) {
+    return false;  // nothing could be read into it
+  } else if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T> || is_cereal_wrapper<T>) {
     return true;
   } else if constexpr (std::is_pointer_v<T> || std::is_reference_v<T> || std::is_void_v<T>) {
     return false;
   } else if constexpr (std::is_array_v<T>) {
     return has_way<std::remove_cv_t<std::remove_extent_t<T>>>();
-  } else if constexpr (writes_itself<T> || reads_itself<T>) {
-    return writes_itself<T> && reads_itself<T>;
+  } else if constexpr (has_own_functions<T>) {
+    return !(has_own_pair<T> && has_own_serialize<T>);  // which one is meant? Perhaps one is of the base class
   } else if constexpr (bulk_value<T>) {
     return true;
   } else if constexpr (is_a<std::optional, T>) {
-    return has_way<std::remove_cv_t<typename T::value_type>>() &&
-           std::is_default_constructible_v<typename T::value_type>;
+    return has_way<typename T::value_type>() && std::is_default_constructible_v<typename T::value_type>;
   } else if constexpr (is_a<std::variant, T>) {
     return all_have_way(static_cast<const T*>(nullptr));
   } else if constexpr (is_a<std::unique_ptr, T> || is_a<std::shared_ptr, T>) {
@@ -174,9 +189,9 @@ inline constexpr bool is_serializable =
 template <class T>
 void write_as_class_says(output_archive& archive, const T& value) {
   auto& itself = const_cast<T&>(value);  // serialize() is one function for both ways
-  if constexpr (has_member_save<T>) {
+  if constexpr (has_own_pair<T> && has_member_save<T>) {
     value.save(archive);
-  } else if constexpr (has_free_save<T>) {
+  } else if constexpr (has_own_pair<T>) {
     save(archive, value);
   } else if constexpr (has_member_serialize<output_archive, T>) {
     itself.serialize(archive);
@@ -198,12 +213,17 @@ void write_cereal_wrapper(output_archive& archive, const T& wrapper) {
   }
 }
 
+/// Its address tells types apart: pointers of two types may have one address.
+template <class T>
+inline constexpr char kind_of_shared = 0;
+
 template <class T>
 void write_shared(output_archive& archive, const T& pointer) {
   const std::uint32_t any = pointer != nullptr ? 1 : 0;
   archive.write(&any, sizeof any);
   if (any == 0) return;
-  const output_archive::shared_number shared = archive.number_of_shared(pointer.get());
+  using pointed = std::remove_const_t<typename T::element_type>;
+  const output_archive::shared_number shared = archive.number_of_shared(pointer, &kind_of_shared<pointed>);
   archive.write(&shared.number, sizeof shared.number);
   if (shared.is_new) write_value(archive, *pointer);
 }
@@ -215,9 +235,9 @@ void write_value(output_archive& archive, const T& value) {
                 "serialize(Archive&)'");
   if constexpr (is_cereal_wrapper<T>) {
     write_cereal_wrapper(archive, value);
-  } else if constexpr (std::is_same_v<T, bool> || bulk_value<T>) {
+  } else if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T> || bulk_value<T>) {
     archive.write(&value, sizeof value);
-  } else if constexpr (writes_itself<T>) {
+  } else if constexpr (has_own_functions<T>) {
     write_as_class_says(archive, value);
   } else if constexpr (std::is_array_v<T>) {
     for (const auto& each : value) write_value(archive, each);
@@ -246,9 +266,9 @@ void write_value(output_archive& archive, const T& value) {
 
 template <class T>
 void read_as_class_says(input_archive& archive, T& value) {
-  if constexpr (has_member_load<T>) {
+  if constexpr (has_own_pair<T> && has_member_load<T>) {
     value.load(archive);
-  } else if constexpr (has_free_load<T>) {
+  } else if constexpr (has_own_pair<T>) {
     load(archive, value);
   } else if constexpr (has_member_serialize<input_archive, T>) {
     value.serialize(archive);
@@ -296,14 +316,15 @@ void read_bulk(input_archive& archive, T& values) {
 template <class... T>
 void read_variant(input_archive& archive, std::variant<T...>& value) {
   const std::uint32_t choice = archive.read_choice(sizeof...(T));
-  std::uint32_t number = 0;
-  const auto read_if_it_is = [&]<class Held>(std::in_place_type_t<Held>) {
-    if (number++ != choice) return;
-    Held held{};
+  const auto read_if_it_is = [&]<std::size_t Number>(std::in_place_index_t<Number>) {
+    if (Number != choice) return;
+    std::variant_alternative_t<Number, std::variant<T...>> held{};
     read_value(archive, held);
-    value = std::variant<T...>(std::in_place_type<Held>, std::move(held));
+    value.template emplace<Number>(std::move(held));
   };
-  (read_if_it_is(std::in_place_type<T>), ...);
+  [&]<std::size_t... Number>(std::index_sequence<Number...>) {
+    (read_if_it_is(std::in_place_index<Number>), ...);
+  }(std::index_sequence_for<T...>());
 }
 
 template <class T>
@@ -312,12 +333,13 @@ void read_shared(input_archive& archive, std::shared_ptr<T>& pointer) {
   if (archive.read_choice(2) == 0) return;
   std::uint32_t number = 0;
   archive.read(&number, sizeof number);
-  if (const std::shared_ptr<void>* const known = archive.shared_of(number)) {
+  using pointed = std::remove_const_t<T>;
+  if (const std::shared_ptr<void>* const known = archive.shared_of(number, &kind_of_shared<pointed>)) {
     pointer = std::static_pointer_cast<T>(*known);
     return;
   }
-  const auto made = std::make_shared<std::remove_cv_t<T>>();
-  archive.set_shared(made);  // first: it may point to itself
+  const auto made = std::make_shared<pointed>();
+  archive.add_shared(made, &kind_of_shared<pointed>);  // first: it may point to itself
   read_value(archive, *made);
   pointer = made;
 }
@@ -329,13 +351,13 @@ void read_value(input_archive& archive, T& value) {
                 "serialize(Archive&)'");
   if constexpr (is_cereal_wrapper<T>) {
     read_cereal_wrapper(archive, value);
-  } else if constexpr (std::is_same_v<T, bool>) {
+  } else if constexpr ((std::is_arithmetic_v<T> || std::is_enum_v<T>)&&has_invalid_bytes<T>) {
     std::uint8_t byte = 0;
     archive.read(&byte, sizeof byte);
-    value = byte != 0;
+    value = static_cast<T>(byte != 0);
   } else if constexpr (bulk_value<T>) {
     archive.read(&value, sizeof value);
-  } else if constexpr (reads_itself<T>) {
+  } else if constexpr (has_own_functions<T>) {
     read_as_class_says(archive, value);
   } else if constexpr (std::is_array_v<T>) {
     for (auto& each : value) read_value(archive, each);
@@ -345,8 +367,9 @@ void read_value(input_archive& archive, T& value) {
   } else if constexpr (is_a<std::unique_ptr, T>) {
     value.reset();
     if (archive.read_choice(2) == 0) return;
-    value.reset(new std::remove_cv_t<typename T::element_type>());
-    read_value(archive, *value);
+    auto made = std::make_unique<std::remove_const_t<typename T::element_type>>();
+    read_value(archive, *made);
+    value = std::move(made);
   } else if constexpr (is_a<std::variant, T>) {
     read_variant(archive, value);
   } else if constexpr (is_a<std::shared_ptr, T>) {

@@ -114,7 +114,7 @@ void read_virtual_request() {
           virtual_variable, asked_for));
     }
     if (!the_settings().takes) throw host_schedule_problem(virtual_variable);
-    stall_seconds(std::getenv(stall_variable));
+    settings_now.stall_s = stall_seconds(std::getenv(stall_variable));
   } catch (const std::exception& problem) {
     fmt::print(stderr, "trireme omp: {}\n", problem.what());
     _exit(bad_setting_status);

@@ -15,6 +15,7 @@ struct virtual_settings {
   std::uint32_t most_contexts = 1;  // in a region
   bool parallel = true;             // false: the program is to run without threads (OMP_MAX_ACTIVE_LEVELS=0)
   bool started_may_move = true;     // from host to host
+  double stall_s = 0;               // of the watchdog
   int spins = 0;                    // moments that a host without work waits before it sleeps
 };
 

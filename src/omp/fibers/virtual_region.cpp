@@ -38,6 +38,7 @@ struct real_memory {
   using word = std::atomic<Value>;
   using mutex = spin_lock;
   static std::uint64_t now() { return host::ticks(); }
+  static bool moves(bool pays) { return pays; }
 };
 using schedule_of_contexts = context_schedule<real_memory>;
 using advice = schedule_of_contexts::advice;
@@ -277,7 +278,9 @@ void look_for_contexts(virtual_team& all, std::uint32_t host) {
         if (next.rings) wake_sleepers(all);
         break;
       case advice::rest:
-        if (++spins < most_spins || (next.watches && most_spins > 0)) {
+        spins = std::min(spins + 1, most_spins);
+        // Where hosts share processors, the one that is watched may need this one.
+        if (spins < most_spins || (next.watches && most_spins > 1)) {
           rest_a_moment(all.schedule, host, spins - 1);
         } else {
           heard = all.bell.listen();
@@ -315,6 +318,7 @@ host_function<void(void (*)(void*), void*, unsigned, unsigned)> host_parallel("G
 // What does not change from region to region.
 void make_ready_for_regions(virtual_team& all) {
   if (all.number_of_host != nullptr) return;
+  all.watchdog.speaks_after(the_virtual_settings().stall_s);
   rlimit limit{};
   const bool limited = getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
   all.stacks = choose_stack_sizes(std::getenv("OMP_STACKSIZE"), std::getenv("GOMP_STACKSIZE"),

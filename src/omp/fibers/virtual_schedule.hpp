@@ -9,7 +9,8 @@
 //
 // Each call below is one transition: one lock or one shared word, so that all interleavings of calls are all there is
 // (tests/omp/fibers/virtual_schedule_test.cpp). `Memory` supplies the words, the lock and the clock, which the tests
-// replace by plain ones. Calls with a host's number belong to that host; make_ready() may be called by anybody.
+// replace by plain ones, and hears the verdict whether a context moves, which explorations choose. Calls with a host's
+// number belong to that host; make_ready() may be called by anybody.
 //
 //   context: not started -> running -> put aside -> ready -> running -> ... -> finished
 //            put aside: at the barrier, elsewhere (a lock, an ordered turn), or stepped back and ready at once
@@ -302,7 +303,7 @@ class context_schedule {
       append(signs.load(std::memory_order_relaxed));          // relaxed: as above
       append(static_cast<std::uint32_t>(at));
       append(static_cast<std::uint32_t>(thorough | finished << 1 | tells << 2 | knows_end << 3 | suspends << 4 |
-                                        passed_by << 5 | (own_round == now) << 6 | looks_away << 7));
+                                        passed_by << 5 | (own_round == now) << 6 | looks_away << 7 | watches << 8));
       append(patience);
       append(stepped_back);
       append(victim);
@@ -414,7 +415,7 @@ class context_schedule {
   void end_run(host_state& me) {
     if (region_.hosts == 1) return;
     const std::uint64_t now = Memory::now();
-    const std::uint64_t took = now - me.run_since;
+    const std::uint64_t took = now > me.run_since ? now - me.run_since : 0;  // clocks of cores may differ
     me.run_since = now;
     if (me.runs_stolen) {
       const std::uint64_t usual = usual_run(me);
@@ -444,7 +445,7 @@ class context_schedule {
     const std::uint64_t rest = busy < usual ? usual - busy : busy - usual;
     // It moves here, and later, most often, back: only what that takes longer counts then.
     const double moved = static_cast<double>(usual) * (2.0 * std::max(me.cost_of_moving, 1.0F) - 1.0);
-    return moved <= static_cast<double>(rest + left * usual);
+    return moved <= static_cast<double>(rest) + static_cast<double>(left) * static_cast<double>(usual);
   }
 
   void look_no_more(host_state& me) {
@@ -524,7 +525,7 @@ class context_schedule {
           me.passed_by = true;
           continue;
         }
-        if (!me.looks_away && signs >> 2 == round_ && !pays(me, victim)) {
+        if (!me.looks_away && signs >> 2 == round_ && !Memory::moves(pays(me, victim))) {
           me.watches = true;
           continue;
         }

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -22,7 +23,8 @@ double stall_seconds(const char* text) {
   double seconds = 0.0;
   const char* const end = text + std::strlen(text);
   const auto [stopped, problem] = std::from_chars(text, end, seconds);
-  if (problem != std::errc{} || stopped != end || !(seconds >= 0.0 && seconds <= most)) {
+  if (problem != std::errc{} || stopped != end || !(seconds >= 0.0 && seconds <= most) ||
+      (seconds > 0.0 && seconds < 0.001)) {
     throw std::invalid_argument(
         fmt::format("{} is '{}'; it must be a number of seconds, such as 10, or 0 for no watch", stall_variable, text));
   }
@@ -42,8 +44,7 @@ void virtual_watchdog::region_begins() {
 
 void virtual_watchdog::start() {
   started_ = true;
-  // Read and checked before the program began (read_virtual_request()).
-  most_ = std::chrono::milliseconds(static_cast<std::int64_t>(1e3 * stall_seconds(std::getenv(stall_variable))));
+  most_ = std::chrono::milliseconds(static_cast<std::int64_t>(1e3 * seconds_));
   if (most_.count() == 0) return;
   // The program's signals are for its own threads.
   sigset_t all;
@@ -64,7 +65,7 @@ void* virtual_watchdog::watch(void* self) {
   constexpr int looks = 4;  // until it speaks
   std::uint64_t seen = 0;
   for (int unchanged = 0; unchanged < looks;) {
-    std::this_thread::sleep_for(watched.most_ / looks);
+    std::this_thread::sleep_for(std::max(watched.most_ / looks, std::chrono::milliseconds(1)));
     const std::uint64_t now = watched.steps_so_far();
     const bool stands = watched.in_region_.load(std::memory_order_relaxed) && now == seen;  // relaxed: only looked at
     unchanged = stands ? unchanged + 1 : 0;

@@ -21,8 +21,10 @@ class virtual_watchdog {
     own.store(own.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
 
-  /// A region with more virtual threads than hosts begins, or ends. The first call starts the thread that watches,
-  /// unless TRIREME_OMP_STALL is 0; there is none in a forked child.
+  /// Before the first region; 0: no watch.
+  void speaks_after(double seconds) { seconds_ = seconds; }
+  /// A region with more virtual threads than hosts begins, or ends. The first call starts the thread that watches;
+  /// there is none in a forked child.
   void region_begins();
   void region_ends() { in_region_.store(false, std::memory_order_relaxed); }  // relaxed: only looked at
 
@@ -38,6 +40,7 @@ class virtual_watchdog {
   std::array<step_count, 64> steps_;
   std::atomic<bool> in_region_{false};
   bool started_ = false;  // of the one thread that is in a region
+  double seconds_ = 10.0;
   std::chrono::milliseconds most_{0};
 };
 

@@ -76,6 +76,11 @@ void expect_back(const T& value) {
   }
 }
 
+template <class T>
+void expect_refused(const std::string& bytes, const std::string& text) {
+  EXPECT_THAT([&] { read<T>(bytes); }, ThrowsMessage<archive_error>(::testing::StrEq(text)));
+}
+
 std::string number(std::uint64_t value) { return {reinterpret_cast<const char*>(&value), sizeof value}; }
 
 // In a job, which has an arena.
@@ -207,6 +212,108 @@ TEST(archive, what_pointers_share_is_shared_again) {
   });
 }
 
+struct with_first {
+  int first = 0;
+  std::string text;
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(first, text);
+  }
+};
+// Makes what it shares while it is written.
+struct makes_shared {
+  template <class Archive>
+  void save(Archive& archive) const {
+    for (int i = 0; i < 20; ++i) archive(std::make_shared<int>(i));
+  }
+  template <class Archive>
+  void load(Archive& archive) {
+    for (int i = 0; i < 20; ++i) {
+      std::shared_ptr<int> back;
+      archive(back);
+      EXPECT_EQ(*back, i);
+    }
+  }
+};
+
+TEST(archive, shared_objects_are_known_by_address_and_type_for_as_long_as_the_archive) {
+  run([] {
+    const auto whole = std::make_shared<with_first>(with_first{7, "text"});
+    const std::shared_ptr<int> part(whole, &whole->first);  // the same address
+    const auto [back_part, back_whole] =
+        read<std::tuple<std::shared_ptr<int>, std::shared_ptr<with_first>>>(written(std::tuple(part, whole)));
+    EXPECT_EQ(*back_part, 7);
+    EXPECT_EQ(back_whole->text, "text");
+    read<makes_shared>(written(makes_shared{}));
+    // Another process may say that they are one.
+    const std::string one{1, 0, 0, 0};
+    const std::string zero{0, 0, 0, 0};
+    expect_refused<std::tuple<std::shared_ptr<int>, std::shared_ptr<float>>>(
+        one + zero + zero + one + zero, "the shared object 0 is of another type than what refers to it");
+  });
+}
+
+struct has_pair {
+  std::string text;
+  template <class Archive>
+  void save(Archive& archive) const {
+    archive(text);
+  }
+  template <class Archive>
+  void load(Archive& archive) {
+    archive(text);
+  }
+};
+struct serializes_over_a_pair : has_pair {
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(text);
+  }
+};
+struct serializes_beside_another_save {
+  std::string text;
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(text);
+  }
+  template <class Out>
+  void save(Out&) const {}
+  friend bool operator==(const serializes_beside_another_save&, const serializes_beside_another_save&) = default;
+};
+struct its_own_element {
+  using value_type = its_own_element;
+  std::size_t size() const { return 0; }
+  its_own_element* begin() const { return nullptr; }
+  its_own_element* end() const { return nullptr; }
+  void clear() {}
+  void push_back(its_own_element&&) {}
+  std::string text;
+};
+enum class yes_or_no : bool { no, yes };
+
+TEST(archive, what_may_not_have_every_value_is_checked) {
+  run([] {
+    expect_back(std::map<int, double>{{1, 1.5}, {2, 2.5}});
+    expect_back(std::vector<std::optional<int>>{1, {}, 3});
+    expect_back(std::variant<int, double>{2.5});
+    expect_back(std::variant<int, std::string, int>{std::in_place_index<2>, 5});
+    expect_back(std::array<bool, 3>{true, false, true});
+    expect_back(yes_or_no::yes);
+    expect_back(serializes_beside_another_save{"text"});
+    const auto constant = read<std::unique_ptr<const int>>(written(std::make_unique<const int>(4)));
+    EXPECT_EQ(*constant, 4);
+    const std::string nine{9, 0, 0, 0};
+    const std::string rest(12, '\0');
+    expect_refused<std::variant<int, double>>(nine + rest, "the number of an alternative is 9, but there are only 2");
+    expect_refused<std::optional<int>>(nine + rest, "the number of an alternative is 9, but there are only 2");
+    EXPECT_EQ(read<yes_or_no>(std::string{2}), yes_or_no::yes);
+    EXPECT_TRUE((read<std::array<bool, 2>>(std::string{2, 0})[0]));
+  });
+  static_assert(!is_serializable<serializes_over_a_pair>, "which of the two?");
+  static_assert(!is_serializable<its_own_element>);
+  static_assert(!is_serializable<std::optional<const int>>);
+}
+
 struct says_nothing {
   std::string text;
 };
@@ -243,11 +350,6 @@ TEST(archive, elements_that_take_no_byte_come_back_in_any_number) {
     EXPECT_EQ(written(std::vector<silent>(1000)).size(), 1008u);
     EXPECT_EQ(written(std::vector<int>(1000)).size(), 4008u) << "others are not made longer";
   });
-}
-
-template <class T>
-void expect_refused(const std::string& bytes, const std::string& text) {
-  EXPECT_THAT([&] { read<T>(bytes); }, ThrowsMessage<archive_error>(::testing::StrEq(text)));
 }
 
 // Without the check each of these asks for petabytes first.

@@ -1,3 +1,4 @@
+#include <chrono>
 // A coroutine outlives its message: a parameter by reference would dangle after the first co_await.
 #include <trireme/objects.hpp>
 struct element : tri::array_element<element, tri::index<1>> {

@@ -1,3 +1,4 @@
+#include <chrono>
 // The sleep is over at once: nothing waits for it.
 #include <trireme/objects.hpp>
 #pragma GCC diagnostic error "-Wunused-result"

@@ -35,6 +35,8 @@ struct plain_memory {
   };
   static inline std::uint64_t time = 0;
   static std::uint64_t now() { return time; }
+  static inline bool nothing_pays = false;
+  static bool moves(bool pays) { return pays && !nothing_pays; }
 };
 using plain_schedule = context_schedule<plain_memory>;
 using advice = plain_schedule::advice;
@@ -48,6 +50,7 @@ struct scope {
   bool moves = true;
   std::uint32_t patience = 0;
   std::uint32_t absent = ~0u;  // the host that never comes
+  bool watches = false;        // at first taking from others does not pay; at any moment it begins to
   // What each context does: (b)arrier, (l)ock, (u)nlock, (m) lock and (n) unlock another, (o)rdered turn of the chunk
   // with its number, (p)ass it on, (w)ork, (t)ry the lock and step back until it is free. Context 0 may do
   // something else.
@@ -106,12 +109,15 @@ struct region_model {
   std::string broken;
   std::string_view last_script = limits.script;  // of the last context
 
+  bool pays = !limits.watches;
+
   explicit region_model(const scope& given) : limits(given), turns(given.contexts) {
     schedule.begin({given.contexts, given.hosts, given.moves, given.patience});
   }
 
-  int agents() const { return static_cast<int>(limits.hosts); }
+  int agents() const { return static_cast<int>(limits.hosts) + (limits.watches ? 1 : 0); }
   bool enabled(int agent) const {
+    if (static_cast<std::uint32_t>(agent) == limits.hosts) return !pays;
     const host_driver& me = host[static_cast<std::size_t>(agent)];
     if (static_cast<std::uint32_t>(agent) == limits.absent || me.at == doing::left) return false;
     return me.at != doing::asleep || me.heard != rings;
@@ -119,6 +125,10 @@ struct region_model {
 
   void step(int agent) {
     const auto number = static_cast<std::uint32_t>(agent);
+    if (number == limits.hosts) {
+      pays = true;
+      return;
+    }
     host_driver& me = host[number];
     scripted_context& current = context[me.context];
     switch (me.at) {
@@ -200,7 +210,9 @@ struct region_model {
   }
 
   void look(std::uint32_t number, host_driver& me) {
+    plain_memory::nothing_pays = !pays;
     const plain_schedule::step found = schedule.look(number);
+    plain_memory::nothing_pays = false;
     switch (found.what) {
       case advice::run:
         me.context = static_cast<std::uint8_t>(found.context);
@@ -213,7 +225,7 @@ struct region_model {
         me.at = found.rings ? doing::see_sleepers : doing::look;
         break;
       case advice::rest:
-        me.at = doing::listen;
+        me.at = found.watches ? doing::look : doing::listen;
         break;
       case advice::sleep:
         me.at = doing::asleep;
@@ -324,6 +336,7 @@ struct region_model {
     for (const host_driver& each : host) append(each);
     for (const scripted_context& each : context) append(each);
     append(rings);
+    append(static_cast<std::uint8_t>(pays));
   }
 };
 
@@ -348,6 +361,17 @@ TEST(virtual_schedule, every_interleaving_of_small_regions_is_sound) {
     expect_sound({.contexts = 3, .hosts = 3, .moves = moves, .script = "w"});
     expect_sound({.contexts = 3, .hosts = 2, .moves = moves, .patience = 1, .script = "b"});
   }
+}
+
+TEST(virtual_schedule, who_watches_takes_what_is_left_once_it_pays) {
+  for (const char* script : {"w", "b", "wb", "bb", "lu"}) {
+    expect_sound({.contexts = 2, .hosts = 2, .watches = true, .script = script});
+    expect_sound({.contexts = 3, .hosts = 2, .watches = true, .script = script});
+  }
+  expect_sound({.contexts = 4, .hosts = 2, .watches = true, .script = "b"});
+  expect_sound({.contexts = 3, .hosts = 3, .watches = true, .script = "b"});
+  expect_sound({.contexts = 3, .hosts = 2, .patience = 1, .watches = true, .script = "b"});
+  expect_sound({.contexts = 3, .hosts = 2, .absent = 0, .watches = true, .script = "b"});
 }
 
 TEST(virtual_schedule, a_context_may_be_put_aside_while_it_holds_a_lock) {
@@ -544,6 +568,7 @@ struct real_memory {
   using word = std::atomic<Value>;
   using mutex = spin_lock;
   static std::uint64_t now() { return tri::host::ticks(); }
+  static bool moves(bool pays) { return pays; }
 };
 TEST(virtual_schedule, threads_run_every_context_between_all_barriers) {
   constexpr std::uint32_t contexts = 13;

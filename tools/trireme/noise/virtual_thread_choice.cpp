@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdlib>
 #include <limits>
+#include <utility>
 
 #include "noise/core_sampler.hpp"
+#include "os/cgroup.hpp"
 #include "os/pinning.hpp"
 
 namespace tri::tools {
@@ -56,9 +59,32 @@ virtual_thread_choice choose_virtual_threads(std::span<const loops::core_samples
                       core, most * 100.0, cores.size(), least_share_lost * 100.0)};
 }
 
+std::string obstacle_to_sampling(const std::function<std::string(const char*)>& value_of, std::size_t cores,
+                                 std::optional<double> quota) {
+  if (cores < 2) return one_core;
+  const std::string threads = value_of("OMP_NUM_THREADS");
+  if (threads == "1" || threads.starts_with("1,")) return "OMP_NUM_THREADS is 1";
+  for (const char* const variable : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"}) {
+    const std::string ranks = value_of(variable);
+    if (!ranks.empty() && ranks != "1") {
+      return fmt::format("{} ranks of an MPI job would sample the same cores and each choose for itself ({})", ranks,
+                         variable);
+    }
+  }
+  if (quota.has_value() && *quota < static_cast<double>(cores)) {
+    return fmt::format("the container grants the time of {:.1f} processors, and {} would be sampled", *quota, cores);
+  }
+  return "";
+}
+
 virtual_thread_choice sample_and_choose_virtual_threads() {
   const sampling_plan plan{.cores = host::cpus_of_this_thread(), .samples = quanta, .rounds = 1, .together = true};
-  if (plan.cores.size() < 2) return {0, one_core};
+  const auto value_of = [](const char* name) {
+    const char* const value = std::getenv(name);
+    return std::string(value != nullptr ? value : "");
+  };
+  if (std::string obstacle = obstacle_to_sampling(value_of, plan.cores.size(), host::cpu_quota()); !obstacle.empty())
+    return {0, std::move(obstacle)};
   return choose_virtual_threads(sample_cores(plan, work_quantum::lasting(quantum_ns), [](double) {}));
 }
 

@@ -2,7 +2,10 @@
 // pay. Their number has to be known before the program begins, because programs ask for the number of threads first.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -17,6 +20,12 @@ struct virtual_thread_choice {
 
 /// From samples of a fixed quantum on each core. Throws std::invalid_argument when a core has no samples.
 virtual_thread_choice choose_virtual_threads(std::span<const loops::core_samples> cores);
+
+/// What of the environment speaks against sampling; empty: nothing. `value_of(name)` is empty for variables that are
+/// not set. `cores`: that this process may use; `quota`: processors' worth of time that its container grants, if it
+/// says so.
+std::string obstacle_to_sampling(const std::function<std::string(const char*)>& value_of, std::size_t cores,
+                                 std::optional<double> quota);
 
 /// Samples all cores of this process at the same time, for about a tenth of a second, and chooses.
 virtual_thread_choice sample_and_choose_virtual_threads();
