@@ -19,7 +19,6 @@
 #include "omp/fibers/virtual_stacks.hpp"
 #include "omp/fibers/virtual_watchdog.hpp"
 #include "omp/host_runtime.hpp"
-#include "os/clock.hpp"
 #include "os/cpu_hints.hpp"
 
 namespace tri::omp {
@@ -37,8 +36,6 @@ struct real_memory {
   template <class Value>
   using word = std::atomic<Value>;
   using mutex = spin_lock;
-  static std::uint64_t now() { return host::ticks(); }
-  static bool moves(bool pays) { return pays; }
 };
 using schedule_of_contexts = context_schedule<real_memory>;
 using advice = schedule_of_contexts::advice;
@@ -278,9 +275,7 @@ void look_for_contexts(virtual_team& all, std::uint32_t host) {
         if (next.rings) wake_sleepers(all);
         break;
       case advice::rest:
-        spins = std::min(spins + 1, most_spins);
-        // Where hosts share processors, the one that is watched may need this one.
-        if (spins < most_spins || (next.watches && most_spins > 1)) {
+        if (++spins < most_spins) {
           rest_a_moment(all.schedule, host, spins - 1);
         } else {
           heard = all.bell.listen();

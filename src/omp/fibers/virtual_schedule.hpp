@@ -8,9 +8,8 @@
 // taken.
 //
 // Each call below is one transition: one lock or one shared word, so that all interleavings of calls are all there is
-// (tests/omp/fibers/virtual_schedule_test.cpp). `Memory` supplies the words, the lock and the clock, which the tests
-// replace by plain ones, and hears the verdict whether a context moves, which explorations choose. Calls with a host's
-// number belong to that host; make_ready() may be called by anybody.
+// (tests/omp/fibers/virtual_schedule_test.cpp). `Memory` supplies the words and the lock, which the tests replace by
+// plain ones. Calls with a host's number belong to that host; make_ready() may be called by anybody.
 //
 //   context: not started -> running -> put aside -> ready -> running -> ... -> finished
 //            put aside: at the barrier, elsewhere (a lock, an ordered turn), or stepped back and ready at once
@@ -26,17 +25,13 @@
 // contexts are taken by others.
 //
 // Before a host takes from others, it looks past what they have a few times: they may just be on their way, from a fork
-// or a barrier. Then it asks whether taking one pays. A context that moves leaves its data behind and runs longer; how
-// much longer is learned from those that moved. So it moves if its host is expected to need more time than that for
-// what it has: it has many left, or has been busy with one for much longer than the contexts of this part of the
-// program usually are (its core is lost to something else).
+// or a barrier, and a context that moves for less than that costs more than it brings.
 //
 // Few cache lines move: a region begins by one line, which says its number; what belongs to a host is made ready for
 // the region by whoever needs it first, its owner unless somebody takes from it. Numbers of regions and generations
 // only rise.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -93,7 +88,7 @@ class context_schedule {
   enum class advice : std::uint8_t {
     run,      // `context`, which is now this host's
     look_on,  // call look() again; `rings`: whoever sleeps has to be woken first
-    rest,     // nothing to do now; look() again later, or, unless `watches`, prepare_sleep()
+    rest,     // nothing to do now; look() again later, or prepare_sleep()
     sleep,    // nothing to do, and whoever makes something will ring
     leave     // this host is not needed any more
   };
@@ -101,7 +96,6 @@ class context_schedule {
     advice what = advice::rest;
     std::uint32_t context = 0;
     bool rings = false;
-    bool watches = false;  // another host has something that does not pay yet
   };
   struct limits {
     std::uint32_t contexts = 1;
@@ -142,7 +136,6 @@ class context_schedule {
   void arrive(std::uint32_t host, std::uint32_t context) {
     host_state& me = hosts_[host];
     me.stepped_back = 0;
-    end_run(me);
     const std::lock_guard held(me.guard);
     const std::uint32_t now = generation_now();  // it cannot change before this arrival is reported
     collect_released(me, now);
@@ -155,7 +148,6 @@ class context_schedule {
   void put_elsewhere(std::uint32_t host) {
     host_state& me = hosts_[host];
     me.stepped_back = 0;
-    end_run(me);
     const std::lock_guard held(me.guard);
     ++me.elsewhere;
     ++me.counts.suspended;
@@ -164,7 +156,6 @@ class context_schedule {
   /// that only another context can give.
   void yield(std::uint32_t host, std::uint32_t context) {
     host_state& me = hosts_[host];
-    end_run(me);
     const std::lock_guard held(me.guard);
     me.ready.push_back(context);
     update_signs(me);
@@ -182,7 +173,6 @@ class context_schedule {
   void finish(std::uint32_t host) {
     host_state& me = hosts_[host];
     me.stepped_back = 0;
-    end_run(me);
     ++me.counts.run;
     if (me.finished) return;
     me.finished = me.tells = true;
@@ -238,8 +228,6 @@ class context_schedule {
  private:
   template <class Value>
   using word = typename Memory::template word<Value>;
-  static constexpr int left_bits = 16;
-  static constexpr std::uint64_t left_mask = (std::uint64_t{1} << left_bits) - 1;
   enum class phase : std::uint8_t { own, arrivals, release, others };
   struct row_range {
     std::uint32_t first = 0;
@@ -259,8 +247,6 @@ class context_schedule {
     // Written by their host, or under the lock, and only when they change; others look at them again and again.
     alignas(64) word<std::uint64_t> signs{0};  // {region, flags below}; of an earlier region: the host has not come
     word<std::uint32_t> waiting_since{0};      // a generation + 1; 0: nobody waits
-    // How far it is, for hosts that think about taking from it: {when it began what it runs, in ticks; what is left}.
-    alignas(64) word<std::uint64_t> progress{0};
     // The host's own.
     alignas(128) phase at = phase::own;
     bool thorough = false;    // it looks without trusting hints
@@ -270,23 +256,13 @@ class context_schedule {
     bool suspends = false;    // at its last look, suspended contexts belonged to it
     bool looks_away = false;  // all that it could run have stepped back
     bool passed_by = false;   // in this round of looks, somebody who may have something
-    bool watches = false;     // ... which does not pay yet
-    bool runs_stolen = false;
-    bool rested = true;      // since it ran the last one
-    std::uint32_t seen = 0;  // generation, at its last look at its own contexts
+    std::uint32_t seen = 0;   // generation, at its last look at its own contexts
     std::uint64_t own_round = 0;
     std::uint32_t patience = 0;
     std::uint32_t stepped_back = 0;  // contexts, one after the other, since anything else happened
     std::uint32_t victim = 0;
     std::uint32_t arrived = 0;  // and not yet reported
-    // Of the part of the program since the last barrier: how long contexts run that have not moved.
-    std::uint64_t run_since = 0;  // ticks; or when the last one ended
-    std::uint64_t runs_took = 0;
-    std::uint32_t runs = 0;
-    std::uint32_t runs_seen = 0;  // generation that they are of
-    std::uint64_t usual_run = 0;  // of the part before, until this one has one
-    float cost_of_moving = 1.0F;  // how much longer contexts run that have moved
-    context_counts counts;        // of all regions
+    context_counts counts;      // of all regions
 
     template <class Append>
     void describe(Append&& append, std::uint64_t now) const {
@@ -303,7 +279,7 @@ class context_schedule {
       append(signs.load(std::memory_order_relaxed));          // relaxed: as above
       append(static_cast<std::uint32_t>(at));
       append(static_cast<std::uint32_t>(thorough | finished << 1 | tells << 2 | knows_end << 3 | suspends << 4 |
-                                        passed_by << 5 | (own_round == now) << 6 | looks_away << 7 | watches << 8));
+                                        passed_by << 5 | (own_round == now) << 6 | looks_away << 7));
       append(patience);
       append(stepped_back);
       append(victim);
@@ -350,10 +326,6 @@ class context_schedule {
   void come(host_state& me) {
     me.at = phase::own;
     me.thorough = me.finished = me.tells = me.knows_end = me.suspends = me.looks_away = me.passed_by = false;
-    me.watches = false;
-    me.rested = true;
-    me.usual_run = usual_run(me);
-    me.runs_took = me.runs = 0;
     me.victim = me.arrived = me.stepped_back = 0;
     me.patience = region_.patience;
     me.own_round = round_;
@@ -398,56 +370,6 @@ class context_schedule {
     update_signs(host);
   }
 
-  // --- how long contexts run ---
-
-  void begin_run(host_state& me, std::uint32_t left, bool stolen) {
-    if (region_.hosts == 1) return;
-    me.runs_stolen = stolen;
-    if (me.rested || stolen) me.run_since = Memory::now();
-    me.rested = false;
-    set_progress(me, left);
-  }
-  void set_progress(host_state& me, std::uint32_t left) {
-    // relaxed: a hint
-    me.progress.store(me.run_since << left_bits | std::min<std::uint64_t>(left, left_mask), std::memory_order_relaxed);
-  }
-  // The end of one is the beginning of the next: one look at the clock for both.
-  void end_run(host_state& me) {
-    if (region_.hosts == 1) return;
-    const std::uint64_t now = Memory::now();
-    const std::uint64_t took = now > me.run_since ? now - me.run_since : 0;  // clocks of cores may differ
-    me.run_since = now;
-    if (me.runs_stolen) {
-      const std::uint64_t usual = usual_run(me);
-      if (usual == 0) return;
-      constexpr float most = 4.0F;  // more was something else, on this core
-      const float ratio = static_cast<float>(took) / static_cast<float>(usual);
-      me.cost_of_moving += (std::min(ratio, most) - me.cost_of_moving) / 16;
-      return;
-    }
-    if (me.runs_seen != me.seen) {
-      me.usual_run = usual_run(me);
-      me.runs_seen = me.seen;
-      me.runs_took = me.runs = 0;
-    }
-    me.runs_took += took;
-    ++me.runs;
-  }
-  static std::uint64_t usual_run(const host_state& me) { return me.runs != 0 ? me.runs_took / me.runs : me.usual_run; }
-
-  // Whether to take a context from `victim`, which may have some.
-  bool pays(const host_state& me, const host_state& victim) const {
-    const std::uint64_t usual = usual_run(me);
-    const std::uint64_t seen = victim.progress.load(std::memory_order_relaxed);  // relaxed: a hint
-    const std::uint64_t busy = ((Memory::now() << left_bits) - (seen & ~left_mask)) >> left_bits;
-    const std::uint64_t left = std::max<std::uint64_t>(seen & left_mask, 1);
-    // What has taken longer than usual so far is expected to take as long again.
-    const std::uint64_t rest = busy < usual ? usual - busy : busy - usual;
-    // It moves here, and later, most often, back: only what that takes longer counts then.
-    const double moved = static_cast<double>(usual) * (2.0 * std::max(me.cost_of_moving, 1.0F) - 1.0);
-    return moved <= static_cast<double>(rest) + static_cast<double>(left) * static_cast<double>(usual);
-  }
-
   void look_no_more(host_state& me) {
     me.thorough = false;
     sleepers_.fetch_sub(1, std::memory_order_relaxed);  // relaxed: a ring too many does no harm
@@ -455,12 +377,11 @@ class context_schedule {
   step found(host_state& me, std::uint32_t context) {
     me.at = phase::own;
     if (me.thorough) look_no_more(me);
-    return {advice::run, context, false, false};
+    return {advice::run, context, false};
   }
 
   step found_own(host_state& me, std::uint32_t context) {
     me.patience = region_.patience;
-    begin_run(me, me.unstarted.last - me.unstarted.first + me.ready.size(), false);
     return found(me, context);
   }
 
@@ -486,9 +407,9 @@ class context_schedule {
       me.suspends = me.elsewhere != 0 || !me.waiting.empty() || !me.ready.empty();
     }
     me.victim = 1;
-    me.passed_by = me.watches = false;
+    me.passed_by = false;
     me.at = me.arrived != 0 ? phase::arrivals : phase::others;
-    return {advice::look_on, 0, std::exchange(me.tells, false), false};
+    return {advice::look_on, 0, std::exchange(me.tells, false)};
   }
 
   step report_arrivals(host_state& me) {
@@ -496,14 +417,14 @@ class context_schedule {
     // acq_rel: what the contexts wrote before the barrier goes to whoever completes it, and on from there
     const std::uint64_t before = barrier_.fetch_sub(count, std::memory_order_acq_rel);
     me.at = static_cast<std::uint32_t>(before) == count ? phase::release : phase::others;
-    return {advice::look_on, 0, false, false};
+    return {advice::look_on, 0, false};
   }
   step release(host_state& me) {
     // Nobody else writes it: all have arrived, and nobody arrives before the new generation.
     const std::uint32_t now = generation_of(barrier_.load(std::memory_order_relaxed));   // relaxed: as said
     barrier_.store(barrier_word(now + 1, region_.contexts), std::memory_order_seq_cst);  // schedule.release
     me.at = phase::own;
-    return {advice::look_on, 0, true, false};
+    return {advice::look_on, 0, true};
   }
 
   bool may_have(const host_state& victim, std::uint64_t signs) const {
@@ -525,10 +446,6 @@ class context_schedule {
           me.passed_by = true;
           continue;
         }
-        if (!me.looks_away && signs >> 2 == round_ && !Memory::moves(pays(me, victim))) {
-          me.watches = true;
-          continue;
-        }
       }
       const std::lock_guard held(victim.guard);
       make_current(victim, number);
@@ -540,32 +457,25 @@ class context_schedule {
       } else if (region_.started_may_move && !victim.ready.empty()) {
         context = victim.ready.pop_back();
       } else {
-        return {advice::look_on, 0, false, false};
+        return {advice::look_on, 0, false};
       }
       update_signs(victim);
       settle(context, host);
       ++me.counts.stolen;
-      begin_run(me, 0, true);
       return found(me, context);
     }
     me.at = phase::own;
     if (std::exchange(me.looks_away, false)) {
       me.stepped_back = 0;
-      return {advice::look_on, 0, false, false};
+      return {advice::look_on, 0, false};
     }
     if (me.passed_by) {
       --me.patience;
-    } else if (me.watches) {
-      // neither
     } else if (!me.suspends && (me.finished || me.knows_end)) {
       if (me.thorough) look_no_more(me);
-      return {advice::leave, 0, false, false};
+      return {advice::leave, 0, false};
     }
-    if (region_.hosts > 1 && !std::exchange(me.rested, true)) {
-      me.run_since = Memory::now();
-      set_progress(me, 0);
-    }
-    return {me.thorough ? advice::sleep : advice::rest, 0, false, me.watches};
+    return {me.thorough ? advice::sleep : advice::rest, 0, false};
   }
 
   // Written when a region begins, read by all.

@@ -21,7 +21,6 @@
 #include "omp/fibers/virtual_mutex.hpp"
 #include "omp/fibers/virtual_turns.hpp"
 #include "omp/spin_lock.hpp"
-#include "os/clock.hpp"
 
 namespace tri::omp {
 namespace {
@@ -33,10 +32,6 @@ struct plain_memory {
     void lock() {}
     void unlock() {}
   };
-  static inline std::uint64_t time = 0;
-  static std::uint64_t now() { return time; }
-  static inline bool nothing_pays = false;
-  static bool moves(bool pays) { return pays && !nothing_pays; }
 };
 using plain_schedule = context_schedule<plain_memory>;
 using advice = plain_schedule::advice;
@@ -50,7 +45,6 @@ struct scope {
   bool moves = true;
   std::uint32_t patience = 0;
   std::uint32_t absent = ~0u;  // the host that never comes
-  bool watches = false;        // at first taking from others does not pay; at any moment it begins to
   // What each context does: (b)arrier, (l)ock, (u)nlock, (m) lock and (n) unlock another, (o)rdered turn of the chunk
   // with its number, (p)ass it on, (w)ork, (t)ry the lock and step back until it is free. Context 0 may do
   // something else.
@@ -109,15 +103,12 @@ struct region_model {
   std::string broken;
   std::string_view last_script = limits.script;  // of the last context
 
-  bool pays = !limits.watches;
-
   explicit region_model(const scope& given) : limits(given), turns(given.contexts) {
     schedule.begin({given.contexts, given.hosts, given.moves, given.patience});
   }
 
-  int agents() const { return static_cast<int>(limits.hosts) + (limits.watches ? 1 : 0); }
+  int agents() const { return static_cast<int>(limits.hosts); }
   bool enabled(int agent) const {
-    if (static_cast<std::uint32_t>(agent) == limits.hosts) return !pays;
     const host_driver& me = host[static_cast<std::size_t>(agent)];
     if (static_cast<std::uint32_t>(agent) == limits.absent || me.at == doing::left) return false;
     return me.at != doing::asleep || me.heard != rings;
@@ -125,10 +116,6 @@ struct region_model {
 
   void step(int agent) {
     const auto number = static_cast<std::uint32_t>(agent);
-    if (number == limits.hosts) {
-      pays = true;
-      return;
-    }
     host_driver& me = host[number];
     scripted_context& current = context[me.context];
     switch (me.at) {
@@ -210,9 +197,7 @@ struct region_model {
   }
 
   void look(std::uint32_t number, host_driver& me) {
-    plain_memory::nothing_pays = !pays;
     const plain_schedule::step found = schedule.look(number);
-    plain_memory::nothing_pays = false;
     switch (found.what) {
       case advice::run:
         me.context = static_cast<std::uint8_t>(found.context);
@@ -225,7 +210,7 @@ struct region_model {
         me.at = found.rings ? doing::see_sleepers : doing::look;
         break;
       case advice::rest:
-        me.at = found.watches ? doing::look : doing::listen;
+        me.at = doing::listen;
         break;
       case advice::sleep:
         me.at = doing::asleep;
@@ -336,7 +321,6 @@ struct region_model {
     for (const host_driver& each : host) append(each);
     for (const scripted_context& each : context) append(each);
     append(rings);
-    append(static_cast<std::uint8_t>(pays));
   }
 };
 
@@ -361,17 +345,6 @@ TEST(virtual_schedule, every_interleaving_of_small_regions_is_sound) {
     expect_sound({.contexts = 3, .hosts = 3, .moves = moves, .script = "w"});
     expect_sound({.contexts = 3, .hosts = 2, .moves = moves, .patience = 1, .script = "b"});
   }
-}
-
-TEST(virtual_schedule, who_watches_takes_what_is_left_once_it_pays) {
-  for (const char* script : {"w", "b", "wb", "bb", "lu"}) {
-    expect_sound({.contexts = 2, .hosts = 2, .watches = true, .script = script});
-    expect_sound({.contexts = 3, .hosts = 2, .watches = true, .script = script});
-  }
-  expect_sound({.contexts = 4, .hosts = 2, .watches = true, .script = "b"});
-  expect_sound({.contexts = 3, .hosts = 3, .watches = true, .script = "b"});
-  expect_sound({.contexts = 3, .hosts = 2, .patience = 1, .watches = true, .script = "b"});
-  expect_sound({.contexts = 3, .hosts = 2, .absent = 0, .watches = true, .script = "b"});
 }
 
 TEST(virtual_schedule, a_context_may_be_put_aside_while_it_holds_a_lock) {
@@ -519,56 +492,11 @@ TEST(virtual_schedule, after_a_barrier_contexts_go_on_in_order_where_they_were_o
   }
 }
 
-// Contexts of host 1 take 100 ticks; the one that it took from host 0 takes 300, so that moving costs.
-TEST(virtual_schedule, contexts_move_when_that_pays) {
-  plain_schedule schedule;
-  const auto look = [&](std::uint32_t host) {
-    for (;;) {
-      const plain_schedule::step found = schedule.look(host);
-      if (found.what != advice::look_on) return found;
-    }
-  };
-  const auto runs = [&](std::uint32_t host, std::uint32_t context, std::uint64_t ticks) {
-    const plain_schedule::step found = look(host);
-    ASSERT_EQ(found.what, advice::run);
-    ASSERT_EQ(found.context, context);
-    plain_memory::time += ticks;
-    schedule.finish(host);
-  };
-  for (int region = 0; region < 60; ++region) {
-    schedule.begin({4, 2, true, 0});  // 0 3 | 1 2
-    const plain_schedule::step busy = look(0);
-    ASSERT_EQ(busy.context, 0u);
-    runs(1, 1, 100);
-    runs(1, 2, 100);
-    if (region == 59) break;
-    plain_memory::time += 1000;  // host 0 has lost its core: whatever moving costs
-    runs(1, 3, 300);
-    schedule.finish(0);
-    EXPECT_EQ(look(0).what, advice::leave);
-    EXPECT_EQ(look(1).what, advice::leave);
-  }
-  // Host 0 has been busy for 200 ticks, and has one context left. It is expected to take 100 more, and 100 for the
-  // other one; the other one would take 300 here.
-  plain_schedule::step found = look(1);
-  EXPECT_EQ(found.what, advice::rest);
-  EXPECT_TRUE(found.watches);
-  plain_memory::time += 250;  // now 350 and 100
-  EXPECT_FALSE(look(1).what == advice::run);
-  plain_memory::time += 200;
-  found = look(1);
-  EXPECT_EQ(found.what, advice::run);
-  EXPECT_EQ(found.context, 3u);
-  plain_memory::time = 0;
-}
-
 // The same machine with real words, and threads that follow the script.
 struct real_memory {
   template <class Value>
   using word = std::atomic<Value>;
   using mutex = spin_lock;
-  static std::uint64_t now() { return tri::host::ticks(); }
-  static bool moves(bool pays) { return pays; }
 };
 TEST(virtual_schedule, threads_run_every_context_between_all_barriers) {
   constexpr std::uint32_t contexts = 13;
