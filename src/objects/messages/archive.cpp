@@ -11,6 +11,11 @@
 
 namespace tri::objects {
 
+void input_archive::too_deep() {
+  --levels_;  // a level that was not made does not end
+  throw archive_error(fmt::format("objects lie more than {} deep in each other", most_levels));
+}
+
 void input_archive::too_short(std::size_t wanted) const {
   throw archive_error(fmt::format("{} bytes are to be read, but the archive has only {} left", wanted, left_));
 }

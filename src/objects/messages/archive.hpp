@@ -169,6 +169,23 @@ class input_archive {
       too_many(elements, bytes_each);
   }
 
+  /// While it lives, what is read lies one level deeper in something that may contain itself. Throws archive_error
+  /// where another process nests so deep that the stack would end.
+  class level {
+   public:
+    explicit level(input_archive& archive) : archive_(archive) {
+      if (++archive_.levels_ > most_levels) [[unlikely]]
+        archive_.too_deep();
+    }
+    ~level() { --archive_.levels_; }
+    level(const level&) = delete;
+    level& operator=(const level&) = delete;
+
+   private:
+    input_archive& archive_;
+  };
+  static constexpr std::uint32_t most_levels = 4000;
+
   /// A number that says which of `alternatives` follows (of a variant; or that a value follows, or none).
   std::uint32_t read_choice(std::uint64_t alternatives);
 
@@ -177,11 +194,13 @@ class input_archive {
   void add_shared(std::shared_ptr<void> object, const void* kind) { shared_.push_back({std::move(object), kind}); }
 
  private:
+  [[noreturn]] void too_deep();
   [[noreturn]] void too_short(std::size_t wanted) const;
   [[noreturn]] void too_many(std::uint64_t elements, std::size_t bytes_each) const;
 
   const char* next_;
   std::size_t left_;
+  std::uint32_t levels_ = 0;
   struct shared_object {
     std::shared_ptr<void> object;
     const void* kind;

@@ -293,6 +293,7 @@ void read_cereal_wrapper(input_archive& archive, T& wrapper) {
 template <class T>
 void read_container(input_archive& archive, T& values) {
   const std::uint64_t size = archive.read_size();
+  const input_archive::level deeper(archive);
   values.clear();
   for (std::uint64_t count = 0; count < size; ++count) {
     read_element<T> one{};
@@ -338,6 +339,7 @@ void read_shared(input_archive& archive, std::shared_ptr<T>& pointer) {
     pointer = std::static_pointer_cast<T>(*known);
     return;
   }
+  const input_archive::level deeper(archive);
   const auto made = std::make_shared<pointed>();
   archive.add_shared(made, &kind_of_shared<pointed>);  // first: it may point to itself
   read_value(archive, *made);
@@ -367,6 +369,7 @@ void read_value(input_archive& archive, T& value) {
   } else if constexpr (is_a<std::unique_ptr, T>) {
     value.reset();
     if (archive.read_choice(2) == 0) return;
+    const input_archive::level deeper(archive);
     auto made = std::make_unique<std::remove_const_t<typename T::element_type>>();
     read_value(archive, *made);
     value = std::move(made);
