@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "omp/fibers/virtual_count.hpp"
 #include "omp/fibers/virtual_mode.hpp"
 #include "omp/host_runtime.hpp"
 #include "omp/loop_choice.hpp"
@@ -201,8 +202,11 @@ const char* why_no_loop_was_seen() {
   }
   if (virtual_mode.load(std::memory_order_acquire) == virtual_state::on)  // pairs: virtual_mode.decide
     return "  no loop asked for a schedule; static loops, and loops without a schedule, run on the virtual threads\n";
+  if (std::getenv(virtual_variable) != nullptr)  // asked for, and refused with a line of its own
+    return "  no loop reached an OpenMP runtime: gcc compiles static loops, and loops without a schedule, into the "
+           "program; schedule(runtime) makes them reachable\n";
   return "  no loop reached an OpenMP runtime: gcc compiles static loops, and loops without a schedule, into the "
-         "program; schedule(runtime) makes them reachable, and --virtual K does without a change\n";
+         "program; schedule(runtime) makes them reachable, and --virtual K does without a change of most programs\n";
 }
 
 }  // namespace

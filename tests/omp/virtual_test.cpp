@@ -213,6 +213,35 @@ TEST(interface_functions, that_nobody_has_answer_for_one_thread) {
   }
 }
 
+// No more virtual threads than threads: each has one of its own, also where those that have begun stay where they are.
+TEST(virtual_thread_for_each, lets_them_wait_for_each_other_by_polling) {
+  const std::string meets = "virtual_meets_gcc";
+  if (!std::filesystem::exists(program(meets))) GTEST_SKIP() << "gcc is not installed";
+  for (const char* options : {"--virtual 1", "--virtual 8"}) {
+    const result ended = run("OMP_NUM_THREADS=2 timeout 60 " + exec(options) + program(meets) + " 100");
+    EXPECT_EQ(ended.status, 0) << options;
+    EXPECT_EQ(ended.output, "met 100 times\n");
+  }
+}
+
+TEST(virtual_report, says_when_the_program_asks_for_so_few_that_none_can_move) {
+  const std::string meets = "virtual_meets_gcc";
+  if (!std::filesystem::exists(program(meets))) GTEST_SKIP() << "gcc is not installed";
+  const std::string hint = "the program asks for no more threads than there are itself";
+  EXPECT_THAT(run("OMP_NUM_THREADS=2 " + exec(8) + program(meets)).errors, HasSubstr(hint));
+  EXPECT_THAT(run("OMP_NUM_THREADS=2 " + exec(8) + program("virtual_team_gcc")).errors, Not(HasSubstr(hint)));
+}
+
+// Under mpirun a program that has nothing of MPI keeps its virtual threads.
+TEST(virtual_mode, is_not_refused_because_a_launcher_of_mpi_started_the_program) {
+  const std::string meets = "virtual_meets_gcc";
+  if (!std::filesystem::exists(program(meets))) GTEST_SKIP() << "gcc is not installed";
+  const result ended =
+      run("OMPI_COMM_WORLD_SIZE=1 OMPI_COMM_WORLD_RANK=0 OMP_NUM_THREADS=2 " + exec(2) + program(meets));
+  EXPECT_EQ(ended.output, "met 1 times\n");
+  EXPECT_THAT(ended.errors, HasSubstr("virtual threads: 2 for each of 2 threads"));
+}
+
 TEST(virtual_watchdog, says_that_a_program_that_polls_stands_still) {
   const std::string polls = "virtual_polls_gcc";
   if (!std::filesystem::exists(program(polls))) GTEST_SKIP() << "gcc is not installed";
@@ -224,7 +253,8 @@ TEST(virtual_watchdog, says_that_a_program_that_polls_stands_still) {
   EXPECT_THAT(run(shortly + "0 timeout 2 " + exec("--virtual 2") + program(polls)).errors, Not(HasSubstr("virtual")));
   const result bad = run(shortly + "long " + exec("--virtual 2") + "/bin/echo started");
   EXPECT_EQ(bad.status, 2);
-  EXPECT_THAT(bad.errors, HasSubstr("TRIREME_OMP_STALL is 'long'; it must be a number of seconds, such as 10"));
+  EXPECT_THAT(bad.errors,
+              HasSubstr("TRIREME_OMP_STALL is 'long'; it must be a number of seconds from 0.001 to 1000000"));
 }
 
 TEST(virtual_setting, is_checked_before_the_program_begins) {
@@ -251,6 +281,9 @@ TEST(virtual_setting, is_checked_before_the_program_begins) {
   EXPECT_EQ(preloaded.status, 2);
   EXPECT_EQ(preloaded.output, "");
   EXPECT_THAT(preloaded.errors, StartsWith("trireme omp: TRIREME_OMP_VIRTUAL: 'much'"));
+  EXPECT_EQ(run("TRIREME_OMP_VIRTUAL=auto LD_PRELOAD=" VIRTUAL_LIBRARY " /bin/echo started").errors,
+            "trireme omp: TRIREME_OMP_VIRTUAL: 'auto' needs `trireme exec --omp`, which samples the cores before the "
+            "program begins; without that command it must be a whole number\n");
   const std::string by_environment = "TRIREME_OMP_VIRTUAL=4 TRIREME_OMP_SCHEDULE=host LD_PRELOAD=" VIRTUAL_LIBRARY " ";
   for (const std::string& command : {exec("--virtual 4 --schedule host "), by_environment}) {
     const result contradiction = run(command + "/bin/echo started");

@@ -239,7 +239,9 @@ std::string set_up(const exec_options& options, const std::string& name) {
     throw std::invalid_argument("--mpi and a schedule that uses slack do not go together yet");
   std::string program = host::find_program(name);
   const bool leaves_mpi = !options.mpi || times_mpi || !mpi_is_on;
-  const mpi_finding found = leaves_mpi ? mpi_finding() : find_mpi(program);
+  mpi_finding found = leaves_mpi ? mpi_finding() : find_mpi(program);
+  // MPI and virtual threads exclude each other; that a launcher of MPI started it does not make it a program of MPI.
+  if (!found.is_linked && !options.asks_for_mpi && options.omp && !value_of(omp::virtual_variable).empty()) found = {};
   if (!found.obstacle.empty())
     fmt::print(stderr, "trireme exec: {} runs with its MPI library as it is: {}\n", name, found.obstacle);
   const bool is_mpi = found.library != mpi_library::none;

@@ -106,6 +106,12 @@ void read_virtual_request() {
     return;
   }
   try {
+    if (text == virtual_automatic) {
+      throw std::invalid_argument(
+          fmt::format("{}: '{}' needs `trireme exec --omp`, which samples the cores before the program begins; without "
+                      "that command it must be a whole number",
+                      virtual_variable, text));
+    }
     asked_for = parse_virtual_count(virtual_variable, text);
     if (!answers_interface()) {
       throw std::invalid_argument(fmt::format(
@@ -151,6 +157,13 @@ void print_virtual_report() {
       program_name(), getpid(), settings_now.per_host, settings_now.hosts,
       settings_now.started_may_move ? "" : " (errno is used: only those that have not begun move)", totals.regions,
       totals.of_one, totals.contexts, totals.stolen, totals.suspended, totals.tasks);
+  const std::uint64_t of_many = totals.regions - totals.of_one;
+  if (settings_now.per_host > 1 && of_many > 0 && totals.contexts <= of_many * settings_now.hosts) {
+    fmt::print(stderr,
+               "  the program asks for no more threads than there are itself (num_threads, omp_set_num_threads or an "
+               "option of its own), so that no virtual thread can help another: let it ask for {}\n",
+               settings_now.hosts * settings_now.per_host);
+  }
 }
 
 void forget_virtual_counts() { forget_totals(); }

@@ -93,6 +93,7 @@ struct virtual_team {
   stack_sizes stacks;
   exception_globals_function exceptions_of_thread = nullptr;
   int (*number_of_host)() = nullptr;
+  int (*count_of_hosts)() = nullptr;
 
   alignas(64) std::optional<team_share> share;
   int error_number = 0;  // of the program's thread, which is virtual thread 0 inside the region
@@ -129,6 +130,9 @@ void count(std::atomic<std::uint64_t>& total, std::uint64_t more) {
 }
 
 constexpr std::uint32_t patience = 7;  // moments of rest before a host takes from others: about a microsecond
+// Where what is taken never comes back: some tens of microseconds, so that the first short part of a region, up to its
+// first barrier, does not decide for all others.
+constexpr std::uint32_t pinned_patience = 100;
 constexpr std::size_t wait_buckets = 64;
 mutex_waiters<spin_lock>& waiters_for(const void* word) {
   static auto* const buckets = new std::array<mutex_waiters<spin_lock>, wait_buckets>;  // never destroyed, as the team
@@ -300,6 +304,7 @@ void look_for_contexts(virtual_team& all, std::uint32_t host) {
 
 void run_host(void* argument) {
   auto& all = *static_cast<virtual_team*>(argument);
+  all.schedule.set_present(static_cast<std::uint32_t>(all.count_of_hosts()));
   look_for_contexts(all, static_cast<std::uint32_t>(all.number_of_host()));
 }
 
@@ -320,9 +325,13 @@ void make_ready_for_regions(virtual_team& all) {
                                   limited ? limit.rlim_cur : unlimited);
   // The program's C++ runtime, if it has one; ours is our own.
   all.exceptions_of_thread = reinterpret_cast<exception_globals_function>(dlsym(RTLD_DEFAULT, "__cxa_get_globals"));
-  void* const found = find_beside(reinterpret_cast<void*>(host_parallel.usual()), "omp_get_thread_num");
-  if (found == nullptr) report_missing("omp_get_thread_num");
-  all.number_of_host = reinterpret_cast<int (*)()>(found);
+  const auto of_runtime = [](const char* name) {
+    void* const found = find_beside(reinterpret_cast<void*>(host_parallel.usual()), name);
+    if (found == nullptr) report_missing(name);
+    return reinterpret_cast<int (*)()>(found);
+  };
+  all.count_of_hosts = of_runtime("omp_get_num_threads");
+  all.number_of_host = of_runtime("omp_get_thread_num");
 }
 
 void run_region_of_many(virtual_team& all, const region_start& start, const virtual_thread_state* outer,
@@ -337,10 +346,12 @@ void run_region_of_many(virtual_team& all, const region_start& start, const virt
   all.error_number = errno;
   all.now = {start.function, start.data,     start.combined, outer, &control_inside(outer),
              &loops.get(),   start.sections, threads,        hosts};
-  all.schedule.begin({threads, hosts, settings.started_may_move, patience});
+  all.schedule.begin(
+      {threads, hosts, settings.started_may_move, settings.started_may_move ? patience : pinned_patience});
   const bool some_wait = threads > hosts;
   if (some_wait) all.watchdog.region_begins();
   if (hosts == 1) {
+    all.schedule.set_present(1);
     look_for_contexts(all, 0);
   } else {
     host_parallel(&run_host, &all, hosts, start.flags);

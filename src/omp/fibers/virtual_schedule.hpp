@@ -5,7 +5,8 @@
 // A host goes through its own contexts in the order of their numbers, those that have not started and those that may go
 // on; when none is left it takes one from the far end of another host's, the next host first, so that hosts that run
 // out together look at different ones. Where started contexts may not move, only those that have not started are
-// taken.
+// taken, and what is taken stays where it is until the region ends. So there nothing is taken from a host that is only
+// late, and nothing at all where there are no more contexts than hosts, for a program may rely on a thread for each.
 //
 // Each call below is one transition: one lock or one shared word, so that all interleavings of calls are all there is
 // (tests/omp/fibers/virtual_schedule_test.cpp). `Memory` supplies the words and the lock, which the tests replace by
@@ -112,8 +113,15 @@ class context_schedule {
       barrier_.store(barrier_word(now, of_region.contexts), std::memory_order_relaxed);   // relaxed: as above
     }
     region_ = of_region;
+    present_.store(0, std::memory_order_relaxed);  // relaxed: we are alone
     ++round_;
   }
+
+  /// How many hosts there are in this region, the first ones: the host runtime may give fewer than it was asked for.
+  /// Each host says so before its first look.
+  void set_present(std::uint32_t hosts) {
+    present_.store(hosts, std::memory_order_relaxed);
+  }  // relaxed: all say the same
 
   /// The next step of `host`'s search for something to run.
   step look(std::uint32_t host) {
@@ -223,6 +231,7 @@ class context_schedule {
     for (std::uint32_t context = 0; context < region_.contexts; ++context) append(home_[context]);
     append(barrier_.load(std::memory_order_relaxed));   // relaxed: nobody else is there
     append(sleepers_.load(std::memory_order_relaxed));  // relaxed: as above
+    append(present_.load(std::memory_order_relaxed));   // relaxed: as above
   }
 
  private:
@@ -241,6 +250,7 @@ class context_schedule {
     row_range unstarted;          // see context_of()
     std::uint32_t elsewhere = 0;  // contexts of this host that others keep
     bool ended = false;           // a context of the region finished here
+    bool came = false;            // the host itself has looked
     // Under the lock.
     context_queue ready;
     context_queue waiting;  // at the barrier, since generation waiting_since - 1
@@ -336,7 +346,7 @@ class context_schedule {
     state.round = round_;
     state.unstarted = {0, rows_of(host)};
     state.elsewhere = 0;
-    state.ended = false;
+    state.ended = state.came = false;
     set_hint(state.waiting_since, std::uint32_t{0});
     update_signs(state);
   }
@@ -348,9 +358,11 @@ class context_schedule {
   }
   static constexpr std::uint64_t sign_claimable = 1;
   static constexpr std::uint64_t sign_ended = 2;
+  static constexpr std::uint64_t sign_came = 4;
   void update_signs(host_state& host) {
     const bool any = host.unstarted.first != host.unstarted.last || (region_.started_may_move && !host.ready.empty());
-    set_hint(host.signs, round_ << 2 | (any ? sign_claimable : 0) | (host.ended ? sign_ended : 0));
+    set_hint(host.signs,
+             round_ << 3 | (any ? sign_claimable : 0) | (host.ended ? sign_ended : 0) | (host.came ? sign_came : 0));
   }
   // Most often it is there already, and its line need not move.
   void settle(std::uint32_t context, std::uint32_t host) {
@@ -389,6 +401,10 @@ class context_schedule {
     {
       const std::lock_guard held(me.guard);
       make_current(me, host);
+      if (!me.came) {
+        me.came = true;
+        update_signs(me);
+      }
       me.seen = generation_now();
       collect_released(me, me.seen);
       const bool begins_another = me.stepped_back != 0 && me.unstarted.first != me.unstarted.last;
@@ -428,19 +444,31 @@ class context_schedule {
   }
 
   bool may_have(const host_state& victim, std::uint64_t signs) const {
-    if (signs >> 2 != round_ || (signs & sign_claimable) != 0) return true;
+    if (signs >> 3 != round_ || (signs & sign_claimable) != 0) return true;
     if (!region_.started_may_move) return false;
     const std::uint32_t since = victim.waiting_since.load(std::memory_order_relaxed);  // relaxed: a hint
     return since != 0 && since != generation() + 1;
+  }
+
+  // Whether anything may be taken from that host, where what was taken cannot come back.
+  bool may_lose(std::uint32_t number, std::uint64_t signs) const {
+    if (region_.started_may_move) return true;
+    const std::uint32_t present = present_.load(std::memory_order_relaxed);  // relaxed: we have said so ourselves
+    if (present != 0 && number >= present) return true;                      // it will never come
+    return region_.contexts > region_.hosts && signs >> 3 == round_ && (signs & sign_came) != 0;
   }
 
   step look_at_others(host_state& me, std::uint32_t host) {
     while (me.victim < region_.hosts) {
       const std::uint32_t number = (host + me.victim++) % region_.hosts;
       host_state& victim = hosts_[number];
+      const std::uint64_t signs = victim.signs.load(std::memory_order_relaxed);  // relaxed: a hint
+      if (!may_lose(number, signs)) {
+        if (signs >> 3 == round_ && (signs & sign_ended) != 0) me.knows_end = true;
+        continue;
+      }
       if (!me.thorough) {
-        const std::uint64_t signs = victim.signs.load(std::memory_order_relaxed);  // relaxed: a hint
-        if (signs >> 2 == round_ && (signs & sign_ended) != 0) me.knows_end = true;
+        if (signs >> 3 == round_ && (signs & sign_ended) != 0) me.knows_end = true;
         if (!may_have(victim, signs)) continue;
         if (me.patience != 0 && !me.looks_away) {
           me.passed_by = true;
@@ -482,6 +510,7 @@ class context_schedule {
   alignas(128) limits region_{0, 0, true, 0};
   std::uint64_t round_ = 0;
   word<std::uint32_t> sleepers_{0};
+  word<std::uint32_t> present_{0};
   std::uint32_t capacity_ = 0;  // contexts that there is room for
   std::vector<host_state> hosts_;
   std::vector<std::uint32_t> home_;  // the host that ran it last; written under the lock of whoever had it

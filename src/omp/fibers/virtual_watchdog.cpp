@@ -26,7 +26,8 @@ double stall_seconds(const char* text) {
   if (problem != std::errc{} || stopped != end || !(seconds >= 0.0 && seconds <= most) ||
       (seconds > 0.0 && seconds < 0.001)) {
     throw std::invalid_argument(
-        fmt::format("{} is '{}'; it must be a number of seconds, such as 10, or 0 for no watch", stall_variable, text));
+        fmt::format("{} is '{}'; it must be a number of seconds from 0.001 to 1000000, such as 10, or 0 for no watch",
+                    stall_variable, text));
   }
   return seconds;
 }

@@ -105,6 +105,7 @@ struct region_model {
 
   explicit region_model(const scope& given) : limits(given), turns(given.contexts) {
     schedule.begin({given.contexts, given.hosts, given.moves, given.patience});
+    schedule.set_present(given.absent + 1 == given.hosts ? given.absent : given.hosts);
   }
 
   int agents() const { return static_cast<int>(limits.hosts); }
@@ -463,6 +464,38 @@ TEST(virtual_schedule, hosts_have_equal_shares_of_any_static_split) {
   }
 }
 
+// A program may rely on a thread for each of its threads, when it asks for no more than there are.
+TEST(virtual_schedule, contexts_that_cannot_come_back_are_not_taken_from_a_host_that_is_late) {
+  const auto next = [](plain_schedule& schedule, std::uint32_t host) {
+    for (;;) {
+      const plain_schedule::step found = schedule.look(host);
+      if (found.what == advice::run) return static_cast<int>(found.context);
+      if (found.what != advice::look_on) return -1;
+    }
+  };
+  for (const bool comes : {true, false}) {
+    plain_schedule schedule;
+    schedule.begin({2, 2, false, 0});
+    schedule.set_present(comes ? 2 : 1);
+    EXPECT_EQ(next(schedule, 0), 0);
+    schedule.arrive(0, 0);
+    EXPECT_EQ(next(schedule, 0), comes ? -1 : 1);
+    if (comes) {
+      EXPECT_EQ(next(schedule, 1), 1);
+    }
+  }
+  plain_schedule schedule;
+  schedule.begin({6, 2, false, 0});  // 0 3 4 | 1 2 5
+  schedule.set_present(2);
+  for (const std::uint32_t context : {0u, 3u, 4u}) {
+    EXPECT_EQ(next(schedule, 0), static_cast<int>(context));
+    schedule.arrive(0, context);
+  }
+  EXPECT_EQ(next(schedule, 0), -1) << "host 1 has not come";
+  EXPECT_EQ(next(schedule, 1), 1);
+  EXPECT_EQ(next(schedule, 0), 5) << "it is busy now";
+}
+
 TEST(virtual_schedule, after_a_barrier_contexts_go_on_in_order_where_they_were_or_with_thieves) {
   for (const bool moves : {true, false}) {
     plain_schedule schedule;
@@ -505,6 +538,7 @@ TEST(virtual_schedule, threads_run_every_context_between_all_barriers) {
   context_schedule<real_memory> schedule;
   for (int region = 0; region < 50; ++region) {
     schedule.begin({contexts, hosts, region % 2 == 0, 1});
+    schedule.set_present(hosts);
     std::vector<std::uint32_t> passed(contexts, 0);  // written by whoever runs the context
     std::atomic<std::uint32_t> arrivals{0};
     std::atomic<bool> early{false};
