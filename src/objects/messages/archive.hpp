@@ -184,7 +184,7 @@ class input_archive {
    private:
     input_archive& archive_;
   };
-  static constexpr std::uint32_t most_levels = 4000;
+  static constexpr std::uint32_t most_levels = 1000;
 
   /// A number that says which of `alternatives` follows (of a variant; or that a value follows, or none).
   std::uint32_t read_choice(std::uint64_t alternatives);

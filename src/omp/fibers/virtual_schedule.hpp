@@ -404,6 +404,8 @@ class context_schedule {
       if (!me.came) {
         me.came = true;
         update_signs(me);
+        // What it has may be taken from now on, and it may never look again: its first context may wait for the others.
+        if (!region_.started_may_move && region_.contexts > region_.hosts) return {advice::look_on, 0, true};
       }
       me.seen = generation_now();
       collect_released(me, me.seen);
@@ -451,25 +453,22 @@ class context_schedule {
   }
 
   // Whether anything may be taken from that host, where what was taken cannot come back.
-  bool may_lose(std::uint32_t number, std::uint64_t signs) const {
+  bool may_lose(std::uint32_t number, bool came) const {
     if (region_.started_may_move) return true;
     const std::uint32_t present = present_.load(std::memory_order_relaxed);  // relaxed: we have said so ourselves
     if (present != 0 && number >= present) return true;                      // it will never come
-    return region_.contexts > region_.hosts && signs >> 3 == round_ && (signs & sign_came) != 0;
+    return came && region_.contexts > region_.hosts;
   }
 
   step look_at_others(host_state& me, std::uint32_t host) {
     while (me.victim < region_.hosts) {
       const std::uint32_t number = (host + me.victim++) % region_.hosts;
       host_state& victim = hosts_[number];
-      const std::uint64_t signs = victim.signs.load(std::memory_order_relaxed);  // relaxed: a hint
-      if (!may_lose(number, signs)) {
-        if (signs >> 3 == round_ && (signs & sign_ended) != 0) me.knows_end = true;
-        continue;
-      }
       if (!me.thorough) {
+        const std::uint64_t signs = victim.signs.load(std::memory_order_relaxed);  // relaxed: a hint
         if (signs >> 3 == round_ && (signs & sign_ended) != 0) me.knows_end = true;
         if (!may_have(victim, signs)) continue;
+        if (!may_lose(number, signs >> 3 == round_ && (signs & sign_came) != 0)) continue;
         if (me.patience != 0 && !me.looks_away) {
           me.passed_by = true;
           continue;
@@ -478,6 +477,7 @@ class context_schedule {
       const std::lock_guard held(victim.guard);
       make_current(victim, number);
       if (victim.ended) me.knows_end = true;
+      if (!may_lose(number, victim.came)) continue;
       if (region_.started_may_move) collect_released(victim, generation_now());
       std::uint32_t context = 0;
       if (victim.unstarted.first != victim.unstarted.last) {

@@ -256,14 +256,14 @@ TEST(archive, shared_objects_are_known_by_address_and_type_for_as_long_as_the_ar
 TEST(archive, a_chain_that_another_process_makes_too_long_is_refused) {
   run([] {
     node chain;
-    for (int i = 0; i < 3000; ++i) chain = node{i, std::make_shared<node>(std::move(chain))};
-    EXPECT_EQ(read<node>(written(chain)).next->value, 2998);
+    for (int i = 0; i < 900; ++i) chain = node{i, std::make_shared<node>(std::move(chain))};
+    EXPECT_EQ(read<node>(written(chain)).next->value, 898);
     std::string endless;  // a value, then that a pointer follows, to a new object, again and again
     for (std::uint32_t i = 0; i < 100'000; ++i) {
       endless.append(4, '\0').append(1, '\1').append(3, '\0');
       endless.append(reinterpret_cast<const char*>(&i), sizeof i);
     }
-    expect_refused<node>(endless, "objects lie more than 4000 deep in each other");
+    expect_refused<node>(endless, "objects lie more than 1000 deep in each other");
   });
 }
 

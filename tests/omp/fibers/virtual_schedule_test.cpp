@@ -46,8 +46,8 @@ struct scope {
   std::uint32_t patience = 0;
   std::uint32_t absent = ~0u;  // the host that never comes
   // What each context does: (b)arrier, (l)ock, (u)nlock, (m) lock and (n) unlock another, (o)rdered turn of the chunk
-  // with its number, (p)ass it on, (w)ork, (t)ry the lock and step back until it is free. Context 0 may do
-  // something else.
+  // with its number, (p)ass it on, (w)ork, (t)ry the lock and step back until it is free, (a)sk again and again whether
+  // all others have worked, without stepping back. Context 0 may do something else.
   std::string_view script = "b";
   std::string_view first_script = script;
   bool sleeps_without_a_look = false;  // faults that must be found
@@ -112,6 +112,10 @@ struct region_model {
   bool enabled(int agent) const {
     const host_driver& me = host[static_cast<std::size_t>(agent)];
     if (static_cast<std::uint32_t>(agent) == limits.absent || me.at == doing::left) return false;
+    if (me.at == doing::run && context[me.context].at < script_of(me.context).size() && letter(me) == 'a') {
+      for (std::uint32_t other = 0; other < limits.contexts; ++other)
+        if (other != me.context && context[other].at == 0) return false;
+    }
     return me.at != doing::asleep || me.heard != rings;
   }
 
@@ -245,6 +249,7 @@ struct region_model {
     }
     switch (letter(me)) {
       case 'w':
+      case 'a':
         ++current.at;
         return;
       case 'b':
@@ -345,6 +350,22 @@ TEST(virtual_schedule, every_interleaving_of_small_regions_is_sound) {
     expect_sound({.contexts = 2, .hosts = 2, .moves = moves, .script = "oplu"});
     expect_sound({.contexts = 3, .hosts = 3, .moves = moves, .script = "w"});
     expect_sound({.contexts = 3, .hosts = 2, .moves = moves, .patience = 1, .script = "b"});
+  }
+}
+
+// Its host never looks again until others have taken what it has.
+TEST(virtual_schedule, a_context_may_wait_for_those_that_its_host_has_not_begun) {
+  for (const bool moves : {true, false}) {
+    for (const std::uint32_t patience : {0u, 1u}) {
+      expect_sound(
+          {.contexts = 3, .hosts = 2, .moves = moves, .patience = patience, .script = "w", .first_script = "a"});
+      expect_sound(
+          {.contexts = 4, .hosts = 2, .moves = moves, .patience = patience, .script = "wb", .first_script = "ab"});
+      expect_sound(
+          {.contexts = 2, .hosts = 2, .moves = moves, .patience = patience, .script = "wb", .first_script = "ab"});
+      expect_sound(
+          {.contexts = 4, .hosts = 3, .moves = moves, .patience = patience, .script = "w", .first_script = "a"});
+    }
   }
 }
 
