@@ -15,11 +15,11 @@ class function_ref;
 template <class Result, class... A>
 class function_ref<Result(A...)> {
  public:
+  // NOLINTBEGIN(google-explicit-constructor,bugprone-forwarding-reference-overload): that is its purpose
   template <class Callable>
     requires(!std::is_same_v<std::remove_cvref_t<Callable>, function_ref> &&
              std::is_invocable_r_v<Result, Callable&, A...> && !std::is_member_pointer_v<std::remove_cvref_t<Callable>>)
-  function_ref(Callable&& callable) noexcept  // NOLINT(google-explicit-constructor): that is its purpose
-  {
+  function_ref(Callable&& callable) noexcept {
     using type = std::remove_reference_t<Callable>;
     if constexpr (std::is_function_v<type>) {
       callable_ = reinterpret_cast<void*>(&callable);
@@ -33,6 +33,7 @@ class function_ref<Result(A...)> {
       };
     }
   }
+  // NOLINTEND(google-explicit-constructor,bugprone-forwarding-reference-overload)
   Result operator()(A... arguments) const { return call_(callable_, std::forward<A>(arguments)...); }
 
  private:

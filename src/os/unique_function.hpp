@@ -21,7 +21,7 @@ class unique_function<Result(A...)> {
     requires(!std::is_same_v<std::remove_cvref_t<Callable>, unique_function> &&
              std::is_invocable_r_v<Result, std::decay_t<Callable>&, A...> &&
              !std::is_member_pointer_v<std::decay_t<Callable>>)
-  unique_function(Callable&& callable) {  // NOLINT(google-explicit-constructor): that is its purpose
+  unique_function(Callable&& callable) {  // NOLINT(google-explicit-constructor,bugprone-forwarding-reference-overload)
     using type = std::decay_t<Callable>;
     if constexpr (lies_inside<type>) {
       new (place_) type(std::forward<Callable>(callable));
@@ -52,9 +52,11 @@ class unique_function<Result(A...)> {
     void (*destroy)(std::byte*) noexcept;
   };
   static constexpr std::size_t bytes_inside = 3 * sizeof(void*);
+  // NOLINTBEGIN(misc-redundant-expression): for some T
   template <class T>
   static constexpr bool lies_inside =
       sizeof(T) <= bytes_inside && alignof(T) <= alignof(void*) && std::is_nothrow_move_constructible_v<T>;
+  // NOLINTEND(misc-redundant-expression)
   template <class T>
   static Result result_of(T& callable, A&&... arguments) {
     if constexpr (std::is_void_v<Result>)

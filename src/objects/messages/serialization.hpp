@@ -143,6 +143,7 @@ struct as_read<std::pair<const Key, Value>> {
 template <class T>
 using read_element = typename as_read<typename T::value_type>::type;
 
+// NOLINTBEGIN(bugprone-branch-clone): one branch for each kind of type
 template <class T>
 constexpr bool has_way() {
   if constexpr (std::is_const_v<T>) {
@@ -178,6 +179,7 @@ constexpr bool has_way() {
     return false;
   }
 }
+// NOLINTEND(bugprone-branch-clone)
 
 /// It can be written, made and read.
 template <class T>
