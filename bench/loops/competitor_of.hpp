@@ -1,7 +1,7 @@
 // The kernels, run by a runtime. Included by the file of each competitor, so that the loops are compiled as a user of
 // that runtime would compile them.
 // A Runtime has schedules(), name(), and loop(schedule, place, n, body), which calls body(0) ... body(n - 1) and
-// returns when all have run; `place` tells the loops of the suite apart, for runtimes that remember. These have
+// returns when all have run; `place` distinguishes the loops of the suite, for runtimes that remember. These have
 // forget(schedule, place) too. One in which threads can stay together from loop to loop has region(schedule, steps, n,
 // body), which calls body(step, 0) ... body(step, n - 1) for one step after the other.
 #pragma once

@@ -3,7 +3,7 @@
 // vertices are sorted by degree. Each executes as often as it is told; the digest of its result is then that of one
 // thread, unless an iteration was left out or run twice, or, in the first two, ran before what it reads was there. Data
 // of one thread of the program, which hands the iterations to a runner:
-//   loop(number, n, body)   calls body(0) ... body(n - 1); `number` tells the loops of a kernel apart
+//   loop(number, n, body)   calls body(0) ... body(n - 1); `number` distinguishes the loops of a kernel
 //   region(steps, n, body)  calls body(step, 0) ... body(step, n - 1), and begins a step when the one before has ended
 #pragma once
 

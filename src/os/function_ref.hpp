@@ -9,6 +9,15 @@
 
 namespace tri::host {
 
+/// Calls it; a result that nothing is to be done with is dropped. As std::invoke_r of C++23, but for members.
+template <class Result, class Callable, class... A>
+Result call_as(Callable& callable, A&&... arguments) {
+  if constexpr (std::is_void_v<Result>)
+    static_cast<void>(callable(std::forward<A>(arguments)...));
+  else
+    return callable(std::forward<A>(arguments)...);
+}
+
 template <class Signature>
 class function_ref;
 
@@ -24,12 +33,12 @@ class function_ref<Result(A...)> {
     if constexpr (std::is_function_v<type>) {
       callable_ = reinterpret_cast<void*>(&callable);
       call_ = [](void* function, A... arguments) -> Result {
-        return result_of(*reinterpret_cast<type*>(function), std::forward<A>(arguments)...);
+        return call_as<Result>(*reinterpret_cast<type*>(function), std::forward<A>(arguments)...);
       };
     } else {
       callable_ = const_cast<void*>(static_cast<const void*>(std::addressof(callable)));
       call_ = [](void* object, A... arguments) -> Result {
-        return result_of(*static_cast<type*>(object), std::forward<A>(arguments)...);
+        return call_as<Result>(*static_cast<type*>(object), std::forward<A>(arguments)...);
       };
     }
   }
@@ -37,13 +46,6 @@ class function_ref<Result(A...)> {
   Result operator()(A... arguments) const { return call_(callable_, std::forward<A>(arguments)...); }
 
  private:
-  template <class T>
-  static Result result_of(T& callable, A&&... arguments) {
-    if constexpr (std::is_void_v<Result>)
-      static_cast<void>(callable(std::forward<A>(arguments)...));
-    else
-      return callable(std::forward<A>(arguments)...);
-  }
   void* callable_ = nullptr;
   Result (*call_)(void*, A...) = nullptr;
 };

@@ -6,6 +6,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "os/function_ref.hpp"
+
 namespace tri::host {
 
 template <class Signature>
@@ -58,19 +60,12 @@ class unique_function<Result(A...)> {
       sizeof(T) <= bytes_inside && alignof(T) <= alignof(void*) && std::is_nothrow_move_constructible_v<T>;
   // NOLINTEND(misc-redundant-expression)
   template <class T>
-  static Result result_of(T& callable, A&&... arguments) {
-    if constexpr (std::is_void_v<Result>)
-      static_cast<void>(callable(std::forward<A>(arguments)...));
-    else
-      return callable(std::forward<A>(arguments)...);
-  }
-  template <class T>
   static T& at(std::byte* place) {
     return *std::launder(reinterpret_cast<T*>(place));
   }
   template <class T>
   static constexpr operations of{[](std::byte* place, A&&... arguments) -> Result {
-                                   return result_of(at<T>(place), std::forward<A>(arguments)...);
+                                   return call_as<Result>(at<T>(place), std::forward<A>(arguments)...);
                                  },
                                  [](std::byte* from, std::byte* to) noexcept {
                                    new (to) T(std::move(at<T>(from)));
@@ -79,7 +74,7 @@ class unique_function<Result(A...)> {
                                  [](std::byte* place) noexcept { at<T>(place).~T(); }};
   template <class T>
   static constexpr operations of_pointer{[](std::byte* place, A&&... arguments) -> Result {
-                                           return result_of(*at<T*>(place), std::forward<A>(arguments)...);
+                                           return call_as<Result>(*at<T*>(place), std::forward<A>(arguments)...);
                                          },
                                          [](std::byte* from, std::byte* to) noexcept { new (to) T*(at<T*>(from)); },
                                          [](std::byte* place) noexcept { delete at<T*>(place); }};

@@ -220,12 +220,7 @@ void pe::drop_messages() {
     }
     for (; envelope* const message = local_.front(); local_.pop(), dropped = true) drop(*message);
     for (; !ordered_.empty(); dropped = true) drop_block(ordered_.pop());
-    for (; !timers_.empty(); dropped = true) {
-      envelope* const message = timers_.front().message;
-      std::pop_heap(timers_.begin(), timers_.end(), std::greater<>());
-      timers_.pop_back();
-      drop_block(message);
-    }
+    for (; !timers_.empty(); dropped = true) drop_block(pop_timer());
     for (envelope message; own_process_.nodes->pop(message); dropped = true) {
       arena::taken_over();
       drop(message);
@@ -288,12 +283,16 @@ bool pe::run_node_message() {
   return true;
 }
 
-bool pe::run_timers() {
-  if (timers_.empty() || timers_.front().deadline_ticks > host::ticks()) return false;
+envelope* pe::pop_timer() {
   envelope* const message = timers_.front().message;
   std::pop_heap(timers_.begin(), timers_.end(), std::greater<>());
   timers_.pop_back();
-  run_block(message);
+  return message;
+}
+
+bool pe::run_timers() {
+  if (timers_.empty() || timers_.front().deadline_ticks > host::ticks()) return false;
+  run_block(pop_timer());
   return true;
 }
 

@@ -175,6 +175,7 @@ class pe {
   bool run_arrivals();
   bool run_own();
   bool run_node_message();
+  envelope* pop_timer();
   bool run_timers();
   bool help_on_board();
   bool own_work_waits();

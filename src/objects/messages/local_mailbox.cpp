@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "flow/credit_cost.hpp"
+#include "objects/messages/mailbox.hpp"
 
 namespace tri::objects {
 

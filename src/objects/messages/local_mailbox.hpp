@@ -35,7 +35,6 @@ struct message_pattern {
 };
 /// Throws std::out_of_range, std::invalid_argument.
 message_pattern pattern_of(sched::pe& here, int source, int tag);
-void check_tag(int tag);
 
 /// A receive: the state of its future.
 class receive_state final : public result_state<received_message> {
@@ -192,9 +191,6 @@ class local_mailbox final : public group_member<local_mailbox> {
   std::unique_ptr<predicted_credits> prediction_;  // null: no credits
   std::vector<wire::flow::outgoing> out_;          // of the event that is being dealt with
 };
-
-/// What local_mailbox::take_memory gave; on a PE (elsewhere the job fails), and without effect when the job is over.
-void release_mailbox_memory(std::uint32_t mailbox, int pe, std::uint64_t bytes) noexcept;
 
 }  // namespace objects
 }  // namespace tri

@@ -23,7 +23,9 @@ namespace tri {
 
 namespace objects {
 class local_mailbox;
+/// Throws std::invalid_argument.
 void check_tag(int tag);
+/// What local_mailbox::take_memory gave; on a PE (elsewhere the job fails), and without effect when the job is over.
 void release_mailbox_memory(std::uint32_t id, int pe, std::uint64_t bytes) noexcept;
 }  // namespace objects
 

@@ -6,7 +6,7 @@
 
 namespace tri {
 
-/// What a probe tells of a message.
+/// What a probe finds out about a message.
 struct message_info {
   int source = 0;
   int tag = 0;

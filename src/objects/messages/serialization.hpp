@@ -111,6 +111,14 @@ concept bulk_container = container<T> && bulk_value<typename T::value_type> && r
 };
 
 template <class T>
+inline constexpr bool is_std_array = false;
+template <class T, std::size_t N>
+inline constexpr bool is_std_array<std::array<T, N>> = true;
+/// Element by element, in a loop.
+template <class T>
+concept any_array = std::is_array_v<T> || is_std_array<T>;
+
+template <class T>
 concept tuple_like = requires { std::tuple_size<T>::value; };
 
 template <class T>
@@ -154,6 +162,8 @@ constexpr bool has_way() {
     return false;
   } else if constexpr (std::is_array_v<T>) {
     return has_way<std::remove_cv_t<std::remove_extent_t<T>>>();
+  } else if constexpr (is_std_array<T>) {
+    return has_way<typename T::value_type>();
   } else if constexpr (has_own_functions<T>) {
     return !(has_own_pair<T> && has_own_serialize<T>);  // which one is meant? Perhaps one is of the base class
   } else if constexpr (bulk_value<T>) {
@@ -215,7 +225,7 @@ void write_cereal_wrapper(output_archive& archive, const T& wrapper) {
   }
 }
 
-/// Its address tells types apart: pointers of two types may have one address.
+/// Its address distinguishes types: pointers of two types may have one address.
 template <class T>
 inline constexpr char kind_of_shared = 0;
 
@@ -241,7 +251,7 @@ void write_value(output_archive& archive, const T& value) {
     archive.write(&value, sizeof value);
   } else if constexpr (has_own_functions<T>) {
     write_as_class_says(archive, value);
-  } else if constexpr (std::is_array_v<T>) {
+  } else if constexpr (any_array<T>) {
     for (const auto& each : value) write_value(archive, each);
   } else if constexpr (is_a<std::optional, T> || is_a<std::unique_ptr, T>) {
     const std::uint32_t any = value ? 1 : 0;
@@ -363,7 +373,7 @@ void read_value(input_archive& archive, T& value) {
     archive.read(&value, sizeof value);
   } else if constexpr (has_own_functions<T>) {
     read_as_class_says(archive, value);
-  } else if constexpr (std::is_array_v<T>) {
+  } else if constexpr (any_array<T>) {
     for (auto& each : value) read_value(archive, each);
   } else if constexpr (is_a<std::optional, T>) {
     value.reset();

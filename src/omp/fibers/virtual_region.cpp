@@ -304,7 +304,10 @@ void look_for_contexts(virtual_team& all, std::uint32_t host) {
 
 void run_host(void* argument) {
   auto& all = *static_cast<virtual_team*>(argument);
-  all.schedule.set_present(static_cast<std::uint32_t>(all.count_of_hosts()));
+  // Where contexts may move, the line that all hosts read is not written to.
+  if (!the_virtual_settings().started_may_move) {
+    all.schedule.set_present(static_cast<std::uint32_t>(all.count_of_hosts()));
+  }
   look_for_contexts(all, static_cast<std::uint32_t>(all.number_of_host()));
 }
 
@@ -351,7 +354,6 @@ void run_region_of_many(virtual_team& all, const region_start& start, const virt
   const bool some_wait = threads > hosts;
   if (some_wait) all.watchdog.region_begins();
   if (hosts == 1) {
-    all.schedule.set_present(1);
     look_for_contexts(all, 0);
   } else {
     host_parallel(&run_host, &all, hosts, start.flags);

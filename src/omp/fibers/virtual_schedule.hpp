@@ -118,10 +118,10 @@ class context_schedule {
   }
 
   /// How many hosts there are in this region, the first ones: the host runtime may give fewer than it was asked for.
-  /// Each host says so before its first look.
+  /// Each host says so before its first look, where started contexts may not move.
   void set_present(std::uint32_t hosts) {
-    present_.store(hosts, std::memory_order_relaxed);
-  }  // relaxed: all say the same
+    present_.store(hosts, std::memory_order_relaxed);  // relaxed: all say the same
+  }
 
   /// The next step of `host`'s search for something to run.
   step look(std::uint32_t host) {
@@ -250,7 +250,7 @@ class context_schedule {
     row_range unstarted;          // see context_of()
     std::uint32_t elsewhere = 0;  // contexts of this host that others keep
     bool ended = false;           // a context of the region finished here
-    bool came = false;            // the host itself has looked
+    bool came = false;            // the host itself has looked; where started contexts may not move
     // Under the lock.
     context_queue ready;
     context_queue waiting;  // at the barrier, since generation waiting_since - 1
@@ -401,11 +401,11 @@ class context_schedule {
     {
       const std::lock_guard held(me.guard);
       make_current(me, host);
-      if (!me.came) {
+      if (!region_.started_may_move && !me.came) {
         me.came = true;
         update_signs(me);
         // What it has may be taken from now on, and it may never look again: its first context may wait for the others.
-        if (!region_.started_may_move && region_.contexts > region_.hosts) return {advice::look_on, 0, true};
+        if (region_.contexts > region_.hosts) return {advice::look_on, 0, true};
       }
       me.seen = generation_now();
       collect_released(me, me.seen);

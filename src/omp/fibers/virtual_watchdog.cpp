@@ -45,7 +45,6 @@ void virtual_watchdog::region_begins() {
 
 void virtual_watchdog::start() {
   started_ = true;
-  most_ = std::chrono::milliseconds(static_cast<std::int64_t>(1e3 * seconds_));
   if (most_.count() == 0) return;
   // The program's signals are for its own threads.
   sigset_t all;

@@ -22,7 +22,7 @@ class virtual_watchdog {
   }
 
   /// Before the first region; 0: no watch.
-  void speaks_after(double seconds) { seconds_ = seconds; }
+  void speaks_after(double seconds) { most_ = std::chrono::milliseconds(static_cast<std::int64_t>(1e3 * seconds)); }
   /// A region with more virtual threads than hosts begins, or ends. The first call starts the thread that watches;
   /// there is none in a forked child.
   void region_begins();
@@ -39,9 +39,8 @@ class virtual_watchdog {
 
   std::array<step_count, 64> steps_;
   std::atomic<bool> in_region_{false};
-  bool started_ = false;  // of the one thread that is in a region
-  double seconds_ = 10.0;
-  std::chrono::milliseconds most_{0};
+  bool started_ = false;               // of the one thread that is in a region
+  std::chrono::milliseconds most_{0};  // without a step
 };
 
 /// Seconds, from TRIREME_OMP_STALL; 10 if it is not set, 0: no watch. Throws std::invalid_argument with a message.

@@ -312,6 +312,8 @@ TEST(archive, what_may_not_have_every_value_is_checked) {
     expect_back(std::variant<int, double>{2.5});
     expect_back(std::variant<int, std::string, int>{std::in_place_index<2>, 5});
     expect_back(std::array<bool, 3>{true, false, true});
+    expect_back(std::array<std::string, 2000>{"first", "second"});  // a loop, not 2000 calls
+    expect_back(std::vector<std::array<std::optional<int>, 3>>{{1, {}, 3}, {}});
     expect_back(yes_or_no::yes);
     expect_back(serializes_beside_another_save{"text"});
     const auto constant = read<std::unique_ptr<const int>>(written(std::make_unique<const int>(4)));

@@ -1,6 +1,6 @@
-#include <algorithm>
-
 #include "objects/collectives/reducers.hpp"
+
+#include <algorithm>
 
 namespace tri::objects {
 
