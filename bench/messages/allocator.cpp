@@ -24,7 +24,7 @@ constexpr std::size_t block_bytes = 128;
 
 std::vector<allocator_peer>& allocators() {
   static std::vector<allocator_peer> all = [] {
-    std::vector<allocator_peer> known = {{"trireme", &arena::allocate_on_pe, &arena::release_on_pe}};
+    std::vector<allocator_peer> known = {{"trireme", &arena::allocate, &arena::release}};
     for (const allocator_peer& peer : allocator_peers()) known.push_back(peer);
     // glibc gives freed memory back to the system at once and would measure page faults; let it keep it, as the others
     // do.

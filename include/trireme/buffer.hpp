@@ -20,7 +20,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "arena/arena.hpp"
+#include "arena/allocate.hpp"
 
 namespace tri {
 
@@ -37,7 +37,7 @@ T* allocate_buffer(std::size_t size) {
   static_assert(alignof(T) <= 64, "tri::buffer aligns to a cache line, no further");
   if (size > (~std::size_t{0} - sizeof(buffer_header)) / sizeof(T))
     throw std::length_error("tri::buffer: size overflows");
-  void* const block = arena::allocate_on_pe(sizeof(buffer_header) + size * sizeof(T));
+  void* const block = arena::allocate(sizeof(buffer_header) + size * sizeof(T));
   auto* const header = new (block) buffer_header{1};
   return reinterpret_cast<T*>(header + 1);
 }
@@ -52,7 +52,7 @@ inline void drop_buffer(const void* data) noexcept {
   // acq_rel: the last owner sees all the others' reads done before the memory is used anew. pairs: itself
   if (header->owners.load(std::memory_order_acquire) == 1 ||
       header->owners.fetch_sub(1, std::memory_order_acq_rel) == 1)
-    arena::release_on_pe(header);
+    arena::release(header);
 }
 
 /// For the runtime: the same memory as an array of something else.

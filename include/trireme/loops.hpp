@@ -184,10 +184,7 @@ inline int loop_participants() { return static_cast<int>(loops::participant_boun
 
 /// Whether somebody could join a loop right now. A hint for programs that have a serial version as well; out of date
 /// when it returns.
-inline bool any_idle_pe() {
-  loops::loop_participant* const me = loops::this_participant();
-  return me != nullptr && me->any_idle();
-}
+inline bool any_idle_pe() { return loops::any_participant_is_idle(); }
 
 namespace loops {
 
@@ -435,19 +432,19 @@ struct started_loop_of final : any_started_loop {
         body(std::move(given)),
         bound(whole, body),
         call(&binding::run, &bound, binding::bytes),
-        started(call, whole.count(), options.schedule, record_for<Body>(options), true) {}
+        started(start_loop(call, whole.count(), options.schedule, record_for<Body>(options))) {}
   void wait() override {
-    started.wait();
+    wait_for(*started);
     call.rethrow();
   }
-  bool finished() const override { return started.finished(); }
+  bool finished() const override { return has_finished(*started); }
 
   using binding = bound_body<Range, Body>;
   Range whole;
   Body body;
   typename binding::type bound;
   loop_call call;
-  started_loop started;
+  started_loop_ptr started;
 };
 
 }  // namespace loops

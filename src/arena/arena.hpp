@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "arena/allocate.hpp"
 #include "arena/block_cache.hpp"
 #include "arena/heap.hpp"
 #include "arena/window.hpp"
@@ -83,21 +84,6 @@ class cache_guard {
   std::unique_ptr<block_cache> cache_;
 };
 
-/// A block of the arena; `release` takes it from any thread of any process of the host. Throws arena_exhausted,
-/// std::logic_error when no arena is open.
-void* allocate(std::size_t bytes);
-void release(void* block) noexcept;
-
-/// The same through the calling PE's own cache, without the test whether there is one.
-inline void* allocate_on_pe(std::size_t bytes) {
-  return detail::this_cache != nullptr ? detail::this_cache->allocate(bytes) : allocate(bytes);
-}
-inline void release_on_pe(void* block) noexcept {
-  if (detail::this_cache != nullptr)
-    detail::this_cache->release(block);
-  else
-    release(block);
-}
 /// Called by an idle PE: blocks of others that it still holds go home, and it holds less for itself.
 inline void settle() {
   if (detail::this_cache != nullptr) detail::this_cache->settle();

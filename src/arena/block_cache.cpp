@@ -5,6 +5,7 @@
 #include <mutex>
 #include <utility>
 
+#include "arena/allocate.hpp"
 #include "arena/cache_registry.hpp"
 
 namespace tri::arena {

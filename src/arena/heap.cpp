@@ -9,6 +9,7 @@
 #include <new>
 #include <utility>
 
+#include "arena/allocate.hpp"
 #include "arena/cache_registry.hpp"
 
 namespace tri::arena {
@@ -37,11 +38,11 @@ heap::heap(window own, int number, std::size_t limit_bytes, error_hints what_to_
   for (int cache = 0; cache <= guest_cache; ++cache) new (stacks + cache) return_stack;
   header() = window_header{window_header::expected_magic, window_header::expected_version,
                            static_cast<std::uint32_t>(number), window_.bytes, 0};
-  detail::own_window_place = window_;
+  detail::set_own_window(window_);
 }
 
 heap::~heap() {
-  if (detail::own_window_place.address == window_.address) detail::own_window_place = {};
+  detail::forget_own_window(window_);
 }
 
 void heap::validate(const window& peer, int number) {

@@ -5,46 +5,40 @@
 // process, and every test without an arena, is watched in full. In plain builds both functions are empty.
 #pragma once
 
-#include <cstddef>
-
-#include "arena/window.hpp"
 #include "os/sanitizer.hpp"
 
-extern "C" {
-void __tsan_acquire(void*);  // NOLINT: the sanitizer's names
-void __tsan_release(void*);  // NOLINT
-}
-
 namespace tri::arena {
+
+struct window;
+
 namespace detail {
-inline char other_processes;     // only its address counts
-inline window own_window_place;  // of this process's heap; no bytes while there is none
+void tell_sanitizer_handed_over();
+void tell_sanitizer_taken_over();
+/// Of this process's heap; no bytes while there is none.
+void set_own_window(const window& own);
+void forget_own_window(const window& own);
 }  // namespace detail
 
 /// Whether `place` lies in a window of the arena, but not in our own. Memory outside of the arena, and everything while
 /// this process has no heap, is nobody else's.
-inline bool belongs_to_another_process(const void* place) {
-  const window& own = detail::own_window_place;
-  const auto offset = reinterpret_cast<std::uintptr_t>(place) - reinterpret_cast<std::uintptr_t>(own.address);
-  return own.bytes != 0 && in_arena(place) && offset >= own.bytes;
-}
+bool belongs_to_another_process(const void* place);
 
 /// The calling thread has put something at `place`. If that lies in the window of another process, then everything that
 /// the thread did so far is what that process is now given.
 inline void handed_over(const void* place) {
   if constexpr (host::under_thread_sanitizer)
-    if (belongs_to_another_process(place)) __tsan_release(&detail::other_processes);
+    if (belongs_to_another_process(place)) detail::tell_sanitizer_handed_over();
 }
 
 /// The calling thread has published what another process draws conclusions from and acts upon towards us, such as a
 /// count that tells it that we are done. Not for what our own process alone reads.
 inline void published_to_another_process() {
-  if constexpr (host::under_thread_sanitizer) __tsan_release(&detail::other_processes);
+  if constexpr (host::under_thread_sanitizer) detail::tell_sanitizer_handed_over();
 }
 
 /// The calling thread goes on with something that another process may have given.
 inline void taken_over() {
-  if constexpr (host::under_thread_sanitizer) __tsan_acquire(&detail::other_processes);
+  if constexpr (host::under_thread_sanitizer) detail::tell_sanitizer_taken_over();
 }
 
 }  // namespace tri::arena

@@ -9,7 +9,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -26,11 +25,6 @@ inline constexpr int most_local_pes = 256;  ///< PEs of one process
 constexpr int most_windows(std::size_t window_bytes) {
   return static_cast<int>((end_address - base_address) / window_bytes);
 }
-
-/// The arena has no room left for a request; the message says how much was asked, used and allowed.
-struct arena_exhausted : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
 
 /// One mapped window. The owner maps its own, attachers those of their peers.
 struct window {

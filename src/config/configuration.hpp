@@ -11,16 +11,10 @@
 #include <vector>
 
 #include "config/configuration_table.hpp"
+#include "config/option_kinds.hpp"
 #include "os/sanitizer.hpp"
 
 namespace tri::host {
-
-enum class queue_kind : std::uint8_t { mpsc, locked, spsc };
-enum class allocator_kind : std::uint8_t { caches, locked };
-// Who is at the network: PEs without work; a thread that receives while all send; a thread alone (Mei 2012, 6.1.1).
-enum class communication_thread : std::uint8_t { off, on, funnelled };
-enum class wire_library : std::uint8_t { automatic, tcp, ucx, mpi };      // "auto" is a keyword
-enum class idle_policy : std::uint8_t { automatic, spin, yield, sleep };  // "auto" is a keyword
 
 // The thread sanitizer leaves only a little address space to programs.
 inline constexpr std::size_t default_arena_window_bytes = std::size_t{under_thread_sanitizer ? 4 : 64} << 30;

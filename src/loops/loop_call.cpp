@@ -4,9 +4,13 @@
 
 #include <cstring>
 
+#include "board/board_pe.hpp"
 #include "board/cpu_hints.hpp"
 #include "board/operation_table.hpp"
+#include "loops/loop_participant.hpp"
 #include "os/clock.hpp"
+#include "schedules/loop_layout.hpp"
+#include "schedules/loop_times.hpp"
 
 namespace tri::loops {
 

@@ -9,12 +9,15 @@
 #include <exception>
 #include <utility>
 
-#include "board/board_pe.hpp"
-#include "loops/loop_participant.hpp"
-#include "schedules/loop_layout.hpp"
-#include "schedules/loop_times.hpp"
+namespace tri::board {
+struct task_handle;
+}  // namespace tri::board
 
 namespace tri::loops {
+
+class loop_participant;
+class loop_times;
+struct loop_layout;
 
 /// Runs iterations [first, last) as participant `number`. May throw.
 using loop_body = void (*)(const void* context, std::uint64_t first, std::uint64_t last, int number);
@@ -58,12 +61,5 @@ class alignas(64) loop_call {
   std::atomic<bool> failed_{false};
   std::exception_ptr error_;
 };
-
-/// Posts the loop for the team, which begins at once. `layout` must live until finish_loop.
-/// `strict_owners`: what a layout keeps for an owner is run by nobody else, if the owners are sure to come.
-/// No handle: nothing was posted, because every slot of this thread has a loop in it; run it here.
-board::task_handle post_loop(loop_participant& me, loop_call& call, const loop_layout& layout, bool strict_owners);
-/// Takes part until nothing is left to claim, and waits for the chunks of the others. No exception leaves.
-void finish_loop(loop_participant& me, board::task_handle posted);
 
 }  // namespace tri::loops

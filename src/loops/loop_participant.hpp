@@ -9,6 +9,9 @@
 
 namespace tri::loops {
 
+class loop_call;
+struct loop_layout;
+
 /// The calling thread as a poster of loops. Used by that thread alone.
 class loop_participant {
  public:
@@ -48,12 +51,15 @@ class loop_participant {
   bool dedicated_;
 };
 
-/// An upper bound of the participant numbers in the loops of the calling thread, whether it gets a slot or not. Starts
-/// the team as this_participant() does.
-std::uint32_t participant_bound();
-
 /// The calling thread's. Starts the team of the process at the first call outside of PEs. Null when this thread has
 /// nobody to share with: more threads post loops than the team has slots for, or the process is ending.
 loop_participant* this_participant();
+
+/// Posts the loop for the team, which begins at once. `layout` must live until finish_loop.
+/// `strict_owners`: what a layout keeps for an owner is run by nobody else, if the owners are sure to come.
+/// No handle: nothing was posted, because every slot of this thread has a loop in it; run it here.
+board::task_handle post_loop(loop_participant& me, loop_call& call, const loop_layout& layout, bool strict_owners);
+/// Takes part until nothing is left to claim, and waits for the chunks of the others. No exception leaves.
+void finish_loop(loop_participant& me, board::task_handle posted);
 
 }  // namespace tri::loops

@@ -1,48 +1,70 @@
 #include "loops/loop_record.hpp"
 
+#include <atomic>
 #include <mutex>
 #include <stdexcept>
 #include <string>
 
+#include "loops/loop_reporter.hpp"
 #include "loops/loop_tuning.hpp"
+#include "loops/started_loop.hpp"
 #include "loops/team.hpp"
 #include "os/clock.hpp"
+#include "schedules/automatic_schedule.hpp"
+#include "schedules/learning_schedule.hpp"
+#include "schedules/loop_times.hpp"
 
 namespace tri::loops {
+
+struct loop_record::memory {
+  explicit memory(const std::source_location& where) : location(where) {}
+  std::atomic<bool> in_use{false};
+  loop_times times{0, 0};
+  automatic_schedule automatic;
+  learning_schedule named;  // the schedule that the user named last
+  const std::source_location location;
+  std::atomic<const schedule*> tuned{nullptr};  // what the tune file says, once that was asked for
+  std::atomic<site_times*> report{nullptr};     // where its time goes, once that is asked for; kept by the report
+};
+
+loop_record::loop_record(const std::source_location& location) : memory_(std::make_unique<memory>(location)) {}
+loop_record::~loop_record() = default;
+const automatic_schedule& loop_record::automatic() const { return memory_->automatic; }
+const learning_schedule& loop_record::named() const { return memory_->named; }
 
 // Access to a record's parts for whoever has taken it.
 class record_user {
  public:
   static bool take(loop_record& record) {
-    return !record.in_use_.load(std::memory_order_relaxed) &&          // relaxed: the exchange decides
-           !record.in_use_.exchange(true, std::memory_order_acquire);  // pairs: record.release
+    return !record.memory_->in_use.load(std::memory_order_relaxed) &&          // relaxed: the exchange decides
+           !record.memory_->in_use.exchange(true, std::memory_order_acquire);  // pairs: record.release
   }
   static void release(loop_record& record) {
-    record.in_use_.store(false, std::memory_order_release);  // pairs: record.release
+    record.memory_->in_use.store(false, std::memory_order_release);  // pairs: record.release
   }
-  static automatic_schedule& automatic(loop_record& record) { return record.automatic_; }
-  static learning_schedule& named(loop_record& record) { return record.named_; }
-  static loop_times& times(loop_record& record) { return record.times_; }
+  static automatic_schedule& automatic(loop_record& record) { return record.memory_->automatic; }
+  static learning_schedule& named(loop_record& record) { return record.memory_->named; }
+  static loop_times& times(loop_record& record) { return record.memory_->times; }
   // The schedule of a loop for which the program names none. relaxed: whoever finds nothing looks it up again, in what
   // never changes once a loop has run.
   static const schedule& tuned(loop_record& record) {
-    const schedule* known = record.tuned_.load(std::memory_order_relaxed);
+    const schedule* known = record.memory_->tuned.load(std::memory_order_relaxed);
     if (known == nullptr) {
-      known = &tuned_schedule(record.location_);
-      record.tuned_.store(known, std::memory_order_relaxed);
+      known = &tuned_schedule(record.memory_->location);
+      record.memory_->tuned.store(known, std::memory_order_relaxed);
     }
     return *known;
   }
   // Any thread: two that come at the same time for the first time would make two entries, so one of them waits.
   static site_times& report_of(loop_record& record) {
-    if (site_times* const known = record.report_.load(std::memory_order_acquire))
+    if (site_times* const known = record.memory_->report.load(std::memory_order_acquire))
       return *known;  // pairs: record.report
     static std::mutex making;
     const std::lock_guard lock(making);
-    site_times* known = record.report_.load(std::memory_order_relaxed);  // relaxed: set under the lock only
+    site_times* known = record.memory_->report.load(std::memory_order_relaxed);  // relaxed: set under the lock only
     if (known == nullptr) {
-      known = &new_site(record.location_);
-      record.report_.store(known, std::memory_order_release);  // pairs: record.report
+      known = &new_site(record.memory_->location);
+      record.memory_->report.store(known, std::memory_order_release);  // pairs: record.report
     }
     return *known;
   }
@@ -215,5 +237,14 @@ bool started_loop::finished() const {
 void run_loop(loop_call& call, std::uint64_t items, const schedule& which, loop_record* record) {
   started_loop(call, items, which, record).wait();
 }
+
+void end_started_loop::operator()(started_loop* started) const { delete started; }
+
+started_loop_ptr start_loop(loop_call& call, std::uint64_t items, const schedule& which, loop_record* record) {
+  return started_loop_ptr(new started_loop(call, items, which, record, true));
+}
+
+void wait_for(started_loop& started) { started.wait(); }
+bool has_finished(const started_loop& started) { return started.finished(); }
 
 }  // namespace tri::loops

@@ -1,5 +1,6 @@
 // What the model needs to know of the machine, measured with the team of the calling thread.
 #include "loops/calibration.hpp"
+#include "loops/loop_participant.hpp"
 #include "loops/loop_record.hpp"
 #include "os/clock.hpp"
 #include "schedules/learning_schedule.hpp"

@@ -15,7 +15,9 @@
 #include <new>
 
 #include "board/board_layout.hpp"
+#include "board/board_pe.hpp"
 #include "board/cpu_hints.hpp"
+#include "loops/loop_record.hpp"
 #include "loops/loop_reporter.hpp"
 #include "loops/loop_tuning.hpp"
 #include "os/cgroup.hpp"
@@ -24,6 +26,7 @@
 #include "os/pinning.hpp"
 #include "sched/idle.hpp"
 #include "sched/pe.hpp"
+#include "sched/remote/host_records.hpp"
 #include "sched/runtime.hpp"
 
 namespace tri::loops {
@@ -349,6 +352,11 @@ std::uint32_t participant_bound() {
   if (const loop_participant* const me = this_participant()) return me->participants();
   // Without a slot a thread runs its loops alone. But slots come free: the next loop may find one.
   return slot_is_gone ? 1 : team_of_process().participants();
+}
+
+bool any_participant_is_idle() {
+  const loop_participant* const me = this_participant();
+  return me != nullptr && me->any_idle();
 }
 
 std::shared_ptr<loop_participant> share_slot(const loop_participant& me) {

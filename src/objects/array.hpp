@@ -75,9 +75,7 @@ struct creation {
   static void create(sched::pe& here, const tuple& arguments) {
     pe_objects& objects = pe_objects::of(here);
     const collection_facts& facts = std::get<0>(arguments);
-    auto made = std::make_unique<local_collection>(objects, facts, type_name<T>());
-    local_collection& home = *made;
-    objects.add_local_collection(std::move(made));
+    local_collection& home = objects.add_local_collection(facts, type_name<T>());
     if (facts.shape.dense) {
       method_scope scope(objects);
       home.create_initial([&]() -> std::unique_ptr<element_base> {

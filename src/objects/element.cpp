@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "objects/collection_manager.hpp"
 #include "objects/messages/awaited_messages.hpp"
 
 namespace tri::objects {

@@ -29,6 +29,7 @@ class array;
 
 namespace objects {
 
+class collection_manager;
 class local_collection;
 class awaited_messages;
 
@@ -84,7 +85,7 @@ class element_base {
   bool can_migrate_now(int pe) const;
 
  private:
-  friend class local_collection;
+  friend class collection_manager;
   local_collection* home_;
   std::uint64_t number_;
   static constexpr std::size_t nowhere = ~std::size_t{0};

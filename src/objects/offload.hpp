@@ -9,10 +9,10 @@
 #include <type_traits>
 #include <utility>
 
-#include "arena/arena.hpp"
+#include "arena/allocate.hpp"
 #include "objects/future.hpp"
 #include "objects/pe_objects.hpp"
-#include "sched/offload_thread.hpp"
+#include "sched/offload_request.hpp"
 #include "trireme/run.hpp"
 
 namespace tri {
@@ -94,12 +94,12 @@ void hand_over(A&&... arguments) {
                 "or std::unique_ptr");
   static_assert(alignof(Work) <= 16);
   auto& here = sched::this_pe();
-  auto* const request = new (arena::allocate_on_pe(sizeof(sched::offload_request))) sched::offload_request;
+  auto* const request = new (arena::allocate(sizeof(sched::offload_request))) sched::offload_request;
   request->work = nullptr;
   bool taken = false;
   const auto end_note = [&] {
     if (request->work != nullptr) request->work->~offloaded_work();
-    arena::release_on_pe(request);
+    arena::release(request);
   };
   try {
     request->work = new (request->place) Work(std::forward<A>(arguments)...);

@@ -1,9 +1,13 @@
 #include "objects/pe_objects.hpp"
 
 #include <fmt/format.h>
+#include <array>
+#include <map>
+#include <unordered_map>
 
+#include "objects/collection_manager.hpp"
 #include "objects/future.hpp"
-#include "objects/local_collection.hpp"
+#include "objects/messages/reorder_buffer.hpp"
 #include "objects/single.hpp"
 #include "trireme/run.hpp"
 
@@ -94,22 +98,47 @@ void ask_whether_made(sched::pe& here, const sched::envelope& message) {
       pack_arguments<std::tuple<std::uint32_t, std::uint32_t>>(here, false, false, message.collection, message.source));
 }
 
+struct pe_objects::pending {
+  std::vector<std::unique_ptr<collection_manager>> collections;  // by number
+  std::unordered_map<std::uint32_t, std::vector<sched::envelope>> uncreated;
+  std::map<std::array<std::uint32_t, 3>, std::unique_ptr<host_part>> parts_of_host;
+  sequence_numbers multicasts_to;
+  reorder_buffer<sched::envelope> multicasts_from;
+  std::unordered_map<std::uint32_t, std::uint64_t> late_mailbox_calls;
+};
+
+std::unique_ptr<host_part>& pe_objects::part_of_host(std::uint32_t root_pe, std::uint32_t slot,
+                                                     std::uint32_t generation) {
+  return pending_->parts_of_host[{root_pe, slot, generation}];
+}
+void pe_objects::forget_part_of_host(std::uint32_t root_pe, std::uint32_t slot, std::uint32_t generation) {
+  pending_->parts_of_host.erase({root_pe, slot, generation});
+}
+sequence_numbers& pe_objects::multicasts_to() { return pending_->multicasts_to; }
+reorder_buffer<sched::envelope>& pe_objects::multicasts_from() { return pending_->multicasts_from; }
+std::uint64_t& pe_objects::late_mailbox_calls(std::uint32_t mailbox) { return pending_->late_mailbox_calls[mailbox]; }
+
 // Single objects live in collection 0, which exists from the start; nothing is broadcast in it, so every PE may have
 // its own shared part.
-pe_objects::pe_objects(sched::pe& owner) : here(owner), singles_made_(static_cast<std::size_t>(owner.job().pes())) {
+pe_objects::pe_objects(sched::pe& owner)
+    : here(owner),
+      singles_made_(static_cast<std::size_t>(owner.job().pes())),
+      pending_(std::make_unique<pending>()) {
   collection_facts singles;
   singles.placement = placement_entry<object_home_map>::number;
   singles.shared = collection_shared::make(owner.job().pes_of_host(), owner.job().hosts());
-  add_local_collection(std::make_unique<local_collection>(*this, singles, "single object"));
+  add_local_collection(singles, "single object");
 }
+
+pe_objects::~pe_objects() = default;
 
 void pe_objects::drop_held() {
   ending_ = true;  // first: destructors of the arguments may send what would be held
-  for (auto& made : local_collections_)
+  for (const auto& made : pending_->collections)
     if (made != nullptr) made->drop_held();
-  multicasts_from.drop_held([this](sched::envelope& message) { sched::drop_message(here, message); });
-  while (!uncreated_.empty()) {
-    auto held = uncreated_.extract(uncreated_.begin());
+  pending_->multicasts_from.drop_held([this](sched::envelope& message) { sched::drop_message(here, message); });
+  while (!pending_->uncreated.empty()) {
+    auto held = pending_->uncreated.extract(pending_->uncreated.begin());
     for (sched::envelope& message : held.mapped()) sched::drop_message(here, message);
   }
 }
@@ -117,21 +146,29 @@ void pe_objects::drop_held() {
 // Destructors may use what is older than their object: single objects end first, for they may know any collection, then
 // the collections in the reverse order of their creation. A collection can be found while its elements end.
 void pe_objects::end() {
-  local_collections_.front()->destroy_elements();
-  for (; !local_collections_.empty(); local_collections_.pop_back())
-    if (local_collections_.back() != nullptr) local_collections_.back()->destroy_elements();
+  auto& all = pending_->collections;
+  all.front()->destroy_elements();
+  for (; !all.empty(); all.pop_back()) {
+    if (all.back() != nullptr) all.back()->destroy_elements();
+    local_collections_.pop_back();
+  }
   abandon_results();  // last: futures of elements and of their coroutines leave the table
 }
 
 void pe_objects::abandon_results() {
-  host_parts.clear();
+  pending_->parts_of_host.clear();
   std::exchange(results, {}).for_each([](awaited_result& result) { result.abandon(); });
 }
 
-void pe_objects::add_local_collection(std::unique_ptr<local_collection> made) {
-  const std::uint32_t id = made->facts().id;
-  if (id >= local_collections_.size()) local_collections_.resize(id + 1);
-  local_collections_[id] = std::move(made);
+local_collection& pe_objects::add_local_collection(const collection_facts& facts, std::string name) {
+  if (facts.id >= local_collections_.size()) {
+    local_collections_.resize(facts.id + 1);
+    pending_->collections.resize(facts.id + 1);
+  }
+  auto& made = pending_->collections[facts.id];
+  made = std::make_unique<collection_manager>(*this, facts, std::move(name));
+  local_collections_[facts.id] = made.get();
+  return *made;
 }
 
 void pe_objects::hold_for_creation(const sched::envelope& message) {
@@ -139,7 +176,7 @@ void pe_objects::hold_for_creation(const sched::envelope& message) {
   sched::envelope copy;
   copy.assign_message(message);
   if (ending_) return sched::drop_message(here, copy);
-  std::vector<sched::envelope>& waiting = uncreated_[message.collection];
+  std::vector<sched::envelope>& waiting = pending_->uncreated[message.collection];
   waiting.push_back(copy);
   if (waiting.size() == 1) ask_whether_made(here, message);
   here.counters().sent.add();  // the delivery, if it was one, ends; the message goes on waiting
@@ -147,7 +184,7 @@ void pe_objects::hold_for_creation(const sched::envelope& message) {
 }
 
 void pe_objects::release_held(std::uint32_t collection) {
-  auto held = uncreated_.extract(collection);
+  auto held = pending_->uncreated.extract(collection);
   if (held.empty()) return;
   const owner_scope nobody(nullptr);  // whatever method created the collection
   for (sched::envelope& message : held.mapped()) {
@@ -178,13 +215,13 @@ std::string pe_objects::describe_waiting() const {
   results.for_each([&](const awaited_result& result) {
     if (!result.is_ready()) text += fmt::format("\n  PE {}: {}", here.number(), result.describe());
   });
-  for (const auto& made : local_collections_)
+  for (const auto& made : pending_->collections)
     if (made != nullptr) text += made->describe_waiting();
-  multicasts_from.visit_waiting([&](int sender, std::size_t kept, std::uint64_t missing) {
+  pending_->multicasts_from.visit_waiting([&](int sender, std::size_t kept, std::uint64_t missing) {
     text +=
         fmt::format("\n  PE {}: {} multicasts of PE {} wait for its number {}", here.number(), kept, sender, missing);
   });
-  for (const auto& [collection, messages] : uncreated_)
+  for (const auto& [collection, messages] : pending_->uncreated)
     text += fmt::format("\n  PE {}: {} messages wait for collection {} to be created", here.number(), messages.size(),
                         collection);
   return text;

@@ -2,22 +2,22 @@
 // that must wait until the running method has ended (migration and deletion of elements). Reached through pe::upper.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "objects/collectives/result_table.hpp"
-#include "objects/messages/reorder_buffer.hpp"
 #include "os/unique_function.hpp"
 #include "sched/pe.hpp"
 
 namespace tri::objects {
 
 class local_collection;
+struct collection_facts;
+class sequence_numbers;
+template <class Message>
+class reorder_buffer;
 
 /// What the PEs of this host have contributed to a reduction whose root is on another host; on one PE of the host.
 /// Complete when no base part is missing and nothing is under way.
@@ -34,6 +34,7 @@ struct host_part {
 class pe_objects {
  public:
   explicit pe_objects(sched::pe& here);
+  ~pe_objects();
   pe_objects(const pe_objects&) = delete;
   pe_objects& operator=(const pe_objects&) = delete;
 
@@ -41,9 +42,9 @@ class pe_objects {
 
   /// The local part of a collection on this PE, or null when its creation has not arrived yet.
   local_collection* find_local_collection(std::uint32_t collection) const {
-    return collection < local_collections_.size() ? local_collections_[collection].get() : nullptr;
+    return collection < local_collections_.size() ? local_collections_[collection] : nullptr;
   }
-  void add_local_collection(std::unique_ptr<local_collection> made);
+  local_collection& add_local_collection(const collection_facts& facts, std::string name);
   /// Keeps a message until its collection is created here; takes over the payload.
   void hold_for_creation(const sched::envelope& message);
   /// At the end of the job: lets go of all messages that are kept here, but for those that elements keep.
@@ -69,27 +70,30 @@ class pe_objects {
   int method_depth = 0;
 
   result_table results;
-  std::map<std::array<std::uint32_t, 3>, std::unique_ptr<host_part>> host_parts;  // by PE and name of the root
-  /// Multicasts between hosts, which go different ways.
-  sequence_numbers multicasts_to;
-  reorder_buffer<sched::envelope> multicasts_from;
+  /// By PE and name of the root; null at first.
+  std::unique_ptr<host_part>& part_of_host(std::uint32_t root_pe, std::uint32_t slot, std::uint32_t generation);
+  void forget_part_of_host(std::uint32_t root_pe, std::uint32_t slot, std::uint32_t generation);
+  /// Multicasts between hosts, which go different ways: the numbers of those sent, and what came early.
+  sequence_numbers& multicasts_to();
+  reorder_buffer<sched::envelope>& multicasts_from();
   /// Running number of the single objects that this PE creates for another; 0 is that of no object. One count for each
   /// of them, so that the numbers of the deleted ones there are neighbours (location/number_set.hpp).
   std::uint32_t next_single_for(int pe) { return ++singles_made_[static_cast<std::size_t>(pe)]; }
   sched::pe& here;
-  /// Calls of mailboxes, by mailbox, that wait as messages: made before it existed here, and those after them. While
-  /// there are any, further calls go the same way, or they would come first.
-  std::unordered_map<std::uint32_t, std::uint64_t> late_mailbox_calls;
+  /// Calls of a mailbox that wait as messages: made before it existed here, and those after them. While there are any,
+  /// further calls go the same way, or they would come first. The reference is valid as long as this.
+  std::uint64_t& late_mailbox_calls(std::uint32_t mailbox);
 
   std::string describe_waiting() const;
 
  private:
   void run_deferred_slowly();
   bool ending_ = false;
-  std::vector<std::unique_ptr<local_collection>> local_collections_;
-  std::unordered_map<std::uint32_t, std::vector<sched::envelope>> uncreated_;
+  std::vector<local_collection*> local_collections_;
   std::vector<host::unique_function<void()>> deferred_;
   std::vector<std::uint32_t> singles_made_;  // by PE
+  struct pending;
+  std::unique_ptr<pending> pending_;
 };
 
 /// The message names a result of another kind: ends the job.

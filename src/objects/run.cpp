@@ -13,6 +13,7 @@
 #include "objects/local_collection.hpp"
 #include "objects/nodegroup.hpp"
 #include "os/clock.hpp"
+#include "sched/process_runtime.hpp"
 #include "trireme/variables.hpp"
 
 namespace tri {
@@ -52,12 +53,12 @@ std::string describe_waiting_everywhere() {
 }  // namespace
 
 int run_program(int argc, char** argv, host::function_ref<int(int, char**)> main_program) {
-  std::unique_ptr<sched::runtime> job;
+  std::unique_ptr<sched::process_runtime> job;
   try {
     auto values = host::configuration::from(argc, argv);
     loops::set_loop_report(values.loops_report, values.loops_report_file);
     loops::set_loop_tuning(values.loops_schedule, values.loops_tune);
-    job = std::make_unique<sched::runtime>(std::move(values));
+    job = std::make_unique<sched::process_runtime>(std::move(values));
   } catch (const std::exception& error) {
     const std::string_view text = error.what();  // of ours it begins with our name
     fmt::print(stderr, "{}{}\n", text.starts_with("trireme: ") ? "" : "trireme: ", text);

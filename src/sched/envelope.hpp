@@ -55,6 +55,8 @@ struct alignas(64) envelope {
 
   /// Payload bytes in use. Who writes a message writes them into `bytes`; the upper half is then 0, as they are few.
   std::uint8_t used_bytes() const { return static_cast<std::uint8_t>(bytes & 0xff); }
+  /// Bytes of arguments, wherever they lie.
+  std::uint64_t argument_bytes() const { return kind == payload_kind::direct ? used_bytes() : block().bytes; }
   /// Of a traced message (trace/format.hpp); 0 of others.
   std::uint8_t trace_tag() const { return static_cast<std::uint8_t>(bytes >> 8); }
   void set_trace_tag(std::uint8_t tag) { bytes = static_cast<std::uint16_t>((bytes & 0xff) | tag << 8); }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "arena/arena.hpp"
+#include "arena/allocate.hpp"
 #include "os/hash.hpp"
 #include "sched/envelope.hpp"
 
@@ -28,7 +28,7 @@ void drop_message(pe& here, envelope& message) {
   if (const handler_function drop = rows()[message.handler].drop)
     drop(here, message);
   else if (message.kind != payload_kind::direct)
-    arena::release_on_pe(message.block().block);
+    arena::release(message.block().block);
 }
 
 bool refuse_message(pe& here, envelope& message, const std::string& why) {
@@ -43,7 +43,7 @@ envelope copy_of_message(const envelope& message) {
   if (message.kind != payload_kind::direct) {
     // The receiver releases a block, even one of no bytes, so at least one byte is allocated.
     const std::uint64_t bytes = std::max<std::uint64_t>(message.block().bytes, 1);
-    copy.block().block = arena::allocate_on_pe(bytes);
+    copy.block().block = arena::allocate(bytes);
     std::memcpy(copy.block().block, message.block().block, bytes);
   }
   return copy;

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "arena/arena.hpp"
+#include "arena/allocate.hpp"
 #include "arena/other_process_order.hpp"
 
 namespace tri::sched {
@@ -68,7 +68,7 @@ bool node_queue::pop(envelope& message) {
 }
 
 void node_queue::push_overflow(const envelope& message) {
-  auto* const copy = static_cast<envelope*>(arena::allocate_on_pe(sizeof(envelope)));
+  auto* const copy = static_cast<envelope*>(arena::allocate(sizeof(envelope)));
   copy->assign_message(message);
   copy->set_next(nullptr);
   std::lock_guard guard(overflow_lock_);
@@ -93,7 +93,7 @@ bool node_queue::pop_overflow(envelope& message) {
     overflowed_.fetch_sub(1, std::memory_order_seq_cst);
   }
   message.assign_message(*taken);
-  arena::release_on_pe(taken);
+  arena::release(taken);
   return true;
 }
 

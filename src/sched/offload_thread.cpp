@@ -8,6 +8,7 @@
 #include "sched/handler_table.hpp"
 #include "sched/inbox.hpp"
 #include "sched/pe.hpp"
+#include "sched/remote/host_records.hpp"
 #include "sched/runtime.hpp"
 
 namespace tri::sched {

@@ -1,7 +1,10 @@
 // Switching the trace of all PEs: an ordinary message to each, so what their sender sends afterwards finds them
 // switched.
+#include "config/configuration.hpp"
+#include "os/clock.hpp"
 #include "sched/pe.hpp"
 #include "sched/runtime.hpp"
+#include "trace/recorder.hpp"
 #include "trireme/trace.hpp"
 
 namespace tri {

@@ -26,7 +26,7 @@ std::uint64_t consume(inbox_shared& inbox, std::uint64_t expected, std::vector<s
   std::uint64_t sleeps = 0;
   for (std::uint64_t taken = 0; taken < expected;) {
     for (envelope* block = reader.has_urgent() ? reader.take_urgent() : nullptr; block != nullptr; ++taken)
-      arena::release_on_pe(std::exchange(block, block->next()));
+      arena::release(std::exchange(block, block->next()));
     if (const envelope* const message = reader.front()) {
       std::uint64_t words[4];
       std::memcpy(words, message->payload, sizeof words);
@@ -109,7 +109,7 @@ TEST_P(inbox_stress, no_wake_up_is_lost) {
       std::uint64_t ordered = 0;
       for (std::uint64_t i = 0; i < each; ++i) {
         if (random() % 8 == 0) {
-          push_urgent(inbox, new (arena::allocate_on_pe(sizeof(envelope))) envelope{});
+          push_urgent(inbox, new (arena::allocate(sizeof(envelope))) envelope{});
         } else {
           push(inbox, number, ordered++);
         }

@@ -1,7 +1,7 @@
 // PEs at work, with handlers of the scheduler's own level: order of work, counting (all_processed), timers, sleep with
 // more PEs than cores, stopping in the middle of things. Nobody sleeps with a time limit here: a wake-up that is
 // missing hangs, and ctest ends the test.
-#include "sched/runtime.hpp"
+#include "sched/process_runtime.hpp"
 
 #include <gmock/gmock.h>
 #include <sched.h>
@@ -52,7 +52,7 @@ int run(
   finished = false;
   created = done = misplaced = 0;
   order.clear();
-  runtime job(values);
+  process_runtime job(values);
   // PE 0 hears when the others fall asleep, and stays awake once what it waits for has come.
   const auto prepare = [&](pe& here) {
     prepare_more(here);
@@ -146,7 +146,7 @@ TEST(pe, runs_every_message_where_it_was_sent_M07_M23) {
 
 void take_block(pe& here, envelope& message) {
   payload_seen = message.block().block;
-  arena::release_on_pe(message.block().block);
+  arena::release(message.block().block);
   here.send_copy(0, message_for(finish_handler));
 }
 const std::uint32_t block_handler = register_handler(&take_block, "test.block");
@@ -157,7 +157,7 @@ TEST(pe, passes_blocks_by_pointer_M08) {
   run(values_for(2), [&](pe& here) {
     envelope message = message_for(block_handler);
     message.kind = payload_kind::block;
-    sent = message.block().block = arena::allocate_on_pe(100'000);
+    sent = message.block().block = arena::allocate(100'000);
     message.block().bytes = 100'000;
     here.send_copy(1, message);
     wait(here);
@@ -383,7 +383,7 @@ void wander(pe& here, envelope& message) {
   here.send_copy(static_cast<int>(++message.element % static_cast<unsigned>(here.job().pes())), message);
 }
 void drop_wanderer(pe&, envelope& message) {
-  arena::release_on_pe(message.block().block);
+  arena::release(message.block().block);
   ++dropped;
 }
 const std::uint32_t wander_handler = register_handler(&wander, "test.wander", nullptr, &drop_wanderer);
@@ -391,7 +391,7 @@ const std::uint32_t wander_handler = register_handler(&wander, "test.wander", nu
 envelope wanderer(std::uint32_t kind) {
   envelope made = message_for(wander_handler, 0, kind);
   made.kind = payload_kind::block;
-  made.block() = {.block = arena::allocate_on_pe(200), .bytes = 200, .urgency = priority(5)};
+  made.block() = {.block = arena::allocate(200), .bytes = 200, .urgency = priority(5)};
   if (kind == later) made.flags = envelope::has_priority;
   if (kind == urgent) made.flags = envelope::is_immediate;
   return made;

@@ -29,7 +29,7 @@ packed_arguments block_of(sched::payload_kind kind, const std::string& bytes) {
   packed_arguments packed;
   auto& payload = *new (packed.payload) sched::block_payload{};
   payload.bytes = bytes.size();
-  payload.block = arena::allocate_on_pe(bytes.size() + 1);
+  payload.block = arena::allocate(bytes.size() + 1);
   std::memcpy(payload.block, bytes.data(), bytes.size());
   packed.kind = kind;
   return packed;

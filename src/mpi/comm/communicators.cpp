@@ -6,6 +6,7 @@
 #include <span>
 #include <unordered_map>
 
+#include "arena/allocate.hpp"
 #include "mpi/abi/abi.hpp"
 #include "mpi/coll/collective_operation.hpp"
 #include "mpi/engine/shm_barrier.hpp"

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "arena/window.hpp"
+#include "arena/allocate.hpp"
 #include "mpi/abi/exported.hpp"
 #include "mpi/comm/communicators.hpp"
 #include "mpi/rma/windows.hpp"

@@ -14,16 +14,9 @@
 #include <utility>
 #include <vector>
 
+#include "objects/collectives/reported_watermark.hpp"
+
 namespace tri::objects {
-
-/// Level of a PE without elements.
-inline constexpr std::uint64_t no_level = ~std::uint64_t{0};
-
-/// What a PE says of its level. Parts that are immediate messages pass others, so what it says is numbered.
-struct reported_watermark {
-  std::uint64_t level = no_level;
-  std::uint64_t number = 0;
-};
 
 template <class Sum>
 class host_contributions {

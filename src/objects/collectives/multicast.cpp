@@ -1,6 +1,10 @@
 #include "objects/collectives/multicast.hpp"
 
+#include <atomic>
 #include <string>
+
+#include "objects/messages/reorder_buffer.hpp"
+#include "sched/remote/host_records.hpp"
 
 namespace tri::objects {
 
@@ -20,6 +24,42 @@ void check_route(const sched::pe& here, const sched::envelope& message) {
 void check_list(const sched::envelope& message, std::size_t size) {
   if (size == 0) [[unlikely]]
     refuse_arguments(message, "its list of members is without a number");
+}
+
+void count_handing_on(sched::pe& here, bool crossed) {
+  here.counters().handed_on.add();
+  // relaxed: a hint about load. Its sender's host chose this PE, ours counts that, too.
+  if (crossed) here.job().own_host().chosen[here.number()].fetch_add(1, std::memory_order_relaxed);
+}
+
+std::uint64_t draw_multicast_number(sched::pe& here, int receiver) {
+  return pe_objects::of(here).multicasts_to().draw(receiver);
+}
+
+void take_back_multicast_number(sched::pe& here, int receiver, std::uint64_t number, const std::string& name) {
+  if (!pe_objects::of(here).multicasts_to().take_back(receiver, number))
+    here.job().fail("a " + name + " could not be packed, and packing it had sent another one");
+}
+
+multicast_turn multicast_arrived(sched::pe& here, int sender, std::uint64_t number) {
+  if (number == 0) return {};
+  const arrival whose = pe_objects::of(here).multicasts_from().arrived(sender, number);
+  return {whose == arrival::early, whose == arrival::now};
+}
+
+void keep_multicast(sched::pe& here, int sender, std::uint64_t number, const sched::envelope& message) {
+  pe_objects::of(here).multicasts_from().keep(sender, number, message);
+  here.counters().sent.add();  // this delivery ends; the message itself goes on
+  here.counters().held.add();
+}
+
+void run_kept_multicasts(sched::pe& here, int sender) {
+  auto& from = pe_objects::of(here).multicasts_from();
+  for (sched::envelope next; from.next(sender, next);) {
+    here.counters().released.add();
+    sched::handler_table()[next.handler].run(here, next);
+    here.count_processed();
+  }
 }
 
 }  // namespace tri::objects

@@ -49,6 +49,23 @@ void check_pe_of_multicast(const sched::pe& here, const sched::envelope& message
 void check_route(const sched::pe& here, const sched::envelope& message);
 void check_list(const sched::envelope& message, std::size_t size);
 
+/// A PE hands a multicast on, to several; `crossed`: it came from another host, which chose this PE.
+void count_handing_on(sched::pe& here, bool crossed);
+/// The number of the next multicast that crosses to that PE.
+std::uint64_t draw_multicast_number(sched::pe& here, int receiver);
+/// Nothing was sent with this number. Ends the job when a later one is out: its receiver would wait for ever.
+void take_back_multicast_number(sched::pe& here, int receiver, std::uint64_t number, const std::string& name);
+/// Whether a multicast that came with a number (0: none) has to be kept for its predecessors, or is the one that later
+/// ones wait for.
+struct multicast_turn {
+  bool is_early = false;
+  bool is_next = false;
+};
+multicast_turn multicast_arrived(sched::pe& here, int sender, std::uint64_t number);
+void keep_multicast(sched::pe& here, int sender, std::uint64_t number, const sched::envelope& message);
+/// Runs those that are kept and whose turn has come.
+void run_kept_multicasts(sched::pe& here, int sender);
+
 template <class Tuple, class... First>
 struct prepend;
 template <class... P, class... First>
@@ -82,18 +99,15 @@ struct multicast_relay {
   static void begin_tree(sched::pe& here, std::uint32_t collection, const multicast_route& route,
                          members_by_pe& members, const auto&... arguments) {
     plan_multicast(here.job(), members);
-    sequence_numbers& numbers_to = pe_objects::of(here).multicasts_to;
     std::vector<std::pair<int, std::uint64_t>> drawn;
     drawn.reserve(members.size());
     for (auto& [pe, numbers] : members) numbers.push_back(0);
     relays packed;
     try {
-      for (auto& [pe, numbers] : members) drawn.emplace_back(pe, numbers.back() = numbers_to.draw(pe));
+      for (auto& [pe, numbers] : members) drawn.emplace_back(pe, numbers.back() = draw_multicast_number(here, pe));
       packed = pack_for_hosts(here, members, arguments...);
     } catch (...) {
-      for (const auto& [pe, number] : drawn)
-        if (!numbers_to.take_back(pe, number))
-          here.job().fail("a " + Message::name() + " could not be packed, and packing it had sent another one");
+      for (const auto& [pe, number] : drawn) take_back_multicast_number(here, pe, number, Message::name());
       throw;
     }
     post_all(here, collection, route, packed);
@@ -114,11 +128,7 @@ struct multicast_relay {
   static void hand_on(sched::pe& here, std::uint32_t collection, multicast_route route, members_by_pe& members,
                       const auto&... arguments) {
     const bool crossed = route.meeting == no_pe;
-    if (members.size() > 1) {
-      here.counters().handed_on.add();
-      // relaxed: a hint about load. Its sender's host chose this PE, ours counts that, too.
-      if (crossed) here.job().own_host().chosen[here.number()].fetch_add(1, std::memory_order_relaxed);
-    }
+    if (members.size() > 1) count_handing_on(here, crossed);
     if (crossed) {
       members_by_pe own = take_own_host(here.job(), members);
       post_all(here, collection, route, pack_for_hosts(here, members, arguments...));
@@ -184,31 +194,21 @@ struct multicast_handler {
     pe_objects& objects = pe_objects::of(here);
     check_route(here, message);
     const int sender = multicast_route::of(message).sender;
-    arrival whose = arrival::past;
+    multicast_turn turn;
     {
       using tuple = typename Self::tuple;
       unpacked_arguments<tuple> unpacked(message);
       tuple& arguments = unpacked.values();
       check_list(message, std::get<0>(arguments).size());
       const std::uint64_t number = number_of_multicast(std::get<0>(arguments));
-      if (number != 0) whose = objects.multicasts_from.arrived(sender, number);
-      if (whose == arrival::early) {
-        objects.multicasts_from.keep(sender, number, kept(here, message, arguments));
-        here.counters().sent.add();  // this delivery ends; the message itself goes on
-        here.counters().held.add();
-        return;
-      }
+      turn = multicast_arrived(here, sender, number);
+      if (turn.is_early) return keep_multicast(here, sender, number, kept(here, message, arguments));
       if (local_collection* const home = objects.find_local_collection(message.collection); home != nullptr)
         Self::run(here, *home, message, arguments);
       else
         objects.hold_for_creation(kept(here, message, arguments));
     }
-    if (whose != arrival::now) return;
-    for (sched::envelope next; objects.multicasts_from.next(sender, next);) {
-      here.counters().released.add();
-      sched::handler_table()[next.handler].run(here, next);
-      here.count_processed();
-    }
+    if (turn.is_next) run_kept_multicasts(here, sender);
   }
 
  private:

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "objects/collectives/inner_vertices.hpp"
+#include "sched/remote/host_records.hpp"
 #include "sched/runtime.hpp"
 
 namespace tri::objects {

@@ -7,6 +7,8 @@
 
 #include "objects/future.hpp"
 #include "sched/remote/global_counts.hpp"
+#include "sched/remote/host_records.hpp"
+#include "sched/runtime.hpp"
 #include "trireme/run.hpp"
 
 namespace tri {

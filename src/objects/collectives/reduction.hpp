@@ -207,7 +207,7 @@ struct host_part_handler {
                                                      std::move(value)));
   }
   static collected& row_of(sched::pe& here, const root_name& root, std::int64_t missing_bases) {
-    auto& slot = pe_objects::of(here).host_parts[{root.pe, root.slot, root.generation}];
+    auto& slot = pe_objects::of(here).part_of_host(root.pe, root.slot, root.generation);
     if (slot == nullptr) {
       slot = std::make_unique<collected>();
       slot->missing_bases = missing_bases;
@@ -237,7 +237,7 @@ struct host_part_handler {
                        pack_arguments<tuple>(here, here.is_in_this_process(to), false, root,
                                              part_counts{sum.bases, sum.population, sum.elements},
                                              sum.value.has_value() ? std::move(*sum.value) : partial{}));
-    pe_objects::of(here).host_parts.erase({root.pe, root.slot, root.generation});
+    pe_objects::of(here).forget_part_of_host(root.pe, root.slot, root.generation);
   }
   static void deliver(sched::pe& here, sched::envelope& message) {
     unpacked_arguments<tuple> arguments(message);
@@ -289,12 +289,12 @@ Tuple& shared_arguments(sched::envelope& message) {
   if (message.kind == sched::payload_kind::serialized) {
     if constexpr (tuple_facts<Tuple>::all_serializable && !tuple_facts<Tuple>::same_everywhere) {
       auto& payload = message.block();
-      void* const block = arena::allocate_on_pe(sizeof(Tuple));
+      void* const block = arena::allocate(sizeof(Tuple));
       auto* const values = new (block) Tuple();
       read_archive(message, [values](input_archive& archive) {
         std::apply([&](auto&... value) { (deserialize_value(archive, value), ...); }, *values);
       });
-      arena::release_on_pe(payload.block);
+      arena::release(payload.block);
       payload.block = block;
       message.kind = sched::payload_kind::objects;
     }
@@ -587,7 +587,7 @@ struct host_contribution_handler {
     unpacked_arguments<tuple> arguments(message);
     auto& [level, count, to, value] = arguments.values();
     using part = local_contribution<Reducer, T>;
-    auto& slot = home->contributions_of_host().sum(message.element);
+    auto& slot = home->contribution_of_host(message.element);
     if (slot == nullptr) slot = std::make_unique<part>(to);
     auto& sum = static_cast<part&>(*slot);
     sum.add(std::move(value));

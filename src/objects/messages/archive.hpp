@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "arena/arena.hpp"
+#include "arena/allocate.hpp"
 
 namespace tri::sched {
 struct envelope;

@@ -14,7 +14,7 @@
 #include <utility>
 #include <variant>
 
-#include "arena/arena.hpp"
+#include "arena/allocate.hpp"
 #include "objects/messages/serialization.hpp"
 #include "objects/type_name.hpp"
 #include "sched/pe.hpp"
@@ -144,12 +144,12 @@ packed_arguments pack_fitting_arguments(sched::pe& here, bool same_process, bool
   }
   auto& target = *new (packed.payload) sched::block_payload{};
   if (same_process || facts::all_plain) {
-    target.block = arena::allocate_on_pe(sizeof(Tuple));
+    target.block = arena::allocate(sizeof(Tuple));
     target.bytes = sizeof(Tuple);
     try {
       new (target.block) Tuple(std::forward<A>(arguments)...);
     } catch (...) {
-      arena::release_on_pe(target.block);
+      arena::release(target.block);
       throw;
     }
     packed.kind = facts::all_plain ? sched::payload_kind::block : sched::payload_kind::objects;
@@ -205,7 +205,7 @@ class unpacked_arguments {
   ~unpacked_arguments() {
     values_->~Tuple();
     if (block_ != nullptr) [[unlikely]]
-      arena::release_on_pe(block_);
+      arena::release(block_);
   }
   unpacked_arguments(const unpacked_arguments&) = delete;
   unpacked_arguments& operator=(const unpacked_arguments&) = delete;
@@ -228,7 +228,7 @@ class unpacked_arguments {
 template <class Tuple>
 void drop_arguments(sched::pe&, sched::envelope& message) {
   if (message.kind == sched::payload_kind::serialized)
-    arena::release_on_pe(message.block().block);
+    arena::release(message.block().block);
   else
     unpacked_arguments<Tuple> last(message);
 }

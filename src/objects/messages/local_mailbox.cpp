@@ -7,6 +7,7 @@
 
 #include "flow/credit_cost.hpp"
 #include "objects/messages/mailbox.hpp"
+#include "trace/recorder.hpp"
 
 namespace tri::objects {
 
@@ -80,7 +81,7 @@ std::string receive_state::describe() const {
 
 local_mailbox::local_mailbox(const mailbox_limits& limits)
     : limits_(limits),
-      late_calls_(&home().objects().late_mailbox_calls[home().facts().id]),
+      late_calls_(&home().objects().late_mailbox_calls(home().facts().id)),
       sender_(static_cast<std::size_t>(home().here().job().pes()), largest_on_credit(limits.credits)),
       // Half of the memory is kept for records: a message without one is asked for again and again.
       receiver_(static_cast<std::size_t>(home().here().job().pes()), limits.memory, 64,

@@ -21,6 +21,7 @@
 #include "objects/group.hpp"
 #include "objects/messages/mailbox_statistics.hpp"
 #include "objects/messages/received_message.hpp"
+#include "trace/format.hpp"
 
 namespace tri {
 

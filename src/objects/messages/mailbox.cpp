@@ -2,7 +2,9 @@
 
 #include <stdexcept>
 
+#include "config/configuration.hpp"
 #include "objects/messages/local_mailbox.hpp"
+#include "sched/runtime.hpp"
 
 namespace tri {
 namespace {
@@ -59,7 +61,7 @@ objects::local_mailbox* mailbox::local(sched::pe& here, call what) const {
   objects::local_mailbox* const own_part = own_part_of(id_, here).local();
   if (own_part != nullptr && !own_part->has_late_calls()) [[likely]]
     return own_part;
-  if (what == call::made) ++objects::pe_objects::of(here).late_mailbox_calls[id_];
+  if (what == call::made) ++objects::pe_objects::of(here).late_mailbox_calls(id_);
   return nullptr;
 }
 

@@ -12,12 +12,12 @@
 #include <stop_token>
 #include <type_traits>
 
-#include "arena/arena.hpp"
+#include "arena/allocate.hpp"
 #include "sched/handler_table.hpp"
 #include "sched/pe.hpp"
 #include "sched/remote/host_tree.hpp"
 #include "sched/remote/wakeup_socket.hpp"
-#include "sched/runtime.hpp"
+#include "sched/process_runtime.hpp"
 #include "wire/wire_choice.hpp"
 
 namespace tri::sched {
@@ -46,10 +46,10 @@ std::vector<message_form> forms_of_handlers() {
   return forms;
 }
 
-void release_block(void* block) { arena::release_on_pe(block); }
+void release_block(void* block) { arena::release(block); }
 
 void* copy_of(const void* block, std::uint64_t bytes) {
-  void* const copy = arena::allocate_on_pe(bytes);
+  void* const copy = arena::allocate(bytes);
   std::memcpy(copy, block, bytes);
   return copy;
 }
@@ -63,7 +63,7 @@ struct wire_link::outbound_message {
   void* block;
 };
 
-wire_link::wire_link(runtime& job)
+wire_link::wire_link(process_runtime& job)
     : job_(job),
       producer_(static_cast<std::uint32_t>(job.pes_of_host() + job.process() - job.first_process_of(job.host()))),
       own_process_(*job.process_record_of(job.process())),
@@ -176,7 +176,7 @@ void wire_link::post(pe& here, int process, packet_header& header, envelope& mes
     header.block_bytes = message.block().bytes;
     std::memcpy(header.payload, &message.block().urgency, sizeof(priority));
     block = message.block().block;
-    if (header.block_bytes == 0) arena::release_on_pe(std::exchange(block, nullptr));
+    if (header.block_bytes == 0) arena::release(std::exchange(block, nullptr));
   }
   // Of messages to all hosts each copy takes its own way.
   trace::recorder* const trace = goes_to_all_pes(header.to) ? nullptr : here.trace();
@@ -222,7 +222,7 @@ void wire_link::try_flush_outbound() {
 }
 
 void wire_link::drop(const outbound_message& one) {
-  if (one.block != nullptr) arena::release_on_pe(one.block);
+  if (one.block != nullptr) arena::release(one.block);
 }
 
 // Nothing new about creations either: the others drop what they keep, too, and news could be late for their ports.
@@ -291,7 +291,7 @@ int wire_link::to_child_hosts(const packet_header& header, void* block) {
         block == nullptr || i + 1 == count ? std::exchange(block, nullptr) : copy_of(block, header.block_bytes);
     post(job_.first_process_of(children[static_cast<std::size_t>(i)]), header, mine);
   }
-  if (block != nullptr) arena::release_on_pe(block);
+  if (block != nullptr) arena::release(block);
   return count;
 }
 
@@ -312,7 +312,7 @@ void wire_link::left(wire::peer_number, std::uint64_t trace) {
 
 void* wire_link::memory_for(wire::peer_number from, std::span<const std::byte> header, std::size_t bytes) {
   try {
-    return arena::allocate_on_pe(bytes);
+    return arena::allocate(bytes);
   } catch (const std::exception& error) {
     // A body that was announced may stay where it is until messages that are here have run.
     // relaxed, all of counted_: by who makes progress, one thread at a time; others read it for a report.
@@ -350,7 +350,7 @@ std::string wire_link::report() const {
       now.unchecked_packets, now.repeated_packets, now.foreign_connections);
 }
 
-void wire_link::abandoned(void* memory) { arena::release_on_pe(memory); }
+void wire_link::abandoned(void* memory) { arena::release(memory); }
 
 void wire_link::peer_failed(wire::peer_number peer, const std::string& why) {
   if (!ending_.load(std::memory_order_relaxed)) report_peer_failure(peer, why);  // relaxed: see expect_ends
@@ -412,7 +412,7 @@ void wire_link::arrived(wire::peer_number from, std::span<const std::byte> bytes
     std::memcpy(message.payload, header.payload, sizeof message.payload);
   } else {
     block_payload& payload = message.block();
-    payload.block = body != nullptr ? body : arena::allocate_on_pe(1);  // who takes the arguments releases a block
+    payload.block = body != nullptr ? body : arena::allocate(1);  // who takes the arguments releases a block
     payload.bytes = body_bytes;
     std::memcpy(static_cast<void*>(&payload.urgency), header.payload, sizeof(priority));
   }
@@ -485,7 +485,7 @@ void wire_link::ring_other_processes() const {
 void wire_link::deliver(int destination, const envelope& message) {
   inbox_shared& inbox = *job_.record_of(destination)->inbox;
   if ((message.flags & (envelope::has_priority | envelope::is_immediate)) != 0) {
-    auto* const block = static_cast<envelope*>(arena::allocate_on_pe(sizeof(envelope)));
+    auto* const block = static_cast<envelope*>(arena::allocate(sizeof(envelope)));
     block->assign_message(message);
     push_urgent(inbox, block);
     return;

@@ -27,13 +27,13 @@
 namespace tri::sched {
 
 class pe;
-class runtime;
+class process_runtime;
 struct process_record;
 
 class wire_link final : private wire::port_user {
  public:
   /// Opens the port. Addresses of others are asked for when they are needed.
-  explicit wire_link(runtime& job);
+  explicit wire_link(process_runtime& job);
   ~wire_link();
   wire_link(const wire_link&) = delete;
   wire_link& operator=(const wire_link&) = delete;
@@ -128,7 +128,7 @@ class wire_link final : private wire::port_user {
   void deliver(int destination, const envelope& message);
   void to_pes_of_host(const envelope& message);
 
-  runtime& job_;
+  process_runtime& job_;
   const std::uint32_t producer_;  // our number in the inboxes of the host
   process_record& own_process_;
   trace::wire_row* const row_;  // null: nobody traces

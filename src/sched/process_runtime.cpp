@@ -1,4 +1,4 @@
-#include "sched/runtime.hpp"
+#include "sched/process_runtime.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -25,13 +25,15 @@
 namespace tri::sched {
 namespace {
 
-runtime* the_runtime = nullptr;
+process_runtime* the_runtime = nullptr;
 std::uint64_t jobs_begun = 0;  // of this process, one after the other
 
-void stop_handler(pe& here, envelope& message) { here.job().stop_here(static_cast<int>(message.element)); }
+process_runtime& of(const pe& here) { return static_cast<process_runtime&>(here.job()); }
+
+void stop_handler(pe& here, envelope& message) { of(here).stop_here(static_cast<int>(message.element)); }
 const std::uint32_t stop_message = register_handler(&stop_handler, "scheduler: stop");
 
-void stop_request_handler(pe& here, envelope& message) { here.job().stop_all(here, static_cast<int>(message.element)); }
+void stop_request_handler(pe& here, envelope& message) { of(here).stop_all(here, static_cast<int>(message.element)); }
 const std::uint32_t stop_request = register_handler(&stop_request_handler, "scheduler: stop request");
 
 arena::arena_options arena_options_of(const host::configuration& values) {
@@ -46,12 +48,12 @@ constexpr int most_peer_timeouts_at_end = 4;
 
 runtime* current_runtime() { return the_runtime; }
 
-struct runtime::meeting {
+struct process_runtime::meeting {
   explicit meeting(std::ptrdiff_t pes) : all(pes) {}
   std::barrier<> all;
 };
 
-struct runtime::stall_watch {
+struct process_runtime::stall_watch {
   std::mutex lock;     // for what follows
   bool found = false;  // several hosts
   std::int64_t asked_hosts_ns = 0;
@@ -59,13 +61,17 @@ struct runtime::stall_watch {
   std::int64_t since_ns = 0;
 };
 
-runtime::runtime(host::configuration values)
-    : number_(jobs_begun++),
-      values_(std::move(values)),
+process_runtime::process_runtime(host::configuration values)
+    : values_(std::move(values)),
       own_file_(arena::create_window_file(values_.arena_window_bytes)),
       job_(host::job::join(values_, own_file_, handler_fingerprint())),
       placement_(host::assign_cpus(values_, job_.machine_rank(), job_.machine_processes(), job_.pes_per_process())),
       stall_(std::make_unique<stall_watch>()) {
+  number_ = jobs_begun++;
+  pes_per_process_ = job_.pes_per_process();
+  process_ = job_.process();
+  hosts_ = job_.hosts();
+  for (const host::peer& other : job_.peers()) host_of_process_.push_back(other.host);
   if (the_runtime != nullptr) throw std::logic_error("trireme: tri::run is already active in this process");
   if (job_.pes_per_process() > arena::most_local_pes)
     throw std::runtime_error(fmt::format("trireme: {} PEs asked for in one process; at most {} are possible",
@@ -98,7 +104,7 @@ runtime::runtime(host::configuration values)
   the_runtime = this;
 }
 
-runtime::~runtime() {
+process_runtime::~process_runtime() {
   the_runtime = nullptr;
   pes_.clear();
   wire_.reset();
@@ -106,7 +112,7 @@ runtime::~runtime() {
   close(own_file_);
 }
 
-void runtime::open_traces() {
+void process_runtime::open_traces() {
   trace::process_facts facts{.process = process(),
                              .processes = processes(),
                              .host = host(),
@@ -122,24 +128,19 @@ void runtime::open_traces() {
                                        facts);
 }
 
-int runtime::pes_of_host() const { return job_.processes_of(host()) * pes_per_process(); }
-
-std::uint32_t runtime::new_collection_number() const {
+std::uint32_t process_runtime::new_collection_number() const {
   // relaxed: only uniqueness matters; 0 is for single objects. The hosts draw in turns.
   const std::uint32_t drawn = host_->next_collection.fetch_add(1, std::memory_order_relaxed);
   return 1 + drawn * static_cast<std::uint32_t>(hosts()) + static_cast<std::uint32_t>(host());
 }
-bool runtime::may_exist(std::uint32_t collection) const {
+bool process_runtime::may_exist(std::uint32_t collection) const {
   if (collection == 0 || host_of_collection(collection) != host()) return true;
   // relaxed: a message that speaks of it comes after the draw
   return (collection - 1) / static_cast<std::uint32_t>(hosts()) <
          host_->next_collection.load(std::memory_order_relaxed);
 }
-std::uint32_t runtime::host_pe_number(int number) const {
-  return static_cast<std::uint32_t>(number - first_pe_of(host_of(number)));
-}
 
-void runtime::lay_out_records() {
+void process_runtime::lay_out_records() {
   arena::heap& heap = arena_->heap();
   root_ = static_cast<window_root*>(heap.reserve(sizeof(window_root)));
   root_->process = new (heap.reserve(sizeof(process_record))) process_record{};
@@ -173,7 +174,7 @@ void runtime::lay_out_records() {
   arena_->publish(root_);
 }
 
-void runtime::find_peers() {
+void process_runtime::find_peers() {
   for (const host::peer& other : job_.peers()) {
     process_record* record = nullptr;
     if (other.host == job_.host()) {
@@ -193,18 +194,20 @@ void runtime::find_peers() {
       if (other.local_rank == 0) host_ = root->host;
     }
     process_records_.push_back(record);
+    for (int i = 0; i < pes_per_process(); ++i)
+      peers_.push_back({record == nullptr ? nullptr : record->pe[i]->inbox, other.process});
   }
   if (!board_.has_value()) board_ = board::board::attach({host_->board_memory, host_->board_bytes});
 }
 
-board::board_shape runtime::shape_of_host() const {
+board::board_shape process_runtime::shape_of_host() const {
   board::board_shape shape;
   for (int i = 0; i < pes_of_host(); ++i)
     shape.process_of_pe.push_back(static_cast<std::uint32_t>(i / pes_per_process()));
   return shape;
 }
 
-board::board_pe runtime::join_board(int number) const {
+board::board_pe process_runtime::join_board(int number) const {
   const std::uint32_t own = host_pe_number(number);
   // Order by distance on the machine; the PEs of this host are a contiguous part of all PEs of the machine.
   const auto first = static_cast<std::size_t>(first_pe_of_host() - job_.first_process_of_machine() * pes_per_process());
@@ -214,7 +217,7 @@ board::board_pe runtime::join_board(int number) const {
   return board_->join(own, std::vector<std::uint32_t>(order.begin(), order.end()));
 }
 
-void runtime::wake_helpers(std::uint32_t count, std::int32_t only_process) const {
+void process_runtime::wake_helpers(std::uint32_t count, std::int32_t only_process) const {
   for (const host::peer& other : job_.peers()) {
     if (other.host != job_.host() || (only_process >= 0 && other.local_rank != only_process)) continue;
     count -= process_record_of(other.process)->wake(count);
@@ -222,16 +225,16 @@ void runtime::wake_helpers(std::uint32_t count, std::int32_t only_process) const
   }
 }
 
-process_record* runtime::process_record_of(int process) const {
+process_record* process_runtime::process_record_of(int process) const {
   return process_records_[static_cast<std::size_t>(process)];
 }
 
-pe_record* runtime::record_of(int number) const {
+pe_record* process_runtime::record_of(int number) const {
   process_record* const process = process_record_of(process_of(number));
   return process == nullptr ? nullptr : process->pe[number % pes_per_process()];
 }
 
-void runtime::run_pe(pe& which, const program& steps) {
+void process_runtime::run_pe(scheduler& which, const program& steps) {
   if (placement_.pinned) host::pin_this_thread(placement_.cpus[static_cast<std::size_t>(which.local_number())]);
   detail::this_pe = &which;
   steps.prepare(which);
@@ -266,13 +269,13 @@ void runtime::run_pe(pe& which, const program& steps) {
 }
 
 // What has not begun comes back to its PE, which drops it.
-void runtime::end_offloads(const pe& which) {
+void process_runtime::end_offloads(const pe& which) {
   if (which.local_number() == 0) offloads_->end();
   phase_->all.arrive_and_wait();
 }
 
 /// All PEs of the job meet.
-void runtime::wait_for_job(const pe& which) {
+void process_runtime::wait_for_job(const pe& which) {
   phase_->all.arrive_and_wait();
   if (which.local_number() == 0) {
     if (wire_ == nullptr)
@@ -286,7 +289,7 @@ void runtime::wait_for_job(const pe& which) {
 // Nobody sends any more when all have met, but what was sent may be under way, and may need both sides to arrive. So
 // once more, when all that this process sent is out. What has arrived then lies in the inboxes. A process that takes
 // nothing, though it lives and answers heartbeats, must not keep the others for ever.
-void runtime::meet_with_wire() {
+void process_runtime::meet_with_wire() {
   const bool is_alone = values_.comm_thread == host::communication_thread::funnelled;
   const auto poll = [&] {  // funnelled: the communication thread is alone at the wire
     if (is_alone || !wire_->progress()) std::this_thread::yield();
@@ -333,7 +336,7 @@ void runtime::meet_with_wire() {
   meet();
 }
 
-void runtime::drop_messages(pe& which, const program& steps) {
+void process_runtime::drop_messages(scheduler& which, const program& steps) {
   which.drop_messages();
   if (!steps.drop_held) return;
   steps.drop_held(which);
@@ -341,7 +344,7 @@ void runtime::drop_messages(pe& which, const program& steps) {
 }
 
 // The communication thread: no PE, owns nothing but its time on the wire.
-void runtime::communicate() {
+void process_runtime::communicate() {
   const auto spin_ticks = host::ns_to_ticks(static_cast<double>(values_.idle_spin_us) * 1000.0);
   std::uint64_t last_work = host::ticks();
   trace::wire_row* const row = traces_ == nullptr ? nullptr : traces_->wire();
@@ -361,9 +364,9 @@ void runtime::communicate() {
   }
 }
 
-int runtime::run(const program& steps) {
+int process_runtime::run(const program& steps) {
   const int local_pes = pes_per_process();
-  for (int i = 0; i < local_pes; ++i) pes_.push_back(std::make_unique<pe>(*this, process() * local_pes + i, i));
+  for (int i = 0; i < local_pes; ++i) pes_.push_back(std::make_unique<scheduler>(*this, process() * local_pes + i, i));
   phase_ = std::make_unique<meeting>(local_pes);
   const std::vector<int> cpus_before = host::cpus_of_this_thread();
   offloads_ = std::make_unique<offload_thread>(cpus_before);
@@ -417,15 +420,15 @@ void send_status(pe& here, int destination, std::uint32_t handler, int exit_stat
 }
 }  // namespace
 
-void runtime::request_stop(int exit_status) { send_status(this_pe(), 0, stop_request, exit_status); }
+void process_runtime::request_stop(int exit_status) { send_status(this_pe(), 0, stop_request, exit_status); }
 
-void runtime::stop_all(pe& here, int exit_status) {
+void process_runtime::stop_all(pe& here, int exit_status) {
   if (std::exchange(stop_sent_, true)) return;
   for (int other = 0; other < processes(); ++other)
     send_status(here, other * pes_per_process(), stop_message, exit_status);
 }
 
-void runtime::stop_here(int exit_status) {
+void process_runtime::stop_here(int exit_status) {
   exit_status_ = exit_status;
   // release: a PE that sees it also sees the status; a sleeping PE looks after it marked itself asleep. pairs:
   // runtime.stop
@@ -436,7 +439,7 @@ void runtime::stop_here(int exit_status) {
 // Mattern's double count, from memory instead of messages: all "processed" counts first, all "sent" counts afterwards.
 // Each counted processing happened after its own sends were counted (counter::add releases, read acquires), so equal
 // sums mean that nothing was on its way or running when the second sweep began. README.md has the proof.
-message_counts runtime::counts_of_host() const {
+message_counts process_runtime::counts_of_host() const {
   const int first = first_pe_of_host();
   const int last = first + pes_of_host();
   message_counts sums;
@@ -455,7 +458,9 @@ message_counts runtime::counts_of_host() const {
   return sums;
 }
 
-void runtime::fail(const std::string& message) const {
+void runtime::fail(const std::string& message) const { static_cast<const process_runtime*>(this)->end_job(message); }
+
+void process_runtime::end_job(const std::string& message) const {
   std::fflush(stdout);
   if (arena::in_forked_child()) {  // the job goes on
     std::fputs(fmt::format("trireme: a forked child of process {} ends: {}\n", process(), message).c_str(), stderr);
@@ -466,7 +471,7 @@ void runtime::fail(const std::string& message) const {
 
 // Messages that are kept back do not count as under way: if nothing else is, they will stay. Two sweeps that find the
 // same long after each other leave no room for a message between them.
-bool runtime::is_stalled(const message_counts& counts) {
+bool process_runtime::is_stalled(const message_counts& counts) {
   const std::int64_t now = host::now_ns();
   if (counts.processed != stall_->progress || stall_->since_ns == 0 || !counts.only_held_left()) {
     stall_->progress = counts.processed;
@@ -476,7 +481,7 @@ bool runtime::is_stalled(const message_counts& counts) {
   return static_cast<double>(now - stall_->since_ns) * 1e-9 >= values_.stall_report_s;
 }
 
-void runtime::check_for_stall(pe& here) {
+void process_runtime::check_for_stall(pe& here) {
   // Loop bodies may wait for results on several PEs at once; one of them looks after all.
   std::unique_lock looking(stall_->lock, std::try_to_lock);
   if (!looking.owns_lock()) return;
@@ -503,7 +508,7 @@ void runtime::check_for_stall(pe& here) {
   fail(text);
 }
 
-void runtime::print_counters() const {
+void process_runtime::print_counters() const {
   std::string text;
   for (int i = 0; i < pes_per_process(); ++i) {
     const int number = process() * pes_per_process() + i;
@@ -517,7 +522,7 @@ void runtime::print_counters() const {
   std::fputs(text.c_str(), stderr);
 }
 
-void runtime::print_footprint() const {
+void process_runtime::print_footprint() const {
   const arena::memory_footprint found = arena::measure_footprint(arena_->heap());
   std::fputs(fmt::format("memory of process {}: resident {} KiB, of it arena {} KiB ({} KiB handed out, limit {} KiB) "
                          "and private {} KiB; per PE {} KiB\n",

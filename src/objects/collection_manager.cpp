@@ -1,4 +1,4 @@
-#include "objects/local_collection.hpp"
+#include "objects/collection_manager.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -7,6 +7,7 @@
 #include <new>
 #include <stdexcept>
 
+#include "arena/allocate.hpp"
 #include "objects/element_placement.hpp"
 #include "objects/messages/awaited_messages.hpp"
 #include "objects/messages/post.hpp"
@@ -42,7 +43,7 @@ location_actions& fresh(location_actions& actions) {
 }
 
 sched::envelope* copy_to_block(const sched::envelope& message) {
-  auto* const block = static_cast<sched::envelope*>(arena::allocate_on_pe(sizeof(sched::envelope)));
+  auto* const block = static_cast<sched::envelope*>(arena::allocate(sizeof(sched::envelope)));
   block->stamp = 0;
   block->assign_message(message);
   return block;
@@ -63,7 +64,7 @@ void save_message(output_archive& archive, const sched::envelope& message, bool 
   archive.write(&message, sizeof message);
   if (!leaves_host || message.kind == sched::payload_kind::direct) return;
   archive.write(message.block().block, message.block().bytes);
-  arena::release_on_pe(message.block().block);
+  arena::release(message.block().block);
 }
 void load_message(input_archive& archive, sched::envelope& message, bool left_host) {
   archive.read(&message, sizeof message);
@@ -82,7 +83,7 @@ void load_message(input_archive& archive, sched::envelope& message, bool left_ho
     throw archive_error(fmt::format("of the message '{}' that came along, {}", handlers[message.handler].name, fault));
   if (is_direct) return;
   archive.check_size(bytes, 1);
-  message.block().block = arena::allocate_on_pe(std::max<std::uint64_t>(bytes, 1));
+  message.block().block = arena::allocate(std::max<std::uint64_t>(bytes, 1));
   archive.read(message.block().block, bytes);
 }
 
@@ -172,11 +173,9 @@ collection_shared* collection_shared::make(int host_pes, int hosts) {
   return made;
 }
 
-local_collection::local_collection(pe_objects& objects, const collection_facts& facts, std::string name)
-    : objects_(objects),
+collection_manager::collection_manager(pe_objects& objects, const collection_facts& facts, std::string name)
+    : local_collection(objects, facts, std::move(name)),
       here_(objects.here),
-      facts_(facts),
-      name_(std::move(name)),
       location_(objects.here.number(), facts.shape.dense ? population::dense : population::sparse,
                 [this](std::uint64_t number) { return home_of(number); }),
       combined_in_host_(facts.id != 0 && here_.job().pes_of_host() > 1 &&
@@ -188,28 +187,24 @@ local_collection::local_collection(pe_objects& objects, const collection_facts& 
   }
 }
 
-local_collection::~local_collection() { destroy_elements(); }
+collection_manager::~collection_manager() { destroy_elements(); }
 
-void local_collection::destroy_elements() {
+void collection_manager::destroy_elements() {
   for (element_base* const element : local_) end(here_, *element);
   while (!local_.empty()) remove(local_.back()->number()).reset();
 }
 
-root_name& local_collection::contribution_root(std::uint64_t number) { return contribution_roots_[number]; }
-
-void local_collection::forget_contribution_root(std::uint64_t number) { contribution_roots_.erase(number); }
-
-void local_collection::drop_held() {
+void collection_manager::drop_held() {
   location_.drop_held([this](message_ref held) {
     auto* const message = reinterpret_cast<sched::envelope*>(held);
     sched::drop_message(here_, *message);
-    arena::release_on_pe(message);
+    arena::release(message);
   });
   for (auto& [number, kept] : std::exchange(early_, {})) sched::drop_message(here_, kept.message);
   for (auto& kept : std::exchange(history_, {})) sched::drop_message(here_, kept.message);
 }
 
-const char* local_collection::key_hint() const {
+const char* collection_manager::key_hint() const {
   return facts_.shape.dimensions != 0
              ? ""
              : ", or one whose key has the same std::hash: keys of an array must not share one";
@@ -219,16 +214,19 @@ std::string local_collection::describe(std::uint64_t number) const {
   return name_ + describe_number(facts_.shape, number);
 }
 
-pe_number local_collection::home_of(std::uint64_t number) const {
+pe_number collection_manager::home_of(std::uint64_t number) const {
   if (initial_routes_ != nullptr) return (*initial_routes_)[number];
   return placement_of(facts_.placement)(number, 0, here_.job().pes(), facts_.shape);
 }
 
-pe_number local_collection::route_slowly(std::uint64_t number) const { return location_.fast_route(number); }
+element_base* collection_manager::find_sparse(std::uint64_t number) const {
+  const auto found = sparse_.find(number);
+  return found == sparse_.end() ? nullptr : found->second.get();
+}
 
 // ---- elements
 
-void local_collection::install(std::unique_ptr<element_base> element) {
+void collection_manager::install(std::unique_ptr<element_base> element) {
   element_base* const raw = element.get();
   const std::uint64_t number = raw->number_;
   raw->home_ = this;
@@ -241,7 +239,7 @@ void local_collection::install(std::unique_ptr<element_base> element) {
   ++levels_[raw->contributions_];
 }
 
-std::unique_ptr<element_base> local_collection::remove(std::uint64_t number) {
+std::unique_ptr<element_base> collection_manager::remove(std::uint64_t number) {
   element_base* const raw = find(number);
   std::unique_ptr<element_base> element;
   if (!dense_.empty()) {
@@ -259,7 +257,7 @@ std::unique_ptr<element_base> local_collection::remove(std::uint64_t number) {
 }
 
 // Coroutines first: they use the members of the element's own class, which end before those of its base.
-void local_collection::end(sched::pe& here, element_base& element) {
+void collection_manager::end(sched::pe& here, element_base& element) {
   element.coroutines_.want_to_leave(false);
   element.coroutines_.destroy_all();
   for (sched::envelope& message : std::exchange(element.undelivered_, {})) sched::drop_message(here, message);
@@ -267,7 +265,7 @@ void local_collection::end(sched::pe& here, element_base& element) {
   for (auto& kept : element.awaited().take_messages()) sched::drop_message(here, kept.message);
 }
 
-std::unique_ptr<element_base> local_collection::construct(std::uint64_t number, const constructor& make) {
+std::unique_ptr<element_base> collection_manager::construct(std::uint64_t number, const constructor& make) {
   current_construction() = {this, number, nullptr};
   const owner_scope before(running_owner);  // element_base sets that of the new element
   try {
@@ -278,7 +276,7 @@ std::unique_ptr<element_base> local_collection::construct(std::uint64_t number, 
   }
 }
 
-void local_collection::create_initial(const constructor& make) {
+void collection_manager::create_initial(const constructor& make) {
   for (std::uint64_t number = 0; number < dense_.size(); ++number) {
     if (routes_[number] != here_.number()) continue;
     install(construct(number, make));
@@ -288,7 +286,7 @@ void local_collection::create_initial(const constructor& make) {
   flush_contributions();
 }
 
-void local_collection::insert(std::uint64_t number, constructor make) {
+void collection_manager::insert(std::uint64_t number, constructor make) {
   if (facts_.shape.dense)
     throw std::logic_error(
         fmt::format("{}: elements of a dense array exist from the beginning and cannot be inserted", describe(number)));
@@ -306,7 +304,7 @@ void local_collection::insert(std::uint64_t number, constructor make) {
         fmt::format("{}: an element with this index exists already{}", describe(number), key_hint()));
 }
 
-bool local_collection::begin_insert(std::uint64_t number) {
+bool collection_manager::begin_insert(std::uint64_t number) {
   location_actions actions;
   if (!location_.insert(number, fresh(actions))) {
     pending_inserts_.erase(number);
@@ -316,13 +314,13 @@ bool local_collection::begin_insert(std::uint64_t number) {
   return true;
 }
 
-void local_collection::count_created(std::uint64_t number, int where) {
+void collection_manager::count_created(std::uint64_t number, int where) {
   facts_.shared->created.fetch_add(1, std::memory_order_relaxed);  // relaxed: see finish_insert
   post_packed(here_, where, created_counted_handler, facts_.id, number,
               pack_arguments<std::tuple<>>(here_, true, false));
 }
 
-void local_collection::created_counted(std::uint64_t number) {
+void collection_manager::created_counted(std::uint64_t number) {
   if (!pending_inserts_.contains(number))
     here_.job().fail(fmt::format("{}: its creation was counted, but it was not inserted here", describe(number)));
   if (!begin_insert(number))
@@ -330,7 +328,7 @@ void local_collection::created_counted(std::uint64_t number) {
         fmt::format("{}: inserted, but an element with this index exists already{}", describe(number), key_hint()));
 }
 
-void local_collection::finish_insert(std::uint64_t number) {
+void collection_manager::finish_insert(std::uint64_t number) {
   const constructor make = std::move(pending_inserts_.extract(number).mapped());
   method_scope scope(objects_);
   auto made = construct(number, make);
@@ -343,7 +341,7 @@ void local_collection::finish_insert(std::uint64_t number) {
   flush_contributions();
 }
 
-void local_collection::erase(element_base& element) {
+void collection_manager::erase(element_base& element) {
   objects_.defer([this, number = element.number()] {
     if (find(number) == nullptr) return;  // asked for twice
     location_actions actions;
@@ -369,7 +367,7 @@ void local_collection::erase(element_base& element) {
 
 // The caller that waits for the result of a deleted element is notified. Messages that none of its coroutines has
 // asked for are not errors: they reached it in time.
-void local_collection::answer_pending(element_base& deleted) {
+void collection_manager::answer_pending(element_base& deleted) {
   deleted.coroutines_.want_to_leave(false);
   deleted.coroutines_.cancel_all();
   if (!deleted.has_awaited()) return;
@@ -381,7 +379,7 @@ void local_collection::answer_pending(element_base& deleted) {
       sched::drop_message(here_, kept.message);
 }
 
-void local_collection::migrate(element_base& element, int to) {
+void collection_manager::migrate(element_base& element, int to) {
   if (facts_.one_per_pe)
     throw std::logic_error(fmt::format("{}: members of a group stay on their PE", element.describe()));
   if (to < 0 || to >= here_.job().pes())
@@ -397,11 +395,11 @@ void local_collection::migrate(element_base& element, int to) {
   reconsider(element);
 }
 
-void local_collection::reconsider(const element_base& element) {
+void collection_manager::reconsider(const element_base& element) {
   objects_.defer([this, number = element.number()] { begin_migration(number); });
 }
 
-void local_collection::begin_migration(std::uint64_t number) {
+void collection_manager::begin_migration(std::uint64_t number) {
   location_actions actions;
   ask_for_migration(number, actions);
   carry_out(number, actions);
@@ -409,7 +407,7 @@ void local_collection::begin_migration(std::uint64_t number) {
 
 // An element that cannot go now is asked for again when a wait of it has ended. The protocol must not take it away in
 // the meantime, perhaps on an older request, so that one is withdrawn.
-void local_collection::ask_for_migration(std::uint64_t number, location_actions& actions) {
+void collection_manager::ask_for_migration(std::uint64_t number, location_actions& actions) {
   const element_base* const element = find(number);
   if (element == nullptr) return;
   const int to = element->moving_to_;
@@ -418,7 +416,7 @@ void local_collection::ask_for_migration(std::uint64_t number, location_actions&
   static_cast<void>(location_.migrate(number, goes ? to : here_.number(), actions));
 }
 
-bool local_collection::can_leave(const element_base& element, int to) const {
+bool collection_manager::can_leave(const element_base& element, int to) const {
   const coroutine_owner& coroutines = element.coroutines_;
   if (coroutines.waits_for_result()) return false;
   if (here_.is_in_this_process(to)) return true;
@@ -426,19 +424,21 @@ bool local_collection::can_leave(const element_base& element, int to) const {
   return coroutines.count() == 0 && !waits_for_messages && !coroutines.is_owed_answers();
 }
 
-void reconsider_migration(const element_base& element) { element.home().reconsider(element); }
+void reconsider_migration(const element_base& element) {
+  static_cast<collection_manager&>(element.home()).reconsider(element);
+}
 
 bool element_base::can_migrate_now(int pe) const {
   const sched::pe& here = home_->here();
   if (home_->facts().one_per_pe || pe < 0 || pe >= here.job().pes()) return false;
   const element_type& its_type = element_type_of(type());
   const bool can_cross = its_type.save != nullptr && its_type.load != nullptr;
-  return (can_cross || here.is_in_this_process(pe)) && home_->can_leave(*this, pe);
+  return (can_cross || here.is_in_this_process(pe)) && static_cast<collection_manager*>(home_)->can_leave(*this, pe);
 }
 
 // ---- messages
 
-void local_collection::send_slowly(const sched::envelope& message) {
+void collection_manager::send_slowly(const sched::envelope& message) {
   sched::envelope copy;
   copy.assign_message(message);
   if (objects_.is_ending()) return sched::drop_message(here_, copy);
@@ -452,7 +452,7 @@ void local_collection::send_slowly(const sched::envelope& message) {
   carry_out(message.element, actions);
 }
 
-void local_collection::arrived_elsewhere(sched::envelope& message) {
+void collection_manager::arrived_elsewhere(sched::envelope& message) {
   check_number(message);
   sched::envelope* block = nullptr;
   try {
@@ -472,20 +472,20 @@ void local_collection::arrived_elsewhere(sched::envelope& message) {
 
 // The element may have begun to wait while its new place prepared. Then it stays, and the end of its wait asks for the
 // move again; the new place must not be kept waiting, for what the element waits for may come from there.
-void local_collection::control_arrived(std::uint64_t number, int from, const location_control& control) {
+void collection_manager::control_arrived(std::uint64_t number, int from, const location_control& control) {
   location_actions actions;
   if (control.prepared) ask_for_migration(number, actions);
   location_.on_control(number, from, control, actions);
   carry_out(number, actions);
 }
 
-void local_collection::run_now(sched::envelope& message) {
+void collection_manager::run_now(sched::envelope& message) {
   const auto& row = sched::handler_table()[message.handler];
   row.run(here_, message);
   here_.count_processed();
 }
 
-void local_collection::send_control(int to, std::uint64_t number, const location_control& control) {
+void collection_manager::send_control(int to, std::uint64_t number, const location_control& control) {
   post_packed(here_, to, control_handler, facts_.id, number,
               pack_arguments<std::tuple<location_control>>(here_, true, false, control));
 }
@@ -493,7 +493,7 @@ void local_collection::send_control(int to, std::uint64_t number, const location
 // All actions first, then the messages that were delivered: a method that runs may send to the same element, and the
 // protocol wants its earlier actions carried out by then. Messages that were delivered to an element that leaves in the
 // same breath travel with it.
-void local_collection::carry_out(std::uint64_t number, location_actions& actions) {
+void collection_manager::carry_out(std::uint64_t number, location_actions& actions) {
   std::vector<sched::envelope*> delivered;
   for (const location_action& action : actions) {
     auto* const block = reinterpret_cast<sched::envelope*>(action.message);
@@ -518,7 +518,7 @@ void local_collection::carry_out(std::uint64_t number, location_actions& actions
         });
         here_.counters().forwarded.add();
         here_.count_processed();
-        arena::release_on_pe(block);
+        arena::release(block);
         break;
       }
       case location_action_kind::control:
@@ -527,7 +527,7 @@ void local_collection::carry_out(std::uint64_t number, location_actions& actions
       case location_action_kind::depart:
         for (sched::envelope* const waiting : std::exchange(delivered, {})) {
           find(number)->undelivered_.push_back(*waiting);
-          arena::release_on_pe(waiting);
+          arena::release(waiting);
         }
         depart(number, action.peer);
         break;
@@ -544,7 +544,7 @@ void local_collection::carry_out(std::uint64_t number, location_actions& actions
                         sched::handler_table()[block->handler].name, block->source, describe(number));
         if (!sched::refuse_message(here_, *block, text)) here_.job().fail(text);
         here_.count_processed();
-        arena::release_on_pe(block);
+        arena::release(block);
         break;
       }
       case location_action_kind::route_changed:
@@ -564,12 +564,12 @@ void local_collection::carry_out(std::uint64_t number, location_actions& actions
     } else {
       run_delivered(*message);
     }
-    arena::release_on_pe(message);
+    arena::release(message);
   }
 }
 
 // The protocol says that this message's turn has come, even if others still have to wait.
-void local_collection::run_delivered(sched::envelope& message) {
+void collection_manager::run_delivered(sched::envelope& message) {
   message.flags &= static_cast<std::uint8_t>(~sched::envelope::is_backlog);
   const std::uint64_t number = message.element;
   element_base* const element = find(number);
@@ -580,7 +580,7 @@ void local_collection::run_delivered(sched::envelope& message) {
 
 // ---- migration
 
-void local_collection::depart(std::uint64_t number, int to) {
+void collection_manager::depart(std::uint64_t number, int to) {
   element_base& element = *find(number);
   if (!can_leave(element, to))
     throw std::logic_error(fmt::format("{}: leaves while something of it waits here", element.describe()));
@@ -633,7 +633,7 @@ void local_collection::depart(std::uint64_t number, int to) {
   flush_contributions();
 }
 
-void local_collection::element_arrived(std::uint64_t number, int from, std::unique_ptr<element_base> element,
+void collection_manager::element_arrived(std::uint64_t number, int from, std::unique_ptr<element_base> element,
                                        std::uint64_t seen, std::uint64_t contributions) {
   element->contributions_ = contributions;
   element_base& arrived = *element;
@@ -658,7 +658,7 @@ void local_collection::element_arrived(std::uint64_t number, int from, std::uniq
   if (element_base* const here_now = find(number)) here_now->ready_ = location_.is_local_ready(number);
 }
 
-bool local_collection::arrival_acknowledged(std::uint64_t seen) {
+bool collection_manager::arrival_acknowledged(std::uint64_t seen) {
   const auto travelling = travelling_.find(seen);
   if (travelling == travelling_.end()) return false;
   travelling_.erase(travelling);
@@ -668,7 +668,7 @@ bool local_collection::arrival_acknowledged(std::uint64_t seen) {
 
 // ---- broadcasts
 
-void local_collection::broadcast_arrived(sched::envelope& message, broadcast_function run) {
+void collection_manager::broadcast_arrived(sched::envelope& message, broadcast_function run) {
   if (message.element != delivered_) {
     early_.emplace(message.element, logged_broadcast{message, run});
     return;
@@ -680,7 +680,7 @@ void local_collection::broadcast_arrived(sched::envelope& message, broadcast_fun
   }
 }
 
-void local_collection::deliver_broadcast(sched::envelope& message, broadcast_function run) {
+void collection_manager::deliver_broadcast(sched::envelope& message, broadcast_function run) {
   for (; !late_destroyed_.empty() && late_destroyed_.begin()->first <= delivered_;
        late_destroyed_.erase(late_destroyed_.begin()))
     destroyed_ += late_destroyed_.begin()->second;
@@ -695,7 +695,7 @@ void local_collection::deliver_broadcast(sched::envelope& message, broadcast_fun
   if (history_.size() >= history_before_pruning && delivered_ % (history_before_pruning / 2) == 0) prune_history();
 }
 
-void local_collection::publish_low_water_mark() {
+void collection_manager::publish_low_water_mark() {
   const std::uint64_t low_water_mark =
       travelling_.empty() ? delivered_ : std::min(delivered_, travelling_.begin()->first);
   // release: a PE that drops history because of this value comes after the departures that it accounts for. pairs:
@@ -704,7 +704,7 @@ void local_collection::publish_low_water_mark() {
       .store(low_water_mark, std::memory_order_release);
 }
 
-std::uint64_t local_collection::lowest_mark_of_host() const {
+std::uint64_t collection_manager::lowest_mark_of_host() const {
   std::uint64_t lowest = delivered_;
   for (int pe = 0; pe < facts_.shared->host_pes; ++pe)
     lowest = std::min(lowest, facts_.shared->low_water_mark_of_pe(static_cast<std::uint32_t>(pe))
@@ -713,7 +713,7 @@ std::uint64_t local_collection::lowest_mark_of_host() const {
 }
 
 // By the first PE of the host, to those of the others. What they hear late keeps history a little longer.
-void local_collection::send_low_water_mark_to_hosts() {
+void collection_manager::send_low_water_mark_to_hosts() {
   const sched::runtime& job = here_.job();
   if (job.hosts() == 1 || here_.number() != job.first_pe_of_host()) return;
   const std::uint64_t low_water_mark = lowest_mark_of_host();
@@ -723,14 +723,14 @@ void local_collection::send_low_water_mark_to_hosts() {
                   pack_arguments<std::tuple<>>(here_, true, false));
 }
 
-void local_collection::low_water_mark_arrived(int host, std::uint64_t low_water_mark) {
+void collection_manager::low_water_mark_arrived(int host, std::uint64_t low_water_mark) {
   facts_.shared->low_water_mark_of_host(host).store(
       low_water_mark, std::memory_order_release);  // pairs: local_collection.low_water_mark
 }
 
 // An element that left PE A having seen n broadcasts may still come here and ask for those from n on, as long as A's
 // low-water mark is at most n. A raises its low-water mark only when the arrival was acknowledged.
-void local_collection::prune_history() {
+void collection_manager::prune_history() {
   send_low_water_mark_to_hosts();
   std::uint64_t lowest = lowest_mark_of_host();
   for (int host = 0; host < here_.job().hosts(); ++host)
@@ -746,7 +746,7 @@ void local_collection::prune_history() {
 }
 
 // From another host, so its payload is bytes that mean the same everywhere.
-void local_collection::number_broadcast(sched::envelope& message) {
+void collection_manager::number_broadcast(sched::envelope& message) {
   const sched::runtime& job = here_.job();
   // relaxed: only the order of the numbers matters; the messages carry everything else
   message.element = facts_.shared->next_broadcast.fetch_add(1, std::memory_order_relaxed);
@@ -768,7 +768,7 @@ void local_collection::number_broadcast(sched::envelope& message) {
   }
 }
 
-void local_collection::catch_up(element_base& element, std::uint64_t seen) {
+void collection_manager::catch_up(element_base& element, std::uint64_t seen) {
   const std::uint64_t number = element.number();
   for (; seen < delivered_; ++seen) {
     if (find(number) == nullptr) return;
@@ -780,14 +780,14 @@ void local_collection::catch_up(element_base& element, std::uint64_t seen) {
 
 // ---- contributions
 
-contribution_base& local_collection::contribution(element_base& element,
+contribution_base& collection_manager::contribution(element_base& element,
                                                   host::function_ref<std::unique_ptr<contribution_base>()> make) {
   auto& slot = contributions_[element.contributions_];
   if (slot == nullptr) slot = make();
   return *slot;
 }
 
-void local_collection::contributed(element_base& element) {
+void collection_manager::contributed(element_base& element) {
   const std::uint64_t number = element.contributions_++;
   ++contributions_[number]->count;
   if (element.local_index_ == element_base::nowhere) return;  // its constructor runs: it is on no level until install()
@@ -797,10 +797,10 @@ void local_collection::contributed(element_base& element) {
 }
 
 int local_collection::contribution_root_pe() const {
-  return static_cast<int>(facts_.id % static_cast<std::uint32_t>(here_.job().pes()));
+  return static_cast<int>(facts_.id % static_cast<std::uint32_t>(here().job().pes()));
 }
 
-void local_collection::member_left(std::uint64_t first_missing) {
+void collection_manager::member_left(std::uint64_t first_missing) {
   ++left_members_[first_missing];
   // Those that are complete now delete themselves and their row.
   for (auto root = contribution_roots_.lower_bound(first_missing); root != contribution_roots_.end();) {
@@ -813,21 +813,21 @@ void local_collection::member_left(std::uint64_t first_missing) {
   }
 }
 
-std::int64_t local_collection::contributors(std::uint64_t number) const {
+std::int64_t collection_manager::contributors(std::uint64_t number) const {
   std::int64_t count = facts_.shared->created.load(std::memory_order_relaxed);  // relaxed: see finish_insert
   for (auto left = left_members_.begin(); left != left_members_.end() && left->first <= number; ++left)
     count -= left->second;
   return count;
 }
 
-void local_collection::leave_level(std::uint64_t level) {
+void collection_manager::leave_level(std::uint64_t level) {
   const auto found = levels_.find(level);
   if (--found->second == 0) levels_.erase(found);
 }
 
 // Everything that no element of this PE will add to any more goes to the root, or first to where the parts of this host
 // meet. Elements that arrive later and are behind make a new, smaller part.
-void local_collection::flush_contributions() {
+void collection_manager::flush_contributions() {
   const std::uint64_t reached = level();
   while (!contributions_.empty() && contributions_.begin()->first < reached) {
     auto first = contributions_.extract(contributions_.begin());
@@ -843,11 +843,11 @@ void local_collection::flush_contributions() {
 }
 
 int local_collection::host_contribution_pe() const {
-  const sched::runtime& job = here_.job();
+  const sched::runtime& job = here().job();
   return job.first_pe_of_host() + static_cast<int>(facts_.id % static_cast<std::uint32_t>(job.pes_of_host()));
 }
 
-local_collection::contributions_of_pes& local_collection::contributions_of_host() {
+collection_manager::contributions_of_pes& collection_manager::contributions_of_host() {
   if (host_contributions_ == nullptr) {
     std::vector<std::uint64_t> levels(static_cast<std::size_t>(here_.job().pes_of_host()), no_level);
     if (initial_routes_ != nullptr)
@@ -858,24 +858,24 @@ local_collection::contributions_of_pes& local_collection::contributions_of_host(
   return *host_contributions_;
 }
 
-void local_collection::level_reported(int pe, const reported_watermark& level) {
+void collection_manager::level_reported(int pe, const reported_watermark& level) {
   contributions_of_pes& of_host = contributions_of_host();
   of_host.heard(here_.job().host_pe_number(pe), level);
   of_host.take_complete([this](std::uint64_t number, auto& sum) { sum->send_to_root(*this, number); });
 }
 
 // A level that changes without a part: elements came, left or ended.
-void local_collection::report_level() {
+void collection_manager::report_level() {
   if (!combined_in_host_ || level() == reported_watermark_.level) return;
   post_packed(here_, host_contribution_pe(), level_handler, facts_.id, 0,
               pack_arguments<std::tuple<reported_watermark>>(here_, true, false, next_watermark(level())));
 }
 
-reported_watermark local_collection::next_watermark(std::uint64_t level) {
+reported_watermark collection_manager::next_watermark(std::uint64_t level) {
   return reported_watermark_ = {level, reported_watermark_.number + 1};
 }
 
-std::string local_collection::describe_waiting() const {
+std::string collection_manager::describe_waiting() const {
   std::string text;
   for (const auto& [number, part] : contributions_)
     text += fmt::format("\n  PE {}: contribution {} of {} has {} of {} local elements", here_.number(), number, name_,
@@ -901,7 +901,7 @@ std::string local_collection::describe_waiting() const {
   return text;
 }
 
-void local_collection::check_number(const sched::envelope& message) const {
+void collection_manager::check_number(const sched::envelope& message) const {
   if (!facts_.shape.dense || message.element < dense_.size()) return;
   refuse_arguments(message, fmt::format("it is for element {} of {}; there are 0..{}", message.element, name_,
                                         static_cast<long>(dense_.size()) - 1)
@@ -935,20 +935,24 @@ void check_collection_facts(sched::pe& here, const sched::envelope& message, con
 namespace {
 
 // Answers come from who was told of the collection here.
-local_collection& existing_local_collection(sched::pe& here, const sched::envelope& message) {
-  local_collection* const found = pe_objects::of(here).find_local_collection(message.collection);
+collection_manager* find_collection(sched::pe& here, const sched::envelope& message) {
+  return static_cast<collection_manager*>(pe_objects::of(here).find_local_collection(message.collection));
+}
+
+collection_manager& existing_collection(sched::pe& here, const sched::envelope& message) {
+  collection_manager* const found = find_collection(here, message);
   if (found == nullptr)
     refuse_arguments(message, fmt::format("there is no collection {} here", message.collection).c_str());
   return *found;
 }
 
 void element_deliver(sched::pe& here, sched::envelope& message) {
-  local_collection* const found = pe_objects::of(here).find_local_collection(message.collection);
+  collection_manager* const found = find_collection(here, message);
   if (found == nullptr) {
     pe_objects::of(here).hold_for_creation(message);
     return;
   }
-  local_collection& home = *found;
+  collection_manager& home = *found;
   home.check_number(message);
   std::unique_ptr<element_base> element;
   if (message.kind == sched::payload_kind::direct) {
@@ -968,7 +972,7 @@ void element_deliver(sched::pe& here, sched::envelope& message) {
     element->take_undelivered(std::move(found_facts.undelivered));
     for (auto& each : found_facts.kept) element->awaited().arrive(each.key, each.message);
   });
-  arena::release_on_pe(message.block().block);
+  arena::release(message.block().block);
   home.element_arrived(message.element, static_cast<int>(message.source), std::move(element),
                        found_facts.seen_broadcasts, found_facts.contributions);
 }
@@ -979,7 +983,7 @@ void element_drop(sched::pe& here, sched::envelope& message) {
     unpacked_arguments<std::tuple<travelling_element>> arguments(message);
     const std::unique_ptr<element_base> element(
         reinterpret_cast<element_base*>(std::get<0>(arguments.values()).address));
-    local_collection::end(here, *element);
+    collection_manager::end(here, *element);
     return;
   }
   serialized_element facts;
@@ -988,11 +992,11 @@ void element_drop(sched::pe& here, sched::envelope& message) {
   });
   for (auto& each : facts.kept) sched::drop_message(here, each.message);
   for (sched::envelope& each : facts.undelivered) sched::drop_message(here, each);
-  arena::release_on_pe(message.block().block);
+  arena::release(message.block().block);
 }
 
 void control_deliver(sched::pe& here, sched::envelope& message) {
-  local_collection* const home = pe_objects::of(here).find_local_collection(message.collection);
+  collection_manager* const home = find_collection(here, message);
   if (home == nullptr) {
     pe_objects::of(here).hold_for_creation(message);
     return;
@@ -1003,32 +1007,32 @@ void control_deliver(sched::pe& here, sched::envelope& message) {
 }
 
 void death_deliver(sched::pe& here, sched::envelope& message) {
-  if (local_collection* const home = pe_objects::of(here).find_local_collection(message.collection))
+  if (collection_manager* const home = find_collection(here, message))
     home->member_left(message.element);
   else
     pe_objects::of(here).hold_for_creation(message);
 }
 
 void count_created_deliver(sched::pe& here, sched::envelope& message) {
-  if (local_collection* const home = pe_objects::of(here).find_local_collection(message.collection))
+  if (collection_manager* const home = find_collection(here, message))
     home->count_created(message.element, static_cast<int>(message.source));
   else
     pe_objects::of(here).hold_for_creation(message);
 }
 
 void created_counted_deliver(sched::pe& here, sched::envelope& message) {
-  existing_local_collection(here, message).created_counted(message.element);
+  existing_collection(here, message).created_counted(message.element);
 }
 
 void low_water_mark_deliver(sched::pe& here, sched::envelope& message) {
-  if (local_collection* const home = pe_objects::of(here).find_local_collection(message.collection))
+  if (collection_manager* const home = find_collection(here, message))
     home->low_water_mark_arrived(here.job().host_of(static_cast<int>(message.source)), message.element);
 }
 
 void level_deliver(sched::pe& here, sched::envelope& message) {
   if (!here.job().is_on_own_host(static_cast<int>(message.source)))
     refuse_arguments(message, "only PEs of one host send that to each other");
-  if (local_collection* const home = pe_objects::of(here).find_local_collection(message.collection))
+  if (collection_manager* const home = find_collection(here, message))
     home->level_reported(static_cast<int>(message.source),
                          std::get<0>(unpacked_arguments<std::tuple<reported_watermark>>(message).values()));
   else
@@ -1036,7 +1040,7 @@ void level_deliver(sched::pe& here, sched::envelope& message) {
 }
 
 void acknowledge_deliver(sched::pe& here, sched::envelope& message) {
-  if (!existing_local_collection(here, message).arrival_acknowledged(message.element))
+  if (!existing_collection(here, message).arrival_acknowledged(message.element))
     refuse_arguments(message, "no element is on its way that has had so many broadcasts");
 }
 

@@ -1,0 +1,145 @@
+// What a PE does for one collection (local_collection.hpp): keeps its elements, moves them, runs its broadcasts in order,
+// and adds up what its elements contribute. Used by its PE's thread only.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "objects/collectives/host_contributions.hpp"
+#include "objects/local_collection.hpp"
+#include "objects/location/location_protocol.hpp"
+
+namespace tri::objects {
+
+class collection_manager final : public local_collection {
+ public:
+  using contributions_of_pes = host_contributions<std::unique_ptr<contribution_base>>;
+
+  collection_manager(pe_objects& objects, const collection_facts& facts, std::string name);
+  ~collection_manager();
+
+  /// At the end of the job: lets go of all messages that are kept here, but for those that elements keep.
+  void drop_held();
+  /// Ends the coroutines of an element and lets go of the messages it keeps; before it is destroyed.
+  static void end(sched::pe& here, element_base& element);
+  /// At the end of the job. Every element can be found until its own turn comes.
+  void destroy_elements();
+
+  // ---- elements
+  void create_initial(const constructor& make) override;
+  void insert(std::uint64_t number, constructor make) override;
+  /// Of an element that is to be born on another host, where the contributions meet; then its insertion goes on there.
+  void count_created(std::uint64_t number, int where);
+  void created_counted(std::uint64_t number);
+  void erase(element_base& element) override;
+  void migrate(element_base& element, int to) override;
+  /// Of an element that was asked to move and had to wait: when the running method has ended.
+  void reconsider(const element_base& element);
+  /// See element_base::can_migrate_now.
+  bool can_leave(const element_base& element, int to) const;
+
+  // ---- messages
+  void send_slowly(const sched::envelope& message) override;
+  /// Ends the job when a message is for an element beyond those of a dense collection: only another process can have
+  /// sent it, and not by a handle.
+  void check_number(const sched::envelope& message) const;
+  void arrived_elsewhere(sched::envelope& message) override;
+  void control_arrived(std::uint64_t number, int from, const location_control& control);
+  void element_arrived(std::uint64_t number, int from, std::unique_ptr<element_base> element,
+                       std::uint64_t seen_broadcasts, std::uint64_t contributions);
+
+  // ---- broadcasts
+  void broadcast_arrived(sched::envelope& message, broadcast_function run) override;
+  std::int64_t net_created() const override { return created_ - destroyed_; }
+  /// False: no element is on its way that has had so many broadcasts.
+  bool arrival_acknowledged(std::uint64_t seen);
+  void number_broadcast(sched::envelope& message) override;
+  void low_water_mark_arrived(int host, std::uint64_t low_water_mark);
+
+  // ---- contributions
+  contribution_base& contribution(element_base& element,
+                                  host::function_ref<std::unique_ptr<contribution_base>()> make) override;
+  void contributed(element_base& element) override;
+  root_name& contribution_root(std::uint64_t number) override { return contribution_roots_[number]; }
+  void forget_contribution_root(std::uint64_t number) override { contribution_roots_.erase(number); }
+  std::unique_ptr<contribution_base>& contribution_of_host(std::uint64_t number) override {
+    return contributions_of_host().sum(number);
+  }
+  void level_reported(int pe, const reported_watermark& level) override;
+  std::int64_t contributors(std::uint64_t number) const override;
+  /// At the root: an element was deleted, which takes part in no contribution from `first_missing` on.
+  void member_left(std::uint64_t first_missing);
+
+  /// What is known of elements elsewhere and of deleted ones, in entries; for tests.
+  std::size_t location_entries() const { return location_.entries() + location_.ranges_of_dead(); }
+  std::string describe_waiting() const;
+
+ private:
+  element_base* find_sparse(std::uint64_t number) const override;
+  pe_number route_sparse(std::uint64_t number) const override { return location_.fast_route(number); }
+  pe_number home_of(std::uint64_t number) const;
+  void install(std::unique_ptr<element_base> element);
+  std::unique_ptr<element_base> remove(std::uint64_t number);
+  void carry_out(std::uint64_t number, location_actions& actions);
+  void answer_pending(element_base& deleted);
+  void run_now(sched::envelope& message);
+  void run_delivered(sched::envelope& message);
+  void begin_migration(std::uint64_t number);
+  void ask_for_migration(std::uint64_t number, location_actions& actions);
+  void depart(std::uint64_t number, int to);
+  bool begin_insert(std::uint64_t number);
+  void finish_insert(std::uint64_t number);
+  std::unique_ptr<element_base> construct(std::uint64_t number, const constructor& make);
+  void catch_up(element_base& element, std::uint64_t seen);
+  void deliver_broadcast(sched::envelope& message, broadcast_function run);
+  void prune_history();
+  void publish_low_water_mark();
+  std::uint64_t lowest_mark_of_host() const;
+  void send_low_water_mark_to_hosts();
+  void leave_level(std::uint64_t level);
+  void flush_contributions();
+  contributions_of_pes& contributions_of_host();
+  std::uint64_t level() const { return levels_.empty() ? no_level : levels_.begin()->first; }
+  void report_level();
+  reported_watermark next_watermark(std::uint64_t level);
+  const char* key_hint() const;
+  void send_control(int to, std::uint64_t number, const location_control& control);
+
+  sched::pe& here_;
+  std::unordered_map<std::uint64_t, std::unique_ptr<element_base>> sparse_;
+  std::shared_ptr<const std::vector<pe_number>> initial_routes_;  // dense: one table per process
+  std::vector<pe_number> own_routes_;                             // dense, once anything has migrated
+  location_protocol<std::uint64_t, host::unique_function<pe_number(const std::uint64_t&)>> location_;
+  std::unordered_map<std::uint64_t, constructor> pending_inserts_;
+
+  std::uint64_t delivered_ = 0;
+  struct logged_broadcast {
+    sched::envelope message;
+    broadcast_function run;
+  };
+  std::map<std::uint64_t, logged_broadcast> early_;  // came before its predecessors
+  std::vector<logged_broadcast> history_;            // the newest has number delivered_ - 1
+  std::multimap<std::uint64_t, int> travelling_;     // broadcasts seen by elements that left and have not arrived yet
+  std::int64_t created_ = 0;
+  std::int64_t destroyed_ = 0;
+  std::map<std::uint64_t, std::int64_t> late_destroyed_;  // by the first broadcast for which they count
+
+  std::map<std::uint64_t, std::size_t> levels_;  // contribute number -> local elements that contribute it next
+  std::map<std::uint64_t, std::unique_ptr<contribution_base>> contributions_;
+  const bool combined_in_host_;                               // contributions: their root is on another host
+  reported_watermark reported_watermark_;                     // to the PE of the host that combines
+  std::unique_ptr<contributions_of_pes> host_contributions_;  // there
+  std::map<std::uint64_t, root_name> contribution_roots_;
+  std::map<std::uint64_t, std::int64_t>
+      left_members_;  // at the root: deleted elements by the first contribution they miss
+};
+
+/// Handlers of the layer itself (defined in local_collection.cpp).
+extern const std::uint32_t element_handler;
+extern const std::uint32_t control_handler;
+
+}  // namespace tri::objects

@@ -1,0 +1,405 @@
+#include "sched/scheduler.hpp"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <algorithm>
+#include <functional>
+#include <stdexcept>
+#include <utility>
+
+#include "arena/arena.hpp"
+#include "os/clock.hpp"
+#include "os/cpu_hints.hpp"
+#include "sched/remote/wire_link.hpp"
+#include "sched/process_runtime.hpp"
+#include "trace/process_trace.hpp"
+
+namespace tri::sched {
+namespace {
+
+constexpr int burst = 64;                       // messages of one source before the others get their turn
+constexpr std::uint32_t node_queue_every = 64;  // busy steps between two polls of the node queue
+constexpr double wire_every_ns = 10'000;        // a busy PE polls the wire, between two messages
+constexpr std::uint64_t steps_between_stall_checks = 1 << 16;
+constexpr std::int64_t ns_of_ms = 1'000'000;
+constexpr std::int64_t between_stall_checks_ns = 1000 * ns_of_ms;
+
+std::vector<handler_function>& functions() {
+  static std::vector<handler_function> table = handler_functions();
+  return table;
+}
+
+// So tracing costs handlers nothing while it is off.
+const handler_function* traced_functions(handler_function traced) {
+  static const std::vector<handler_function> table(functions().size(), traced);
+  return table.data();
+}
+
+}  // namespace
+
+scheduler::scheduler(process_runtime& owner, int number, int local_number)
+    : pe(owner, number, local_number, owner.peers(), own_board_),
+      runtime_(owner),
+      own_process_(*owner.process_record_of(owner.process())),
+      handlers_(functions().data()),
+      inbox_(*record_.inbox),
+      wire_(owner.wire()),
+      makes_progress_on_wire_(wire_ != nullptr && owner.values().comm_thread == host::communication_thread::off),
+      wire_every_ticks_(host::ns_to_ticks(wire_every_ns)),
+      own_board_(owner.join_board(number)),
+      idle_policy_(owner.values().idle, owner.placement().oversubscribed,
+                   host::ns_to_ticks(static_cast<double>(owner.values().idle_spin_us) * 1000.0)) {}
+
+scheduler::~scheduler() = default;
+
+void scheduler::switch_trace(bool on) {
+  trace::process_trace* const traces = runtime_.traces();
+  trace::recorder* const own = traces == nullptr ? nullptr : traces->of_pe(local_number_);
+  if (own == nullptr || (trace_ != nullptr) == on) return;
+  own->mark(on ? trace::event::on : trace::event::off);
+  traces->switched(on);
+  trace_ = on ? own : nullptr;
+  handlers_ = on ? traced_functions(&run_traced) : functions().data();
+}
+
+void scheduler::run_traced(pe& here, envelope& message) {
+  const std::uint32_t handler = message.handler;
+  const trace::recorder::began start =
+      here.trace()->begin(handler, message.source, message.argument_bytes(), message.trace_tag());
+  functions()[handler](here, message);
+  if (here.trace() != nullptr) here.trace()->end(handler, start);
+}
+
+void scheduler::send_later(std::int64_t delay_ns, const envelope& message) {
+  const auto delay = delay_ns > 0 ? host::ns_to_ticks(static_cast<double>(delay_ns)) : 0;
+  auto* const block = static_cast<envelope*>(arena::allocate(sizeof(envelope)));
+  block->assign_message(message);
+  block->source = static_cast<std::uint32_t>(number_);
+  timers_.push_back({host::ticks() + delay, timer_sequence_++, block});
+  std::push_heap(timers_.begin(), timers_.end(), std::greater<>());
+  counters_.sent.add();
+}
+
+// The memory of a message from another host is free when its handler has ended, also when that keeps the message: what
+// it waits for may be behind it at its sender.
+void scheduler::run_counted(envelope& message) {
+  const std::uint8_t count = message.flags & envelope::any_count;
+  const std::uint64_t bytes = wire_link::cost_of(message);
+  message.flags &= static_cast<std::uint8_t>(~envelope::any_count);
+  run(message);
+  release_memory(count, bytes);
+}
+
+void scheduler::release_memory(std::uint8_t count, std::uint64_t bytes) {
+  (count == envelope::is_counted ? counters_.remote_bytes_done : counters_.remote_copy_bytes_done).add(bytes);
+}
+
+void scheduler::drop(envelope& message) {
+  const std::uint8_t count = message.flags & envelope::any_count;
+  const std::uint64_t bytes = count == 0 ? 0 : wire_link::cost_of(message);
+  drop_message(*this, message);
+  if (count != 0) release_memory(count, bytes);
+}
+
+void scheduler::run_block(envelope* message) {
+  run(*message);
+  arena::release(message);
+}
+
+void scheduler::drop_block(envelope* message) {
+  drop(*message);
+  arena::release(message);
+}
+
+// Destructors of arguments may send, and most send to where they are: again until a whole round finds nothing.
+void scheduler::drop_messages() {
+  for (bool dropped = true; std::exchange(dropped, false);) {
+    for (envelope* message = inbox_.take_urgent(); message != nullptr; dropped = true)
+      drop_block(std::exchange(message, message->next()));
+    for (; envelope* const message = inbox_.front(); inbox_.pop(), dropped = true) {
+      arena::taken_over();
+      drop(*message);
+    }
+    for (; envelope* const message = local_.front(); local_.pop(), dropped = true) drop(*message);
+    for (; !ordered_.empty(); dropped = true) drop_block(ordered_.pop());
+    for (; !timers_.empty(); dropped = true) drop_block(pop_timer());
+    for (envelope message; own_process_.nodes->pop(message); dropped = true) {
+      arena::taken_over();
+      drop(message);
+    }
+  }
+}
+
+// Immediate messages run now; those with a priority are put in order. True if any ran.
+bool scheduler::sort_urgent() {
+  bool ran = false;
+  for (envelope* message = inbox_.take_urgent(); message != nullptr;) {
+    envelope* const next = message->next();
+    if ((message->flags & envelope::is_immediate) != 0) {
+      run_block(message);
+      ran = true;
+    } else {
+      ordered_.push(message);
+    }
+    message = next;
+  }
+  return ran;
+}
+
+bool scheduler::run_ordered(bool only_first) {
+  if (ordered_.empty() || (only_first && !ordered_.comes_first())) return false;
+  run_block(ordered_.pop());
+  return true;
+}
+
+bool scheduler::run_arrivals() {
+  for (int count = 0; count < burst; ++count) {
+    envelope* const message = inbox_.front();
+    if (message == nullptr) return count > 0;
+    run(*message);
+    inbox_.pop();
+    if (inbox_.has_urgent() || wire_is_due()) return true;
+  }
+  return true;
+}
+
+bool scheduler::run_own() {
+  for (int count = 0; count < burst; ++count) {
+    envelope* const message = local_.front();
+    if (message == nullptr) return count > 0;
+    running_own_ = true;
+    run(*message);
+    running_own_ = false;
+    local_.pop();
+    if (inbox_.has_urgent() || wire_is_due()) return true;
+  }
+  return true;
+}
+
+bool scheduler::run_node_message() {
+  if (own_process_.nodes->seems_empty()) return false;
+  envelope message;
+  if (!own_process_.nodes->pop(message)) return false;
+  counters_.node_messages.add();
+  run(message);
+  return true;
+}
+
+envelope* scheduler::pop_timer() {
+  envelope* const message = timers_.front().message;
+  std::pop_heap(timers_.begin(), timers_.end(), std::greater<>());
+  timers_.pop_back();
+  return message;
+}
+
+bool scheduler::run_timers() {
+  if (timers_.empty() || timers_.front().deadline_ticks > host::ticks()) return false;
+  run_block(pop_timer());
+  return true;
+}
+
+bool scheduler::help_on_board() {
+  if (own_board_.has_work() && !own_board_.is_in_chunks()) {
+    const std::uint64_t before = trace_ == nullptr ? 0 : host::ticks();
+    // A portion ends when a message arrives: helping must not delay what only this PE can do.
+    if (own_board_.help([this] { return inbox_.seems_empty(); }) > 0) {
+      counters_.board_portions.add();
+      if (trace_ != nullptr && before != 0) [[unlikely]] {  // 0: a body has switched it on
+        trace_->mark(trace::event::help, before);           // what bodies did meanwhile is in the file already
+        trace_->mark(trace::event::helped);
+      }
+      if (own_board_.has_work() && own_work_waits()) wake_another_helper();
+      return true;
+    }
+  }
+  return own_board_.progress().help();
+}
+
+bool scheduler::own_work_waits() {
+  return !inbox_.seems_empty() || !local_.empty() || !ordered_.empty() ||
+         (!timers_.empty() && timers_.front().deadline_ticks <= host::ticks());
+}
+
+// In our place, if anybody sleeps.
+void scheduler::wake_another_helper() {
+  if (own_process_.wake(1) == 0) runtime_.wake_helpers(1, board::any_process);
+}
+
+// A PE that made work for any PE while we were marked asleep may have rung us for it, and no other. So before we
+// run anything that may take long, either that work is ours or the ring goes on to another sleeper. What is made from
+// now on is not left to us: the mark is gone, a ring for it goes to somebody else.
+bool scheduler::answer_ring() {
+  may_be_rung_ = false;
+  const bool busy = own_work_waits();
+  if (!own_process_.nodes->seems_empty()) {
+    if (!busy && run_node_message()) return true;
+    own_process_.wake(1);
+  }
+  if (!own_board_.has_work()) return false;
+  if (!busy && !own_board_.is_in_chunks()) return help_on_board();
+  wake_another_helper();
+  return false;
+}
+
+// A PE that was rung to become the poller may find work of its own first. Before it is busy, maybe for long, another
+// sleeper has to get up for the wire. False: nothing was there to do.
+bool scheduler::hand_on_polling() {
+  if (!wire_->has_poller()) {
+    if (!own_work_waits() && own_process_.nodes->seems_empty() && !own_board_.has_work()) return false;
+    own_process_.wake(1);
+  }
+  owes_poller_ = false;
+  return true;
+}
+
+bool scheduler::step() {
+  // What comes after that look is left to the next step, or it would run without a poller.
+  if (owes_poller_ && !hand_on_polling()) [[unlikely]] {
+    last_wire_ticks_ = host::ticks();
+    return wire_->progress() || own_board_.progress().help();
+  }
+  if (may_be_rung_ && answer_ring()) [[unlikely]]
+    return true;
+  bool worked = false;
+  if (inbox_.has_urgent()) [[unlikely]]
+    worked = sort_urgent();
+  if (!timers_.empty()) worked |= run_timers();
+  if (run_ordered(true)) return true;
+  worked |= run_arrivals();
+  if (inbox_.has_urgent()) [[unlikely]] {  // came meanwhile, or was sent by what has just arrived
+    worked |= sort_urgent();
+    if (!ordered_.empty() && ordered_.comes_first()) return true;
+  }
+  worked |= run_own();
+  if (makes_progress_on_wire_ && (!worked || wire_is_due())) {
+    worked |= wire_->progress();
+    last_wire_ticks_ = host::ticks();
+  }
+  // Own messages may be left: those that come after them in priority, and other work, wait.
+  if (worked) {
+    if (++steps_ % node_queue_every == 0) {
+      run_node_message();
+      // Those of the last priorities use memory for which others wait: what they wait for may be among those.
+      if (wire_ != nullptr && wire_->memory_is_asked_for()) run_ordered(false);
+    }
+    return true;
+  }
+  return run_ordered(false) || run_node_message() || help_on_board();
+}
+
+void scheduler::run_until(host::function_ref<bool()> done, bool waiting_on_result) {
+  if (trace_ != nullptr && waiting_on_result) [[unlikely]]
+    trace_->mark(trace::event::wait);
+  while (!done()) {
+    if (waiting_on_result && runtime_.stopping()) throw stop_unwinding{};
+    if (step()) {
+      idle_policy_.busy();
+      continue;
+    }
+    idle(waiting_on_result);
+  }
+  if (trace_ != nullptr && waiting_on_result) [[unlikely]]
+    trace_->mark(trace::event::resume);
+}
+
+bool scheduler::run_idle_hooks() {
+  bool helped = false;
+  for (auto& hook : idle_hooks_) helped |= hook();
+  return helped;
+}
+
+void scheduler::idle(bool waiting_on_result) {
+  if (trace_ != nullptr) [[unlikely]]
+    trace_->idle();
+  if (run_idle_hooks()) return;
+  switch (idle_policy_.next(host::ticks())) {
+    case idle_step::spin:
+      host::cpu_relax();
+      break;
+    case idle_step::yield:
+      sched_yield();
+      break;
+    case idle_step::sleep:
+      sleep(waiting_on_result);
+      if (waiting_on_result) runtime_.check_for_stall(*this);
+      return;
+  }
+  if (waiting_on_result && ++fruitless_ % steps_between_stall_checks == 0) runtime_.check_for_stall(*this);
+}
+
+// Work that does not come through the inbox, looked for after the PE is marked asleep.
+bool scheduler::found_late_work(bool is_poller) {
+  if (is_poller ? !wire_->prepare_sleep()
+                : makes_progress_on_wire_ && (!wire_->has_poller() || wire_->memory_is_asked_for()))
+    return true;
+  return !local_.empty() || !ordered_.empty() || !own_process_.nodes->seems_empty() || runtime_.stopping() ||
+         own_board_.has_work_before_sleep() || own_board_.progress().any_offered_before_sleep();
+}
+
+// Negative: for ever. Nobody wakes us for a timer or a stalled program; everything else does.
+std::int64_t scheduler::longest_sleep_ns(bool waiting_on_result) const {
+  std::int64_t limit_ns = -1;
+  const auto no_longer_than = [&](std::int64_t ns) { limit_ns = limit_ns < 0 ? ns : std::min(limit_ns, ns); };
+  if (runtime_.values().longest_sleep_ms > 0) no_longer_than(runtime_.values().longest_sleep_ms * ns_of_ms);
+  if (waiting_on_result && runtime_.values().stall_report_s > 0) no_longer_than(between_stall_checks_ns);
+  if (!timers_.empty()) {
+    const std::uint64_t now = host::ticks();
+    const std::uint64_t deadline = timers_.front().deadline_ticks;
+    no_longer_than(deadline <= now ? 0 : static_cast<std::int64_t>(host::ticks_to_ns(deadline - now)));
+  }
+  return limit_ns;
+}
+
+// The poller sleeps on the descriptor of the wire and on the ring of the wakeup socket.
+void scheduler::sleep_until_rung(std::uint32_t heard, std::int64_t limit_ns, bool is_poller) {
+  const arena::unused_cache_guard others_may_have_it;
+  if (is_poller)
+    runtime_.wire_wakeup().sleep(wire_->wake_descriptor(), wire_->sleep_at_most(limit_ns));
+  else
+    inbox_.bell().sleep(heard, limit_ns);
+}
+
+void scheduler::sleep(bool waiting_on_result) {
+  arena::settle();
+  const bool is_poller = makes_progress_on_wire_ && wire_->become_poller();
+  if (is_poller) record_.inbox->sleep_on(runtime_.wire_wakeup().name());
+  auto& idle_word = own_process_.idle_pes[local_number_ / 64];
+  const std::uint64_t own_bit = std::uint64_t{1} << (local_number_ % 64);
+  const std::uint32_t heard = inbox_.bell().listen();
+  // seq_cst: before the look at the node queue below, as the pusher reads this word after its push. pairs:
+  // idle.announce
+  idle_word.fetch_or(own_bit, std::memory_order_seq_cst);
+  bool slept = false;
+  if (inbox_.prepare_sleep()) {
+    // The hooks once more: what they wait for is announced by a ring of those that fall asleep, and a ring from before
+    // the mark would be lost. pairs: idle.listener
+    if (!found_late_work(is_poller) && !run_idle_hooks()) {
+      slept = true;
+      // Counted before the listener hears of it: who waits for this count need not be woken a second time.
+      counters_.sleeps.add();
+      // Somebody may be waiting for everybody to be idle.
+      if (const std::uint32_t listener = runtime_.own_host().listener.to_ring();
+          listener != idle_listener::nobody && listener != host_number_)
+        if (pe_record* const record = runtime_.record_of(runtime_.first_pe_of_host() + static_cast<int>(listener)))
+          record->inbox->wake_if_asleep();
+      const std::int64_t limit_ns = longest_sleep_ns(waiting_on_result);
+      if (limit_ns != 0) sleep_until_rung(heard, limit_ns, is_poller);
+      if (inbox_.bell().listen() != heard) counters_.wakes.add();
+    }
+    inbox_.wake_up();
+  }
+  if (is_poller) {
+    record_.inbox->sleep_on(0);
+    wire_->resign_as_poller();
+    // There is no poller, and what we run next may take long: another sleeper becomes it.
+    if (slept) own_process_.wake(1);
+  }
+  owes_poller_ = makes_progress_on_wire_ && !(is_poller && slept) && !wire_->has_poller();
+  may_be_rung_ = true;
+  idle_word.fetch_and(~own_bit, std::memory_order_relaxed);  // relaxed: a stale bit costs one needless look
+  // Somebody is about to give us work (a ticket is out, or all chunks of a task are taken) and may be waiting for our
+  // core.
+  if (!slept && inbox_.seems_empty() && local_.empty()) sched_yield();
+}
+
+}  // namespace tri::sched

@@ -1,0 +1,111 @@
+// What runs the messages of a PE: its queues, its step, its sleep. Private to the thread of the PE.
+//
+// Order of work in a step: immediate messages, messages with a priority before 0, arrivals and own messages in order of
+// arrival, messages with a later priority, the node queue, the board, then idling (idle.hpp).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "arena/other_process_order.hpp"
+#include "board/board_pe.hpp"
+#include "os/clock.hpp"
+#include "os/unique_function.hpp"
+#include "sched/handler_table.hpp"
+#include "sched/idle.hpp"
+#include "sched/inbox_reader.hpp"
+#include "sched/ordered_queue.hpp"
+#include "sched/pe.hpp"
+#include "sched/remote/global_counts.hpp"
+#include "sched/remote/host_records.hpp"
+#include "trace/recorder.hpp"
+
+namespace tri::sched {
+
+class process_runtime;
+class wire_link;
+
+class scheduler final : public pe {
+ public:
+  scheduler(process_runtime& owner, int number, int local_number);
+  ~scheduler();
+
+  void send_later(std::int64_t delay_ns, const envelope& message) override;
+  void run_until(host::function_ref<bool()> done, bool waiting_on_result = false) override;
+  global_message_counts& global_counts() override { return global_counts_; }
+  void add_idle_hook(host::unique_function<bool()> hook) override { idle_hooks_.push_back(std::move(hook)); }
+  void switch_trace(bool on) override;
+
+  /// One step: true if anything was done.
+  bool step();
+  /// After the last step: lets go of every message that still waits here, in whatever queue, and of those of the node.
+  void drop_messages();
+
+ private:
+  struct timer {
+    std::uint64_t deadline_ticks;
+    std::uint64_t sequence;
+    envelope* message;  // an arena block
+    bool operator>(const timer& other) const {
+      return deadline_ticks != other.deadline_ticks ? deadline_ticks > other.deadline_ticks : sequence > other.sequence;
+    }
+  };
+
+  static void run_traced(pe& here, envelope& message);
+  bool wire_is_due() const { return makes_progress_on_wire_ && host::ticks() - last_wire_ticks_ > wire_every_ticks_; }
+  void run(envelope& message) {
+    if ((message.flags & envelope::any_count) != 0) [[unlikely]]
+      return run_counted(message);
+    ++handler_depth_;
+    arena::taken_over();
+    handlers_[message.handler](*this, message);
+    --handler_depth_;
+    count_processed();
+  }
+  void run_counted(envelope& message);
+  void release_memory(std::uint8_t count, std::uint64_t bytes);
+  void drop(envelope& message);
+  void run_block(envelope* message);
+  void drop_block(envelope* message);
+  bool sort_urgent();
+  bool run_ordered(bool only_first);
+  bool run_arrivals();
+  bool run_own();
+  bool run_node_message();
+  envelope* pop_timer();
+  bool run_timers();
+  bool help_on_board();
+  bool own_work_waits();
+  bool answer_ring();
+  bool hand_on_polling();
+  void wake_another_helper();
+  bool run_idle_hooks();
+  void idle(bool waiting_on_result);
+  void sleep(bool waiting_on_result);
+  void sleep_until_rung(std::uint32_t heard, std::int64_t limit_ns, bool is_poller);
+  std::int64_t longest_sleep_ns(bool waiting_on_result) const;
+  bool found_late_work(bool is_poller);
+
+
+  process_runtime& runtime_;
+  process_record& own_process_;
+  const handler_function* handlers_;  // while this PE is traced: a table whose every row is run_traced
+  inbox_reader inbox_;
+  wire_link* const wire_;              // null with one host
+  const bool makes_progress_on_wire_;  // no communication thread does
+  const std::uint64_t wire_every_ticks_;
+  std::uint64_t last_wire_ticks_ = 0;
+  board::board_pe own_board_;
+  ordered_queue ordered_;
+  std::vector<timer> timers_;  // a heap, the first deadline first
+  std::uint64_t timer_sequence_ = 0;
+  global_message_counts global_counts_;
+  idle_policy idle_policy_;
+  std::vector<host::unique_function<bool()>> idle_hooks_;
+  bool may_be_rung_ = false;  // it was marked asleep since the last step
+  bool owes_poller_ = false;  // it got up when there was no poller, and nobody else was rung to become it
+  std::uint32_t steps_ = 0;
+  std::uint64_t fruitless_ = 0;
+};
+
+}  // namespace tri::sched
