@@ -18,7 +18,7 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FLAGS = ["-std=c++20", f"-I{ROOT}/include", f"-I{ROOT}/src"]
+FLAGS = ["-std=c++20", f"-I{ROOT}/include"]
 
 
 def preprocessed_lines(compiler, source):

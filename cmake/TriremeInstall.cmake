@@ -26,12 +26,9 @@ if(TARGET trireme_share)
   add_dependencies(installed_parts trireme_share)
 endif()
 
-# The public headers hold templates, which include headers of the layers ("sched/pe.hpp"): those go beside them into a
-# folder of their own that is on the include path of trireme::trireme.
+# What programs are compiled against is below include/, all of it (tests/build/installed_headers.py); no header of src/ is.
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/trireme" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT development
   FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
-install(DIRECTORY "${PROJECT_SOURCE_DIR}/src/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/trireme/internal"
-  COMPONENT development FILES_MATCHING PATTERN "*.hpp")
 
 configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/trireme-config.cmake.in"
   "${PROJECT_BINARY_DIR}/trireme-config.cmake" INSTALL_DESTINATION "${TRIREME_CONFIG_DIR}")

@@ -1,8 +1,9 @@
 # The kinds of targets this project has. A folder of src/ is a layer or a drop-in, every folder of tests/ holds tests.
 #
-# trireme_layer(<name> [FOLDER <folder>] [SOURCES ...] [DEPENDS <layers>] [LIBRARIES <targets>] [NOT_IN_LIBRARY])
-#   One folder of src/, by default the one of that name, as the archive trireme_<name>. Its files see the headers of their own
-#   folder and of the layers they depend on, and no others: "os/clock.hpp" compiles only where os is a dependency.
+# trireme_layer(<name> [FOLDER <folder>] [SOURCES ...] [HEADERS <patterns>] [DEPENDS <layers>] [LIBRARIES <targets>] [NOT_IN_LIBRARY])
+#   One folder of src/, by default the one of that name, as the archive trireme_<name>. HEADERS are those of its headers that
+#   programs are compiled against, below include/trireme. Its files see its own headers and those of the layers they depend on,
+#   and no others: "os/clock.hpp" compiles only where os is a dependency, "trireme/future.hpp" where objects is one.
 #   src/CMakeLists.txt merges all layers into the library that users link, except those that are NOT_IN_LIBRARY.
 # trireme_include_root(<target> <scope> <folders of src>)
 #   Makes the headers of these folders, and of no others, visible to a target that is no layer.
@@ -23,11 +24,24 @@ function(trireme_include_root target scope)
     file(MAKE_DIRECTORY "${parent}")
     file(CREATE_LINK "${PROJECT_SOURCE_DIR}/src/${folder}" "${root}/${folder}" SYMBOLIC)
   endforeach()
-  target_include_directories(${target} ${scope} "${root}" "${PROJECT_SOURCE_DIR}/include")
+  target_include_directories(${target} ${scope} "${root}")
+endfunction()
+function(trireme_public_headers target)
+  foreach(pattern IN LISTS ARGN)
+    file(GLOB headers CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/include/trireme/${pattern}")
+    if(headers STREQUAL "")
+      message(FATAL_ERROR "${target}: there is no include/trireme/${pattern}")
+    endif()
+    foreach(header IN LISTS headers)
+      get_filename_component(parent "${CMAKE_BINARY_DIR}/include_roots/${target}/${header}" DIRECTORY)
+      file(MAKE_DIRECTORY "${parent}")
+      file(CREATE_LINK "${PROJECT_SOURCE_DIR}/include/${header}" "${CMAKE_BINARY_DIR}/include_roots/${target}/${header}" SYMBOLIC)
+    endforeach()
+  endforeach()
 endfunction()
 
 function(trireme_layer name)
-  cmake_parse_arguments(ARG "NOT_IN_LIBRARY" "FOLDER" "SOURCES;DEPENDS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "NOT_IN_LIBRARY" "FOLDER" "SOURCES;HEADERS;DEPENDS;LIBRARIES" ${ARGN})
   if(ARG_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "trireme_layer(${name}): unknown arguments ${ARG_UNPARSED_ARGUMENTS}")
   endif()
@@ -40,6 +54,7 @@ function(trireme_layer name)
   target_compile_options(trireme_${name} PRIVATE -ffunction-sections)
   target_link_libraries(trireme_${name} PRIVATE trireme_warnings)
   trireme_include_root(trireme_${name} PUBLIC ${ARG_FOLDER})
+  trireme_public_headers(trireme_${name} ${ARG_HEADERS})
   foreach(layer IN LISTS ARG_DEPENDS)
     target_link_libraries(trireme_${name} PUBLIC trireme_${layer})
   endforeach()

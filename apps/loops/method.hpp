@@ -15,8 +15,8 @@ namespace kernels {
 
 class method {
  public:
-  /// Reads a schedule (docs: schedules/loop_schedule.hpp) or `tasks[,fraction]`. Throws std::invalid_argument that says
-  /// what is wrong.
+  /// Reads a schedule (docs: trireme/detail/schedules/loop_schedule.hpp) or `tasks[,fraction]`. Throws
+  /// std::invalid_argument that says what is wrong.
   explicit method(const std::string& text);
 
   const std::string& text() const { return text_; }

@@ -15,7 +15,7 @@
 #include "framework/commit.hpp"
 #include "os/cpu_list.hpp"
 #include "os/pinning.hpp"
-#include "os/sanitizer.hpp"
+#include "trireme/detail/os/sanitizer.hpp"
 #include "trireme/version.hpp"
 
 namespace tri::bench {

@@ -3,6 +3,7 @@
 #include <new>
 
 #include "os/clock.hpp"
+#include "sched/remote/host_records.hpp"
 
 namespace tri::bench {
 namespace {

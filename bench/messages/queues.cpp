@@ -21,6 +21,7 @@
 #include "os/clock.hpp"
 #include "os/pinning.hpp"
 #include "sched/inbox.hpp"
+#include "sched/inbox_reader.hpp"
 
 namespace tri::bench {
 namespace {

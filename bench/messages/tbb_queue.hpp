@@ -8,7 +8,7 @@
 #include <oneapi/tbb/concurrent_queue.h>
 #endif
 
-#include "sched/envelope.hpp"
+#include "trireme/detail/sched/envelope.hpp"
 
 namespace tri::bench {
 

@@ -20,7 +20,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "arena/allocate.hpp"
+#include "trireme/detail/arena/allocate.hpp"
 
 namespace tri {
 

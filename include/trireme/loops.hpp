@@ -29,9 +29,9 @@
 #include <utility>
 #include <vector>
 
-#include "loops/loop_record.hpp"
-#include "schedules/loop_schedule.hpp"
-#include "schedules/ordered_partials.hpp"
+#include "trireme/detail/loops/loop_record.hpp"
+#include "trireme/detail/schedules/loop_schedule.hpp"
+#include "trireme/detail/schedules/ordered_partials.hpp"
 
 namespace tri {
 

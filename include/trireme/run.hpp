@@ -8,7 +8,7 @@
 // (processes). Options --tri-* are taken out of argv; `trireme info --config` lists them.
 #pragma once
 
-#include "os/function_ref.hpp"
+#include "trireme/detail/os/function_ref.hpp"
 #include "trireme/detail/require_cxx20.hpp"
 
 #include <string>
@@ -16,10 +16,10 @@
 #include <type_traits>
 #include <utility>
 
-#include "objects/element_ref.hpp"
-#include "objects/future.hpp"
-#include "objects/task.hpp"
-#include "sched/runtime.hpp"
+#include "trireme/detail/objects/element_ref.hpp"
+#include "trireme/detail/sched/runtime.hpp"
+#include "trireme/future.hpp"
+#include "trireme/task.hpp"
 
 namespace tri {
 

@@ -9,8 +9,8 @@
 // PEs of a process, and is not the same in other processes.
 #pragma once
 
-#include "os/function_ref.hpp"
-#include "os/unique_function.hpp"
+#include "trireme/detail/os/function_ref.hpp"
+#include "trireme/detail/os/unique_function.hpp"
 #include "trireme/detail/require_cxx20.hpp"
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "objects/nodegroup.hpp"
+#include "trireme/nodegroup.hpp"
 
 namespace tri {
 namespace objects {

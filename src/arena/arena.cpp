@@ -77,8 +77,19 @@ cache_guard::cache_guard(int number) {
 
 cache_guard::~cache_guard() { detail::this_cache = nullptr; }
 
+// Threads that are no PEs; apart, so that PEs do not prepare for it.
+class guests {
+ public:
+  [[gnu::noinline]] static void* allocate(std::size_t bytes);
+  [[gnu::noinline]] static void release(void* block) noexcept;
+};
+
 void* allocate(std::size_t bytes) {
-  if (detail::this_cache != nullptr) return detail::this_cache->allocate(bytes);
+  block_cache* const own = detail::this_cache;
+  return own != nullptr ? own->allocate(bytes) : guests::allocate(bytes);
+}
+
+void* guests::allocate(std::size_t bytes) {
   if (open_arena == nullptr)
     throw std::logic_error("arena: memory asked for while no arena is open (before tri::run or after it)");
   std::lock_guard guard(open_arena->guests_->use());
@@ -86,10 +97,13 @@ void* allocate(std::size_t bytes) {
 }
 
 void release(void* block) noexcept {
-  if (detail::this_cache != nullptr) {
-    detail::this_cache->release(block);
-    return;
-  }
+  if (block_cache* const own = detail::this_cache)
+    own->release(block);
+  else
+    guests::release(block);
+}
+
+void guests::release(void* block) noexcept {
   if (open_arena == nullptr) return;  // the whole arena is gone, and the block with it
   std::lock_guard guard(open_arena->guests_->use());
   open_arena->guests_->release(block);

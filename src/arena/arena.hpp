@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "arena/allocate.hpp"
 #include "arena/block_cache.hpp"
 #include "arena/heap.hpp"
 #include "arena/window.hpp"
 #include "config/configuration.hpp"
-#include "os/function_ref.hpp"
+#include "trireme/detail/arena/allocate.hpp"
+#include "trireme/detail/os/function_ref.hpp"
 
 namespace tri::arena {
 
@@ -54,8 +54,7 @@ class arena_space {
 
  private:
   friend class cache_guard;
-  friend void* allocate(std::size_t);
-  friend void release(void*) noexcept;
+  friend class guests;
   void close();
   arena_options options_;
   int local_rank_;

@@ -5,8 +5,8 @@
 #include <mutex>
 #include <utility>
 
-#include "arena/allocate.hpp"
 #include "arena/cache_registry.hpp"
+#include "trireme/detail/arena/allocate.hpp"
 
 namespace tri::arena {
 namespace {

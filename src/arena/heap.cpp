@@ -9,8 +9,8 @@
 #include <new>
 #include <utility>
 
-#include "arena/allocate.hpp"
 #include "arena/cache_registry.hpp"
+#include "trireme/detail/arena/allocate.hpp"
 
 namespace tri::arena {
 namespace {
@@ -41,9 +41,7 @@ heap::heap(window own, int number, std::size_t limit_bytes, error_hints what_to_
   detail::set_own_window(window_);
 }
 
-heap::~heap() {
-  detail::forget_own_window(window_);
-}
+heap::~heap() { detail::forget_own_window(window_); }
 
 void heap::validate(const window& peer, int number) {
   const auto& found = *reinterpret_cast<const window_header*>(peer.address);

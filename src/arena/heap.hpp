@@ -14,9 +14,9 @@
 
 #include "arena/core_dump_units.hpp"
 #include "arena/host_lock.hpp"
-#include "arena/other_process_order.hpp"
 #include "arena/size_class.hpp"
 #include "arena/window.hpp"
+#include "trireme/detail/arena/other_process_order.hpp"
 
 namespace tri::arena {
 
@@ -108,15 +108,13 @@ class heap {
   const window& own_window() const { return window_; }
   window_header& header() const { return *reinterpret_cast<window_header*>(window_.address); }
 
-  // Facts that can be computed about any window of the host.
+  // Facts that can be computed about any window of the host. A window is a power of two long: no division.
   static span_entry& entry_of(const void* block, std::size_t window_bytes) {
     const auto offset = reinterpret_cast<std::uintptr_t>(block) - base_address;
-    std::byte* const start = reinterpret_cast<std::byte*>(base_address + offset / window_bytes * window_bytes);
-    return span_table(start)[offset % window_bytes / span_bytes];
+    return span_table(start_of_window(offset, window_bytes))[(offset & (window_bytes - 1)) / span_bytes];
   }
   static return_stack& returns_of(const void* block, std::uint16_t owner, std::size_t window_bytes) {
-    const auto offset = reinterpret_cast<std::uintptr_t>(block) - base_address;
-    std::byte* const start = reinterpret_cast<std::byte*>(base_address + offset / window_bytes * window_bytes);
+    std::byte* const start = start_of_window(reinterpret_cast<std::uintptr_t>(block) - base_address, window_bytes);
     return reinterpret_cast<return_stack*>(start + table_offset + tables_bytes(window_bytes))[owner];
   }
   /// Number of the first span of the carved run in which the block of our own window lies.
@@ -138,6 +136,9 @@ class heap {
   }
   static constexpr std::size_t tables_bytes(std::size_t window_bytes) {
     return table_bytes(window_bytes) + window_bytes / span_bytes * sizeof(run_record);
+  }
+  static std::byte* start_of_window(std::uintptr_t offset, std::size_t window_bytes) {
+    return reinterpret_cast<std::byte*>(base_address + (offset & ~(window_bytes - 1)));
   }
   static span_entry* span_table(std::byte* start) { return reinterpret_cast<span_entry*>(start + table_offset); }
   std::size_t first_span() const;

@@ -1,4 +1,4 @@
-#include "arena/other_process_order.hpp"
+#include "trireme/detail/arena/other_process_order.hpp"
 
 #include <cstdint>
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "arena/error_hints.hpp"
-#include "os/sanitizer.hpp"
+#include "trireme/detail/os/sanitizer.hpp"
 
 namespace tri::arena {
 

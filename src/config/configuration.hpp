@@ -12,7 +12,7 @@
 
 #include "config/configuration_table.hpp"
 #include "config/option_kinds.hpp"
-#include "os/sanitizer.hpp"
+#include "trireme/detail/os/sanitizer.hpp"
 
 namespace tri::host {
 

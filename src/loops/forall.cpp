@@ -18,9 +18,9 @@
 
 #include "os/clock.hpp"
 #include "schedules/loop_memory.hpp"
-#include "schedules/loop_schedule.hpp"
 #include "schedules/loop_sequence.hpp"
 #include "schedules/worksharing_loop.hpp"
+#include "trireme/detail/schedules/loop_schedule.hpp"
 #include "trireme/schedule.hpp"
 
 using namespace tri::loops;

@@ -1,4 +1,4 @@
-#include "loops/loop_call.hpp"
+#include "trireme/detail/loops/loop_call.hpp"
 
 #include <sched.h>
 

@@ -1,4 +1,4 @@
-#include "loops/loop_record.hpp"
+#include "trireme/detail/loops/loop_record.hpp"
 
 #include <atomic>
 #include <mutex>

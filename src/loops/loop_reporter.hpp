@@ -14,8 +14,8 @@
 
 #include "schedules/chunk_statistics.hpp"
 #include "schedules/loop_layout.hpp"
-#include "schedules/loop_schedule.hpp"
 #include "schedules/loop_times.hpp"
+#include "trireme/detail/schedules/loop_schedule.hpp"
 #include "trireme/loop_report.hpp"
 
 namespace tri::loops {

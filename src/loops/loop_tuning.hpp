@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "schedules/loop_schedule.hpp"
+#include "trireme/detail/schedules/loop_schedule.hpp"
 
 namespace tri::loops {
 

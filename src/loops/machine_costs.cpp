@@ -1,10 +1,10 @@
 // What the model needs to know of the machine, measured with the team of the calling thread.
 #include "loops/calibration.hpp"
 #include "loops/loop_participant.hpp"
-#include "loops/loop_record.hpp"
 #include "os/clock.hpp"
 #include "schedules/learning_schedule.hpp"
 #include "schedules/noise_samples.hpp"
+#include "trireme/detail/loops/loop_record.hpp"
 
 namespace tri::loops {
 

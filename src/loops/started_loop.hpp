@@ -6,11 +6,11 @@
 #include <optional>
 
 #include "board/board_pe.hpp"
-#include "loops/loop_call.hpp"
 #include "loops/loop_participant.hpp"
-#include "loops/loop_record.hpp"
 #include "schedules/loop_layout.hpp"
-#include "schedules/loop_schedule.hpp"
+#include "trireme/detail/loops/loop_call.hpp"
+#include "trireme/detail/loops/loop_record.hpp"
+#include "trireme/detail/schedules/loop_schedule.hpp"
 
 namespace tri::loops {
 

@@ -17,7 +17,6 @@
 #include "board/board_layout.hpp"
 #include "board/board_pe.hpp"
 #include "board/cpu_hints.hpp"
-#include "loops/loop_record.hpp"
 #include "loops/loop_reporter.hpp"
 #include "loops/loop_tuning.hpp"
 #include "os/cgroup.hpp"
@@ -25,9 +24,10 @@
 #include "os/cpu_list.hpp"
 #include "os/pinning.hpp"
 #include "sched/idle.hpp"
-#include "sched/pe.hpp"
 #include "sched/remote/host_records.hpp"
-#include "sched/runtime.hpp"
+#include "trireme/detail/loops/loop_record.hpp"
+#include "trireme/detail/sched/pe.hpp"
+#include "trireme/detail/sched/runtime.hpp"
 
 namespace tri::loops {
 namespace {

@@ -7,11 +7,11 @@
 #include <new>
 #include <stdexcept>
 
-#include "arena/allocate.hpp"
-#include "objects/element_placement.hpp"
 #include "objects/messages/awaited_messages.hpp"
-#include "objects/messages/post.hpp"
-#include "sched/runtime.hpp"
+#include "trireme/detail/arena/allocate.hpp"
+#include "trireme/detail/objects/post.hpp"
+#include "trireme/detail/sched/runtime.hpp"
+#include "trireme/placement.hpp"
 
 namespace tri::objects {
 namespace {
@@ -634,7 +634,7 @@ void collection_manager::depart(std::uint64_t number, int to) {
 }
 
 void collection_manager::element_arrived(std::uint64_t number, int from, std::unique_ptr<element_base> element,
-                                       std::uint64_t seen, std::uint64_t contributions) {
+                                         std::uint64_t seen, std::uint64_t contributions) {
   element->contributions_ = contributions;
   element_base& arrived = *element;
   arrived.ready_ = false;
@@ -781,7 +781,7 @@ void collection_manager::catch_up(element_base& element, std::uint64_t seen) {
 // ---- contributions
 
 contribution_base& collection_manager::contribution(element_base& element,
-                                                  host::function_ref<std::unique_ptr<contribution_base>()> make) {
+                                                    host::function_ref<std::unique_ptr<contribution_base>()> make) {
   auto& slot = contributions_[element.contributions_];
   if (slot == nullptr) slot = make();
   return *slot;

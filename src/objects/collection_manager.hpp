@@ -1,5 +1,5 @@
-// What a PE does for one collection (local_collection.hpp): keeps its elements, moves them, runs its broadcasts in order,
-// and adds up what its elements contribute. Used by its PE's thread only.
+// What a PE does for one collection (local_collection.hpp): keeps its elements, moves them, runs its broadcasts in
+// order, and adds up what its elements contribute. Used by its PE's thread only.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "objects/collectives/host_contributions.hpp"
-#include "objects/local_collection.hpp"
 #include "objects/location/location_protocol.hpp"
+#include "trireme/detail/objects/local_collection.hpp"
 
 namespace tri::objects {
 

@@ -1,4 +1,4 @@
-#include "objects/element.hpp"
+#include "trireme/detail/objects/element.hpp"
 
 #include <utility>
 

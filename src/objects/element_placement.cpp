@@ -1,4 +1,4 @@
-#include "objects/element_placement.hpp"
+#include "trireme/placement.hpp"
 
 #include <vector>
 

@@ -1,4 +1,4 @@
-#include "objects/element_type.hpp"
+#include "trireme/detail/objects/element_type.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "objects/future.hpp"
+#include "trireme/future.hpp"
 
 #include <fmt/format.h>
 

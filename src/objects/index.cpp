@@ -1,4 +1,4 @@
-#include "objects/index.hpp"
+#include "trireme/index.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

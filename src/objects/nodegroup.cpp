@@ -1,4 +1,4 @@
-#include "objects/nodegroup.hpp"
+#include "trireme/nodegroup.hpp"
 
 #include <fmt/format.h>
 #include <iterator>

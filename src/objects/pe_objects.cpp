@@ -1,4 +1,4 @@
-#include "objects/pe_objects.hpp"
+#include "trireme/detail/objects/pe_objects.hpp"
 
 #include <fmt/format.h>
 #include <array>
@@ -6,10 +6,10 @@
 #include <unordered_map>
 
 #include "objects/collection_manager.hpp"
-#include "objects/future.hpp"
 #include "objects/messages/reorder_buffer.hpp"
-#include "objects/single.hpp"
+#include "trireme/future.hpp"
 #include "trireme/run.hpp"
+#include "trireme/single.hpp"
 
 namespace tri::objects {
 namespace {
@@ -121,9 +121,7 @@ std::uint64_t& pe_objects::late_mailbox_calls(std::uint32_t mailbox) { return pe
 // Single objects live in collection 0, which exists from the start; nothing is broadcast in it, so every PE may have
 // its own shared part.
 pe_objects::pe_objects(sched::pe& owner)
-    : here(owner),
-      singles_made_(static_cast<std::size_t>(owner.job().pes())),
-      pending_(std::make_unique<pending>()) {
+    : here(owner), singles_made_(static_cast<std::size_t>(owner.job().pes())), pending_(std::make_unique<pending>()) {
   collection_facts singles;
   singles.placement = placement_entry<object_home_map>::number;
   singles.shared = collection_shared::make(owner.job().pes_of_host(), owner.job().hosts());

@@ -10,10 +10,10 @@
 #include "loops/loop_reporter.hpp"
 #include "loops/loop_tuning.hpp"
 #include "objects/collectives/quiescence.hpp"
-#include "objects/local_collection.hpp"
-#include "objects/nodegroup.hpp"
 #include "os/clock.hpp"
 #include "sched/process_runtime.hpp"
+#include "trireme/detail/objects/local_collection.hpp"
+#include "trireme/nodegroup.hpp"
 #include "trireme/variables.hpp"
 
 namespace tri {

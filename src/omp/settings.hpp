@@ -11,7 +11,7 @@
 
 #include <string>
 
-#include "schedules/loop_schedule.hpp"
+#include "trireme/detail/schedules/loop_schedule.hpp"
 #include "trireme/slack.hpp"
 
 namespace tri::omp {

@@ -1,11 +1,11 @@
-#include "sched/handler_table.hpp"
+#include "trireme/detail/sched/handler_table.hpp"
 
 #include <algorithm>
 #include <cstring>
 
-#include "arena/allocate.hpp"
 #include "os/hash.hpp"
-#include "sched/envelope.hpp"
+#include "trireme/detail/arena/allocate.hpp"
+#include "trireme/detail/sched/envelope.hpp"
 
 namespace tri::sched {
 namespace {

@@ -7,8 +7,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "arena/allocate.hpp"
 #include "sched/remote/wakeup_socket.hpp"
+#include "trireme/detail/arena/allocate.hpp"
 
 namespace tri::sched {
 namespace {

@@ -25,12 +25,12 @@
 
 #include "arena/doorbell.hpp"
 #include "arena/host_lock.hpp"
-#include "arena/other_process_order.hpp"
 #include "config/option_kinds.hpp"
 #include "os/cpu_hints.hpp"
 #include "sched/asymmetric_fence.hpp"
-#include "sched/envelope.hpp"
-#include "sched/inbox_slot.hpp"
+#include "trireme/detail/arena/other_process_order.hpp"
+#include "trireme/detail/sched/envelope.hpp"
+#include "trireme/detail/sched/inbox_slot.hpp"
 
 namespace tri::sched {
 

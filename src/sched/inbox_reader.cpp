@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "arena/allocate.hpp"
+#include "trireme/detail/arena/allocate.hpp"
 
 namespace tri::sched {
 namespace {

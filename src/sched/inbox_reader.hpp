@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "sched/envelope.hpp"
 #include "sched/inbox.hpp"
+#include "trireme/detail/sched/envelope.hpp"
 
 namespace tri::sched {
 

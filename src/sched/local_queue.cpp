@@ -1,4 +1,4 @@
-#include "sched/local_queue.hpp"
+#include "trireme/detail/sched/local_queue.hpp"
 
 namespace tri::sched {
 

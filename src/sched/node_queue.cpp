@@ -6,8 +6,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "arena/allocate.hpp"
-#include "arena/other_process_order.hpp"
+#include "trireme/detail/arena/allocate.hpp"
+#include "trireme/detail/arena/other_process_order.hpp"
 
 namespace tri::sched {
 namespace {

@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "arena/host_lock.hpp"
-#include "sched/envelope.hpp"
+#include "trireme/detail/sched/envelope.hpp"
 
 namespace tri::sched {
 

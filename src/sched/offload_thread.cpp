@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "os/pinning.hpp"
-#include "sched/handler_table.hpp"
 #include "sched/inbox.hpp"
-#include "sched/pe.hpp"
 #include "sched/remote/host_records.hpp"
-#include "sched/runtime.hpp"
+#include "trireme/detail/sched/handler_table.hpp"
+#include "trireme/detail/sched/pe.hpp"
+#include "trireme/detail/sched/runtime.hpp"
 
 namespace tri::sched {
 namespace {

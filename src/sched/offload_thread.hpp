@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "arena/doorbell.hpp"
-#include "sched/offload_request.hpp"
+#include "trireme/detail/sched/offload_request.hpp"
 
 namespace tri::sched {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "sched/envelope.hpp"
+#include "trireme/detail/sched/envelope.hpp"
 
 namespace tri::sched {
 

@@ -1,13 +1,13 @@
-#include "sched/pe.hpp"
+#include "trireme/detail/sched/pe.hpp"
 
 #include <stdexcept>
 
-#include "arena/allocate.hpp"
 #include "sched/inbox.hpp"
 #include "sched/process_runtime.hpp"
 #include "sched/remote/host_records.hpp"
 #include "sched/remote/wire_link.hpp"
 #include "trace/recorder.hpp"
+#include "trireme/detail/arena/allocate.hpp"
 
 namespace tri::sched {
 namespace {
@@ -49,9 +49,7 @@ inbox_slot pe::claim_in(inbox_shared& inbox) {
 
 void pe::publish_in(inbox_shared& inbox, const inbox_slot& slot) { publish(inbox, slot); }
 
-void pe::trace_send_to_pe(int destination, envelope& message) {
-  trace_send(trace::target::pe, destination, message);
-}
+void pe::trace_send_to_pe(int destination, envelope& message) { trace_send(trace::target::pe, destination, message); }
 
 // Counted first: the receiver, and who relays, may count their part at once.
 void pe::send_to_host(int destination, envelope& message) {

@@ -14,11 +14,11 @@
 #include "boot/job.hpp"
 #include "config/configuration.hpp"
 #include "config/placement.hpp"
-#include "os/unique_function.hpp"
 #include "sched/remote/host_records.hpp"
 #include "sched/remote/wakeup_socket.hpp"
-#include "sched/runtime.hpp"
 #include "sched/scheduler.hpp"
+#include "trireme/detail/os/unique_function.hpp"
+#include "trireme/detail/sched/runtime.hpp"
 
 namespace tri::trace {
 class process_trace;

@@ -10,8 +10,8 @@
 #include "arena/arena.hpp"
 #include "os/clock.hpp"
 #include "os/cpu_hints.hpp"
-#include "sched/remote/wire_link.hpp"
 #include "sched/process_runtime.hpp"
+#include "sched/remote/wire_link.hpp"
 #include "trace/process_trace.hpp"
 
 namespace tri::sched {

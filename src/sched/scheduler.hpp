@@ -7,18 +7,18 @@
 #include <cstdint>
 #include <vector>
 
-#include "arena/other_process_order.hpp"
 #include "board/board_pe.hpp"
 #include "os/clock.hpp"
-#include "os/unique_function.hpp"
-#include "sched/handler_table.hpp"
 #include "sched/idle.hpp"
 #include "sched/inbox_reader.hpp"
 #include "sched/ordered_queue.hpp"
-#include "sched/pe.hpp"
 #include "sched/remote/global_counts.hpp"
 #include "sched/remote/host_records.hpp"
 #include "trace/recorder.hpp"
+#include "trireme/detail/arena/other_process_order.hpp"
+#include "trireme/detail/os/unique_function.hpp"
+#include "trireme/detail/sched/handler_table.hpp"
+#include "trireme/detail/sched/pe.hpp"
 
 namespace tri::sched {
 
@@ -85,7 +85,6 @@ class scheduler final : public pe {
   void sleep_until_rung(std::uint32_t heard, std::int64_t limit_ns, bool is_poller);
   std::int64_t longest_sleep_ns(bool waiting_on_result) const;
   bool found_late_work(bool is_poller);
-
 
   process_runtime& runtime_;
   process_record& own_process_;

@@ -2,9 +2,9 @@
 // switched.
 #include "config/configuration.hpp"
 #include "os/clock.hpp"
-#include "sched/pe.hpp"
-#include "sched/runtime.hpp"
 #include "trace/recorder.hpp"
+#include "trireme/detail/sched/pe.hpp"
+#include "trireme/detail/sched/runtime.hpp"
 #include "trireme/trace.hpp"
 
 namespace tri {

@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "schedules/loop_schedule.hpp"
 #include "schedules/model.hpp"
+#include "trireme/detail/schedules/loop_schedule.hpp"
 
 namespace tri::loops {
 

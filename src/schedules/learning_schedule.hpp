@@ -13,9 +13,9 @@
 #include "schedules/fraction_record.hpp"
 #include "schedules/fraction_search.hpp"
 #include "schedules/loop_layout.hpp"
-#include "schedules/loop_schedule.hpp"
 #include "schedules/loop_times.hpp"
 #include "schedules/weights.hpp"
+#include "trireme/detail/schedules/loop_schedule.hpp"
 #include "trireme/slack.hpp"
 
 namespace tri::loops {

@@ -1,6 +1,6 @@
 // How one execution of a loop is laid out: which iterations make up a chunk, which chunks each participant owns, which
 // belong to nobody, and how much a claim takes. Made from a schedule, the number of iterations and participants, and
-// what is known about the loop; executed by the board (loops/loop_call.hpp), fetched chunk by chunk
+// what is known about the loop; executed by the board (trireme/detail/loops/loop_call.hpp), fetched chunk by chunk
 // (worksharing_loop.hpp), or run in virtual time (region_simulator.hpp). A plain value without threads. What is claimed
 // are claim numbers 0, 1, 2, ...; `chunk_of` says which chunk of the loop each one is.
 #pragma once
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "board/divisible_task.hpp"
-#include "schedules/loop_schedule.hpp"
+#include "trireme/detail/schedules/loop_schedule.hpp"
 #include "trireme/schedule.hpp"
 
 namespace tri::loops {

@@ -14,9 +14,9 @@
 
 #include "schedules/automatic_schedule.hpp"
 #include "schedules/learning_schedule.hpp"
-#include "schedules/loop_schedule.hpp"
 #include "schedules/loop_sequence.hpp"
 #include "schedules/worksharing_loop.hpp"
+#include "trireme/detail/schedules/loop_schedule.hpp"
 
 namespace tri::loops {
 

@@ -1,6 +1,6 @@
 // The text form of schedules. One row per kind and one per parameter: reading, printing, checking and the suggestions
 // in error messages all come from these rows.
-#include "schedules/loop_schedule.hpp"
+#include "trireme/detail/schedules/loop_schedule.hpp"
 
 #include <fmt/format.h>
 

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "schedules/loop_schedule.hpp"
+#include "trireme/detail/schedules/loop_schedule.hpp"
 
 namespace tri::loops {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "schedules/fraction_search.hpp"
-#include "schedules/loop_schedule.hpp"
+#include "trireme/detail/schedules/loop_schedule.hpp"
 
 namespace tri::loops {
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "test_window.hpp"
+#include "trireme/detail/arena/allocate.hpp"
 
 namespace tri::arena {
 namespace {

@@ -14,6 +14,7 @@
 
 #include "arena/block_cache.hpp"
 #include "test_window.hpp"
+#include "trireme/detail/arena/allocate.hpp"
 
 namespace tri::arena {
 namespace {

@@ -14,10 +14,11 @@
 #include "arena/doorbell.hpp"
 #include "board/work_words.hpp"
 #include "explore/of_functions.hpp"
-#include "sched/counters.hpp"
 #include "sched/idle_listener.hpp"
 #include "sched/inbox.hpp"
+#include "sched/inbox_reader.hpp"
 #include "sched/node_queue.hpp"
+#include "trireme/detail/sched/counters.hpp"
 #include "wire/progress_lock.hpp"
 
 namespace tri {

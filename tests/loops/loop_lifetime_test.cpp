@@ -16,8 +16,10 @@
 
 #include "config/configuration.hpp"
 #include "loops/team.hpp"
-#include "os/sanitizer.hpp"
+#include "schedules/automatic_schedule.hpp"
+#include "schedules/learning_schedule.hpp"
 #include "support/run_on_pes.hpp"
+#include "trireme/detail/os/sanitizer.hpp"
 #include "trireme/loops.hpp"
 
 namespace tri {

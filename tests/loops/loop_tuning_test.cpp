@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "schedules/automatic_schedule.hpp"
+#include "schedules/learning_schedule.hpp"
 #include "trireme/loops.hpp"
 
 namespace tri::loops {

@@ -17,7 +17,7 @@
 #include <string>
 #include <thread>
 
-#include "os/sanitizer.hpp"
+#include "trireme/detail/os/sanitizer.hpp"
 
 namespace tri {
 namespace {

@@ -28,7 +28,7 @@ TEST(offload, takes_no_memory_once_it_is_warm) {
         used_before = arena::current()->heap().bytes_in_use();
       }
       for (int i = 0; i < at_once; ++i, ++handed) offload_detached([&done] { ++done; });
-      while (here.counters().processed.read() < here.counters().sent.read()) here.step();
+      here.run_until([&] { return here.counters().processed.read() >= here.counters().sent.read(); });
     }
     allocated = allocations() - before;
     grown = arena::current()->heap().bytes_in_use() - used_before;

@@ -1,5 +1,5 @@
 // Callables that are kept or passed: whatever they are, and when they end.
-#include "os/unique_function.hpp"
+#include "trireme/detail/os/unique_function.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "os/function_ref.hpp"
+#include "trireme/detail/os/function_ref.hpp"
 
 namespace tri::host {
 namespace {

@@ -9,8 +9,9 @@
 
 #include "os/cpu_hints.hpp"
 #include "os/pinning.hpp"
-#include "os/sanitizer.hpp"
+#include "sched/inbox_reader.hpp"
 #include "sched_memory.hpp"
+#include "trireme/detail/os/sanitizer.hpp"
 
 namespace tri::sched {
 namespace {

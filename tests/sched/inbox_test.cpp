@@ -1,6 +1,7 @@
 // One conformance suite for the three kinds of inbox (M16, M17, M18), step by step in one thread: whatever happens
 // between two steps of a producer or of the consumer is placed there on purpose.
 #include "sched/inbox.hpp"
+#include "sched/inbox_reader.hpp"
 
 #include <gmock/gmock.h>
 #include <linux/filter.h>

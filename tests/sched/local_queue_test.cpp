@@ -1,5 +1,5 @@
 // A PE's messages to itself: order across chunks, envelopes that do not move, visits that leave the running one out.
-#include "sched/local_queue.hpp"
+#include "trireme/detail/sched/local_queue.hpp"
 
 #include <gmock/gmock.h>
 

@@ -7,9 +7,10 @@
 #include <set>
 #include <thread>
 
-#include "os/sanitizer.hpp"
+#include "sched/inbox_reader.hpp"
 #include "sched/remote/host_records.hpp"
 #include "sched_memory.hpp"
+#include "trireme/detail/os/sanitizer.hpp"
 
 namespace tri::sched {
 namespace {

@@ -1,5 +1,5 @@
 // The order of priorities, at compile time, and against plain lexicographic comparison.
-#include "sched/priority.hpp"
+#include "trireme/detail/sched/priority.hpp"
 
 #include <gmock/gmock.h>
 

@@ -12,7 +12,7 @@
 #include <random>
 
 #include "os/clock.hpp"
-#include "os/sanitizer.hpp"
+#include "trireme/detail/os/sanitizer.hpp"
 
 namespace tri::sched {
 namespace {

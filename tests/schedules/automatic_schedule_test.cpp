@@ -10,8 +10,8 @@
 #include <random>
 #include <string>
 
-#include "schedules/loop_schedule.hpp"
 #include "sim/region_simulator.hpp"
+#include "trireme/detail/schedules/loop_schedule.hpp"
 
 namespace tri::loops {
 namespace {

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "schedules/loop_schedule.hpp"
+#include "trireme/detail/schedules/loop_schedule.hpp"
 
 namespace tri::loops {
 namespace {

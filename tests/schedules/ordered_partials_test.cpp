@@ -1,5 +1,5 @@
 // Partial results of a reduction: combined in the order of the range whoever adds what, and few of them are kept.
-#include "schedules/ordered_partials.hpp"
+#include "trireme/detail/schedules/ordered_partials.hpp"
 
 #include <gmock/gmock.h>
 

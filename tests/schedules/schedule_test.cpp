@@ -1,6 +1,6 @@
 // The text form of loop schedules: what is read, how it is printed, and what the messages say. K01, K07, K08, K90
 // (text).
-#include "schedules/loop_schedule.hpp"
+#include "trireme/detail/schedules/loop_schedule.hpp"
 
 #include <gmock/gmock.h>
 

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "os/sanitizer.hpp"
+#include "trireme/detail/os/sanitizer.hpp"
 
 namespace tri::testing {
 

@@ -1,5 +1,6 @@
 // Whoever is told of a collection can use it at once, by whatever way it heard: the creation comes first on every PE of
 // every host.
+#include "config/configuration.hpp"
 #include "system/cases.hpp"
 
 namespace tri::testing {
@@ -61,7 +62,7 @@ struct told : group_member<told> {
 
 void made_before_heard_of() {
   // With a queue for each pair of PEs what came from a third one may be taken first.
-  if (sched::this_pe().job().values().queue == sched::queue_kind::spsc) return;
+  if (sched::this_pe().job().values().queue == host::queue_kind::spsc) return;
   const int pes = sched::this_pe().job().pes();
   const auto all = make_group<told>();
   constexpr int rounds = 5;

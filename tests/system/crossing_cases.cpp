@@ -3,6 +3,7 @@
 #include <chrono>
 #include <set>
 
+#include "sched/remote/host_records.hpp"
 #include "system/cases.hpp"
 
 namespace tri::testing {

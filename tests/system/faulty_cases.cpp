@@ -3,9 +3,10 @@
 #include <cstdlib>
 #include <map>
 
-#include "objects/local_collection.hpp"
-#include "objects/messages/post.hpp"
+#include "objects/collection_manager.hpp"
 #include "system/cases.hpp"
+#include "trireme/detail/objects/local_collection.hpp"
+#include "trireme/detail/objects/post.hpp"
 
 namespace tri::testing {
 namespace {

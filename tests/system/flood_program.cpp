@@ -11,13 +11,16 @@
 #include <string>
 #include <vector>
 
+#include "config/configuration.hpp"
+#include "sched/process_runtime.hpp"
 #include "sched/remote/wire_link.hpp"
-#include "sched/runtime.hpp"
 #include "trireme/objects.hpp"
 
 namespace {
 
-tri::sched::wire_link& wire() { return *tri::sched::current_runtime()->wire(); }
+tri::sched::wire_link& wire() {
+  return *static_cast<tri::sched::process_runtime&>(*tri::sched::current_runtime()).wire();
+}
 
 // Small enough to travel without a block, and with one.
 struct small {

@@ -10,8 +10,8 @@
 #include <random>
 #include <thread>
 
-#include "os/sanitizer.hpp"
 #include "system/cases.hpp"
+#include "trireme/detail/os/sanitizer.hpp"
 
 namespace tri::testing {
 namespace {

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "objects/collection_manager.hpp"
 #include "system/cases.hpp"
 
 namespace tri::testing {
@@ -191,7 +192,8 @@ const case_entry single_objects_case{"single_objects", &single_objects};
 
 // Objects that come and go leave next to nothing behind, and a message to one of them is still known to be too late.
 int location_entries_here() {
-  return static_cast<int>(objects::pe_objects::of(sched::this_pe()).find_local_collection(0)->location_entries());
+  const auto* const singles = objects::pe_objects::of(sched::this_pe()).find_local_collection(0);
+  return static_cast<int>(static_cast<const objects::collection_manager*>(singles)->location_entries());
 }
 void tell_entries(promise<int> whom) { whom.set(location_entries_here()); }
 int entries_on(int pe) {

@@ -11,12 +11,12 @@
 #include <string>
 #include <vector>
 
-#include "os/sanitizer.hpp"
 #include "support/command_runner.hpp"
 #include "trace/message_path.hpp"
 #include "trace/profile.hpp"
 #include "trace/receive_order.hpp"
 #include "trace/trace_folder.hpp"
+#include "trireme/detail/os/sanitizer.hpp"
 
 namespace tri::tools {
 namespace {

@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <numeric>
 
-#include "objects/collectives/inner_vertices.hpp"
+#include "sched/remote/host_records.hpp"
 #include "sched/remote/host_tree.hpp"
 #include "system/cases.hpp"
+#include "trireme/detail/objects/inner_vertices.hpp"
 
 namespace tri::testing {
 namespace {

@@ -20,8 +20,8 @@
 #include "noise/virtual_thread_choice.hpp"
 #include "omp/fibers/virtual_count.hpp"
 #include "os/process_tree.hpp"
-#include "schedules/loop_schedule.hpp"
 #include "subcommands.hpp"
+#include "trireme/detail/schedules/loop_schedule.hpp"
 
 namespace tri::tools {
 namespace {

@@ -18,8 +18,8 @@
 #include "os/output_file.hpp"
 #include "repeat/cache_counters.hpp"
 #include "repeat/spread.hpp"
-#include "schedules/loop_schedule.hpp"
 #include "subcommands.hpp"
+#include "trireme/detail/schedules/loop_schedule.hpp"
 #include "tune/loop_report_file.hpp"
 #include "tune/program_run.hpp"
 

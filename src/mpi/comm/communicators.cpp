@@ -6,12 +6,12 @@
 #include <span>
 #include <unordered_map>
 
-#include "arena/allocate.hpp"
 #include "mpi/abi/abi.hpp"
 #include "mpi/coll/collective_operation.hpp"
 #include "mpi/engine/shm_barrier.hpp"
 #include "mpi/startup/bootstrap_exchange.hpp"
 #include "mpi/startup/session.hpp"
+#include "trireme/detail/arena/allocate.hpp"
 
 namespace tri::mpi {
 namespace {

@@ -21,9 +21,9 @@
 #include <type_traits>
 
 #include "arena/doorbell.hpp"
-#include "arena/other_process_order.hpp"
 #include "mpi/matching/message_key.hpp"
 #include "os/cpu_hints.hpp"
+#include "trireme/detail/arena/other_process_order.hpp"
 
 namespace tri::mpi {
 

@@ -10,7 +10,7 @@
 #include <memory>
 #include <new>
 
-#include "arena/other_process_order.hpp"
+#include "trireme/detail/arena/other_process_order.hpp"
 
 namespace tri::mpi {
 

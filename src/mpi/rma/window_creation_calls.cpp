@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "arena/window.hpp"
-#include "arena/allocate.hpp"
 #include "mpi/abi/exported.hpp"
 #include "mpi/comm/communicators.hpp"
 #include "mpi/rma/windows.hpp"
 #include "mpi/startup/session.hpp"
 #include "mpi/startup/user_memory.hpp"
+#include "trireme/detail/arena/allocate.hpp"
 
 namespace tri::mpi {
 namespace {

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "objects/collectives/reported_watermark.hpp"
+#include "trireme/detail/objects/reported_watermark.hpp"
 
 namespace tri::objects {
 

@@ -1,4 +1,4 @@
-#include "objects/collectives/multicast.hpp"
+#include "trireme/detail/objects/multicast.hpp"
 
 #include <atomic>
 #include <string>

@@ -1,13 +1,13 @@
-#include "objects/collectives/multicast_plan.hpp"
+#include "trireme/detail/objects/multicast_plan.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <iterator>
 #include <numeric>
 
-#include "objects/collectives/inner_vertices.hpp"
 #include "sched/remote/host_records.hpp"
-#include "sched/runtime.hpp"
+#include "trireme/detail/objects/inner_vertices.hpp"
+#include "trireme/detail/sched/runtime.hpp"
 
 namespace tri::objects {
 namespace {

@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "objects/future.hpp"
 #include "sched/remote/global_counts.hpp"
 #include "sched/remote/host_records.hpp"
-#include "sched/runtime.hpp"
+#include "trireme/detail/sched/runtime.hpp"
+#include "trireme/future.hpp"
 #include "trireme/run.hpp"
 
 namespace tri {

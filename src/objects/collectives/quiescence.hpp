@@ -1,8 +1,8 @@
 // Quiescence detection: PE 0 collects the requests and, whenever it is idle, compares the counters of all PEs (see
-// sched/runtime.hpp, all_processed). While anybody waits, PEs that fall asleep ring PE 0.
+// trireme/detail/sched/runtime.hpp, all_processed). While anybody waits, PEs that fall asleep ring PE 0.
 #pragma once
 
-#include "sched/pe.hpp"
+#include "trireme/detail/sched/pe.hpp"
 
 namespace tri::objects {
 

@@ -1,4 +1,4 @@
-#include "objects/collectives/reducers.hpp"
+#include "trireme/reducers.hpp"
 
 #include <algorithm>
 

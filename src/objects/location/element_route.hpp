@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "objects/location/location_action.hpp"
+#include "trireme/detail/location/location_action.hpp"
 
 namespace tri::objects {
 

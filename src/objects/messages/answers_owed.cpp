@@ -1,11 +1,11 @@
-#include "objects/messages/answers_owed.hpp"
+#include "trireme/detail/objects/answers_owed.hpp"
 
 #include <string>
 #include <tuple>
 
-#include "objects/messages/deliver.hpp"
-#include "objects/messages/post.hpp"
-#include "sched/runtime.hpp"
+#include "trireme/detail/objects/deliver.hpp"
+#include "trireme/detail/objects/post.hpp"
+#include "trireme/detail/sched/runtime.hpp"
 
 namespace tri::objects {
 namespace {

@@ -1,13 +1,13 @@
-#include "objects/messages/archive.hpp"
+#include "trireme/archive.hpp"
 
 #include <fmt/format.h>
 
 #include <map>
 
-#include "sched/envelope.hpp"
-#include "sched/handler_table.hpp"
-#include "sched/pe.hpp"
-#include "sched/runtime.hpp"
+#include "trireme/detail/sched/envelope.hpp"
+#include "trireme/detail/sched/handler_table.hpp"
+#include "trireme/detail/sched/pe.hpp"
+#include "trireme/detail/sched/runtime.hpp"
 
 namespace tri::objects {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "objects/messages/keyed_queues.hpp"
-#include "sched/envelope.hpp"
+#include "trireme/detail/sched/envelope.hpp"
 
 namespace tri::objects {
 

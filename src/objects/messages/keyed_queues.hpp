@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "objects/messages/message_waiter.hpp"
+#include "trireme/detail/objects/message_waiter.hpp"
 
 namespace tri::objects {
 

@@ -6,8 +6,8 @@
 #include <limits>
 
 #include "flow/credit_cost.hpp"
-#include "objects/messages/mailbox.hpp"
 #include "trace/recorder.hpp"
+#include "trireme/mailbox.hpp"
 
 namespace tri::objects {
 

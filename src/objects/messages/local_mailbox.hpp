@@ -18,10 +18,10 @@
 #include "flow/prediction/program_order.hpp"
 #include "flow/receiver.hpp"
 #include "flow/sender.hpp"
-#include "objects/group.hpp"
-#include "objects/messages/mailbox_statistics.hpp"
-#include "objects/messages/received_message.hpp"
 #include "trace/format.hpp"
+#include "trireme/detail/objects/mailbox_statistics.hpp"
+#include "trireme/group.hpp"
+#include "trireme/received_message.hpp"
 
 namespace tri {
 

@@ -1,10 +1,10 @@
-#include "objects/messages/mailbox.hpp"
+#include "trireme/mailbox.hpp"
 
 #include <stdexcept>
 
 #include "config/configuration.hpp"
 #include "objects/messages/local_mailbox.hpp"
-#include "sched/runtime.hpp"
+#include "trireme/detail/sched/runtime.hpp"
 
 namespace tri {
 namespace {

@@ -1,4 +1,4 @@
-#include "objects/messages/received_message.hpp"
+#include "trireme/received_message.hpp"
 
 #include <fmt/format.h>
 

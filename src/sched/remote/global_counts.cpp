@@ -3,8 +3,8 @@
 #include <cstring>
 #include <utility>
 
-#include "sched/pe.hpp"
-#include "sched/runtime.hpp"
+#include "trireme/detail/sched/pe.hpp"
+#include "trireme/detail/sched/runtime.hpp"
 
 namespace tri::sched {
 namespace {

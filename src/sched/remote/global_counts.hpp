@@ -6,8 +6,8 @@
 
 #include <cstdint>
 
-#include "os/unique_function.hpp"
-#include "sched/counters.hpp"
+#include "trireme/detail/os/unique_function.hpp"
+#include "trireme/detail/sched/counters.hpp"
 
 namespace tri::sched {
 

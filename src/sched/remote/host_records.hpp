@@ -7,11 +7,11 @@
 #include <cstdint>
 
 #include "arena/window.hpp"
-#include "sched/counters.hpp"
 #include "sched/idle_listener.hpp"
 #include "sched/inbox.hpp"
 #include "sched/node_queue.hpp"
 #include "sched/remote/host_creations.hpp"
+#include "trireme/detail/sched/counters.hpp"
 
 namespace tri::sched {
 
@@ -60,7 +60,7 @@ struct host_record {
   /// Trees over hosts that began on this one; turns them (host_tree.hpp).
   alignas(64) std::atomic<std::uint32_t> trees_begun{0};
   /// How often this host has chosen a PE of the job to hand multicasts on, then how often a host to hand them on to
-  /// further hosts (objects/collectives/inner_vertices.hpp). Null where there is only one host.
+  /// further hosts (trireme/detail/objects/inner_vertices.hpp). Null where there is only one host.
   std::atomic<std::uint64_t>* chosen = nullptr;
   host_creations<> creations;
 };

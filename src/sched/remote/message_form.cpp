@@ -1,4 +1,4 @@
-#include "sched/remote/message_form.hpp"
+#include "trireme/detail/sched/message_form.hpp"
 
 #include <fmt/format.h>
 

@@ -12,12 +12,12 @@
 #include <stop_token>
 #include <type_traits>
 
-#include "arena/allocate.hpp"
-#include "sched/handler_table.hpp"
-#include "sched/pe.hpp"
+#include "sched/process_runtime.hpp"
 #include "sched/remote/host_tree.hpp"
 #include "sched/remote/wakeup_socket.hpp"
-#include "sched/process_runtime.hpp"
+#include "trireme/detail/arena/allocate.hpp"
+#include "trireme/detail/sched/handler_table.hpp"
+#include "trireme/detail/sched/pe.hpp"
 #include "wire/wire_choice.hpp"
 
 namespace tri::sched {

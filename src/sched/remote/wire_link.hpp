@@ -17,11 +17,11 @@
 #include <string>
 #include <thread>
 
-#include "sched/envelope.hpp"
 #include "sched/remote/creation_fence.hpp"
 #include "sched/remote/host_tree.hpp"
 #include "sched/remote/wire_message.hpp"
 #include "trace/process_trace.hpp"
+#include "trireme/detail/sched/envelope.hpp"
 #include "wire/port.hpp"
 
 namespace tri::sched {

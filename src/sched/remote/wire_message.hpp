@@ -9,8 +9,8 @@
 #include <string>
 #include <type_traits>
 
-#include "sched/envelope.hpp"
-#include "sched/remote/message_form.hpp"
+#include "trireme/detail/sched/envelope.hpp"
+#include "trireme/detail/sched/message_form.hpp"
 #include "wire/port.hpp"
 
 namespace tri::sched {

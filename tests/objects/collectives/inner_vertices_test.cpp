@@ -1,6 +1,6 @@
 // The choice of those who hand multicasts on. The condition of M61: with 10 trees no PE is an inner vertex more often
 // than the mean, rounded up, and one.
-#include "objects/collectives/inner_vertices.hpp"
+#include "trireme/detail/objects/inner_vertices.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Archives of arguments: what is written comes back, and a reader believes no size that the rest cannot hold.
-#include "objects/messages/serialization.hpp"
+#include "trireme/detail/objects/serialization.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "objects/messages/serialization.hpp"
 #include "support/run_on_pes.hpp"
+#include "trireme/detail/objects/serialization.hpp"
 #include "trireme/objects.hpp"
 
 namespace tri::objects {

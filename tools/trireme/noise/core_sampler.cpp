@@ -16,10 +16,16 @@ namespace {
 double now() { return host::ticks_to_ns(host::ticks()); }
 
 // What one thread does: its share of each round, with the samples appended to `result`.
-void sample_round(const work_quantum& quantum, std::uint32_t count, loops::core_samples& result) {
+void sample_round(const work_quantum& quantum, std::uint32_t count, double longest_s, loops::core_samples& result) {
+  constexpr std::uint32_t between_looks = 50;
+  const double until = now() + longest_s * 1e9;
   quantum();  // the first one after a pause is no sample
-  const loops::core_samples more = loops::record_quanta(result.core, count, quantum, now);
-  result.times.insert(result.times.end(), more.times.begin(), more.times.end());
+  for (std::uint32_t done = 0; done < count && (done == 0 || now() < until);) {
+    const std::uint32_t batch = std::min(between_looks, count - done);
+    const loops::core_samples more = loops::record_quanta(result.core, batch, quantum, now);
+    result.times.insert(result.times.end(), more.times.begin(), more.times.end());
+    done += batch;
+  }
 }
 
 std::uint32_t samples_of_round(const sampling_plan& plan, std::uint32_t round) {
@@ -73,7 +79,7 @@ std::vector<loops::core_samples> sample_cores(const sampling_plan& plan, const w
         for (std::uint32_t turn = 0; turn < turns; ++turn) {
           phases.arrive_and_wait();  // begins
           if ((plan.together || turn == index) && errors[index] == nullptr)
-            sample_round(quantum, samples_of_round(plan, round), own);
+            sample_round(quantum, samples_of_round(plan, round), plan.longest_round_s, own);
           phases.arrive_and_wait();  // is over
         }
       }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <vector>
 
 #include "schedules/noise_samples.hpp"
@@ -29,6 +30,8 @@ struct sampling_plan {
   std::uint32_t samples = 10000;  ///< of each core
   std::uint32_t rounds = 20;      ///< into which they are divided
   bool together = true;           ///< all cores at the same time
+  /// Of each round; on a busy core it ends with the samples that there are then, at least one.
+  double longest_round_s = std::numeric_limits<double>::infinity();
 };
 
 /// `progress`: called between rounds with the share that is done. Throws std::system_error when a thread cannot be

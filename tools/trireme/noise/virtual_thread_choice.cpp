@@ -24,6 +24,7 @@ constexpr double least_share_lost = 0.15;
 
 constexpr double quantum_ns = 20e3;  // short beside what disturbs: a tick takes some us, another program ms
 constexpr std::uint32_t quanta = 5000;
+constexpr double longest_sampling_s = 0.15;  // on busy cores, which are seen to be busy long before
 
 constexpr const char* one_core = "there is one core, so no thread could take virtual threads from another";
 
@@ -79,7 +80,11 @@ std::string obstacle_to_sampling(const std::function<std::string(const char*)>& 
 }
 
 virtual_thread_choice sample_and_choose_virtual_threads() {
-  const sampling_plan plan{.cores = host::cpus_of_this_thread(), .samples = quanta, .rounds = 1, .together = true};
+  const sampling_plan plan{.cores = host::cpus_of_this_thread(),
+                           .samples = quanta,
+                           .rounds = 1,
+                           .together = true,
+                           .longest_round_s = longest_sampling_s};
   const auto value_of = [](const char* name) {
     const char* const value = std::getenv(name);
     return std::string(value != nullptr ? value : "");

@@ -1,0 +1,416 @@
+// Arrays of objects: creation, the typed base of elements, and the handle through which elements are addressed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "trireme/callback.hpp"
+#include "trireme/detail/objects/element_ref.hpp"
+#include "trireme/detail/objects/reduction.hpp"
+#include "trireme/index.hpp"
+#include "trireme/placement.hpp"
+
+namespace tri {
+
+template <class T>
+class array;
+template <class T>
+class section;
+
+namespace objects {
+
+/// Optional members of the user's class.
+template <class T>
+concept has_on_migrated = requires(T& object) { object.on_migrated(); };
+
+template <class T>
+inline constexpr bool is_movable_between_processes = is_serializable<T>;
+
+template <class T>
+element_type describe_element_type() {
+  element_type type;
+  type.name = type_name<T>();
+  if constexpr (is_movable_between_processes<T>) {
+    type.save = [](element_base& element, output_archive& archive) {
+      auto& self = static_cast<T&>(element);
+      if constexpr (dimensions_of<typename T::index_type> == 0) archive(self.key_);
+      archive(self);
+    };
+    type.load = [](input_archive& archive) -> std::unique_ptr<element_base> {
+      if constexpr (dimensions_of<typename T::index_type> == 0) {
+        typename T::index_type key;
+        archive(key);
+        current_construction().key = &key;
+        auto loaded = std::make_unique<T>();
+        archive(*loaded);
+        return loaded;
+      } else {
+        auto loaded = std::make_unique<T>();
+        archive(*loaded);
+        return loaded;
+      }
+    };
+  }
+  if constexpr (has_on_migrated<T>)
+    type.on_migrated = [](element_base& element) { static_cast<T&>(element).on_migrated(); };
+  return type;
+}
+
+/// What the PEs of a host share. `created`: all elements of a dense collection count from the start, as contributions
+/// may be faster than creation. relaxed: sent with the creation messages.
+inline collection_shared* shared_by_host(const sched::runtime& job, std::uint64_t created) {
+  auto* const made = collection_shared::make(job.pes_of_host(), job.hosts());
+  made->created.store(static_cast<std::int64_t>(created), std::memory_order_relaxed);
+  return made;
+}
+
+/// Creates the local part of a collection on one PE, with its initial elements.
+template <class T, class... A>
+struct creation {
+  using tuple = std::tuple<collection_facts, A...>;
+  static void create(sched::pe& here, const tuple& arguments) {
+    pe_objects& objects = pe_objects::of(here);
+    const collection_facts& facts = std::get<0>(arguments);
+    local_collection& home = objects.add_local_collection(facts, type_name<T>());
+    if (facts.shape.dense) {
+      method_scope scope(objects);
+      home.create_initial([&]() -> std::unique_ptr<element_base> {
+        return std::apply(
+            [](const collection_facts&, const auto&... argument) -> std::unique_ptr<element_base> {
+              if constexpr (std::is_constructible_v<T, const std::decay_t<decltype(argument)>&...>)
+                return std::make_unique<T>(argument...);
+              else
+                return nullptr;
+            },
+            arguments);
+      });
+    }
+    objects.release_held(facts.id);
+  }
+  static void post(sched::pe& here, int pe, const tuple& arguments) {
+    post_packed(here, pe, handler, std::get<0>(arguments).id, 0, packed(here, here.is_in_this_process(pe), arguments));
+  }
+  static void post_to_other_hosts(sched::pe& here, std::uint64_t created, const tuple& arguments) {
+    sched::envelope message{};
+    message.element = created;
+    message.collection = std::get<0>(arguments).id;
+    message.handler = handler;
+    packed(here, false, arguments).store(message);
+    here.send_creation(message);
+  }
+  static void deliver(sched::pe& here, sched::envelope& message) {
+    unpacked_arguments<tuple> arguments(message);
+    collection_facts& facts = std::get<0>(arguments.values());
+    check_collection_facts(here, message, facts);
+    if (facts.shared == nullptr)
+      facts.shared = reinterpret_cast<collection_shared*>(static_cast<std::uintptr_t>(message.element));
+    create(here, arguments.values());
+  }
+  /// From another host: `element` holds the number created, then the address of what the PEs of this host share.
+  static void at_host(const sched::runtime& job, sched::envelope& message) {
+    message.element = reinterpret_cast<std::uintptr_t>(shared_by_host(job, message.element));
+  }
+  static inline const std::uint32_t handler =
+      register_handler_of<tuple>(&deliver, "creation of " + type_name<T>(), nullptr, nullptr, &at_host);
+
+ private:
+  static packed_arguments packed(sched::pe& here, bool same_process, const tuple& arguments) {
+    return std::apply([&](const auto&... each) { return pack_arguments<tuple>(here, same_process, false, each...); },
+                      arguments);
+  }
+};
+
+/// Creates a collection on all PEs; returns when it exists on this one.
+template <class T, class... A>
+collection_facts create_collection(array_shape shape, placement where, bool one_per_pe, const A&... arguments) {
+  auto& here = sched::this_pe();
+  auto& job = here.job();
+  if (const std::string fault = fault_of_shape(shape); !fault.empty())  // the elements wrap around in 64 bits, perhaps
+    throw std::invalid_argument(type_name<T>() + ": " + fault);
+  collection_facts facts;
+  facts.id = job.new_collection_number();
+  facts.placement = where.number;
+  facts.shape = shape;
+  facts.one_per_pe = one_per_pe;
+  facts.creator = here.number();
+  using made = creation<T, A...>;
+  const std::uint64_t created = shape.dense ? shape.elements() : 0;
+  typename made::tuple packed(facts, arguments...);
+  if (job.hosts() > 1) made::post_to_other_hosts(here, created, packed);
+  facts.shared = shared_by_host(job, created);
+  std::get<0>(packed) = facts;
+  const int first = job.first_pe_of_host();
+  for (int pe = first; pe < first + job.pes_of_host(); ++pe)
+    if (pe != here.number()) made::post(here, pe, packed);
+  made::create(here, packed);
+  return facts;
+}
+
+/// Creates one element of a sparse array where the message arrives.
+template <class T, class Index, class... A>
+struct insertion {
+  using tuple = std::tuple<Index, A...>;
+  static void deliver(sched::pe& here, sched::envelope& message) {
+    pe_objects& objects = pe_objects::of(here);
+    local_collection* const home = objects.find_local_collection(message.collection);
+    if (home == nullptr) {
+      objects.hold_for_creation(message);
+      return;
+    }
+    unpacked_arguments<tuple> arguments(message);
+    auto kept = std::make_shared<tuple>(std::move(arguments.values()));
+    home->insert(message.element, [kept]() -> std::unique_ptr<element_base> {
+      current_construction().key = &std::get<0>(*kept);
+      return std::apply(
+          [](Index&, auto&... argument) -> std::unique_ptr<element_base> {
+            return std::make_unique<T>(std::move(argument)...);
+          },
+          *kept);
+    });
+  }
+  static inline const std::uint32_t handler = register_handler_of<tuple>(&deliver, "insertion into " + type_name<T>());
+};
+
+/// How a user key looks in messages to people; overload it beside a key type of your own.
+template <class Index>
+std::string describe_key(const Index& key) {
+  std::string text("[");
+  if constexpr (std::is_convertible_v<Index, std::string>)
+    text.append(key);
+  else if constexpr (std::is_arithmetic_v<Index>)
+    text.append(std::to_string(key));
+  else
+    text.append(type_name<Index>());
+  return text.append("]");
+}
+
+}  // namespace objects
+
+/// Base of the elements of an array. `Index` is tri::index<1..6> or a key type of your own: hashable with std::hash,
+/// comparable, copyable, and serializable if elements cross processes. An element is found by the hash of its key
+/// alone: keys of one array must not share a hash (all 64 bits count; h(x) ^ h(y) is not a hash of a pair).
+template <class Self, class Index>
+class array_element : public objects::element_base {
+ public:
+  using index_type = Index;
+
+  /// This element's index. Valid from the constructor on.
+  const Index& this_index() const { return key_; }
+  /// The array this element belongs to.
+  array<Self> this_array() const { return array<Self>(home().facts().id, home().facts().shape); }
+  std::uint32_t type() const override { return objects::element_type_entry<Self>::number; }
+  element_ref<Self> this_element() const { return element_ref<Self>(home().facts().id, number()); }
+
+  std::string describe() const override {
+    if constexpr (objects::dimensions_of<Index> == 0) {
+      using objects::describe_key;
+      return objects::type_name<Self>().append(describe_key(key_));
+    } else {
+      return home().describe(number());
+    }
+  }
+
+ protected:
+  array_element() {
+    if constexpr (objects::dimensions_of<Index> == 0)
+      key_ = *static_cast<const Index*>(objects::current_construction().key);
+    else
+      key_ = objects::index_of<Index>(home().facts().shape, number());
+  }
+
+  /// Moves this element to another PE of the job once the running method has ended. Messages follow; none is lost, and
+  /// the order of each sender is kept. To another process the class needs a default constructor and serialize. After
+  /// the move `on_migrated()` is called if the class has it.
+  /// As long as the element cannot move (can_migrate_now) the move waits; a later request takes its place, and one to
+  /// the own PE withdraws it.
+  void migrate_to(int pe) { home().migrate(*this, pe); }
+  /// Deletes this element once the running method has ended. From then on messages to it end the job with an error, and
+  /// calls fail with remote_error, as do those that it has not answered by then. Messages that no coroutine of it has
+  /// asked for are dropped.
+  void erase_this() { home().erase(*this); }
+
+  /// Takes part in a reduction over the whole array: every element contributes once per reduction, in the same order of
+  /// reductions; the result goes to `target`. Also in the constructor.
+  template <class T, class Reducer>
+  void contribute(T&& value, Reducer, callback<objects::result_of_reduction<Reducer, std::decay_t<T>>> target) {
+    objects::contribute<Reducer>(*this, std::forward<T>(value), std::move(target));
+  }
+
+  /// In a coroutine: `co_await when<&Self::method>(reference)` waits for one message of that method whose first
+  /// argument equals `reference`, runs the method with it, and yields what the method returned. Messages that nobody
+  /// awaits yet are kept. A method that any coroutine awaits is never run for other reasons. Without `reference` where
+  /// the first parameter is not an integer: then any message of the method. Throws std::out_of_range when the parameter
+  /// cannot have the value.
+  template <auto Method, class Reference = objects::no_reference>
+  auto when(Reference reference = {}) {
+    return objects::when_awaiter<objects::single_result, objects::method_waiter<Method>>(
+        *this, waiter_of<Method>(reference, 1));
+  }
+  /// The same for `count` messages with this reference; yields a vector of the results.
+  template <auto Method, class Reference = objects::no_reference>
+  auto when_n(std::size_t count, Reference reference = {}) {
+    return objects::when_awaiter<objects::many_results, objects::method_waiter<Method>>(
+        *this, waiter_of<Method>(reference, count));
+  }
+  /// Waits for several of them at once: `auto [a, b] = co_await all(when<&Self::x>(1), when_n<&Self::y>(2, 1))`.
+  template <class... Part>
+  auto all(Part&&... parts) {
+    return objects::all_awaiter<Part...>(*this, std::move(parts)...);
+  }
+
+ private:
+  template <auto Method, class Reference>
+  auto waiter_of(Reference reference, std::size_t count) {
+    return std::make_unique<objects::method_waiter<Method>>(*this, objects::reference_of<Method>(reference), count);
+  }
+  friend objects::element_type objects::describe_element_type<Self>();
+  Index key_{};
+};
+
+/// Handle of an array: plain data that may be copied and sent anywhere. May be a member or a parameter where T is only
+/// declared (hence the template parameter `Element`, which always is T).
+template <class T>
+class array {
+ public:
+  array() = default;
+  array(std::uint32_t id, const objects::array_shape& shape) : shape_(shape), id_(id) {}
+
+  /// The element at the given coordinates. Throws std::out_of_range for coordinates outside a dense array.
+  template <class... I>
+    requires(sizeof...(I) > 0 && (std::is_convertible_v<I, int> && ...) &&
+             objects::dimensions_of<typename T::index_type> == sizeof...(I))
+  element_ref<T> operator()(I... i) const {
+    return (*this)[typename T::index_type(i...)];
+  }
+  template <class Index>
+  element_ref<T> operator[](const Index& where) const {
+    return element_ref<T>(id_, objects::number_of(shape_, typename T::index_type(where)));
+  }
+
+  /// Invokes a method on every element. Arguments must be copyable (tri::shared_buffer rather than tri::buffer).
+  template <auto Method, class... A>
+  void broadcast(const A&... arguments) const {
+    using facts = objects::method_facts<Method>;
+    static_assert(facts::copyable_arguments,
+                  "broadcast: the arguments go to many elements and must be copyable (tri::shared_buffer instead of "
+                  "tri::buffer)");
+    auto& here = sched::this_pe();
+    if (objects::pe_objects::of(here).is_ending()) return;
+    objects::post_broadcast<typename facts::arguments>(here, local_collection_here(here),
+                                                       objects::broadcast_method<Method>::handler, arguments...);
+  }
+  /// Invokes a method on every element and reduces what it returns, to a future on this PE.
+  template <auto Method, class Reducer, class... A>
+  auto reduce(Reducer reducer, const A&... arguments) const {
+    using value = typename objects::reducing_broadcast<Method, Reducer>::contribution;
+    future<objects::result_of_reduction<Reducer, value>> result;
+    reduce_to<Method>(reducer, callback<objects::result_of_reduction<Reducer, value>>(result.get_promise()),
+                      arguments...);
+    return result;
+  }
+  /// The same, to a callback.
+  template <auto Method, class Reducer, class Result, class... A>
+  void reduce_to(Reducer, callback<Result> target, const A&... arguments) const {
+    using broadcast = objects::reducing_broadcast<Method, Reducer>;
+    static_assert(objects::method_facts<Method>::copyable_arguments,
+                  "reduce: the arguments go to many elements and must be copyable");
+    objects::refuse_awaited_method<Method>("reduce");
+    auto& here = sched::this_pe();
+    if (objects::pe_objects::of(here).is_ending()) return;
+    const objects::local_collection& home = local_collection_here(here);
+    objects::reduction_root<Reducer, typename broadcast::contribution>::start(
+        here, "reduction of " + objects::method_name<Method>(), here.job().pes(), 0, std::move(target),
+        [&](const objects::root_name& root) {
+          objects::post_broadcast<typename broadcast::tuple>(here, home, broadcast::handler, root, arguments...);
+        });
+  }
+
+  /// Creates an element of a sparse array, on the calling PE or on `pe`. An index that exists already ends the job.
+  template <class Element = T, class... A>
+  void insert(const typename Element::index_type& where, A&&... arguments) const {
+    insert_on(sched::this_pe().number(), where, std::forward<A>(arguments)...);
+  }
+  template <class Element = T, class... A>
+  void insert_on(int pe, const typename Element::index_type& where, A&&... arguments) const {
+    using inserted = objects::insertion<T, typename T::index_type, std::decay_t<A>...>;
+    auto& here = sched::this_pe();
+    objects::check_pe(here, pe, [] { return objects::type_name<T>() + ": asked to be created"; });
+    const std::uint64_t number = objects::number_of(shape_, where);  // throws for an index that is too large
+    objects::post_packed(here, pe, inserted::handler, id_, number,
+                         objects::pack_arguments<typename inserted::tuple>(here, here.is_in_this_process(pe), false,
+                                                                           where, std::forward<A>(arguments)...));
+  }
+
+  /// Some of the elements, for multicast and reduction; see section.hpp.
+  template <class Element = T>
+  section<T> select(std::vector<typename Element::index_type> members) const;
+
+  std::uint32_t id() const { return id_; }
+  const objects::array_shape& shape() const { return shape_; }
+  /// The elements that live on the calling PE now.
+  std::vector<T*> local_elements() const {
+    std::vector<T*> found;
+    for (objects::element_base* const element : local_collection_here(sched::this_pe()).local_elements())
+      found.push_back(static_cast<T*>(element));
+    return found;
+  }
+
+ private:
+  const objects::local_collection& local_collection_here(sched::pe& here) const {
+    const objects::local_collection* const home = objects::pe_objects::of(here).find_local_collection(id_);
+    // Collection 0 is that of the single objects: there is no array of them, but a default-constructed handle has its
+    // number.
+    if (home == nullptr || id_ == 0)
+      throw std::logic_error("trireme: this handle names no array that exists here (a default-constructed handle?)");
+    return *home;
+  }
+  objects::array_shape shape_;
+  std::uint32_t id_ = 0;
+};
+
+/// The extents of a dense array, 1 to 6 of them.
+struct extents {
+  std::vector<int> of;
+  extents(std::initializer_list<int> list) : of(list) {}
+};
+
+/// Creates a dense array with one element at every index, each constructed with copies of the arguments. Any PE may
+/// call it, at any time; the handle works at once.
+template <class T, class... A>
+array<T> make_array(const extents& size, placement where, const A&... arguments) {
+  constexpr int n = objects::dimensions_of<typename T::index_type>;
+  static_assert(n > 0, "arrays with user keys are sparse: use tri::make_sparse_array");
+  static_assert(std::is_constructible_v<T, const A&...>, "the element class has no constructor for these arguments");
+  if (size.of.size() != static_cast<std::size_t>(n))
+    throw std::invalid_argument(objects::type_name<T>() + ": " + std::to_string(size.of.size()) +
+                                " extents given; the index has " + std::to_string(n) + " dimensions");
+  objects::array_shape shape;
+  shape.dense = true;
+  shape.dimensions = static_cast<std::uint8_t>(n);
+  for (int d = 0; d < n; ++d) {
+    const int extent = size.of[static_cast<std::size_t>(d)];
+    if (extent < 1)
+      throw std::invalid_argument(objects::type_name<T>() + ": extent " + std::to_string(extent) +
+                                  " given; every extent must be at least 1");
+    shape.extent[static_cast<std::size_t>(d)] = static_cast<std::uint32_t>(extent);
+  }
+  return array<T>(objects::create_collection<T>(shape, where, false, arguments...).id, shape);
+}
+template <class T, class... A>
+array<T> make_array(const extents& size, const A&... arguments) {
+  return make_array<T>(size, block(), arguments...);
+}
+
+/// Creates an array without elements; they are inserted and deleted while the program runs.
+template <class T>
+array<T> make_sparse_array(placement homes = block()) {
+  objects::array_shape shape;
+  shape.dimensions = static_cast<std::uint8_t>(objects::dimensions_of<typename T::index_type>);
+  return array<T>(objects::create_collection<T>(shape, homes, false).id, shape);
+}
+
+}  // namespace tri

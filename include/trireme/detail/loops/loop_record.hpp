@@ -1,0 +1,59 @@
+// What is remembered of one loop of the program from execution to execution, and how a loop is run with it. Programs
+// are compiled against this file and loop_call.hpp.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <source_location>
+
+#include "trireme/detail/loops/loop_call.hpp"
+#include "trireme/detail/schedules/loop_schedule.hpp"
+
+namespace tri::loops {
+
+class automatic_schedule;
+class learning_schedule;
+
+/// The memory of one call site that runs a loop. Any thread may use it; when two run the loop at the same
+/// time, one of them runs without memory.
+class loop_record {
+ public:
+  /// `location`: what reports call it.
+  explicit loop_record(const std::source_location& location = std::source_location::current());
+  ~loop_record();
+  loop_record(const loop_record&) = delete;
+  loop_record& operator=(const loop_record&) = delete;
+
+  /// What was learned. Only while no execution is under way.
+  const automatic_schedule& automatic() const;
+  const learning_schedule& named() const;
+
+ private:
+  friend class record_user;
+  struct memory;
+  const std::unique_ptr<memory> memory_;
+};
+
+/// Runs all iterations and returns when they are done; what a body throws is in the call. Any thread.
+void run_loop(loop_call& call, std::uint64_t items, const schedule& which, loop_record* record);
+
+/// The same in two steps, which must be taken by the same thread. The record, if any, is in use in between. The loop
+/// may outlive the thread, and then says so instead of waiting.
+class started_loop;
+struct end_started_loop {
+  void operator()(started_loop* started) const;  ///< waits, if nobody has
+};
+using started_loop_ptr = std::unique_ptr<started_loop, end_started_loop>;
+started_loop_ptr start_loop(loop_call& call, std::uint64_t items, const schedule& which, loop_record* record);
+/// Takes part, then returns when all iterations have run. Throws std::logic_error on another thread.
+void wait_for(started_loop& started);
+/// Every iteration has run. Throws std::logic_error on another thread.
+bool has_finished(const started_loop& started);
+
+/// An upper bound of the participant numbers in the loops of the calling thread, whether it gets a slot or not. Starts
+/// the team of the process at the first call outside of PEs.
+std::uint32_t participant_bound();
+/// Whether another participant of the calling thread's loops is idle.
+bool any_participant_is_idle();
+
+}  // namespace tri::loops

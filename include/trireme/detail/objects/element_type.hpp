@@ -1,0 +1,40 @@
+// What the runtime must know of a class of objects to move one to another process. Classes are registered by type
+// before main, like entry methods, so that a number names the class in every process.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <type_traits>
+
+#include "trireme/archive.hpp"
+#include "trireme/detail/objects/type_name.hpp"
+
+namespace tri::objects {
+
+class element_base;
+
+struct element_type {
+  std::string name;
+  /// Writes the object's own state; null if the class has no serialize function.
+  void (*save)(element_base&, output_archive&) = nullptr;
+  /// Makes an object from an archive, inside a `construction`; null if the class cannot be made so.
+  std::unique_ptr<element_base> (*load)(input_archive&) = nullptr;
+  /// Tells the object that it has moved; null if it does not want to know.
+  void (*on_migrated)(element_base&) = nullptr;
+};
+
+std::uint32_t register_element_type(element_type type);
+const element_type& element_type_of(std::uint32_t number);
+/// Of a number that another process has sent. Throws archive_error where it is that of no class that can be read.
+void check_element_type(std::uint32_t number);
+
+template <class T>
+element_type describe_element_type();
+
+template <class T>
+struct element_type_entry {
+  static inline const std::uint32_t number = register_element_type(describe_element_type<T>());
+};
+
+}  // namespace tri::objects

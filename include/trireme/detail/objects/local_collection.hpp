@@ -1,0 +1,162 @@
+// One collection (array, group, ...) on one PE as messages, elements and the typed layer (array.hpp) see it: the
+// elements that live here, where the others are, and the part of its broadcasts and reductions that concerns this PE.
+// Used by its PE's thread only. Knows elements by their base class. What does it all is collection_manager.hpp.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "trireme/detail/location/location_action.hpp"
+#include "trireme/detail/objects/element.hpp"
+#include "trireme/detail/objects/pe_objects.hpp"
+#include "trireme/detail/objects/reported_watermark.hpp"
+#include "trireme/detail/os/function_ref.hpp"
+#include "trireme/detail/os/unique_function.hpp"
+#include "trireme/detail/sched/pe.hpp"
+#include "trireme/index.hpp"
+
+namespace tri::objects {
+
+/// Placement maps by number; see element_placement.hpp.
+using placement_function = int (*)(std::uint64_t number, std::uint64_t elements, int pes, const array_shape& shape);
+
+/// What a collection shares among the PEs of a host; lies in the arena for the life of the job. Every host has its own.
+struct collection_shared {
+  /// Of the whole job, on the host of the creator.
+  alignas(64) std::atomic<std::uint64_t> next_broadcast{0};
+  /// Elements there ever were: all of a dense collection from the start, those of a sparse one from their insertion on.
+  /// Of the whole job, on the host where the contributions meet.
+  alignas(64) std::atomic<std::int64_t> created{0};
+  /// Broadcasts below this number will not be asked for again on behalf of elements that left: a PE of this host, or
+  /// any PE of another host.
+  struct alignas(64) watermark_line {
+    std::atomic<std::uint64_t> value{0};
+  };
+  watermark_line* low_water_marks = nullptr;  // of the PEs of this host, then of the hosts
+  int host_pes = 0;
+  std::atomic<std::uint64_t>& low_water_mark_of_pe(std::uint32_t host_pe) { return low_water_marks[host_pe].value; }
+  std::atomic<std::uint64_t>& low_water_mark_of_host(int host) { return low_water_marks[host_pes + host].value; }
+
+  static collection_shared* make(int host_pes, int hosts);
+};
+
+/// Plain description of a collection; travels in its creation message.
+struct collection_facts {
+  std::uint32_t id = 0;
+  std::uint32_t placement = 0;
+  array_shape shape;
+  bool one_per_pe = false;              // a group: elements never move
+  std::int32_t creator = 0;             // a PE
+  collection_shared* shared = nullptr;  // null on its way to another host
+};
+
+/// The number of a broadcast on its way to the host that numbers them.
+inline constexpr std::uint64_t unnumbered = ~std::uint64_t{0};
+
+/// Runs a broadcast on one element, or (null) on all local ones that it is for.
+using broadcast_function = void (*)(sched::pe&, local_collection&, sched::envelope&, element_base* only);
+
+/// Names the collecting end of a reduction; plain data.
+struct root_name {
+  static constexpr std::uint32_t nowhere = ~std::uint32_t{0};
+  std::uint32_t pe = nowhere;
+  std::uint32_t slot = 0;
+  std::uint32_t generation = 0;
+};
+
+/// Elements of `contribute` on their way to the root: those of a PE, or of a host.
+class contribution_base {
+ public:
+  virtual ~contribution_base() = default;
+  virtual void send_to_root(local_collection& home, std::uint64_t number) = 0;
+  /// To the PE of this host that combines; `level` is that of this PE from now on.
+  virtual void send_to_host(local_collection& home, std::uint64_t number, const reported_watermark& level) = 0;
+  std::uint64_t count = 0;
+};
+
+class local_collection {
+ public:
+  using constructor = host::unique_function<std::unique_ptr<element_base>()>;
+
+  local_collection(const local_collection&) = delete;
+  local_collection& operator=(const local_collection&) = delete;
+
+  const collection_facts& facts() const { return facts_; }
+  sched::pe& here() const { return objects_.here; }
+  pe_objects& objects() const { return objects_; }
+  /// What reports call the collection: the name of its class.
+  const std::string& name() const { return name_; }
+  std::string describe(std::uint64_t number) const;
+
+  // ---- elements
+  element_base* find(std::uint64_t number) const {
+    if (!dense_.empty()) [[likely]]
+      return number < dense_.size() ? dense_[number] : nullptr;  // beyond: see collection_manager::check_number
+    return find_sparse(number);
+  }
+  const std::vector<element_base*>& local_elements() const { return local_; }
+  /// Creates the elements of a dense collection that the placement puts here.
+  virtual void create_initial(const constructor& make) = 0;
+  /// Asks for a new element of a sparse collection to live here; the location protocol may delay or refuse it.
+  virtual void insert(std::uint64_t number, constructor make) = 0;
+  virtual void erase(element_base& element) = 0;
+  virtual void migrate(element_base& element, int to) = 0;
+
+  // ---- messages
+  /// Where to send a message for an element: a PE, or no_pe when the location protocol has to be asked (send_slowly).
+  pe_number route(std::uint64_t number) const {
+    if (routes_ != nullptr) [[likely]]
+      return routes_[number];
+    return route_sparse(number);
+  }
+  /// A message whose route is not simply known; takes over its payload, also when it throws arena_exhausted.
+  virtual void send_slowly(const sched::envelope& message) = 0;
+  /// A message came for an element that is not (or not simply) here; takes over its payload.
+  virtual void arrived_elsewhere(sched::envelope& message) = 0;
+
+  // ---- broadcasts: numbered in one order for the whole collection, run in that order on every PE
+  virtual void broadcast_arrived(sched::envelope& message, broadcast_function run) = 0;
+  /// Numbers a broadcast that came from another host and sends it to all PEs; on the creator. Takes it over.
+  virtual void number_broadcast(sched::envelope& message) = 0;
+  /// Created minus destroyed here so far; summed over all PEs at the moment of one broadcast it is the population then.
+  virtual std::int64_t net_created() const = 0;
+
+  // ---- contributions
+  virtual contribution_base& contribution(element_base& element,
+                                          host::function_ref<std::unique_ptr<contribution_base>()> make) = 0;
+  virtual void contributed(element_base& element) = 0;
+  /// Where this PE, as root, collects a contribution; a fresh one has pe == no root.
+  virtual root_name& contribution_root(std::uint64_t number) = 0;
+  virtual void forget_contribution_root(std::uint64_t number) = 0;
+  /// The PE where the contributions of this collection meet. Only there: how many elements take part in a contribution.
+  int contribution_root_pe() const;
+  virtual std::int64_t contributors(std::uint64_t number) const = 0;
+  /// The PE of this host where its parts meet first when the root is on another host, and there what they add up to.
+  int host_contribution_pe() const;
+  virtual std::unique_ptr<contribution_base>& contribution_of_host(std::uint64_t number) = 0;
+  virtual void level_reported(int pe, const reported_watermark& level) = 0;
+
+ protected:
+  local_collection(pe_objects& objects, const collection_facts& facts, std::string name)
+      : objects_(objects), facts_(facts), name_(std::move(name)) {}
+  ~local_collection() = default;
+
+  pe_objects& objects_;
+  const collection_facts facts_;
+  const std::string name_;
+  std::vector<element_base*> dense_;   // by number; owned
+  std::vector<element_base*> local_;   // in any order
+  const pe_number* routes_ = nullptr;  // dense: by number
+
+ private:
+  virtual element_base* find_sparse(std::uint64_t number) const = 0;
+  virtual pe_number route_sparse(std::uint64_t number) const = 0;
+};
+
+/// Of a message that makes a collection, from another host: ends the job when something in it cannot be true.
+void check_collection_facts(sched::pe& here, const sched::envelope& message, const collection_facts& facts);
+
+}  // namespace tri::objects

@@ -1,0 +1,230 @@
+// The way of a multicast to the members of a section. Its sender sorts them by the PEs where it believes them to be. On
+// its own host it sends to each of these; to the other hosts by a tree that crosses to each once (Mei 2012, M57). There
+// one PE hands the message on, to the PEs of its own process and to one PE of each other process. Which PEs hand on is
+// chosen anew for each multicast (inner_vertices.hpp), so multicasts of one sender go different ways; those that cross
+// are numbered for each receiving PE, where they come in order (reorder_buffer.hpp).
+//
+// A member that has moved meanwhile is followed by a message of its own, and the sender is notified: its next multicast
+// finds the new place.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <iterator>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "trireme/detail/location/location_action.hpp"
+#include "trireme/detail/objects/arguments.hpp"
+#include "trireme/detail/objects/inner_vertices.hpp"
+#include "trireme/detail/objects/multicast_plan.hpp"
+#include "trireme/detail/objects/pe_objects.hpp"
+#include "trireme/detail/objects/post.hpp"
+
+namespace tri::objects {
+
+/// Members of a section on one PE, by number; goes with the message without being copied. Behind them stands the
+/// number of the multicast for that PE; 0 if it did not cross.
+using member_list = shared_buffer<std::uint64_t>;
+inline std::span<const std::uint64_t> members_of(const member_list& list) {
+  return std::span<const std::uint64_t>(list).first(list.size() - 1);
+}
+inline std::uint64_t number_of_multicast(const member_list& list) { return list[list.size() - 1]; }
+
+/// What goes along with the members, in the envelope's place for an element.
+struct multicast_route {
+  std::int32_t sender = no_pe;   // whose list it is
+  std::int32_t meeting = no_pe;  // the PE of another host that hands the message on there, and where parts of a
+                                 // reduction meet; no_pe on the route to it, and on the sender's own host
+
+  static multicast_route of(const sched::envelope& message) { return std::bit_cast<multicast_route>(message.element); }
+  std::uint64_t number() const { return std::bit_cast<std::uint64_t>(*this); }
+};
+
+/// End the job when a faulty process names PEs that are not there, or sends a list without its number.
+void check_pe_of_multicast(const sched::pe& here, const sched::envelope& message, int pe);
+void check_route(const sched::pe& here, const sched::envelope& message);
+void check_list(const sched::envelope& message, std::size_t size);
+
+/// A PE hands a multicast on, to several; `crossed`: it came from another host, which chose this PE.
+void count_handing_on(sched::pe& here, bool crossed);
+/// The number of the next multicast that crosses to that PE.
+std::uint64_t draw_multicast_number(sched::pe& here, int receiver);
+/// Nothing was sent with this number. Ends the job when a later one is out: its receiver would wait for ever.
+void take_back_multicast_number(sched::pe& here, int receiver, std::uint64_t number, const std::string& name);
+/// Whether a multicast that came with a number (0: none) has to be kept for its predecessors, or is the one that later
+/// ones wait for.
+struct multicast_turn {
+  bool is_early = false;
+  bool is_next = false;
+};
+multicast_turn multicast_arrived(sched::pe& here, int sender, std::uint64_t number);
+void keep_multicast(sched::pe& here, int sender, std::uint64_t number, const sched::envelope& message);
+/// Runs those that are kept and whose turn has come.
+void run_kept_multicasts(sched::pe& here, int sender);
+
+template <class Tuple, class... First>
+struct prepend;
+template <class... P, class... First>
+struct prepend<std::tuple<P...>, First...> {
+  using type = std::tuple<First..., P...>;
+};
+
+/// `Message` is multicast_method or reducing_multicast (section.hpp).
+template <class Message>
+struct multicast_relay {
+  using tuple = typename prepend<typename Message::inner, members_by_pe>::type;
+
+  /// By the sender, who has added the members in any order.
+  static void post(sched::pe& here, std::uint32_t collection, members_by_pe members, const auto&... arguments) {
+    const multicast_route route{here.number(), no_pe};
+    if (here.job().hosts() > 1) {
+      members_by_pe own = take_own_host(here.job(), members);
+      if (!members.empty()) begin_tree(here, collection, route, members, arguments...);
+      members = std::move(own);
+    }
+    for (auto& [pe, numbers] : members) {
+      numbers.push_back(0);  // comes directly, hence in order
+      post_to_pe(here, collection, route, pe, numbers, arguments...);
+    }
+  }
+
+ private:
+  using relays = std::vector<std::pair<int, packed_arguments>>;
+
+  /// What packing throws must not leave numbers behind that the receivers wait for.
+  static void begin_tree(sched::pe& here, std::uint32_t collection, const multicast_route& route,
+                         members_by_pe& members, const auto&... arguments) {
+    plan_multicast(here.job(), members);
+    std::vector<std::pair<int, std::uint64_t>> drawn;
+    drawn.reserve(members.size());
+    for (auto& [pe, numbers] : members) numbers.push_back(0);
+    relays packed;
+    try {
+      for (auto& [pe, numbers] : members) drawn.emplace_back(pe, numbers.back() = draw_multicast_number(here, pe));
+      packed = pack_for_hosts(here, members, arguments...);
+    } catch (...) {
+      for (const auto& [pe, number] : drawn) take_back_multicast_number(here, pe, number, Message::name());
+      throw;
+    }
+    post_all(here, collection, route, packed);
+  }
+  static void deliver(sched::pe& here, sched::envelope& message) {
+    check_route(here, message);
+    unpacked_arguments<tuple> unpacked(message);
+    std::apply(
+        [&](members_by_pe& members, const auto&... arguments) {
+          for (const auto& [pe, numbers] : members) {
+            check_pe_of_multicast(here, message, pe);
+            check_list(message, numbers.size());
+          }
+          hand_on(here, message.collection, multicast_route::of(message), members, arguments...);
+        },
+        unpacked.values());
+  }
+  static void hand_on(sched::pe& here, std::uint32_t collection, multicast_route route, members_by_pe& members,
+                      const auto&... arguments) {
+    const bool crossed = route.meeting == no_pe;
+    if (members.size() > 1) count_handing_on(here, crossed);
+    if (crossed) {
+      members_by_pe own = take_own_host(here.job(), members);
+      post_all(here, collection, route, pack_for_hosts(here, members, arguments...));
+      members = std::move(own);
+      route.meeting = here.number();
+      std::size_t count = 0;
+      for (const auto& [pe, numbers] : members) count += numbers.size() - 1;
+      Message::expect(here, count, arguments...);
+    }
+    const sched::runtime& job = here.job();
+    const auto by_process = split_by_process(job, members);
+    for (const bool own : {false, true})  // others first, so that they start while we work
+      for (const std::span<members_of_pe> part : by_process) {
+        if (here.is_in_this_process(part.front().first) != own) continue;
+        if (own || part.size() == 1)
+          for (const auto& [pe, numbers] : part) post_to_pe(here, collection, route, pe, numbers, arguments...);
+        else
+          relay(here, part[choose_relay(job, part)].first, collection, route, part, arguments...);
+      }
+  }
+  /// For the first PE of each part of the hosts, in the order of the plan. Takes the members.
+  static relays pack_for_hosts(sched::pe& here, members_by_pe& members, const auto&... arguments) {
+    const auto hosts = split_by_host(here.job(), members);
+    relays packed;
+    packed.reserve(most_child_hosts);
+    try {
+      for_each_part(hosts.size(), [&](std::size_t first, std::size_t last) {
+        const std::span<members_of_pe> part(hosts[first].data(), hosts[last - 1].data() + hosts[last - 1].size());
+        packed.emplace_back(part.front().first, pack(here, part.front().first, part, arguments...));
+      });
+    } catch (...) {
+      for (const auto& [to, each] : packed) drop_packed<tuple>(here, each);
+      throw;
+    }
+    return packed;
+  }
+  static packed_arguments pack(sched::pe& here, int to, std::span<members_of_pe> members, const auto&... arguments) {
+    members_by_pe list(std::make_move_iterator(members.begin()), std::make_move_iterator(members.end()));
+    return pack_arguments<tuple>(here, here.is_in_this_process(to), false, std::move(list), arguments...);
+  }
+  /// To other hosts, which throws nothing: what cannot be sent there ends the job.
+  static void post_all(sched::pe& here, std::uint32_t collection, const multicast_route& route, const relays& packed) {
+    for (const auto& [to, each] : packed) post_packed(here, to, handler, collection, route.number(), each);
+  }
+  static void relay(sched::pe& here, int to, std::uint32_t collection, const multicast_route& route,
+                    std::span<members_of_pe> members, const auto&... arguments) {
+    post_packed(here, to, handler, collection, route.number(), pack(here, to, members, arguments...));
+  }
+  static void post_to_pe(sched::pe& here, std::uint32_t collection, const multicast_route& route, int pe,
+                         const std::vector<std::uint64_t>& numbers, const auto&... arguments) {
+    const member_list list(buffer<std::uint64_t>::copy_of(numbers));
+    post_packed(here, pe, Message::handler, collection, route.number(),
+                pack_arguments<typename Message::tuple>(here, here.is_in_this_process(pe), false, list, arguments...));
+  }
+  static inline const std::uint32_t handler = register_handler_of<tuple>(&deliver, "to hand on: " + Message::name());
+};
+
+/// What arrives on a PE with members. `Self` has `tuple`, whose first is a member_list, and
+/// run(here, home, message, arguments).
+template <class Self>
+struct multicast_handler {
+  static void deliver(sched::pe& here, sched::envelope& message) {
+    pe_objects& objects = pe_objects::of(here);
+    check_route(here, message);
+    const int sender = multicast_route::of(message).sender;
+    multicast_turn turn;
+    {
+      using tuple = typename Self::tuple;
+      unpacked_arguments<tuple> unpacked(message);
+      tuple& arguments = unpacked.values();
+      check_list(message, std::get<0>(arguments).size());
+      const std::uint64_t number = number_of_multicast(std::get<0>(arguments));
+      turn = multicast_arrived(here, sender, number);
+      if (turn.is_early) return keep_multicast(here, sender, number, kept(here, message, arguments));
+      if (local_collection* const home = objects.find_local_collection(message.collection); home != nullptr)
+        Self::run(here, *home, message, arguments);
+      else
+        objects.hold_for_creation(kept(here, message, arguments));
+    }
+    if (turn.is_next) run_kept_multicasts(here, sender);
+  }
+
+ private:
+  template <class Tuple>
+  static sched::envelope kept(sched::pe& here, const sched::envelope& message, Tuple& arguments) {
+    sched::envelope copy;
+    copy.assign_message(message);
+    try {
+      std::apply([&](auto&... each) { pack_arguments<Tuple>(here, true, false, std::move(each)...).store(copy); },
+                 arguments);
+    } catch (const arena::arena_exhausted& error) {  // its sender believes that it is safe
+      here.job().fail("no memory to keep a message of PE " + std::to_string(multicast_route::of(message).sender) +
+                      ": " + error.what());
+    }
+    return copy;
+  }
+};
+
+}  // namespace tri::objects

@@ -1,0 +1,129 @@
+// What the objects layer keeps on each PE: its local parts of all collections, the results it waits for, and the work
+// that must wait until the running method has ended (migration and deletion of elements). Reached through pe::upper.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "trireme/detail/objects/result_table.hpp"
+#include "trireme/detail/os/unique_function.hpp"
+#include "trireme/detail/sched/pe.hpp"
+
+namespace tri::objects {
+
+class local_collection;
+struct collection_facts;
+class sequence_numbers;
+template <class Message>
+class reorder_buffer;
+
+/// What the PEs of this host have contributed to a reduction whose root is on another host; on one PE of the host.
+/// Complete when no base part is missing and nothing is under way.
+struct host_part {
+  std::int64_t bases = 0;
+  std::int64_t population = 0;
+  std::int64_t elements = 0;
+  std::int64_t missing_bases = 0;
+  std::int64_t under_way = 0;
+  const void* kind = nullptr;  // &kind_of_result of the class
+  virtual ~host_part() = default;
+};
+
+class pe_objects {
+ public:
+  explicit pe_objects(sched::pe& here);
+  ~pe_objects();
+  pe_objects(const pe_objects&) = delete;
+  pe_objects& operator=(const pe_objects&) = delete;
+
+  static pe_objects& of(const sched::pe& here) { return *static_cast<pe_objects*>(here.upper); }
+
+  /// The local part of a collection on this PE, or null when its creation has not arrived yet.
+  local_collection* find_local_collection(std::uint32_t collection) const {
+    return collection < local_collections_.size() ? local_collections_[collection] : nullptr;
+  }
+  local_collection& add_local_collection(const collection_facts& facts, std::string name);
+  /// Keeps a message until its collection is created here; takes over the payload.
+  void hold_for_creation(const sched::envelope& message);
+  /// At the end of the job: lets go of all messages that are kept here, but for those that elements keep.
+  void drop_held();
+  /// At the end of the job: destroys all objects of this PE.
+  void end();
+  /// At the end of the job: tells the results that are waited for that this table goes; roots of reductions end.
+  void abandon_results();
+  /// Methods do not run any more, and what destructors ask for is in vain: messages that cannot be handed to a PE at
+  /// once are dropped, elements neither move nor are they deleted one by one, and nothing is broadcast.
+  bool is_ending() const { return ending_; }
+  /// Runs what was held for a collection that exists now.
+  void release_held(std::uint32_t collection);
+
+  /// Runs `work` when the method that runs now has ended; outside of methods, as the work of a message.
+  void defer(host::unique_function<void()> work);
+  /// Called at the end of every outermost method.
+  void run_deferred() {
+    if (!deferred_.empty()) [[unlikely]]
+      run_deferred_slowly();
+  }
+  /// Methods of objects that are active on this PE's stack; more than one only when a result resumes a coroutine.
+  int method_depth = 0;
+
+  result_table results;
+  /// By PE and name of the root; null at first.
+  std::unique_ptr<host_part>& part_of_host(std::uint32_t root_pe, std::uint32_t slot, std::uint32_t generation);
+  void forget_part_of_host(std::uint32_t root_pe, std::uint32_t slot, std::uint32_t generation);
+  /// Multicasts between hosts, which go different ways: the numbers of those sent, and what came early.
+  sequence_numbers& multicasts_to();
+  reorder_buffer<sched::envelope>& multicasts_from();
+  /// Running number of the single objects that this PE creates for another; 0 is that of no object. One count for each
+  /// of them, so that the numbers of the deleted ones there are neighbours (location/number_set.hpp).
+  std::uint32_t next_single_for(int pe) { return ++singles_made_[static_cast<std::size_t>(pe)]; }
+  sched::pe& here;
+  /// Calls of a mailbox that wait as messages: made before it existed here, and those after them. While there are any,
+  /// further calls go the same way, or they would come first. The reference is valid as long as this.
+  std::uint64_t& late_mailbox_calls(std::uint32_t mailbox);
+
+  std::string describe_waiting() const;
+
+ private:
+  void run_deferred_slowly();
+  bool ending_ = false;
+  std::vector<local_collection*> local_collections_;
+  std::vector<host::unique_function<void()>> deferred_;
+  std::vector<std::uint32_t> singles_made_;  // by PE
+  struct pending;
+  std::unique_ptr<pending> pending_;
+};
+
+/// The message names a result of another kind: ends the job.
+[[noreturn]] void refuse_wrong_result(const sched::envelope& message, const awaited_result& found);
+/// The result that a message names, null when nobody waits any more.
+template <class Result>
+Result* named_result(sched::pe& here, const sched::envelope& message, std::uint32_t slot, std::uint32_t generation) {
+  awaited_result* const found = pe_objects::of(here).results.find(slot, generation);
+  if (found != nullptr && found->kind() != &kind_of_result<Result>) [[unlikely]]
+    refuse_wrong_result(message, *found);
+  return static_cast<Result*>(found);
+}
+
+/// Ends the job when another host speaks of a collection of this one that was never made. Of those of other hosts their
+/// hosts know: one that is asked ends the job.
+void check_collection_number(sched::pe& here, const sched::envelope& message);
+void ask_whether_made(sched::pe& here, const sched::envelope& message);
+
+/// Marks a method as running; at the end of the outermost one, deferred work is done.
+class method_scope {
+ public:
+  explicit method_scope(pe_objects& objects) : objects_(objects) { ++objects_.method_depth; }
+  ~method_scope() noexcept(false) {
+    if (--objects_.method_depth == 0) objects_.run_deferred();
+  }
+  method_scope(const method_scope&) = delete;
+  method_scope& operator=(const method_scope&) = delete;
+
+ private:
+  pe_objects& objects_;
+};
+
+}  // namespace tri::objects

@@ -1,0 +1,64 @@
+// Handlers: functions that messages name by number. Registration happens before main, through static initialisers; the
+// processes of a job run the same binary, so a number means the same function in all of them (the fingerprint is
+// compared when they meet). Function addresses themselves never leave their process.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "trireme/detail/sched/message_form.hpp"
+
+namespace tri::sched {
+
+class pe;
+struct envelope;
+class runtime;
+
+using handler_function = void (*)(pe&, envelope&);
+using refusal_function = void (*)(pe&, envelope&, const std::string& why);
+using arrival_function = void (*)(const runtime&, envelope&);
+
+struct handler_row {
+  handler_function run;
+  std::string name;
+  /// Turns arguments that are C++ objects of this process into an archive, for a message that must be sent on to
+  /// another process; null for handlers whose messages never have such arguments.
+  handler_function make_portable = nullptr;
+  /// Destroys the arguments of a message that will never run and releases their block; null where nothing has to be
+  /// destroyed: then the block, if there is one, is only released.
+  handler_function drop = nullptr;
+  /// In place of `drop` where somebody waits for an answer to the message: tells them why there will be none. Null
+  /// where nobody does.
+  refusal_function refuse = nullptr;
+  /// For another host: replaces arguments with addresses in the arena (a tri::buffer) or C++ objects by an archive.
+  /// Null for handlers whose messages are plain bytes.
+  handler_function make_remote = nullptr;
+  /// Of a creation (pe::send_creation): called once on each host, by the thread that makes progress on the wire there,
+  /// before the message is copied for the PEs; may change its `element`.
+  arrival_function at_host = nullptr;
+  message_form form = {};
+};
+
+/// Adds a row and returns its number. Before main only.
+std::uint32_t register_handler(handler_function run, std::string name, handler_function make_portable = nullptr,
+                               handler_function drop = nullptr, refusal_function refuse = nullptr,
+                               handler_function make_remote = nullptr, arrival_function at_host = nullptr,
+                               message_form form = {});
+const std::vector<handler_row>& handler_table();
+/// Lets go of a message that will never run. The envelope stays the caller's.
+void drop_message(pe& here, envelope& message);
+/// The same, and tells the PE that waits for its answer why there will be none. False if none waits: then
+/// nothing has happened to the message.
+bool refuse_message(pe& here, envelope& message, const std::string& why);
+/// Another message with the same arguments, in a block of its own. Only of one whose bytes may be used for several:
+/// plain without owners, or an archive. Throws arena_exhausted.
+envelope copy_of_message(const envelope& message);
+/// Before a message leaves for another host: afterwards its bytes mean the same there.
+void make_remote(pe& here, envelope& message);
+/// The functions alone, indexed by number, for the PEs' loops.
+std::vector<handler_function> handler_functions();
+/// A hash of all names in order: equal in all processes of a job, or they are different programs.
+std::uint64_t handler_fingerprint();
+
+}  // namespace tri::sched

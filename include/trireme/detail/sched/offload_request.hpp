@@ -1,0 +1,45 @@
+// A piece of work that may block, on its way from a PE to the offload thread of its process (offload_thread.hpp) and
+// back.
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+
+#include "trireme/detail/sched/envelope.hpp"
+
+namespace tri::sched {
+
+class pe;
+struct inbox_shared;
+
+class offloaded_work {
+ public:
+  offloaded_work() = default;
+  offloaded_work(const offloaded_work&) = delete;
+  offloaded_work& operator=(const offloaded_work&) = delete;
+  /// On the PE, after finish() or instead of it.
+  virtual ~offloaded_work() = default;
+  /// On the offload thread.
+  virtual void run() noexcept = 0;
+  /// On the PE that handed it over, as an immediate message. Not called when the job has ended before.
+  virtual void finish(pe& here) = 0;
+};
+
+inline constexpr std::size_t offloaded_bytes = 416;  // what makes a request a multiple of a cache line, 512
+
+/// A piece of work on its way, in one block of the arena: its PE's cache uses the block again for the next one. What
+/// comes back is the envelope at its front, like any urgent message.
+struct offload_request {
+  envelope answer;
+  inbox_shared* home;
+  offload_request* next;
+  offloaded_work* work;  // in `place`
+  alignas(16) std::byte place[offloaded_bytes];
+};
+static_assert(sizeof(offload_request) == 512 && std::is_standard_layout_v<offload_request>);
+
+/// Hands the work in `request` (whose `work` is set) to the process's offload thread; the answer counts as sent by this
+/// PE. Takes the request over; when it throws, or the job is ending and false is returned, it is still the caller's.
+bool offload(pe& here, offload_request* request);
+
+}  // namespace tri::sched

@@ -1,0 +1,185 @@
+// A processing element as programs and upper layers see it: who it is, and how its handlers send. Its thread runs the
+// handlers of the messages sent to it, one after another, each to its end; what does that is its scheduler
+// (scheduler.hpp). What other PEs see of it is in host_records.hpp.
+//
+// Programs are compiled against this file: sending is inline, all else is behind calls.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "trireme/detail/arena/other_process_order.hpp"
+#include "trireme/detail/os/function_ref.hpp"
+#include "trireme/detail/os/unique_function.hpp"
+#include "trireme/detail/sched/counters.hpp"
+#include "trireme/detail/sched/envelope.hpp"
+#include "trireme/detail/sched/handler_table.hpp"
+#include "trireme/detail/sched/inbox_slot.hpp"
+#include "trireme/detail/sched/local_queue.hpp"
+
+namespace tri::board {
+class board_pe;
+}  // namespace tri::board
+
+namespace tri::trace {
+class recorder;
+enum class target : std::uint8_t;
+}  // namespace tri::trace
+
+namespace tri::sched {
+
+class global_message_counts;
+struct inbox_shared;
+class runtime;
+struct pe_record;
+
+/// Leaves the main program when somebody else stops the job. Not a std::exception: programs should not catch it.
+struct stop_unwinding {};
+
+/// Handler of messages whose content was taken out of the queue before their turn.
+extern const std::uint32_t taken_handler;
+
+/// Where to send to a PE of the job.
+struct pe_peer {
+  inbox_shared* inbox;  // null: the PE is on another host
+  int process;
+};
+
+/// Of the thread of this PE, unless said otherwise.
+class pe {
+ public:
+  pe(const pe&) = delete;
+  pe& operator=(const pe&) = delete;
+
+  int number() const { return number_; }              ///< in the job
+  int local_number() const { return local_number_; }  ///< in the process
+  runtime& job() const { return owner_; }
+  pe_record& record() const { return record_; }
+  counter_block& counters() const { return counters_; }
+  bool is_in_this_process(int destination) const {
+    return peers_[static_cast<std::size_t>(destination)].process == process_;
+  }
+  /// A message has had its effect. PE 0 finds quiescence by this count, and what it then sends to our process, to
+  /// whichever PE, comes after the message.
+  void count_processed() {
+    if (!is_in_this_process(0)) arena::published_to_another_process();
+    counters_.processed.add();
+  }
+
+  /// Sends a message: `fill` writes every field of the envelope but stamp and source, and must not throw or send.
+  /// Messages without a priority from one PE to another arrive in the order in which they were sent.
+  /// Throws arena_exhausted (then nothing was sent). What cannot be sent to another host ends the job.
+  template <class Fill>
+  void send(int destination, Fill&& fill) {
+    if (destination == number_) {
+      envelope& slot = local_.push();
+      slot.source = static_cast<std::uint32_t>(number_);
+      fill(slot);
+      if (trace_ != nullptr) [[unlikely]]
+        trace_send_to_pe(destination, slot);
+      counters_.sent.add();
+      return;
+    }
+    inbox_shared* const found = peers_[static_cast<std::size_t>(destination)].inbox;
+    if (found == nullptr) [[unlikely]] {
+      envelope message{};
+      fill(message);
+      send_to_host(destination, message);
+      return;
+    }
+    const inbox_slot slot = claim_in(*found);
+    slot.message->source = static_cast<std::uint32_t>(number_);
+    fill(*slot.message);
+    if (trace_ != nullptr) [[unlikely]]
+      trace_send_to_pe(destination, *slot.message);
+    counters_.sent.add();
+    counters_.sent_to_others.add();
+    publish_in(*found, slot);
+  }
+  /// Sends a message whose envelope has flags or exists already; honours priority and immediacy.
+  void send_copy(int destination, const envelope& message);
+  /// To whichever PE of a process is idle first. No order is kept.
+  void send_to_node(int process, const envelope& message);
+  /// To every PE of every other host; takes the payload over.
+  void send_to_other_hosts(envelope& message);
+  /// The same with the creation of a collection, before any other PE of this host hears of it: all that is sent because
+  /// of it, by any sender, arrives later (creation_fence.hpp).
+  void send_creation(envelope& message);
+  /// To this PE itself once `delay_ns` have passed.
+  virtual void send_later(std::int64_t delay_ns, const envelope& message) = 0;
+
+  /// Takes out of the queue of own messages those that wait and `match`, in order, and hands each to `use` (which takes
+  /// over its payload). For elements that leave while messages to them wait here. The message whose handler calls this
+  /// does not wait any more.
+  template <class Match, class Use>
+  void extract_own(Match&& match, Use&& use) {
+    local_.for_each(running_own_ ? 1 : 0, [&](envelope& message) {
+      if (!match(message)) return;
+      use(message);
+      message.handler = taken_handler;  // does nothing; the message counts as processed when its turn comes
+    });
+  }
+
+  /// Runs messages until `done()`; it is asked after every step. `waiting_on_result`: the main program waits for
+  /// something; turns the stall report on. When the job is stopped meanwhile, stop_unwinding is thrown, for what is
+  /// waited for may never come.
+  virtual void run_until(host::function_ref<bool()> done, bool waiting_on_result = false) = 0;
+  /// True while a handler runs, i.e. when waiting by running other messages is not allowed.
+  bool in_handler() const { return handler_depth_ > 0; }
+  /// This PE's questions to all hosts.
+  virtual global_message_counts& global_counts() = 0;
+  /// This PE's access to the host's board of open work.
+  board::board_pe& board() const { return board_; }
+
+  /// Called on every fruitless turn; returns true if it did something. Used by services such as quiescence.
+  virtual void add_idle_hook(host::unique_function<bool()> hook) = 0;
+
+  /// Where events of this PE go now; null: nowhere. Switched by its own thread.
+  trace::recorder* trace() const { return trace_; }
+  /// From now on; does nothing on a PE that was not chosen to be traced.
+  virtual void switch_trace(bool on) = 0;
+
+  /// Per-PE state of upper layers (the objects layer's collections).
+  void* upper = nullptr;
+
+ protected:
+  /// `peers` are all PEs of the job, by number.
+  pe(runtime& owner, int number, int local_number, const pe_peer* peers, board::board_pe& board);
+  ~pe() = default;
+
+  void trace_send(trace::target to, int destination, envelope& message);
+
+  runtime& owner_;
+  const int number_;
+  const int local_number_;
+  const int process_;
+  const std::uint32_t host_number_;
+  pe_record& record_;
+  counter_block& counters_;
+  const pe_peer* const peers_;
+  board::board_pe& board_;
+  trace::recorder* trace_ = nullptr;
+  local_queue local_;
+  int handler_depth_ = 0;
+  bool running_own_ = false;  // the first message of local_ runs
+
+ private:
+  inbox_slot claim_in(inbox_shared& inbox);
+  static void publish_in(inbox_shared& inbox, const inbox_slot& slot);
+  void trace_send_to_pe(int destination, envelope& message);
+  void send_to_host(int destination, envelope& message);
+};
+
+namespace detail {
+inline thread_local pe* this_pe = nullptr;
+[[noreturn]] void not_on_a_pe();
+}  // namespace detail
+
+/// The PE of the calling thread. Throws std::logic_error on other threads.
+inline pe& this_pe() {
+  if (detail::this_pe == nullptr) [[unlikely]]
+    detail::not_on_a_pe();
+  return *detail::this_pe;
+}
+
+}  // namespace tri::sched

@@ -1,0 +1,42 @@
+// Groups: one member on every PE, addressed by PE number.
+#pragma once
+
+#include <stdexcept>
+
+#include "trireme/array.hpp"
+
+namespace tri {
+
+/// Base of the members of a group.
+template <class Self>
+class group_member : public array_element<Self, index<1>> {};
+
+/// Handle of a group. `group[pe]` addresses a member; broadcast and reduce as for arrays.
+template <class T>
+class group : public array<T> {
+ public:
+  group() = default;
+  explicit group(const array<T>& members) : array<T>(members) {}
+  element_ref<T> operator[](int pe) const { return array<T>::operator()(pe); }
+  /// The member on the calling PE.
+  /// Throws std::logic_error where the group does not exist yet, for an urgent message has passed its creation.
+  T& local() const {
+    T* const member = (*this)[sched::this_pe().number()].local();
+    if (member == nullptr) [[unlikely]]
+      throw std::logic_error("trireme: group of " + objects::type_name<T>() +
+                             " has no member on this PE yet (immediate messages pass the creation of collections)");
+    return *member;
+  }
+};
+
+template <class T, class... A>
+group<T> make_group(const A&... arguments) {
+  objects::array_shape shape;
+  shape.dense = true;
+  shape.dimensions = 1;
+  shape.extent[0] = static_cast<std::uint32_t>(sched::this_pe().job().pes());
+  const placement own{objects::placement_entry<objects::identity_map>::number};
+  return group<T>(array<T>(objects::create_collection<T>(shape, own, true, arguments...).id, shape));
+}
+
+}  // namespace tri

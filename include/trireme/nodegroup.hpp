@@ -1,0 +1,252 @@
+// Node groups: one object per process, whose messages are run by whichever PE of the process is idle (Mei 2012,
+// M58-M60). Several methods may run at the same time: the object protects what it changes. No coroutines, no migration.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "trireme/array.hpp"
+#include "trireme/detail/os/function_ref.hpp"
+
+namespace tri {
+
+namespace objects {
+
+class node_object {
+ public:
+  virtual ~node_object() = default;
+};
+
+/// Makes the member of this process if no other PE of it has; returns when it exists. The messages that came before it
+/// are sent once more.
+void install_node_object(sched::pe& here, std::uint32_t group, host::function_ref<std::unique_ptr<node_object>()> make);
+/// The member of this process; null when its creation has not arrived, and then the message is kept for it.
+node_object* find_node_object(sched::pe& here, sched::envelope& message);
+/// Without a message. Throws std::logic_error when there is none.
+node_object& node_object_here(std::uint32_t group);
+/// At the end of the job, when the PEs of the process have destroyed their own.
+void drop_node_objects();
+/// At the end of the job: lets go of messages whose member was never created.
+void drop_early_node_messages(sched::pe& here);
+[[noreturn]] void report_escaped_node(sched::pe& here, const std::string& type, const std::string& method,
+                                      std::exception_ptr error);
+
+inline sched::envelope node_message(std::uint32_t handler, std::uint32_t group, const packed_arguments& packed) {
+  sched::envelope message{};
+  message.collection = group;
+  message.handler = handler;
+  packed.store(message);
+  return message;
+}
+
+/// Ends the job when another host makes a group whose number is not one of its own.
+void check_node_number(sched::pe& here, const sched::envelope& message);
+
+template <class T, class... A>
+struct node_creation {
+  using tuple = std::tuple<A...>;
+  static void deliver(sched::pe& here, sched::envelope& message) {
+    check_node_number(here, message);
+    unpacked_arguments<tuple> arguments(message);
+    install_node_object(here, message.collection, [&]() -> std::unique_ptr<node_object> {
+      return std::apply([](auto&... argument) { return std::make_unique<T>(std::move(argument)...); },
+                        arguments.values());
+    });
+  }
+  static inline const std::uint32_t handler =
+      register_handler_of<tuple>(&deliver, "creation of node group " + type_name<T>());
+};
+
+/// Runs a method and answers with its value, if asked to. `Reply` is a callable taking the value (or nothing).
+template <auto Method>
+struct node_method {
+  using facts = method_facts<Method>;
+  using value = typename facts::result;
+  static_assert(!is_task<value>, "methods of a node group run on whichever PE is idle and cannot be coroutines");
+  using plain_tuple = typename facts::arguments;
+  using call_tuple = typename call_arguments<value, plain_tuple>::type;
+
+  static void deliver(sched::pe& here, sched::envelope& message) {
+    auto* const self = find_node_object(here, message);
+    if (self == nullptr) return;
+    unpacked_arguments<plain_tuple> arguments(message);
+    method_scope scope(pe_objects::of(here));
+    try {
+      static_cast<void>(facts::invoke(static_cast<typename facts::object&>(*self), arguments.values()));
+    } catch (...) {
+      report_escaped_node(here, type_name<typename facts::object>(), method_name<Method>(), std::current_exception());
+    }
+  }
+  static void deliver_call(sched::pe& here, sched::envelope& message) {
+    auto* const self = find_node_object(here, message);
+    if (self == nullptr) return;
+    unpacked_arguments<call_tuple> arguments(message);
+    method_scope scope(pe_objects::of(here));
+    const promise<value> reply = std::get<0>(arguments.values());
+    const auto call = [&]() -> decltype(auto) {
+      return std::apply(
+          [&](auto&, auto&... argument) -> decltype(auto) {
+            return (static_cast<typename facts::object&>(*self).*Method)(std::move(argument)...);
+          },
+          arguments.values());
+    };
+    try {
+      if constexpr (std::is_void_v<value>) {
+        call();
+        reply.set();
+      } else {
+        reply.set(call());
+      }
+    } catch (const std::exception& error) {
+      reply.fail(type_name<typename facts::object>() + " in process " + std::to_string(here.job().process()) +
+                 ", method " + method_name<Method>() + ": " + error.what());
+    }
+  }
+  static inline const std::uint32_t handler =
+      register_handler_of<plain_tuple>(&deliver, "node " + method_name<Method>());
+  static inline const std::uint32_t call_handler =
+      register_handler_of<call_tuple>(&deliver_call, "node call of " + method_name<Method>());
+};
+
+/// A method of every member, its value sent as a part of a reduction.
+template <auto Method, class Reducer>
+struct node_reduction {
+  using facts = method_facts<Method>;
+  using contribution = std::decay_t<typename facts::result>;
+  using part = part_handler<Reducer, contribution>;
+  using tuple = typename decltype([]<class... P>(std::tuple<P...>*) {
+    return std::type_identity<std::tuple<root_name, P...>>{};
+  }(static_cast<typename facts::arguments*>(nullptr)))::type;
+  static void deliver(sched::pe& here, sched::envelope& message) {
+    auto* const self = find_node_object(here, message);
+    if (self == nullptr) return;
+    unpacked_arguments<tuple> arguments(message);
+    check_root(here, message, std::get<0>(arguments.values()));
+    method_scope scope(pe_objects::of(here));
+    try {
+      auto one = std::apply(
+          [&](const root_name&, auto&... argument) {
+            return (static_cast<typename facts::object&>(*self).*Method)(std::move(argument)...);
+          },
+          arguments.values());
+      part::send(here, std::get<0>(arguments.values()), 1, part_header::not_a_base,
+                 Reducer::start(static_cast<std::uint64_t>(here.job().process()), std::move(one)));
+    } catch (...) {
+      report_escaped_node(here, type_name<typename facts::object>(), method_name<Method>(), std::current_exception());
+    }
+  }
+  static inline const std::uint32_t handler = register_handler_of<tuple>(
+      &deliver, "node reduction of " + method_name<Method>() + " by " + type_name<Reducer>());
+};
+
+}  // namespace objects
+
+/// Base of the members of a node group. Their methods may run at the same time on several PEs of the process.
+template <class Self>
+class nodegroup_member : public objects::node_object {};
+
+/// Handle of one member.
+template <class T>
+class node_ref {
+ public:
+  node_ref(std::uint32_t group, int process) : group_(group), process_(process) {}
+  template <auto Method, class... A>
+  void send(A&&... arguments) const {
+    post<typename objects::node_method<Method>::plain_tuple>(objects::node_method<Method>::handler,
+                                                             std::forward<A>(arguments)...);
+  }
+  template <auto Method, class... A>
+  auto call(A&&... arguments) const {
+    using method = objects::node_method<Method>;
+    future<typename method::value> result;
+    post<typename method::call_tuple>(method::call_handler, result.get_promise(), std::forward<A>(arguments)...);
+    return result;
+  }
+
+ private:
+  template <class>
+  friend class nodegroup;
+  template <class Tuple, class... A>
+  void post(std::uint32_t handler, A&&... arguments) const {
+    auto& here = sched::this_pe();
+    auto message = objects::node_message(
+        handler, group_,
+        objects::pack_arguments<Tuple>(here, process_ == here.job().process(), false, std::forward<A>(arguments)...));
+    objects::post_or_drop(here, message, [&] { here.send_to_node(process_, message); });
+  }
+  std::uint32_t group_;
+  int process_;
+};
+
+/// Handle of a node group: plain data. `group[process]` addresses a member.
+template <class T>
+class nodegroup {
+ public:
+  nodegroup() = default;
+  explicit nodegroup(std::uint32_t id) : id_(id) {}
+
+  node_ref<T> operator[](int process) const {
+    const int processes = sched::this_pe().job().processes();
+    if (process < 0 || process >= processes)
+      throw std::out_of_range(objects::type_name<T>() + ": no process " + std::to_string(process) + "; there are 0.." +
+                              std::to_string(processes - 1));
+    return node_ref<T>(id_, process);
+  }
+  /// The member of the calling process; other PEs may be in its methods at the same time.
+  T& local() const { return static_cast<T&>(objects::node_object_here(id_)); }
+  template <auto Method, class... A>
+  void broadcast(const A&... arguments) const {
+    for (int process = 0; process < sched::this_pe().job().processes(); ++process)
+      (*this)[process].template send<Method>(arguments...);
+  }
+  template <auto Method, class Reducer, class... A>
+  auto reduce(Reducer, const A&... arguments) const {
+    using reduction = objects::node_reduction<Method, Reducer>;
+    auto& here = sched::this_pe();
+    const int processes = here.job().processes();
+    future<objects::result_of_reduction<Reducer, typename reduction::contribution>> result;
+    objects::reduction_root<Reducer, typename reduction::contribution>::start(
+        here, "node reduction of " + objects::method_name<Method>(), 0, processes, result.get_promise(),
+        [&](const objects::root_name& root) {
+          for (int process = 0; process < processes; ++process)
+            (*this)[process].template post<typename reduction::tuple>(reduction::handler, root, arguments...);
+        });
+    return result;
+  }
+
+ private:
+  std::uint32_t id_ = 0;
+};
+
+/// Creates one member in every process, each with copies of the arguments. Every PE hears of it, so that none of them
+/// can hear of the group before its process has a member.
+template <class T, class... A>
+nodegroup<T> make_nodegroup(const A&... arguments) {
+  auto& here = sched::this_pe();
+  auto& job = here.job();
+  const std::uint32_t id = job.new_collection_number();
+  using made = objects::node_creation<T, A...>;
+  const auto message_for = [&](bool same_process) {
+    auto message = objects::node_message(
+        made::handler, id, objects::pack_arguments<typename made::tuple>(here, same_process, false, arguments...));
+    message.source = static_cast<std::uint32_t>(here.number());
+    return message;
+  };
+  // The own member first: where its constructor throws, nobody else has heard of the group.
+  auto own = message_for(true);
+  made::deliver(here, own);
+  if (job.hosts() > 1) {
+    auto to_hosts = message_for(false);
+    here.send_creation(to_hosts);
+  }
+  const int first = job.first_pe_of_host();
+  for (int pe = first; pe < first + job.pes_of_host(); ++pe) {
+    if (pe == here.number()) continue;
+    auto message = message_for(here.is_in_this_process(pe));
+    objects::post_or_drop(here, message, [&] { here.send_copy(pe, message); });
+  }
+  return nodegroup<T>(id);
+}
+
+}  // namespace tri

@@ -1,0 +1,70 @@
+// Placement maps: which PE an element is created on. A map is a pure function of the element's number, so every PE
+// knows the initial place of every element without asking. Maps are registered by type, like entry methods.
+#pragma once
+
+#include <cstdint>
+
+#include "trireme/detail/objects/local_collection.hpp"
+#include "trireme/index.hpp"
+
+namespace tri {
+
+namespace objects {
+std::uint32_t register_placement(placement_function place);
+placement_function placement_of(std::uint32_t number);
+std::uint32_t placements();  ///< how many there are
+
+template <class Map>
+struct placement_entry {
+  static inline const std::uint32_t number =
+      register_placement([](std::uint64_t element, std::uint64_t elements, int pes, const array_shape& shape) {
+        return Map{}(element, elements, pes, shape);
+      });
+};
+}  // namespace objects
+
+/// A placement map by its number; made by the constants and functions below.
+struct placement {
+  std::uint32_t number;
+};
+
+namespace objects {
+struct block_map {  // contiguous runs of equal length; sparse arrays, which have no total, by hash
+  int operator()(std::uint64_t element, std::uint64_t elements, int pes, const array_shape&) const {
+    if (elements == 0) return static_cast<int>(finalize_hash(element) % static_cast<std::uint64_t>(pes));
+    // element e goes to the PE p with floor(p * n / P) <= e < floor((p + 1) * n / P)
+    const auto p = static_cast<std::uint64_t>(pes);
+    std::uint64_t pe = static_cast<std::uint64_t>(static_cast<double>(element) / static_cast<double>(elements) *
+                                                  static_cast<double>(p));
+    while (pe * elements / p > element) --pe;
+    while ((pe + 1) * elements / p <= element) ++pe;
+    return static_cast<int>(pe);
+  }
+};
+struct round_robin_map {
+  int operator()(std::uint64_t element, std::uint64_t, int pes, const array_shape&) const {
+    return static_cast<int>(element % static_cast<std::uint64_t>(pes));
+  }
+};
+struct identity_map {
+  int operator()(std::uint64_t element, std::uint64_t, int, const array_shape&) const {
+    return static_cast<int>(element);
+  }
+};
+template <class Index, class Map>
+struct index_map {
+  int operator()(std::uint64_t element, std::uint64_t, int pes, const array_shape& shape) const {
+    return Map{}(index_of<Index>(shape, element), pes);
+  }
+};
+}  // namespace objects
+
+inline placement block() { return {objects::placement_entry<objects::block_map>::number}; }
+inline placement round_robin() { return {objects::placement_entry<objects::round_robin_map>::number}; }
+/// A map of your own: a stateless function object or captureless lambda `int(const Index&, int pes)`.
+template <class Index, class Map>
+placement placed_by(Map) {
+  return {objects::placement_entry<objects::index_map<Index, Map>>::number};
+}
+
+}  // namespace tri

@@ -1,0 +1,229 @@
+// Sections: some elements of an array, addressed together. A multicast sends one message to each PE of the host that
+// has members, whatever their number, and one to each other host that has some (multicast.hpp); members that have moved
+// meanwhile are followed one by one. The parts of a reduction come back the same way: one from each other host.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "trireme/array.hpp"
+#include "trireme/detail/objects/multicast.hpp"
+
+namespace tri {
+
+namespace objects {
+
+/// One member of a section reduction that has to be followed: runs the method and sends a part of one.
+template <auto Method, class Reducer>
+struct reduced_member {
+  using facts = method_facts<Method>;
+  using contribution = std::decay_t<typename result_of_method<typename facts::result>::type>;
+  using part = host_part_handler<Reducer, contribution>;
+  using tuple = typename prepend<typename facts::arguments, pe_number, root_name>::type;  // first: where parts meet
+  static_assert(!is_task<typename facts::result>,
+                "a section is reduced over methods that return their value, not over coroutines");
+
+  static contribution invoke(element_base& element, const auto& arguments) {
+    auto& object = static_cast<typename facts::object&>(element);
+    return std::apply(
+        [&](pe_number, const root_name&, const auto&... argument) -> decltype(auto) {
+          return (object.*Method)(std::decay_t<decltype(argument)>(argument)...);
+        },
+        arguments);
+  }
+  static void deliver(sched::pe& here, sched::envelope& message) {
+    element_base* const self = find_receiver(here, message);
+    if (self == nullptr) return;
+    method_scope scope(pe_objects::of(here));
+    const owner_scope owner(&self->coroutines());
+    unpacked_arguments<tuple> arguments(message);
+    check_root(here, message, std::get<1>(arguments.values()));
+    try {
+      part::send_part(here, std::get<0>(arguments.values()), std::get<1>(arguments.values()), 1,
+                      Reducer::start(self->number(), invoke(*self, arguments.values())));
+    } catch (...) {
+      report_escaped(here, *self, method_name<Method>(), std::current_exception());
+    }
+  }
+  static inline const std::uint32_t handler = register_handler_of<tuple>(
+      &deliver, "section reduction of " + method_name<Method>(), &make_tuple_portable<tuple>);
+};
+
+/// Sends a message of `handler` to one member, with a copy of the arguments.
+template <class Tuple, class... A>
+void follow_member(sched::pe& here, std::uint32_t collection, std::uint64_t number, std::uint32_t handler,
+                   const A&... arguments) {
+  post_to_element(here, collection, number, handler, nullptr, [&](bool same_process, bool needs_block) {
+    return pack_arguments<Tuple>(here, same_process, needs_block, arguments...);
+  });
+}
+
+inline element_base* ready_member(local_collection& home, std::uint64_t number) {
+  element_base* const element = home.find(number);
+  return element != nullptr && element->is_ready() ? element : nullptr;
+}
+
+/// Gives one member of a list a message of its own, so that what waits for it (when, migration, forwarding) is the
+/// usual path. If the member is not here it is forwarded as the sender's, which learns that its route is old.
+template <class Tuple, sched::handler_function Deliver>
+void deliver_to_member(sched::pe& here, std::uint32_t collection, std::uint64_t number, int sender,
+                       std::uint32_t handler, const auto&... arguments) {
+  sched::envelope single{};
+  single.element = number;
+  single.collection = collection;
+  single.handler = handler;
+  single.source = static_cast<std::uint32_t>(sender);
+  pack_arguments<Tuple>(here, true, false, arguments...).store(single);
+  Deliver(here, single);
+}
+
+template <auto Method>
+struct multicast_method : multicast_handler<multicast_method<Method>> {
+  using facts = method_facts<Method>;
+  using inner = typename facts::arguments;
+  using tuple = typename prepend<inner, member_list>::type;
+  static std::string name() { return "multicast of " + method_name<Method>(); }
+  static void expect(const auto&...) {}
+  static void follow(sched::pe& here, std::uint32_t collection, std::uint64_t number, const auto&... arguments) {
+    follow_member<inner>(here, collection, number, entry_method<Method>::handler, arguments...);
+  }
+  static void run(sched::pe& here, local_collection&, sched::envelope& message, tuple& arguments) {
+    const int sender = multicast_route::of(message).sender;
+    std::apply(
+        [&](const member_list& list, const auto&... argument) {
+          for (const std::uint64_t number : members_of(list))
+            deliver_to_member<inner, &entry_method<Method>::deliver>(here, message.collection, number, sender,
+                                                                     entry_method<Method>::handler, argument...);
+        },
+        arguments);
+  }
+  static inline const std::uint32_t handler = register_handler_of<tuple>(&multicast_method::deliver, name());
+};
+
+template <auto Method, class Reducer>
+struct reducing_multicast : multicast_handler<reducing_multicast<Method, Reducer>> {
+  using member = reduced_member<Method, Reducer>;
+  using part = typename member::part;
+  using inner = typename prepend<typename member::facts::arguments, root_name>::type;
+  using tuple = typename prepend<inner, member_list>::type;
+  static std::string name() { return "reducing multicast of " + method_name<Method>() + " by " + type_name<Reducer>(); }
+  static void expect(sched::pe& here, std::size_t members, const root_name& root, const auto&...) {
+    part::expect(here, root, members);
+  }
+  static void follow(sched::pe& here, std::uint32_t collection, std::uint64_t number, const auto&... arguments) {
+    follow_member<typename member::tuple>(here, collection, number, member::handler, no_pe, arguments...);
+  }
+  static void run(sched::pe& here, local_collection& home, sched::envelope& message, tuple& received) {
+    method_scope scope(pe_objects::of(here));
+    const multicast_route route = multicast_route::of(message);
+    const root_name root = std::get<1>(received);
+    check_root(here, message, root);
+    const auto arguments = std::apply(
+        [&](const member_list&, const auto&... argument) { return typename member::tuple(route.meeting, argument...); },
+        received);
+    std::optional<typename part::partial> combined;
+    std::uint32_t count = 0;
+    for (const std::uint64_t number : members_of(std::get<0>(received))) {
+      element_base* const element = ready_member(home, number);
+      if (element == nullptr) {
+        std::apply(
+            [&](const auto&... argument) {
+              deliver_to_member<typename member::tuple, &member::deliver>(here, message.collection, number,
+                                                                          route.sender, member::handler, argument...);
+            },
+            arguments);
+        continue;
+      }
+      const owner_scope owner(&element->coroutines());
+      try {
+        auto one = Reducer::start(number, member::invoke(*element, arguments));
+        if (combined.has_value())
+          Reducer::combine(*combined, std::move(one));
+        else
+          combined.emplace(std::move(one));
+        ++count;
+      } catch (...) {
+        report_escaped(here, *element, method_name<Method>(), std::current_exception());
+      }
+    }
+    if (count > 0) part::send_part(here, route.meeting, root, count, std::move(*combined));
+  }
+  static inline const std::uint32_t handler = register_handler_of<tuple>(&reducing_multicast::deliver, name());
+};
+
+}  // namespace objects
+
+/// Some elements of an array. Copyable; may be sent in messages.
+template <class T>
+class section {
+ public:
+  section() = default;
+  section(array<T> of, std::vector<std::uint64_t> members) : array_(of), members_(std::move(members)) {}
+
+  std::size_t size() const { return members_.size(); }
+  const array<T>& whole() const { return array_; }
+
+  /// Invokes a method on every member; one message to each PE of this host, and to each other host, that has some.
+  template <auto Method, class... A>
+  void multicast(const A&... arguments) const {
+    using message = objects::multicast_method<Method>;
+    static_assert(objects::method_facts<Method>::copyable_arguments,
+                  "multicast: the arguments go to many elements and must be copyable");
+    post<message>(arguments...);
+  }
+  /// Invokes a method on every member and reduces what it returns, to a future on this PE.
+  template <auto Method, class Reducer, class... A>
+  auto reduce(Reducer, const A&... arguments) const {
+    using message = objects::reducing_multicast<Method, Reducer>;
+    using contribution = typename message::member::contribution;
+    objects::refuse_awaited_method<Method>("section::reduce");
+    if (members_.empty()) throw std::logic_error("section::reduce: a reduction over no elements has no value");
+    auto& here = sched::this_pe();
+    future<objects::result_of_reduction<Reducer, contribution>> result;
+    objects::reduction_root<Reducer, contribution>::start(
+        here, "section reduction of " + objects::method_name<Method>(), 0, static_cast<std::int64_t>(members_.size()),
+        result.get_promise(), [&](const objects::root_name& root) { post<message>(root, arguments...); });
+    return result;
+  }
+
+  template <class Archive>
+  void save(Archive& archive) const {
+    archive(array_, members_);
+  }
+  template <class Archive>
+  void load(Archive& archive) {
+    archive(array_, members_);
+  }
+
+ private:
+  template <class Message, class... A>
+  void post(const A&... arguments) const {
+    auto& here = sched::this_pe();
+    if (objects::pe_objects::of(here).is_ending()) return;
+    objects::local_collection* const home = objects::pe_objects::of(here).find_local_collection(array_.id());
+    if (home == nullptr) throw std::logic_error("trireme: this section belongs to no array that exists here");
+    objects::members_by_pe members;
+    for (const std::uint64_t number : members_) {
+      const objects::pe_number pe = home->route(number);
+      if (pe >= 0)
+        objects::add_member(members, pe, number);
+      else  // it is not known here for the moment
+        Message::follow(here, array_.id(), number, arguments...);
+    }
+    objects::multicast_relay<Message>::post(here, array_.id(), std::move(members), arguments...);
+  }
+  array<T> array_;
+  std::vector<std::uint64_t> members_;  // element numbers
+};
+
+template <class T>
+template <class Element>
+section<T> array<T>::select(std::vector<typename Element::index_type> members) const {
+  std::vector<std::uint64_t> numbers;
+  numbers.reserve(members.size());
+  for (const auto& where : members) numbers.push_back(objects::number_of(shape_, where));
+  return section<T>(*this, std::move(numbers));
+}
+
+}  // namespace tri

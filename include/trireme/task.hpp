@@ -1,0 +1,284 @@
+// Coroutines as entry methods and subroutines. A task starts at once and runs until it waits for something. As an entry
+// method it then belongs to its element and ends with it at the latest; awaited by another task it is a subroutine.
+#pragma once
+
+#include <coroutine>
+#include <exception>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "trireme/detail/objects/answers_owed.hpp"
+#include "trireme/detail/os/unique_function.hpp"
+
+namespace tri {
+
+template <class T = void>
+class [[nodiscard]] task;
+
+namespace objects {
+
+class coroutine_owner;
+class element_base;
+
+/// A wait of an element that wants to move has ended: looks again whether it can, when the running method has ended.
+void reconsider_migration(const element_base& element);
+
+/// One suspended entry method; a link in the list of its owner.
+struct coroutine_frame {
+  coroutine_frame* next = nullptr;
+  coroutine_frame* previous = nullptr;
+  coroutine_owner* owner = nullptr;
+  std::coroutine_handle<> handle;
+  /// Destroys the coroutine and reports that.
+  void (*cancel)(coroutine_frame&) = nullptr;
+};
+
+/// One wait for a future on behalf of an owner. Usually it ends before its owner; but an object may start a coroutine
+/// that another one keeps, by calling a method of that one as a function.
+class result_wait {
+ public:
+  result_wait() = default;
+  result_wait(const result_wait&) = delete;
+  result_wait& operator=(const result_wait&) = delete;
+  ~result_wait() { end(); }
+  void begin(coroutine_owner* owner);
+  void end();
+  /// Null: nobody, or it has ended.
+  coroutine_owner* owner() const { return owner_; }
+
+ private:
+  friend class coroutine_owner;
+  coroutine_owner* owner_ = nullptr;
+  result_wait* next_ = nullptr;
+  result_wait** place_ = nullptr;  // the pointer to this
+};
+
+/// Keeps the coroutines that run on behalf of an object and destroys them with it.
+class coroutine_owner {
+ public:
+  coroutine_owner() = default;
+  explicit coroutine_owner(element_base& element) : element_(&element) {}
+  coroutine_owner(const coroutine_owner&) = delete;
+  coroutine_owner& operator=(const coroutine_owner&) = delete;
+  ~coroutine_owner() {
+    wants_to_leave_ = false;
+    if (answers_ != nullptr) answers_->end_element();
+    destroy_all();
+    for (result_wait* wait = waits_; wait != nullptr; wait = wait->next_) wait->owner_ = nullptr;
+  }
+
+  void adopt(coroutine_frame& frame) {
+    frame.owner = this;
+    frame.next = first_;
+    frame.previous = nullptr;
+    if (first_ != nullptr) first_->previous = &frame;
+    first_ = &frame;
+    ++count_;
+  }
+  void forget(coroutine_frame& frame) {
+    (frame.previous != nullptr ? frame.previous->next : first_) = frame.next;
+    if (frame.next != nullptr) frame.next->previous = frame.previous;
+    frame.owner = nullptr;
+    if (--count_ == 0) wait_ended();
+  }
+  std::size_t count() const { return count_; }
+  /// A coroutine (or a subroutine) waits for a future now.
+  bool waits_for_result() const { return waits_ != nullptr; }
+  /// Methods of the owner have made futures whose values are still to come, or to be taken. Counted only where it
+  /// matters: for elements that could move to another process.
+  bool is_owed_answers() const { return answers_ != nullptr && !answers_->none(); }
+  /// Of the owner's element; null: they are not counted.
+  answers_owed* answers() {
+    if (!knows_answers_) [[unlikely]]
+      find_answers();
+    return answers_;
+  }
+
+  /// The owner's element waits until it can move: it hears of the end of each wait.
+  void want_to_leave(bool wanted) {
+    wants_to_leave_ = wanted;
+    if (answers_ != nullptr) answers_->wait_for_end(wanted);
+  }
+  void wait_ended() {
+    if (wants_to_leave_) [[unlikely]]
+      reconsider_migration(*element_);
+  }
+  /// At the end of the job: without a word to anybody.
+  void destroy_all() {
+    while (first_ != nullptr) take_first().handle.destroy();
+  }
+  /// The same, and whoever waits for their results is notified.
+  void cancel_all() {
+    while (first_ != nullptr) {
+      coroutine_frame& frame = take_first();
+      frame.cancel(frame);
+    }
+  }
+
+ private:
+  coroutine_frame& take_first() {
+    coroutine_frame& frame = *first_;
+    forget(frame);
+    return frame;
+  }
+  coroutine_frame* first_ = nullptr;
+  std::size_t count_ = 0;
+  void find_answers();
+  friend class result_wait;
+  result_wait* waits_ = nullptr;
+  element_base* const element_ = nullptr;  // null: of no element
+  answers_owed* answers_ = nullptr;
+  bool knows_answers_ = false;
+  bool wants_to_leave_ = false;
+};
+
+inline void result_wait::end() {
+  coroutine_owner* const owner = std::exchange(owner_, nullptr);
+  if (owner == nullptr) return;
+  *place_ = next_;
+  if (next_ != nullptr) next_->place_ = place_;
+  if (owner->waits_ == nullptr) owner->wait_ended();
+}
+
+inline void result_wait::begin(coroutine_owner* owner) {
+  owner_ = owner;
+  if (owner == nullptr) return;
+  next_ = std::exchange(owner->waits_, this);
+  place_ = &owner->waits_;
+  if (next_ != nullptr) next_->place_ = &next_;
+}
+
+/// Whose method or coroutine runs on this thread now: coroutines that start meanwhile are its own. Null outside of
+/// methods of elements. Every place that runs one says so with an owner_scope.
+inline thread_local coroutine_owner* running_owner = nullptr;
+class owner_scope {
+ public:
+  explicit owner_scope(coroutine_owner* owner) : before_(std::exchange(running_owner, owner)) {}
+  ~owner_scope() { running_owner = before_; }
+  owner_scope(const owner_scope&) = delete;
+  owner_scope& operator=(const owner_scope&) = delete;
+
+ private:
+  coroutine_owner* before_;
+};
+
+/// What a finished entry method does with its result or exception. Both null: its object was deleted first.
+template <class T>
+using completion =
+    host::unique_function<void(std::exception_ptr, std::conditional_t<std::is_void_v<T>, std::monostate, T>*)>;
+
+template <class T>
+struct task_result {
+  std::optional<T> value;
+  template <class V>
+  void return_value(V&& v) {
+    value.emplace(std::forward<V>(v));
+  }
+  T* address() { return &*value; }
+};
+template <>
+struct task_result<void> {
+  std::monostate nothing;
+  void return_void() {}
+  std::monostate* address() { return &nothing; }
+};
+
+}  // namespace objects
+
+template <class T>
+class [[nodiscard]] task {
+ public:
+  struct promise_type : objects::task_result<T> {
+    objects::coroutine_frame frame;
+    std::coroutine_handle<> parent = nullptr;
+    std::exception_ptr error;
+    objects::completion<T> completed;
+
+    task get_return_object() { return task(std::coroutine_handle<promise_type>::from_promise(*this)); }
+    std::suspend_never initial_suspend() noexcept { return {}; }
+    auto final_suspend() noexcept {
+      struct last {
+        bool await_ready() noexcept { return false; }
+        std::coroutine_handle<> await_suspend(std::coroutine_handle<promise_type> handle) noexcept {
+          promise_type& self = handle.promise();
+          if (self.parent != nullptr) return self.parent;
+          if (self.frame.owner != nullptr) {  // a detached entry method: report, then disappear
+            self.frame.owner->forget(self.frame);
+            auto report = std::move(self.completed);
+            report(self.error, self.error != nullptr ? nullptr : self.address());
+            handle.destroy();
+          }
+          return std::noop_coroutine();
+        }
+        void await_resume() noexcept {}
+      };
+      return last{};
+    }
+    void unhandled_exception() { error = std::current_exception(); }
+    static void cancel(objects::coroutine_frame& frame) {
+      const auto handle = std::coroutine_handle<promise_type>::from_address(frame.handle.address());
+      const auto report = std::move(handle.promise().completed);
+      handle.destroy();
+      report(nullptr, nullptr);
+    }
+  };
+
+  task(task&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  task& operator=(task&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+  ~task() {
+    if (handle_ != nullptr) handle_.destroy();
+  }
+
+  bool done() const { return handle_.done(); }
+  /// Hands the coroutine to its owner. `completed` is called once, when it ends; at once if it has ended already.
+  void detach(objects::coroutine_owner& owner, objects::completion<T> completed) {
+    auto& promise = handle_.promise();
+    if (handle_.done()) {
+      completed(promise.error, promise.error != nullptr ? nullptr : promise.address());
+      return;
+    }
+    promise.frame.handle = handle_;
+    promise.frame.cancel = &promise_type::cancel;
+    promise.completed = std::move(completed);
+    owner.adopt(promise.frame);
+    handle_ = nullptr;
+  }
+
+  auto operator co_await() && {
+    struct awaiter {
+      std::coroutine_handle<promise_type> child;
+      bool await_ready() const { return child.done(); }
+      void await_suspend(std::coroutine_handle<> parent) { child.promise().parent = parent; }
+      T await_resume() {
+        if (child.promise().error != nullptr) std::rethrow_exception(child.promise().error);
+        if constexpr (!std::is_void_v<T>) return std::move(*child.promise().value);
+      }
+    };
+    return awaiter{handle_};
+  }
+
+ private:
+  explicit task(std::coroutine_handle<promise_type> handle) : handle_(handle) {}
+  std::coroutine_handle<promise_type> handle_;
+};
+
+namespace objects {
+template <class R>
+inline constexpr bool is_task = false;
+template <class T>
+inline constexpr bool is_task<task<T>> = true;
+template <class R>
+struct result_of_method {
+  using type = R;
+};
+template <class T>
+struct result_of_method<task<T>> {
+  using type = T;
+};
+}  // namespace objects
+
+}  // namespace tri
