@@ -10,6 +10,8 @@
 // is_loading, and for functions of their own save() and load(): write, write_size, read, read_size, check_size.
 #pragma once
 
+#include "trireme/detail/require_cxx20.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <cstring>

@@ -1,6 +1,8 @@
 // Arrays of objects: creation, the typed base of elements, and the handle through which elements are addressed.
 #pragma once
 
+#include "trireme/detail/require_cxx20.hpp"
+
 #include <cstdint>
 #include <memory>
 #include <string>

@@ -1,6 +1,8 @@
 // Callbacks: where a result is to go, as plain data: into a promise, or to a method of an element.
 #pragma once
 
+#include "trireme/detail/require_cxx20.hpp"
+
 #include <cstdint>
 #include <utility>
 

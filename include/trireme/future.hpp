@@ -3,6 +3,8 @@
 // an element: a waiter there asks its PE for word (result_relay), and takes the value from memory.
 #pragma once
 
+#include "trireme/detail/require_cxx20.hpp"
+
 #include <atomic>
 #include <coroutine>
 #include <cstdint>

@@ -1,6 +1,8 @@
 // Groups: one member on every PE, addressed by PE number.
 #pragma once
 
+#include "trireme/detail/require_cxx20.hpp"
+
 #include <stdexcept>
 
 #include "trireme/array.hpp"

@@ -3,6 +3,8 @@
 //   sparse arrays  the coordinates side by side (64 bits divided by the dimensions), or a hash of a user key.
 #pragma once
 
+#include "trireme/detail/require_cxx20.hpp"
+
 #include <array>
 #include <cstdint>
 #include <stdexcept>

@@ -9,6 +9,8 @@
 //   auto values = m.take<std::vector<double>>();
 #pragma once
 
+#include "trireme/detail/require_cxx20.hpp"
+
 #include <cstdint>
 #include <memory>
 #include <optional>

@@ -2,6 +2,8 @@
 // M58-M60). Several methods may run at the same time: the object protects what it changes. No coroutines, no migration.
 #pragma once
 
+#include "trireme/detail/require_cxx20.hpp"
+
 #include <cstdint>
 #include <memory>
 #include <utility>

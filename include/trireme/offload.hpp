@@ -1,6 +1,8 @@
 // Calls that block, moved off the PEs: tri::offload.
 #pragma once
 
+#include "trireme/detail/require_cxx20.hpp"
+
 #include <exception>
 #include <memory>
 #include <new>

@@ -2,6 +2,8 @@
 // knows the initial place of every element without asking. Maps are registered by type, like entry methods.
 #pragma once
 
+#include "trireme/detail/require_cxx20.hpp"
+
 #include <cstdint>
 
 #include "trireme/detail/objects/local_collection.hpp"

@@ -2,6 +2,8 @@
 // sent, and says so when another one is asked for.
 #pragma once
 
+#include "trireme/detail/require_cxx20.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <cstring>

@@ -9,6 +9,8 @@
 //   immediately(reducer)          the same, combined and handed out before everything that waits on the PEs concerned
 #pragma once
 
+#include "trireme/detail/require_cxx20.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <iterator>

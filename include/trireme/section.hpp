@@ -3,6 +3,8 @@
 // meanwhile are followed one by one. The parts of a reduction come back the same way: one from each other host.
 #pragma once
 
+#include "trireme/detail/require_cxx20.hpp"
+
 #include <cstdint>
 #include <utility>
 #include <vector>

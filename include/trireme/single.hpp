@@ -2,6 +2,8 @@
 // sparse collection, number 0, that exists from the start; an object's number names the PE it was created for.
 #pragma once
 
+#include "trireme/detail/require_cxx20.hpp"
+
 #include <cstdint>
 
 #include "trireme/array.hpp"

@@ -2,6 +2,8 @@
 // method it then belongs to its element and ends with it at the latest; awaited by another task it is a subroutine.
 #pragma once
 
+#include "trireme/detail/require_cxx20.hpp"
+
 #include <coroutine>
 #include <exception>
 #include <optional>

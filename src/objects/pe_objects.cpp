@@ -99,12 +99,12 @@ void ask_whether_made(sched::pe& here, const sched::envelope& message) {
 }
 
 struct pe_objects::pending {
-  std::vector<std::unique_ptr<collection_manager>> collections;  // by number
   std::unordered_map<std::uint32_t, std::vector<sched::envelope>> uncreated;
   std::map<std::array<std::uint32_t, 3>, std::unique_ptr<host_part>> parts_of_host;
   sequence_numbers multicasts_to;
   reorder_buffer<sched::envelope> multicasts_from;
   std::unordered_map<std::uint32_t, std::uint64_t> late_mailbox_calls;
+  std::vector<std::unique_ptr<collection_manager>> collections;  // by number; last, as elements refer to the others
 };
 
 std::unique_ptr<host_part>& pe_objects::part_of_host(std::uint32_t root_pe, std::uint32_t slot,
