@@ -27,6 +27,7 @@ function(trireme_include_root target scope)
   target_include_directories(${target} ${scope} "${root}")
 endfunction()
 function(trireme_public_headers target)
+  file(REMOVE_RECURSE "${CMAKE_BINARY_DIR}/include_roots/${target}/trireme")  # what has moved to another layer
   foreach(pattern IN LISTS ARGN)
     file(GLOB headers CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/include/trireme/${pattern}")
     if(headers STREQUAL "")

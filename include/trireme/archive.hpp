@@ -214,3 +214,5 @@ class input_archive {
 [[noreturn]] void refuse_arguments(const sched::envelope& message, const char* why);
 
 }  // namespace tri::objects
+
+#include "trireme/detail/objects/serialization.hpp"  // what the archives above write values with

@@ -2,6 +2,7 @@
 // sent, and says so when another one is asked for.
 #pragma once
 
+#include "trireme/detail/arena/allocate.hpp"
 #include "trireme/detail/require_cxx20.hpp"
 
 #include <cstddef>

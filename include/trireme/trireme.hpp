@@ -1,4 +1,4 @@
-// Everything of Trireme.
+// Objects and loops: what most programs need.
 #pragma once
 
 #include "trireme/detail/require_cxx20.hpp"

@@ -138,7 +138,7 @@ class collection_manager final : public local_collection {
       left_members_;  // at the root: deleted elements by the first contribution they miss
 };
 
-/// Handlers of the layer itself (defined in local_collection.cpp).
+/// Handlers of the layer itself (defined in collection_manager.cpp).
 extern const std::uint32_t element_handler;
 extern const std::uint32_t control_handler;
 

@@ -128,7 +128,7 @@ pe_objects::pe_objects(sched::pe& owner)
   add_local_collection(singles, "single object");
 }
 
-pe_objects::~pe_objects() = default;
+pe_objects::~pe_objects() { local_collections_.clear(); }  // first: nothing is found any more
 
 void pe_objects::drop_held() {
   ending_ = true;  // first: destructors of the arguments may send what would be held

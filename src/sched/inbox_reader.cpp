@@ -129,7 +129,7 @@ void inbox_reader::wake_up() {
   else
     // An exchange, not a store: a store would end the release sequences of those who published and found us awake, and
     // our next exchange would no longer acquire what they did. acquire: the one that turned the flag off before us made
-    // something first, and pe::answer_ring has to see it. pairs: inbox.dekker
+    // something first, and scheduler::answer_ring has to see it. pairs: inbox.dekker
     shared_.asleep.exchange(0, std::memory_order_acquire);
 }
 

@@ -63,7 +63,7 @@ offload_thread::offload_thread(std::vector<int> cpus) : cpus_(std::move(cpus)), 
 offload_thread::~offload_thread() { end(); }
 
 bool offload_thread::push(offload_request* request) {
-  // relaxed: set when the PEs have met (runtime::run_pe), so those that push afterwards see it
+  // relaxed: set when the PEs have met (process_runtime::run_pe), so those that push afterwards see it
   if (ending_.load(std::memory_order_relaxed)) return false;
   std::call_once(worker_->started, [this] { worker_->thread = std::thread([this] { serve(); }); });
   put(request);

@@ -36,9 +36,8 @@ std::uint64_t draw_multicast_number(sched::pe& here, int receiver) {
   return pe_objects::of(here).multicasts_to().draw(receiver);
 }
 
-void take_back_multicast_number(sched::pe& here, int receiver, std::uint64_t number, const std::string& name) {
-  if (!pe_objects::of(here).multicasts_to().take_back(receiver, number))
-    here.job().fail("a " + name + " could not be packed, and packing it had sent another one");
+bool take_back_multicast_number(sched::pe& here, int receiver, std::uint64_t number) {
+  return pe_objects::of(here).multicasts_to().take_back(receiver, number);
 }
 
 multicast_turn multicast_arrived(sched::pe& here, int sender, std::uint64_t number) {

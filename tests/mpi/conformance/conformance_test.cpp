@@ -317,15 +317,16 @@ TEST_P(conformance, owners_of_windows_need_not_call) {
 }
 
 // Two cores of those that we may use, for a command before which it stands.
-std::string on_two_cores() {
+std::vector<int> two_cores() {
   cpu_set_t ours;
   CPU_ZERO(&ours);
   sched_getaffinity(0, sizeof ours, &ours);
   std::vector<int> cores;
   for (int core = 0; core < CPU_SETSIZE && cores.size() < 2; ++core)
     if (CPU_ISSET(core, &ours)) cores.push_back(core);
-  return fmt::format("taskset -c {} ", fmt::join(cores, ","));
+  return cores;
 }
+std::string on_two_cores() { return fmt::format("taskset -c {} ", fmt::join(two_cores(), ",")); }
 
 // With more ranks than cores, Open MPI alone yields in every synchronisation, and MPICH alone nowhere; the drop-in has
 // both do it while the library waits. With a core for each rank, MPICH keeps it. (How Open MPI is started here, it
@@ -368,19 +369,25 @@ TEST_P(conformance, loops_of_polling_give_the_core_away) {
   }
 }
 
-// Seconds of processor time that others than the programs of this test have used on this machine since it was started.
+// Seconds of processor time that others than the programs of this test have used on its two cores since the start.
 double used_by_others_s() {
+  const std::vector<int> cores = two_cores();
   std::ifstream stat("/proc/stat");
-  std::string name;
-  double user = 0, nice = 0, system = 0, idle = 0, waits = 0, interrupts = 0, soft = 0, stolen = 0;
-  stat >> name >> user >> nice >> system >> idle >> waits >> interrupts >> soft >> stolen;
+  double used = 0;
+  for (std::string line; std::getline(stat, line);) {
+    std::istringstream words(line);
+    std::string name;
+    double user = 0, nice = 0, system = 0, idle = 0, waits = 0, interrupts = 0, soft = 0, stolen = 0;
+    words >> name >> user >> nice >> system >> idle >> waits >> interrupts >> soft >> stolen;
+    for (const int core : cores)
+      if (name == fmt::format("cpu{}", core)) used += user + nice + system + interrupts + soft + stolen;
+  }
   rusage own{};
   getrusage(RUSAGE_CHILDREN, &own);
   const auto seconds = [](const timeval& time) {
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
   };
-  return (user + nice + system + interrupts + soft + stolen) / static_cast<double>(sysconf(_SC_CLK_TCK)) -
-         seconds(own.ru_utime) - seconds(own.ru_stime);
+  return used / static_cast<double>(sysconf(_SC_CLK_TCK)) - seconds(own.ru_utime) - seconds(own.ru_stime);
 }
 
 // A rank that sleeps at each look in vain does not do its own work meanwhile, and no other rank has use for the core.
@@ -389,6 +396,7 @@ TEST_P(conformance, programs_that_work_between_their_looks_do_not_sleep) {
   if (how().name != "drop_in" || ranks() < 3) GTEST_SKIP() << "a matter of the drop-in, with more ranks than cores";
   mpi starter = with();
   starter.launcher = on_two_cores() + starter.launcher;
+  std::string disturbed;
   for (const char* const way : {"work_test", "work_iprobe"}) {
     const double others_before_s = used_by_others_s();
     const auto before = std::chrono::steady_clock::now();
@@ -396,11 +404,16 @@ TEST_P(conformance, programs_that_work_between_their_looks_do_not_sleep) {
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - before;
     EXPECT_EQ(counted.ended.status, 0) << way << ": " << counted.ended.errors;
     EXPECT_EQ(counted.ended.output, "20000 looks\n");
-    if (const double others = (used_by_others_s() - others_before_s) / elapsed.count(); others > 0.1)
-      GTEST_SKIP() << "others have used " << others << " cores meanwhile: how often ranks sleep tells nothing";
     // Some: in the barriers, where a busy machine keeps a rank for long.
-    EXPECT_LT(counted.statistics["all"]["sleeps"], 20000 / 3 * ranks()) << way;
+    const int most = 20000 / 3 * ranks();
+    const int sleeps = counted.statistics["all"].value("sleeps", most);
+    const double others = (used_by_others_s() - others_before_s) / elapsed.count();
+    if (sleeps >= most && others > 0.1)
+      disturbed += fmt::format("{}: {} sleeps, while others used {:.2f} of the two cores. ", way, sleeps, others);
+    else
+      EXPECT_LT(sleeps, most) << way;
   }
+  if (!disturbed.empty()) GTEST_SKIP() << disturbed;
 }
 
 // What the ranks counted agrees, and goes to the table and to the file that was asked for.

@@ -1,5 +1,5 @@
 // Every interleaving of a few elements that contribute, move, are inserted and deleted, on the PEs of one host and
-// elsewhere. The PEs behave as local_collection::flush_contributions says.
+// elsewhere. The PEs behave as collection_manager::flush_contributions says.
 #include "objects/collectives/host_contributions.hpp"
 
 #include <gtest/gtest.h>

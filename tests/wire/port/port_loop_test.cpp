@@ -196,8 +196,8 @@ TEST(PortOverLoop, AnInterruptedBodyIsWaitedForByItsSize) {
   EXPECT_EQ(all.users[1].failures.size(), 1U);
 }
 
-// Who waits at the end of a job for what is under way sees by these that it still moves (sched/runtime.cpp), also where
-// another thread is at the wire.
+// Who waits at the end of a job for what is under way sees by these that it still moves (sched/process_runtime.cpp),
+// also where another thread is at the wire.
 TEST(PortOverLoop, MovesAreCountedWithinABodyAndNotForHeartbeats) {
   for (const bool funnelled : {false, true}) {
     SCOPED_TRACE(funnelled);

@@ -30,7 +30,7 @@ struct sampling_plan {
   std::uint32_t samples = 10000;  ///< of each core
   std::uint32_t rounds = 20;      ///< into which they are divided
   bool together = true;           ///< all cores at the same time
-  /// Of each round; on a busy core it ends with the samples that there are then, at least one.
+  /// Of each round; on a busy core it ends with the samples that there are then, at least some tens.
   double longest_round_s = std::numeric_limits<double>::infinity();
 };
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "trireme/detail/location/location_action.hpp"
@@ -20,7 +21,7 @@
 
 namespace tri::objects {
 
-/// Placement maps by number; see element_placement.hpp.
+/// Placement maps by number; see trireme/placement.hpp.
 using placement_function = int (*)(std::uint64_t number, std::uint64_t elements, int pes, const array_shape& shape);
 
 /// What a collection shares among the PEs of a host; lies in the arena for the life of the job. Every host has its own.

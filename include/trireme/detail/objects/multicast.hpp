@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "trireme/detail/arena/allocate.hpp"
 #include "trireme/detail/location/location_action.hpp"
 #include "trireme/detail/objects/arguments.hpp"
 #include "trireme/detail/objects/inner_vertices.hpp"
@@ -53,8 +54,8 @@ void check_list(const sched::envelope& message, std::size_t size);
 void count_handing_on(sched::pe& here, bool crossed);
 /// The number of the next multicast that crosses to that PE.
 std::uint64_t draw_multicast_number(sched::pe& here, int receiver);
-/// Nothing was sent with this number. Ends the job when a later one is out: its receiver would wait for ever.
-void take_back_multicast_number(sched::pe& here, int receiver, std::uint64_t number, const std::string& name);
+/// Nothing was sent with this number. False: a later one is out already, and its receiver will wait for ever.
+bool take_back_multicast_number(sched::pe& here, int receiver, std::uint64_t number);
 /// Whether a multicast that came with a number (0: none) has to be kept for its predecessors, or is the one that later
 /// ones wait for.
 struct multicast_turn {
@@ -107,7 +108,9 @@ struct multicast_relay {
       for (auto& [pe, numbers] : members) drawn.emplace_back(pe, numbers.back() = draw_multicast_number(here, pe));
       packed = pack_for_hosts(here, members, arguments...);
     } catch (...) {
-      for (const auto& [pe, number] : drawn) take_back_multicast_number(here, pe, number, Message::name());
+      for (const auto& [pe, number] : drawn)
+        if (!take_back_multicast_number(here, pe, number))
+          here.job().fail("a " + Message::name() + " could not be packed, and packing it had sent another one");
       throw;
     }
     post_all(here, collection, route, packed);

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "trireme/callback.hpp"
+#include "trireme/detail/arena/allocate.hpp"
 #include "trireme/detail/objects/local_collection.hpp"
 #include "trireme/future.hpp"
 #include "trireme/reducers.hpp"

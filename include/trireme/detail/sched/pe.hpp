@@ -2,7 +2,8 @@
 // handlers of the messages sent to it, one after another, each to its end; what does that is its scheduler
 // (scheduler.hpp). What other PEs see of it is in host_records.hpp.
 //
-// Programs are compiled against this file: sending is inline, all else is behind calls.
+// Programs are compiled against this file: a message to the own PE is written inline, all else is behind
+// calls.
 #pragma once
 
 #include <cstddef>

@@ -24,7 +24,7 @@ class offload_thread;
 struct pe_record;
 struct process_record;
 
-/// Thread-safe; everything but `fail` and the numbers is for PEs.
+/// Thread-safe, but for add_stall_reporter, which comes before the PEs run; all but `fail` and the numbers is for PEs.
 class runtime {
  public:
   runtime(const runtime&) = delete;
