@@ -11,7 +11,7 @@ void __tsan_release(void*);  // NOLINT
 
 namespace tri::arena {
 namespace {
-char other_processes;  // only its address counts
+[[maybe_unused]] char other_processes;  // only its address counts
 window own_window;
 }  // namespace
 
