@@ -77,7 +77,7 @@ cache_guard::cache_guard(int number) {
 
 cache_guard::~cache_guard() { detail::this_cache = nullptr; }
 
-// Threads that are no PEs; apart, so that PEs do not prepare for it.
+// Threads that are not PEs. Functions of their own keep their lock out of what a PE executes.
 class guests {
  public:
   [[gnu::noinline]] static void* allocate(std::size_t bytes);

@@ -56,7 +56,7 @@ class loop_participant {
 loop_participant* this_participant();
 
 /// Posts the loop for the team, which begins at once. `layout` must live until finish_loop.
-/// `strict_owners`: what a layout keeps for an owner is run by nobody else, if the owners are sure to come.
+/// `strict_owners`: what a layout keeps for an owner is run by no other, if the owners are sure to come.
 /// No handle: nothing was posted, because every slot of this thread has a loop in it; run it here.
 board::task_handle post_loop(loop_participant& me, loop_call& call, const loop_layout& layout, bool strict_owners);
 /// Takes part until nothing is left to claim, and waits for the chunks of the others. No exception leaves.

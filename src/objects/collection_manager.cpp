@@ -74,7 +74,7 @@ void load_message(input_archive& archive, sched::envelope& message, bool left_ho
     throw archive_error(fmt::format("a message that came along is for handler {}; there are 0..{}", message.handler,
                                     handlers.size() - 1));
   const bool is_direct = message.kind == sched::payload_kind::direct;
-  const std::uint64_t bytes = is_direct ? message.used_bytes() : message.block().bytes;
+  const std::uint64_t bytes = message.argument_bytes();
   std::string fault = sched::fault_of_arguments(handlers[message.handler].form, message.kind, bytes);
   if (message.kind >= sched::payload_kind::objects && message.kind != sched::payload_kind::serialized)
     fault = "its arguments are objects of another process";

@@ -34,10 +34,6 @@ void root_deliver(sched::pe& here, sched::envelope& message) {
 const std::uint32_t root_handler =
     register_handler_of<std::tuple<root_name>>(&root_deliver, "read-only value announced");
 
-std::uint64_t bytes_of(const sched::envelope& message) {
-  return message.kind == sched::payload_kind::direct ? message.used_bytes() : message.block().bytes;
-}
-
 void value_deliver(sched::pe& here, sched::envelope& message) {
   auto announced = pending_roots.extract(message.source);
   if (announced.empty()) refuse_arguments(message, "it was not announced");
@@ -47,7 +43,7 @@ void value_deliver(sched::pe& here, sched::envelope& message) {
                                   .c_str());
   if (!here.job().is_on_own_host(static_cast<int>(message.source)))
     if (const std::string fault =
-            sched::fault_of_arguments(variables()[message.element].form, message.kind, bytes_of(message));
+            sched::fault_of_arguments(variables()[message.element].form, message.kind, message.argument_bytes());
         !fault.empty())
       refuse_arguments(message, fault.c_str());
   const root_name root = announced.mapped();

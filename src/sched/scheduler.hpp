@@ -102,7 +102,7 @@ class scheduler final : public pe {
   idle_policy idle_policy_;
   std::vector<host::unique_function<bool()>> idle_hooks_;
   bool may_be_rung_ = false;  // it was marked asleep since the last step
-  bool owes_poller_ = false;  // it got up when there was no poller, and nobody else was rung to become it
+  bool owes_poller_ = false;  // it got up when there was no poller, and no other PE was rung to become it
   std::uint32_t steps_ = 0;
   std::uint64_t fruitless_ = 0;
 };

@@ -1,5 +1,5 @@
 // What is remembered of one loop of the program from execution to execution, and how a loop is run with it. Programs
-// are compiled against this file and loop_call.hpp.
+// are compiled against this file and loop_call.hpp. An execution is started_loop.hpp.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ void run_loop(loop_call& call, std::uint64_t items, const schedule& which, loop_
 /// may outlive the thread, and then says so instead of waiting.
 class started_loop;
 struct end_started_loop {
-  void operator()(started_loop* started) const;  ///< waits, if nobody has
+  void operator()(started_loop* started) const;  ///< waits, unless that was done
 };
 using started_loop_ptr = std::unique_ptr<started_loop, end_started_loop>;
 started_loop_ptr start_loop(loop_call& call, std::uint64_t items, const schedule& which, loop_record* record);

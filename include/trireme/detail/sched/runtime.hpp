@@ -30,7 +30,7 @@ class runtime {
   runtime(const runtime&) = delete;
   runtime& operator=(const runtime&) = delete;
 
-  /// Jobs that this process began before this one; tells the PEs of two jobs apart that lie at the same address.
+  /// Jobs that this process began before this one; distinguishes PEs of two jobs at the same address.
   std::uint64_t number() const { return number_; }
   int pes() const { return processes() * pes_per_process_; }
   int pes_per_process() const { return pes_per_process_; }
@@ -50,7 +50,7 @@ class runtime {
   int pes_of_host() const { return processes_of_host(host()) * pes_per_process_; }
   /// PE number counted from the first PE of its host.
   std::uint32_t host_pe_number(int pe) const { return static_cast<std::uint32_t>(pe - first_pe_of(host_of(pe))); }
-  /// Hosts of which several are one machine, emulated on it, count once.
+  /// Machines of the job: hosts that are emulated on one machine count once.
   virtual int machines() const = 0;
 
   /// Records of another PE or process of this host; null on another host.
