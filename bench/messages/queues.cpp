@@ -16,6 +16,7 @@
 
 #include "framework/cacheline.hpp"
 #include "framework/pinned_thread.hpp"
+#include "messages/other_queues.hpp"
 #include "messages/rows.hpp"
 #include "messages/tbb_queue.hpp"
 #include "os/clock.hpp"
@@ -31,54 +32,85 @@ constexpr std::uint64_t cells = 4096;
 constexpr std::uint64_t most_under_way = 192;  // per producer; so no ring is ever full
 constexpr std::uint64_t report_every = 32;
 
-// Inboxes in ordinary memory: one for both producers, or one for each.
+struct unmap {
+  std::size_t bytes;
+  void operator()(std::byte* memory) const { munmap(memory, bytes); }
+};
+using mapped_memory = std::unique_ptr<std::byte, unmap>;
+
+mapped_memory map_memory(std::size_t bytes) {
+  void* const memory =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  return {static_cast<std::byte*>(memory), unmap{bytes}};
+}
+
+// An inbox in ordinary memory.
 class inbox_queue {
  public:
-  inbox_queue(sched::queue_kind kind, std::uint32_t inboxes) {
-    for (std::uint32_t i = 0; i < inboxes; ++i) {
-      const std::size_t bytes = sched::inbox_shared::required_bytes(kind, producers, cells);
-      memory_.emplace_back(static_cast<std::byte*>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                                                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0)),
-                           unmap{bytes});
-      if (memory_.back().get() == MAP_FAILED) throw std::bad_alloc();
-      inboxes_.push_back(sched::inbox_shared::initialise(memory_.back().get(), kind, producers, cells));
-      readers_.push_back(std::make_unique<sched::inbox_reader>(*inboxes_.back()));
-    }
-  }
-  void push(std::uint32_t producer, std::uint64_t value) {
-    sched::inbox_shared& inbox = *inboxes_[producer % inboxes_.size()];
-    const sched::inbox_slot slot = sched::claim(inbox, producer);
+  void push(std::uint32_t, std::uint64_t value) {
+    const sched::inbox_slot slot = sched::claim(*inbox_);
     slot.message->element = value;
-    sched::publish(inbox, slot);
+    sched::publish(*inbox_, slot);
   }
   std::optional<std::uint64_t> pop() {
-    for (std::size_t looked = 0; looked < readers_.size(); ++looked) {
-      sched::inbox_reader& reader = *readers_[next_++ % readers_.size()];
-      if (const sched::envelope* const message = reader.front()) {
-        const std::uint64_t value = message->element;
-        reader.pop();
-        return value;
-      }
-    }
+    const sched::envelope* const message = reader_.front();
+    if (message == nullptr) return std::nullopt;
+    const std::uint64_t value = message->element;
+    reader_.pop();
+    return value;
+  }
+
+ private:
+  mapped_memory memory_ = map_memory(sched::inbox_shared::required_bytes(producers, cells));
+  sched::inbox_shared* inbox_ = sched::inbox_shared::initialise(memory_.get(), producers, cells);
+  sched::inbox_reader reader_{*inbox_};
+};
+
+// A message of a queue that copies: the number, and the rest of its cache line.
+sched::envelope message_with(std::uint64_t value) {
+  sched::envelope message{};
+  message.element = value;
+  return message;
+}
+
+// One ring for both producers, or one for each.
+class locked_rings {
+ public:
+  explicit locked_rings(std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) rings_.push_back(std::make_unique<locked_ring>(cells));
+  }
+  void push(std::uint32_t producer, std::uint64_t value) {
+    rings_[producer % rings_.size()]->push(message_with(value));
+  }
+  std::optional<std::uint64_t> pop() {
+    sched::envelope message;
+    for (std::size_t looked = 0; looked < rings_.size(); ++looked)
+      if (rings_[next_++ % rings_.size()]->pop(message)) return message.element;
     return std::nullopt;
   }
 
  private:
-  struct unmap {
-    std::size_t bytes;
-    void operator()(std::byte* memory) const { munmap(memory, bytes); }
-  };
-  std::vector<std::unique_ptr<std::byte, unmap>> memory_;
-  std::vector<sched::inbox_shared*> inboxes_;
-  std::vector<std::unique_ptr<sched::inbox_reader>> readers_;
+  std::vector<std::unique_ptr<locked_ring>> rings_;
   std::size_t next_ = 0;
+};
+
+class producer_rings {
+ public:
+  void push(std::uint32_t producer, std::uint64_t value) { rings_.push(producer, message_with(value)); }
+  std::optional<std::uint64_t> pop() {
+    sched::envelope message;
+    return rings_.pop(message) ? std::optional(message.element) : std::nullopt;
+  }
+
+ private:
+  ring_per_producer rings_{producers, cells};
 };
 
 class mutex_deque {
  public:
   void push(std::uint32_t, std::uint64_t value) {
-    sched::envelope message{};
-    message.element = value;
+    const sched::envelope message = message_with(value);
     const std::lock_guard guard(lock_);
     messages_.push_back(message);
   }
@@ -213,15 +245,15 @@ std::string placement_note() {
              : fmt::format("consumer on CPU {}, one thread as both producers on CPU {}", cpus[0], cpus[1]);
 }
 
-measurement inbox_row(context& tools, sched::queue_kind kind, std::uint32_t inboxes) {
-  inbox_queue queue(kind, inboxes);
+template <class Queue>
+measurement row_of(context& tools, Queue&& queue) {
   return {.samples = contend(tools, queue), .note = placement_note()};
 }
 
 double median_ns(const samples& measured) { return summarize(measured.operation_ns).median; }
 
 measurement default_queue_row(context& tools) {
-  measurement made = inbox_row(tools, sched::queue_kind::mpsc, 1);
+  measurement made = row_of(tools, inbox_queue());
   mutex_deque deque;
   made.peers["mutex+deque"] = median_ns(contend(tools, deque));
   if constexpr (has_tbb) {
@@ -238,20 +270,20 @@ std::vector<row_definition> queue_rows() {
   return {
       {.name = "queue/mpsc",
        .unit = "ns",
-       .description = text + "one queue without a lock (the default)",
+       .description = text + "one queue without a lock, the inbox of a PE",
        .measure = default_queue_row},
       {.name = "queue/spsc",
        .unit = "ns",
        .description = text + "a queue for each producer without a lock",
-       .measure = [](context& tools) { return inbox_row(tools, sched::queue_kind::spsc, 1); }},
+       .measure = [](context& tools) { return row_of(tools, producer_rings()); }},
       {.name = "queue/locked",
        .unit = "ns",
        .description = text + "one queue with a lock",
-       .measure = [](context& tools) { return inbox_row(tools, sched::queue_kind::locked, 1); }},
+       .measure = [](context& tools) { return row_of(tools, locked_rings(1)); }},
       {.name = "queue/locked_per_producer",
        .unit = "ns",
        .description = text + "a queue with a lock for each producer",
-       .measure = [](context& tools) { return inbox_row(tools, sched::queue_kind::locked, producers); }},
+       .measure = [](context& tools) { return row_of(tools, locked_rings(producers)); }},
   };
 }
 

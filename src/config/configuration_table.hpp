@@ -8,7 +8,6 @@
 #define TRIREME_OPTIONS(ROW) \
   ROW(int,            pes,                0,                            "PEs",     between(0, 4096),                "PEs (scheduler threads) of each process; 0 = the cores this process may use, divided by the processes of the machine") \
   ROW(std::string,    affinity,           "auto",                       "",        cpus_or_words("auto, none or a list of CPUs such as 0,2-5:2"), "core of each PE: auto = one core per PE, none = no pinning, or a list of CPUs; entry i is for PE i of the host") \
-  ROW(queue_kind,     queue,              queue_kind::mpsc,             "",        one_of("mpsc|locked|spsc"),      "queue into a PE: many producers lock-free, with a lock, or one ring for each pair of PEs") \
   ROW(int,            inbox_cells,        1024,                         "cells",   power_of_two_between(16, 65536), "messages that the ring of a PE's inbox holds; more go to an overflow list") \
   ROW(int,            node_queue_cells,   4096,                         "cells",   power_of_two_between(16, 65536), "messages that the ring of a process's node queue holds; more go to an overflow list") \
   ROW(std::size_t,    arena_window_bytes, default_arena_window_bytes,   "bytes",   power_of_two_between(1 << 20, 1ull << 40), "address space that each process has for shared memory; nothing is committed") \

@@ -5,7 +5,6 @@
 
 namespace tri::host {
 
-enum class queue_kind : std::uint8_t { mpsc, locked, spsc };
 enum class allocator_kind : std::uint8_t { caches, locked };
 // Who is at the network: PEs without work; a thread that receives while all send; a thread alone (Mei 2012, 6.1.1).
 enum class communication_thread : std::uint8_t { off, on, funnelled };

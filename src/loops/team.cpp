@@ -14,6 +14,7 @@
 #include <mutex>
 #include <new>
 
+#include "arena/wait_policy.hpp"
 #include "board/board_layout.hpp"
 #include "board/board_pe.hpp"
 #include "board/cpu_hints.hpp"
@@ -97,9 +98,8 @@ class team::worker : public loop_participant {
   void wake(std::uint32_t count) override { owner_.wake(count); }
   bool any_idle() const override { return owner_.any_idle(); }
 
-  alignas(64) std::atomic<std::uint32_t> asleep{0};  // or about to be
+  alignas(64) arena::sleeper sleep;
   std::atomic<bool> busy{false};
-  arena::doorbell bell;
 
  private:
   team& owner_;
@@ -149,7 +149,7 @@ team::~team() { stop(); }
 void team::stop() {
   // seq_cst with the look in sleep(): a worker that fell asleep before is rung below. pairs: team.stop
   stopping_.store(true, std::memory_order_seq_cst);
-  for (auto& each : workers_) each->bell.ring();
+  for (auto& each : workers_) each->sleep.ring();
   for (std::thread& thread : threads_) thread.join();
 }
 
@@ -167,16 +167,11 @@ std::unique_ptr<loop_participant> team::join() {
 
 void team::wake(std::uint32_t count) {
   // The poster set its bit on the board before this look, the sleeper counts itself before its look at the board; both
-  // pairs are seq_cst. pairs: team.sleep
+  // pairs are seq_cst. Its mark is older than its count. pairs: team.sleep
   if (sleepers_.load(std::memory_order_seq_cst) == 0) return;
   for (auto& each : workers_) {
     if (count == 0) return;
-    // Whoever takes the mark away rings: two posters wake two workers.
-    if (each->asleep.load(std::memory_order_relaxed) != 0 &&  // relaxed: the exchange decides
-        each->asleep.exchange(0, std::memory_order_acq_rel) != 0) {
-      each->bell.ring();
-      --count;
-    }
+    if (each->sleep.wake()) --count;
   }
 }
 
@@ -186,15 +181,14 @@ bool team::any_idle() const {
 }
 
 void team::sleep(worker& self) {
-  const std::uint32_t heard = self.bell.listen();
-  self.asleep.store(1, std::memory_order_relaxed);    // relaxed: ordered by the next line
+  self.sleep.prepare_sleep();
   sleepers_.fetch_add(1, std::memory_order_seq_cst);  // pairs: team.sleep
   if (self.board().has_work_before_sleep())
     sched_yield();                                      // work that only others may do: they may need this core
   else if (!stopping_.load(std::memory_order_seq_cst))  // pairs: team.sleep, team.stop
-    self.bell.sleep(heard, -1);
+    self.sleep.sleep();
   sleepers_.fetch_sub(1, std::memory_order_relaxed);  // relaxed: a late look only rings once more
-  self.asleep.store(0, std::memory_order_relaxed);    // relaxed: as above
+  self.sleep.awake();
 }
 
 void team::work(std::uint32_t number) {
@@ -202,7 +196,8 @@ void team::work(std::uint32_t number) {
   this_worker = &self;
   if (!options_.cpus.empty()) host::pin_this_thread(options_.cpus[number % options_.cpus.size()]);
   const bool oversubscribed = participants_ > host::cpus_of_this_thread().size() && options_.cpus.empty();
-  sched::idle_policy idle(options_.idle, oversubscribed, host::ns_to_ticks(1000.0 * options_.idle_spin_us));
+  arena::wait_policy waiting(
+      sched::idle_limits(options_.idle, oversubscribed, host::ns_to_ticks(1000.0 * options_.idle_spin_us)));
   // relaxed: only the end of waiting; a sleeper looks again, seq_cst
   while (!stopping_.load(std::memory_order_relaxed)) {
     if (self.board().has_work()) {
@@ -212,18 +207,18 @@ void team::work(std::uint32_t number) {
       self.depth = 0;
       self.busy.store(false, std::memory_order_relaxed);  // relaxed: as above
       if (worked) {
-        idle.busy();
+        waiting.busy();
         continue;
       }
     }
-    switch (idle.next(host::ticks())) {
-      case sched::idle_step::spin:
+    switch (waiting.next(host::ticks())) {
+      case arena::wait_step::poll:
         board::cpu_relax();
         break;
-      case sched::idle_step::yield:
+      case arena::wait_step::yield:
         sched_yield();
         break;
-      case sched::idle_step::sleep:
+      case arena::wait_step::sleep:
         sleep(self);
         break;
     }

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "arena/doorbell.hpp"
+#include "arena/sleeper.hpp"
 #include "board/board.hpp"
 #include "config/configuration.hpp"
 #include "loops/loop_participant.hpp"

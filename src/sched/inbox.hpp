@@ -1,22 +1,13 @@
-// The inbox of a PE: where every other PE of the host, thread or process, puts messages. Lives in the arena; one
-// consumer (the PE, by its inbox_reader), any number of producers. Three kinds, chosen per run (Mei 2012, 4.3.3):
+// The inbox of a PE: where every other PE of the host, thread or process, puts messages. Lives in the arena; one reader
+// (the PE, by its inbox_reader), any number of producers. Three ways in:
 //
-//   mpsc    one ring of cache-line cells; a producer takes a ticket with one fetch-and-add, writes the message into the
-//           cell and publishes it by writing the cell's stamp last. The consumer only reads cells. The ring idea is
-//           Vyukov's bounded MPMC queue (1024cores.net), reduced to one consumer and with fullness decided before the
-//           ticket is taken. Default.
-//   locked  the same ring under a lock on both sides: the fallback and the yardstick.
-//   spsc    one ring per producer: a push is a few plain stores, without a locked instruction; the consumer polls all
-//           rings,
-//           and pays a system call (asymmetric_fence.hpp) when it goes to sleep.
+//   ring       arena/ticket_ring.hpp, a cell per message: the way of nearly all.
+//   overflow   a list. A full ring never blocks a producer: its message goes there, and as long as any overflow is
+//              pending all further messages of it do; so the order of each sender is kept (proof in README.md).
+//   urgent     prioritised and immediate messages: a list that the PE reads before anything else.
 //
-// A full ring never blocks a producer: the message goes to an overflow list, and a producer goes on using the list as
-// long as any overflow is pending, so the order of each sender is kept (proof in README.md). Urgent messages
-// (prioritised or immediate) have a list of their own that the PE looks at before anything else.
-//
-// Sleeping. The consumer of an mpsc ring marks itself asleep by setting the top bit of the ticket word, in the same
-// atomic step that checks that no ticket is out; the producer's own fetch-and-add then tells it to ring the doorbell.
-// So a push contains no fence, and no wake-up can be lost.
+// Other kinds of queue (with a lock, a ring per pair of PEs) were slower; they are in bench/messages, with the rows
+// that show it.
 #pragma once
 
 #include <atomic>
@@ -24,31 +15,12 @@
 #include <cstdint>
 
 #include "arena/doorbell.hpp"
-#include "arena/host_lock.hpp"
-#include "config/option_kinds.hpp"
-#include "os/cpu_hints.hpp"
-#include "sched/asymmetric_fence.hpp"
+#include "arena/ticket_ring.hpp"
 #include "trireme/detail/arena/other_process_order.hpp"
 #include "trireme/detail/sched/envelope.hpp"
 #include "trireme/detail/sched/inbox_slot.hpp"
 
 namespace tri::sched {
-
-using host::queue_kind;
-
-/// A ring of cells with the two counters of its ends, each on a line of its own. The stamp of a cell that holds the
-/// message with ticket t is t + 1; any other value means "not yet".
-struct cell_ring {
-  static constexpr std::uint64_t asleep_bit = std::uint64_t{1} << 63;
-
-  alignas(64) std::atomic<std::uint64_t> tickets{0};   // next ticket, plus asleep_bit
-  alignas(64) std::atomic<std::uint64_t> consumed{0};  // all tickets below are free again; written now and then
-  alignas(64) envelope* cells = nullptr;
-  std::uint64_t capacity = 0;  // a power of two
-
-  static std::atomic_ref<std::uint64_t> stamp_of(envelope& cell) { return std::atomic_ref<std::uint64_t>(cell.stamp); }
-  envelope& cell_of(std::uint64_t ticket) { return cells[ticket & (capacity - 1)]; }
-};
 
 /// Treiber stack of envelopes with take-all, which the taker turns round.
 class envelope_list {
@@ -82,107 +54,59 @@ class envelope_list {
 
 /// The part of an inbox that lies in the arena.
 struct inbox_shared {
-  static constexpr std::uint32_t expected_version = 1;
+  static constexpr std::uint32_t expected_version = 2;
 
   std::uint32_t version = expected_version;
-  queue_kind kind = queue_kind::mpsc;
-  std::uint32_t producers = 0;  // PEs of the host
-  bool asymmetric = false;      // spsc: all processes of the host have enabled the asymmetric fence
-  std::uint64_t overflow_margin =
-      0;  // cells that a ring keeps free: one for each producer that may be between look and ticket
-  cell_ring* per_producer = nullptr;  // spsc only: `producers` rings
-  cell_ring ring;                     // mpsc and locked
+  arena::ticket_ring<envelope> ring;
 
-  // Read by the consumer on every turn, written only when something unusual happens: stays in everybody's cache.
+  // Read by the reader on every turn, written only when something unusual happens: stays in all caches.
   alignas(64) envelope_list urgent;
   envelope_list overflow;
   std::atomic<std::uint64_t> overflow_pending{0};  // pushed to `overflow` and not yet run
-  std::atomic<std::uint32_t> asleep{0};            // locked and spsc kinds; the mpsc ring has its own bit
 
-  alignas(64) arena::host_lock lock;  // locked kind
   alignas(64) arena::doorbell bell;
-  std::atomic<std::uint64_t> wakeup_socket{
-      0};  // wakeup_socket::name on which the consumer sleeps while it is the poller
+  // wakeup_socket::name on which the reader sleeps while it is the poller
+  std::atomic<std::uint64_t> wakeup_socket{0};
 
-  /// Memory for an inbox with all its rings, in bytes. An mpsc ring has more than `cells` if the producers are many.
-  static std::size_t required_bytes(queue_kind kind, std::uint32_t producers, std::uint64_t cells);
-  /// Lays an inbox into zeroed arena memory. `asymmetric`: every process of the host has enabled the asymmetric fence.
-  static inbox_shared* initialise(void* memory, queue_kind kind, std::uint32_t producers, std::uint64_t cells,
-                                  bool asymmetric = false);
-  /// Wakes the consumer if it sleeps; for events that do not come through the queues. Any thread of the host.
-  /// Returns whether it rang: false if the consumer is awake, or somebody else has just rung for it.
+  /// Memory for an inbox with its ring, in bytes. The ring has more than `cells` if the producers are many.
+  static std::size_t required_bytes(std::uint32_t producers, std::uint64_t cells);
+  /// Lays an inbox into zeroed arena memory. Throws std::invalid_argument if `cells` is not a power of two.
+  static inbox_shared* initialise(void* memory, std::uint32_t producers, std::uint64_t cells);
+  /// Wakes the reader if it sleeps; for events that do not come through the queues. Any thread of the host.
+  /// Returns whether it rang: false if the reader is awake, or another thread has just rung for it.
   bool wake_if_asleep();
-  /// Consumer: from now on it sleeps on the wakeup socket with this name, or (0) on `bell`. Before prepare_sleep or
-  /// after wake_up. relaxed: who finds the consumer asleep comes after prepare_sleep, and finds this name or a later
-  /// one; then it is awake. pairs: inbox.sleep
+  /// Reader: from now on it sleeps on the wakeup socket with this name, or (0) on `bell`. Before prepare_sleep or
+  /// after wake_up. relaxed: a thread that finds the reader asleep comes after prepare_sleep, and finds this name or a
+  /// later one; then it is awake. pairs: ticket_ring.sleep
   void sleep_on(std::uint64_t name) { wakeup_socket.store(name, std::memory_order_relaxed); }
 };
 
-/// Producer side. `producer` is the number of the sending PE on this host.
-/// Claim may throw arena_exhausted (overflow needs a block); then nothing happened.
-inbox_slot claim(inbox_shared& inbox, std::uint32_t producer);
+/// Producer side. claim may throw arena_exhausted (overflow needs a block); then nothing happened.
+inbox_slot claim(inbox_shared& inbox);
 void publish(inbox_shared& inbox, const inbox_slot& slot);
 /// Urgent messages: `message` is an arena block of at least sizeof(envelope) that the inbox now owns.
 void push_urgent(inbox_shared& inbox, envelope* message);
 
 namespace detail {
-inbox_slot claim_locked(inbox_shared& inbox);
-void publish_slowly(inbox_shared& inbox, const inbox_slot& slot);
 inbox_slot claim_overflow(inbox_shared& inbox);
+void publish_overflow(inbox_shared& inbox, envelope* message);
 }  // namespace detail
 
-inline inbox_slot claim(inbox_shared& inbox, std::uint32_t producer) {
-  if (inbox.kind == queue_kind::spsc) {
-    cell_ring& ring = inbox.per_producer[producer];
-    const std::uint64_t ticket = ring.tickets.load(std::memory_order_relaxed);  // relaxed: only this producer writes it
-    // relaxed: only this producer's own pending overflow matters for its order, and that it sees in program order.
-    if (inbox.overflow_pending.load(std::memory_order_relaxed) != 0 ||
-        ticket - ring.consumed.load(std::memory_order_acquire) >= ring.capacity) [[unlikely]]  // pairs: inbox.consumed
-      return detail::claim_overflow(inbox);
-    return {&ring.cell_of(ticket), &ring, ticket};
-  }
-  if (inbox.kind != queue_kind::mpsc) [[unlikely]]
-    return detail::claim_locked(inbox);
-  cell_ring& ring = inbox.ring;
-  // relaxed: a hint; what makes the cell ours is the check of `consumed` below.
-  const std::uint64_t seen = ring.tickets.load(std::memory_order_relaxed) & ~cell_ring::asleep_bit;
-  std::uint64_t consumed = ring.consumed.load(std::memory_order_acquire);  // pairs: inbox.consumed
+inline inbox_slot claim(inbox_shared& inbox) {
   // relaxed: only this producer's own pending overflow matters for its order, and that it sees in program order.
-  if (inbox.overflow_pending.load(std::memory_order_relaxed) != 0 ||
-      static_cast<std::int64_t>(seen - consumed) >= static_cast<std::int64_t>(ring.capacity - inbox.overflow_margin))
-      [[unlikely]]
+  if (inbox.overflow_pending.load(std::memory_order_relaxed) != 0) [[unlikely]]
     return detail::claim_overflow(inbox);
-  // acq_rel: pairs with the consumer's exchange that sets asleep_bit (inbox.sleep): either it sees our ticket or we its
-  // bit.
-  const std::uint64_t ticket = ring.tickets.fetch_add(1, std::memory_order_acq_rel);
-  // The margin makes a wait here impossible unless `seen` was stale; then the consumer is at work and it is short.
-  while ((ticket & ~cell_ring::asleep_bit) - consumed >= ring.capacity) [[unlikely]] {
-    host::cpu_relax();
-    consumed = ring.consumed.load(std::memory_order_acquire);  // pairs: inbox.consumed
-  }
-  return {&ring.cell_of(ticket & ~cell_ring::asleep_bit), &ring, ticket};
+  const std::uint64_t word = inbox.ring.draw(1, inbox.ring.limit());
+  if (word == inbox.ring.full) [[unlikely]]
+    return detail::claim_overflow(inbox);
+  return {&inbox.ring.cell(word), word};
 }
 
 inline void publish(inbox_shared& inbox, const inbox_slot& slot) {
-  arena::handed_over(&inbox);
-  if (inbox.asymmetric && slot.ring != nullptr) {
-    slot.ring->tickets.store(
-        slot.ticket + 1,
-        std::memory_order_relaxed);  // relaxed: the consumer looks only after an overflow, which orders it
-    cell_ring::stamp_of(*slot.message).store(slot.ticket + 1, std::memory_order_release);  // pairs: inbox.publish
-    light_fence();  // the look below stays behind the publication as seen by the consumer's heavy_fence. pairs:
-                    // inbox.sleep_asymmetric
-    if (inbox.asleep.load(std::memory_order_relaxed) != 0) [[unlikely]]
-      inbox.wake_if_asleep();  // relaxed: the fences order it
-    return;
-  }
-  if (inbox.kind != queue_kind::mpsc || slot.ring == nullptr) [[unlikely]] {
-    detail::publish_slowly(inbox, slot);
-    return;
-  }
-  const std::uint64_t ticket = slot.ticket & ~cell_ring::asleep_bit;
-  cell_ring::stamp_of(*slot.message).store(ticket + 1, std::memory_order_release);  // pairs: inbox.publish
-  if ((slot.ticket & cell_ring::asleep_bit) != 0) [[unlikely]]
+  if (slot.is_overflow()) [[unlikely]]
+    return detail::publish_overflow(inbox, slot.message);
+  inbox.ring.publish(slot.ticket_word);
+  if (inbox.ring.reader_sleeps(slot.ticket_word)) [[unlikely]]
     inbox.wake_if_asleep();
 }
 

@@ -72,11 +72,11 @@ bool offload_thread::push(offload_request* request) {
 
 void offload_thread::put(offload_request* request) {
   request->next = newest_.load(std::memory_order_relaxed);  // relaxed: the exchange decides
-  // seq_cst: after the push we look whether the thread sleeps; it marks itself asleep, then looks for requests. One of
-  // the two sees the other. As a release it also hands the request over. pairs: offload.asleep, offload.take
+  // seq_cst: after the push comes the look for the sleeper's mark (arena/sleeper.hpp). As a release it also hands the
+  // request over. pairs: sleeper.mark, offload.take
   while (!newest_.compare_exchange_weak(request->next, request, std::memory_order_seq_cst, std::memory_order_relaxed)) {
   }
-  if (asleep_.load(std::memory_order_seq_cst)) bell_.ring();  // pairs: offload.asleep
+  sleep_.wake();
 }
 
 // Oldest first.
@@ -95,10 +95,9 @@ offload_request* offload_thread::take() {
 offload_request* offload_thread::sleep_until_some() {
   for (;;) {
     if (offload_request* const some = take(); some != nullptr) return some;
-    const std::uint32_t heard = bell_.listen();  // before the look: a ring after it is not slept through
-    asleep_.store(true, std::memory_order_seq_cst);
-    if (newest_.load(std::memory_order_seq_cst) == nullptr) bell_.sleep(heard, -1);  // pairs: offload.asleep
-    asleep_.store(false, std::memory_order_relaxed);  // relaxed: a stale mark costs one needless ring
+    sleep_.prepare_sleep();
+    if (newest_.load(std::memory_order_seq_cst) == nullptr) sleep_.sleep();  // pairs: sleeper.mark
+    sleep_.awake();
   }
 }
 

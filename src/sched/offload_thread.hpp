@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "arena/doorbell.hpp"
+#include "arena/sleeper.hpp"
 #include "trireme/detail/sched/offload_request.hpp"
 
 namespace tri::sched {
@@ -38,9 +38,8 @@ class offload_thread {
   struct worker;
   std::unique_ptr<worker> worker_;
   std::atomic<offload_request*> newest_{nullptr};  // a stack; taken as a whole and turned round
-  std::atomic<bool> asleep_{false};
   std::atomic<bool> ending_{false};
-  arena::doorbell bell_;
+  arena::sleeper sleep_;
   offload_request last_{};  // the thread ends when it takes this one
 };
 

@@ -41,8 +41,8 @@ void pe::trace_send(trace::target to, int destination, envelope& message) {
 }
 
 inbox_slot pe::claim_in(inbox_shared& inbox) {
-  const inbox_slot slot = claim(inbox, host_number_);
-  if (slot.ring == nullptr) [[unlikely]]
+  const inbox_slot slot = claim(inbox);
+  if (slot.is_overflow()) [[unlikely]]
     counters_.overflowed.add();
   return slot;
 }

@@ -147,15 +147,13 @@ void process_runtime::lay_out_records() {
   process_record& own = *root_->process;
   own.version = process_record::expected_version;
   own.pes = static_cast<std::uint32_t>(pes_per_process());
-  own.asymmetric_fence = enable_asymmetric_fence();
   // The last are the wires of the host's processes.
   const auto producers = static_cast<std::uint32_t>(pes_of_host() + (hosts() > 1 ? job_.processes_of(host()) : 0));
   const auto cells = static_cast<std::uint64_t>(values_.inbox_cells);
-  const queue_kind kind = values_.queue;
   for (int i = 0; i < pes_per_process(); ++i) {
     auto* const record = new (heap.reserve(sizeof(pe_record))) pe_record{};
-    record->inbox = inbox_shared::initialise(heap.reserve(inbox_shared::required_bytes(kind, producers, cells)), kind,
-                                             producers, cells, own.asymmetric_fence);
+    record->inbox =
+        inbox_shared::initialise(heap.reserve(inbox_shared::required_bytes(producers, cells)), producers, cells);
     own.pe[i] = record;
   }
   const auto node_cells = static_cast<std::uint64_t>(values_.node_queue_cells);
@@ -186,11 +184,6 @@ void process_runtime::find_peers() {
             "trireme: process {} has version {} with {} PEs; this one has version {} with {}: different builds or "
             "options",
             other.process, record->version, record->pes, process_record::expected_version, pes_per_process()));
-      if (values_.queue == queue_kind::spsc && record->asymmetric_fence != root_->process->asymmetric_fence)
-        throw std::runtime_error(fmt::format(
-            "trireme: process {} may not use membarrier(2) and another of this host may (a different seccomp filter?); "
-            "use --tri-queue mpsc",
-            record->asymmetric_fence ? process() : other.process));
       if (other.local_rank == 0) host_ = root->host;
     }
     process_records_.push_back(record);

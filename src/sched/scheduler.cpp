@@ -10,6 +10,7 @@
 #include "arena/arena.hpp"
 #include "os/clock.hpp"
 #include "os/cpu_hints.hpp"
+#include "sched/idle.hpp"
 #include "sched/process_runtime.hpp"
 #include "sched/remote/wire_link.hpp"
 #include "trace/process_trace.hpp"
@@ -47,8 +48,8 @@ scheduler::scheduler(process_runtime& owner, int number, int local_number)
       makes_progress_on_wire_(wire_ != nullptr && owner.values().comm_thread == host::communication_thread::off),
       wire_every_ticks_(host::ns_to_ticks(wire_every_ns)),
       own_board_(owner.join_board(number)),
-      idle_policy_(owner.values().idle, owner.placement().oversubscribed,
-                   host::ns_to_ticks(static_cast<double>(owner.values().idle_spin_us) * 1000.0)) {}
+      waiting_(idle_limits(owner.values().idle, owner.placement().oversubscribed,
+                           host::ns_to_ticks(static_cast<double>(owner.values().idle_spin_us) * 1000.0))) {}
 
 scheduler::~scheduler() = default;
 
@@ -293,7 +294,7 @@ void scheduler::run_until(host::function_ref<bool()> done, bool waiting_on_resul
   while (!done()) {
     if (waiting_on_result && runtime_.stopping()) throw stop_unwinding{};
     if (step()) {
-      idle_policy_.busy();
+      waiting_.busy();
       continue;
     }
     idle(waiting_on_result);
@@ -312,14 +313,14 @@ void scheduler::idle(bool waiting_on_result) {
   if (trace_ != nullptr) [[unlikely]]
     trace_->idle();
   if (run_idle_hooks()) return;
-  switch (idle_policy_.next(host::ticks())) {
-    case idle_step::spin:
+  switch (waiting_.next(host::ticks())) {
+    case arena::wait_step::poll:
       host::cpu_relax();
       break;
-    case idle_step::yield:
+    case arena::wait_step::yield:
       sched_yield();
       break;
-    case idle_step::sleep:
+    case arena::wait_step::sleep:
       sleep(waiting_on_result);
       if (waiting_on_result) runtime_.check_for_stall(*this);
       return;

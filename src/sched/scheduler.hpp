@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "arena/wait_policy.hpp"
 #include "board/board_pe.hpp"
 #include "os/clock.hpp"
-#include "sched/idle.hpp"
 #include "sched/inbox_reader.hpp"
 #include "sched/ordered_queue.hpp"
 #include "sched/remote/global_counts.hpp"
@@ -99,7 +99,7 @@ class scheduler final : public pe {
   std::vector<timer> timers_;  // a heap, the first deadline first
   std::uint64_t timer_sequence_ = 0;
   global_message_counts global_counts_;
-  idle_policy idle_policy_;
+  arena::wait_policy waiting_;
   std::vector<host::unique_function<bool()>> idle_hooks_;
   bool may_be_rung_ = false;  // it was marked asleep since the last step
   bool owes_poller_ = false;  // it got up when there was no poller, and no other PE was rung to become it

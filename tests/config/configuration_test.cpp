@@ -48,7 +48,6 @@ TEST(configuration, defaults) {
   const configuration values = none.read();
   EXPECT_EQ(values.pes, 0);
   EXPECT_EQ(values.affinity, "auto");
-  EXPECT_EQ(values.queue, queue_kind::mpsc);
   EXPECT_EQ(values.inbox_cells, 1024);
   EXPECT_EQ(values.node_queue_cells, 4096);
   EXPECT_EQ(values.arena_window_bytes, std::size_t{under_thread_sanitizer ? 4 : 64} << 30);
@@ -60,11 +59,11 @@ TEST(configuration, defaults) {
 
 TEST(configuration, command_line_wins_over_environment) {
   arguments given{"--tri-pes", "3"};
-  const configuration values = given.read({"TRIREME_PES=2", "TRIREME_QUEUE=spsc", "PATH=/bin", "TRIREMELIKE=1"});
+  const configuration values = given.read({"TRIREME_PES=2", "TRIREME_IDLE=yield", "PATH=/bin", "TRIREMELIKE=1"});
   EXPECT_EQ(values.pes, 3);
-  EXPECT_EQ(values.queue, queue_kind::spsc);
+  EXPECT_EQ(values.idle, idle_policy::yield);
   EXPECT_EQ(values.origin_of("pes"), value_origin::command_line);
-  EXPECT_EQ(values.origin_of("queue"), value_origin::environment);
+  EXPECT_EQ(values.origin_of("idle"), value_origin::environment);
 }
 
 TEST(configuration, removes_its_arguments_only) {
@@ -116,8 +115,8 @@ TEST(configuration, bad_values_say_what_would_be_right) {
   EXPECT_EQ(message_of({}, {"--tri-pes", "many"}), "--tri-pes is 'many', but it must be a whole number, 0 .. 4096");
   EXPECT_EQ(message_of({}, {"--tri-pes=-1"}), "--tri-pes is '-1', but it must be 0 .. 4096");
   EXPECT_EQ(message_of({}, {"--tri-pes"}), "--tri-pes needs a value: 0 .. 4096");
-  EXPECT_EQ(message_of({"TRIREME_QUEUE=mspc"}, {}),
-            "TRIREME_QUEUE is 'mspc', but it must be one of mpsc, locked, spsc; did you mean 'mpsc'?");
+  EXPECT_EQ(message_of({"TRIREME_IDLE=slepe"}, {}),
+            "TRIREME_IDLE is 'slepe', but it must be one of auto, spin, yield, sleep; did you mean 'sleep'?");
   EXPECT_EQ(message_of({"TRIREME_INBOX_CELLS=100"}, {}),
             "TRIREME_INBOX_CELLS is '100', but it must be a power of two in 16 .. 65536");
   EXPECT_EQ(message_of({"TRIREME_PES="}, {}), "TRIREME_PES is '', but it must be a whole number, 0 .. 4096");

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "arena/doorbell.hpp"
+#include "arena/sleeper.hpp"
 #include "board/work_words.hpp"
 #include "explore/of_functions.hpp"
 #include "sched/idle_listener.hpp"
@@ -39,18 +40,17 @@ void expect_sound(std::vector<typename of_functions<Shared>::body> bodies, std::
 }
 
 // An inbox in watched memory, and its reader, which is private to the consumer.
-template <sched::queue_kind Kind>
 struct mail {
   static constexpr std::uint32_t producers = 2;
   static constexpr std::uint64_t cells = 4;
   sched::inbox_shared& inbox = *sched::inbox_shared::initialise(
-      explore::watched_allocate(sched::inbox_shared::required_bytes(Kind, producers, cells)), Kind, producers, cells);
+      explore::watched_allocate(sched::inbox_shared::required_bytes(producers, cells)), producers, cells);
   sched::idle_listener listener;
   sched::counter processed;
   std::uint64_t work = 0;
 
-  void push(std::uint32_t producer, std::uint64_t number) {
-    const sched::inbox_slot slot = sched::claim(inbox, producer);
+  void push(std::uint64_t number) {
+    const sched::inbox_slot slot = sched::claim(inbox);
     slot.message->element = number;
     sched::publish(inbox, slot);
   }
@@ -92,34 +92,27 @@ struct mail {
   }
 };
 
-template <class Mail>
-void expect_sound_inbox() {
+TEST(sleepers, an_inbox) {
   const auto takes = [](int messages) {
-    return [=](Mail& all) {
+    return [=](mail& all) {
       sched::inbox_reader reader(all.inbox);
       std::uint64_t sum = 0;
       for (int i = 0; i < messages; ++i) sum += all.take(reader);
       check(sum == (messages == 1 ? 1 : 3), "a message was lost, or came twice");
     };
   };
-  const auto pushes = [](std::uint32_t producer, std::uint64_t number) {
-    return [=](Mail& all) { all.push(producer, number); };
-  };
-  expect_sound<Mail>({takes(1), pushes(0, 1)}, 2);
-  expect_sound<Mail>({takes(1), [](Mail& all) { all.push_urgent(1); }}, 2);
-  expect_sound<Mail>({takes(2),
-                      [](Mail& all) {
-                        all.push(0, 1);
-                        all.push(0, 2);
+  expect_sound<mail>({takes(1), [](mail& all) { all.push(1); }}, 2);
+  expect_sound<mail>({takes(1), [](mail& all) { all.push_urgent(1); }}, 2);
+  expect_sound<mail>({takes(2),
+                      [](mail& all) {
+                        all.push(1);
+                        all.push(2);
                       }},
                      10);
 }
-TEST(sleepers, an_inbox_with_one_ring) { expect_sound_inbox<mail<sched::queue_kind::mpsc>>(); }
-TEST(sleepers, an_inbox_with_a_ring_for_each_sender) { expect_sound_inbox<mail<sched::queue_kind::spsc>>(); }
 
 // Who waits until all is processed, and who counts and falls asleep.
 TEST(sleepers, the_listener_hears_of_the_last_who_falls_asleep) {
-  using mail = mail<sched::queue_kind::mpsc>;
   expect_sound<mail>({[](mail& all) {
                         sched::inbox_reader reader(all.inbox);
                         all.listener.listen(0);
@@ -131,6 +124,31 @@ TEST(sleepers, the_listener_hears_of_the_last_who_falls_asleep) {
                         if (all.listener.to_ring() != sched::idle_listener::nobody) all.inbox.wake_if_asleep();
                       }},
                      10);
+}
+
+// A thread with a mark and a doorbell, and two that make work for it.
+struct thread_with_work {
+  arena::sleeper sleep;
+  std::atomic<std::uint32_t> work{0};
+};
+TEST(sleepers, a_thread_with_a_mark) {
+  const auto makes = [](thread_with_work& all) {
+    all.work.fetch_add(1, std::memory_order_seq_cst);
+    all.sleep.wake();
+  };
+  const auto works = [](std::uint32_t amount) {
+    return [=](thread_with_work& all) {
+      for (std::uint32_t done = 0; done < amount;) {
+        all.sleep.prepare_sleep();
+        const std::uint32_t some = all.work.exchange(0, std::memory_order_seq_cst);
+        if (some == 0) all.sleep.sleep();
+        all.sleep.awake();
+        done += some;
+      }
+    };
+  };
+  expect_sound<thread_with_work>({works(1), makes}, 4);
+  expect_sound<thread_with_work>({works(2), makes, makes}, 50);
 }
 
 // Work on a board of more than one word, with a summary, beside one that sleeps when it finds none.

@@ -57,10 +57,10 @@ class errors : public ::testing::Test {
 
 TEST_F(errors, unknown_option) {
   ::testing::internal::CaptureStderr();
-  EXPECT_EQ(run_on_pes(1, [] {}, {"--tri-queu=mpsc"}), 1);
+  EXPECT_EQ(run_on_pes(1, [] {}, {"--tri-idel=spin"}), 1);
   const std::string text = ::testing::internal::GetCapturedStderr();
-  EXPECT_THAT(text, ::testing::HasSubstr("--tri-queu"));
-  EXPECT_THAT(text, ::testing::HasSubstr("--tri-queue"));
+  EXPECT_THAT(text, ::testing::HasSubstr("--tri-idel"));
+  EXPECT_THAT(text, ::testing::HasSubstr("--tri-idle"));
 }
 
 TEST_F(errors, more_pes_than_the_affinity_map) {

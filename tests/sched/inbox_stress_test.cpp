@@ -1,4 +1,4 @@
-// The three kinds of inbox under real concurrency: four producers, real sleep on the doorbell without a time limit (so
+// The inbox of a PE under real concurrency: four producers, real sleep on the doorbell without a time limit (so
 // a lost wake-up hangs), payloads that must arrive whole (M16-M19), and two processes.
 #include <gmock/gmock.h>
 #include <sys/wait.h>
@@ -46,38 +46,25 @@ std::uint64_t consume(inbox_shared& inbox, std::uint64_t expected, std::vector<s
   return sleeps;
 }
 
-struct stress_case {
-  queue_kind kind;
-  std::uint64_t cells;
-  bool asymmetric = false;
-
-  std::unique_ptr<void, free_memory> memory(std::uint32_t producers) const {
-    return zeroed_memory(inbox_shared::required_bytes(kind, producers, cells));
-  }
-  inbox_shared& inbox_in(void* place, std::uint32_t producers) const {
-    return *inbox_shared::initialise(place, kind, producers, cells, asymmetric);
-  }
+struct inbox_memory {
+  inbox_memory(std::uint32_t producers, std::uint64_t cells)
+      : memory(zeroed_memory(inbox_shared::required_bytes(producers, cells))),
+        inbox(*inbox_shared::initialise(memory.get(), producers, cells)) {}
+  std::unique_ptr<void, free_memory> memory;
+  inbox_shared& inbox;
 };
 
-class inbox_stress : public ::testing::TestWithParam<stress_case> {};
-INSTANTIATE_TEST_SUITE_P(all, inbox_stress,
-                         ::testing::Values(stress_case{queue_kind::mpsc, 16}, stress_case{queue_kind::mpsc, 1024},
-                                           stress_case{queue_kind::locked, 16}, stress_case{queue_kind::locked, 1024},
-                                           stress_case{queue_kind::spsc, 16}, stress_case{queue_kind::spsc, 1024},
-                                           stress_case{queue_kind::spsc, 16, true},
-                                           stress_case{queue_kind::spsc, 1024, true}),
-                         [](const auto& tested) {
-                           return name_of(tested.param.kind) + (tested.param.asymmetric ? "_asymmetric" : "") +
-                                  std::to_string(tested.param.cells);
-                         });
+// A ring that overflows all the time, and one that never does.
+class inbox_stress : public ::testing::TestWithParam<std::uint64_t> {};
+INSTANTIATE_TEST_SUITE_P(cells, inbox_stress, ::testing::Values(16, 1024),
+                         [](const auto& tested) { return std::to_string(tested.param); });
 
 TEST_P(inbox_stress, four_producers_lose_nothing_and_keep_their_order) {
   constexpr std::uint32_t producers = 4;
   const std::uint64_t each = scaled(100'000);
   open_arena arena;
-  if (GetParam().asymmetric && !enable_asymmetric_fence()) GTEST_SKIP() << "this kernel has no membarrier(2)";
-  const auto memory = GetParam().memory(producers);
-  inbox_shared& inbox = GetParam().inbox_in(memory.get(), producers);
+  inbox_memory memory(producers, GetParam());
+  inbox_shared& inbox = memory.inbox;
   std::vector<std::thread> threads;
   for (std::uint32_t number = 0; number < producers; ++number)
     threads.emplace_back([&, number] {
@@ -99,9 +86,8 @@ TEST_P(inbox_stress, no_wake_up_is_lost) {
   constexpr std::uint32_t producers = 2;
   const std::uint64_t each = scaled(20'000);
   open_arena arena;
-  if (GetParam().asymmetric && !enable_asymmetric_fence()) GTEST_SKIP() << "this kernel has no membarrier(2)";
-  const auto memory = GetParam().memory(producers);
-  inbox_shared& inbox = GetParam().inbox_in(memory.get(), producers);
+  inbox_memory memory(producers, GetParam());
+  inbox_shared& inbox = memory.inbox;
   std::vector<std::thread> threads;
   for (std::uint32_t number = 0; number < producers; ++number)
     threads.emplace_back([&, number] {
@@ -134,14 +120,13 @@ TEST_P(inbox_stress, no_wake_up_is_lost) {
 // stores leave a core in order, so its message then leaves late, after the look at the consumer's flag has long been
 // made. That is what the fences have to prevent, and it needs two cores.
 TEST_P(inbox_stress, ping_pong_beside_a_consumer_that_falls_asleep) {
-  const std::uint64_t rounds = scaled(GetParam().asymmetric ? 20'000 : 5'000);  // the others have no window to hit
+  const std::uint64_t rounds = scaled(20'000);
   struct alignas(64) line {
     std::atomic<std::uint64_t> value{0};
   };
   open_arena arena;
-  if (GetParam().asymmetric && !enable_asymmetric_fence()) GTEST_SKIP() << "this kernel has no membarrier(2)";
-  const auto memory = GetParam().memory(1);
-  inbox_shared& inbox = GetParam().inbox_in(memory.get(), 1);
+  inbox_memory memory(1, GetParam());
+  inbox_shared& inbox = memory.inbox;
   std::array<line, 16> both_write;
   std::atomic<std::uint64_t> taken{0};
   const std::vector<int> cpus = host::cpus_of_this_thread();
@@ -184,8 +169,8 @@ TEST_P(inbox_stress, ping_pong_beside_a_consumer_that_falls_asleep) {
 TEST(inbox_litmus, ten_million_messages_arrive_whole) {
   const std::uint64_t rounds = scaled(10'000'000);
   open_arena arena;
-  const auto memory = zeroed_memory(inbox_shared::required_bytes(queue_kind::mpsc, 2, 64));
-  inbox_shared& inbox = *inbox_shared::initialise(memory.get(), queue_kind::mpsc, 2, 64);
+  inbox_memory memory(2, 64);
+  inbox_shared& inbox = memory.inbox;
   std::thread producer([&] {
     arena::cache_guard cache(1);
     for (std::uint64_t i = 0; i < rounds; ++i) {
@@ -201,11 +186,6 @@ TEST(inbox_litmus, ten_million_messages_arrive_whole) {
   EXPECT_EQ(wrong, 0U);
 }
 
-class inbox_processes : public ::testing::TestWithParam<queue_kind> {};
-INSTANTIATE_TEST_SUITE_P(all, inbox_processes,
-                         ::testing::Values(queue_kind::mpsc, queue_kind::locked, queue_kind::spsc),
-                         [](const auto& tested) { return name_of(tested.param); });
-
 struct meeting {
   std::atomic<int> arrived{0};
   void wait(int expected) {
@@ -216,13 +196,12 @@ struct meeting {
 
 // The second process sends to the first through its window; overflow blocks come out of the sender's window and are
 // released by the receiver.
-int one_of_two(meeting& place, const std::vector<int>& files, int rank, queue_kind kind) {
+int one_of_two(meeting& place, const std::vector<int>& files, int rank) {
   const std::uint64_t messages = scaled(200'000);
   arena::arena_space space({small_window_bytes, 0, arena::allocator_kind::caches}, files, rank, [&] { place.wait(2); });
   arena::cache_guard cache(0);
   if (rank == 0)
-    space.publish(
-        inbox_shared::initialise(space.heap().reserve(inbox_shared::required_bytes(kind, 2, 16)), kind, 2, 16));
+    space.publish(inbox_shared::initialise(space.heap().reserve(inbox_shared::required_bytes(2, 16)), 2, 16));
   place.wait(4);
   inbox_shared& inbox = *static_cast<inbox_shared*>(space.root_of(0));
   std::uint64_t wrong = 0;
@@ -240,7 +219,7 @@ int one_of_two(meeting& place, const std::vector<int>& files, int rank, queue_ki
   return wrong == 0 && space.heap().is_valid() ? 0 : 1;
 }
 
-TEST_P(inbox_processes, send_through_a_shared_window) {
+TEST(inbox_processes, send_through_a_shared_window) {
   void* const memory = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   auto& place = *new (memory) meeting;
   const std::vector<int> files{arena::create_window_file(small_window_bytes),
@@ -250,13 +229,13 @@ TEST_P(inbox_processes, send_through_a_shared_window) {
   if (child == 0) {
     int status = 9;
     try {
-      status = one_of_two(place, files, 1, GetParam());
+      status = one_of_two(place, files, 1);
     } catch (const std::exception& error) {
       std::fprintf(stderr, "second process: %s\n", error.what());
     }
     _exit(status);
   }
-  EXPECT_EQ(one_of_two(place, files, 0, GetParam()), 0);
+  EXPECT_EQ(one_of_two(place, files, 0), 0);
   int status = -1;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);

@@ -98,24 +98,22 @@ TEST(node_queue, refuses_sizes_that_are_no_power_of_two) {
 // Two PEs sleep; two pieces of work are announced before the first woken PE has got up. Both PEs must be rung.
 TEST(wake, does_not_count_a_pe_that_was_rung_already) {
   constexpr std::uint64_t cells = 16;
-  for (const queue_kind kind : {queue_kind::mpsc, queue_kind::locked, queue_kind::spsc}) {
-    const auto first = zeroed_memory(inbox_shared::required_bytes(kind, 2, cells));
-    const auto second = zeroed_memory(inbox_shared::required_bytes(kind, 2, cells));
-    pe_record records[2]{};
-    records[0].inbox = inbox_shared::initialise(first.get(), kind, 2, cells);
-    records[1].inbox = inbox_shared::initialise(second.get(), kind, 2, cells);
-    process_record process{};
-    process.pe[0] = &records[0];
-    process.pe[1] = &records[1];
-    process.idle_pes[0] = 3;
-    inbox_reader readers[2]{inbox_reader(*records[0].inbox), inbox_reader(*records[1].inbox)};
-    EXPECT_EQ(process.wake(2), 0U) << "idle, but not yet asleep: they look for themselves";
-    for (inbox_reader& reader : readers) ASSERT_TRUE(reader.prepare_sleep());
-    EXPECT_EQ(process.wake(1), 1U);
-    EXPECT_EQ(process.wake(1), 1U);
-    EXPECT_EQ(process.wake(1), 0U);
-    for (const pe_record& record : records) EXPECT_EQ(record.inbox->bell.listen(), 1U);
-  }
+  const auto first = zeroed_memory(inbox_shared::required_bytes(2, cells));
+  const auto second = zeroed_memory(inbox_shared::required_bytes(2, cells));
+  pe_record records[2]{};
+  records[0].inbox = inbox_shared::initialise(first.get(), 2, cells);
+  records[1].inbox = inbox_shared::initialise(second.get(), 2, cells);
+  process_record process{};
+  process.pe[0] = &records[0];
+  process.pe[1] = &records[1];
+  process.idle_pes[0] = 3;
+  inbox_reader readers[2]{inbox_reader(*records[0].inbox), inbox_reader(*records[1].inbox)};
+  EXPECT_EQ(process.wake(2), 0U) << "idle, but not yet asleep: they look for themselves";
+  for (inbox_reader& reader : readers) ASSERT_TRUE(reader.prepare_sleep());
+  EXPECT_EQ(process.wake(1), 1U);
+  EXPECT_EQ(process.wake(1), 1U);
+  EXPECT_EQ(process.wake(1), 0U);
+  for (const pe_record& record : records) EXPECT_EQ(record.inbox->bell.listen(), 1U);
 }
 
 }  // namespace

@@ -104,18 +104,16 @@ const std::uint32_t hop_handler = register_handler(&hop, "test.hop");
 TEST(oversubscribed, eight_pes_pass_a_token_and_sleep_meanwhile) {
   std::atomic<std::uint64_t> sleeps{0};
   const auto count = [&](pe& here) { sleeps += here.counters().sleeps.read(); };
-  for (const char* queue : {"mpsc", "locked", "spsc"}) {
-    const int status = run(
-        values_for(8, {{"queue", queue}}),
-        [](pe& here) {
-          here.send_copy(1, message_for(hop_handler, 20'000 - 1));
-          wait(here);
-          return 0;
-        },
-        count);
-    EXPECT_EQ(status, 0);
-    EXPECT_GT(sleeps.exchange(0), 0U) << queue;
-  }
+  const int status = run(
+      values_for(8, {}),
+      [](pe& here) {
+        here.send_copy(1, message_for(hop_handler, 20'000 - 1));
+        wait(here);
+        return 0;
+      },
+      count);
+  EXPECT_EQ(status, 0);
+  EXPECT_GT(sleeps.exchange(0), 0U);
 }
 
 // ---- placement and content (M07, M08, M23)
@@ -256,22 +254,21 @@ void grow(pe& here, envelope& message) {
 const std::uint32_t grow_handler = register_handler(&grow, "test.grow");
 
 TEST(counting, says_quiet_only_when_every_message_of_a_random_tree_has_ended) {
-  for (const char* queue : {"mpsc", "locked", "spsc"})
-    for (int pes = 1; pes <= 4; ++pes) {
-      std::uint64_t early = 0, total = 0;
-      run(values_for(pes, {{"queue", queue}, {"inbox_cells", "16"}, {"node_queue_cells", "16"}}), [&](pe& here) {
-        for (std::uint64_t tree = 0; tree < scaled(300); ++tree) {
-          ++created;
-          here.send_copy(static_cast<int>(tree % static_cast<unsigned>(pes)),
-                         message_for(grow_handler, tree * 77 + 1, 8));
-          wait_until_quiet(here, [&] { early += created.load() != done.load() ? 1 : 0; });
-        }
-        total = done;
-        return 0;
-      });
-      EXPECT_EQ(early, 0U) << queue << " on " << pes << " PEs";
-      EXPECT_GT(total, scaled(300) * 3);
-    }
+  for (int pes = 1; pes <= 4; ++pes) {
+    std::uint64_t early = 0, total = 0;
+    run(values_for(pes, {{"inbox_cells", "16"}, {"node_queue_cells", "16"}}), [&](pe& here) {
+      for (std::uint64_t tree = 0; tree < scaled(300); ++tree) {
+        ++created;
+        here.send_copy(static_cast<int>(tree % static_cast<unsigned>(pes)),
+                       message_for(grow_handler, tree * 77 + 1, 8));
+        wait_until_quiet(here, [&] { early += created.load() != done.load() ? 1 : 0; });
+      }
+      total = done;
+      return 0;
+    });
+    EXPECT_EQ(early, 0U) << pes << " PEs";
+    EXPECT_GT(total, scaled(300) * 3);
+  }
 }
 
 void nothing(pe&, envelope&) { ++done; }
@@ -337,16 +334,15 @@ void flood(pe& here, envelope& message) {
 const std::uint32_t flood_handler = register_handler(&flood, "test.flood");
 
 TEST(stopping, works_while_messages_are_under_way_and_the_program_waits) {
-  for (const char* queue : {"mpsc", "locked", "spsc"})
-    for (const int pes : {1, 2, 4}) {
-      const int status = run(values_for(pes, {{"queue", queue}, {"inbox_cells", "16"}}), [&](pe& here) {
-        for (int i = 0; i < 50; ++i) here.send_copy(i % pes, message_for(flood_handler, static_cast<std::uint64_t>(i)));
-        wait(here);  // for something that never comes
-        ADD_FAILURE() << "must be unwound";
-        return 0;
-      });
-      EXPECT_EQ(status, 7) << queue;
-    }
+  for (const int pes : {1, 2, 4}) {
+    const int status = run(values_for(pes, {{"inbox_cells", "16"}}), [&](pe& here) {
+      for (int i = 0; i < 50; ++i) here.send_copy(i % pes, message_for(flood_handler, static_cast<std::uint64_t>(i)));
+      wait(here);  // for something that never comes
+      ADD_FAILURE() << "must be unwound";
+      return 0;
+    });
+    EXPECT_EQ(status, 7);
+  }
 }
 
 TEST(stopping, the_first_request_counts) {
@@ -359,14 +355,12 @@ TEST(stopping, the_first_request_counts) {
 }
 
 TEST(stopping, wakes_pes_that_sleep) {
-  for (const char* queue : {"mpsc", "locked", "spsc"}) {
-    const int status = run(values_for(3, {{"queue", queue}, {"idle", "sleep"}}), [](pe& here) {
-      for (const int other : {1, 2})
-        wait_until(here, [&] { return here.job().record_of(other)->counters.sleeps.read() > 0; });
-      return 9;
-    });
-    EXPECT_EQ(status, 9);
-  }
+  const int status = run(values_for(3, {{"idle", "sleep"}}), [](pe& here) {
+    for (const int other : {1, 2})
+      wait_until(here, [&] { return here.job().record_of(other)->counters.sleeps.read() > 0; });
+    return 9;
+  });
+  EXPECT_EQ(status, 9);
 }
 
 // Messages that go on for ever, in every queue there is. Each carries a block; none may be lost when the job stops.
@@ -398,26 +392,25 @@ envelope wanderer(std::uint32_t kind) {
 }
 
 TEST(stopping, drops_every_message_that_waits) {
-  for (const char* queue : {"mpsc", "locked", "spsc"})
-    for (const int pes : {1, 2, 4}) {
-      hops = dropped = 0;
-      std::uint64_t sent = 0;
-      run(values_for(pes, {{"queue", queue}, {"inbox_cells", "16"}, {"node_queue_cells", "16"}}), [&](pe& here) {
-        for (int i = 0; i < 50; ++i)  // more than the rings hold
-          for (std::uint32_t kind = 0; kind < kinds; ++kind) {
-            if (kind == urgent && pes == 1) continue;  // they would leave no turn to any other
-            ++sent;
-            if (kind == for_node)
-              here.send_to_node(0, wanderer(kind));
-            else
-              here.send_copy(i % pes, wanderer(kind));
-          }
-        for (int i = 0; i < 10; ++i, ++sent) here.send_later(std::int64_t{1'000'000'000'000} + i, wanderer(usual));
-        wait(here);
-        return 0;
-      });
-      EXPECT_EQ(dropped, sent) << queue << ", " << pes << " PEs";
-    }
+  for (const int pes : {1, 2, 4}) {
+    hops = dropped = 0;
+    std::uint64_t sent = 0;
+    run(values_for(pes, {{"inbox_cells", "16"}, {"node_queue_cells", "16"}}), [&](pe& here) {
+      for (int i = 0; i < 50; ++i)  // more than the rings hold
+        for (std::uint32_t kind = 0; kind < kinds; ++kind) {
+          if (kind == urgent && pes == 1) continue;  // they would leave no turn to any other
+          ++sent;
+          if (kind == for_node)
+            here.send_to_node(0, wanderer(kind));
+          else
+            here.send_copy(i % pes, wanderer(kind));
+        }
+      for (int i = 0; i < 10; ++i, ++sent) here.send_later(std::int64_t{1'000'000'000'000} + i, wanderer(usual));
+      wait(here);
+      return 0;
+    });
+    EXPECT_EQ(dropped, sent) << pes << " PEs";
+  }
 }
 
 // A PE that sleeps is woken by a message for its node, and a busy one does not keep it (M58).
@@ -436,7 +429,7 @@ const std::uint32_t hold_handler = register_handler(&hold, "test.hold");
 const std::uint32_t release_handler = register_handler(&release_other, "test.release");
 
 // Whether others see the PE as asleep, so that work for any PE would ring it.
-bool marked_asleep(const pe_record& record) { return (record.inbox->ring.tickets.load() & cell_ring::asleep_bit) != 0; }
+bool marked_asleep(const pe_record& record) { return record.inbox->ring.seems_asleep(); }
 
 // PE 1 is given a message for its node in its last step before it announces that it falls asleep: after its last look
 // at the node queue, and too early for anybody to ring it.

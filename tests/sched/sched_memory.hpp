@@ -8,7 +8,6 @@
 #include <cstring>
 #include <memory>
 #include <optional>
-#include <string>
 
 #include "arena/arena.hpp"
 #include "sched/inbox.hpp"
@@ -40,10 +39,6 @@ inline std::unique_ptr<void, free_memory> zeroed_memory(std::size_t bytes) {
   return std::unique_ptr<void, free_memory>(memory);
 }
 
-inline std::string name_of(queue_kind kind) {
-  return kind == queue_kind::mpsc ? "mpsc" : kind == queue_kind::locked ? "locked" : "spsc";
-}
-
 inline void fill(envelope& message, std::uint32_t producer, std::uint64_t number) {
   message.source = producer;
   message.element = number;
@@ -57,7 +52,7 @@ inline void fill(envelope& message, std::uint32_t producer, std::uint64_t number
 }
 
 inline void push(inbox_shared& inbox, std::uint32_t producer, std::uint64_t number) {
-  const inbox_slot slot = claim(inbox, producer);
+  const inbox_slot slot = claim(inbox);
   fill(*slot.message, producer, number);
   publish(inbox, slot);
 }

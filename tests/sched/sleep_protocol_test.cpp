@@ -1,7 +1,6 @@
-// How a PE falls asleep and is woken, through all interleavings. Four protocols: the ticket word of the mpsc ring
-// (ring messages and lists), the word "asleep" of the other kinds, the idle word of a process with its node queue, and
-// the idle listener (quiescence). Each is also shown to fail when the step that it rests on is left out, so the
-// exploration can see what it is looking for.
+// How a PE falls asleep and is woken, through all interleavings. Three protocols: the ticket word of the ring (ring
+// messages and lists), the idle word of a process with its node queue, and the idle listener (quiescence). Each is also
+// shown to fail when the step that it rests on is left out, so the exploration can see what it is looking for.
 #include <gmock/gmock.h>
 
 #include <array>
@@ -121,84 +120,6 @@ TEST(sleep_protocol, without_the_look_after_the_mark_a_list_message_is_lost) {
 }
 TEST(sleep_protocol, a_ticket_that_does_not_tell_of_the_mark_is_lost) {
   EXPECT_EQ(explore::explore_all(ring_model{.ring_push_sees_mark = false}).fault, "asleep beside messages");
-}
-
-// The word "asleep" with the weakest memory that C++ allows: a look finds a publication only if it happened before,
-// that is, if the consumer has read the word after a read-modify-write of the publisher, with nothing but
-// read-modify-writes in between. Agent 0: consumer, 1: publishes and wakes (stop, a list), 2: wakes, with nothing to
-// give.
-struct asleep_word_model {
-  enum class consuming : std::uint8_t { listen, mark, look, sleep, unmark, done };
-  enum class waking : std::uint8_t { publish, exchange, ring, done };
-
-  bool unmark_is_exchange = true;
-  std::uint8_t asleep = 0, carries = 0;  // carries: who acquires the word learns of the publication
-  std::uint8_t published = 0, known = 0, bell = 0, heard = 0;
-  consuming consumer = consuming::listen;
-  std::array<waking, 2> waker{waking::publish, waking::exchange};
-
-  int agents() const { return 3; }
-  bool enabled(int agent) const {
-    if (agent == 0) return consumer != consuming::done && (consumer != consuming::sleep || bell != heard);
-    return waker[static_cast<std::size_t>(agent - 1)] != waking::done;
-  }
-  void step(int agent) {
-    if (agent == 0) return step_consumer();
-    waking& me = waker[static_cast<std::size_t>(agent - 1)];
-    switch (me) {
-      case waking::publish:
-        published = 1, me = waking::exchange;
-        break;
-      case waking::exchange:
-        if (agent == 1) carries = 1;
-        me = std::exchange(asleep, std::uint8_t{0}) != 0 ? waking::ring : waking::done;
-        break;
-      case waking::ring:
-        ++bell, me = waking::done;
-        break;
-      case waking::done:
-        break;
-    }
-  }
-  void step_consumer() {
-    switch (consumer) {
-      case consuming::listen:
-        heard = bell, consumer = consuming::mark;
-        break;
-      case consuming::mark:
-        asleep = 1, known |= carries, consumer = consuming::look;
-        break;
-      case consuming::look:
-        consumer = known != 0 ? consuming::done : consuming::sleep;
-        break;
-      case consuming::sleep:
-        consumer = consuming::unmark;
-        break;
-      case consuming::unmark:
-        asleep = 0, consumer = consuming::listen;
-        if (!unmark_is_exchange) carries = 0;
-        break;
-      case consuming::done:
-        break;
-    }
-  }
-  std::string fault() const { return ""; }
-  std::string fault_at_end() const { return consumer == consuming::done ? "" : "asleep beside a publication"; }
-  void append_key(std::string& key) const {
-    for (const std::uint8_t value :
-         {asleep, carries, published, known, bell, heard, static_cast<std::uint8_t>(consumer),
-          static_cast<std::uint8_t>(waker[0]), static_cast<std::uint8_t>(waker[1])})
-      explore::append_value(key, value);
-  }
-};
-
-TEST(sleep_protocol, a_word_of_exchanges_shows_what_was_published_before) {
-  const explore::model_outcome result = explore::explore_all(asleep_word_model{});
-  EXPECT_EQ(result.fault, "") << result.text();
-  EXPECT_TRUE(result.complete);
-}
-TEST(sleep_protocol, a_store_in_between_may_hide_it) {
-  EXPECT_EQ(explore::explore_all(asleep_word_model{.unmark_is_exchange = false}).fault, "asleep beside a publication");
 }
 
 // Agent 0 sleeps, agent 1 makes work outside of the inbox visible (node queue, board, stop) and wakes whom the idle

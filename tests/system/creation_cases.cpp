@@ -61,8 +61,6 @@ struct told : group_member<told> {
 };
 
 void made_before_heard_of() {
-  // With a queue for each pair of PEs what came from a third one may be taken first.
-  if (sched::this_pe().job().values().queue == host::queue_kind::spsc) return;
   const int pes = sched::this_pe().job().pes();
   const auto all = make_group<told>();
   constexpr int rounds = 5;

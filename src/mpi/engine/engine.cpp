@@ -57,20 +57,20 @@ std::pair<std::uint64_t, std::uint64_t> counted_from_the_end(std::uint64_t first
           std::min(task.total, (chunks - first / task.chunk) * task.chunk)};
 }
 
-wait_policy::limits waiting_limits(bool oversubscribed) {
+arena::wait_policy::limits waiting_limits(bool oversubscribed) {
   if (oversubscribed)
     return {.polls = 4,
             .polls_between = 1,
-            .awake_ticks = host::ns_to_ticks(5e6),
+            .yield_ticks = host::ns_to_ticks(5e6),
             .least_yields = 0,
             .most_vain_yields = 64};
-  return {.polls = 1000, .polls_between = 16, .awake_ticks = host::ns_to_ticks(5e6), .least_yields = 100};
+  return {.polls = 1000, .polls_between = 16, .yield_ticks = host::ns_to_ticks(5e6), .least_yields = 100};
 }
 
 // What a program looks for may come without a ring (values of windows), so where each rank has a core it never sleeps.
-wait_policy::limits polling_limits(bool oversubscribed) {
-  wait_policy::limits limits = waiting_limits(oversubscribed);
-  if (!oversubscribed) limits.awake_ticks = std::numeric_limits<std::uint64_t>::max();
+arena::wait_policy::limits polling_limits(bool oversubscribed) {
+  arena::wait_policy::limits limits = waiting_limits(oversubscribed);
+  if (!oversubscribed) limits.yield_ticks = std::numeric_limits<std::uint64_t>::max();
   return limits;
 }
 
@@ -109,7 +109,7 @@ engine::engine(std::span<endpoint* const> endpoints, std::uint32_t number, board
       pace_(usual_pace()),
       polling_ticks_(host::ns_to_ticks(longest_between_polls_ns)),
       vain_yield_ticks_(host::ns_to_ticks(vain_yield_ns)),
-      dear_yield_ticks_(host::ns_to_ticks(dear_yield_ns)) {
+      expensive_yield_ticks_(host::ns_to_ticks(dear_yield_ns)) {
   if (options.oversubscribed) cores_.emplace(options.cores, host::now_ns(), used_by_all_ns());
   engines[number] = this;
   has_domains_ = std::any_of(endpoints.begin(), endpoints.end(),
@@ -850,16 +850,16 @@ bool engine::step_of_wait() {
   }
   tell(activity::looking);
   switch (waiting_.next(host::ticks())) {
-    case wait_step::poll:
+    case arena::wait_step::poll:
       if (api_mutex_ != nullptr)
         yield();
       else
         host::cpu_relax();
       return false;
-    case wait_step::yield:
+    case arena::wait_step::yield:
       yield(waiting_);
       return false;
-    case wait_step::sleep:
+    case arena::wait_step::sleep:
       break;
   }
   return true;
@@ -886,26 +886,26 @@ void engine::polled(bool found) {
     return;
   }
   switch (polling_.next(now)) {
-    case wait_step::poll:
+    case arena::wait_step::poll:
       break;
-    case wait_step::yield:
+    case arena::wait_step::yield:
       yield(polling_);
       break;
-    case wait_step::sleep:
+    case arena::wait_step::sleep:
       nap();
       break;
   }
   last_poll_ = host::ticks();
 }
 
-void engine::yield(wait_policy& policy) {
+void engine::yield(arena::wait_policy& policy) {
   const std::uint64_t began = host::ticks();
   yield();
   const std::uint64_t took = host::ticks() - began;
   if (took < vain_yield_ticks_)
     policy.was_vain();
-  else if (cores_ && took > dear_yield_ticks_ && !has_its_share_of_cores())
-    policy.was_dear();
+  else if (cores_ && took > expensive_yield_ticks_ && !has_its_share_of_cores())
+    policy.was_expensive();
 }
 
 // Until a message or the end of a request rings, and not for long: what the program looks for may come without.

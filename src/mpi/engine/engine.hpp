@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "arena/block_cache.hpp"
+#include "arena/wait_policy.hpp"
 #include "board/board_pe.hpp"
 #include "mpi/engine/copy_timing.hpp"
 #include "mpi/engine/core_share.hpp"
@@ -27,7 +28,6 @@
 #include "mpi/engine/endpoint.hpp"
 #include "mpi/engine/polling_pace.hpp"
 #include "mpi/engine/records.hpp"
-#include "mpi/engine/wait_policy.hpp"
 #include "os/clock.hpp"
 
 namespace tri::mpi {
@@ -138,7 +138,7 @@ class engine {
         const std::uint32_t heard = own_.inbox.bell.listen();
         if (own_.inbox.prepare_sleep()) {
           // Whoever gives us something from here on rings; what was given before, this poll sees. That goes for copies
-          // that are left to us, too: they are on the board before we are rung. pairs: rank_inbox.sleep
+          // that are left to us, too: they are on the board before we are rung. pairs: ticket_ring.sleep
           ended = done();
           // Work that we leave to others stays on the board while we sleep, so we look again soon.
           if (!ended && (refused_ || !board_.has_work_before_sleep())) sleep(heard, asks_others || refused_);
@@ -272,7 +272,7 @@ class engine {
   void sleep(std::uint32_t heard, bool asks_others);
   void nap();
   void yield();
-  void yield(wait_policy& policy);
+  void yield(arena::wait_policy& policy);
   std::int64_t used_by_all_ns() const;
   bool has_its_share_of_cores();
   void offer_progress();
@@ -289,13 +289,13 @@ class engine {
   shared_address_function shared_address_ = nullptr;
   std::mutex* api_mutex_ = nullptr;
   void (*library_progress_)() = nullptr;
-  wait_policy waiting_;
-  wait_policy polling_;
+  arena::wait_policy waiting_;
+  arena::wait_policy polling_;
   polling_pace pace_;
   std::uint64_t last_poll_ = 0;  // tick at which the last call in vain returned
   const std::uint64_t polling_ticks_;
   const std::uint64_t vain_yield_ticks_;
-  const std::uint64_t dear_yield_ticks_;
+  const std::uint64_t expensive_yield_ticks_;
   std::optional<core_share> cores_;  // with more ranks than cores; asked after dear yields
   std::uint32_t idle_steps_ = 0;
   int waits_ = 0;                 // nested, or of several threads

@@ -1,15 +1,11 @@
-// Where the processes of a host put messages for one rank: a bounded ring of cells in shared memory, many producers. A
-// producer takes a ticket with one fetch-and-add, writes the cell and publishes it by its stamp. A cell is half a cache
-// line: of short messages that follow each other two move in one line. A larger message takes several cells in a row,
-// so it costs as many lines as its cells fill, and no block that has to be allocated and to go back. The reading side
-// is part of the shared memory too, because not only the rank itself reads: whoever holds the lock of its endpoint may.
+// Where the processes of a host put messages for one rank: a ticket ring (arena/ticket_ring.hpp) in shared memory. A
+// cell is half a cache line: of short messages that follow each other two move in one line. A larger message takes
+// several cells in a row, so it costs as many lines as its cells fill, and no block that has to be allocated and to go
+// back. The reading side is part of the shared memory too, because not only the rank itself reads: a helping rank that
+// holds the lock of the endpoint may.
 //
 // A stamp is the lower half of a ticket. What a cell has from the last round differs from what it is to get by the
 // number of cells, which is far less than half of all stamps.
-//
-// Sleeping: the rank sets the top bit of the ticket word in the same atomic step that checks that no ticket is out; the
-// next producer learns it from its own fetch-and-add and rings. Events that come without a cell call wake(). (The same
-// protocol as sched/inbox.hpp.)
 #pragma once
 
 #include <algorithm>
@@ -21,6 +17,7 @@
 #include <type_traits>
 
 #include "arena/doorbell.hpp"
+#include "arena/ticket_ring.hpp"
 #include "mpi/matching/message_key.hpp"
 #include "os/cpu_hints.hpp"
 #include "trireme/detail/arena/other_process_order.hpp"
@@ -86,26 +83,23 @@ class rank_inbox {
  public:
   /// `cells`: zeroed shared memory, a power of two of them, at least twice the number of producers.
   void initialise(inbox_cell* cells, std::uint64_t capacity, std::uint64_t producers) {
-    cells_ = cells;
-    capacity_ = capacity;
     most_cells_ = std::clamp<std::uint64_t>(capacity / (4 * std::max<std::uint64_t>(producers, 1)), 1, most_cells);
-    margin_ = producers * most_cells_;
+    ring_.initialise(cells, capacity, producers * most_cells_);
     unpublished_ = capacity < 8 ? 0 : capacity / 8 - 1;
   }
 
   /// As if that many cells, at least the ring's own, had been used and read: for tests of what counters do at their
   /// end.
   void begin_at(std::uint64_t ticket) {
-    for (std::uint64_t at = ticket - capacity_; at < ticket; ++at) stamp_further(at);
-    for (std::atomic<std::uint64_t>* const end : {&tickets_, &consumed_, &read_})
-      end->store(ticket, std::memory_order_relaxed);  // relaxed: no other thread is there
+    ring_.begin_at(ticket);
+    read_.store(ticket, std::memory_order_relaxed);  // relaxed: no other thread is there
   }
 
   /// A producer, one call at a time in a process. `fill` writes all of the cell but its stamp. Returns false, with
   /// nothing done, when the ring is full.
   template <class Fill>
   bool push(Fill&& fill) {
-    return push_cells(1, capacity_ - margin_, [&](std::uint64_t ticket) { fill(cell_at(ticket)); });
+    return push_cells(1, ring_.limit(), [&](std::uint64_t ticket) { fill(ring_.cell(ticket)); });
   }
 
   /// A message of so many bytes may travel in cells. With many producers those are few.
@@ -122,62 +116,62 @@ class rank_inbox {
       });
     }
     if (most_cells_ == 1) return false;
-    return push_cells(2, capacity_ - margin_, [&](std::uint64_t ticket) {
-      inbox_cell& first = cell_at(ticket);
+    return push_cells(2, ring_.limit(), [&](std::uint64_t ticket) {
+      inbox_cell& first = ring_.cell(ticket);
       begin(first, key, bytes);
       std::memcpy(first.data, data, bytes_in_first_cell);
-      copy_within_line(data_of_further(cell_at(ticket + 1)), data + bytes_in_first_cell, bytes - bytes_in_first_cell);
-      stamp_further(ticket + 1);
+      copy_within_line(data_of_further(ring_.cell(ticket + 1)), data + bytes_in_first_cell,
+                       bytes - bytes_in_first_cell);
+      ring_.stamp_quietly(ticket + 1);
     });
   }
   /// A message for which there may be cells (has_cells_for): `read(offset, length, to)` gives its bytes. More than two
-  /// cells are refused when the ring is more than half full: a reader who is behind is better off with short messages.
+  /// cells are refused when the ring is more than half full: a reader that is behind is better off with short messages.
   template <class Read>
   bool push_data(const message_key& key, std::size_t bytes, Read&& read) {
     const std::uint64_t cells = cells_of(bytes);
-    return push_cells(cells, cells <= 2 ? capacity_ - margin_ : capacity_ / 2, [&](std::uint64_t ticket) {
-      inbox_cell& first = cell_at(ticket);
+    return push_cells(cells, cells <= 2 ? ring_.limit() : ring_.capacity() / 2, [&](std::uint64_t ticket) {
+      inbox_cell& first = ring_.cell(ticket);
       begin(first, key, bytes);
       read(0, std::min(bytes, bytes_in_first_cell), first.data);
       std::size_t done = bytes_in_first_cell;
       for (std::uint64_t at = ticket + 1; at < ticket + cells; ++at, done += bytes_in_further_cell) {
-        inbox_cell& further = cell_at(at);
+        inbox_cell& further = ring_.cell(at);
         // Of a constant length wherever it can be: the copy then is a few instructions.
         if (bytes - done >= bytes_in_further_cell)
           read(done, bytes_in_further_cell, data_of_further(further));
         else
           read(done, bytes - done, data_of_further(further));
-        stamp_further(at);
+        ring_.stamp_quietly(at);
       }
     });
   }
 
-  /// A message seems to be there. Anybody; a hint, but for who offers its progress: see engine::leave.
+  /// A message seems to be there. Any thread; a hint, but for a rank that offers its progress: see engine::leave.
   bool has_message() const {
-    // relaxed: `read_` changes under the lock, and who goes on to read takes it. An old value leads to a cell that is
-    // still published, or to one that was used again since and has a later stamp, by fewer than half of all stamps.
+    // relaxed: `read_` changes under the lock, and a thread that goes on to read takes it. An old value leads to a cell
+    // that is still published, or to one that was used again since and has a later stamp, by fewer than half of all
+    // stamps.
     const std::uint64_t next = read_.load(std::memory_order_relaxed);
-    // pairs: engine.leave
-    const std::uint32_t stamp = std::atomic_ref(cells_[next & (capacity_ - 1)].stamp).load(std::memory_order_seq_cst);
+    const std::uint32_t stamp = ring_.stamp_at(next, std::memory_order_seq_cst);  // pairs: engine.leave
     return static_cast<std::int32_t>(stamp - static_cast<std::uint32_t>(next)) > 0;
   }
 
   /// The next message, or null. With the lock of the endpoint.
   inbox_cell* front() {
     const std::uint64_t next = read_.load(std::memory_order_relaxed);  // relaxed: under the lock
-    inbox_cell& cell = cells_[next & (capacity_ - 1)];
-    // seq_cst: the second message of a rank that leaves is looked for here. pairs: rank_inbox.publish, engine.leave
-    if (std::atomic_ref(cell.stamp).load(std::memory_order_seq_cst) != stamp_of(next)) return nullptr;
+    // seq_cst: the second message of a rank that leaves is looked for here. pairs: ticket_ring.publish, engine.leave
+    if (ring_.stamp_at(next, std::memory_order_seq_cst) != ring_.stamp_of(next)) return nullptr;
     arena::taken_over();
-    return &cell;
+    return &ring_.cell(next);
   }
   /// The first `bytes` bytes of the message at the front, which is in_cells. With the lock.
   void read_front(std::size_t bytes, std::byte* to) const {
     const std::uint64_t next = read_.load(std::memory_order_relaxed);  // relaxed: under the lock
-    copy_within_line(to, cell_at(next).data, std::min(bytes, bytes_in_first_cell));
+    copy_within_line(to, ring_.cell(next).data, std::min(bytes, bytes_in_first_cell));
     std::size_t done = bytes_in_first_cell;
     for (std::uint64_t at = next + 1; done < bytes; ++at, done += bytes_in_further_cell) {
-      const std::byte* const from = data_of_further(cell_at(at));
+      const std::byte* const from = data_of_further(ring_.cell(at));
       if (bytes - done >= bytes_in_further_cell)
         std::memcpy(to + done, from, bytes_in_further_cell);
       else
@@ -187,7 +181,7 @@ class rank_inbox {
   /// Ends the message at the front. With the lock.
   void pop() {
     const std::uint64_t before = read_.load(std::memory_order_relaxed);  // relaxed: under the lock
-    const std::uint64_t next = before + cell_at(before).cells();
+    const std::uint64_t next = before + ring_.cell(before).cells();
     read_.store(next, std::memory_order_relaxed);  // relaxed: as above; a hint for has_message
     // Now and then, so that the producers' line stays theirs.
     if (((before ^ next) & ~unpublished_) != 0) publish_read();
@@ -195,49 +189,37 @@ class rank_inbox {
   /// The reader is behind: the messages after the one at the front have most likely come, too.
   void expect_more() const {
     const std::uint64_t next = read_.load(std::memory_order_relaxed);  // relaxed: a hint
-    host::prefetch_to_read(&cell_at(next + 2));
-    host::prefetch_to_read(&cell_at(next + 4));
+    host::prefetch_to_read(&ring_.cell(next + 2));
+    host::prefetch_to_read(&ring_.cell(next + 4));
   }
   /// How many cells are taken, those of all of the caller's own messages among them.
-  std::uint64_t tickets() const {
-    return tickets_.load(std::memory_order_relaxed) & ~asleep_bit;  // relaxed: the caller's own come before
-  }
+  std::uint64_t tickets() const { return ring_.drawn(); }
   /// That many cells have been read. With the lock.
   bool has_read(std::uint64_t cells) const {
     return read_.load(std::memory_order_relaxed) >= cells;  // relaxed: under the lock
   }
   void publish_read() {
-    // relaxed: under the lock
-    consumed_.store(read_.load(std::memory_order_relaxed), std::memory_order_release);  // pairs: rank_inbox.consumed
+    ring_.publish_consumed(read_.load(std::memory_order_relaxed));  // relaxed: under the lock
   }
 
-  /// The rank itself. True: it is marked asleep, nobody has a ticket for a message that was not read; then check what
-  /// else could wake it, sleep on `bell`, and call woken(). False: there is a message.
+  /// The rank itself. True: it is marked asleep, no process has a ticket for a message that was not read; then check
+  /// what else could wake it, sleep on `bell`, and call woken(). False: there is a message.
   bool prepare_sleep() {
-    std::uint64_t out = read_.load(std::memory_order_relaxed);  // relaxed: only a helper changes it, and then fails us
-    // pairs: rank_inbox.sleep
-    return tickets_.compare_exchange_strong(out, out | asleep_bit, std::memory_order_seq_cst,
-                                            std::memory_order_relaxed);
+    // relaxed: only a helper changes it, and then the ring refuses
+    return ring_.prepare_sleep(read_.load(std::memory_order_relaxed));
   }
-  void woken() { tickets_.fetch_and(~asleep_bit, std::memory_order_acq_rel); }  // pairs: rank_inbox.sleep
-  /// Something has changed for the rank that came without a cell. A read-modify-write also when it is awake: if it is
-  /// about to sleep, it comes after us and sees what we did. pairs: rank_inbox.sleep
+  void woken() { ring_.mark_awake(); }
+  /// Something has changed for the rank that came without a cell.
   void wake() {
-    if ((tickets_.fetch_and(~asleep_bit, std::memory_order_seq_cst) & asleep_bit) != 0) bell.ring();
+    if (ring_.mark_awake()) bell.ring();
   }
-  bool is_asleep() const { return (tickets_.load(std::memory_order_relaxed) & asleep_bit) != 0; }  // relaxed: a hint
+  bool is_asleep() const { return ring_.seems_asleep(); }
 
  private:
-  inbox_cell& cell_at(std::uint64_t ticket) const { return cells_[ticket & (capacity_ - 1)]; }
-  static std::uint32_t stamp_of(std::uint64_t ticket) { return static_cast<std::uint32_t>(ticket + 1); }
   static void begin(inbox_cell& first, const message_key& key, std::size_t bytes) {
     first.key = key;
     first.bytes = static_cast<std::uint16_t>(bytes);
     first.kind = message_kind::in_cells;
-  }
-  // relaxed: published with the first cell. The stamp keeps the cell apart from one of a later round.
-  void stamp_further(std::uint64_t ticket) {
-    std::atomic_ref(cell_at(ticket).stamp).store(stamp_of(ticket), std::memory_order_relaxed);
   }
   static std::byte* data_of_further(inbox_cell& cell) {
     return reinterpret_cast<std::byte*>(&cell) + sizeof cell.stamp;
@@ -246,33 +228,17 @@ class rank_inbox {
   // `cells` tickets in a row, if no more than `limit` are out; `write` gets the first.
   template <class Write>
   bool push_cells(std::uint64_t cells, std::uint64_t limit, Write&& write) {
-    std::uint64_t consumed = consumed_.load(std::memory_order_acquire);  // pairs: rank_inbox.consumed
-    // relaxed: a hint; the margin has room for every producer that is between this poll and its tickets
-    const std::uint64_t seen = tickets_.load(std::memory_order_relaxed) & ~asleep_bit;
-    if (static_cast<std::int64_t>(seen - consumed) >= static_cast<std::int64_t>(limit)) [[unlikely]]
+    const std::uint64_t word = ring_.draw(cells, limit);
+    if (word == ring_.full) [[unlikely]]
       return false;
-    // acq_rel: pairs with prepare_sleep's exchange: either that sees our tickets or we its bit. pairs: rank_inbox.sleep
-    const std::uint64_t word = tickets_.fetch_add(cells, std::memory_order_acq_rel);
-    const std::uint64_t ticket = word & ~asleep_bit;
-    while (ticket + cells - consumed > capacity_) [[unlikely]] {  // `seen` was stale: the reader is at work
-      host::cpu_relax();
-      consumed = consumed_.load(std::memory_order_acquire);  // pairs: rank_inbox.consumed
-    }
-    write(ticket);
-    arena::handed_over(this);
-    std::atomic_ref(cell_at(ticket).stamp)
-        .store(stamp_of(ticket), std::memory_order_release);  // pairs: rank_inbox.publish
-    if ((word & asleep_bit) != 0) [[unlikely]]
+    write(ring_.ticket_of(word));
+    ring_.publish(word);
+    if (ring_.reader_sleeps(word)) [[unlikely]]
       wake();
     return true;
   }
 
-  static constexpr std::uint64_t asleep_bit = std::uint64_t{1} << 63;
-  alignas(64) std::atomic<std::uint64_t> tickets_{0};
-  alignas(64) std::atomic<std::uint64_t> consumed_{0};
-  inbox_cell* cells_ = nullptr;
-  std::uint64_t capacity_ = 0;
-  std::uint64_t margin_ = 0;
+  arena::ticket_ring<inbox_cell> ring_;
   std::uint64_t most_cells_ = 1;   // of one message
   std::uint64_t unpublished_ = 0;  // mask: so many may have been read without the producers knowing
   alignas(64) std::atomic<std::uint64_t> read_{0};

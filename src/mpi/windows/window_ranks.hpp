@@ -66,7 +66,7 @@ class window_ranks {
   static void announce(std::atomic<std::uint32_t>& counter, window_part& of) {
     endpoint& rank = *of.rank;  // the part may be gone when it has heard of us
     // acq_rel: hands over what we did, and what others did before us to a counter of several. wake() comes after it in
-    // the order of the inbox's word, and a sleeper looks again after it. pairs: window_ranks.count, rank_inbox.sleep
+    // the order of the inbox's word, and a sleeper looks again after it. pairs: window_ranks.count, ticket_ring.sleep
     counter.fetch_add(1, std::memory_order_acq_rel);
     rank.inbox.wake();
   }

@@ -23,12 +23,11 @@ struct pe_record {
 
 /// One process as its host sees it; the root of its window.
 struct process_record {
-  static constexpr std::uint32_t expected_version = 1;
+  static constexpr std::uint32_t expected_version = 2;
   static constexpr int idle_words = arena::most_local_pes / 64;
 
   std::uint32_t version;
   std::uint32_t pes;
-  bool asymmetric_fence;  // this process may use the fence of asymmetric_fence.hpp
   pe_record* pe[arena::most_local_pes];
   node_queue* nodes;
   counter relayed;  // messages for all hosts passed on; by the thread that makes progress on the wire, one at a time

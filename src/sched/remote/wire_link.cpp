@@ -65,7 +65,6 @@ struct wire_link::outbound_message {
 
 wire_link::wire_link(process_runtime& job)
     : job_(job),
-      producer_(static_cast<std::uint32_t>(job.pes_of_host() + job.process() - job.first_process_of(job.host()))),
       own_process_(*job.process_record_of(job.process())),
       row_(job.traces() == nullptr ? nullptr : job.traces()->wire()),
       forms_(forms_of_handlers()),
@@ -490,7 +489,7 @@ void wire_link::deliver(int destination, const envelope& message) {
     push_urgent(inbox, block);
     return;
   }
-  const inbox_slot slot = claim(inbox, producer_);
+  const inbox_slot slot = claim(inbox);
   slot.message->assign_message(message);
   publish(inbox, slot);
 }

@@ -129,7 +129,6 @@ class wire_link final : private wire::port_user {
   void to_pes_of_host(const envelope& message);
 
   process_runtime& job_;
-  const std::uint32_t producer_;  // our number in the inboxes of the host
   process_record& own_process_;
   trace::wire_row* const row_;  // null: nobody traces
   const std::vector<message_form> forms_;

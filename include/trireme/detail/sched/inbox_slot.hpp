@@ -5,14 +5,16 @@
 
 namespace tri::sched {
 
-struct cell_ring;
 struct envelope;
 
 /// A claimed slot for one message: fill `message` (without throwing), then publish.
 struct inbox_slot {
+  static constexpr std::uint64_t overflow = ~std::uint64_t{0};
+
   envelope* message;
-  cell_ring* ring;  // null: overflow list
-  std::uint64_t ticket;
+  std::uint64_t ticket_word;  // of the ring; or `overflow`
+
+  bool is_overflow() const { return ticket_word == overflow; }
 };
 
 }  // namespace tri::sched
