@@ -102,7 +102,8 @@ fuzz:
 # For 64-bit Arm: what rests on atomics, shared layouts or instructions of its own, with as little else as possible. The
 # emulator keeps the order of this processor's accesses: memory orders are tested by tests/explore.
 AARCH64_TESTS := arena_arena_test arena_block_cache_test arena_host_lock_test board_layout_test board_words_test \
-	board_process_test board_stress_test divisible_task_test progress_test omp_virtual_parts_test omp_portable_parts_test
+	board_process_test board_stress_test board_divisible_task_test board_progress_test omp_virtual_parts_test \
+	omp_portable_parts_test
 aarch64:
 	@scripts/deps.sh aarch64
 	@scripts/aarch64_sysroot.sh build/aarch64-sysroot

@@ -18,7 +18,7 @@ namespace {
 const batch_options short_run = {
     .batch_time_ms = 1, .warm_up_ms = 0, .repetitions = 10, .min_time_s = 0, .max_time_s = 5};
 
-TEST(Batches, CalibratesABatchToTheAskedTime) {
+TEST(batches, calibrates_a_batch_to_the_asked_time) {
   const batch_runner runner(short_run);
   const samples result = runner.collect(
       [](std::uint64_t operations) { return batch_result{.elapsed_ns = 50.0 * static_cast<double>(operations)}; });
@@ -27,14 +27,14 @@ TEST(Batches, CalibratesABatchToTheAskedTime) {
   EXPECT_GE(result.operation_ns.size() + result.disturbed, 10U);
 }
 
-TEST(Batches, OperationLongerThanABatchRunsOnceInIt) {
+TEST(batches, operation_longer_than_a_batch_runs_once_in_it) {
   const batch_runner runner(short_run);
   const samples result = runner.collect(
       [](std::uint64_t operations) { return batch_result{.elapsed_ns = 1e8 * static_cast<double>(operations)}; });
   EXPECT_EQ(result.operations_in_one_batch, 1U);
 }
 
-TEST(Batches, SetsDisturbedBatchesAsideWhileMostAreClean) {
+TEST(batches, sets_disturbed_batches_aside_while_most_are_clean) {
   const batch_runner runner(short_run);
   int call = 0;
   const samples result = runner.collect([&](std::uint64_t operations) {
@@ -46,7 +46,7 @@ TEST(Batches, SetsDisturbedBatchesAsideWhileMostAreClean) {
   EXPECT_THAT(result.operation_ns, testing::Each(testing::DoubleNear(10, 1e-6)));
 }
 
-TEST(Batches, KeepsAllBatchesWhenMostAreDisturbed) {
+TEST(batches, keeps_all_batches_when_most_are_disturbed) {
   const batch_runner runner(short_run);
   const samples result = runner.collect([](std::uint64_t operations) {
     return batch_result{.elapsed_ns = 10.0 * static_cast<double>(operations), .disturbed = true};
@@ -55,7 +55,7 @@ TEST(Batches, KeepsAllBatchesWhenMostAreDisturbed) {
   EXPECT_EQ(result.operation_ns.size(), 10U);
 }
 
-TEST(Batches, KeepsTheHandOffOfEachBatch) {
+TEST(batches, keeps_the_hand_off_of_each_batch) {
   const batch_runner runner(short_run);
   const samples result = runner.collect([](std::uint64_t operations) {
     return batch_result{.elapsed_ns = 200.0 * static_cast<double>(operations), .handoff_ns = 100};
@@ -63,7 +63,7 @@ TEST(Batches, KeepsTheHandOffOfEachBatch) {
   EXPECT_EQ(result.handoff_ns.size(), result.operation_ns.size());
 }
 
-TEST(Batches, RefusesOperationsThatReportNonsense) {
+TEST(batches, refuses_operations_that_report_nonsense) {
   const batch_runner runner(short_run);
   EXPECT_THROW(runner.collect([](std::uint64_t) { return batch_result{.elapsed_ns = 0}; }), std::logic_error);
   EXPECT_THROW(runner.collect([](std::uint64_t) { return batch_result{.elapsed_ns = -1}; }), std::logic_error);
@@ -74,7 +74,7 @@ TEST(Batches, RefusesOperationsThatReportNonsense) {
                std::logic_error);
 }
 
-TEST(Batches, TimesByTheClock) {
+TEST(batches, times_by_the_clock) {
   const batch_runner runner(short_run);
   std::uint64_t calls = 0;
   const samples result = runner.time([&](std::uint64_t operations) {
@@ -87,7 +87,7 @@ TEST(Batches, TimesByTheClock) {
   EXPECT_THAT(result.operation_ns, testing::Each(testing::Gt(0.0)));
 }
 
-TEST(PinnedThread, RunsWorkOnItsCpuAndReportsFailures) {
+TEST(pinned_thread, runs_work_on_its_cpu_and_reports_failures) {
   const int cpu = host::cpus_of_this_thread().back();
   pinned_thread thread(cpu);
   int seen = -1;
@@ -101,7 +101,7 @@ TEST(PinnedThread, RunsWorkOnItsCpuAndReportsFailures) {
   EXPECT_EQ(seen, 7);
 }
 
-TEST(CachelineHandoff, CanBeUsedAgainAndAgainByEitherOrderOfArrival) {
+TEST(cacheline_handoff, can_be_used_again_and_again_by_either_order_of_arrival) {
   const std::vector<int> cpus = host::cpus_of_this_thread();
   cacheline_handoff line;
   pinned_thread leader(cpus.front());

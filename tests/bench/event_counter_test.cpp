@@ -33,7 +33,7 @@ class FreshPages {
   volatile std::byte* data_;
 };
 
-TEST(EventCounter, CountsBetweenStartAndStop) {
+TEST(event_counter, counts_between_start_and_stop) {
   event_counter faults(page_faults);
   if (!faults.missing().empty()) GTEST_SKIP() << faults.missing();
   const FreshPages before, during, after;
@@ -46,7 +46,7 @@ TEST(EventCounter, CountsBetweenStartAndStop) {
   EXPECT_LT(faults.read(), 2 * pages);
 }
 
-TEST(EventCounter, SaysWhyNothingIsCounted) {
+TEST(event_counter, says_why_nothing_is_counted) {
   const event_counter none({.type = 0xffffffffU, .config = 0});
   EXPECT_THAT(none.missing(), testing::StartsWith("perf_event_open: "));
 }

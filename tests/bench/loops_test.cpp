@@ -48,7 +48,7 @@ const json& row_named(const std::string& name) {
   throw std::runtime_error("there is no row " + name);
 }
 
-TEST(Loops, EveryRowIsMeasured) {
+TEST(loops, every_row_is_measured) {
   for (const char* name : {"loop/fork_join",
                            "loop/wake_20ms",
                            "loop/dispatch",
@@ -82,12 +82,12 @@ TEST(Loops, EveryRowIsMeasured) {
   }
 }
 
-TEST(Loops, TheLastStepIsTheWholeOverhead) {
+TEST(loops, the_last_step_is_the_whole_overhead) {
   for (const char* stage : {"steps/node_queue", "steps/simple_queue", "steps/recycled", "steps/micro_queue", "static"})
     EXPECT_TRUE(row_named("loop/overhead").at("peers").contains(stage)) << stage;
 }
 
-TEST(Loops, EverySchedulePlaysInTheRowsOfTheDefault) {
+TEST(loops, every_schedule_plays_in_the_rows_of_the_default) {
   for (const char* name :
        {"loop/uniform/automatic", "loop/linear/automatic", "loop/heavy_tail/automatic", "loop/noise10/automatic",
         "loop/sweep_l2/automatic", "loop/sweep_l3/automatic", "loop/sweep_dram/automatic"}) {
@@ -100,7 +100,7 @@ TEST(Loops, EverySchedulePlaysInTheRowsOfTheDefault) {
   }
 }
 
-TEST(Loops, RealKernelsAreJudgedByTheBestOfTheOtherRuntimes) {
+TEST(loops, real_kernels_are_judged_by_the_best_of_the_other_runtimes) {
   const auto check = [](const char* name, double target_ratio) {
     SCOPED_TRACE(name);
     const json& row = row_named(name);
@@ -122,7 +122,7 @@ TEST(Loops, RealKernelsAreJudgedByTheBestOfTheOtherRuntimes) {
   check("loop/kernel/front_loaded/learned", 1.03);
 }
 
-TEST(Loops, TargetsAreThoseOfTheContract) {
+TEST(loops, targets_are_those_of_the_contract) {
   EXPECT_EQ(row_named("loop/fork_join").at("target"), 0.60);
   EXPECT_EQ(row_named("loop/wake_20ms").at("target"), 15);
   EXPECT_EQ(row_named("loop/dispatch").at("target"), 36);
@@ -136,21 +136,21 @@ TEST(Loops, TargetsAreThoseOfTheContract) {
   EXPECT_EQ(judged_by("loop/sweep_l2/automatic"), std::pair(std::string("static"), 1.02));
 }
 
-TEST(Loops, RatioAndTargetGiveTheSameVerdict) {
+TEST(loops, ratio_and_target_give_the_same_verdict) {
   for (const char* name : {"loop/uniform/automatic", "loop/linear/automatic", "loop/noise10/automatic"}) {
     const auto measured = row_named(name).get<bench::row>();
     EXPECT_EQ(verdict_of(measured), ratio_verdict_of(measured)) << name;
   }
 }
 
-TEST(LoopCosts, MeanIsKeptWhateverTheShape) {
+TEST(loop_costs, mean_is_kept_whatever_the_shape) {
   for (const cost_shape shape : {cost_shape::uniform, cost_shape::linear, cost_shape::heavy_tail}) {
     const auto steps = make_costs(shape, 10'000, 800);
     EXPECT_NEAR(std::accumulate(steps.begin(), steps.end(), 0.0) / 1e4, 800, 1);
   }
 }
 
-TEST(LoopCosts, ShapesAreWhatTheirNamesSay) {
+TEST(loop_costs, shapes_are_what_their_names_say) {
   const auto uniform = make_costs(cost_shape::uniform, 1000, 800);
   EXPECT_EQ(*std::min_element(uniform.begin(), uniform.end()), 800U);
   EXPECT_EQ(*std::max_element(uniform.begin(), uniform.end()), 800U);
@@ -165,7 +165,7 @@ TEST(LoopCosts, ShapesAreWhatTheirNamesSay) {
   EXPECT_GT(tail.back(), 100 * tail[5'000]);  // and one is very long
 }
 
-TEST(LoopSweep, TakesTheMeanOfFive) {
+TEST(loop_sweep, takes_the_mean_of_five) {
   sweep_field field(64 * sweep_columns * sizeof(double) * 2);
   EXPECT_EQ(field.rows(), 62);
   const double* const from = field.from();
@@ -223,7 +223,7 @@ void expect_mistakes_are_seen(Kernel data) {
   }
 }
 
-TEST(LoopKernels, OneIterationLeftOutOrRunTwiceIsSeen) {
+TEST(loop_kernels, one_iteration_left_out_or_run_twice_is_seen) {
   expect_mistakes_are_seen(coarse_grids());
   expect_mistakes_are_seen(barrier_steps(5));
   expect_mistakes_are_seen(sparse_rows());
@@ -241,7 +241,7 @@ struct loops_without_barrier {
   }
 };
 
-TEST(LoopKernels, AMissingBarrierIsSeen) {
+TEST(loop_kernels, a_missing_barrier_is_seen) {
   barrier_steps data(5);
   loops_without_barrier loops;
   data.run(loops, 2);
@@ -258,7 +258,7 @@ struct loops_that_count {
   }
 };
 
-TEST(LoopKernels, LoopsOfCoarseGridsAreShort) {
+TEST(loop_kernels, loops_of_coarse_grids_are_short) {
   loops_that_count loops;
   coarse_grids().run(loops, 1);
   EXPECT_THAT(loops.numbers, ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11));
@@ -266,7 +266,7 @@ TEST(LoopKernels, LoopsOfCoarseGridsAreShort) {
   EXPECT_EQ(*std::max_element(loops.lengths.begin(), loops.lengths.end()), 4096);
 }
 
-TEST(LoopKernels, RowsFollowAPowerLaw) {
+TEST(loop_kernels, rows_follow_a_power_law) {
   std::vector<std::size_t> lengths = sparse_rows().row_lengths();
   std::sort(lengths.begin(), lengths.end(), std::greater<>());
   EXPECT_EQ(lengths.back(), 4U);
@@ -277,7 +277,7 @@ TEST(LoopKernels, RowsFollowAPowerLaw) {
   EXPECT_GT(2 * sum(lengths.size() / 10), sum(lengths.size())) << "a tenth of the rows has half of the entries";
 }
 
-TEST(LoopKernels, MostOfTheTrianglesLieInFront) {
+TEST(loop_kernels, most_of_the_triangles_lie_in_front) {
   const std::vector<std::size_t> costs = sorted_graph().costs();
   const auto front = costs.begin() + static_cast<std::ptrdiff_t>(costs.size() / 20);
   EXPECT_GT(2 * std::accumulate(costs.begin(), front, std::size_t{0}),
@@ -302,7 +302,7 @@ class noting_runtime {
   void forget(std::size_t, std::size_t place) { noted().push_back("forget " + std::to_string(place)); }
 };
 
-TEST(LoopCompetitor, FindsAWrongResult) {
+TEST(loop_competitor, finds_a_wrong_result) {
   competitor_of<noting_runtime> runtime({});
   for (const kernel which : {kernel::coarse_grids, kernel::barrier_steps, kernel::sparse_rows, kernel::sorted_graph}) {
     EXPECT_FALSE(runtime.run({.which = which, .schedule = 0, .warm_up = 1, .loops = 2}).wrong);
@@ -312,7 +312,7 @@ TEST(LoopCompetitor, FindsAWrongResult) {
   }
 }
 
-TEST(LoopCompetitor, FirstExecutionsAreInAPlaceThatWasForgotten) {
+TEST(loop_competitor, first_executions_are_in_a_place_that_was_forgotten) {
   competitor_of<noting_runtime> runtime({});
   noted().clear();
   runtime.run({.which = kernel::sparse_rows, .warm_up = 2, .loops = 2, .first = true});

@@ -41,7 +41,7 @@ const json& row_named(const std::string& name) {
   throw std::runtime_error("there is no row " + name);
 }
 
-TEST(Messages, ReportHasItsForm) {
+TEST(messages, report_has_its_form) {
   const json& report = quick_report();
   EXPECT_TRUE(report.at("context").is_object());
   ASSERT_TRUE(report.at("rows").is_array());
@@ -62,7 +62,7 @@ TEST(Messages, ReportHasItsForm) {
   }
 }
 
-TEST(Messages, HasAllRows) {
+TEST(messages, has_all_rows) {
   for (const char* name : {"cacheline_handoff",
                            "handler/threads/one_way",
                            "handler/processes/one_way",
@@ -90,14 +90,14 @@ TEST(Messages, HasAllRows) {
   }
 }
 
-TEST(Messages, LatenciesHaveTheHandOffAsTheirLimit) {
+TEST(messages, latencies_have_the_hand_off_as_their_limit) {
   for (const char* name : {"handler/threads/one_way", "entry/processes/one_way"}) {
     EXPECT_GT(row_named(name).at("limit").get<double>(), 0) << name;
     EXPECT_GT(row_named(name).at("ratio").at("median").get<double>(), 0) << name;
   }
 }
 
-TEST(Messages, KNeighborSendsWhatItsRulesSay) {
+TEST(messages, k_neighbor_sends_what_its_rules_say) {
   const auto per_object = [](const char* row) {
     return row_named(row).at("counts").at("messages per object").get<double>();
   };
@@ -108,23 +108,23 @@ TEST(Messages, KNeighborSendsWhatItsRulesSay) {
   EXPECT_EQ(per_object("kneighbor/100B/5/k2"), 8);
 }
 
-TEST(Messages, SelfSendAllocatesNothing) {
+TEST(messages, self_send_allocates_nothing) {
   EXPECT_EQ(row_named("self_send").at("counts").at("allocations").get<double>(), 0);
 }
 
-TEST(Messages, BuffersAreNotCopied) {
+TEST(messages, buffers_are_not_copied) {
   for (const char* name : {"entry/threads/buffer_1MiB", "entry/processes/buffer_1MiB"}) {
     EXPECT_LT(row_named(name).at("counts").at("bytes copied per message").get<double>(), 100) << name;
   }
 }
 
-TEST(KNeighborShape, IsParsedAndNamed) {
+TEST(k_neighbor_shape, is_parsed_and_named) {
   EXPECT_EQ(parse_kneighbor("").name(), "kneighbor/64B/2");
   EXPECT_EQ(parse_kneighbor("k=1,bytes=4096,elements=8,acks=off,processes=on").name(),
             "kneighbor/4KiB/8/k1/no_acks/processes");
 }
 
-TEST(KNeighborShape, FaultyTextIsRefused) {
+TEST(k_neighbor_shape, faulty_text_is_refused) {
   EXPECT_THAT([] { parse_kneighbor("elemnts=8"); },
               ThrowsMessage<std::invalid_argument>(HasSubstr("did you mean 'elements'?")));
   EXPECT_THAT([] { parse_kneighbor("k=0"); },

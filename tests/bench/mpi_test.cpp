@@ -30,7 +30,7 @@ json rows(const std::string& environment, const std::string& arguments) {
   return json::parse(tri::testing::contents_of(file)).at("rows");
 }
 
-TEST(MpiSuite, HasTheRowsOfBothAbis) {
+TEST(mpi_suite, has_the_rows_of_both_abis) {
   const std::string list = bench("", "--list").output;
   for (const char* abi : {"openmpi", "mpich"}) {
     for (const char* name :
@@ -42,7 +42,7 @@ TEST(MpiSuite, HasTheRowsOfBothAbis) {
 }
 
 // Every kind of measurement, with two ranks.
-TEST(MpiSuite, MeasuresEveryLibraryAndSaysWhatIsNotAvailable) {
+TEST(mpi_suite, measures_every_library_and_says_what_is_not_available) {
   const json all = rows("",
                         "--quick --filter '(latency/8|latency/65536|vector/1MiB|rate/8|overlap/2MiB|"
                         "overlap/2MiB_vector|allreduce8/2ranks|get8_busy_target|memory_at_start)$'");
@@ -66,7 +66,7 @@ TEST(MpiSuite, MeasuresEveryLibraryAndSaysWhatIsNotAvailable) {
 
 // Two ways of one drop-in beside each other; no MPI library takes part by itself. The figure is their difference, so
 // only that they were started in these ways can be told.
-TEST(MpiSuite, MeasuresWhatOfferingCosts) {
+TEST(mpi_suite, measures_what_offering_costs) {
   const json all = rows("", "--quick --filter 'offering/one_piece$'");
   ASSERT_EQ(all.size(), 2u);
   for (const json& row : all) {
@@ -86,13 +86,13 @@ TEST(MpiSuite, MeasuresWhatOfferingCosts) {
 }
 
 // What the libraries do by themselves is no figure of ours. Too little address space keeps the drop-in out.
-TEST(MpiSuite, FailsWhenTheDropInTakesNoPart) {
+TEST(mpi_suite, fails_when_the_drop_in_takes_no_part) {
   const auto ended = bench("ulimit -v 20000000;", "--quick --filter '/latency/8$'");
   EXPECT_EQ(ended.status, 1);
   EXPECT_THAT(ended.output, HasSubstr("the drop-in took no part: trireme mpi: rank "));
 }
 
-TEST(MpiSuite, TakesLibrariesThatTheUserNames) {
+TEST(mpi_suite, takes_libraries_that_the_user_names) {
   const fs::path bin = folder.path() / "bin";
   fs::create_directory(bin);
   // Launchers look for their helpers beside themselves: no links.
@@ -105,7 +105,7 @@ TEST(MpiSuite, TakesLibrariesThatTheUserNames) {
   EXPECT_GT(all.at(0).at("peers").at("other").get<double>(), 0);
 }
 
-TEST(MpiSuite, ExplainsLibrariesThatItCannotUse) {
+TEST(mpi_suite, explains_libraries_that_it_cannot_use) {
   const auto nameless = bench("TRIREME_BENCH_MPI=/usr/bin", "--quick --filter 'openmpi/latency/8$'");
   EXPECT_EQ(nameless.status, 1);
   EXPECT_THAT(nameless.output, HasSubstr("TRIREME_BENCH_MPI: '/usr/bin' is not NAME=FOLDER, such as openmpi5="));

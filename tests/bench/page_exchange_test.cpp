@@ -53,7 +53,7 @@ received_bytes receive(landing_area& area, const std::vector<std::byte>& message
   return area.deliver(came, message.size(), place, region);
 }
 
-TEST(PageExchange, CopiesLessThanTwoPagesOfAMessage) {
+TEST(page_exchange, copies_less_than_two_pages_of_a_message) {
   landing_area area(4 << 20);
   Destination to((4 << 20) + 4 * page);
   std::uint64_t seed = 1;
@@ -72,7 +72,7 @@ TEST(PageExchange, CopiesLessThanTwoPagesOfAMessage) {
   }
 }
 
-TEST(PageExchange, CopiesAfterAWrongPrediction) {
+TEST(page_exchange, copies_after_a_wrong_prediction) {
   landing_area area(1 << 20);
   Destination to(2 << 20);
   const auto message = random_bytes(1 << 20, 2);
@@ -84,7 +84,7 @@ TEST(PageExchange, CopiesAfterAWrongPrediction) {
   to.expect(2 * page, another);
 }
 
-TEST(PageExchange, CopiesToOtherMemory) {
+TEST(page_exchange, copies_to_other_memory) {
   landing_area area(1 << 20);
   Destination to(1 << 20);
   const auto message = random_bytes(1 << 19, 4);
@@ -97,7 +97,7 @@ TEST(PageExchange, CopiesToOtherMemory) {
   }
 }
 
-TEST(PageExchange, CopiesAMessageWithoutAWholePage) {
+TEST(page_exchange, copies_a_message_without_a_whole_page) {
   landing_area area(2 * page);
   Destination to(4 * page);
   for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, page, 2 * page - 2}) {
@@ -108,7 +108,7 @@ TEST(PageExchange, CopiesAMessageWithoutAWholePage) {
 }
 
 // The system moves the pages of one mapping. A range that consists of several is copied, or moved by a system that can.
-TEST(PageExchange, IsRightWhereTheSystemRefuses) {
+TEST(page_exchange, is_right_where_the_system_refuses) {
   landing_area area(64 * page);
   Destination to(128 * page);
   const auto message = random_bytes(64 * page, 5);
@@ -124,7 +124,7 @@ TEST(PageExchange, IsRightWhereTheSystemRefuses) {
   to.expect(64 * page, another);
 }
 
-TEST(PageExchange, LeavesNoMoreMappingsBehind) {
+TEST(page_exchange, leaves_no_more_mappings_behind) {
   const auto mappings = [] {
     std::ifstream maps("/proc/self/maps");
     std::size_t count = 0;
@@ -142,7 +142,7 @@ TEST(PageExchange, LeavesNoMoreMappingsBehind) {
 }
 
 // Another thread uses the pages in front of and behind the place all the time.
-TEST(PageExchange, LeavesOtherThreadsAlone) {
+TEST(page_exchange, leaves_other_threads_alone) {
   landing_area area(64 * page);
   page_region region(66 * page);
   std::atomic<bool> over{false};
@@ -168,7 +168,7 @@ TEST(PageExchange, LeavesOtherThreadsAlone) {
   EXPECT_EQ(std::memcmp(region.data() + page, message.data(), message.size()), 0);
 }
 
-TEST(PageExchange, RefusesWhatDidNotComeThere) {
+TEST(page_exchange, refuses_what_did_not_come_there) {
   landing_area area(page);
   std::vector<std::byte> heap(2 * page);
   const auto message_of = [&](std::byte* came, std::size_t bytes) -> std::string {

@@ -23,7 +23,7 @@ std::vector<row> shell(const std::string& script, double output_timeout_s = 60) 
   return rows;
 }
 
-TEST(ProcessRows, ReadsRowsAndLeavesOtherLinesAlone) {
+TEST(process_rows, reads_rows_and_leaves_other_lines_alone) {
   row first;
   first.name = "a";
   first.unit = "ns";
@@ -36,7 +36,7 @@ TEST(ProcessRows, ReadsRowsAndLeavesOtherLinesAlone) {
   EXPECT_EQ(rows[1].name, "a");
 }
 
-TEST(ProcessRows, NamesTheCommandThatFailed) {
+TEST(process_rows, names_the_command_that_failed) {
   EXPECT_THAT([] { shell("exit 3"); },
               ThrowsMessage<std::runtime_error>(AllOf(HasSubstr("sh -c exit 3"), HasSubstr("exit status 3"))));
   EXPECT_THAT([] { shell("kill -9 $$"); }, ThrowsMessage<std::runtime_error>(HasSubstr("ended by signal 9")));
@@ -46,12 +46,12 @@ TEST(ProcessRows, NamesTheCommandThatFailed) {
   EXPECT_THROW(process_rows({}, [](row) {}), std::invalid_argument);
 }
 
-TEST(ProcessRows, EndsACommandThatHangs) {
+TEST(process_rows, ends_a_command_that_hangs) {
   EXPECT_THAT([] { shell("exec sleep 1000", 0.2); }, ThrowsMessage<std::runtime_error>(HasSubstr("nothing for 0.2 s")));
 }
 
 // Of the two that say that they are done, one fails afterwards and one never ends.
-TEST(ProcessRows, DoesNotWaitForACommandThatHasDoneItsWork) {
+TEST(process_rows, does_not_wait_for_a_command_that_has_done_its_work) {
   std::vector<std::string> lines;
   const auto keep = [&](const std::string& line) { lines.push_back(line); };
   const auto lines_of = [&](const std::string& script) { process_lines({"sh", "-c", script}, keep, 60, "done"); };
@@ -60,7 +60,7 @@ TEST(ProcessRows, DoesNotWaitForACommandThatHasDoneItsWork) {
   EXPECT_THAT([&] { lines_of("echo done; exit 3"); }, ThrowsMessage<std::runtime_error>(HasSubstr("exit status 3")));
 }
 
-TEST(AllocatorPeers, GiveUsableMemory) {
+TEST(allocator_peers, give_usable_memory) {
   const std::vector<allocator_peer> peers = allocator_peers();
   ASSERT_FALSE(peers.empty());
   EXPECT_EQ(peers.front().name, "glibc");

@@ -25,7 +25,7 @@ row sample_row() {
   return made;
 }
 
-TEST(RowJson, HasTheSharedForm) {
+TEST(row_json, has_the_shared_form) {
   const nlohmann::json json = sample_row();
   EXPECT_EQ(json["name"], "entry/threads/one_way");
   EXPECT_EQ(json["unit"], "ns");
@@ -38,7 +38,7 @@ TEST(RowJson, HasTheSharedForm) {
   EXPECT_EQ(json["peers"]["charm"], 900.0);
 }
 
-TEST(RowJson, AbsentNumbersAreNullAndPeersAnObject) {
+TEST(row_json, absent_numbers_are_null_and_peers_an_object) {
   row bare;
   bare.name = "x";
   bare.unit = "ns";
@@ -49,12 +49,12 @@ TEST(RowJson, AbsentNumbersAreNullAndPeersAnObject) {
   EXPECT_TRUE(json.at("peers").empty());
 }
 
-TEST(RowJson, ReadsWhatItWrote) {
+TEST(row_json, reads_what_it_wrote) {
   const nlohmann::json json = sample_row();
   EXPECT_EQ(nlohmann::json(json.get<row>()), json);
 }
 
-TEST(RowJson, SaysWhatIsNotAvailableInsteadOfFigures) {
+TEST(row_json, says_what_is_not_available_instead_of_figures) {
   row absent = sample_row();
   absent.ratio = std::nullopt;
   absent.not_available = "there is no drop-in";
@@ -69,7 +69,7 @@ TEST(RowJson, SaysWhatIsNotAvailableInsteadOfFigures) {
               ::testing::ContainsRegex("one_way +not available +<= 400 +there is no drop-in; charm 900"));
 }
 
-TEST(RowJson, CarriesAFailureInsteadOfFigures) {
+TEST(row_json, carries_a_failure_instead_of_figures) {
   row failed;
   failed.name = "x";
   failed.unit = "ns";
@@ -79,14 +79,14 @@ TEST(RowJson, CarriesAFailureInsteadOfFigures) {
   EXPECT_EQ(json.get<row>().error, "no second CPU");
 }
 
-TEST(RowJson, NamesAWrongDirection) {
+TEST(row_json, names_a_wrong_direction) {
   nlohmann::json json = sample_row();
   json["better"] = "sideways";
   EXPECT_THAT([&] { json.get<row>(); },
               testing::ThrowsMessage<std::invalid_argument>(testing::HasSubstr("'sideways'")));
 }
 
-TEST(RowJson, NamesNumbersThatAreNoCounts) {
+TEST(row_json, names_numbers_that_are_no_counts) {
   for (const nlohmann::json& wrong : {nlohmann::json(-1), nlohmann::json(1e300), nlohmann::json("many")}) {
     nlohmann::json json = sample_row();
     json["disturbed"] = wrong;
@@ -96,7 +96,7 @@ TEST(RowJson, NamesNumbersThatAreNoCounts) {
   }
 }
 
-TEST(Verdict, FollowsTheDirection) {
+TEST(verdict, follows_the_direction) {
   row measured = sample_row();
   EXPECT_EQ(verdict_of(measured), verdict::met);
   EXPECT_EQ(ratio_verdict_of(measured), verdict::missed);
@@ -106,7 +106,7 @@ TEST(Verdict, FollowsTheDirection) {
   EXPECT_EQ(verdict_of(measured), verdict::no_target);
 }
 
-TEST(Units, TimesAndRates) {
+TEST(units, times_and_rates) {
   EXPECT_DOUBLE_EQ(nanoseconds_in_unit(250, "ns"), 250);
   EXPECT_DOUBLE_EQ(nanoseconds_in_unit(250, "us"), 0.25);
   EXPECT_DOUBLE_EQ(nanoseconds_in_unit(100, "M/s"), 10);
@@ -114,7 +114,7 @@ TEST(Units, TimesAndRates) {
   EXPECT_THROW(nanoseconds_in_unit(1, "parsecs"), std::invalid_argument);
 }
 
-TEST(MakeRow, ConvertsAndComparesBatchByBatch) {
+TEST(make_row, converts_and_compares_batch_by_batch) {
   const row_definition definition{.name = "x", .unit = "us", .target = 1};
   // The hand-off changes from batch to batch with the figure: the ratio must stay the same.
   const row made = make_row(definition, {.samples = {.operation_ns = {300, 60, 300}, .handoff_ns = {100, 20, 100}}});
@@ -124,14 +124,14 @@ TEST(MakeRow, ConvertsAndComparesBatchByBatch) {
   EXPECT_DOUBLE_EQ(*made.limit, 0.1);
 }
 
-TEST(MakeRow, TakesValuesThatAreNoTimes) {
+TEST(make_row, takes_values_that_are_no_times) {
   const row_definition definition{.name = "x", .unit = "bytes"};
   measurement measured;
   measured.values = {64, 64, 64};
   EXPECT_DOUBLE_EQ(make_row(definition, measured).figure.median, 64);
 }
 
-TEST(Table, ShowsFigureTargetHandOffAndPeers) {
+TEST(table, shows_figure_target_hand_off_and_peers) {
   const std::string line = table_line(sample_row());
   for (const char* part : {"entry/threads/one_way", "380", "350", "420", "<= 400", " met ", "3.7x of 110 ns",
                            "(<= 3.6 MISSED)", "charm 900"}) {
@@ -139,7 +139,7 @@ TEST(Table, ShowsFigureTargetHandOffAndPeers) {
   }
 }
 
-TEST(Table, NumbersStayShort) {
+TEST(table, numbers_stay_short) {
   EXPECT_EQ(short_number(0), "0");
   EXPECT_EQ(short_number(0.12345), "0.123");
   EXPECT_EQ(short_number(12.345), "12.3");

@@ -40,14 +40,14 @@ std::vector<std::string> names(const std::vector<const row_definition*>& rows) {
   return found;
 }
 
-TEST(Select, AllSuitesOneSuiteAndFilter) {
+TEST(select, all_suites_one_suite_and_filter) {
   const registry known = two_suites();
   EXPECT_THAT(names(select_rows(known, {})), ElementsAre("entry/threads", "rate", "fork_join"));
   EXPECT_THAT(names(select_rows(known, {.suites = {"loops"}})), ElementsAre("fork_join"));
   EXPECT_THAT(names(select_rows(known, {.filter = "^r|join$"})), ElementsAre("rate", "fork_join"));
 }
 
-TEST(Select, RefusesWhatSelectsNothing) {
+TEST(select, refuses_what_selects_nothing) {
   const registry known = two_suites();
   EXPECT_THAT([&] { select_rows(known, {.suites = {"mesages"}}); },
               ThrowsMessage<std::invalid_argument>(HasSubstr("did you mean 'messages'?")));
@@ -57,14 +57,14 @@ TEST(Select, RefusesWhatSelectsNothing) {
               ThrowsMessage<std::invalid_argument>(HasSubstr("--filter '(' is not a regular expression")));
 }
 
-TEST(Registry, RefusesDoubleAndIncompleteRows) {
+TEST(registry, refuses_double_and_incomplete_rows) {
   registry known = two_suites();
   EXPECT_THROW(known.add({.name = "loops"}), std::logic_error);
   EXPECT_THROW(known.add({.name = "new", .rows = {fixed_row("rate", 1)}}), std::logic_error);
   EXPECT_THROW(known.add({.name = "new", .rows = {{.name = "unmeasured", .unit = "ns"}}}), std::logic_error);
 }
 
-TEST(Options, QuickAndExplicitValues) {
+TEST(options, quick_and_explicit_values) {
   EXPECT_LT(batch_options_of({.quick = true}).repetitions, batch_options_of({}).repetitions);
   EXPECT_EQ(batch_options_of({.quick = true, .repetitions = 7}).repetitions, 7U);
   EXPECT_THROW(batch_options_of({.repetitions = 0}), std::invalid_argument);
@@ -77,7 +77,7 @@ row_definition launched_row(const std::string& name, const launch& where) {
   return row;
 }
 
-TEST(Children, RowsOfOneLaunchShareAProgram) {
+TEST(children, rows_of_one_launch_share_a_program) {
   const row_definition here = fixed_row("here", 1);
   const row_definition threads = launched_row("threads", {.pes = 2});
   const row_definition spinning = launched_row("spinning", {.pes = 2, .options = {"--tri-idle=spin"}});
@@ -86,7 +86,7 @@ TEST(Children, RowsOfOneLaunchShareAProgram) {
               ElementsAre(ElementsAre(0, 3), ElementsAre(1), ElementsAre(2)));
 }
 
-TEST(Children, LaunchThisProgramWithTheSameMethod) {
+TEST(children, launch_this_program_with_the_same_method) {
   const launch where{.processes = 2, .pes = 1, .options = {"--tri-idle=spin"}};
   const row_definition first = launched_row("entry", where);
   const row_definition second = launched_row("rate", where);
@@ -99,7 +99,7 @@ TEST(Children, LaunchThisProgramWithTheSameMethod) {
 
 // A "launcher" that prints row a and then fails: what it printed counts, the row it was at is reported as failed, and
 // the rest is tried again.
-TEST(Children, AProgramThatFailsCostsOneRow) {
+TEST(children, a_program_that_fails_costs_one_row) {
   const launch where{.pes = 2};
   const std::vector<row_definition> rows = {launched_row("a", where), launched_row("b", where),
                                             launched_row("c", where)};
@@ -119,7 +119,7 @@ TEST(Children, AProgramThatFailsCostsOneRow) {
   EXPECT_EQ(measured[2].figure.median, 1);
 }
 
-TEST(Run, WritesContextAndRows) {
+TEST(run, writes_context_and_rows) {
   const auto file = std::filesystem::path(testing::TempDir()) / "trireme_bench_run.json";
   testing::internal::CaptureStdout();
   EXPECT_EQ(run_benchmarks(two_suites(), {.json_file = file.string()}, {{"trireme"}}), 0);
@@ -134,7 +134,7 @@ TEST(Run, WritesContextAndRows) {
   std::filesystem::remove(file);
 }
 
-TEST(Run, RowsArePrintedSoonAfterTheyWereMeasured) {
+TEST(run, rows_are_printed_soon_after_they_were_measured) {
   registry known;
   known.add({.name = "first", .rows = {fixed_row("here", 1), launched_row("there", {.pes = 2}), fixed_row("too", 1)}});
   known.add({.name = "second", .rows = {fixed_row("late", 1), launched_row("later", {.pes = 2})}});
@@ -146,7 +146,7 @@ TEST(Run, RowsArePrintedSoonAfterTheyWereMeasured) {
 }
 
 // A run that is interrupted has a report: of what was measured until the last ten seconds.
-TEST(Run, TheReportIsThereWhileRowsAreMeasured) {
+TEST(run, the_report_is_there_while_rows_are_measured) {
   const auto file = std::filesystem::path(testing::TempDir()) / "trireme_bench_early.json";
   nlohmann::json seen;
   registry known;
@@ -163,14 +163,14 @@ TEST(Run, TheReportIsThereWhileRowsAreMeasured) {
   std::filesystem::remove(file);
 }
 
-TEST(Run, ADeviceIsWrittenAndNotReplaced) {
+TEST(run, a_device_is_written_and_not_replaced) {
   testing::internal::CaptureStdout();
   EXPECT_EQ(run_benchmarks(two_suites(), {.json_file = "/dev/null"}, {{"trireme"}}), 0);
   testing::internal::GetCapturedStdout();
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
 }
 
-TEST(Run, AFailedRowIsReportedAndTheOthersAreMeasured) {
+TEST(run, a_failed_row_is_reported_and_the_others_are_measured) {
   registry known = two_suites();
   known.add({.name = "bad", .rows = {{.name = "throws", .unit = "ns", .measure = [](context&) -> measurement {
                                         throw std::runtime_error("no such device");
@@ -182,12 +182,12 @@ TEST(Run, AFailedRowIsReportedAndTheOthersAreMeasured) {
   EXPECT_THAT(output, HasSubstr("rows: 4, targets: 2 met, 1 missed, rows that failed: 1"));
 }
 
-TEST(Run, RefusesAFileThatCannotBeWritten) {
+TEST(run, refuses_a_file_that_cannot_be_written) {
   EXPECT_THAT([] { run_benchmarks(two_suites(), {.json_file = "/no/such/folder/x.json"}, {{"trireme"}}); },
               ThrowsMessage<std::runtime_error>(HasSubstr("/no/such/folder/x.json")));
 }
 
-TEST(Run, EmitsRowsForItsParent) {
+TEST(run, emits_rows_for_its_parent) {
   testing::internal::CaptureStdout();
   EXPECT_EQ(run_benchmarks(two_suites(), {.emit_rows = {"rate", "fork_join"}}, {{"trireme"}}), 0);
   std::istringstream output(testing::internal::GetCapturedStdout());
@@ -198,7 +198,7 @@ TEST(Run, EmitsRowsForItsParent) {
   EXPECT_EQ(nlohmann::json::parse(line).get<row>().name, "fork_join");
 }
 
-TEST(Suites, HandOffIsMeasured) {
+TEST(suites, hand_off_is_measured) {
   const registry known = all_suites();
   context tools(batch_options_of({.quick = true}));
   const row measured = measure_here(known.find_row("cacheline_handoff"), tools);

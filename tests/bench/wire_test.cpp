@@ -20,7 +20,7 @@ tri::testing::command_result bench(const std::string& arguments) {
   return tri::testing::run_command(std::string(TRIREME_COMMAND) + " bench wire " + arguments);
 }
 
-TEST(WireSuite, HasTheRowsOfBothPlaces) {
+TEST(wire_suite, has_the_rows_of_both_places) {
   const std::string list = bench("--list").output;
   for (const char* place : {"loopback", "veth"}) {
     for (const char* name : {"one_way/8 ", "one_way/4096 ", "one_way/65536 ", "one_way/4194304 ", "rate8 ",
@@ -30,7 +30,7 @@ TEST(WireSuite, HasTheRowsOfBothPlaces) {
   }
 }
 
-TEST(WireSuite, MeasuresBesideRawUcx) {
+TEST(wire_suite, measures_beside_raw_ucx) {
   const std::string file = (folder.path() / "rows.json").string();
   const auto ended = bench(
       "--quick --filter "
@@ -54,7 +54,7 @@ TEST(WireSuite, MeasuresBesideRawUcx) {
   }
 }
 
-TEST(WireSuite, MeasuresTheConduitOverMpi) {
+TEST(wire_suite, measures_the_conduit_over_mpi) {
   const std::string file = (folder.path() / "mpi_rows.json").string();
   const auto ended = bench(
       "--quick --filter 'wire/(mpi/loopback/(one_way/8|one_way/65536|one_way/4194304|rate8|wake8|"
@@ -75,7 +75,7 @@ TEST(WireSuite, MeasuresTheConduitOverMpi) {
   }
 }
 
-TEST(WireSuite, MeasuresMailboxes) {
+TEST(wire_suite, measures_mailboxes) {
   const std::string file = (folder.path() / "mailbox_rows.json").string();
   const auto ended =
       bench("--quick --filter 'unexpected_flood/mailbox/(1024|102400)/|wire/mailbox/.*/32768' --json " + file);
@@ -91,7 +91,7 @@ TEST(WireSuite, MeasuresMailboxes) {
   }
 }
 
-TEST(WireSuite, MeasuresDivisionsOfLabourAndMemory) {
+TEST(wire_suite, measures_divisions_of_labour_and_memory) {
   const std::string file = (folder.path() / "division_rows.json").string();
   const auto ended = bench(
       "--quick --filter 'ucx/loopback/(divisions/|distributed_send/)|unexpected_flood/flood1024/' --json " + file);
@@ -106,7 +106,7 @@ TEST(WireSuite, MeasuresDivisionsOfLabourAndMemory) {
   }
 }
 
-TEST(WireSuite, MeasuresBroadcastsToPretendHosts) {
+TEST(wire_suite, measures_broadcasts_to_pretend_hosts) {
   const std::string file = (folder.path() / "broadcast_rows.json").string();
   const auto ended = bench("--quick --filter 'broadcast/(2|8|64)$' --json " + file);
   ASSERT_EQ(ended.status, 0) << ended.output << ended.errors;
@@ -121,7 +121,7 @@ TEST(WireSuite, MeasuresBroadcastsToPretendHosts) {
   }
 }
 
-TEST(WireSuite, MeasuresWhatMessagesDoToTheCache) {
+TEST(wire_suite, measures_what_messages_do_to_the_cache) {
   const std::string file = (folder.path() / "cache_rows.json").string();
   const auto ended = bench("--quick --filter 'ucx/loopback/cache/' --json " + file);
   ASSERT_EQ(ended.status, 0) << ended.output << ended.errors;
@@ -142,7 +142,7 @@ TEST(WireSuite, MeasuresWhatMessagesDoToTheCache) {
   }
 }
 
-TEST(WireSuite, MeasuresMessagesPutToTheirPlaceByPages) {
+TEST(wire_suite, measures_messages_put_to_their_place_by_pages) {
   const std::string file = (folder.path() / "remap_rows.json").string();
   const auto ended = bench("--quick --filter 'remap/.*/(8192|2097152)$' --json " + file);
   ASSERT_EQ(ended.status, 0) << ended.output << ended.errors;
@@ -156,7 +156,7 @@ TEST(WireSuite, MeasuresMessagesPutToTheirPlaceByPages) {
   }
 }
 
-TEST(WireSuite, ACompetitorRefusesWhatItDoesNotKnow) {
+TEST(wire_suite, a_competitor_refuses_what_it_does_not_know) {
   const auto ended = bench("--wire-competitor 'port nothing loopback 8 1 1 0.1'");
   EXPECT_NE(ended.status, 0);
   EXPECT_THAT(ended.errors, HasSubstr("'nothing' in the task"));

@@ -29,7 +29,7 @@ using ::testing::HasSubstr;
 using testing::launched_job;
 using ::testing::ThrowsMessage;
 
-class Strangers : public ::testing::Test {
+class strangers : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!tri::testing::can_be_another_user()) GTEST_SKIP() << tri::testing::why_no_other_user;
@@ -56,15 +56,15 @@ class Strangers : public ::testing::Test {
   std::optional<tri::testing::connecting_stranger> stranger_;
 };
 
-TEST_F(Strangers, do_not_disturb_a_job_of_our_launcher) { expect_exchanges(testing::probe(4, {"exchange"})); }
+TEST_F(strangers, do_not_disturb_a_job_of_our_launcher) { expect_exchanges(testing::probe(4, {"exchange"})); }
 
-TEST_F(Strangers, do_not_disturb_a_job_of_another_launcher) {
+TEST_F(strangers, do_not_disturb_a_job_of_another_launcher) {
   if (*MPIRUN_MPICH == 0) GTEST_SKIP() << "mpirun.mpich is not installed (scripts/deps.sh test)";
   expect_exchanges(std::vector<std::string>{MPIRUN_MPICH, "-n", "4", JOB_PROBE, "exchange"});
 }
 
 // The processes of a host, played by children of the test.
-class Exchange : public ::testing::Test {
+class exchange_of_a_host : public ::testing::Test {
  protected:
   const std::string name = fmt::format("trireme-test-{}", random_text());
   const own_facts facts{-1, 7, 1, 1};
@@ -81,7 +81,7 @@ class Exchange : public ::testing::Test {
     members.pids.push_back(child);
     members.names.push_back(called);
   }
-  ~Exchange() override {
+  ~exchange_of_a_host() override {
     for (const pid_t each : members.pids) {
       if (each == getpid()) continue;
       kill(each, SIGKILL);
@@ -90,7 +90,7 @@ class Exchange : public ::testing::Test {
   }
 };
 
-TEST_F(Exchange, names_who_has_not_come_and_who_is_silent) {
+TEST_F(exchange_of_a_host, names_the_absent_and_the_silent) {
   packet_socket listener = packet_socket::listen(name);
   std::vector<packet_socket> open;
   add("the silent one", [&] { open.push_back(packet_socket::connect(name)); });
@@ -105,14 +105,14 @@ TEST_F(Exchange, names_who_has_not_come_and_who_is_silent) {
                   HasSubstr("the silent one, the absent one have said nothing for 2 s (--tri-start-timeout-s)")));
 }
 
-TEST_F(Exchange, a_follower_does_not_wait_for_ever) {
+TEST_F(exchange_of_a_host, a_follower_does_not_wait_for_ever) {
   packet_socket listener = packet_socket::listen(name);
   EXPECT_THAT([&] { follow_exchange(name, 1, members, facts, time_limit(0.2), table); },
               ThrowsMessage<job_error>("the first has said nothing for 0.4 s (--tri-start-timeout-s)"));
 }
 
 // A listener with no room: its owner accepts nobody.
-TEST_F(Exchange, a_follower_that_is_not_let_in_does_not_wait_for_ever) {
+TEST_F(exchange_of_a_host, a_follower_that_is_not_let_in_does_not_wait_for_ever) {
   const host::unique_fd full(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;

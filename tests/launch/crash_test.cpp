@@ -10,6 +10,7 @@
 #include <cstdlib>
 
 #include "boot/launched_job.hpp"
+#include "support/process_state.hpp"
 
 namespace tri::host {
 namespace {
@@ -18,6 +19,8 @@ using ::testing::HasSubstr;
 using testing::launched_job;
 using ::testing::MatchesRegex;
 using testing::probe;
+using tri::testing::state_of_process;
+using tri::testing::waits_of;
 
 void expect_end(launched_job& started, int status, const std::string& message_regex) {
   EXPECT_EQ(started.wait(), status);
@@ -125,8 +128,12 @@ TEST(crash, a_process_that_stays_stopped_ends_the_job) {
 TEST(crash, a_process_that_was_stopped_and_continues_does_not) {
   launched_job started(probe(2, {"hang", "1"}));  // within the usual limit
   const pid_t stopped = told_pid(started);
+  const auto waits_before = waits_of(started.launcher());
   kill(stopped, SIGSTOP);
-  usleep(50'000);
+  // Until the launcher has heard of it and waits again.
+  while (state_of_process(stopped) != 'T' || state_of_process(started.launcher()) != 'S' ||
+         waits_of(started.launcher()) == waits_before)
+    usleep(200);
   kill(stopped, SIGCONT);
   kill(stopped, SIGUSR1);  // go on
   EXPECT_EQ(started.wait(), 0) << started.output();

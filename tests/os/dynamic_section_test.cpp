@@ -28,7 +28,7 @@ std::vector<std::string> wanted_by(const dynamic_section& object) {
   return names;
 }
 
-TEST(DynamicSection, tells_what_this_program_wants) {
+TEST(dynamic_section, tells_what_this_program_wants) {
   std::vector<std::string> names;
   const auto look = [](dl_phdr_info* object, std::size_t, void* into) {
     *static_cast<std::vector<std::string>*>(into) = wanted_by(dynamic_section(*object));
@@ -40,7 +40,7 @@ TEST(DynamicSection, tells_what_this_program_wants) {
 }
 
 // Also the one of the kernel, whose addresses nobody relocates.
-TEST(DynamicSection, reads_every_object_that_is_loaded) {
+TEST(dynamic_section, reads_every_object_that_is_loaded) {
   std::size_t objects = 0;
   const auto look = [](dl_phdr_info* object, std::size_t, void* count) {
     const dynamic_section section(*object);
@@ -127,7 +127,7 @@ class made_object {
   std::size_t room_ = 0;
 };
 
-TEST(DynamicSection, of_a_made_object_is_read) {
+TEST(dynamic_section, of_a_made_object_is_read) {
   const made_object object;
   EXPECT_THAT(object.wanted(), ElementsAre("wanted", "wanted"));
   const dynamic_section section(object.info);
@@ -136,7 +136,7 @@ TEST(DynamicSection, of_a_made_object_is_read) {
   EXPECT_EQ(section.name_of(*section.symbol_of(section.relocations()[1])), "own");
 }
 
-TEST(DynamicSection, without_an_end_ends_with_its_segment) {
+TEST(dynamic_section, without_an_end_ends_with_its_segment) {
   made_object object;
   object.set(7, DT_DEBUG, 0);
   EXPECT_THAT(object.wanted(), ElementsAre("wanted", "wanted"));
@@ -146,7 +146,7 @@ TEST(DynamicSection, without_an_end_ends_with_its_segment) {
   EXPECT_THAT(object.wanted(), IsEmpty());
 }
 
-TEST(DynamicSection, tables_end_with_their_segment) {
+TEST(dynamic_section, tables_end_with_their_segment) {
   made_object object;
   object.set(1, DT_RELASZ, std::uint64_t{1} << 40);
   EXPECT_LE(dynamic_section(object.info).relocations().size(), sizeof(made_object::contents) / sizeof(ElfW(Rela)));
@@ -157,7 +157,7 @@ TEST(DynamicSection, tables_end_with_their_segment) {
   EXPECT_THAT(object.wanted(), IsEmpty());
 }
 
-TEST(DynamicSection, symbols_and_names_that_are_not_there_are_left_out) {
+TEST(dynamic_section, symbols_and_names_that_are_not_there_are_left_out) {
   made_object object;
   for (const std::uint64_t number : {std::uint64_t{0}, std::uint64_t{3}, std::uint64_t{0xffffffff}}) {
     object.inside->relocations[0].r_info = ELF64_R_INFO(number, 1);
@@ -171,7 +171,7 @@ TEST(DynamicSection, symbols_and_names_that_are_not_there_are_left_out) {
   }
 }
 
-TEST(DynamicSection, tables_elsewhere_or_at_odd_addresses_are_empty) {
+TEST(dynamic_section, tables_elsewhere_or_at_odd_addresses_are_empty) {
   for (const int row : {0, 2, 4, 5}) {
     made_object object;
     const ElfW(Dyn) whole = object.inside->dynamic[row];
@@ -185,14 +185,14 @@ TEST(DynamicSection, tables_elsewhere_or_at_odd_addresses_are_empty) {
   }
 }
 
-TEST(DynamicSection, of_what_may_not_be_read_is_not_read) {
+TEST(dynamic_section, of_what_may_not_be_read_is_not_read) {
   made_object object;
   object.headers[0].p_flags = PF_X;
   EXPECT_THAT(object.wanted(), IsEmpty());
 }
 
 // Whatever the tables say, nothing but the object is read.
-TEST(DynamicSection, damaged_at_random_is_survived) {
+TEST(dynamic_section, damaged_at_random_is_survived) {
   std::mt19937_64 random(1);
   made_object object;
   std::size_t wanted = 0;

@@ -24,17 +24,17 @@ using ::testing::ThrowsMessage;
 using tri::testing::another_user;
 using tri::testing::contents_of;
 
-class OutputFile : public ::testing::Test {
+class output_file_test : public ::testing::Test {
  protected:
   // As /tmp is.
-  OutputFile() { fs::permissions(folder.path(), fs::perms(01777)); }
+  output_file_test() { fs::permissions(folder.path(), fs::perms(01777)); }
   std::string path(const char* name) const { return (folder.path() / name).string(); }
   auto files() const { return std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()); }
 
   const tri::testing::temporary_folder folder;
 };
 
-TEST_F(OutputFile, takes_its_place_when_it_is_complete) {
+TEST_F(output_file_test, takes_its_place_when_it_is_complete) {
   tri::testing::write_file(path("x"), "old");
   fs::permissions(path("x"), fs::perms(0640));
   {
@@ -49,7 +49,7 @@ TEST_F(OutputFile, takes_its_place_when_it_is_complete) {
   EXPECT_EQ(files(), 1);
 }
 
-TEST_F(OutputFile, that_is_not_finished_has_not_happened) {
+TEST_F(output_file_test, that_is_not_finished_has_not_happened) {
   tri::testing::write_file(path("x"), "old");
   output_file(path("x")).write("new");
   output_file(path("y")).write("new");
@@ -57,14 +57,14 @@ TEST_F(OutputFile, that_is_not_finished_has_not_happened) {
   EXPECT_EQ(files(), 1);
 }
 
-TEST_F(OutputFile, has_the_permissions_of_any_new_file) {
+TEST_F(output_file_test, has_the_permissions_of_any_new_file) {
   const mode_t before = umask(027);
   write_output_file(path("x"), "new");
   umask(before);
   EXPECT_EQ(fs::status(path("x")).permissions(), fs::perms(0640));
 }
 
-TEST_F(OutputFile, follows_links_of_the_user_and_writes_to_devices) {
+TEST_F(output_file_test, follows_links_of_the_user_and_writes_to_devices) {
   tri::testing::write_file(path("target"), "old");
   fs::create_symlink("target", path("link"));
   write_output_file(path("link"), "new");
@@ -74,13 +74,13 @@ TEST_F(OutputFile, follows_links_of_the_user_and_writes_to_devices) {
   EXPECT_TRUE(fs::is_character_file("/dev/null"));
 }
 
-TEST_F(OutputFile, says_what_is_wrong) {
+TEST_F(output_file_test, says_what_is_wrong) {
   EXPECT_THAT([&] { write_output_file(path("no/x"), ""); },
               ThrowsMessage<std::runtime_error>(path("no/x") + ": cannot be written: No such file or directory"));
   EXPECT_THAT([&] { write_output_file(path(""), ""); }, ThrowsMessage<std::runtime_error>(HasSubstr("Is a directory")));
 }
 
-TEST_F(OutputFile, does_not_follow_what_a_stranger_has_put_there) {
+TEST_F(output_file_test, does_not_follow_what_a_stranger_has_put_there) {
   if (!tri::testing::can_be_another_user()) GTEST_SKIP() << tri::testing::why_no_other_user;
   tri::testing::write_file(path("precious"), "old");
   fs::create_symlink("precious", path("link"));
@@ -97,7 +97,7 @@ TEST_F(OutputFile, does_not_follow_what_a_stranger_has_put_there) {
 }
 
 // The stranger's file goes; who has it open reads what was there before.
-TEST_F(OutputFile, replaces_a_file_that_a_stranger_has_put_there) {
+TEST_F(output_file_test, replaces_a_file_that_a_stranger_has_put_there) {
   if (!tri::testing::can_be_another_user()) GTEST_SKIP() << tri::testing::why_no_other_user;
   tri::testing::write_file(path("theirs"), "old");
   ASSERT_EQ(chown(path("theirs").c_str(), another_user, another_user), 0);

@@ -126,7 +126,7 @@ void note_place(pe& here, envelope& message) {
 }
 const std::uint32_t place_handler = register_handler(&note_place, "test.place");
 
-TEST(pe, runs_every_message_where_it_was_sent_M07_M23) {
+TEST(pe, runs_every_message_where_it_was_sent_m07_m23) {
   for (const int pes : {1, 2, 5}) {
     run(values_for(pes), [](pe& here) {
       std::mt19937 random(1);
@@ -149,7 +149,7 @@ void take_block(pe& here, envelope& message) {
 }
 const std::uint32_t block_handler = register_handler(&take_block, "test.block");
 
-TEST(pe, passes_blocks_by_pointer_M08) {
+TEST(pe, passes_blocks_by_pointer_m08) {
   void* sent = nullptr;
   std::uint64_t copied = 1;
   run(values_for(2), [&](pe& here) {

@@ -2,7 +2,6 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -20,6 +19,7 @@ struct flyer : array_element<flyer, index<1>> {
     this_array()((this_index()[0] * 5 + visits) % static_cast<int>(this_array().shape().extent[0]))
         .template send<&flyer::fly>(left_until, std::move(load));
   }
+  int visited() const { return visits; }
   void fail() { throw std::length_error("the flyer is too long"); }
   void abort_here() { std::abort(); }
   void leave(int status) { tri::exit(status); }
@@ -69,8 +69,10 @@ void crash_exhaust() {
   wait_for_ever();
 }
 void crash_fly() {
-  flying(-1);
-  after(std::chrono::milliseconds(20)).get();
+  const auto all = flying(-1);
+  for (int i = 0; i < 3 * pe_count(); ++i)  // each is visited again and again
+    while (all(i).call<&flyer::visited>().get() < 10) {
+    }
   std::puts("\nready");
   std::fflush(stdout);
   wait_for_ever();

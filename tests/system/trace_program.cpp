@@ -20,6 +20,7 @@ struct Worker : tri::group_member<Worker> {
   void during() { last_ = tri::trace::is_on(); }
   void after() {}
   void short_call() {}
+  // A method that takes long: what the trace is looked at for.
   void stall() { std::this_thread::sleep_for(std::chrono::milliseconds(20)); }
   void ping(int number) { sum_ += number; }
   void big_ping(const std::vector<double>& values) { sum_ += static_cast<int>(values.size()); }

@@ -319,7 +319,7 @@ void explore(const scope& it, std::size_t fewest_states) {
 // Right plans, wrong ones, ones for the other sender, and larger than the pool.
 const std::vector<std::vector<expected_message>> any_plan{{{0, 1}, {1, 1}}, {{0, 100}}, {{1, 1}, {1, 1}, {1, 1}}, {}};
 
-TEST(CreditInterleavings, AnyPlanOneSender) {
+TEST(credit_interleavings, any_plan_one_sender) {
   explore({.limit = 192,
            .scripts = {{1, 100, 0, 64}},
            .plans = {{{0, 1}, {0, 100}}, {{0, 300}, {0, 1}}, {}},
@@ -328,20 +328,20 @@ TEST(CreditInterleavings, AnyPlanOneSender) {
           30'000);
 }
 
-TEST(CreditInterleavings, AnyPlanTwoSenders) {
+TEST(credit_interleavings, any_plan_two_senders) {
   explore({.limit = 128, .scripts = {{1, 1}, {1, 1}}, .plans = any_plan, .most_plans = 3}, 100'000);
 }
 
-TEST(CreditInterleavings, MessagesOvertakeEachOther) {
+TEST(credit_interleavings, messages_overtake_each_other) {
   explore({.limit = 128, .scripts = {{1, 100}, {1}}, .plans = any_plan, .most_plans = 3, .any_order = true}, 50'000);
 }
 
-TEST(CreditInterleavings, NoMemoryAtAll) {
+TEST(credit_interleavings, no_memory_at_all) {
   explore({.limit = 0, .scripts = {{1, 1}, {1, 1}}, .plans = any_plan, .most_plans = 2}, 500);
 }
 
 // The program insists on sender 0 first while sender 1 floods: the pool may be full of messages that nobody wants yet.
-TEST(CreditInterleavings, FloodThatIsReceivedLast) {
+TEST(credit_interleavings, flood_that_is_received_last) {
   explore({.limit = 128,
            .scripts = {{1, 1}, {1, 1, 1}},
            .plans = {{{1, 1}, {1, 1}, {1, 1}}, {{0, 1}, {0, 1}}},
@@ -350,12 +350,12 @@ TEST(CreditInterleavings, FloodThatIsReceivedLast) {
           30'000);
 }
 
-TEST(CreditInterleavings, RecallsMeetMessagesUnderWay) {
+TEST(credit_interleavings, recalls_meet_messages_under_way) {
   explore({.limit = 64, .scripts = {{1, 1}, {1}}, .plans = {{{0, 1}}, {{1, 1}}}, .most_plans = 5, .any_order = true},
           20'000);
 }
 
-TEST(CreditInterleavings, SenderIsLost) {
+TEST(credit_interleavings, sender_is_lost) {
   explore({.limit = 128,
            .scripts = {{1, 1}, {1, 1}},
            .plans = {{{0, 1}, {0, 1}}, {{0, 1}, {1, 1}}, {{1, 1}, {1, 1}}},
@@ -365,7 +365,7 @@ TEST(CreditInterleavings, SenderIsLost) {
 }
 
 // Too large to exhaust: random paths through larger scopes, with every pool size from nothing up.
-TEST(CreditInterleavings, RandomPathsOfLargerScopes) {
+TEST(credit_interleavings, random_paths_of_larger_scopes) {
   std::mt19937_64 random(17);
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {
     scope it;

@@ -26,13 +26,13 @@ std::vector<credit_message> flushed(credit_granter& granter) {
   return messages;
 }
 
-TEST(Credits, TakeWholeLines) {
+TEST(credits, take_whole_lines) {
   EXPECT_EQ(buffer_bytes(0), 64U);
   EXPECT_EQ(buffer_bytes(64), 64U);
   EXPECT_EQ(buffer_bytes(65), 128U);
 }
 
-TEST(CreditGranter, NotesTravelOnceAndTogether) {
+TEST(credit_granter, notes_travel_once_and_together) {
   credit_granter granter(3, 1024);
   granter.plan(plan_of{{1, 10}, {2, 100}, {1, 64}});
   EXPECT_EQ(granter.in_use(), 256U);
@@ -42,7 +42,7 @@ TEST(CreditGranter, NotesTravelOnceAndTogether) {
   EXPECT_THAT(flushed(granter), IsEmpty());
 }
 
-TEST(CreditGranter, TopsUpInsteadOfAdding) {
+TEST(credit_granter, tops_up_instead_of_adding) {
   credit_granter granter(2, 1024);
   granter.plan(plan_of{{0, 1}, {0, 1}, {0, 1}});
   EXPECT_EQ(granter.leaving_to(0).granted, 192U);
@@ -54,14 +54,14 @@ TEST(CreditGranter, TopsUpInsteadOfAdding) {
   EXPECT_EQ(granter.leaving_to(0).granted, 64U);
 }
 
-TEST(CreditGranter, UnsentCreditFollowsThePlan) {
+TEST(credit_granter, unsent_credit_follows_the_plan) {
   credit_granter granter(2, 128);
   granter.plan(plan_of{{0, 1}, {0, 1}});
   granter.plan(plan_of{{1, 1}, {1, 1}});
   EXPECT_THAT(flushed(granter), ElementsAre(credit_message{1, {.granted = 128, .recalled = 0}}));
 }
 
-TEST(CreditGranter, SmallPoolServesTheNextMessages) {
+TEST(credit_granter, small_pool_serves_the_next_messages) {
   credit_granter granter(3, 192);
   granter.plan(plan_of{{0, 64}, {1, 500}, {2, 64}, {0, 64}, {2, 64}});
   EXPECT_EQ(granter.free(), 0U);
@@ -71,7 +71,7 @@ TEST(CreditGranter, SmallPoolServesTheNextMessages) {
   EXPECT_EQ(granter.most_in_use(), 192U);
 }
 
-TEST(CreditGranter, RecallsWhatAWrongPlanGaveAway) {
+TEST(credit_granter, recalls_what_a_wrong_plan_gave_away) {
   credit_granter granter(2, 128);
   credit_sender sender(1, 1000);
   granter.plan(plan_of{{0, 1}, {0, 1}});
@@ -95,7 +95,7 @@ TEST(CreditGranter, RecallsWhatAWrongPlanGaveAway) {
   EXPECT_EQ(granter.leaving_to(1).granted, 128U);
 }
 
-TEST(CreditGranter, LostPeersGetNothingAndKeepNothing) {
+TEST(credit_granter, lost_peers_get_nothing_and_keep_nothing) {
   credit_granter granter(2, 256);
   granter.plan(plan_of{{0, 1}, {0, 1}, {1, 1}});
   EXPECT_EQ(granter.leaving_to(0).granted, 128U);
@@ -108,7 +108,7 @@ TEST(CreditGranter, LostPeersGetNothingAndKeepNothing) {
   EXPECT_FALSE(granter.leaving_to(0));
 }
 
-TEST(CreditGranter, NamesWhatWasBroken) {
+TEST(credit_granter, names_what_was_broken) {
   credit_granter granter(2, 256);
   granter.plan(plan_of{{0, 1}});
   const auto text_of = [](auto&& act) -> std::string {
@@ -133,7 +133,7 @@ TEST(CreditGranter, NamesWhatWasBroken) {
   EXPECT_EQ(granter.free(), 256U) << "a refused event changed the books";
 }
 
-TEST(CreditSender, NeverSpendsWhatItHasNot) {
+TEST(credit_sender, never_spends_what_it_has_not) {
   credit_sender sender(2, 1000);
   EXPECT_EQ(sender.send(0, 1), route::ask);
   EXPECT_EQ(sender.noted(0, {.granted = 192, .recalled = 0}), std::nullopt);
@@ -151,7 +151,7 @@ TEST(CreditSender, NeverSpendsWhatItHasNot) {
   EXPECT_EQ(sender.send(0, 1), route::ask);
 }
 
-TEST(PredictingReceiver, PlansEveryBatchAndFlushesHalfABatchLater) {
+TEST(predicting_receiver, plans_every_batch_and_flushes_half_a_batch_later) {
   predicting_receiver receiver(2, {.batch = 8, .prediction = {.window = 16, .longest_period = 16, .distinct = 64}});
   std::vector<int> flushes;
   for (int message = 1; message <= 80; ++message) {
@@ -165,7 +165,7 @@ TEST(PredictingReceiver, PlansEveryBatchAndFlushesHalfABatchLater) {
   EXPECT_THROW(predicting_receiver(2, {.batch = 0}), std::invalid_argument);
 }
 
-TEST(PredictingReceiver, BatchOfOneAndLargeMessages) {
+TEST(predicting_receiver, batch_of_one_and_large_messages) {
   predicting_receiver receiver(1, {.batch = 1, .largest_eager = 1000, .prediction = {.kind = predictor_kind::graph}});
   for (int message = 1; message <= 3; ++message) {
     EXPECT_TRUE(receiver.received(0, 100).empty());
@@ -179,7 +179,7 @@ constexpr std::uint64_t sizes[] = {3240, 3240, 10240, 64, 3240, 8000};
 // FA-09: one process sends a periodic stream, the other only receives. The sender is as fast as its credits and the
 // wire takes 10 to 40 steps, so it runs out and asks about once per batch: seldom enough from M = 12 on, not with M
 // = 2.
-TEST(CreditTraffic, PeriodicStreamGoesUnasked) {
+TEST(credit_traffic, periodic_stream_goes_unasked) {
   for (const int batch : {2, 12, 32, 64}) {
     credit_traffic traffic(2, {.batch = batch}, 1);
     const auto run = [&](int messages) {
@@ -202,7 +202,7 @@ TEST(CreditTraffic, PeriodicStreamGoesUnasked) {
 }
 
 // Without a prediction every message asks: credits are what makes the difference above.
-TEST(CreditTraffic, StreamWithoutPatternAsks) {
+TEST(credit_traffic, stream_without_pattern_asks) {
   std::mt19937_64 random(5);
   credit_traffic traffic(2, {}, 1);
   for (int i = 0; i < 4000; ++i) {
@@ -214,7 +214,7 @@ TEST(CreditTraffic, StreamWithoutPatternAsks) {
 }
 
 // FA-12: traffic in both directions carries every note.
-TEST(CreditTraffic, ExchangeCarriesItsNotes) {
+TEST(credit_traffic, exchange_carries_its_notes) {
   credit_traffic traffic(2, {}, 2);
   for (int i = 0; i < 6000; ++i) {
     for (const std::uint32_t me : {0U, 1U}) {
@@ -229,7 +229,7 @@ TEST(CreditTraffic, ExchangeCarriesItsNotes) {
 }
 
 // FA-10, FA-11: any traffic, 64 KiB for all senders together, 10^5 messages and more.
-TEST(CreditTraffic, RandomTrafficIsSafeInASmallPool) {
+TEST(credit_traffic, random_traffic_is_safe_in_a_small_pool) {
   std::uint64_t eager = 0;
   std::uint64_t answers = 0;
   for (const std::uint64_t seed : {1U, 2U, 3U, 4U}) {
@@ -275,7 +275,7 @@ TEST(CreditTraffic, RandomTrafficIsSafeInASmallPool) {
   EXPECT_GT(answers, 50U) << "no recall was seen";
 }
 
-TEST(CreditGranter, ManyPeersCost64BytesEach) {
+TEST(credit_granter, many_peers_cost_64_bytes_each) {
   constexpr std::uint32_t peers = 65536;
   credit_granter granter(peers, std::uint64_t{64} * 1024);
   plan_of everybody;

@@ -57,7 +57,7 @@ std::vector<symbol> mixed_stream(std::mt19937_64& random, std::size_t length) {
   return x;
 }
 
-TEST(PeriodicityDetector, EqualsTheDefinitionOnMixedStreams) {
+TEST(periodicity_detector, equals_the_definition_on_mixed_streams) {
   std::mt19937_64 random(20081);
   int periods_seen = 0;
   for (int stream = 0; stream < 120; ++stream) {
@@ -87,7 +87,7 @@ TEST(PeriodicityDetector, EqualsTheDefinitionOnMixedStreams) {
   EXPECT_GT(periods_seen, 1000);  // or the streams above show nothing
 }
 
-TEST(PeriodicityDetector, ForgettingIsStartingAnew) {
+TEST(periodicity_detector, forgetting_is_starting_anew) {
   std::mt19937_64 random(20082);
   periodicity_detector cleared(16, 12);
   for (const symbol value : mixed_stream(random, 100)) cleared.push(value);
@@ -110,14 +110,14 @@ int first_lock(periodicity_detector& detector, const std::vector<symbol>& patter
   return -1;
 }
 
-TEST(PeriodicityDetector, LocksAfterWindowAndPeriod) {
+TEST(periodicity_detector, locks_after_window_and_period) {
   periodicity_detector detector(6, 6);
   EXPECT_EQ(first_lock(detector, {0, 0, 2, 2, 1, 1}, 100), 11);
   EXPECT_EQ(detector.period(), 6);
 }
 
 // FA-02: a pattern of 18 with three sizes, as of BT.
-TEST(PeriodicityDetector, PredictsFromTheFirstLockOn) {
+TEST(periodicity_detector, predicts_from_the_first_lock_on) {
   const std::vector<symbol> pattern{0, 1, 1, 2, 0, 0, 1, 2, 2, 0, 1, 0, 2, 1, 0, 0, 2, 1};
   periodicity_detector detector(256, 256);
   const int lock = first_lock(detector, pattern, 1000);
@@ -132,7 +132,7 @@ TEST(PeriodicityDetector, PredictsFromTheFirstLockOn) {
 }
 
 // FA-03: 125 equal values and another one, as of LU.
-TEST(PeriodicityDetector, FindsLongNestedPeriods) {
+TEST(periodicity_detector, finds_long_nested_periods) {
   std::vector<symbol> pattern(126, 7);
   pattern.back() = 8;
   periodicity_detector detector(126, 126);
@@ -149,7 +149,7 @@ TEST(PeriodicityDetector, FindsLongNestedPeriods) {
 }
 
 // An inner loop repeated inside an outer one: the inner period must not hide the outer.
-TEST(PeriodicityDetector, SeesTheOuterLoop) {
+TEST(periodicity_detector, sees_the_outer_loop) {
   std::vector<symbol> pattern;
   for (int inner = 0; inner < 20; ++inner) pattern.insert(pattern.end(), {1, 2, 3});
   pattern.push_back(9);
@@ -159,7 +159,7 @@ TEST(PeriodicityDetector, SeesTheOuterLoop) {
   EXPECT_EQ(lock, 64 + 61 - 1);
 }
 
-TEST(PeriodicityDetector, GuessesAfterOneRepetition) {
+TEST(periodicity_detector, guesses_after_one_repetition) {
   periodicity_detector detector(256, 256);
   for (symbol value = 0; value < 30; ++value) {
     detector.push(value);
@@ -171,7 +171,7 @@ TEST(PeriodicityDetector, GuessesAfterOneRepetition) {
   EXPECT_EQ(detector.period(), 0);
 }
 
-TEST(PeriodicityDetector, CountsAgreementsUpToTheWindowOnly) {
+TEST(periodicity_detector, counts_agreements_up_to_the_window_only) {
   periodicity_detector detector(periodicity_detector::longest_window, 2);
   for (int i = 0; i < 100000; ++i) detector.push(3);
   EXPECT_EQ(detector.agreement(1), periodicity_detector::longest_window);
@@ -181,7 +181,7 @@ TEST(PeriodicityDetector, CountsAgreementsUpToTheWindowOnly) {
   EXPECT_EQ(detector.agreement(2), 0);
 }
 
-TEST(PeriodicityDetector, RefusesImpossibleSizes) {
+TEST(periodicity_detector, refuses_impossible_sizes) {
   EXPECT_THROW(periodicity_detector(8, 0), std::invalid_argument);
   EXPECT_THROW(periodicity_detector(32768, 8), std::invalid_argument);
   try {

@@ -22,7 +22,7 @@ struct weak_hash {  // three chains only, so that chains have several keys
   std::size_t operator()(int key) const { return static_cast<std::size_t>(key) % 3; }
 };
 
-TEST(RecentTable, ForgetsTheOneUsedLongestAgo) {
+TEST(recent_table, forgets_the_one_used_longest_ago) {
   std::mt19937_64 random(7);
   for (const std::size_t capacity : {1U, 2U, 5U, 17U}) {
     recent_table<int, weak_hash> table(capacity);
@@ -53,7 +53,7 @@ TEST(RecentTable, ForgetsTheOneUsedLongestAgo) {
 }
 
 // FA-04.
-TEST(PeriodPredictor, DetectorRestsUntilAMismatch) {
+TEST(period_predictor, detector_rests_until_a_mismatch) {
   period_predictor predictor(period_rule::brief, 16, 16);
   const std::vector<symbol> pattern{1, 2, 1, 3, 3};
   std::size_t at = 0;
@@ -88,7 +88,7 @@ TEST(PeriodPredictor, DetectorRestsUntilAMismatch) {
 }
 
 // While the brief one holds, the full one would say the same; so resting loses nothing.
-TEST(PeriodPredictor, HoldsOnlyWhatTheFullDetectorSees) {
+TEST(period_predictor, holds_only_what_the_full_detector_sees) {
   std::mt19937_64 random(99);
   std::uint64_t held = 0;
   std::uint64_t values = 0;
@@ -127,7 +127,7 @@ TEST(PeriodPredictor, HoldsOnlyWhatTheFullDetectorSees) {
   EXPECT_LT(held, values);
 }
 
-TEST(PeriodPredictor, EarlyGuessesBeforeThePeriodIsCertain) {
+TEST(period_predictor, early_guesses_before_the_period_is_certain) {
   period_predictor early(period_rule::early, 64, 64);
   for (const int value : {5, 6, 7, 8, 5}) early.push(static_cast<symbol>(value));
   EXPECT_EQ(early.period(), 0);
@@ -173,7 +173,7 @@ class graph_model {
   int clock_ = 0;
 };
 
-TEST(GraphPredictor, EqualsTheModelThatRemembersEverything) {
+TEST(graph_predictor, equals_the_model_that_remembers_everything) {
   std::mt19937_64 random(3);
   for (int stream = 0; stream < 60; ++stream) {
     const std::size_t alphabet = 1 + random() % 4;  // so that four edges and 64 states are all there can be
@@ -188,7 +188,7 @@ TEST(GraphPredictor, EqualsTheModelThatRemembersEverything) {
   }
 }
 
-TEST(GraphPredictor, ExactOnDistinctValuesBlindBehindARun) {
+TEST(graph_predictor, exact_on_distinct_values_blind_behind_a_run) {
   graph_predictor distinct(1024);
   for (int i = 0; i < 30 + 3; ++i) distinct.push(static_cast<symbol>(i % 30));
   for (int i = 33; i < 500; ++i) {
@@ -208,7 +208,7 @@ TEST(GraphPredictor, ExactOnDistinctValuesBlindBehindARun) {
   EXPECT_EQ(predicted, 0);
 }
 
-TEST(GraphPredictor, StaysBoundedAndRecoversFromFullCounts) {
+TEST(graph_predictor, stays_bounded_and_recovers_from_full_counts) {
   std::mt19937_64 random(11);
   graph_predictor graph(100);
   const std::size_t before = graph.memory_bytes();
@@ -259,7 +259,7 @@ message_facts random_message(std::mt19937_64& random, std::uint64_t kinds) {
 }
 
 // FA-06: a stream like that of BT on four processes: 7 buffers, 4 sizes, 3 senders, period 18.
-TEST(MessagePredictor, AllThreeFactsComeOutRight) {
+TEST(message_predictor, all_three_facts_come_out_right) {
   std::vector<message_facts> pattern;
   for (std::uint64_t i = 0; i < 18; ++i) {
     const std::uint64_t tuple = (i * i + i / 5) % 7;
@@ -286,7 +286,7 @@ TEST(MessagePredictor, AllThreeFactsComeOutRight) {
 
 // Numbers that change hands must never make different messages look equal: with the fewest numbers allowed, the
 // predictions are those of a predictor with a number for every message there is.
-TEST(MessagePredictor, FewNumbersPredictAsWellAsMany) {
+TEST(message_predictor, few_numbers_predict_as_well_as_many) {
   std::mt19937_64 random(12);
   for (int stream = 0; stream < 40; ++stream) {
     const int longest = 1 + static_cast<int>(random() % 12);
@@ -311,7 +311,7 @@ TEST(MessagePredictor, FewNumbersPredictAsWellAsMany) {
   }
 }
 
-TEST(MessagePredictor, MemoryIsFixedAtTheStart) {
+TEST(message_predictor, memory_is_fixed_at_the_start) {
   std::mt19937_64 random(13);
   for (const auto kind :
        {predictor_kind::dpd, predictor_kind::shortdpd, predictor_kind::early, predictor_kind::graph}) {
@@ -323,7 +323,7 @@ TEST(MessagePredictor, MemoryIsFixedAtTheStart) {
   }
 }
 
-TEST(MessagePredictor, RefusesOptionsThatCannotWork) {
+TEST(message_predictor, refuses_options_that_cannot_work) {
   EXPECT_THROW(message_predictor({.distinct = 256}), std::invalid_argument);
   EXPECT_NO_THROW(message_predictor({.distinct = 257}));
   EXPECT_THROW(message_predictor({.window = 16}), std::invalid_argument);

@@ -24,7 +24,7 @@ struct told {
   }
 };
 
-TEST(ProgramOrder, TellsInTheOrderOfReceives) {
+TEST(program_order, tells_in_the_order_of_receives) {
   told it;
   const std::uint64_t a = it.order.made(), b = it.order.made(), c = it.order.made();
   it.served(c, 3);
@@ -36,7 +36,7 @@ TEST(ProgramOrder, TellsInTheOrderOfReceives) {
   EXPECT_EQ(it.messages.size(), 4U) << "nothing was held back";
 }
 
-TEST(ProgramOrder, DoesNotWaitForWhatIsGivenUp) {
+TEST(program_order, does_not_wait_for_what_is_given_up) {
   told it;
   const std::uint64_t a = it.order.made(), b = it.order.made(), c = it.order.made();
   it.served(b, 2);
@@ -56,7 +56,7 @@ TEST(ProgramOrder, DoesNotWaitForWhatIsGivenUp) {
   EXPECT_EQ(it.messages.back(), std::pair(std::uint32_t{4}, std::uint64_t{40}));
 }
 
-TEST(ProgramOrder, PassesOverWhatIsServedMuchLater) {
+TEST(program_order, passes_over_what_is_served_much_later) {
   told it{program_order(3), {}};
   const std::uint64_t never = it.order.made();
   const std::uint64_t late = it.order.made();

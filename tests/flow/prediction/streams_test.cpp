@@ -32,7 +32,7 @@ int period_of(const stream_shape& shape, const std::vector<message_facts>& logic
 }
 
 // FA-07.
-TEST(StreamGenerator, HasTheFiguresOfTheTables) {
+TEST(stream_generator, has_the_figures_of_the_tables) {
   for (const std::uint64_t seed : {1U, 2U, 3U, 4U, 5U}) {
     for (const stream_shape& shape : known_streams()) {
       const generated_stream stream = generate(shape, seed);
@@ -54,14 +54,14 @@ TEST(StreamGenerator, HasTheFiguresOfTheTables) {
 }
 
 // Some of the patterns of four out of two that are drawn would repeat earlier; they must be drawn again.
-TEST(StreamGenerator, PatternsHaveNoShorterPeriod) {
+TEST(stream_generator, patterns_have_no_shorter_period) {
   const stream_shape& shape = known_stream("CG", 4);
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     ASSERT_EQ(period_of(shape, generate(shape, seed).logical), 4) << "seed " << seed;
   }
 }
 
-TEST(StreamGenerator, ArrivalKeepsTheOrderOfEachSender) {
+TEST(stream_generator, arrival_keeps_the_order_of_each_sender) {
   for (const stream_shape& shape : known_streams()) {
     const generated_stream stream = generate(shape, 7);
     const auto by_sender = [](const std::vector<message_facts>& messages) {
@@ -74,7 +74,7 @@ TEST(StreamGenerator, ArrivalKeepsTheOrderOfEachSender) {
   }
 }
 
-TEST(StreamGenerator, SeedsDecide) {
+TEST(stream_generator, seeds_decide) {
   const stream_shape& shape = known_stream("BT", 9);
   EXPECT_TRUE(generate(shape, 3).physical == generate(shape, 3).physical);
   EXPECT_TRUE(generate(shape, 3).logical != generate(shape, 4).logical);
@@ -86,7 +86,7 @@ TEST(StreamGenerator, SeedsDecide) {
   }
 }
 
-class Accuracy : public testing::Test {
+class accuracy_of_programs : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     rows_ = accuracy_report({}, 2008);
@@ -101,12 +101,12 @@ class Accuracy : public testing::Test {
   }
   static std::vector<accuracy_row> rows_;
 };
-std::vector<accuracy_row> Accuracy::rows_;
+std::vector<accuracy_row> accuracy_of_programs::rows_;
 
 // FA-08. The source reports more than 90 %, mostly near 100 %, for +1 to +5, except for IS on 4 processes. IS has 11
 // iterations on any number of processes: the first cannot be predicted (1/11 = 9.1 %), nor its repetition before the
 // first message of the second, which costs +5 up to 5 more of 100 messages.
-TEST_F(Accuracy, OrderOfTheProgramIsForeseen) {
+TEST_F(accuracy_of_programs, order_of_the_program_is_predicted) {
   for (const stream_shape& shape : known_streams()) {
     const accuracy& result = of(shape.program, shape.processes, true, predictor_kind::early);
     const double least = shape.program == "IS" ? 0.90 - 5.0 / shape.messages : 0.95;
@@ -119,7 +119,7 @@ TEST_F(Accuracy, OrderOfTheProgramIsForeseen) {
 
 // With the whole window of 256 to be seen first nothing is predicted for 256 messages and a pattern; from then on
 // everything is, up to the epilogue. So the loss is exact, and it is all of IS on 4 and 8 processes.
-TEST_F(Accuracy, CertaintyCostsTheWindow) {
+TEST_F(accuracy_of_programs, certainty_costs_the_window) {
   for (const stream_shape& shape : known_streams()) {
     const int repeating = shape.messages - shape.epilogue;
     const int lock =
@@ -140,7 +140,7 @@ TEST_F(Accuracy, CertaintyCostsTheWindow) {
 
 // What the source reports for the order of arrival, in words: high for LU, lower for BT, poor for IS. How much lower
 // depends on the disorder, which is ours; the ranking does not.
-TEST_F(Accuracy, OrderOfArrivalIsForeseenLess) {
+TEST_F(accuracy_of_programs, order_of_arrival_is_predicted_less_often) {
   for (const int size : {4, 16}) {
     const double lu = of("LU", size, false, predictor_kind::early).rate(0);
     const double bt = of("BT", size, false, predictor_kind::early).rate(0);
@@ -155,7 +155,7 @@ TEST_F(Accuracy, OrderOfArrivalIsForeseenLess) {
 
 // The source counts only messages of more than 8 KB when it compares both predictors: for LU, on 4 processes, these are
 // the large ones behind runs of 125. The graph predicts none at +10, the period nearly all.
-TEST(AccuracyOfLargeMessages, GraphIsBlindForLu) {
+TEST(accuracy_of_large_messages, graph_is_blind_for_lu) {
   const generated_stream stream = generate(known_stream("LU", 4), 2008);
   const accuracy graph = measure({.kind = predictor_kind::graph}, stream.logical, 8192);
   const accuracy early = measure({.kind = predictor_kind::early}, stream.logical, 8192);
@@ -165,7 +165,7 @@ TEST(AccuracyOfLargeMessages, GraphIsBlindForLu) {
   EXPECT_GT(early.rate(ten_ahead), 0.9);
 }
 
-TEST(AccuracyReport, TellsEachStream) {
+TEST(accuracy_report, tells_each_stream) {
   accuracy_row row{.program = "BT", .processes = 9, .logical = false, .kind = predictor_kind::graph, .result = {}};
   row.result.tried.fill(1000);
   row.result.right = {1000, 999, 500, 1, 0, 10};

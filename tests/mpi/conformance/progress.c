@@ -17,6 +17,7 @@ static void meet_elsewhere(MPI_Comm both) {
   MPI_Comm_dup(both, &twin);
   MPI_Comm_free(&twin);
 }
+/* A rank that is late on purpose, so that its partner mostly blocks by then. What is checked holds in any order. */
 static void pause_ms(long milliseconds) {
   const struct timespec time = {0, milliseconds * 1000000};
   nanosleep(&time, NULL);
@@ -121,7 +122,7 @@ static void nonblocking_operations(int elsewhere) {
   for (int kind = 0; kind < nonblocking_kinds; ++kind) {
     MPI_Request request;
     for (int i = 0; i < 100000; ++i) in[i] = out[i] = my_rank + 1;
-    if (my_rank != 0) pause_ms(kind < 2 ? 20 : 0); /* the first one sleeps by then */
+    if (my_rank != 0) pause_ms(kind < 2 ? 20 : 0); /* rank 0 mostly sleeps by then */
     begin_one(kind, in, out, &request);
     if (my_rank == 0) {
       int done = -1;

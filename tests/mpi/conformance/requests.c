@@ -883,7 +883,7 @@ static void written_files_wait_for_messages(void) {
         MPI_Send(&my_rank, 1, MPI_INT, my_rank / 2, 5, between);
         while (!done) MPI_Testall(3, requests, &done, statuses);
       } else {
-        if (my_rank % 2) usleep(20000);
+        if (my_rank % 2) usleep(20000); /* late on purpose: mostly, the peer is in its Waitall; any order is right */
         MPI_Send(&my_rank, 1, MPI_INT, my_rank / 2, 5, between);
         MPI_Send(&my_rank, 1, MPI_INT, peer, 4, MPI_COMM_WORLD);
         MPI_Waitall(3, requests, statuses);

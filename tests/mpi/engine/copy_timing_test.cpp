@@ -19,7 +19,7 @@ int copies_shared(copy_timing& timing, std::size_t bytes, std::uint64_t shared, 
   return made;
 }
 
-TEST(MoveTiming, tries_both_and_stays_with_the_quicker_one) {
+TEST(copy_timing, tries_both_and_stays_with_the_quicker_one) {
   copy_timing quicker_alone;
   EXPECT_EQ(copies_shared(quicker_alone, 64 * KiB, 400, 300, 8), 4);
   EXPECT_LE(copies_shared(quicker_alone, 64 * KiB, 400, 300, 1000), 1000 / 16);
@@ -28,7 +28,7 @@ TEST(MoveTiming, tries_both_and_stays_with_the_quicker_one) {
   EXPECT_GE(copies_shared(quicker_shared, 64 * KiB, 300, 400, 1000), 1000 - 1000 / 16);
 }
 
-TEST(MoveTiming, tries_the_other_way_less_and_less_often) {
+TEST(copy_timing, tries_the_other_way_less_and_less_often) {
   copy_timing timing;
   copies_shared(timing, 64 * KiB, 400, 300, 100'000);
   const int shared = copies_shared(timing, 64 * KiB, 400, 300, 25'600);
@@ -36,14 +36,14 @@ TEST(MoveTiming, tries_the_other_way_less_and_less_often) {
   EXPECT_LE(shared, 110);
 }
 
-TEST(MoveTiming, notices_when_the_other_way_becomes_quicker) {
+TEST(copy_timing, notices_when_the_other_way_becomes_quicker) {
   copy_timing timing;
   copies_shared(timing, 64 * KiB, 400, 300, 1000);
   copies_shared(timing, 64 * KiB, 100, 300, 5000);
   EXPECT_GE(copies_shared(timing, 64 * KiB, 100, 300, 1000), 900);
 }
 
-TEST(MoveTiming, sizes_are_learned_apart) {
+TEST(copy_timing, sizes_are_learned_apart) {
   copy_timing timing;
   copies_shared(timing, 64 * KiB, 400, 300, 100);
   copies_shared(timing, 1024 * KiB, 300, 400, 100);
@@ -51,7 +51,7 @@ TEST(MoveTiming, sizes_are_learned_apart) {
   EXPECT_GE(copies_shared(timing, 1024 * KiB, 300, 400, 100), 90);
 }
 
-TEST(MoveTiming, one_interruption_changes_nothing) {
+TEST(copy_timing, one_interruption_changes_nothing) {
   copy_timing timing;
   copies_shared(timing, 64 * KiB, 400, 300, 100);
   timing.took(64 * KiB, 64 * KiB, false, 1'000'000'000);
@@ -63,7 +63,7 @@ TEST(MoveTiming, one_interruption_changes_nothing) {
   EXPECT_GE(copies_shared(young, 64 * KiB, 300, 400, 107), 90);
 }
 
-TEST(MoveTiming, several_at_once_count_by_their_bytes) {
+TEST(copy_timing, several_at_once_count_by_their_bytes) {
   copy_timing timing;
   for (int i = 0; i < 8; ++i) {
     const bool shared = timing.shares(64 * KiB);

@@ -55,9 +55,9 @@ crash crash_by(const std::string& verb) {
   return result;
 }
 
-class CoreDumps : public testing::TestWithParam<const char*> {};
+class core_dumps : public testing::TestWithParam<const char*> {};
 
-TEST_P(CoreDumps, hold_what_was_used_and_take_no_memory) {
+TEST_P(core_dumps, hold_what_was_used_and_take_no_memory) {
   if (const std::string why = why_no_core_dump(); !why.empty()) GTEST_SKIP() << why;
   const crash found = crash_by(GetParam());
   EXPECT_GE(found.status, 128) << found.output;
@@ -69,10 +69,10 @@ TEST_P(CoreDumps, hold_what_was_used_and_take_no_memory) {
     EXPECT_NE(found.core.find(std::string(which) + " is in the core dump"), std::string::npos) << which;
   EXPECT_LT(found.core.size(), std::size_t{200} << 20);
 }
-INSTANTIATE_TEST_SUITE_P(by, CoreDumps, testing::Values("abort", "quit", "fault"),
+INSTANTIATE_TEST_SUITE_P(by, core_dumps, testing::Values("abort", "quit", "fault"),
                          [](const testing::TestParamInfo<const char*>& which) { return std::string(which.param); });
 
-TEST(CoreDumpsBesideHandlers, come_after_the_programs_own_handler) {
+TEST(core_dumps_beside_handlers, come_after_the_programs_own_handler) {
   if (const std::string why = why_no_core_dump(); !why.empty()) GTEST_SKIP() << why;
   const crash found = crash_by("handler");
   EXPECT_EQ(found.status, 128 + SIGSEGV);

@@ -35,16 +35,16 @@ void expect(const tri::testing::command_result& ended, const std::string& output
   EXPECT_EQ(ended.errors, "");
 }
 
-TEST(Forks, get_a_copy) {
+TEST(forks, get_a_copy) {
   expect(forks("begin_programs"), "20 copies, 0 views\n");
   expect(forks("live_on"), "1 copies, 0 views\n");
 }
 
-TEST(Forks, without_room_for_a_copy_begin_programs_all_the_same) {
+TEST(forks, without_room_for_a_copy_begin_programs_all_the_same) {
   expect(forks("begin_programs no_room"), "0 copies, 20 views\n");
 }
 
-TEST(Forks, without_room_for_a_copy_live_on_with_a_line) {
+TEST(forks, without_room_for_a_copy_live_on_with_a_line) {
   const auto ended = forks("live_on no_room");
   EXPECT_EQ(ended.status, 0) << ended.errors;
   EXPECT_EQ(ended.output, "0 copies, 1 views\n");
@@ -54,13 +54,13 @@ TEST(Forks, without_room_for_a_copy_live_on_with_a_line) {
   EXPECT_THAT(ended.errors, HasSubstr(warning));
 }
 
-TEST(Forks, need_nothing_when_the_child_shares_its_parents_memory) {
+TEST(forks, need_nothing_when_the_child_shares_its_parents_memory) {
   expect(forks("begin_programs_otherwise"), "0 copies, 0 views\n");
   expect(forks("begin_programs_otherwise no_room"), "0 copies, 0 views\n");
 }
 
 // The copy would have the kernel end the rank.
-TEST(Forks, keep_within_the_memory_of_a_control_group) {
+TEST(forks, keep_within_the_memory_of_a_control_group) {
   const tri::testing::memory_group group(500 * mib);
   if (!group.reason().empty()) GTEST_SKIP() << group.reason();
   expect(forks("begin_programs", group.enter()), "0 copies, 20 views\n");
@@ -70,14 +70,14 @@ TEST(Forks, keep_within_the_memory_of_a_control_group) {
   EXPECT_THAT(ended.errors, HasSubstr(warning));
 }
 
-TEST(Forks, copy_in_a_control_group_that_has_room) {
+TEST(forks, copy_in_a_control_group_that_has_room) {
   const tri::testing::memory_group group(900 * mib);
   if (!group.reason().empty()) GTEST_SKIP() << group.reason();
   expect(forks("begin_programs", group.enter()), "20 copies, 0 views\n");
   expect(forks("live_on", group.enter()), "1 copies, 0 views\n");
 }
 
-TEST(Forks, need_no_large_private_mapping) {
+TEST(forks, need_no_large_private_mapping) {
   const std::string filter = REFUSE_PRIVATE_MEMORY;
   if (tri::testing::run_command(filter + " true").status == 77) GTEST_SKIP() << "no filter of system calls here";
   expect(forks("begin_programs", "", filter), "20 copies, 0 views\n");

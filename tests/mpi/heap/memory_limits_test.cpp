@@ -16,7 +16,7 @@ using tri::mpi::cgroup_memory_limit;
 
 constexpr std::size_t none = ~std::size_t{0};
 
-class CgroupLimit : public testing::Test {
+class cgroup_limit : public testing::Test {
  protected:
   void group(const std::string& path, const std::string& file, const std::string& limit) {
     std::filesystem::create_directories(folder_.path() / path);
@@ -28,7 +28,7 @@ class CgroupLimit : public testing::Test {
   tri::testing::temporary_folder folder_;
 };
 
-TEST_F(CgroupLimit, of_version_2_is_the_tightest_on_the_way_up) {
+TEST_F(cgroup_limit, of_version_2_is_the_tightest_on_the_way_up) {
   group("job/step/task", "memory.max", "max");
   group("job/step", "memory.max", "1000000");
   group("job", "memory.max", "5000000");
@@ -41,7 +41,7 @@ TEST_F(CgroupLimit, of_version_2_is_the_tightest_on_the_way_up) {
   EXPECT_EQ(limit("0::/\n"), 300U);
 }
 
-TEST_F(CgroupLimit, of_version_1_is_that_of_the_memory_controller) {
+TEST_F(cgroup_limit, of_version_1_is_that_of_the_memory_controller) {
   group("memory/slurm/job_7", "memory.limit_in_bytes", "314572800");
   group("memory", "memory.limit_in_bytes", "9223372036854771712");
   group("cpu/slurm/job_7", "memory.limit_in_bytes", "1");
@@ -49,7 +49,7 @@ TEST_F(CgroupLimit, of_version_1_is_that_of_the_memory_controller) {
   EXPECT_EQ(limit("4:memory:/\n"), 9223372036854771712U);
 }
 
-TEST_F(CgroupLimit, and_use_say_what_is_left_in_version_2) {
+TEST_F(cgroup_limit, and_use_say_what_is_left_in_version_2) {
   group("job/step", "memory.max", "max");
   group("job/step", "memory.current", "400");
   EXPECT_EQ(left("0::/job/step\n"), none);
@@ -64,7 +64,7 @@ TEST_F(CgroupLimit, and_use_say_what_is_left_in_version_2) {
   EXPECT_EQ(left("0::/elsewhere\n"), none);
 }
 
-TEST_F(CgroupLimit, and_use_say_what_is_left_in_version_1) {
+TEST_F(cgroup_limit, and_use_say_what_is_left_in_version_1) {
   group("memory/slurm", "memory.limit_in_bytes", "1000");
   group("memory/slurm", "memory.usage_in_bytes", "700");
   group("memory/slurm", "memory.stat", "inactive_file 1\nactive_file 2\ntotal_inactive_file 60\ntotal_active_file 30");
@@ -72,7 +72,7 @@ TEST_F(CgroupLimit, and_use_say_what_is_left_in_version_1) {
   EXPECT_EQ(left("4:cpu:/slurm\n"), none);
 }
 
-TEST(MemoryLeft, is_no_more_than_the_host_has) {
+TEST(memory_left, is_no_more_than_the_host_has) {
   struct sysinfo host {};
   ASSERT_EQ(sysinfo(&host), 0);
   const std::size_t all = (host.totalram + host.totalswap) * std::size_t{host.mem_unit};

@@ -24,7 +24,7 @@ using tri::mpi::page_runs;
 
 constexpr std::size_t mib = std::size_t{1} << 20;
 
-class PageRuns : public testing::Test {
+class page_runs_test : public testing::Test {
  protected:
   void open(std::size_t bytes) {
     file_ = memfd_create("page_runs_test", MFD_CLOEXEC);
@@ -55,7 +55,7 @@ class PageRuns : public testing::Test {
   page_runs runs_;
 };
 
-TEST_F(PageRuns, random_requests_never_overlap_and_keep_their_contents) {
+TEST_F(page_runs_test, random_requests_never_overlap_and_keep_their_contents) {
   open(64 * mib);
   struct block {
     page_runs::allocation where;
@@ -118,7 +118,7 @@ TEST_F(PageRuns, random_requests_never_overlap_and_keep_their_contents) {
   EXPECT_NE(take(runs_.use().reach_bytes / page_bytes).address, nullptr);
 }
 
-TEST_F(PageRuns, freed_memory_goes_back_but_a_little_is_kept) {
+TEST_F(page_runs_test, freed_memory_goes_back_but_a_little_is_kept) {
   open(1024 * mib);
   for (int round = 0; round < 3; ++round) {
     const auto large = take(64 * mib / page_bytes);
@@ -138,7 +138,7 @@ TEST_F(PageRuns, freed_memory_goes_back_but_a_little_is_kept) {
   EXPECT_FALSE(again.zero);
 }
 
-TEST_F(PageRuns, a_size_that_is_no_power_of_two_finds_its_own_place_again) {
+TEST_F(page_runs_test, a_size_that_is_no_power_of_two_finds_its_own_place_again) {
   open(1024 * mib);
   const auto fence = take(1);
   const auto first = take(100 * mib / page_bytes + 1);
@@ -154,7 +154,7 @@ TEST_F(PageRuns, a_size_that_is_no_power_of_two_finds_its_own_place_again) {
   EXPECT_TRUE(runs_.is_valid());
 }
 
-TEST_F(PageRuns, dirty_and_clean_neighbours_serve_together_when_the_window_is_full) {
+TEST_F(page_runs_test, dirty_and_clean_neighbours_serve_together_when_the_window_is_full) {
   open(64 * mib);
   const auto first = take(48 * mib / page_bytes);   // becomes a hole when freed
   const auto second = take(16 * mib / page_bytes);  // stays dirty
@@ -167,7 +167,7 @@ TEST_F(PageRuns, dirty_and_clean_neighbours_serve_together_when_the_window_is_fu
   EXPECT_EQ(take(1).why, page_runs::refusal::window_full);
 }
 
-TEST_F(PageRuns, a_full_window_is_searched_to_the_end) {
+TEST_F(page_runs_test, a_full_window_is_searched_to_the_end) {
   open(16 * mib);
   // Of one bin (32..35 pages), one run of 35 pages that was freed first, so it is behind 40 of 33.
   std::vector<page_runs::allocation> runs;
@@ -182,7 +182,7 @@ TEST_F(PageRuns, a_full_window_is_searched_to_the_end) {
   EXPECT_EQ(take(34).why, page_runs::refusal::window_full);
 }
 
-TEST_F(PageRuns, limits_are_kept) {
+TEST_F(page_runs_test, limits_are_kept) {
   open(64 * mib);
   runs_.set_limits(8 * mib, 4 * mib);
   EXPECT_EQ(take(4 * mib / page_bytes + 1).why, page_runs::refusal::beyond_limits);
@@ -196,7 +196,7 @@ TEST_F(PageRuns, limits_are_kept) {
   EXPECT_NE(take(mib / page_bytes + 1).address, nullptr);
 }
 
-TEST_F(PageRuns, blocks_of_a_class_are_disjoint_and_their_spans_come_back) {
+TEST_F(page_runs_test, blocks_of_a_class_are_disjoint_and_their_spans_come_back) {
   open(256 * mib);
   const auto blocks = std::make_unique<tri::mpi::small_blocks>(runs_);
   for (unsigned small_class = 0; small_class < tri::mpi::small_class_count; ++small_class) {
@@ -229,7 +229,7 @@ TEST_F(PageRuns, blocks_of_a_class_are_disjoint_and_their_spans_come_back) {
   EXPECT_TRUE(runs_.is_valid());
 }
 
-TEST_F(PageRuns, threads_share_runs_and_blocks) {
+TEST_F(page_runs_test, threads_share_runs_and_blocks) {
   open(1024 * mib);
   const auto blocks = std::make_unique<tri::mpi::small_blocks>(runs_);
   std::vector<std::thread> threads;
@@ -266,7 +266,7 @@ TEST_F(PageRuns, threads_share_runs_and_blocks) {
   EXPECT_TRUE(runs_.is_valid());
 }
 
-TEST(SmallClasses, every_size_gets_the_smallest_class_that_holds_it) {
+TEST(small_classes, every_size_gets_the_smallest_class_that_holds_it) {
   for (std::size_t bytes = 0; bytes <= tri::mpi::largest_small_bytes; ++bytes) {
     const unsigned small_class = tri::mpi::small_class_of(bytes);
     ASSERT_GE(tri::mpi::bytes_of_small_class(small_class), bytes);

@@ -17,7 +17,7 @@ struct mpi {
 const mpi installed[] = {INSTALLED_MPIS};
 const mpi installed_with_forks[] = {INSTALLED_MPIS_WITH_FORKS};
 
-class Ranks : public testing::TestWithParam<mpi> {
+class ranks_of_a_job : public testing::TestWithParam<mpi> {
  protected:
   static std::string run(const std::string& command, int ranks = 3, const std::string& before = "") {
     const mpi& with = GetParam();
@@ -33,27 +33,27 @@ class Ranks : public testing::TestWithParam<mpi> {
     return ended.output;
   }
 };
-INSTANTIATE_TEST_SUITE_P(mpi, Ranks, testing::ValuesIn(installed),
+INSTANTIATE_TEST_SUITE_P(mpi, ranks_of_a_job, testing::ValuesIn(installed),
                          [](const testing::TestParamInfo<mpi>& which) { return std::string(which.param.name); });
 
-TEST_P(Ranks, have_windows_of_their_own) {
+TEST_P(ranks_of_a_job, have_windows_of_their_own) {
   const std::string program = GetParam().program;
   EXPECT_EQ(run("env LD_PRELOAD=" PRELOAD_LIBRARY " " + program), "3 ranks, 3 windows, 0 wrong\n");
   EXPECT_EQ(run(program), "3 ranks, 0 windows, 0 wrong\n");
 }
 
-TEST_P(Ranks, have_them_behind_a_wrapper_that_forks) {
+TEST_P(ranks_of_a_job, have_them_behind_a_wrapper_that_forks) {
   EXPECT_EQ(run("sh -c 'LD_PRELOAD=" PRELOAD_LIBRARY " " + std::string(GetParam().program) + "; true'"),
             "3 ranks, 3 windows, 0 wrong\n");
 }
 
 // Without the heap, a fork takes next to no memory: so it must not with it where there is none. All ranks fork at the
 // same time.
-class RanksThatFork : public Ranks {};
-INSTANTIATE_TEST_SUITE_P(mpi, RanksThatFork, testing::ValuesIn(installed_with_forks),
+class ranks_that_fork : public ranks_of_a_job {};
+INSTANTIATE_TEST_SUITE_P(mpi, ranks_that_fork, testing::ValuesIn(installed_with_forks),
                          [](const testing::TestParamInfo<mpi>& which) { return std::string(which.param.name); });
 
-TEST_P(RanksThatFork, keep_within_the_memory_of_a_control_group) {
+TEST_P(ranks_that_fork, keep_within_the_memory_of_a_control_group) {
   const tri::testing::memory_group group(std::size_t{500} << 20);
   if (!group.reason().empty()) GTEST_SKIP() << group.reason();
   const std::string program = "env LD_PRELOAD=" PRELOAD_LIBRARY " " + std::string(GetParam().program);
@@ -61,7 +61,7 @@ TEST_P(RanksThatFork, keep_within_the_memory_of_a_control_group) {
   EXPECT_EQ(run(program + " 75", 4, group.enter()), "4 ranks, 0 wrong\n");
 }
 
-TEST_P(RanksThatFork, where_there_is_memory) {
+TEST_P(ranks_that_fork, where_there_is_memory) {
   EXPECT_EQ(run("env LD_PRELOAD=" PRELOAD_LIBRARY " " + std::string(GetParam().program) + " 100", 2),
             "2 ranks, 0 wrong\n");
 }

@@ -44,7 +44,7 @@ std::string_view text(const char (&literal)[size]) {
 
 std::string unique_job() { return "test-" + std::to_string(getpid()); }
 
-TEST(SlotClaim, takes_the_lowest_free_slot) {
+TEST(slot_claim, takes_the_lowest_free_slot) {
   const std::string job = unique_job();
   const auto first = claim_slot(job), second = claim_slot(job), third = claim_slot(job);
   EXPECT_EQ(first.slot, 0);
@@ -60,7 +60,7 @@ TEST(SlotClaim, takes_the_lowest_free_slot) {
   for (int file : {first.file, third.file, again.file, other.file}) close(file);
 }
 
-TEST(SlotClaim, a_killed_process_leaves_its_slot) {
+TEST(slot_claim, a_killed_process_leaves_its_slot) {
   const std::string job = unique_job() + "-killed";
   int ready[2];
   ASSERT_EQ(pipe(ready), 0);
@@ -82,13 +82,13 @@ TEST(SlotClaim, a_killed_process_leaves_its_slot) {
   for (int file : {ready[0], ready[1], beside.file, after.file}) close(file);
 }
 
-TEST(SlotClaim, low_descriptors_are_left_to_the_program) {
+TEST(slot_claim, low_descriptors_are_left_to_the_program) {
   const auto claim = claim_slot(unique_job() + "-low");
   EXPECT_GE(claim.file, 32);
   close(claim.file);
 }
 
-TEST(SlotClaim, says_when_all_slots_are_taken) {
+TEST(slot_claim, says_when_all_slots_are_taken) {
   const std::string job = unique_job() + "-full";
   int files[tri::mpi::most_slots];
   for (int& file : files) file = claim_slot(job).file;
@@ -99,7 +99,7 @@ TEST(SlotClaim, says_when_all_slots_are_taken) {
 }
 
 // Other jobs, forked children that hold the same description, and files of other numbers.
-TEST(SlotClaim, a_slot_lasts_until_its_last_descriptor_is_closed) {
+TEST(slot_claim, a_slot_lasts_until_its_last_descriptor_is_closed) {
   const auto claim = claim_slot(unique_job() + "-last");
   ASSERT_EQ(claim.slot, 0);
   EXPECT_TRUE(tri::mpi::is_file_of_slots(claim.file));
@@ -127,14 +127,14 @@ opened open_at(const std::filesystem::path& parent, const std::string& name) {
   return {folder.descriptor, std::string(problem.view())};
 }
 
-TEST(PrivateFolder, is_made_for_the_user_alone) {
+TEST(private_folder, is_made_for_the_user_alone) {
   const tri::testing::temporary_folder parent;
   EXPECT_GE(open_at(parent.path(), "made").descriptor, 0);
   EXPECT_EQ(std::filesystem::status(parent.path() / "made").permissions(), std::filesystem::perms::owner_all);
   EXPECT_GE(open_at(parent.path(), "made").descriptor, 0) << "it is there already";
 }
 
-TEST(PrivateFolder, is_refused_when_others_may_look_into_it) {
+TEST(private_folder, is_refused_when_others_may_look_into_it) {
   const tri::testing::temporary_folder parent;
   const auto path = parent.path() / "shared";
   std::filesystem::create_directory(path);
@@ -144,7 +144,7 @@ TEST(PrivateFolder, is_refused_when_others_may_look_into_it) {
   EXPECT_EQ(open_at(parent.path(), "shared").problem, path.string() + " has mode 500");
 }
 
-TEST(PrivateFolder, is_not_followed_through_a_link) {
+TEST(private_folder, is_not_followed_through_a_link) {
   const tri::testing::temporary_folder parent;
   std::filesystem::create_directory(parent.path() / "target");
   std::filesystem::permissions(parent.path() / "target", std::filesystem::perms::owner_all);
@@ -156,7 +156,7 @@ TEST(PrivateFolder, is_not_followed_through_a_link) {
   EXPECT_EQ(open_at(parent.path(), "file").problem, (parent.path() / "file").string() + " is not a folder");
 }
 
-TEST(PrivateFolder, of_another_user_is_refused) {
+TEST(private_folder, of_another_user_is_refused) {
   if (!tri::testing::can_be_another_user()) GTEST_SKIP() << tri::testing::why_no_other_user;
   const tri::testing::temporary_folder parent;
   std::filesystem::create_directory(parent.path() / "taken");
@@ -165,7 +165,7 @@ TEST(PrivateFolder, of_another_user_is_refused) {
   EXPECT_EQ(open_at(parent.path(), "taken").problem, (parent.path() / "taken").string() + " belongs to user 65534");
 }
 
-TEST(PrivateFolder, of_the_environment_comes_first) {
+TEST(private_folder, of_the_environment_comes_first) {
   const tri::testing::temporary_folder parent;
   const std::string environment = "XDG_RUNTIME_DIR=" + parent.path().string() + std::string(1, '\0');
   const private_folder folder = open_private_folder(start_environment(environment));
@@ -181,7 +181,7 @@ std::string name_in(std::string_view environment) {
   return std::string(tri::mpi::job_name(tri::mpi::start_environment(environment)).view());
 }
 
-TEST(JobName, comes_from_our_variable_or_the_launcher) {
+TEST(job_name, comes_from_our_variable_or_the_launcher) {
   EXPECT_EQ(name_in(text("A=1\0TRIREME_MPI_JOB=mine\0PMIX_NAMESPACE=x")), "mine");
   EXPECT_EQ(name_in(text("PMIX_NAMESPACE=3213164545\0OMPI_MCA_ess_base_jobid=5")), "pmix-3213164545");
   EXPECT_EQ(name_in(text("OMPI_MCA_ess_base_jobid=5\0B=2")), "ompi-5");
@@ -208,7 +208,7 @@ TEST(JobName, comes_from_our_variable_or_the_launcher) {
   EXPECT_NE(name_in(longer), name_in(longer + "k"));
 }
 
-TEST(HeapWindow, says_what_a_peer_sent_that_is_no_window) {
+TEST(heap_window, says_what_a_peer_sent_that_is_no_window) {
   const std::size_t bytes = std::size_t{1} << 30;
   auto window = tri::mpi::create_heap_window(200, bytes);
   ASSERT_EQ(static_cast<void*>(window.address), tri::mpi::heap_window_address(200)) << window.reason.c_str();
@@ -236,7 +236,7 @@ TEST(HeapWindow, says_what_a_peer_sent_that_is_no_window) {
   close(unsealed);
 }
 
-TEST(HeapWindow, names_the_place_that_is_taken) {
+TEST(heap_window, names_the_place_that_is_taken) {
   std::byte* const place = tri::mpi::heap_window_address(210);
   ASSERT_EQ(mmap(place, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0),
             static_cast<void*>(place));

@@ -25,28 +25,28 @@ command_result program(const std::string& verb, const std::string& before = "") 
   return tri::testing::run_command(preloaded(std::string(HEAP_PROGRAM) + " " + verb, before));
 }
 
-class UserHeap : public testing::TestWithParam<const char*> {};
+class user_heap_program : public testing::TestWithParam<const char*> {};
 
-TEST_P(UserHeap, is_as_it_should_be) {
+TEST_P(user_heap_program, is_as_it_should_be) {
   const auto ended = program(GetParam());
   EXPECT_EQ(ended.status, 0) << ended.errors;
 }
-INSTANTIATE_TEST_SUITE_P(program, UserHeap,
+INSTANTIATE_TEST_SUITE_P(program, user_heap_program,
                          testing::Values("inside", "threads", "reallocations", "alignments", "huge", "trim", "limits",
                                          "forks", "spawns", "core_dumps", "peers", "closed_descriptors"),
                          [](const testing::TestParamInfo<const char*>& which) { return std::string(which.param); });
 
-TEST(UserHeapUnderLimits, the_c_library_serves_when_the_window_is_full) {
+TEST(user_heap_under_limits, the_c_library_serves_when_the_window_is_full) {
   const auto ended = program("full", "ulimit -v 1500000;");
   EXPECT_EQ(ended.status, 0) << ended.errors;
 }
 
-TEST(UserHeapUnderLimits, locks_pages_when_they_are_touched) {
+TEST(user_heap_under_limits, locks_pages_when_they_are_touched) {
   const auto ended = program("locked_memory", "ulimit -v 1500000;");
   EXPECT_EQ(ended.status, 0) << ended.errors;
 }
 
-TEST(UserHeapUnderLimits, says_which_limit_leaves_no_room) {
+TEST(user_heap_under_limits, says_which_limit_leaves_no_room) {
   EXPECT_EQ(program("reason").output, "\n");
   EXPECT_EQ(program("reason", "ulimit -v 500000;").output,
             "the limit of address space (ulimit -v) is 500000 KiB; a shared heap needs at least 1048576 KiB\n");
@@ -57,7 +57,7 @@ TEST(UserHeapUnderLimits, says_which_limit_leaves_no_room) {
             "the limit of file sizes (ulimit -f) is 1000 KiB; a shared heap needs at least 262144 KiB\n");
 }
 
-TEST(UserHeapUnderLimits, is_not_there_outside_of_a_job_or_when_told_so) {
+TEST(user_heap_under_limits, is_not_there_outside_of_a_job_or_when_told_so) {
   const std::string command = " LD_PRELOAD=" PRELOAD_LIBRARY " " HEAP_PROGRAM " reason";
   const std::string nothing = "unset TRIREME_MPI TRIREME_MPI_HEAP TRIREME_MPI_JOB PMIX_NAMESPACE PMI_FD SLURM_JOB_ID;";
   EXPECT_THAT(tri::testing::run_command(nothing + command).output, HasSubstr("not started as part of an MPI job"));
@@ -66,7 +66,7 @@ TEST(UserHeapUnderLimits, is_not_there_outside_of_a_job_or_when_told_so) {
   EXPECT_EQ(program("reason", "TRIREME_MPI_HEAP=yes").output, "TRIREME_MPI_HEAP is 'yes'; it must be on or off\n");
 }
 
-TEST(UserHeapFork, a_child_that_may_have_no_private_memory_ends_with_a_line) {
+TEST(user_heap_fork, a_child_that_may_have_no_private_memory_ends_with_a_line) {
   const auto ended = program("fork_without_memory");
   EXPECT_EQ(ended.status, 0) << ended.errors;
   EXPECT_THAT(ended.errors,
@@ -74,7 +74,7 @@ TEST(UserHeapFork, a_child_that_may_have_no_private_memory_ends_with_a_line) {
                         "vm.overcommit_memory); the child ends here (posix_spawn needs none)\n"));
 }
 
-TEST(UserHeapErrors, a_wrong_pointer_ends_the_program_with_a_line) {
+TEST(user_heap_errors, a_wrong_pointer_ends_the_program_with_a_line) {
   for (const char* verb : {"invalid_free", "double_free"}) {
     const auto ended = program(verb, "ulimit -c 0;");
     EXPECT_EQ(ended.status, 134) << verb;
@@ -95,14 +95,14 @@ void expect_same(const std::string& command, const std::string& required_output)
   EXPECT_THAT(plain.output, HasSubstr(required_output)) << command;
 }
 
-TEST(UnmodifiedPrograms, in_c_and_fortran) {
+TEST(unmodified_programs, in_c_and_fortran) {
   expect_same(PLAIN_C, "characters\n");
 #ifdef PLAIN_FORTRAN
   expect_same(PLAIN_FORTRAN, "common");
 #endif
 }
 
-TEST(StaticData, of_the_program_has_an_alias_in_the_window) {
+TEST(static_data, of_the_program_has_an_alias_in_the_window) {
   for (const char* program : {STATIC_PIE, STATIC_NO_PIE}) {
     const auto ended = tri::testing::run_command(preloaded(program));
     EXPECT_EQ(ended.status, 0) << program << ended.errors;
@@ -113,19 +113,19 @@ TEST(StaticData, of_the_program_has_an_alias_in_the_window) {
   }
 }
 
-TEST(OtherAllocators, are_left_to_the_program) {
+TEST(other_allocators, are_left_to_the_program) {
   expect_same(PLAIN_C "_with_library", "characters\n");
   expect_same(PLAIN_C "_with_allocator", "characters\n");
   EXPECT_THAT(tri::testing::run_command(preloaded(PROGRAM_WITH_LIBRARY " reason")).output,
               testing::MatchesRegex("the program uses another allocator \\(.*libheap_other_allocator.so\\)\n"));
 }
 
-TEST(UnmodifiedPrograms, sort_and_shell) {
+TEST(unmodified_programs, sort_and_shell) {
   expect_same("seq 1 50000 | sort -R --random-source=/proc/version | sort --parallel=2 -n | tail -n 3", "50000");
   expect_same("x=$(for i in 1 2 3; do (echo $i; (echo $((i * 2))) ); done); echo $x | tr 1-9 a-i", "a b b d c f");
 }
 
-TEST(UnmodifiedPrograms, compiler) {
+TEST(unmodified_programs, compiler) {
   expect_same(
       "printf \"#include <map>\\n#include <string>\\n#include <cstdio>\\nint main() { std::map<int, std::string> m; "
       "for (int i = 0; i < 1000; ++i) m[i * 7919 %% 1000] = std::to_string(i); std::puts(m[13].c_str()); }\" > a.cpp "
@@ -135,7 +135,7 @@ TEST(UnmodifiedPrograms, compiler) {
 }
 
 #ifdef PYTHON
-TEST(UnmodifiedPrograms, python_with_threads_and_forks) {
+TEST(unmodified_programs, python_with_threads_and_forks) {
   const tri::testing::temporary_folder folder;
   const std::string script = (folder.path() / "heap_python.py").string();
   tri::testing::write_file(script, R"(
@@ -165,7 +165,7 @@ if __name__ == '__main__':
 #endif
 
 #ifdef LAMMPS
-TEST(UnmodifiedPrograms, lammps_in_one_process) {
+TEST(unmodified_programs, lammps_in_one_process) {
   const tri::testing::temporary_folder folder;
   const std::string input = (folder.path() / "heap_melt.lmp").string();
   tri::testing::write_file(input, R"(

@@ -206,35 +206,35 @@ void explore(const std::array<int, elements>& places, int most_moves, int most_d
   EXPECT_GT(found.ends, 0U);
 }
 
-TEST(HostContributions, OneMessageCrossesForEachNumberWhileNothingMoves) {
+TEST(host_contributions, one_message_crosses_for_each_number_while_nothing_moves) {
   explore({0, 1, 1}, 0);
   explore({0, 0, 0}, 0);  // a PE without elements is not waited for
   explore({1, elsewhere, 1}, 0);
 }
 
-TEST(HostContributions, EveryElementCountsOnceWhileTheyMove) {
+TEST(host_contributions, every_element_counts_once_while_they_move) {
   explore({0, 1, 1}, 2);
   explore({0, 0, elsewhere}, 2);
 }
 
-TEST(HostContributions, EveryElementCountsOnceWhereImmediatePartsPassOthers) {
+TEST(host_contributions, every_element_counts_once_where_immediate_parts_pass_others) {
   explore({0, 1, 1}, 0, 0, true);
   explore({0, 1, 1}, 1, 0, true);
   explore({0, 0, elsewhere}, 1, 0, true);
 }
 
-TEST(HostContributions, NobodyWaitsForThoseThatAreDeleted) {
+TEST(host_contributions, do_not_wait_for_those_that_are_deleted) {
   explore({0, 1, 1}, 0, 2);
   explore({0, 1, elsewhere}, 1, 3);
 }
 
-TEST(HostContributions, ThoseThatAreInsertedCount) {
+TEST(host_contributions, those_that_are_inserted_count) {
   explore({0, 1, unborn}, 0);
   explore({unborn, unborn, 1}, 1);
   explore({0, unborn, 1}, 1, 1);
 }
 
-TEST(HostContributions, NamesThePeThatIsBehind) {
+TEST(host_contributions, names_the_pe_that_is_behind) {
   host_contributions<int> host({0, 3, 1});
   host.sum(1) = 7;
   std::vector<std::size_t> behind;

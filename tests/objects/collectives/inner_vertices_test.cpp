@@ -27,7 +27,7 @@ std::uint64_t least(const counts& of) {
   return least;
 }
 
-TEST(InnerVertices, TenTreesSpreadOverThePesThatMayBeChosen) {
+TEST(inner_vertices, ten_trees_spread_over_the_pes_that_may_be_chosen) {
   for (const std::size_t pes : {1U, 2U, 3U, 4U, 7U, 16U}) {
     counts chosen(pes);
     for (int tree = 0; tree < 10; ++tree) choose_least_used(pes, [&](std::size_t pe) -> auto& { return chosen[pe]; });
@@ -36,7 +36,7 @@ TEST(InnerVertices, TenTreesSpreadOverThePesThatMayBeChosen) {
 }
 
 // Trees with other members each: a PE that can be chosen rarely is chosen when it can.
-TEST(InnerVertices, TenTreesWithOtherCandidatesEachKeepTheBound) {
+TEST(inner_vertices, ten_trees_with_other_candidates_each_keep_the_bound) {
   constexpr std::size_t pes = 5;
   for (unsigned seed = 0; seed < 32; ++seed) {
     counts chosen(pes);
@@ -50,7 +50,7 @@ TEST(InnerVertices, TenTreesWithOtherCandidatesEachKeepTheBound) {
   }
 }
 
-TEST(InnerVertices, SeveralWhoChooseAtATimeNeverGetFarApart) {
+TEST(inner_vertices, several_that_choose_at_a_time_never_get_far_apart) {
   constexpr std::size_t pes = 4;
   constexpr int each_chooses = 20'000;
   counts chosen(pes);
@@ -66,7 +66,7 @@ TEST(InnerVertices, SeveralWhoChooseAtATimeNeverGetFarApart) {
   EXPECT_EQ(std::accumulate(chosen.begin(), chosen.end(), std::uint64_t{0}), 3U * each_chooses);
 }
 
-TEST(InnerVertices, EqualOnesTakeTurnsFromWhereTheChooserBegins) {
+TEST(inner_vertices, equal_ones_take_turns_from_where_the_chooser_begins) {
   for (std::size_t begin = 0; begin < 3; ++begin) {
     counts chosen(3);
     const auto choose = [&] {
@@ -88,7 +88,7 @@ std::set<std::size_t> places_that_hand_on(std::size_t from, std::size_t hosts, s
   return found;
 }
 
-TEST(InnerVertices, KnowsThePlacesThatHandOnToFurtherHosts) {
+TEST(inner_vertices, knows_the_places_that_hand_on_to_further_hosts) {
   for (std::size_t hosts = 0; hosts <= 64; ++hosts) {
     std::vector<std::size_t> places;
     add_inner_places(0, hosts, places);

@@ -21,7 +21,7 @@ std::vector<int> contents(const keyed_queues<int>& queues) {
   return values;
 }
 
-TEST(KeyedQueues, EachKeyKeepsItsOrder) {
+TEST(keyed_queues, each_key_keeps_its_order) {
   keyed_queues<int> queues;
   for (int i = 0; i < 12; ++i) queues.push({static_cast<std::uint32_t>(i % 2), static_cast<std::uint64_t>(i % 3)}, i);
   EXPECT_EQ(queues.size(), 12U);
@@ -34,7 +34,7 @@ TEST(KeyedQueues, EachKeyKeepsItsOrder) {
   EXPECT_EQ(contents(queues), (std::vector<int>{0, 1, 3, 4, 6, 7, 9, 10}));
 }
 
-TEST(KeyedQueues, MethodAndReferenceAreTwoThings) {
+TEST(keyed_queues, method_and_reference_are_two_things) {
   keyed_queues<int> queues;
   queues.push({1, 2}, 12);
   queues.push({2, 1}, 21);
@@ -48,7 +48,7 @@ TEST(KeyedQueues, MethodAndReferenceAreTwoThings) {
   EXPECT_EQ(queues.size(), 0U);
 }
 
-TEST(KeyedQueues, TakesFromEveryPlaceOfAKey) {
+TEST(keyed_queues, takes_from_every_place_of_a_key) {
   for (int taken = 0; taken < 4; ++taken) {
     keyed_queues<int> queues;
     std::vector<keyed_queues<int>::position> places;
@@ -67,7 +67,7 @@ TEST(KeyedQueues, TakesFromEveryPlaceOfAKey) {
   }
 }
 
-TEST(KeyedQueues, TakeAllLeavesNothingAndKeepsTheOrder) {
+TEST(keyed_queues, take_all_leaves_nothing_and_keeps_the_order) {
   keyed_queues<std::unique_ptr<int>> queues;
   for (int i = 0; i < 20; ++i) queues.push({0, static_cast<std::uint64_t>(i * 7 % 5)}, std::make_unique<int>(i));
   int expected = 0;
@@ -82,7 +82,7 @@ TEST(KeyedQueues, TakeAllLeavesNothingAndKeepsTheOrder) {
   EXPECT_EQ(*queues.pop({0, 0}), 1);
 }
 
-TEST(KeyedQueues, BehavesAsQueuesInAMap) {
+TEST(keyed_queues, behaves_as_queues_in_a_map) {
   std::mt19937 random(3);
   keyed_queues<int> queues;
   std::map<std::pair<std::uint32_t, std::uint64_t>, std::deque<int>> model;
@@ -102,7 +102,7 @@ TEST(KeyedQueues, BehavesAsQueuesInAMap) {
 }
 
 // Whatever the order and however many there are: about one comparison for each, at most a few.
-TEST(KeyedQueues, LooksAtFewKeys) {
+TEST(keyed_queues, looks_at_few_keys) {
   constexpr std::uint64_t n = 40000;
   for (const std::uint64_t stride :
        {std::uint64_t{1}, std::uint64_t{64}, std::uint64_t{1} << 20, std::uint64_t{1} << 32}) {

@@ -75,14 +75,14 @@ class world {
   reorder_buffer<message> arrivals_;
 };
 
-TEST(OrderOfWays, EveryOrderOfArrivalRunsInTheOrderOfSending) {
+TEST(reorder_buffer, every_order_of_arrival_runs_in_the_order_of_sending) {
   const auto found = explore::explore_all(world(), 5'000'000);
   EXPECT_EQ(found.failure(), "");
   EXPECT_TRUE(found.complete);
   EXPECT_GT(found.ends, 0U);
 }
 
-TEST(OrderOfWays, ANumberThatWasNotUsedIsGivenAgain) {
+TEST(reorder_buffer, a_number_that_was_not_used_is_given_again) {
   sequence_numbers numbers;
   EXPECT_EQ(numbers.draw(3), 1U);
   EXPECT_EQ(numbers.draw(4), 1U);
@@ -92,7 +92,7 @@ TEST(OrderOfWays, ANumberThatWasNotUsedIsGivenAgain) {
   EXPECT_FALSE(numbers.take_back(3, 1));
 }
 
-TEST(OrderOfWays, TellsAndDropsWhatItKeeps) {
+TEST(reorder_buffer, tells_and_drops_what_it_keeps) {
   reorder_buffer<message> arrivals;
   EXPECT_EQ(arrivals.arrived(1, 3), arrival::early);
   arrivals.keep(1, 3, {1, 30});

@@ -244,16 +244,18 @@ void expect_right(const world& start) {
   EXPECT_GT(found.ends, 0U);
 }
 
-TEST(CreationFence, OneMakerAndAMessageThatGoesRoundTheOtherHosts) {
+TEST(creation_fence, one_maker_and_a_message_that_goes_round_the_other_hosts) {
   expect_right(world(3, 1, {{make, 1, 2}, {2, 2}, {1, 0}}));
 }
-TEST(CreationFence, TwoMakersOnTwoHosts) { expect_right(world(2, 1, {{make, 1, make, 1}, {make, 0, 0}})); }
-TEST(CreationFence, OneAfterTheOtherFromOneMaker) { expect_right(world(3, 1, {{make, make, 1, make, 2}, {2}, {0}})); }
-TEST(CreationFence, TwoMakersOfOneHost) { expect_right(world(2, 2, {{make, 1, 3}, {make, 2}, {}, {}})); }
-TEST(CreationFence, AHostOfTwoProcessesPassesOn) { expect_right(world(2, 2, {{make, 1}, {3}, {make}, {}})); }
-TEST(CreationFence, TwoMakersOnThreeHosts) { expect_right(world(3, 1, {{make, 1}, {make, 2}, {}})); }
+TEST(creation_fence, two_makers_on_two_hosts) { expect_right(world(2, 1, {{make, 1, make, 1}, {make, 0, 0}})); }
+TEST(creation_fence, one_after_the_other_from_one_maker) {
+  expect_right(world(3, 1, {{make, make, 1, make, 2}, {2}, {0}}));
+}
+TEST(creation_fence, two_makers_of_one_host) { expect_right(world(2, 2, {{make, 1, 3}, {make, 2}, {}, {}})); }
+TEST(creation_fence, a_host_of_two_processes_passes_on) { expect_right(world(2, 2, {{make, 1}, {3}, {make}, {}})); }
+TEST(creation_fence, two_makers_on_three_hosts) { expect_right(world(3, 1, {{make, 1}, {make, 2}, {}})); }
 
-TEST(CreationFence, LargerHostsByChance) {
+TEST(creation_fence, larger_hosts_by_chance) {
   std::vector<script> scripts;
   for (int process = 0; process < 8; ++process) {
     script lines;
@@ -273,7 +275,7 @@ TEST(CreationFence, LargerHostsByChance) {
 }
 
 // A message waits for the creations before it, and not for those that others begin meanwhile.
-TEST(CreationFence, CreationsWithoutAPauseKeepNothingForEver) {
+TEST(creation_fence, creations_without_a_pause_keep_nothing_for_ever) {
   host_creations<> host;
   remote_creations<> others;
   creation_fence<int> own(host, 2);
@@ -299,7 +301,7 @@ TEST(CreationFence, CreationsWithoutAPauseKeepNothingForEver) {
   EXPECT_EQ(left, std::vector<int>({10, 20, 30}));
   EXPECT_TRUE(own.is_open());
 }
-TEST(CreationFence, CreationsOfOneProcessDoNotWaitForEachOther) {
+TEST(creation_fence, creations_of_one_process_do_not_wait_for_each_other) {
   host_creations<> host;
   creation_fence<int> own(host, 2);
   std::vector<int> left;
@@ -316,7 +318,7 @@ TEST(CreationFence, CreationsOfOneProcessDoNotWaitForEachOther) {
   flush();
   EXPECT_EQ(left, std::vector<int>({1, 2, 3, 4}));
 }
-TEST(CreationFence, CreationsOfSeveralProcessesGoOneAfterTheOther) {
+TEST(creation_fence, creations_of_several_processes_go_one_after_the_other) {
   host_creations<> host;
   creation_fence<int> first(host, 1), second(host, 1);
   std::vector<int> left;
@@ -344,11 +346,11 @@ TEST(CreationFence, CreationsOfSeveralProcessesGoOneAfterTheOther) {
 }
 
 // What the exploration finds where hosts that have heard of a creation go on sending, and where nothing is kept.
-TEST(CreationFence, ItIsNotEnoughThatTheMakerWaits) {
+TEST(creation_fence, it_is_not_enough_that_the_maker_waits) {
   const world start(3, 1, {{make}, {2}, {}}, protocol::creations_are_only_acknowledged);
   EXPECT_NE(explore::explore_all(start, 1'000'000).failure().find("before a creation"), std::string::npos);
 }
-TEST(CreationFence, WithoutThemAMessageIsFasterThanACreation) {
+TEST(creation_fence, without_them_a_message_is_faster_than_a_creation) {
   const world start(2, 2, {{make, 3}, {}, {}, {}}, protocol::none);
   EXPECT_NE(explore::explore_all(start, 1'000'000).failure().find("before a creation"), std::string::npos);
 }

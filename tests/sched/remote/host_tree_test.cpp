@@ -15,7 +15,7 @@ int children_of(const host_tree& tree, int host) {
   return count;
 }
 
-TEST(HostTree, ReachesEveryOtherHostOnceFromEveryRootInEveryTurn) {
+TEST(host_tree, reaches_every_other_host_once_from_every_root_in_every_turn) {
   for (int hosts = 1; hosts <= 40; ++hosts)
     for (int root = 0; root < hosts; ++root)
       for (int rotation = 0; rotation < host_tree::rotations(hosts); ++rotation) {
@@ -34,7 +34,7 @@ TEST(HostTree, ReachesEveryOtherHostOnceFromEveryRootInEveryTurn) {
       }
 }
 
-TEST(HostTree, CountsItsInnerVertices) {
+TEST(host_tree, counts_its_inner_vertices) {
   for (int hosts = 1; hosts <= 40; ++hosts) {
     int inner = 0;
     for (int host = 1; host < hosts; ++host) inner += children_of(host_tree(hosts, 0, 0), host) > 0 ? 1 : 0;
@@ -43,7 +43,7 @@ TEST(HostTree, CountsItsInnerVertices) {
 }
 
 // The condition of M61: of 10 trees no host is an inner vertex more often than the mean and one.
-TEST(HostTree, InnerVerticesGoRoundTheHosts) {
+TEST(host_tree, inner_vertices_go_round_the_hosts) {
   for (const int trees : {1, 10, 1000})
     for (int hosts = 2; hosts <= 40; ++hosts) {
       std::vector<int> times(static_cast<std::size_t>(hosts), 0);

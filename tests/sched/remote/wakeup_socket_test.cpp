@@ -19,7 +19,7 @@
 namespace tri::sched {
 namespace {
 
-class PollBell : public ::testing::Test {
+class wakeup_socket_test : public ::testing::Test {
  protected:
   wakeup_socket bell;
   host::unique_fd other{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
@@ -52,26 +52,26 @@ int send_to_all(const std::string& text) {
   return taken;
 }
 
-TEST_F(PollBell, is_heard_once_however_often_it_was_rung_before) {
+TEST_F(wakeup_socket_test, is_heard_once_however_often_it_was_rung_before) {
   EXPECT_FALSE(was_rung());
   for (int i = 0; i < 1000; ++i) wakeup_socket::ring(bell.name());
   EXPECT_TRUE(was_rung());
   EXPECT_FALSE(was_rung());
 }
 
-TEST_F(PollBell, wakes_who_sleeps_for_ever) {
+TEST_F(wakeup_socket_test, wakes_a_sleeper_without_a_time_limit) {
   std::thread ringer([this] { wakeup_socket::ring(bell.name()); });
   while (!bell.sleep(other.get(), -1)) {
   }
   ringer.join();
 }
 
-TEST_F(PollBell, returns_for_the_descriptor_too) {
+TEST_F(wakeup_socket_test, returns_for_the_descriptor_too) {
   eventfd_write(other.get(), 1);
   EXPECT_FALSE(bell.sleep(other.get(), -1));
 }
 
-TEST_F(PollBell, what_others_send_wakes_nobody) {
+TEST_F(wakeup_socket_test, is_not_woken_by_what_others_send) {
   const std::uint64_t almost = bell.name() ^ (std::uint64_t{1} << 63);
   const std::string wrong_key(reinterpret_cast<const char*>(&almost), sizeof almost);
   const std::uint64_t name = bell.name();
@@ -84,7 +84,7 @@ TEST_F(PollBell, what_others_send_wakes_nobody) {
   EXPECT_TRUE(was_rung());
 }
 
-TEST_F(PollBell, another_user_neither_wakes_nor_deafens_it) {
+TEST_F(wakeup_socket_test, another_user_neither_wakes_nor_deafens_it) {
   if (!tri::testing::can_be_another_user()) GTEST_SKIP() << tri::testing::why_no_other_user;
   EXPECT_EQ(tri::testing::run_as_another_user([] {
               int taken = 0;
@@ -97,7 +97,7 @@ TEST_F(PollBell, another_user_neither_wakes_nor_deafens_it) {
   EXPECT_TRUE(was_rung());
 }
 
-TEST(PollBellName, has_a_key_of_its_own) {
+TEST(wakeup_socket_name, has_a_key_of_its_own) {
   const wakeup_socket one, two;
   EXPECT_NE(one.name() >> 20, 0u);
   EXPECT_NE(one.name() >> 20, two.name() >> 20);

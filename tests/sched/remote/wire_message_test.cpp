@@ -31,7 +31,7 @@ std::string fault_of(const wire_message& message, std::size_t body_bytes = 0) {
   return decode_wire_message(rules, message.used(), body_bytes, read);
 }
 
-TEST(WireMessage, WhatAProcessMaySend) {
+TEST(wire_message, what_a_process_may_send) {
   wire_message message = right_message();
   EXPECT_EQ(fault_of(message), "");
   message.set_trace_number(77);
@@ -53,7 +53,7 @@ TEST(WireMessage, WhatAProcessMaySend) {
   EXPECT_EQ(fault_of(acknowledgement), "");
 }
 
-TEST(WireMessage, AWrongFieldIsNamedWithItsValue) {
+TEST(wire_message, a_wrong_field_is_named_with_its_value) {
   const auto with = [](const std::function<void(wire_message&)>& change, std::size_t body_bytes = 0) {
     wire_message message = right_message();
     change(message);
@@ -96,7 +96,7 @@ TEST(WireMessage, AWrongFieldIsNamedWithItsValue) {
             "its field 'bytes of the header' is 40, which must be 41");
 }
 
-TEST(WireMessage, ArgumentsAreThoseOfTheirHandler) {
+TEST(wire_message, arguments_are_those_of_their_handler) {
   using content = message_form::content;
   const std::array<message_form, 4> forms = {
       {{}, {.what = content::plain, .bytes = 5}, {.what = content::archive}, {.what = content::stays_in_host}}};
@@ -129,14 +129,14 @@ TEST(WireMessage, ArgumentsAreThoseOfTheirHandler) {
   EXPECT_EQ(fault(3, payload_kind::direct, 0, reach::creation_acknowledged), "") << "nothing runs";
 }
 
-TEST(WireMessage, APriorityNeedsABlock) {
+TEST(wire_message, a_priority_needs_a_block) {
   wire_message message = right_message();
   message.flags = envelope::has_priority;
   EXPECT_EQ(fault_of(message), "its field 'flags' says that it has a priority, but its arguments have no block");
 }
 
 // Whatever comes, what is said to be right is within its bounds.
-TEST(WireMessage, AnyBytes) {
+TEST(wire_message, any_bytes) {
   std::mt19937_64 random(15);
   int right = 0;
   for (int round = 0; round < 300'000; ++round) {

@@ -31,7 +31,7 @@ std::vector<std::byte> loop_address(peer_number peer) {
   return {bytes.begin(), bytes.end()};
 }
 
-TEST(Conduit, LoopKeepsItsPromisesForEverySeed) {
+TEST(conduit, loop_keeps_its_promises_for_every_seed) {
   std::size_t read_late = 0;
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -54,7 +54,7 @@ TEST(Conduit, LoopKeepsItsPromisesForEverySeed) {
   EXPECT_GT(read_late, 900U);
 }
 
-TEST(Conduit, UcxKeepsItsPromises) {
+TEST(conduit, ucx_keeps_its_promises) {
   const ended_processes ended = run_processes(2, [](unsigned self, shared_by_processes& shared) {
     ucx_conduit wire(2, {.transports = "tcp", .devices = "lo"});
     shared.publish(self, wire.address());
@@ -80,7 +80,7 @@ TEST(Conduit, UcxKeepsItsPromises) {
 }
 
 // The same seed, the same events at the same ticks.
-TEST(LoopNetwork, SeedDecidesEverything) {
+TEST(loop_network, seed_decides_everything) {
   struct recorder final : conduit_events {
     void packet(std::span<const std::byte>, std::span<const std::byte> body) override {
       order.push_back(static_cast<int>(body.size()));
@@ -138,15 +138,15 @@ void expect_cheap_silent_peers(conduit_choice conduit) {
   EXPECT_EQ(ended.complaint, "");
 }
 
-TEST(UcxConduit, BytesPerSilentPeer) { expect_cheap_silent_peers(conduit_choice::ucx); }
-TEST(TcpConduit, BytesPerSilentPeer) { expect_cheap_silent_peers(conduit_choice::tcp); }
+TEST(ucx_conduit, bytes_per_silent_peer) { expect_cheap_silent_peers(conduit_choice::ucx); }
+TEST(tcp_conduit, bytes_per_silent_peer) { expect_cheap_silent_peers(conduit_choice::tcp); }
 
-TEST(UcxLibrary, AFunctionThatIsMissingIsNamed) {
+TEST(ucx_library, a_function_that_is_missing_is_named) {
   check_throws<std::runtime_error>([] { ucx_function("ucp_no_such_function"); },
                                    "the libucp.so.0 of this machine has no ucp_no_such_function");
 }
 
-TEST(NetworkDevices, ThoseOfTheSystem) {
+TEST(network_devices, those_of_the_system) {
   namespace fs = std::filesystem;
   const fs::path root = fs::temp_directory_path() / ("trireme-devices-" + std::to_string(getpid()));
   fs::create_directories(root / "net" / "eth0");
@@ -172,7 +172,7 @@ const std::vector<network_interface> three_interfaces = {
     {.name = "lo", .addresses = {"127.0.0.1", "::1"}, .is_loopback = true}};
 const std::vector<std::string> four_devices = {"eth0", "eth1", "lo", "mlx5_0:1"};
 
-TEST(NetworkDevices, ANetworkIsNamedByInterfaceOrByItsAddresses) {
+TEST(network_devices, a_network_is_named_by_interface_or_by_its_addresses) {
   const auto devices_of = [](const char* network) {
     return devices_of_network(network, three_interfaces, four_devices);
   };
@@ -186,7 +186,7 @@ TEST(NetworkDevices, ANetworkIsNamedByInterfaceOrByItsAddresses) {
   EXPECT_EQ(devices_of("!127.0.0.0/8"), "eth0,eth1,mlx5_0:1");
 }
 
-TEST(NetworkDevices, ANetworkThatIsNotThereIsNamedWithThoseThatAre) {
+TEST(network_devices, a_network_that_is_not_there_is_named_with_those_that_are) {
   const auto refuses = [](const char* network, const char* words) {
     check_throws<std::runtime_error>([&] { devices_of_network(network, three_interfaces, four_devices); }, words);
   };
@@ -203,7 +203,7 @@ TEST(NetworkDevices, ANetworkThatIsNotThereIsNamedWithThoseThatAre) {
           "--tri-network: '!' names no network; an interface such as eth0 or a network such as 10.1.0.0/16 would do");
 }
 
-TEST(NetworkDevices, AddressesOfANetworkAreThoseInItOrOfItsInterfaces) {
+TEST(network_devices, addresses_of_a_network_are_those_in_it_or_of_its_interfaces) {
   const std::vector<network_interface> interfaces = {
       {.name = "eth0", .addresses = {"10.1.2.3", "203.0.113.7", "fd00:1::3", "fe80::1"}, .prefixes = {16, 24, 64, 64}},
       {.name = "eth1", .addresses = {"192.168.7.9"}, .prefixes = {30}},
@@ -230,7 +230,7 @@ TEST(NetworkDevices, AddressesOfANetworkAreThoseInItOrOfItsInterfaces) {
   refuses("fe80::/10");
 }
 
-TEST(NetworkDevices, TwoAddressesAreInOneNetworkByItsFirstBits) {
+TEST(network_devices, two_addresses_are_in_one_network_by_its_first_bits) {
   EXPECT_TRUE(are_in_one_network("10.1.2.3", "10.1.255.9", 16));
   EXPECT_FALSE(are_in_one_network("10.1.2.3", "10.2.2.3", 16));
   EXPECT_TRUE(are_in_one_network("10.1.2.3", "10.1.2.2", 31));
@@ -240,7 +240,7 @@ TEST(NetworkDevices, TwoAddressesAreInOneNetworkByItsFirstBits) {
   EXPECT_FALSE(are_in_one_network("10.1.2.3", "x", 0));
 }
 
-TEST(NetworkDevices, AJobOnOneMachineStaysThere) {
+TEST(network_devices, a_job_on_one_machine_stays_there) {
   EXPECT_EQ(devices_of_job(1, three_interfaces, four_devices), "lo");
   EXPECT_EQ(devices_of_job(2, three_interfaces, four_devices), "eth0,eth1,mlx5_0:1");
   const std::vector<network_interface> loopback_alone = {three_interfaces.back()};
@@ -248,7 +248,7 @@ TEST(NetworkDevices, AJobOnOneMachineStaysThere) {
   EXPECT_EQ(devices_of_job(2, loopback_alone, {"lo", "mlx5_0:1"}), "mlx5_0:1");
 }
 
-TEST(WireChoice, IsUcxForAdaptersOrByWishElseTcp) {
+TEST(wire_choice, is_ucx_for_adapters_or_by_wish_else_tcp) {
   const network_of_host without = {.interfaces = three_interfaces, .devices = four_devices, .active_ports = {}};
   const network_of_host with = {.interfaces = three_interfaces, .devices = four_devices, .active_ports = {"mlx5_0:1"}};
   const auto choice = [](const network_of_host& host, const wire_wishes& wishes) {
@@ -272,7 +272,7 @@ TEST(WireChoice, IsUcxForAdaptersOrByWishElseTcp) {
                                       "--tri-wire-transports 'rc' are transports of UCX, but --tri-wire is tcp");
 }
 
-TEST(NetworkDevices, APortOfAnAdapterNeedsALink) {
+TEST(network_devices, a_port_of_an_adapter_needs_a_link) {
   namespace fs = std::filesystem;
   const fs::path root = fs::temp_directory_path() / ("trireme-ports-" + std::to_string(getpid()));
   for (const char* const port : {"1", "2"}) fs::create_directories(root / "infiniband" / "mlx5_0" / "ports" / port);
@@ -282,7 +282,7 @@ TEST(NetworkDevices, APortOfAnAdapterNeedsALink) {
   fs::remove_all(root);
 }
 
-TEST(NetworkDevices, ThoseThatAreUpHaveAddresses) {
+TEST(network_devices, those_that_are_up_have_addresses) {
   const std::vector<network_interface> found = network_interfaces();
   for (const network_interface& each : found) EXPECT_FALSE(each.addresses.empty()) << each.name;
   EXPECT_TRUE(std::ranges::any_of(found, [](const network_interface& each) { return each.is_loopback; }));

@@ -107,7 +107,7 @@ void close_both(mpi_conduit& first, Events& at_first, mpi_conduit& second, Other
   EXPECT_TRUE(second_closed);
 }
 
-TEST(MpiConduit, KeepsItsPromisesForEverySeed) {
+TEST(mpi_conduit, keeps_its_promises_for_every_seed) {
   mpi_conduit_counters all;
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -150,7 +150,7 @@ TEST(MpiConduit, KeepsItsPromisesForEverySeed) {
 }
 
 // M45. What is held back by the network holds back nothing else, whether it was asked for or comes by itself.
-TEST(MpiConduit, LargeArrivalsHoldUpNoSmallOnes) {
+TEST(mpi_conduit, large_arrivals_hold_up_no_small_ones) {
   fake_network network(2, {});
   pair_of_conduits two(network, {});
   keeper at_first(two.first), at_second(two.second);
@@ -174,7 +174,7 @@ TEST(MpiConduit, LargeArrivalsHoldUpNoSmallOnes) {
 
 // M46. As many as asked for, of the size asked for; each is posted again when a body has taken it, and what came is
 // right.
-TEST(MpiConduit, FixedReceivesArePostedAgain) {
+TEST(mpi_conduit, fixed_receives_are_posted_again) {
   fake_network network(2, {});
   pair_of_conduits two(network, {.posted = {.fixed = read_posted_ahead("3x20000,1x65536")}});
   EXPECT_EQ(two.second.posted_ahead_for(20'000), 3U);
@@ -199,7 +199,7 @@ TEST(MpiConduit, FixedReceivesArePostedAgain) {
 }
 
 // M47. After the program has changed its sizes and an interval is over, the receives are of the new sizes.
-TEST(MpiConduit, PostedSizesFollowTheSizesSeen) {
+TEST(mpi_conduit, posted_sizes_follow_the_sizes_seen) {
   fake_network network(2, {});
   pair_of_conduits two(network, {.posted = {.adaptive_classes = 2, .interval = 40, .buffers = 8}});
   keeper at_first(two.first), at_second(two.second);
@@ -230,7 +230,7 @@ TEST(MpiConduit, PostedSizesFollowTheSizesSeen) {
 }
 
 // No safe point while a body of the size is under way: its receive stays.
-TEST(MpiConduit, AReceiveThatIsNeededIsNotWithdrawn) {
+TEST(mpi_conduit, a_receive_that_is_needed_is_not_withdrawn) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     fake_network network(2, {.seed = seed});
     pair_of_conduits two(network, {.posted = {.adaptive_classes = 1, .interval = 10, .buffers = 4}});
@@ -252,7 +252,7 @@ TEST(MpiConduit, AReceiveThatIsNeededIsNotWithdrawn) {
   }
 }
 
-TEST(MpiConduit, AFarewellFreesWhatNobodyWillFetch) {
+TEST(mpi_conduit, a_farewell_frees_what_will_not_be_fetched) {
   fake_network network(2, {});
   pair_of_conduits two(network, {});
   keeper at_first(two.first), at_second(two.second);
@@ -279,7 +279,7 @@ TEST(MpiConduit, AFarewellFreesWhatNobodyWillFetch) {
   EXPECT_EQ(network.messages(), 0U);
 }
 
-TEST(MpiConduit, AnErrorOfMpiLosesThePeerOnce) {
+TEST(mpi_conduit, an_error_of_mpi_loses_the_peer_once) {
   fake_network network(2, {});
   pair_of_conduits two(network, {});
   keeper at_first(two.first), at_second(two.second);
@@ -297,7 +297,7 @@ TEST(MpiConduit, AnErrorOfMpiLosesThePeerOnce) {
 }
 
 // It cannot be woken by a message, so it says how long to sleep, and sleeps not at all while it has something to do.
-TEST(MpiConduit, SleepsInNaps) {
+TEST(mpi_conduit, sleeps_in_naps) {
   fake_network network(2, {.longest_delay = 0});
   pair_of_conduits two(network, {});
   keeper at_first(two.first), at_second(two.second);
@@ -319,7 +319,7 @@ TEST(MpiConduit, SleepsInNaps) {
   EXPECT_EQ(two.first.longest_sleep_ns(), 50'000);
 }
 
-TEST(MpiConduit, WhatCannotBeIsRefused) {
+TEST(mpi_conduit, what_cannot_be_is_refused) {
   fake_network network(2, {});
   check_throws<std::invalid_argument>([&] { mpi_conduit(network.rank(0), 2, {.small_bytes = 100}); },
                                       "wire_mpi_small_bytes is 100; it must be from 256 to 1048576");
@@ -332,7 +332,7 @@ TEST(MpiConduit, WhatCannotBeIsRefused) {
   end(wire);
 }
 
-TEST(PostingPlan, ReadsWhatTheUserSays) {
+TEST(posting_plan, reads_what_the_user_says) {
   EXPECT_EQ(read_posted_ahead(""), std::vector<posted_ahead>{});
   EXPECT_EQ(read_posted_ahead("4x65536,2x1"), (std::vector<posted_ahead>{{4, 65536}, {2, 1}}));
   for (const char* wrong : {"4", "x", "4x", "0x100", "4x0", "4x2000000", "4x100;2x3", "-1x5"}) {
@@ -343,7 +343,7 @@ TEST(PostingPlan, ReadsWhatTheUserSays) {
   }
 }
 
-TEST(PostingPlan, SharesTheBuffersOutByHowOftenASizeWasSeen) {
+TEST(posting_plan, shares_the_buffers_out_by_how_often_a_size_was_seen) {
   posting_plan plan({.fixed = {{2, 9 * 1024}}, .adaptive_classes = 2, .interval = 10, .buffers = 10});
   for (int i = 0; i < 9; ++i) plan.saw(20);
   EXPECT_FALSE(plan.renew());

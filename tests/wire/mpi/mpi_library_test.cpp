@@ -16,7 +16,7 @@ using testing::check_throws;
 using wire::test::fake_mpi;
 using wire::test::fake_network;
 
-TEST(MpiLibrary, OnePerLauncherUnlessTheUserSaysOtherwise) {
+TEST(mpi_library, one_per_launcher_unless_the_user_says_otherwise) {
   EXPECT_EQ(mpi_plug_in_for("auto", launcher_kind::pmix), "libtrireme-wire-openmpi.so");
   EXPECT_EQ(mpi_plug_in_for("auto", launcher_kind::pmi1), "libtrireme-wire-mpich.so");
   EXPECT_EQ(mpi_plug_in_for("mpich", launcher_kind::pmix), "libtrireme-wire-mpich.so");
@@ -27,7 +27,7 @@ TEST(MpiLibrary, OnePerLauncherUnlessTheUserSaysOtherwise) {
 }
 
 // One thread at a time is what the port promises, and that needs MPI_THREAD_SERIALIZED.
-TEST(MpiLibrary, OneWithoutThreadsIsRefused) {
+TEST(mpi_library, one_without_threads_is_refused) {
   fake_network network(4, {});
   fake_mpi& mpi = network.rank(0);
   for (const mpi_thread_level enough : {mpi_thread_level::serialized, mpi_thread_level::multiple}) {
@@ -43,7 +43,7 @@ TEST(MpiLibrary, OneWithoutThreadsIsRefused) {
   check_throws<job_error>([&] { check_usable(mpi, 4); }, "Fake MPI 1 provides MPI_THREAD_SINGLE only");
 }
 
-TEST(MpiLibrary, OneThatSeesAnotherJobIsRefused) {
+TEST(mpi_library, one_that_sees_another_job_is_refused) {
   fake_network network(1, {});
   EXPECT_NO_THROW(check_usable(network.rank(0), 0));
   check_throws<job_error>([&] { check_usable(network.rank(0), 4); },
@@ -54,7 +54,7 @@ TEST(MpiLibrary, OneThatSeesAnotherJobIsRefused) {
   EXPECT_EQ(processes_by_environment({"PMI_SIZE=x", "PMI_SIZES=3"}), 0);
 }
 
-TEST(MpiLibrary, AMissingPlugInIsSaidInOneLine) {
+TEST(mpi_library, a_missing_plug_in_is_said_in_one_line) {
   check_throws<job_error>([] { start_mpi("/nowhere/plug-in.so", launcher_kind::pmix); },
                           "the wire 'mpi' needs /nowhere/plug-in.so, which cannot be loaded (/nowhere/plug-in.so: "
                           "cannot open shared object file: No such file or directory); it is built where the headers "

@@ -56,7 +56,7 @@ packet_head head_of(packet_kind kind, std::uint16_t messages) {
   return {.tag = 77, .sequence = 9, .from = 4, .kind = kind, .messages = messages};
 }
 
-TEST(PacketDecoder, ValidPackets) {
+TEST(packet_decoder, valid_packets) {
   const std::array<std::byte, 3> body = {};
   const decoded alone = decode(packet_bytes(head_of(packet_kind::one_message, 0)).add_zeros(header_limit).span(), body);
   EXPECT_EQ(alone.verdict, packet_verdict::valid) << alone.fault;
@@ -80,7 +80,7 @@ TEST(PacketDecoder, ValidPackets) {
     EXPECT_EQ(decode({}, packet_bytes(head_of(kind, 0)).span()).verdict, packet_verdict::valid);
 }
 
-TEST(PacketDecoder, AWrongFieldIsNamedWithItsValue) {
+TEST(packet_decoder, a_wrong_field_is_named_with_its_value) {
   const auto fault_of = [](const packet_bytes& bytes) { return decode({}, bytes.span()).fault; };
   const auto fault_alone = [](const packet_bytes& bytes) { return decode(bytes.span(), {}).fault; };
   packet_head head = head_of(packet_kind::disconnect, 0);
@@ -125,7 +125,7 @@ TEST(PacketDecoder, AWrongFieldIsNamedWithItsValue) {
             "its field 'bytes announced' is 0, which must be at least 1");
 }
 
-TEST(PacketDecoder, WithoutTheTagNothingIsSaid) {
+TEST(packet_decoder, without_the_tag_nothing_is_said) {
   packet_head head = head_of(packet_kind::disconnect, 0);
   for (int bit = 0; bit < 64; ++bit) {
     head.tag = 77 ^ std::uint64_t{1} << bit;
@@ -137,7 +137,7 @@ TEST(PacketDecoder, WithoutTheTagNothingIsSaid) {
 }
 
 // Each bit of a packet that is changed on its way is noticed.
-TEST(PacketDecoder, ACheckValueIsOfTheWholePacket) {
+TEST(packet_decoder, a_check_value_is_of_the_whole_packet) {
   try {
     load_check_library();
   } catch (const std::exception& missing) {
@@ -165,7 +165,7 @@ TEST(PacketDecoder, ACheckValueIsOfTheWholePacket) {
 }
 
 // Whatever comes, what is said to be valid can be read to its end.
-TEST(PacketDecoder, AnyBytes) {
+TEST(packet_decoder, any_bytes) {
   std::mt19937_64 random(15);
   std::uint64_t valid = 0;
   for (int round = 0; round < 200'000; ++round) {
@@ -189,7 +189,7 @@ TEST(PacketDecoder, AnyBytes) {
   EXPECT_GT(valid, 1000U);
 }
 
-TEST(PortAddress, ComesBackAsItWas) {
+TEST(port_address, comes_back_as_it_was) {
   const packet_secret secret = packet_secret::make();
   const std::array<std::byte, 3> conduit = {std::byte{1}, std::byte{2}, std::byte{3}};
   const std::vector<std::byte> bytes = encode_address(secret, true, conduit);
@@ -202,7 +202,7 @@ TEST(PortAddress, ComesBackAsItWas) {
   EXPECT_THROW(decode_address(3, std::span(bytes).first(47)), std::runtime_error);
 }
 
-TEST(ArrivedNumbers, EachComesOnce) {
+TEST(arrived_numbers, each_comes_once) {
   arrived_numbers numbers;
   std::mt19937 random(1);
   std::vector<std::uint64_t> order(1000);

@@ -150,7 +150,7 @@ port_options funnelled(std::uint32_t sends_per_poll, std::uint32_t most_unfinish
 
 // Of a thousand sends that wait, four go out between two polls for arrivals (Mei 2012, M53): what the other side sends
 // meanwhile is taken while nearly all of them still wait. Without a cap they all go out first.
-TEST(PortFunnel, ReceivesAmongAThousandSends) {
+TEST(port_funnel, receives_among_a_thousand_sends) {
   for (const std::uint32_t sends_per_poll : {4U, 0U}) {
     loop_network network(2, {.seed = 3, .longest_delay = 2, .late_percent = 0});
     std::array<counting_user, 2> users;
@@ -177,7 +177,7 @@ TEST(PortFunnel, ReceivesAmongAThousandSends) {
   }
 }
 
-TEST(PortFunnel, SendsNoMoreWhileTooMuchIsNotOut) {
+TEST(port_funnel, sends_no_more_while_too_much_is_not_out) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     loop_network network(2, {.seed = seed, .longest_delay = 30, .late_percent = 90});
     std::array<counting_user, 2> users;
@@ -197,7 +197,7 @@ TEST(PortFunnel, SendsNoMoreWhileTooMuchIsNotOut) {
 
 // A send that comes while the thread is about to sleep is not forgotten, although arming the descriptor takes earlier
 // wake-ups away.
-TEST(PortFunnel, ASendBeforeArmingIsSeen) {
+TEST(port_funnel, a_send_before_arming_is_seen) {
   loop_network network(2, {.seed = 5, .longest_delay = 1, .late_percent = 0});
   std::array<counting_user, 2> users;
   std::array<call_log, 2> logs;
@@ -230,7 +230,7 @@ TEST(PortFunnel, ASendBeforeArmingIsSeen) {
 }
 
 // Four threads send in pauses, one is at the transport and sleeps whenever it may. A wake that is lost hangs the test.
-TEST(PortFunnel, OneThreadIsAtTheTransport) {
+TEST(port_funnel, one_thread_is_at_the_transport) {
   constexpr std::uint64_t senders = 4, each = 500;
   loop_network network(2, {.seed = 9, .longest_delay = 3});
   std::array<counting_user, 2> users;

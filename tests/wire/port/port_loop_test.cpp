@@ -78,7 +78,7 @@ void send_some(job& all, std::mt19937_64& random, std::size_t messages, const st
   }
 }
 
-TEST(PortOverLoop, EverythingArrivesInOrderForEverySeed) {
+TEST(port_over_loop, everything_arrives_in_order_for_every_seed) {
   std::uint64_t early = 0;
   for (std::uint64_t seed = 1; seed <= 400; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -102,7 +102,7 @@ TEST(PortOverLoop, EverythingArrivesInOrderForEverySeed) {
 }
 
 // Peers that are cut off: each side finds out by its heartbeats, once, and not before it had time to be answered.
-TEST(PortOverLoop, APeerThatSaysNothingIsLost) {
+TEST(port_over_loop, a_peer_that_says_nothing_is_lost) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     port_options options = small_limits(seed);
@@ -137,7 +137,7 @@ TEST(PortOverLoop, APeerThatSaysNothingIsLost) {
 
 // A process whose threads compute makes progress at its heartbeats only, which is enough; one that has disconnected is
 // expected to say nothing.
-TEST(PortOverLoop, APeerThatComputesAnswersAtItsBeats) {
+TEST(port_over_loop, a_peer_that_computes_answers_at_its_heartbeats) {
   port_options options = small_limits(1);
   options.heartbeats_until_failed = 4;
   job all(2, {.seed = 1, .longest_delay = 1}, options);
@@ -161,7 +161,7 @@ TEST(PortOverLoop, APeerThatComputesAnswersAtItsBeats) {
 }
 
 // ... whatever came before the question.
-TEST(PortOverLoop, APeerThatComputesTakesAllThatHasComeAtABeat) {
+TEST(port_over_loop, a_peer_that_computes_takes_all_that_has_come_at_a_heartbeat) {
   port_options options = small_limits(1);
   options.heartbeats_until_failed = 4;
   options.coalesce_messages = 1;
@@ -176,7 +176,7 @@ TEST(PortOverLoop, APeerThatComputesTakesAllThatHasComeAtABeat) {
 }
 
 // A body on its way gets time by its size, and no more than that.
-TEST(PortOverLoop, AnInterruptedBodyIsWaitedForByItsSize) {
+TEST(port_over_loop, an_interrupted_body_is_waited_for_by_its_size) {
   port_options options = small_limits(1);
   options.heartbeats_until_failed = 3;
   options.least_bytes_per_heartbeat = 1000;
@@ -198,7 +198,7 @@ TEST(PortOverLoop, AnInterruptedBodyIsWaitedForByItsSize) {
 
 // Who waits at the end of a job for what is under way sees by these that it still moves (sched/process_runtime.cpp),
 // also where another thread is at the wire.
-TEST(PortOverLoop, MovesAreCountedWithinABodyAndNotForHeartbeats) {
+TEST(port_over_loop, moves_are_counted_within_a_body_and_not_for_heartbeats) {
   for (const bool funnelled : {false, true}) {
     SCOPED_TRACE(funnelled);
     port_options options = small_limits(1);
@@ -229,7 +229,7 @@ TEST(PortOverLoop, MovesAreCountedWithinABodyAndNotForHeartbeats) {
   }
 }
 
-TEST(PortOverLoop, APeerThatHasEndedIsNotAskedForSignsOfLife) {
+TEST(port_over_loop, a_peer_that_has_ended_is_not_asked_for_signs_of_life) {
   port_options options = small_limits(1);
   options.close_timeout_ms = 1000;
   job all(2, {.seed = 1, .longest_delay = 1}, options);
@@ -248,7 +248,7 @@ TEST(PortOverLoop, APeerThatHasEndedIsNotAskedForSignsOfLife) {
 }
 
 // A peer dies in the middle. The others get all that they send to each other, hear of the death once, and keep nothing.
-TEST(PortOverLoop, LossOfAPeerForEverySeed) {
+TEST(port_over_loop, loss_of_a_peer_for_every_seed) {
   std::uint64_t abandoned = 0, dropped = 0;
   for (std::uint64_t seed = 1; seed <= 400; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -293,7 +293,7 @@ TEST(PortOverLoop, LossOfAPeerForEverySeed) {
 }
 
 // Receivers with a place for one announced body at a time never stop, although bodies of all senders wait.
-TEST(PortOverLoop, OnePlaceIsEnoughForEverySeed) {
+TEST(port_over_loop, one_place_is_enough_for_every_seed) {
   struct poor_user final : port_user {
     void* memory_for(peer_number, std::span<const std::byte>, std::size_t bytes) override {
       if (in_use) return nullptr;
@@ -329,7 +329,7 @@ TEST(PortOverLoop, OnePlaceIsEnoughForEverySeed) {
 }
 
 // FA-13: 10^4 messages of 1 MB that nobody takes: nothing of them is stored at the receiver or on the way.
-TEST(PortOverLoop, TenThousandUnmatchedMegabytesAreStoredNowhere) {
+TEST(port_over_loop, ten_thousand_unmatched_megabytes_are_stored_nowhere) {
   loop_network network(2, {.seed = 5, .longest_delay = 3, .piece_bytes = 1'000'000});
   struct late_user final : port_user {
     void* memory_for(peer_number, std::span<const std::byte>, std::size_t bytes) override {
@@ -375,7 +375,7 @@ TEST(PortOverLoop, TenThousandUnmatchedMegabytesAreStoredNowhere) {
 }
 
 // FA-14: which protocol a size takes, at its limits.
-TEST(PortOverLoop, ProtocolBySize) {
+TEST(port_over_loop, protocol_by_size) {
   loop_network network(2, {});
   checking_user sender_user(0), receiver_user(1);
   port_options options;
@@ -404,7 +404,7 @@ TEST(PortOverLoop, ProtocolBySize) {
 }
 
 // How many messages travel in a packet, by each of the bounds.
-class Coalescing : public ::testing::Test {
+class coalescing : public ::testing::Test {
  protected:
   // Sends messages of 8 bytes without any progress, then makes it; returns the packets.
   std::uint64_t packets_for(std::uint64_t messages, const port_options& options, std::uint64_t pause_ns = 0) {
@@ -435,7 +435,7 @@ class Coalescing : public ::testing::Test {
 
 constexpr std::size_t one_message = sizeof(message_head) + sizeof(checked_header) + 8;
 
-TEST_F(Coalescing, ByBytes) {
+TEST_F(coalescing, by_bytes) {
   options_.coalesce_us = 0;
   options_.packet_bytes = sizeof(packet_head) + 50 * one_message + one_message / 2;
   EXPECT_EQ(packets_for(1000, options_), 20U);
@@ -443,7 +443,7 @@ TEST_F(Coalescing, ByBytes) {
   EXPECT_EQ(filled_, 19U);
 }
 
-TEST_F(Coalescing, ByMessages) {
+TEST_F(coalescing, by_messages) {
   options_.coalesce_us = 0;
   options_.coalesce_messages = 7;
   EXPECT_EQ(packets_for(700, options_), 100U);
@@ -452,7 +452,7 @@ TEST_F(Coalescing, ByMessages) {
   EXPECT_EQ(packets_for(100, options_), 100U);
 }
 
-TEST_F(Coalescing, ByAge) {
+TEST_F(coalescing, by_age) {
   options_.coalesce_us = 1;
   EXPECT_EQ(packets_for(50, options_, 50'000), 25U) << "each message finds the one before older than the bound";
   EXPECT_EQ(before_progress_, 25U);
@@ -460,7 +460,7 @@ TEST_F(Coalescing, ByAge) {
   EXPECT_EQ(packets_for(50, options_, 50'000), 1U);
 }
 
-TEST_F(Coalescing, ByFlush) {
+TEST_F(coalescing, by_flush) {
   loop_network network(2, {});
   checking_user sender_user(0);
   loop_port sender(0, 2, sender_user, job::address_of, port_options{}, network, 0U);
@@ -473,7 +473,7 @@ TEST_F(Coalescing, ByFlush) {
 }
 
 // A message behind one to another peer does not wait for it.
-TEST(PortOverLoop, ALargeMessageHoldsBackOnlyItsOwnSender) {
+TEST(port_over_loop, a_large_message_holds_back_only_its_own_sender) {
   loop_network network(3, {.seed = 3, .longest_delay = 50, .piece_bytes = 64});
   std::deque<checking_user> users;
   std::vector<std::unique_ptr<loop_port>> ports;
@@ -495,7 +495,7 @@ TEST(PortOverLoop, ALargeMessageHoldsBackOnlyItsOwnSender) {
 
 // What no port of this job would send. The conduit of process 1 stands for a program that is out of order, or for a
 // stranger, who does not know the tag.
-class MalformedPackets : public ::testing::Test {
+class malformed_packets : public ::testing::Test {
  protected:
   struct deaf final : conduit_events {
     void packet(std::span<const std::byte>, std::span<const std::byte>) override {}
@@ -511,7 +511,7 @@ class MalformedPackets : public ::testing::Test {
     return options;
   }
 
-  MalformedPackets() {
+  malformed_packets() {
     const peer_number to = 0;
     stranger_.connect(0, std::as_bytes(std::span(&to, 1)));
   }
@@ -539,7 +539,7 @@ class MalformedPackets : public ::testing::Test {
   loop_conduit stranger_{network_, 1};
 };
 
-TEST_F(MalformedPackets, OfStrangersAreCountedAndDropped) {
+TEST_F(malformed_packets, of_strangers_are_counted_and_dropped) {
   const std::array<std::byte, sizeof(packet_head) - 1> too_short = {};
   send_bytes({}, too_short);
   send_bytes({}, {});
@@ -554,7 +554,7 @@ TEST_F(MalformedPackets, OfStrangersAreCountedAndDropped) {
   EXPECT_TRUE(port_.is_idle());
 }
 
-TEST_F(MalformedPackets, FromNobody) {
+TEST_F(malformed_packets, of_an_unknown_sender_are_refused) {
   const auto send_as = [&](peer_number from) {
     send(packet_head{.tag = tag, .sequence = 0, .from = from, .kind = packet_kind::disconnect, .messages = 0});
   };
@@ -568,7 +568,7 @@ TEST_F(MalformedPackets, FromNobody) {
   testing::check_throws<std::runtime_error>([&] { progress(); }, words + "0, which must be");
 }
 
-TEST_F(MalformedPackets, MessagesThatAreNotInIt) {
+TEST_F(malformed_packets, messages_that_are_not_in_it) {
   struct {
     packet_head head = {.tag = tag, .sequence = 0, .from = 1, .kind = packet_kind::short_messages, .messages = 2};
     message_head first = {.body_bytes = 0, .header_bytes = 0, .copies = 1};
@@ -580,12 +580,12 @@ TEST_F(MalformedPackets, MessagesThatAreNotInIt) {
   EXPECT_EQ(user_.arrived(), 0U) << "nothing of it is delivered";
 }
 
-TEST_F(MalformedPackets, SequenceFarAhead) {
+TEST_F(malformed_packets, sequence_far_ahead) {
   send(packet_head{.tag = tag, .sequence = 1ULL << 40, .from = 1, .kind = packet_kind::disconnect, .messages = 0});
   expect_failed("it sent a malformed packet: its field 'sequence' is 1099511627776, which must be 0 to 2147483648");
 }
 
-TEST_F(MalformedPackets, RepeatedOnesAreCountedAndDropped) {
+TEST_F(malformed_packets, repeated_ones_are_counted_and_dropped) {
   struct {
     packet_head head = {.tag = tag, .sequence = 0, .from = 1, .kind = packet_kind::short_messages, .messages = 1};
     message_head first = {.body_bytes = 0, .header_bytes = 24, .copies = 1};
@@ -616,7 +616,7 @@ TEST_F(MalformedPackets, RepeatedOnesAreCountedAndDropped) {
   EXPECT_TRUE(user_.failures.empty());
 }
 
-TEST(PortArguments, ThatCannotWorkAreNamed) {
+TEST(port_arguments, that_cannot_work_are_named) {
   loop_network network(3, {});
   checking_user user(1);
   const auto open = [&](peer_number self, port_options options) {

@@ -113,7 +113,7 @@ void send_some(bounded_job& all, std::mt19937_64& random, std::size_t messages, 
   }
 }
 
-TEST(PortMemory, EverythingArrivesInOrderWithinEveryLimit) {
+TEST(port_memory, everything_arrives_in_order_within_every_limit) {
   std::uint64_t waited = 0, waited_in_plenty = 0, notes_of_plenty = 0;
   for (std::uint64_t seed = 1; seed <= 420; ++seed) {
     const std::uint64_t memory = memory_sizes[seed % memory_sizes.size()];
@@ -155,7 +155,7 @@ TEST(PortMemory, EverythingArrivesInOrderWithinEveryLimit) {
 }
 
 // A peer dies in the middle. What waited for its memory is released, what it was granted goes to the others.
-TEST(PortMemory, LossOfAPeerForEverySeed) {
+TEST(port_memory, loss_of_a_peer_for_every_seed) {
   for (std::uint64_t seed = 1; seed <= 280; ++seed) {
     const std::uint64_t memory = memory_sizes[seed % 6];
     SCOPED_TRACE("seed " + std::to_string(seed) + ", memory " + std::to_string(memory));
@@ -189,7 +189,7 @@ TEST(PortMemory, LossOfAPeerForEverySeed) {
 }
 
 // Messages that do not count pass those that wait.
-TEST(PortMemory, MessagesThatDoNotCountPassThoseThatWait) {
+TEST(port_memory, messages_that_do_not_count_pass_those_that_wait) {
   struct listener final : port_user {
     void* memory_for(peer_number, std::span<const std::byte>, std::size_t) override { return nullptr; }
     void arrived(peer_number, std::span<const std::byte> header, void*, std::size_t) override {
@@ -230,7 +230,7 @@ TEST(PortMemory, MessagesThatDoNotCountPassThoseThatWait) {
 }
 
 // A process that was told another limit sends what it has no right to.
-TEST(PortMemory, LimitsThatDifferAreTold) {
+TEST(port_memory, limits_that_differ_are_told) {
   loop_network network(2, {.seed = 3});
   slow_user sender_user(0), user(1);
   port_options options;

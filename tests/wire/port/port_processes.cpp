@@ -22,7 +22,7 @@ using testing::check_equal;
 std::unique_ptr<port> open(unsigned self, std::size_t peers, port_user& user, shared_by_processes& shared,
                            const port_options& options = over_loopback()) {
   auto wire = open_port(
-      PortProcesses::conduit, self, peers, user, [&shared](peer_number peer) { return shared.address_of(peer); },
+      port_processes::conduit, self, peers, user, [&shared](peer_number peer) { return shared.address_of(peer); },
       options);
   shared.publish(self, wire->address());
   return wire;
@@ -42,7 +42,7 @@ void expect_clean(const ended_processes& ended) {
   for (std::size_t i = 0; i < ended.ends.size(); ++i) EXPECT_TRUE(ended.ends[i].clean()) << "process " << i;
 }
 
-TEST_P(PortProcesses, AllToAllInOrderAtAllSizes) {
+TEST_P(port_processes, all_to_all_in_order_at_all_sizes) {
   constexpr std::size_t peers = 3;
   constexpr std::uint64_t rounds = 40;
   expect_clean(run_processes(peers, [](unsigned self, shared_by_processes& shared) {
@@ -76,7 +76,7 @@ TEST_P(PortProcesses, AllToAllInOrderAtAllSizes) {
 }
 
 // Three protocols to a process that is killed: the loss is told once, all bodies come back, later sends are dropped.
-TEST_P(PortProcesses, KilledPeerIsLostOnce) {
+TEST_P(port_processes, killed_peer_is_lost_once) {
   const ended_processes ended = run_processes(2, [](unsigned self, shared_by_processes& shared) {
     checking_user user(self);
     body_store bodies;
@@ -108,7 +108,7 @@ TEST_P(PortProcesses, KilledPeerIsLostOnce) {
 }
 
 // Who only receives hears of the death as well, and gives back the place of a body that will never be whole.
-TEST_P(PortProcesses, ReceiverHearsOfAKilledSender) {
+TEST_P(port_processes, receiver_hears_of_a_killed_sender) {
   const ended_processes ended = run_processes(2, [](unsigned self, shared_by_processes& shared) {
     checking_user user(self);
     body_store bodies;
@@ -142,7 +142,7 @@ TEST_P(PortProcesses, ReceiverHearsOfAKilledSender) {
 }
 
 // One process ends while the other goes on: no loss, unless something is sent to it after that.
-TEST_P(PortProcesses, ADisconnectIsNotAFailure) {
+TEST_P(port_processes, a_disconnect_is_not_a_failure) {
   expect_clean(run_processes(2, [=](unsigned self, shared_by_processes& shared) {
     checking_user user(self);
     body_store bodies;
@@ -193,7 +193,7 @@ struct one_place_user final : port_user {
 };
 
 // A port can be closed although its peer does nothing any more, and gives back what it holds.
-TEST_P(PortProcesses, EndsBesideASilentPeer) {
+TEST_P(port_processes, ends_beside_a_silent_peer) {
   expect_clean(run_processes(2, [=](unsigned self, shared_by_processes& shared) {
     checking_user user(self);
     body_store bodies;
@@ -217,7 +217,7 @@ TEST_P(PortProcesses, EndsBesideASilentPeer) {
 }
 
 // Announced bodies of 1 MB without a place: the receiver stores none of them, and one place is enough for all (FA-13).
-TEST_P(PortProcesses, RendezvousWithoutAPlaceStoresNothing) {
+TEST_P(port_processes, rendezvous_without_a_place_stores_nothing) {
   constexpr std::uint64_t messages = 100;
   constexpr std::size_t bytes = 1'000'000;
   expect_clean(run_processes(2, [=](unsigned self, shared_by_processes& shared) {
@@ -251,7 +251,7 @@ TEST_P(PortProcesses, RendezvousWithoutAPlaceStoresNothing) {
 }
 
 // The sleeper is woken by a message, and by a send of another thread that needs progress to go on.
-TEST_P(PortProcesses, SleepersWake) {
+TEST_P(port_processes, sleepers_wake) {
   constexpr std::uint64_t rounds = 200;
   expect_clean(run_processes(2, [=](unsigned self, shared_by_processes& shared) {
     checking_user user(self);
@@ -283,7 +283,7 @@ TEST_P(PortProcesses, SleepersWake) {
 }
 
 // Senders beside a thread that makes progress: each sender's messages arrive in its order, none waits in the outbox.
-TEST_P(PortProcesses, SendsFromManyThreads) {
+TEST_P(port_processes, sends_from_many_threads) {
   constexpr std::uint64_t per_thread = 3000;
   constexpr unsigned senders = 3;
   expect_clean(run_processes(2, [=](unsigned self, shared_by_processes& shared) {
@@ -331,12 +331,12 @@ TEST_P(PortProcesses, SendsFromManyThreads) {
 }
 
 // What a peer of another build gives as its address.
-TEST_P(PortProcesses, StrangeAddressIsALoss) {
+TEST_P(port_processes, strange_address_is_a_loss) {
   expect_clean(run_processes(1, [](unsigned, shared_by_processes&) {
     checking_user user(0);
     body_store bodies;
     const auto wire = open_port(
-        PortProcesses::conduit, 0, 2, user, [](peer_number) { return std::vector<std::byte>(80, std::byte{7}); },
+        port_processes::conduit, 0, 2, user, [](peer_number) { return std::vector<std::byte>(80, std::byte{7}); },
         over_loopback());
     send_checked(*wire, bodies, 0, 1, 0, 100);
     while (user.failures.empty()) wire->progress();

@@ -15,7 +15,7 @@ inline port_options over_loopback() {
   return options;
 }
 
-class PortProcesses : public ::testing::TestWithParam<conduit_choice> {
+class port_processes : public ::testing::TestWithParam<conduit_choice> {
  public:
   static inline conduit_choice conduit = conduit_choice::tcp;  // of the test that runs, and of the processes it forks
 

@@ -115,12 +115,12 @@ void senders_and_progress_at_once(std::uint64_t memory, std::uint64_t per_thread
   EXPECT_LE(second.counters().memory_peak, std::max(memory, message_cost(block.size())));
 }
 
-TEST(PortThreads, SendersAndProgressAtOnce) { senders_and_progress_at_once(no_limit, 2000); }
-TEST(PortThreads, SendersAndProgressInLittleMemory) { senders_and_progress_at_once(20'000, 300); }
-TEST(PortThreads, SendersAndProgressWithoutMemory) { senders_and_progress_at_once(0, 50); }
+TEST(port_threads, senders_and_progress_at_once) { senders_and_progress_at_once(no_limit, 2000); }
+TEST(port_threads, senders_and_progress_in_little_memory) { senders_and_progress_at_once(20'000, 300); }
+TEST(port_threads, senders_and_progress_without_memory) { senders_and_progress_at_once(0, 50); }
 
 // Each side sleeps whenever it may, and only messages wake it. A wake that is lost hangs the test.
-TEST(PortThreads, SleepersAreWoken) {
+TEST(port_threads, sleepers_are_woken) {
   constexpr std::uint64_t rounds = 1000;
   loop_network network(2, {.seed = 4, .longest_delay = 3});
   std::array<answering_user, 2> users;
@@ -158,7 +158,7 @@ TEST(PortThreads, SleepersAreWoken) {
 
 // While a thread sleeps, what others send must not stay in an open packet: who sent it may be busy for long. That
 // others have made progress meanwhile does not wake the sleeper.
-TEST(PortThreads, NothingStaysBehindWhileSomebodySleeps) {
+TEST(port_threads, nothing_stays_behind_while_a_thread_sleeps) {
   loop_network network(2, {.seed = 5, .longest_delay = 1});
   std::array<answering_user, 2> users;
   loop_port first(0, 2, users[0], address_of, {}, network, 0U);

@@ -114,7 +114,7 @@ port_options small_limits() {
   return options;
 }
 
-TEST(PortTrace, TracedMessagesLeaveOnceBeforeTheyArrive) {
+TEST(port_trace, traced_messages_leave_once_before_they_arrive) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     history plain, bounded;
@@ -126,7 +126,7 @@ TEST(PortTrace, TracedMessagesLeaveOnceBeforeTheyArrive) {
 }
 
 // FA-01: what is sent in turns arrives in another order, but each sender's in its own.
-TEST(PortTrace, DelayedLinksChangeTheOrderOfArrivalOnly) {
+TEST(port_trace, delayed_links_change_the_order_of_arrival_only) {
   std::size_t changed = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

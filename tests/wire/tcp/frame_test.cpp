@@ -40,7 +40,7 @@ std::string read_in_one(const frame_stream& stream) {
   return reader.log;
 }
 
-TEST(FrameDecoder, AStreamCutAtAnyTwoPlacesIsTheSame) {
+TEST(frame_decoder, a_stream_cut_at_any_two_places_is_the_same) {
   const frame_stream stream = all_frames();
   const std::string expected = read_in_one(stream);
   EXPECT_EQ(std::count(expected.begin(), expected.end(), '\n'), 12);
@@ -58,7 +58,7 @@ TEST(FrameDecoder, AStreamCutAtAnyTwoPlacesIsTheSame) {
   }
 }
 
-TEST(FrameDecoder, AStreamOfSingleBytesIsTheSame) {
+TEST(frame_decoder, a_stream_of_single_bytes_is_the_same) {
   const frame_stream stream = all_frames();
   frame_decoder decoder(frame_side::by_connector, longest_packet);
   frame_reader reader;
@@ -66,7 +66,7 @@ TEST(FrameDecoder, AStreamOfSingleBytesIsTheSame) {
   EXPECT_EQ(reader.log, read_in_one(stream));
 }
 
-TEST(FrameDecoder, RandomStreamsInRandomPieces) {
+TEST(frame_decoder, random_streams_in_random_pieces) {
   std::mt19937 random(7);
   for (int round = 0; round < 300; ++round) {
     frame_stream stream;
@@ -96,7 +96,7 @@ TEST(FrameDecoder, RandomStreamsInRandomPieces) {
 }
 
 // Wherever a frame is not whole, the stream must not end.
-TEST(FrameDecoder, KnowsWhereAStreamMayEnd) {
+TEST(frame_decoder, knows_where_a_stream_may_end) {
   const frame_stream stream = frame_stream().packet(2, 3).announce(1, 1, 4).body(1, 4);
   const std::vector<std::size_t> ends = {0, 21, 38, 58};
   for (std::size_t size = 0; size <= stream.bytes().size(); ++size) {
@@ -113,7 +113,7 @@ std::string fault_of(frame_side by, const frame_stream& stream, std::set<std::ui
   return give(decoder, reader, stream.bytes()) ? "none" : decoder.fault();
 }
 
-TEST(FrameDecoder, WrongFieldsAreNamedWithTheirValues) {
+TEST(frame_decoder, wrong_fields_are_named_with_their_values) {
   const auto fault = [](const frame_head& head) {
     return fault_of(frame_side::by_connector, frame_stream().add(head));
   };
@@ -141,7 +141,7 @@ TEST(FrameDecoder, WrongFieldsAreNamedWithTheirValues) {
             "its field `header_bytes` is 1, which must be 0");
 }
 
-TEST(FrameDecoder, BodiesThatNobodyAcceptedAreRefused) {
+TEST(frame_decoder, bodies_that_were_not_accepted_are_refused) {
   const auto fault = [](const frame_stream& stream) { return fault_of(frame_side::by_connector, stream); };
   EXPECT_EQ(fault(frame_stream().body(7, 20)),
             "its fields `name` and `body_bytes` are 7 and 20, and no such body was accepted");
@@ -155,7 +155,7 @@ TEST(FrameDecoder, BodiesThatNobodyAcceptedAreRefused) {
             "its field `name` is 7, which is the name of a body that is still under way");
 }
 
-TEST(FrameDecoder, AnswersAreToWhatWasOffered) {
+TEST(frame_decoder, answers_are_to_what_was_offered) {
   frame_decoder decoder(frame_side::by_acceptor, longest_packet);
   frame_reader reader({1, 2});
   const frame_stream stream = frame_stream().answer(frame_kind::accept, 2).answer(frame_kind::refuse, 1);
@@ -175,7 +175,7 @@ TEST(FrameDecoder, AnswersAreToWhatWasOffered) {
 
 // Damage is found or makes other frames; it never reads or writes beyond (the address sanitizer watches), and after a
 // refusal nothing more is told.
-TEST(FrameDecoder, AnyDamageIsSurvived) {
+TEST(frame_decoder, any_damage_is_survived) {
   std::mt19937 random(11);
   const std::vector<std::byte> right = all_frames().bytes();
   int refused = 0;
@@ -207,7 +207,7 @@ struct told : packet_record {
 };
 
 // Whatever the kernel takes of them at a time.
-TEST(SendQueue, WritesFramesInOrderWhereverItIsInterrupted) {
+TEST(send_queue, writes_frames_in_order_wherever_it_is_interrupted) {
   std::mt19937 random(3);
   for (int round = 0; round < 200; ++round) {
     std::vector<std::vector<std::byte>> memory;
@@ -260,7 +260,7 @@ TEST(SendQueue, WritesFramesInOrderWhereverItIsInterrupted) {
   }
 }
 
-TEST(SendQueue, DroppedFramesAreToldOnce) {
+TEST(send_queue, dropped_frames_are_told_once) {
   std::vector<told> tokens(3);
   send_queue queue;
   const auto tell = [](packet_token token) { ++static_cast<told*>(token)->times; };

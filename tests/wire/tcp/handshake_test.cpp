@@ -33,7 +33,7 @@ token_bytes counted_token() {
 
 // What `openssl mac -macopt size:16 -macopt hexkey:000102030405060708090a0b0c0d0e0f SIPHASH` says of the bytes 0, 1, 2
 // ...
-TEST(KeyedHash, IsSipHashOf128Bits) {
+TEST(keyed_hash, is_sip_hash_of_128_bits) {
   std::vector<std::byte> message;
   const auto hash = [&](std::size_t bytes) {
     message.resize(bytes);
@@ -48,7 +48,7 @@ TEST(KeyedHash, IsSipHashOf128Bits) {
   EXPECT_EQ(hash(63), "5150d1772f50834a503e069a973fbd7c");
 }
 
-TEST(KeyedHash, EveryBitOfAProofCounts) {
+TEST(keyed_hash, every_bit_of_a_proof_counts) {
   const proof_bytes proof = keyed_hash(counted_token(), {});
   EXPECT_TRUE(are_equal_proofs(proof, keyed_hash(counted_token(), {})));
   for (std::size_t bit = 0; bit < 8 * proof.size(); ++bit) {
@@ -67,7 +67,7 @@ bool is_taken(const greeting_bytes& greeting, peer_number self = 1, std::size_t 
   return true;
 }
 
-TEST(Greeting, IsTakenFromWhoKnowsTheTokenOnly) {
+TEST(greeting, is_taken_only_with_proof_of_the_token) {
   const greeting_bytes greeting = make_greeting(counted_token(), make_token(), parties);
   EXPECT_TRUE(is_taken(greeting));
   EXPECT_FALSE(is_taken(make_greeting(make_token(), make_token(), parties)));
@@ -79,7 +79,7 @@ TEST(Greeting, IsTakenFromWhoKnowsTheTokenOnly) {
   }
 }
 
-TEST(Greeting, IsForOneProcessOfOneJob) {
+TEST(greeting, is_for_one_process_of_one_job) {
   const auto greets = [](const tcp_parties& who) { return make_greeting(counted_token(), make_token(), who); };
   EXPECT_FALSE(is_taken(greets(parties), 2)) << "another receiver";
   EXPECT_FALSE(is_taken(greets(parties), 1, 5)) << "another number of processes";
@@ -87,7 +87,7 @@ TEST(Greeting, IsForOneProcessOfOneJob) {
   EXPECT_FALSE(is_taken(greets({.from = 1, .to = 1, .peers = 4}))) << "ourselves";
 }
 
-TEST(Greeting, SaysNothingOfTheToken) {
+TEST(greeting, says_nothing_of_the_token) {
   const token_bytes token = make_token();
   const greeting_bytes greeting = make_greeting(token, make_token(), parties);
   const welcome_bytes welcome = make_welcome(token, greeting);
@@ -95,7 +95,7 @@ TEST(Greeting, SaysNothingOfTheToken) {
   EXPECT_EQ(hex_of(welcome).find(hex_of(token)), std::string::npos);
 }
 
-TEST(Welcome, IsOfOneGreetingAndOneReceiver) {
+TEST(welcome, is_of_one_greeting_and_one_receiver) {
   const greeting_bytes greeting = make_greeting(counted_token(), make_token(), parties);
   const greeting_bytes another = make_greeting(counted_token(), make_token(), parties);
   EXPECT_EQ(make_welcome(counted_token(), greeting), make_welcome(counted_token(), greeting));
@@ -106,7 +106,7 @@ TEST(Welcome, IsOfOneGreetingAndOneReceiver) {
   EXPECT_NE(std::memcmp(welcome.data() + 8, greeting.data() + 40, 16), 0);
 }
 
-TEST(Token, IsAnotherOneEachTime) {
+TEST(token, is_another_one_each_time) {
   std::set<token_bytes> made;
   for (int i = 0; i < 1000; ++i) made.insert(make_token());
   EXPECT_EQ(made.size(), 1000U);
@@ -119,7 +119,7 @@ tcp_endpoint endpoint(std::uint32_t family, std::uint32_t port) {
   return made;
 }
 
-TEST(TcpAddress, IsReadAsItWasWritten) {
+TEST(tcp_address, is_read_as_it_was_written) {
   const tcp_address address = {.token = counted_token(), .endpoints = {endpoint(4, 1), endpoint(6, 65535)}};
   const tcp_address read = decode_tcp_address(2, encode_tcp_address(address));
   EXPECT_EQ(read.token, address.token);
@@ -128,7 +128,7 @@ TEST(TcpAddress, IsReadAsItWasWritten) {
   EXPECT_EQ(read.endpoints[1].text(), "a00:9:: port 65535");
 }
 
-TEST(TcpAddress, OfAnotherConduitOrBuildIsNamed) {
+TEST(tcp_address, of_another_conduit_or_build_is_named) {
   const tcp_address address = {.token = counted_token(), .endpoints = {endpoint(4, 80)}};
   const std::vector<std::byte> bytes = encode_tcp_address(address);
   const auto refuses = [](std::span<const std::byte> wrong, const char* words) {

@@ -29,7 +29,7 @@ using testing::check_throws;
 
 const tcp_options on_loopback = {.network = "lo", .longest_packet = std::size_t{1} << 20};
 
-TEST(TcpConduit, KeepsItsPromises) {
+TEST(tcp_conduit, keeps_its_promises) {
   const ended_processes ended = run_processes(2, [](unsigned self, shared_by_processes& shared) {
     tcp_conduit wire(self, 2, on_loopback);
     shared.publish(self, wire.address());
@@ -103,7 +103,7 @@ struct pair_of_conduits {
 };
 
 // Who writes more than the other reads keeps the memory of its packets, and copies none of them.
-TEST(TcpConduit, PacketsForASlowReaderStayWhereTheyAre) {
+TEST(tcp_conduit, packets_for_a_slow_reader_stay_where_they_are) {
   pair_of_conduits wires;
   wires.greet();
   constexpr std::size_t count = 1000, bytes = 60'000;
@@ -125,7 +125,7 @@ TEST(TcpConduit, PacketsForASlowReaderStayWhereTheyAre) {
   for (int step = 0; step < 10; ++step) EXPECT_FALSE(wires.first.progress(wires.at_first));
 }
 
-TEST(TcpConduit, ALongBodyGoesWhereItIsAccepted) {
+TEST(tcp_conduit, a_long_body_goes_where_it_is_accepted) {
   pair_of_conduits wires;
   wires.greet();
   std::vector<std::byte> body(30'000'000);
@@ -140,7 +140,7 @@ TEST(TcpConduit, ALongBodyGoesWhereItIsAccepted) {
   EXPECT_EQ(place, body);
 }
 
-TEST(TcpConduit, ABodyIsBrokenWhenItsSenderEnds) {
+TEST(tcp_conduit, a_body_is_broken_when_its_sender_ends) {
   pair_of_conduits wires;
   wires.greet();
   const std::vector<std::byte> body(50'000'000);
@@ -165,7 +165,7 @@ TEST(TcpConduit, ABodyIsBrokenWhenItsSenderEnds) {
 
 // What was sent before the end comes before the loss, whichever connection the kernel tells of first.
 // As much as the kernel holds for a peer that does not read: several times what is read at once.
-TEST(TcpConduit, LastWordsComeBeforeTheLoss) {
+TEST(tcp_conduit, last_words_come_before_the_loss) {
   for (int round = 0; round < 20; ++round) {
     pair_of_conduits wires;
     wires.greet();
@@ -193,7 +193,7 @@ std::vector<std::byte> address_with(std::vector<tcp_endpoint> endpoints, const t
   return encode_tcp_address({.token = token, .endpoints = std::move(endpoints)});
 }
 
-TEST(TcpConduit, NobodyThereIsALoss) {
+TEST(tcp_conduit, a_closed_port_is_a_loss) {
   tcp_endpoint nobody;
   {
     const plain_listener gone;
@@ -212,7 +212,7 @@ TEST(TcpConduit, NobodyThereIsALoss) {
 }
 
 // Gets no more than a greeting, which does not help it; the process is found at its other address.
-TEST(TcpConduit, AnImpostorIsLeft) {
+TEST(tcp_conduit, an_impostor_is_left) {
   const plain_listener impostor;
   tcp_conduit wire(0, 2, on_loopback), peer(1, 2, on_loopback);
   recorder events, at_peer;
@@ -242,7 +242,7 @@ TEST(TcpConduit, AnImpostorIsLeft) {
 
 // It takes the connection and says nothing: it could be the process that computes, so it is waited for beside the
 // other.
-TEST(TcpConduit, ASilentImpostorIsLeft) {
+TEST(tcp_conduit, a_silent_impostor_is_left) {
   const plain_listener impostor;
   tcp_conduit wire(0, 2, on_loopback), peer(1, 2, on_loopback);
   recorder events, at_peer;
@@ -268,7 +268,7 @@ TEST(TcpConduit, ASilentImpostorIsLeft) {
 }
 
 // A process with two addresses, by hand, that computes at first: greetings wait at both, and it welcomes either.
-TEST(TcpConduit, WhicheverIsWelcomedIsTheOne) {
+TEST(tcp_conduit, whichever_connection_is_welcomed_is_used) {
   for (const int welcomed : {0, 1}) {
     const plain_listener listeners[2];
     tcp_conduit wire(0, 2, on_loopback);
@@ -303,7 +303,7 @@ TEST(TcpConduit, WhicheverIsWelcomedIsTheOne) {
 }
 
 // The one that was waited for ends: the other goes on.
-TEST(TcpConduit, AnUnansweredConnectionThatEndsIsNoLoss) {
+TEST(tcp_conduit, an_unanswered_connection_that_ends_is_no_loss) {
   tcp_conduit wire(0, 2, on_loopback);
   recorder events;
   const token_bytes token = make_token();
@@ -330,7 +330,7 @@ TEST(TcpConduit, AnUnansweredConnectionThatEndsIsNoLoss) {
   EXPECT_TRUE(events.failures.empty());
 }
 
-TEST(TcpConduit, AnImpostorAloneIsALoss) {
+TEST(tcp_conduit, an_impostor_alone_is_a_loss) {
   const plain_listener impostor;
   tcp_conduit wire(0, 2, on_loopback);
   recorder events;
@@ -343,7 +343,7 @@ TEST(TcpConduit, AnImpostorAloneIsALoss) {
 }
 
 // A peer that is crowded by strangers turns connections away: they come again.
-TEST(TcpConduit, ComesAgainWhenItIsTurnedAway) {
+TEST(tcp_conduit, comes_again_when_it_is_turned_away) {
   const plain_listener crowded;
   tcp_conduit wire(0, 2, on_loopback);
   recorder events;
@@ -383,7 +383,7 @@ struct peer_by_hand {
   host::unique_fd connection;
 };
 
-TEST(TcpConduit, AMalformedFrameLosesItsSenderAlone) {
+TEST(tcp_conduit, a_malformed_frame_loses_its_sender_alone) {
   const std::vector<std::pair<frame_stream, std::string>> wrong = {
       {frame_stream().add({.kind = frame_kind::accept}), "its field `kind` is 4, which must be 1 to 3"},
       {frame_stream().add({.body_bytes = (std::uint64_t{1} << 20) + 1}),
@@ -406,7 +406,7 @@ TEST(TcpConduit, AMalformedFrameLosesItsSenderAlone) {
   }
 }
 
-TEST(TcpConduit, AStreamThatEndsInAPacketIsALossThatSaysSo) {
+TEST(tcp_conduit, a_stream_that_ends_in_a_packet_is_a_loss_that_says_so) {
   tcp_conduit wire(0, 3, on_loopback);
   recorder events;
   peer_by_hand one(wire);
@@ -423,7 +423,7 @@ TEST(TcpConduit, AStreamThatEndsInAPacketIsALossThatSaysSo) {
             "its connection broke (it was closed at the other end in the middle of a packet)");
 }
 
-TEST(TcpConduit, APeerConnectsOnce) {
+TEST(tcp_conduit, a_peer_connects_once) {
   tcp_conduit wire(0, 3, on_loopback);
   recorder events;
   const peer_by_hand first(wire);
@@ -443,7 +443,7 @@ TEST(TcpConduit, APeerConnectsOnce) {
   EXPECT_TRUE(events.failures.empty());
 }
 
-TEST(TcpConduit, PacketsThatNobodyWouldTakeAreNotSent) {
+TEST(tcp_conduit, packets_that_would_not_be_taken_are_not_sent) {
   pair_of_conduits wires;
   record sent;
   const std::vector<std::byte> longer(on_loopback.longest_packet + 1), header(longest_frame_header + 1);
@@ -456,7 +456,7 @@ TEST(TcpConduit, PacketsThatNobodyWouldTakeAreNotSent) {
 // ---- the system's limits
 
 // Without descriptors nobody is taken, nothing spins, and it goes on when there are some.
-TEST(TcpConduit, WaitsForDescriptors) {
+TEST(tcp_conduit, waits_for_descriptors) {
   const ended_processes ended = run_processes(1, [](unsigned, shared_by_processes&) {
     tcp_conduit wire(0, 3, on_loopback);
     recorder events;
@@ -485,7 +485,7 @@ TEST(TcpConduit, WaitsForDescriptors) {
   EXPECT_TRUE(ended.ends[0].clean());
 }
 
-TEST(TcpConduit, WaitsForDescriptorsToConnectWith) {
+TEST(tcp_conduit, waits_for_descriptors_to_connect_with) {
   const ended_processes ended = run_processes(1, [](unsigned, shared_by_processes&) {
     tcp_conduit wire(0, 2, on_loopback), peer(1, 2, on_loopback);
     recorder events, at_peer;
@@ -515,7 +515,7 @@ TEST(TcpConduit, WaitsForDescriptorsToConnectWith) {
 }
 
 // A forked child holds all descriptors open, and must not keep connections alive nor wake anybody for dead ones.
-TEST(TcpConduit, AForkedChildKeepsNothingAlive) {
+TEST(tcp_conduit, a_forked_child_keeps_nothing_alive) {
   const ended_processes ended = run_processes(1, [](unsigned, shared_by_processes&) {
     pair_of_conduits wires;
     wires.greet();
@@ -540,7 +540,7 @@ TEST(TcpConduit, AForkedChildKeepsNothingAlive) {
   EXPECT_TRUE(ended.ends[0].clean());
 }
 
-TEST(TcpConduit, AWakeUpIsKeptUntilItIsSeen) {
+TEST(tcp_conduit, a_wake_up_is_kept_until_it_is_seen) {
   tcp_conduit wire(0, 2, on_loopback);
   recorder events;
   pollfd waiting = {.fd = wire.wake_descriptor(), .events = POLLIN, .revents = 0};
@@ -558,7 +558,7 @@ std::set<std::string> open_files() {
   return names;
 }
 
-TEST(TcpConduit, LeavesNoDescriptorsBehind) {
+TEST(tcp_conduit, leaves_no_descriptors_behind) {
   const std::set<std::string> before = open_files();
   {
     pair_of_conduits wires;

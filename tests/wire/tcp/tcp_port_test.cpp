@@ -15,9 +15,9 @@
 namespace tri::wire::test {
 namespace {
 
-INSTANTIATE_TEST_SUITE_P(OverTcp, PortProcesses, ::testing::Values(conduit_choice::tcp));
+INSTANTIATE_TEST_SUITE_P(over_tcp, port_processes, ::testing::Values(conduit_choice::tcp));
 
-TEST(TcpPort, ANetworkThatIsNotThereIsNamed) {
+TEST(tcp_port, a_network_that_is_not_there_is_named) {
   checking_user user(0);
   port_options options = over_loopback();
   const auto open = [&] { open_port(conduit_choice::tcp, 0, 2, user, {}, options); };
@@ -31,7 +31,7 @@ TEST(TcpPort, ANetworkThatIsNotThereIsNamed) {
 }
 
 // The descriptor tells when the peer takes more: until then there is nothing to spin for.
-TEST(TcpPort, SleepsBesideASlowReader) {
+TEST(tcp_port, sleeps_beside_a_slow_reader) {
   const ended_processes ended = run_processes(1, [](unsigned, shared_by_processes&) {
     std::array<checking_user, 2> users = {checking_user(0), checking_user(1)};
     std::array<std::unique_ptr<port>, 2> ports;

@@ -26,7 +26,7 @@ namespace {
 using testing::check;
 using testing::check_equal;
 
-TEST(TcpStranger, ListensOnTheChosenNetworkOnly) {
+TEST(tcp_stranger, listens_on_the_chosen_network_only) {
   const ended_processes ended = run_processes(1, [](unsigned, shared_by_processes&) {
     checking_user user(0);
     port_options options = over_loopback();
@@ -121,16 +121,18 @@ std::uint64_t send_garbage(std::uint16_t port, std::span<const std::byte> begin)
   return count;
 }
 
-TEST(TcpStranger, SilentOnesMakeRoomForOthers) { survive(hold_silent_connections); }
+TEST(tcp_stranger, silent_ones_make_room_for_others) { survive(hold_silent_connections); }
 
-TEST(TcpStranger, SilentOnesDoNotKeepPeersOut) { survive(hold_silent_connections, /*before_they_connect=*/true); }
+TEST(tcp_stranger, silent_ones_do_not_keep_peers_out) {
+  survive(hold_silent_connections, /*before_they_connect=*/true);
+}
 
-TEST(TcpStranger, GarbageIsCountedAndDropped) {
+TEST(tcp_stranger, garbage_is_counted_and_dropped) {
   survive([](std::uint16_t port) { return send_garbage(port, {}); });
 }
 
 // UCX's own first bytes, which its listener believes.
-TEST(TcpStranger, OneWhoSpeaksUcxIsCountedAndDropped) {
+TEST(tcp_stranger, one_that_speaks_ucx_is_counted_and_dropped) {
   survive([](std::uint16_t port) {
     const std::uint64_t magic = 0xCAFEBABE12345678;
     return send_garbage(port, std::as_bytes(std::span(&magic, 1)));
@@ -138,7 +140,7 @@ TEST(TcpStranger, OneWhoSpeaksUcxIsCountedAndDropped) {
 }
 
 // Knows all but the token: the right greeting by process 1, and what would follow it.
-TEST(TcpStranger, OneWithoutTheTokenIsCountedAndDropped) {
+TEST(tcp_stranger, one_without_the_token_is_counted_and_dropped) {
   const auto greet_wrongly = [](std::uint16_t port) {
     const frame_stream stream = frame_stream().packet(0, 5000).announce(1, 30, 100'000).body(1, 100'000);
     std::uint64_t count = 0;
@@ -155,7 +157,7 @@ TEST(TcpStranger, OneWithoutTheTokenIsCountedAndDropped) {
   survive(greet_wrongly, /*before_they_connect=*/true);
 }
 
-TEST(TcpStranger, AnotherUserIsCountedAndDropped) {
+TEST(tcp_stranger, another_user_is_counted_and_dropped) {
   if (geteuid() != 0) GTEST_SKIP() << "becoming another user needs root";
   survive([](std::uint16_t port) {
     turn_into_nobody();

@@ -9,9 +9,9 @@
 namespace tri::wire::test {
 namespace {
 
-INSTANTIATE_TEST_SUITE_P(OverUcx, PortProcesses, ::testing::Values(conduit_choice::ucx));
+INSTANTIATE_TEST_SUITE_P(over_ucx, port_processes, ::testing::Values(conduit_choice::ucx));
 
-TEST(UcxPort, UnknownDeviceIsNamed) {
+TEST(ucx_port, unknown_device_is_named) {
   const ended_processes ended = run_processes(1, [](unsigned, shared_by_processes&) {
     checking_user user(0);
     port_options options = over_loopback();

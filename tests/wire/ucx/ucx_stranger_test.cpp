@@ -57,7 +57,7 @@ void send_empty_datagrams() {
 
 // Messages of all protocols go to and fro while nobody of the host finds a socket or a segment of theirs, and another
 // user sends to what there is.
-TEST(UcxStranger, OfTheHostFindsNothing) {
+TEST(ucx_stranger, of_the_host_finds_nothing) {
   if (geteuid() != 0) GTEST_SKIP() << "becoming another user needs root";
   constexpr std::uint64_t rounds = 40;
   const ended_processes ended = run_processes(3, [](unsigned self, shared_by_processes& shared) {
@@ -93,7 +93,7 @@ TEST(UcxStranger, OfTheHostFindsNothing) {
   for (const process_end& end : ended.ends) EXPECT_TRUE(end.clean());
 }
 
-TEST(UcxStranger, ListensOnTheChosenNetworkOnly) {
+TEST(ucx_stranger, listens_on_the_chosen_network_only) {
   const ended_processes ended = run_processes(1, [](unsigned, shared_by_processes&) {
     checking_user user(0);
     const auto wire = open_port(conduit_choice::ucx, 0, 2, user, {}, on_loopback());
@@ -156,7 +156,7 @@ void send_garbage(std::uint16_t port) {
   }
 }
 
-TEST(UcxStranger, OfTheNetworkIsCountedAndDropped) {
+TEST(ucx_stranger, of_the_network_is_counted_and_dropped) {
   constexpr std::uint64_t rounds = 40;
   for (const bool checks : {false, true}) {
     const ended_processes ended = run_processes(3, [checks](unsigned self, shared_by_processes& shared) {
