@@ -19,6 +19,7 @@
 #include <mutex>
 #include <random>
 
+#include "os/child_process.hpp"
 #include "sched_memory.hpp"
 
 namespace tri::sched {
@@ -348,14 +349,10 @@ TEST(asymmetric_inbox, does_not_sleep_when_the_fence_fails) {
   inbox_reader reader(inbox);
   ASSERT_TRUE(reader.prepare_sleep());
   reader.wake_up();
-  const pid_t child = fork();  // the filter stays for ever
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    if (!forbid_membarrier()) _exit(77);
-    _exit(reader.prepare_sleep() || inbox.asleep.load() != 0 ? 1 : 0);
-  }
-  int status = -1;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
+  const int status = host::wait_for(host::start_function([&] {  // the filter stays for ever
+    if (!forbid_membarrier()) return 77;
+    return reader.prepare_sleep() || inbox.asleep.load() != 0 ? 1 : 0;
+  }));
   if (WIFEXITED(status) && WEXITSTATUS(status) == 77) GTEST_SKIP() << "no filter can be installed here";
   EXPECT_EQ(status, 0);
 }
