@@ -13,13 +13,16 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <ctime>
 #include <fstream>
 #include <map>
+#include <sstream>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
+
+#include "os/child_process.hpp"
 
 extern char** environ;
 
@@ -152,19 +155,22 @@ void children() {
   std::free(block);
 }
 
-std::map<std::string, double> run_child(const std::string& command, std::vector<std::string>& order) {
+// In a process with these variables.
+std::map<std::string, double> measure(std::vector<std::string> variables, std::vector<std::string>& order) {
+  const tri::host::program_end end =
+      tri::host::run_program({.arguments = {"heap_bench", "--measure"},
+                              .path = "/proc/self/exe",
+                              .environment = tri::host::environment_with(std::move(variables))});
   std::map<std::string, double> rows;
-  std::FILE* const output = popen(command.c_str(), "r");
-  if (output == nullptr) return rows;
-  char line[256];
-  while (std::fgets(line, sizeof(line), output) != nullptr) {
-    const char* const tab = std::strchr(line, '\t');
-    if (tab == nullptr) continue;
-    const std::string name(line, static_cast<std::size_t>(tab - line));
-    rows[name] = std::atof(tab + 1);
+  if (end.status != 0) return rows;
+  std::istringstream lines(end.output);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t tab = line.find('\t');
+    if (tab == std::string::npos) continue;
+    const std::string name = line.substr(0, tab);
+    rows[name] = std::atof(line.c_str() + tab + 1);
     if (std::find(order.begin(), order.end(), name) == order.end()) order.push_back(name);
   }
-  if (pclose(output) != 0) rows.clear();
   return rows;
 }
 
@@ -184,18 +190,14 @@ int main(int count, char** arguments) {
                  arguments[1]);
     return 2;
   }
-  char self[4096];
-  const ssize_t length = readlink("/proc/self/exe", self, sizeof(self));
-  if (length <= 0 || length == static_cast<ssize_t>(sizeof(self))) return 1;
-  const std::string measure = "'" + std::string(self, static_cast<std::size_t>(length)) + "' --measure";
   std::vector<std::string> order;
   std::map<std::string, std::vector<double>> plain;
   std::map<std::string, std::vector<double>> heap;
   for (int round = 0; round < rounds; ++round) {
-    for (const auto& [name, value] : run_child(measure, order)) plain[name].push_back(value);
-    const std::string with =
-        "TRIREME_MPI_JOB=heap_bench." + std::to_string(getpid()) + " LD_PRELOAD=" HEAP_LIBRARY " " + measure;
-    for (const auto& [name, value] : run_child(with, order)) heap[name].push_back(value);
+    for (const auto& [name, value] : measure({}, order)) plain[name].push_back(value);
+    const std::vector<std::string> with = {"TRIREME_MPI_JOB=heap_bench." + std::to_string(getpid()),
+                                           "LD_PRELOAD=" HEAP_LIBRARY};
+    for (const auto& [name, value] : measure(with, order)) heap[name].push_back(value);
   }
   std::printf("| median of %d rounds | C library | user heap | ratio |\n|---|---|---|---|\n", rounds);
   for (const std::string& name : order) {

@@ -1,6 +1,5 @@
 #include "framework/process_rows.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <poll.h>
@@ -12,14 +11,11 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
-#include <cstring>
 #include <stdexcept>
 #include <utility>
 
-#include "config/variable_names.hpp"
+#include "os/child_process.hpp"
 #include "os/clock.hpp"
-#include "os/process_tree.hpp"
-#include "os/unique_fd.hpp"
 
 namespace tri::bench {
 namespace {
@@ -30,33 +26,23 @@ namespace {
 class child_process {
  public:
   explicit child_process(const std::vector<std::string>& command) {
-    std::array<int, 2> ends{};
-    if (pipe2(ends.data(), O_CLOEXEC) != 0) throw std::runtime_error(fmt::format("pipe: {}", std::strerror(errno)));
-    output_ = ends[0];
-    host::unique_fd for_child(ends[1]);
-    host::start_request request;
+    host::pipe_ends pipe = host::open_pipe();
     try {
-      request.path = host::find_program(command.at(0));
-      request.arguments = command;
-      request.environment = host::environment_of_this_process();
-      request.output = for_child.get();
-      sigprocmask(SIG_SETMASK, nullptr, &request.signal_mask);
-      pid_ = host::start_program(request);
+      pid_ = host::start_program({.arguments = command, .output = pipe.write.get()});
     } catch (const host::start_error& failure) {
-      close(output_);
       throw std::runtime_error(fmt::format("cannot start it: {}", failure.what()));
     }
+    output_ = std::move(pipe.read);
   }
   ~child_process() {
-    close(output_);
+    output_.reset();
     if (pid_ <= 0) return;
     kill(pid_, SIGTERM);
     for (int wait_ms = 0; wait_ms < 2000; wait_ms += 10) {
       if (waitpid(pid_, nullptr, WNOHANG) != 0) return;
       usleep(10'000);
     }
-    kill(pid_, SIGKILL);
-    waitpid(pid_, nullptr, 0);
+    host::kill_and_wait(pid_);
   }
   child_process(const child_process&) = delete;
   child_process& operator=(const child_process&) = delete;
@@ -70,11 +56,11 @@ class child_process {
     for (bool heard = true;;) {
       if (std::exchange(heard, false)) deadline_ns = host::now_ns() + static_cast<std::int64_t>(output_timeout_s * 1e9);
       const std::int64_t left_ms = (deadline_ns - host::now_ns()) / 1'000'000;
-      pollfd ready{output_, POLLIN, 0};
+      pollfd ready{output_.get(), POLLIN, 0};
       const int count = left_ms > 0 ? poll(&ready, 1, static_cast<int>(left_ms)) : 0;
       if (count < 0 && errno == EINTR) continue;
       if (count <= 0) throw std::runtime_error(fmt::format("nothing for {} s; killed", output_timeout_s));
-      const ssize_t size = read(output_, part.data(), part.size());
+      const ssize_t size = read(output_.get(), part.data(), part.size());
       if (size < 0 && errno == EINTR) continue;
       if (size <= 0) break;
       heard = true;
@@ -102,15 +88,14 @@ class child_process {
 
   // Throws unless the command ended with status 0.
   void expect_success() {
-    int status = 0;
-    waitpid(std::exchange(pid_, 0), &status, 0);
+    const int status = host::wait_for(std::exchange(pid_, 0));
     if (WIFSIGNALED(status)) throw std::runtime_error(fmt::format("ended by signal {}", WTERMSIG(status)));
     if (WEXITSTATUS(status) != 0) throw std::runtime_error(fmt::format("exit status {}", WEXITSTATUS(status)));
   }
 
  private:
   pid_t pid_ = 0;
-  int output_ = -1;
+  host::unique_fd output_;
 };
 
 row row_in(const std::string& line) {

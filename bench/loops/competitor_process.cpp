@@ -2,19 +2,20 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstddef>
 #include <cstring>
 #include <sstream>
 #include <stdexcept>
 
-extern char** environ;
+#include "os/child_process.hpp"
 
 namespace tri::bench {
 namespace {
@@ -36,25 +37,14 @@ std::vector<std::string> environment_of(const std::string& which, const comparis
     settings.push_back(
         fmt::format("KMP_AFFINITY=granularity=fine,proclist=[{},{}],explicit", setup.first_cpu, setup.second_cpu));
   }
-  const auto is_set = [&](const std::string& entry) {
-    for (const std::string& own : settings) {
-      if (entry.starts_with(own.substr(0, own.find('=') + 1))) return true;
-    }
+  const auto is_of_a_runtime = [](const std::string& entry) {
     return entry.starts_with("TRIREME_") || entry.starts_with("OMP_") || entry.starts_with("GOMP_") ||
            entry.starts_with("KMP_");
   };
-  std::vector<std::string> all = settings;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    if (!is_set(*entry)) all.emplace_back(*entry);
-  }
+  std::vector<std::string> all = host::environment_with(settings);
+  const auto inherited = all.begin() + static_cast<std::ptrdiff_t>(settings.size());
+  all.erase(std::remove_if(inherited, all.end(), is_of_a_runtime), all.end());
   return all;
-}
-
-std::vector<char*> pointers_to(std::vector<std::string>& strings) {
-  std::vector<char*> pointers;
-  for (std::string& each : strings) pointers.push_back(each.data());
-  pointers.push_back(nullptr);
-  return pointers;
 }
 
 }  // namespace
@@ -65,20 +55,14 @@ competitor_process::competitor_process(const std::string& program, const std::st
   std::array<int, 2> ends{};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
     throw std::runtime_error(fmt::format("socketpair: {}", std::strerror(errno)));
-  connection_ = ends[0];
-  std::vector<std::string> arguments = {program, "bench", "--loop-competitor", which};
-  std::vector<std::string> environment = environment_of(which, setup, preload);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  const int error = posix_spawn(&pid_, program.c_str(), &actions, nullptr, pointers_to(arguments).data(),
-                                pointers_to(environment).data());
-  posix_spawn_file_actions_destroy(&actions);
-  close(ends[1]);
-  if (error != 0) {
-    close(connection_);
-    throw std::runtime_error(fmt::format("cannot start '{}': {}", program, std::strerror(error)));
+  connection_.reset(ends[0]);
+  {
+    const host::unique_fd of_child(ends[1]);
+    pid_ = host::start_program({.arguments = {program, "bench", "--loop-competitor", which},
+                                .path = program,
+                                .environment = environment_of(which, setup, preload),
+                                .input = of_child.get(),
+                                .output = of_child.get()});
   }
   try {
     name_ = ask(fmt::format("setup {} {} {}", setup.steps_per_us, setup.first_cpu, setup.second_cpu));
@@ -89,18 +73,12 @@ competitor_process::competitor_process(const std::string& program, const std::st
     }
     stop();
   } catch (...) {
-    kill(pid_, SIGKILL);
-    waitpid(pid_, nullptr, 0);
-    close(connection_);
+    host::kill_and_wait(pid_);
     throw;
   }
 }
 
-competitor_process::~competitor_process() {
-  close(connection_);
-  kill(pid_, SIGKILL);
-  waitpid(pid_, nullptr, 0);
-}
+competitor_process::~competitor_process() { host::kill_and_wait(pid_); }
 
 // Returns when every thread of the process has stopped.
 void competitor_process::stop() {
@@ -119,12 +97,12 @@ std::string competitor_process::read_line() {
       received_.erase(0, end + 1);
       return line;
     }
-    pollfd ready{connection_, POLLIN, 0};
+    pollfd ready{connection_.get(), POLLIN, 0};
     const int count = poll(&ready, 1, patience_ms);
     if (count < 0 && errno == EINTR) continue;
     if (count == 0) throw std::runtime_error(fmt::format("the loop competitor '{}' does not answer", which_));
     std::array<char, 1024> part{};
-    const ssize_t size = read(connection_, part.data(), part.size());
+    const ssize_t size = read(connection_.get(), part.data(), part.size());
     if (size < 0 && errno == EINTR) continue;
     if (size <= 0) throw std::runtime_error(fmt::format("the loop competitor '{}' has ended", which_));
     received_.append(part.data(), static_cast<std::size_t>(size));
@@ -133,7 +111,7 @@ std::string competitor_process::read_line() {
 
 std::string competitor_process::ask(const std::string& line) {
   const std::string text = line + '\n';
-  if (send(connection_, text.data(), text.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(text.size()))
+  if (send(connection_.get(), text.data(), text.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(text.size()))
     throw std::runtime_error(fmt::format("the loop competitor '{}' has ended", which_));
   return read_line();
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "loops/competitor.hpp"
+#include "os/unique_fd.hpp"
 
 namespace tri::bench {
 
@@ -37,7 +38,7 @@ class competitor_process {
 
   std::string which_;
   pid_t pid_ = 0;
-  int connection_ = -1;
+  host::unique_fd connection_;
   std::string received_;
   std::string name_;
   std::vector<std::string> schedules_;

@@ -2,10 +2,7 @@
 // that is installed, taking turns batch by batch in one run on one core. Prints GB/s (packed bytes, medians over the
 // rounds) and, in brackets, the tenth and ninetieth percentile of ours.
 //   mpi_layout_bench [cpu [rounds]]
-#include <fcntl.h>
 #include <sched.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -14,10 +11,12 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "framework/statistics.hpp"
 #include "mpi_layout/shapes.hpp"
+#include "os/child_process.hpp"
 
 namespace {
 
@@ -27,29 +26,16 @@ using namespace tri::bench;
 class competitor {
  public:
   competitor(std::string name, std::vector<std::string> command) : name_(std::move(name)) {
-    int to_child[2], from_child[2];
-    if (pipe2(to_child, O_CLOEXEC) != 0 || pipe2(from_child, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
-    process_ = fork();
-    if (process_ < 0) throw std::runtime_error("no process for " + name_);
-    if (process_ == 0) {
-      dup2(to_child[0], STDIN_FILENO);
-      dup2(from_child[1], STDOUT_FILENO);
-      std::vector<char*> arguments;
-      for (std::string& word : command) arguments.push_back(word.data());
-      arguments.push_back(nullptr);
-      execv(arguments[0], arguments.data());
-      std::perror(arguments[0]);
-      _exit(127);
-    }
-    close(to_child[0]);
-    close(from_child[1]);
-    out_ = fdopen(to_child[1], "w");
-    in_ = fdopen(from_child[0], "r");
+    tri::host::pipe_ends to_child = tri::host::open_pipe(), from_child = tri::host::open_pipe();
+    process_ = tri::host::start_program(
+        {.arguments = std::move(command), .input = to_child.read.get(), .output = from_child.write.get()});
+    out_ = fdopen(to_child.write.release(), "w");
+    in_ = fdopen(from_child.read.release(), "r");
   }
   ~competitor() {
     std::fclose(out_);
     std::fclose(in_);
-    waitpid(process_, nullptr, 0);
+    tri::host::wait_for(process_);
   }
   competitor(const competitor&) = delete;
   competitor& operator=(const competitor&) = delete;

@@ -8,7 +8,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <sstream>
 #include <stdexcept>
+
+#include "os/child_process.hpp"
 
 namespace tri::bench {
 namespace {
@@ -22,19 +25,15 @@ constexpr mpi installed[] = {TRIREME_BENCH_MPIS{nullptr, nullptr, nullptr}};
 
 // Nanoseconds of a call, as the program prints them.
 double time_of(const std::string& command) {
-  FILE* const output = popen(command.c_str(), "r");
-  if (output == nullptr) throw std::runtime_error("cannot start " + command);
+  const host::program_end end = host::run_program({.arguments = {"sh", "-c", command}});
   double found = -1.0;
-  std::string all;
-  char line[512];
-  while (std::fgets(line, sizeof line, output) != nullptr) {
+  std::istringstream lines(end.output);
+  for (std::string line; std::getline(lines, line);) {
     double value = 0.0;
-    if (std::sscanf(line, "%lf ns,", &value) == 1) found = value;
-    all += line;
+    if (std::sscanf(line.c_str(), "%lf ns,", &value) == 1) found = value;
   }
-  const int status = pclose(output);
-  if (status != 0 || found < 0.0)
-    throw std::runtime_error(fmt::format("'{}' ended with status {}: {}", command, status, all));
+  if (end.status != 0 || found < 0.0)
+    throw std::runtime_error(fmt::format("'{}' ended with status {}: {}", command, end.status, end.output));
   return found;
 }
 

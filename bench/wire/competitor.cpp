@@ -3,11 +3,8 @@
 // with it, so nothing is left behind.
 #include <fmt/format.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/mount.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -15,6 +12,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <sstream>
 #include <stdexcept>
 #include <thread>
@@ -25,6 +23,7 @@
 #include "config/variable_names.hpp"
 #include "framework/batches.hpp"
 #include "framework/cacheline.hpp"
+#include "os/child_process.hpp"
 #include "os/clock.hpp"
 #include "os/pinning.hpp"
 #include "wire/backend.hpp"
@@ -68,7 +67,7 @@ void call(const char* what, bool succeeded) {
 }
 
 void run(const std::string& command) {
-  const int status = std::system(command.c_str());
+  const int status = host::wait_for(host::start_program({.arguments = {"sh", "-c", command}}));
   if (status != 0) throw std::runtime_error(fmt::format("'{}' ended with status {}", command, status));
 }
 
@@ -140,15 +139,27 @@ void connect_networks(const wire_task& task, side_channel& leader) {
   leader.say();
 }
 
-[[noreturn]] void follow(const wire_task& task, const cpu_pair& cpus, side_channel leader) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  try {
-    if (task.place == "veth") connect_networks(task, leader);
-    ready(task, 1, cpus, leader)->serve(task.what == "wake");
-  } catch (const std::exception& failure) {
-    fmt::print(stderr, "trireme bench wire, the second process: {}\n", failure.what());
-  }
-  _exit(1);
+/// A second process, and our end of a channel to it. `body` is given the other end; what it throws is printed.
+std::pair<pid_t, side_channel> start_second(const char* what, const std::function<void(side_channel&)>& body) {
+  int ends[2] = {};
+  call("socketpair", socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
+  const pid_t second = host::start_function([&] {
+    close(ends[0]);
+    side_channel leader(ends[1]);
+    try {
+      body(leader);
+    } catch (const std::exception& failure) {
+      fmt::print(stderr, "trireme bench wire, the second {}: {}\n", what, failure.what());
+    }
+    return 1;
+  });
+  close(ends[1]);
+  return {second, side_channel(ends[0])};
+}
+
+void follow(const wire_task& task, const cpu_pair& cpus, side_channel& leader) {
+  if (task.place == "veth") connect_networks(task, leader);
+  ready(task, 1, cpus, leader)->serve(task.what == "wake");
 }
 
 void print_batch(double ns) {
@@ -199,25 +210,11 @@ void measure(backend& leader, const wire_task& task) {
 [[noreturn]] void become_launcher(const wire_task& task) {
   // Asked before / changes: in a changed root the system would name the file from outside afterwards.
   const std::string self = std::filesystem::read_symlink("/proc/self/exe");
-  int ends[2] = {};
-  call("socketpair", socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
-  const pid_t second_network = fork();
-  call("fork", second_network >= 0);
-  if (second_network == 0) {  // keeps the namespace until hydra ends
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    close(ends[0]);
-    try {
-      side_channel leader(ends[1]);
-      connect_networks(task, leader);
-      leader.hear();
-    } catch (const std::exception& failure) {
-      fmt::print(stderr, "trireme bench wire, the second network: {}\n", failure.what());
-      _exit(1);
-    }
-    for (;;) pause();
-  }
-  close(ends[1]);
-  side_channel other(ends[0]);
+  auto [second_network, other] = start_second("network", [&](side_channel& leader) {
+    connect_networks(task, leader);
+    leader.hear();
+    for (;;) pause();  // keeps the namespace until hydra ends
+  });
   connect_networks(task, second_network, other);
   other.say();
   // Device names differ, so both are allowed; NOLOCAL: MPICH must not find that both share a machine.
@@ -265,29 +262,17 @@ int serve_as_wire_competitor(const std::string& text) {
     if (task.conduit == "mpi") return serve_over_mpi(task);
     if (task.who == "mailbox") return serve_over_mailboxes(task);
     const cpu_pair cpus = two_cpus();
-    int ends[2] = {};
-    call("socketpair", socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
-    follower = fork();
-    call("fork", follower >= 0);
-    if (follower == 0) {
-      close(ends[0]);
-      follow(task, cpus, side_channel(ends[1]));
-    }
-    close(ends[1]);
-    side_channel other(ends[0]);
+    auto [second, other] = start_second("process", [&](side_channel& leader) { follow(task, cpus, leader); });
+    follower = second;
     if (task.place == "veth") connect_networks(task, follower, other);
     const std::unique_ptr<backend> leader = ready(task, 0, cpus, other);
     measure(*leader, task);
     std::fflush(stdout);
-    kill(follower, SIGKILL);
-    waitpid(follower, nullptr, 0);
+    host::kill_and_wait(follower);
     _exit(0);  // the other side is gone, so there is nothing to end cleanly
   } catch (const std::exception& failure) {
     fmt::print(stderr, "trireme bench wire: {}\n", failure.what());
-    if (follower > 0) {
-      kill(follower, SIGKILL);
-      waitpid(follower, nullptr, 0);
-    }
+    if (follower > 0) host::kill_and_wait(follower);
     return 1;
   }
 }

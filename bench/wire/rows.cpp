@@ -12,6 +12,7 @@
 
 #include "framework/process_rows.hpp"
 #include "framework/statistics.hpp"
+#include "os/child_process.hpp"
 #include "wire/task.hpp"
 
 namespace tri::bench {
@@ -27,10 +28,6 @@ struct wire_row {
   std::optional<double> target_difference = {};  // to raw UCX, in the unit
 };
 
-bool is_installed(const char* name) {
-  return std::system(fmt::format("command -v {} > /dev/null 2>&1", name).c_str()) == 0;
-}
-
 /// What starts two competitors that talk by TCP, on the loopback device or over the cable of the namespaces; empty:
 /// what that needs is not installed.
 std::vector<std::string> under_mpi(const std::string& place, const std::vector<std::string>& competitor) {
@@ -39,15 +36,15 @@ std::vector<std::string> under_mpi(const std::string& place, const std::vector<s
     command.insert(command.end(), words.begin(), words.end());
   };
   if (place == "veth") {
-    if (is_installed("mpirun.mpich")) append(competitor);  // starts itself anew under it, in two namespaces
-  } else if (is_installed("mpirun.openmpi")) {
+    if (host::has_program("mpirun.mpich")) append(competitor);  // starts itself anew under it, in two namespaces
+  } else if (host::has_program("mpirun.openmpi")) {
     // clang-format off
     append({"env", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "mpirun.openmpi", "--oversubscribe",
             "--bind-to", "none", "--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "lo",
             "--mca", "mpi_yield_when_idle", "0", "-n", "2"});
     // clang-format on
     append(competitor);
-  } else if (is_installed("mpirun.mpich")) {
+  } else if (host::has_program("mpirun.mpich")) {
     append({"env", "UCX_TLS=tcp", "UCX_NET_DEVICES=lo", "MPIR_CVAR_NOLOCAL=1", "mpirun.mpich", "-n", "2"});
     append(competitor);
   }

@@ -21,7 +21,6 @@
 #include "launch/local_processes.hpp"
 #include "launch/peer_liveness.hpp"
 #include "os/clock.hpp"
-#include "os/process_tree.hpp"
 #include "os/standard_output.hpp"
 
 namespace tri::host {

@@ -24,6 +24,7 @@
 #include "launch/nonblocking_output.hpp"
 #include "launch/peer_liveness.hpp"
 #include "launch/remote_host.hpp"
+#include "os/child_process.hpp"
 #include "os/clock.hpp"
 #include "os/process_tree.hpp"
 

@@ -15,12 +15,11 @@
 #include <system_error>
 
 #include "config/configuration.hpp"
+#include "os/child_process.hpp"
 #include "os/process_tree.hpp"
 
 namespace tri::host {
 namespace {
-
-[[noreturn]] void fail(const char* what) { throw std::system_error(errno, std::generic_category(), what); }
 
 constexpr int most_accepted_at_once = 64;
 
@@ -84,11 +83,10 @@ std::vector<std::string> local_processes::environment_of(int process) const {
 }
 
 unique_fd local_processes::output_pipe(int process, bool error) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) fail("cannot open a pipe");
-  fcntl(ends[0], F_SETFL, O_NONBLOCK);
-  streams_.push_back({unique_fd(ends[0]), process, error});
-  return unique_fd(ends[1]);
+  pipe_ends ends = open_pipe();
+  fcntl(ends.read.get(), F_SETFL, O_NONBLOCK);
+  streams_.push_back({std::move(ends.read), process, error});
+  return std::move(ends.write);
 }
 
 void local_processes::start(int process, const std::string& path) {

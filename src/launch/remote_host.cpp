@@ -9,25 +9,13 @@
 #include <cerrno>
 #include <csignal>
 #include <random>
-#include <system_error>
 
-#include "config/variable_names.hpp"
 #include "launch/exit_status.hpp"
+#include "os/child_process.hpp"
 #include "os/clock.hpp"
-#include "os/process_tree.hpp"
 
 namespace tri::host {
 namespace {
-
-struct pipe_ends {
-  unique_fd read, write;
-};
-
-pipe_ends open_pipe() {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category(), "cannot open a pipe");
-  return {unique_fd(ends[0]), unique_fd(ends[1])};
-}
 
 std::string new_token() {
   std::random_device random;
@@ -63,11 +51,9 @@ remote_host::remote_host(const remote_job& job, const launcher_mode& mode, proce
   pipe_ends from_agent = open_pipe();
   pipe_ends errors = open_pipe();
   start_request request;
-  request.path = find_program(job_.shell.at(0));
   request.arguments = job_.shell;
   request.arguments.push_back(job_.host);
   request.arguments.push_back(fmt::format("exec {} agent", quoted(job_.agent)));
-  request.environment = environment_of_this_process();
   request.input = to_agent.read.get();
   request.output = from_agent.write.get();
   request.error = errors.write.get();

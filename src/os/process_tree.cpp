@@ -1,66 +1,24 @@
 #include "os/process_tree.hpp"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <csignal>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <map>
 #include <memory>
 #include <sstream>
 #include <string_view>
-#include <system_error>
 
 #include "os/clock.hpp"
-#include "os/unique_fd.hpp"
 
 namespace tri::host {
 namespace {
-
-std::string reason(int error) { return std::generic_category().message(error); }
-
-bool is_folder(const std::string& path) {
-  struct stat facts {};
-  return stat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode);
-}
-
-std::vector<char*> pointers(const std::vector<std::string>& strings) {
-  std::vector<char*> made;
-  for (const std::string& each : strings)
-    made.push_back(const_cast<char*>(each.c_str()));  // exec does not write to them
-  made.push_back(nullptr);
-  return made;
-}
-
-// Between fork and exec: only calls that are safe there. Returns only when something failed, with errno.
-void become(const start_request& request, pid_t launcher, char* const* arguments, char* const* environment) {
-  if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return;
-  if (getppid() != launcher) _exit(127);  // the launcher died before the line above
-  if (request.own_group && setpgid(0, 0) != 0) return;
-  const int wanted[3] = {request.input, request.output, request.error};
-  for (int i = 0; i < 3; ++i)
-    if (wanted[i] >= 0 && dup2(wanted[i], i) < 0) return;
-  struct rlimit files {};
-  if (request.open_files != 0 && getrlimit(RLIMIT_NOFILE, &files) == 0) {
-    files.rlim_cur = request.open_files;
-    setrlimit(RLIMIT_NOFILE, &files);
-  }
-  signal(SIGPIPE, SIG_DFL);  // the launcher ignores it
-  if (sigprocmask(SIG_SETMASK, &request.signal_mask, nullptr) != 0) return;
-  execve(request.path.c_str(), arguments, environment);
-}
 
 struct parent_and_state {
   pid_t parent;
@@ -125,63 +83,6 @@ bool is_exiting(pid_t process) {
 pid_t parent_of(pid_t process) {
   parent_and_state found{};
   return read_stat(process, found) ? found.parent : 0;
-}
-
-std::string find_program(const std::string& name) {
-  if (name.empty()) throw start_error("no program is given");
-  const bool is_path = name.find('/') != std::string::npos;
-  std::string unusable;
-  const char* const path = std::getenv("PATH");
-  std::string folders = is_path ? "" : path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin";
-  for (std::size_t begin = 0; begin <= folders.size();) {
-    const std::size_t end = std::min(folders.find(':', begin), folders.size());
-    const std::string folder = folders.substr(begin, end - begin);
-    std::string candidate = is_path ? name : (folder.empty() ? "." : folder) + "/" + name;
-    if (is_folder(candidate)) {
-      unusable = fmt::format("'{}' is a folder, not a program", candidate);
-    } else if (access(candidate.c_str(), X_OK) == 0) {
-      return candidate;
-    } else if (access(candidate.c_str(), F_OK) == 0) {
-      unusable =
-          fmt::format("'{}' is not executable ({}); chmod +x it, or start its interpreter", candidate, reason(EACCES));
-    }
-    begin = end + 1;
-  }
-  if (!unusable.empty()) throw start_error(unusable);
-  if (!is_path && access(name.c_str(), X_OK) == 0 && !is_folder(name)) {
-    throw start_error(fmt::format("there is no program '{}' in PATH, but one in this folder: write ./{}", name, name));
-  }
-  throw start_error(is_path ? fmt::format("there is no program '{}' ({})", name, reason(ENOENT))
-                            : fmt::format("there is no program '{}' in PATH", name));
-}
-
-pid_t start_program(const start_request& request) {
-  const std::vector<char*> arguments = pointers(request.arguments);
-  const std::vector<char*> environment = pointers(request.environment);
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) throw start_error(fmt::format("cannot start '{}': {}", request.path, reason(errno)));
-  unique_fd read_end(ends[0]);
-  unique_fd write_end(ends[1]);
-  const pid_t launcher = getpid();
-  const pid_t pid = fork();
-  if (pid < 0) throw start_error(fmt::format("cannot start '{}': {}", request.path, reason(errno)));
-  if (pid == 0) {
-    become(request, launcher, arguments.data(), environment.data());
-    const int error = errno;
-    [[maybe_unused]] const ssize_t told = write(write_end.get(), &error, sizeof error);
-    _exit(127);
-  }
-  // The exec closes the pipe; what comes out of it before is the error of a failed one.
-  write_end.reset();
-  int error = 0;
-  ssize_t length = 0;
-  do length = read(read_end.get(), &error, sizeof error);
-  while (length < 0 && errno == EINTR);
-  if (length == sizeof error) {
-    waitpid(pid, nullptr, 0);
-    throw start_error(fmt::format("cannot start '{}': {}", request.path, reason(error)));
-  }
-  return pid;
 }
 
 std::vector<pid_t> descendants() { return descendants_without(0); }

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -17,6 +16,7 @@
 #include <thread>
 
 #include "arena/footprint.hpp"
+#include "os/child_process.hpp"
 #include "support/fake_root.hpp"
 #include "test_window.hpp"
 
@@ -207,17 +207,13 @@ TEST(arena, a_forked_child_reads_the_past_and_disturbs_nobody) {
   open_arena arena;
   auto* const word = static_cast<int*>(allocate(sizeof(int)));
   *word = 41;
-  const pid_t child = fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    if (!in_forked_child() || *word != 41) _exit(1);
+  const pid_t child = host::start_function([&] {
+    if (!in_forked_child() || *word != 41) return 1;
     *word = 666;
     std::memset(arena.space->heap().own_window().address, 0, 4096);
-    _exit(*word == 666 ? 0 : 2);
-  }
-  int status = -1;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
+    return *word == 666 ? 0 : 2;
+  });
+  EXPECT_EQ(host::wait_for(child), 0);
   EXPECT_EQ(*word, 41);
   EXPECT_NO_THROW(heap::validate(arena.space->heap().own_window(), 0));
   EXPECT_FALSE(in_forked_child());

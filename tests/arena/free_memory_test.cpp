@@ -2,7 +2,6 @@
 // next of its size, in the lists or the half-carved runs of another cache, whose thread sleeps or computes for long.
 #include <gmock/gmock.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 #include <atomic>
 #include <barrier>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "arena/block_cache.hpp"
+#include "os/child_process.hpp"
 #include "test_window.hpp"
 #include "trireme/detail/arena/allocate.hpp"
 
@@ -161,18 +161,15 @@ TEST(free_memory, that_another_process_released) {
     std::vector<void*> blocks = take_all(owner, bytes);
     if (bytes > mib)
       for (void* const block : blocks) std::memset(block, 1, bytes);
-    const pid_t child = fork();
-    if (child == 0) {  // has the window at its own place, as a peer would have
+    const pid_t child = host::start_function([&] {  // has the window at its own place, as a peer would have
       test_window peer(heap.place.mapped.bytes, 1);
       tri::arena::heap of_peer(peer.mapped, 1, 64 * mib);
       block_cache cache(of_peer, 0);
       for (void* const block : blocks) cache.release(block);
       cache.flush();
-      _exit(0);
-    }
-    int status = -1;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
-    ASSERT_EQ(status, 0);
+      return 0;
+    });
+    ASSERT_EQ(host::wait_for(child), 0);
     if (bytes == 48 * mib) {
       EXPECT_LT(heap.allocated_bytes(), 4 * mib) << "it has no pages on its way home";
     }

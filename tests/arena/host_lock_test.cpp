@@ -3,13 +3,13 @@
 
 #include <gmock/gmock.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 
 #include <mutex>
 #include <thread>
 #include <vector>
 
 #include "arena/doorbell.hpp"
+#include "os/child_process.hpp"
 
 namespace tri::arena {
 namespace {
@@ -49,21 +49,17 @@ TEST(host_lock, excludes_processes_and_doorbells_wake_across_them) {
     }
   };
   const std::uint32_t heard = shared.to_parent.listen();
-  const pid_t child = fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
+  const pid_t child = host::start_function([&] {
     const std::uint32_t child_heard = shared.to_child.listen();
     shared.to_parent.ring();
     if (child_heard == 0) shared.to_child.sleep(child_heard, -1);  // for ever, unless rung (before or after)
     count();
-    _exit(0);
-  }
+    return 0;
+  });
   while (shared.to_parent.listen() == heard) shared.to_parent.sleep(heard, -1);
   shared.to_child.ring();
   count();
-  int status = -1;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
+  EXPECT_EQ(host::wait_for(child), 0);
   EXPECT_EQ(shared.counted, 100'000);
   munmap(memory, 4096);
 }

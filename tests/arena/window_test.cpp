@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "arena/arena.hpp"
+#include "os/child_process.hpp"
 #include "test_window.hpp"
 
 namespace tri::arena {
@@ -88,14 +89,11 @@ TEST(window, explains_a_limit_on_address_space) {
   if (host::under_thread_sanitizer)
     GTEST_SKIP() << "the thread sanitizer itself needs more address space than any limit";
   const int file = create_window_file(small_window_bytes);
-  int answer[2];
-  ASSERT_EQ(pipe(answer), 0);
-  const pid_t child = fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
+  host::pipe_ends answer = host::open_pipe();
+  const pid_t child = host::start_function([&] {
     std::size_t pages = 0;
     if (std::FILE* const statm = std::fopen("/proc/self/statm", "r")) {
-      if (std::fscanf(statm, "%zu", &pages) != 1) _exit(3);
+      if (std::fscanf(statm, "%zu", &pages) != 1) return 3;
       std::fclose(statm);
     }
     const rlimit limit{pages * 4096 + (16 << 20), pages * 4096 + (16 << 20)};
@@ -104,20 +102,17 @@ TEST(window, explains_a_limit_on_address_space) {
       map_window(file, 0, small_window_bytes, true);
     } catch (const std::exception& error) {
       const auto length = std::strlen(error.what());
-      _exit(write(answer[1], error.what(), length) == static_cast<ssize_t>(length) ? 0 : 2);
+      return write(answer.write.get(), error.what(), length) == static_cast<ssize_t>(length) ? 0 : 2;
     }
-    _exit(1);
-  }
-  close(answer[1]);
+    return 1;
+  });
+  answer.write.reset();
   std::string text(1000, '\0');
-  const ssize_t length = read(answer[0], text.data(), text.size());
+  const ssize_t length = read(answer.read.get(), text.data(), text.size());
   text.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
-  int status = -1;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
+  EXPECT_EQ(host::wait_for(child), 0);
   EXPECT_THAT(text, AllOf(HasSubstr("64 MiB of address space"),
                           HasSubstr("'ulimit -v' forbids it; raise it or choose a smaller --tri-arena-window-bytes)")));
-  close(answer[0]);
   close(file);
 }
 
@@ -175,20 +170,16 @@ TEST(window, two_processes_pass_blocks_by_pointer) {
   void* const memory = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   auto& place = *new (memory) meeting;
   const std::vector<int> files{create_window_file(small_window_bytes), create_window_file(small_window_bytes)};
-  const pid_t child = fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    int status = 9;
+  const pid_t child = host::start_function([&] {
     try {
-      status = one_of_two(place, files, 1);
+      return one_of_two(place, files, 1);
     } catch (const std::exception& error) {
       std::fprintf(stderr, "second process: %s\n", error.what());
+      return 9;
     }
-    _exit(status);
-  }
+  });
   EXPECT_EQ(one_of_two(place, files, 0), 0);
-  int status = -1;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
+  const int status = host::wait_for(child);
   EXPECT_EQ(status, 0) << "exit status " << WEXITSTATUS(status);
   for (const int file : files) close(file);
   munmap(memory, 4096);

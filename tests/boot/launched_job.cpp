@@ -7,13 +7,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <exception>
 #include <sstream>
 
 #include "launch/exit_status.hpp"
+#include "os/child_process.hpp"
 #include "os/process_tree.hpp"
 
 namespace tri::host::testing {
@@ -29,42 +29,30 @@ launch_options probe(int processes, std::vector<std::string> arguments) {
 
 launched_job::launched_job(const launch_options& options, int standard_output, int standard_error)
     : output_(memfd_create("output", MFD_CLOEXEC)) {
-  start(
-      [&] {
-        try {
-          return launch(options);
-        } catch (const std::exception& problem) {
-          dprintf(STDERR_FILENO, "launch: %s\n", problem.what());
-          return 126;
-        }
-      },
-      standard_output, standard_error);
-}
-
-launched_job::launched_job(const std::vector<std::string>& command) : output_(memfd_create("output", MFD_CLOEXEC)) {
-  std::vector<char*> arguments;
-  for (const std::string& each : command) arguments.push_back(const_cast<char*>(each.c_str()));
-  arguments.push_back(nullptr);
-  start(
-      [&] {
-        execvp(arguments[0], arguments.data());
-        return 126;
-      },
-      -1, -1);
-}
-
-void launched_job::start(const std::function<int()>& body, int standard_output, int standard_error) {
-  prctl(PR_SET_CHILD_SUBREAPER, 1);  // orphans of a killed launcher come to us, so that we can reap them
-  fcntl(output_.get(), F_SETFL, O_APPEND);
-  others_ = descendants();
-  launcher_ = fork();
-  if (launcher_ == 0) {
+  prepare();
+  launcher_ = start_function([&] {
     setpgid(0, 0);
     dup2(standard_output < 0 ? output_.get() : standard_output, STDOUT_FILENO);
     dup2(standard_error < 0 ? output_.get() : standard_error, STDERR_FILENO);
-    _exit(body());
-  }
+    try {
+      return launch(options);
+    } catch (const std::exception& problem) {
+      dprintf(STDERR_FILENO, "launch: %s\n", problem.what());
+      return 126;
+    }
+  });
   setpgid(launcher_, launcher_);
+}
+
+launched_job::launched_job(const std::vector<std::string>& command) : output_(memfd_create("output", MFD_CLOEXEC)) {
+  prepare();
+  launcher_ = start_program({.arguments = command, .output = output_.get(), .error = output_.get(), .own_group = true});
+}
+
+void launched_job::prepare() {
+  prctl(PR_SET_CHILD_SUBREAPER, 1);  // orphans of a killed launcher come to us, so that we can reap them
+  fcntl(output_.get(), F_SETFL, O_APPEND);
+  others_ = descendants();
 }
 
 launched_job::~launched_job() {
@@ -75,9 +63,7 @@ launched_job::~launched_job() {
 }
 
 int launched_job::wait() {
-  int status = 0;
-  while (waitpid(launcher_, &status, 0) < 0 && errno == EINTR) {
-  }
+  const int status = wait_for(launcher_);
   waited_ = true;
   return shell_status(status);
 }

@@ -5,7 +5,6 @@
 
 #include <sys/types.h>
 
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -36,7 +35,7 @@ class launched_job {
   void wait_until_nothing_is_left() const;
 
  private:
-  void start(const std::function<int()>& body, int standard_output, int standard_error);
+  void prepare();
   std::vector<pid_t> left() const;
   unique_fd output_;
   std::vector<pid_t> others_;  // that descend from the test, but were there before

@@ -7,7 +7,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <cstddef>
 #include <cstring>
 #include <functional>
@@ -19,6 +18,7 @@
 #include "boot/bootstrap_messages.hpp"
 #include "boot/peer_table.hpp"
 #include "launched_job.hpp"
+#include "os/child_process.hpp"
 #include "support/another_user.hpp"
 #include "support/stranger.hpp"
 
@@ -72,21 +72,15 @@ class exchange_of_a_host : public ::testing::Test {
   roster table;
 
   void add(const std::string& called, const std::function<void()>& what) {
-    const pid_t child = fork();
-    if (child == 0) {
+    members.pids.push_back(start_function([&] {
       what();
-      pause();
-      _exit(0);
-    }
-    members.pids.push_back(child);
+      return pause();
+    }));
     members.names.push_back(called);
   }
   ~exchange_of_a_host() override {
-    for (const pid_t each : members.pids) {
-      if (each == getpid()) continue;
-      kill(each, SIGKILL);
-      waitpid(each, nullptr, 0);
-    }
+    for (const pid_t each : members.pids)
+      if (each != getpid()) kill_and_wait(each);
   }
 };
 

@@ -1,5 +1,4 @@
 // An agent alone, with the test as a launcher that ends the job and does not read what its processes printed.
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -9,41 +8,25 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
-#include <vector>
+#include <utility>
 
-#include "config/variable_names.hpp"
 #include "launch/host_link.hpp"
-#include "os/process_tree.hpp"
-#include "os/unique_fd.hpp"
+#include "os/child_process.hpp"
 
 namespace tri::host {
 namespace {
 
 using ::testing::HasSubstr;
 
-struct pipe_ends {
-  pipe_ends() {
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) std::abort();
-    read = unique_fd(ends[0]);
-    write = unique_fd(ends[1]);
-  }
-  unique_fd read, write;
-};
-
 // Its one process has printed more than the connection holds, and has ended when the constructor returns.
 class deaf_launcher {
  public:
   explicit deaf_launcher(int peer_timeout_ms) {
     unique_fd(mkstemp(marker_));
-    start_request request;
-    request.path = AGENT;
-    request.arguments = {AGENT};
-    request.environment = environment_of_this_process();
-    request.input = to_agent_.read.get();
-    request.output = from_agent_.write.get();
-    request.error = errors_.write.get();
-    agent_ = start_program(request);
+    agent_ = start_program({.arguments = {AGENT},
+                            .input = to_agent_.read.get(),
+                            .output = from_agent_.write.get(),
+                            .error = errors_.write.get()});
     to_agent_.read.reset();
     from_agent_.write.reset();
     errors_.write.reset();
@@ -71,9 +54,7 @@ class deaf_launcher {
 
   // The agent's wait status once it has ended, and what it said itself.
   int wait(std::string& said) {
-    int status = 0;
-    waitpid(agent_, &status, 0);
-    agent_ = -1;
+    const int status = wait_for(std::exchange(agent_, -1));
     char buffer[4096];
     for (ssize_t length; (length = read(errors_.read.get(), buffer, sizeof buffer)) > 0;)
       said.append(buffer, static_cast<std::size_t>(length));
@@ -104,7 +85,7 @@ class deaf_launcher {
     received += each;
   }
 
-  pipe_ends to_agent_, from_agent_, errors_;
+  pipe_ends to_agent_ = open_pipe(), from_agent_ = open_pipe(), errors_ = open_pipe();
   pid_t agent_ = -1;
   char marker_[32] = "/tmp/trireme-agent-test-XXXXXX";
 };

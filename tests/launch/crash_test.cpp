@@ -10,6 +10,7 @@
 #include <cstdlib>
 
 #include "boot/launched_job.hpp"
+#include "os/child_process.hpp"
 #include "support/process_state.hpp"
 
 namespace tri::host {
@@ -190,21 +191,15 @@ TEST(crash, a_program_that_cannot_be_executed) {
 }
 
 // A pipe that nobody reads while it is full.
-struct stalled_reader {
-  stalled_reader() {
-    int ends[2];
-    EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);
-    read_end = unique_fd(ends[0]);
-    write_end = unique_fd(ends[1]);
-  }
+struct stalled_reader : pipe_ends {
+  stalled_reader() : pipe_ends(open_pipe()) {}
   bool full() const {
-    pollfd room{write_end.get(), POLLOUT, 0};
+    pollfd room{write.get(), POLLOUT, 0};
     return poll(&room, 1, 0) == 0;
   }
   void wait_until_full() const {
     while (!full()) usleep(1000);
   }
-  unique_fd read_end, write_end;
 };
 
 void wait_for_text(const launched_job& started, const std::string& text) {
@@ -224,7 +219,7 @@ TEST(crash, a_reader_that_stopped_does_not_keep_the_job_alive) {
   const stalled_reader reader;
   launch_options options = probe(2, {"flood", "1"});
   options.label = true;
-  launched_job started(options, reader.write_end.get());
+  launched_job started(options, reader.write.get());
   const pid_t chosen = wait_for_pid(started);
   wait_for_text(started, "flooded\n");
   kill(chosen, SIGKILL);
@@ -238,7 +233,7 @@ TEST(crash, an_interrupt_reaches_a_launcher_whose_reader_stopped) {
   const stalled_reader reader;
   launch_options options = probe(2, {"flood", "1"});
   options.label = true;
-  launched_job started(options, reader.write_end.get());
+  launched_job started(options, reader.write.get());
   wait_for_pid(started);
   reader.wait_until_full();
   kill(started.launcher(), SIGINT);
@@ -249,11 +244,11 @@ TEST(crash, an_interrupt_reaches_a_launcher_whose_reader_stopped) {
 TEST(crash, a_full_standard_error_does_not_keep_the_job_alive) {
   const stalled_reader reader;
   const unique_fd filler(
-      open(("/proc/self/fd/" + std::to_string(reader.write_end.get())).c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+      open(("/proc/self/fd/" + std::to_string(reader.write.get())).c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
   const std::string page(4096, 'x');
   while (write(filler.get(), page.data(), page.size()) > 0) {
   }
-  launched_job started(probe(2, {"crash", "1"}), -1, reader.write_end.get());
+  launched_job started(probe(2, {"crash", "1"}), -1, reader.write.get());
   EXPECT_EQ(started.wait(), 128 + SIGKILL);
   EXPECT_FALSE(started.anything_left());
 }
@@ -263,13 +258,13 @@ TEST(crash, after_a_clean_end_a_slow_reader_gets_everything) {
   stalled_reader reader;
   launch_options options = probe(1, {"lines", std::to_string(lines)});
   options.label = true;
-  launched_job started(options, reader.write_end.get());
+  launched_job started(options, reader.write.get());
   reader.wait_until_full();
-  reader.write_end.reset();
+  reader.write.reset();
   std::string expected, received;
   for (int i = 0; i < lines; ++i) expected += "[0] " + std::to_string(i) + "\n";
   char buffer[1000];
-  for (ssize_t length = 0; (length = read(reader.read_end.get(), buffer, sizeof buffer)) > 0;)
+  for (ssize_t length = 0; (length = read(reader.read.get(), buffer, sizeof buffer)) > 0;)
     received.append(buffer, static_cast<std::size_t>(length));
   EXPECT_EQ(received, expected);
   EXPECT_EQ(started.wait(), 0);

@@ -1,8 +1,6 @@
 // What loops live in: threads that come and go, jobs that follow each other, locks held across loops, the end of the
 // process, children of fork(). A plain program's team unless a test runs a job of PEs.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -16,6 +14,7 @@
 
 #include "config/configuration.hpp"
 #include "loops/team.hpp"
+#include "os/child_process.hpp"
 #include "schedules/automatic_schedule.hpp"
 #include "schedules/learning_schedule.hpp"
 #include "support/run_on_pes.hpp"
@@ -225,17 +224,14 @@ TEST(handle, names_nothing_in_a_child_of_fork) {
   if (host::under_thread_sanitizer) GTEST_SKIP() << "the sanitizer starts no threads in a child of threads";
   std::atomic<int> ran{0};
   loop_handle handle = start_for(100, [&](int) { ++ran; });
-  const pid_t child = fork();
-  if (child == 0) {
+  const pid_t child = host::start_function([&] {
     const bool finished = handle.finished();
     { const loop_handle gone = std::move(handle); }
     std::atomic<int> own{0};
     parallel_for(100, [&](int) { ++own; });
-    _exit(finished && own == 100 ? 0 : 1);
-  }
-  int status = -1;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
+    return finished && own == 100 ? 0 : 1;
+  });
+  EXPECT_EQ(host::wait_for(child), 0);
   handle.wait();
   EXPECT_EQ(ran, 100);
 }

@@ -4,8 +4,6 @@
 
 #include <dlfcn.h>
 #include <gmock/gmock.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -17,6 +15,7 @@
 #include <string>
 #include <thread>
 
+#include "os/child_process.hpp"
 #include "support/process_state.hpp"
 #include "trireme/detail/os/sanitizer.hpp"
 
@@ -353,16 +352,13 @@ TEST(threads, run_loops_at_the_same_time) {
 TEST(fork, a_child_starts_a_team_of_its_own) {
   if (host::under_thread_sanitizer) GTEST_SKIP() << "the sanitizer starts no threads in a child of threads";
   parallel_for(100, [](int) {});
-  const pid_t child = fork();
-  if (child == 0) {
+  const pid_t child = host::start_function([] {
     std::atomic<int> ran{0};
     parallel_for(
         1000, [&](int) { ran.fetch_add(1); }, "dynamic");
-    _exit(ran.load() == 1000 ? 0 : 1);
-  }
-  int status = -1;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
+    return ran.load() == 1000 ? 0 : 1;
+  });
+  EXPECT_EQ(host::wait_for(child), 0);
   parallel_for(100, [](int) {});
 }
 

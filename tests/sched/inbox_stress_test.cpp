@@ -1,12 +1,12 @@
 // The inbox of a PE under real concurrency: four producers, real sleep on the doorbell without a time limit (so
 // a lost wake-up hangs), payloads that must arrive whole (M16-M19), and two processes.
 #include <gmock/gmock.h>
-#include <sys/wait.h>
 
 #include <array>
 #include <random>
 #include <thread>
 
+#include "os/child_process.hpp"
 #include "os/cpu_hints.hpp"
 #include "os/pinning.hpp"
 #include "sched/inbox_reader.hpp"
@@ -208,6 +208,7 @@ int one_of_two(meeting& place, const std::vector<int>& files, int rank) {
   if (rank == 1) {
     for (std::uint64_t i = 0; i < messages; ++i) {
       push(inbox, 1, i);
+      // Now and then the receiver finds nothing and sleeps; any order is right.
       if (i % 1000 == 0) usleep(20);
     }
   } else {
@@ -224,21 +225,16 @@ TEST(inbox_processes, send_through_a_shared_window) {
   auto& place = *new (memory) meeting;
   const std::vector<int> files{arena::create_window_file(small_window_bytes),
                                arena::create_window_file(small_window_bytes)};
-  const pid_t child = fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    int status = 9;
+  const pid_t child = host::start_function([&] {
     try {
-      status = one_of_two(place, files, 1);
+      return one_of_two(place, files, 1);
     } catch (const std::exception& error) {
       std::fprintf(stderr, "second process: %s\n", error.what());
+      return 9;
     }
-    _exit(status);
-  }
+  });
   EXPECT_EQ(one_of_two(place, files, 0), 0);
-  int status = -1;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
+  EXPECT_EQ(host::wait_for(child), 0);
   for (const int file : files) close(file);
   munmap(memory, 4096);
 }

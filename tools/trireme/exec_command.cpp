@@ -19,7 +19,7 @@
 #include "loops/loop_tuning.hpp"
 #include "noise/virtual_thread_choice.hpp"
 #include "omp/fibers/virtual_count.hpp"
-#include "os/process_tree.hpp"
+#include "os/child_process.hpp"
 #include "subcommands.hpp"
 #include "trireme/detail/schedules/loop_schedule.hpp"
 

@@ -19,7 +19,7 @@
 #include "exec/program_symbols.hpp"
 #include "host_list.hpp"
 #include "launch/launcher.hpp"
-#include "os/process_tree.hpp"
+#include "os/child_process.hpp"
 #include "subcommands.hpp"
 
 namespace tri::tools {

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,6 +20,8 @@
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "os/child_process.hpp"
 
 namespace tri::wire::test {
 
@@ -69,23 +70,18 @@ inline ended_processes run_processes(std::size_t count,
   auto* const shared = new (memory) shared_by_processes{};
   std::vector<pid_t> children;
   for (unsigned process = 0; process < count; ++process) {
-    const pid_t child = fork();
-    if (child < 0) throw std::runtime_error("fork failed");
-    if (child != 0) {
-      children.push_back(child);
-      continue;
-    }
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    int status = 0;
-    try {
-      body(process, *shared);
-    } catch (const std::exception& failure) {
-      std::snprintf(shared->complaint.data(), shared->complaint.size(), "process %u: %s", process, failure.what());
-      std::fprintf(stderr, "%s\n", shared->complaint.data());
-      status = 1;
-    }
-    std::fflush(nullptr);
-    _exit(status);
+    children.push_back(host::start_function([&] {
+      int status = 0;
+      try {
+        body(process, *shared);
+      } catch (const std::exception& failure) {
+        std::snprintf(shared->complaint.data(), shared->complaint.size(), "process %u: %s", process, failure.what());
+        std::fprintf(stderr, "%s\n", shared->complaint.data());
+        status = 1;
+      }
+      std::fflush(nullptr);
+      return status;
+    }));
   }
   ended_processes result;
   result.ends.resize(count);

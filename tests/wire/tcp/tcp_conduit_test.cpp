@@ -519,11 +519,9 @@ TEST(tcp_conduit, a_forked_child_keeps_nothing_alive) {
   const ended_processes ended = run_processes(1, [](unsigned, shared_by_processes&) {
     pair_of_conduits wires;
     wires.greet();
-    const pid_t child = fork();
-    if (child == 0) {
-      prctl(PR_SET_PDEATHSIG, SIGKILL);
+    const pid_t child = host::start_function([]() -> int {
       while (true) pause();
-    }
+    });
     check(wires.first.close(wires.at_first, true), "it does not close");
     progress_until(wires.second, wires.at_second, [&] { return !wires.at_second.failures.empty(); });
     wires.second.progress(wires.at_second);
@@ -533,8 +531,7 @@ TEST(tcp_conduit, a_forked_child_keeps_nothing_alive) {
     }
     pollfd waiting = {.fd = wires.second.wake_descriptor(), .events = POLLIN, .revents = 0};
     check_equal(poll(&waiting, 1, 0), 0);
-    kill(child, SIGKILL);
-    waitpid(child, nullptr, 0);
+    host::kill_and_wait(child);
   });
   EXPECT_EQ(ended.complaint, "");
   EXPECT_TRUE(ended.ends[0].clean());

@@ -21,6 +21,7 @@
 #include "exec/program_symbols.hpp"
 #include "mpi/engine/helping.hpp"
 #include "mpi/engine/progress_mode.hpp"
+#include "os/child_process.hpp"
 #include "os/process_tree.hpp"
 
 namespace tri::tools {
@@ -121,15 +122,6 @@ constexpr mpi_launcher launchers[] = {
     {mpi_library::mpich, "mpirun.mpich", "MPICH", "MPI_LOCALNRANKS", "PMI_RANK", "PMI_SIZE"},
 };
 
-bool is_installed(const char* program) {
-  try {
-    host::find_program(program);
-    return true;
-  } catch (const std::runtime_error&) {
-    return false;
-  }
-}
-
 }  // namespace
 
 std::string launcher_of_the_other(mpi_library library, const std::string& program) {
@@ -143,7 +135,7 @@ std::string launcher_of_the_other(mpi_library library, const std::string& progra
     return {};
   const std::string processes = value_of(other.size);
   if (value_of(other.rank) != "0" || processes.empty() || processes == "1") return {};
-  const std::string right = is_installed(own.name)
+  const std::string right = host::has_program(own.name)
                                 ? fmt::format("`{} -n {} trireme exec {}`", own.name, processes, program)
                                 : fmt::format("the mpirun of {}", own.library_name);
   return fmt::format(

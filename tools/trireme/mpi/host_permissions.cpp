@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <sys/uio.h>
@@ -11,7 +10,6 @@
 
 #include <array>
 #include <cerrno>
-#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <fstream>
@@ -23,27 +21,21 @@
 #include "config/option_value.hpp"
 #include "exec/preload.hpp"
 #include "os/cgroup.hpp"
+#include "os/child_process.hpp"
 
 namespace tri::tools {
 namespace {
 
 std::string reason(int error) { return std::generic_category().message(error); }
 
-int wait_for(pid_t child) {
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return status;
-}
-
 // In the second child: reads a byte of the first one and writes it back. The exit status is the error.
-[[noreturn]] void copy_from_and_to(pid_t other, std::byte* there) {
+int copy_from_and_to(pid_t other, std::byte* there) {
   std::byte here{};
   const iovec local{&here, 1};
   const iovec remote{there, 1};
-  if (process_vm_readv(other, &local, 1, &remote, 1, 0) != 1) _exit(errno);
-  if (process_vm_writev(other, &local, 1, &remote, 1, 0) != 1) _exit(errno);
-  _exit(0);
+  if (process_vm_readv(other, &local, 1, &remote, 1, 0) != 1) return errno;
+  if (process_vm_writev(other, &local, 1, &remote, 1, 0) != 1) return errno;
+  return 0;
 }
 
 std::optional<int> ptrace_scope() {
@@ -132,29 +124,19 @@ machine_fact try_kernel_copies() {
     fact.detail = "TRIREME_MPI_KERNEL_COPIES=off";
     return fact;
   }
-  const pid_t parent = getpid();
-  const auto child = [&](auto&& body) {
-    const pid_t made = fork();
-    if (made == 0) {
-      prctl(PR_SET_PDEATHSIG, SIGKILL);
-      if (getppid() != parent) _exit(ESRCH);
-      body();
-    }
-    return made;
-  };
-  const pid_t first = child([] {
-    while (true) pause();
-  });
-  const pid_t second = first < 0 ? -1 : child([&] { copy_from_and_to(first, &sample); });
-  const int fork_error = errno;
-  const int status = second < 0 ? 0 : wait_for(second);
-  if (first > 0) {
-    kill(first, SIGKILL);
-    wait_for(first);
+  pid_t first = -1;
+  int status = 0;
+  try {
+    first = host::start_function([]() -> int {
+      while (true) pause();
+    });
+    status = host::wait_for(host::start_function([&] { return copy_from_and_to(first, &sample); }));
+  } catch (const std::system_error& problem) {
+    fact.detail = fmt::format("could not be tried: {}", problem.code().message());
   }
-  if (second < 0) {
-    fact.detail = fmt::format("could not be tried: {}", reason(fork_error));
-  } else if (WIFSIGNALED(status)) {  // a system call filter may end who calls
+  if (first > 0) host::kill_and_wait(first);
+  if (!fact.detail.empty()) return fact;
+  if (WIFSIGNALED(status)) {  // a system call filter may end who calls
     fact.detail = fmt::format(
         "process_vm_readv ended the process by signal {}; TRIREME_MPI_KERNEL_COPIES=off avoids it", WTERMSIG(status));
   } else if (WEXITSTATUS(status) != 0) {

@@ -10,7 +10,7 @@
 #include "exec/mpi_program.hpp"
 #include "exec/preload.hpp"
 #include "mpi/host_permissions.hpp"
-#include "os/process_tree.hpp"
+#include "os/child_process.hpp"
 
 namespace tri::tools {
 namespace {
