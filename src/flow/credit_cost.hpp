@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "flow/unexpected_messages.hpp"
+#include "flow/receive_queues.hpp"
 
 namespace tri::wire::flow {
 

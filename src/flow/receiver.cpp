@@ -59,7 +59,7 @@ decision receiver::on_request(peer_number from, const packet& rts) {
     ++count_.stale;
     answer(from, packet_kind::ncts, rts.request);
     // One that is marked has been told of the receive, and asks again when it hears the new age.
-    if (!marked_.has(from) && posted_.has_match(from, rts.context, rts.tag)) owed_.insert(from);
+    if (!marked_.has(from) && queues_.has_receive_for(key_of(from, rts.context, rts.tag))) owed_.insert(from);
     return {.what = verdict::stale};
   }
   const bool is_paid = rts.paid != payment::none;
@@ -69,7 +69,7 @@ decision receiver::on_request(peer_number from, const packet& rts) {
   // Everything it has was asked for with this age, or will be, in order: it need not be told of receives any more.
   if (rts.none_asleep && refused_at_[from] != rts.age) marked_.erase(from);
 
-  if (const auto match = posted_.take_match(from, rts.context, rts.tag)) {
+  if (const auto match = queues_.take_receive_for(key_of(from, rts.context, rts.tag))) {
     delivery to{.receive = match->token,
                 .bytes = rts.bytes,
                 .source = from,
@@ -88,13 +88,16 @@ decision receiver::on_request(peer_number from, const packet& rts) {
     return {.what = verdict::refused};
   }
   const std::uint64_t place = next_place_++;
-  unexpected_message message{
-      .request = rts.request, .bytes = rts.bytes, .source = from, .context = rts.context, .tag = rts.tag};
+  unexpected_message message;
+  message.key = key_of(from, rts.context, rts.tag);
+  message.bytes = rts.bytes;
+  message.place = place;
+  message.request = rts.request;
   const bool has_buffer =
       is_paid || (buffers_.fits(rts.bytes) && memory_.try_take(rts.bytes) && buffers_.try_take(rts.bytes));
   message.is_paid = is_paid;
   if (has_buffer) message.is = unexpected_message::state::coming;
-  unexpected_.add(place, message);
+  queues_.record(message);
   if (has_buffer) {
     answer(from, packet_kind::cts, rts.request, place, rts.bytes);
     return {verdict::buffered, place, 0};
@@ -112,26 +115,29 @@ std::optional<delivery> receiver::on_data(peer_number from, const packet& data) 
     receiving_.erase(direct);
     return done;
   }
-  const auto one = unexpected_.at(data.place);
-  if (one == unexpected_.end() || one->second.source != from || one->second.is != unexpected_message::state::coming) {
+  unexpected_message* const message = queues_.at(data.place);
+  if (message == nullptr || message->source() != from || message->is != unexpected_message::state::coming)
     throw protocol_error(from, data.kind, "no data is awaited at its place " + std::to_string(data.place));
-  }
-  unexpected_message& message = one->second;
-  message.is = unexpected_message::state::complete;
-  if (!message.matched) return std::nullopt;
-  return deliver(one, message.receive);
+  message->is = unexpected_message::state::complete;
+  if (!message->matched) return std::nullopt;
+  return deliver(*message, message->receive);
 }
 
 // A message that is complete in its buffer; its record goes.
-delivery receiver::deliver(unexpected_messages::iterator one, message_token receive) {
-  const auto& [place, message] = *one;
-  delivery done{receive,         place,       message.bytes, message.bytes, message.source,
-                message.context, message.tag, true,          false};
+delivery receiver::deliver(unexpected_message& message, message_token receive) {
+  delivery done{.receive = receive,
+                .place = message.place,
+                .buffer_bytes = message.bytes,
+                .bytes = message.bytes,
+                .source = message.source(),
+                .context = message.context(),
+                .tag = message.tag(),
+                .buffered = true};
   if (message.is_paid) {
     done.buffer_bytes = 0;
     done.is_paid = true;
   }
-  unexpected_.erase(one);
+  queues_.erase(message);
   if (!done.is_paid) release(record_bytes);
   return done;
 }
@@ -143,32 +149,31 @@ std::optional<delivery> receiver::post(const receive& wanted) {
   }
   if (!has_capacity())
     throw std::logic_error("flow control: a receive was posted while there is no slot for an answer");
-  const auto one = unexpected_.first_match(wanted.filter);
-  if (one == unexpected_.end()) {
-    posted_.add(wanted);
+  unexpected_message* const found = queues_.find(wanted.filter);
+  if (found == nullptr) {
+    queues_.post(wanted);
     restart_for_receive(wanted.filter);
     return std::nullopt;
   }
-  unexpected_message& message = one->second;
-  switch (message.is) {
+  switch (found->is) {
     case unexpected_message::state::bare: {
-      const unexpected_message found = message;
-      unexpected_.erase(one);
-      delivery to{.receive = wanted.token,
-                  .bytes = found.bytes,
-                  .source = found.source,
-                  .context = found.context,
-                  .tag = found.tag};
-      grant_to_receive(found.source, to, found.request, wanted.capacity);
+      const delivery to{.receive = wanted.token,
+                        .bytes = found->bytes,
+                        .source = found->source(),
+                        .context = found->context(),
+                        .tag = found->tag()};
+      const std::uint64_t request = found->request;
+      queues_.erase(*found);
+      grant_to_receive(to.source, to, request, wanted.capacity);
       release(record_bytes);
       return std::nullopt;
     }
     case unexpected_message::state::coming:
-      message.matched = true;
-      message.receive = wanted.token;
+      queues_.set_matched(*found);
+      found->receive = wanted.token;
       return std::nullopt;
     case unexpected_message::state::complete:
-      return deliver(one, wanted.token);
+      return deliver(*found, wanted.token);
   }
   return std::nullopt;
 }
@@ -212,7 +217,7 @@ bool receiver::may_restart_one_more() const {
   if (!finds_.empty()) return true;
   if (owed_.is_empty()) return false;
   if (pace_ == restart_pace::all_at_once) return true;
-  return restarted_.size() < memory_.free() / record_bytes + posted_.size();
+  return restarted_.size() < memory_.free() / record_bytes + queues_.posted();
 }
 
 std::optional<outgoing> receiver::next_packet() {

@@ -14,9 +14,8 @@
 #include "flow/bounded_memory.hpp"
 #include "flow/packet.hpp"
 #include "flow/peer_set.hpp"
-#include "flow/posted_receives.hpp"
+#include "flow/receive_queues.hpp"
 #include "flow/reserved_reply_slots.hpp"
-#include "flow/unexpected_messages.hpp"
 
 namespace tri::wire::flow {
 
@@ -88,9 +87,9 @@ class receiver {
   std::optional<delivery> post(const receive& wanted);
   /// A receive is given up. False: a message was matched to it, and will be delivered. What the receive asked for from
   /// senders that were refused stays asked for: they are told when a record fits or the next receive is posted.
-  bool withdraw(message_token receive) { return posted_.withdraw(receive); }
+  bool withdraw(message_token receive) { return queues_.withdraw(receive); }
   /// The recorded message that a receive would take, which stays; null if there is none.
-  const unexpected_message* find(const message_filter& wanted) const { return unexpected_.find_match(wanted); }
+  const unexpected_message* find(const message_filter& wanted) const { return queues_.find(wanted); }
   /// The buffer of a delivery is free again.
   void consumed(std::uint64_t buffer_bytes) {
     buffers_.give_back(buffer_bytes);
@@ -111,9 +110,9 @@ class receiver {
   const reserved_reply_slots& answers() const { return answers_; }
   const counters& count() const { return count_; }
   /// Null: there is none.
-  const unexpected_message* recorded_at(std::uint64_t place) const { return unexpected_.look_at(place); }
-  std::size_t recorded() const { return unexpected_.size(); }
-  std::size_t posted() const { return posted_.size(); }
+  const unexpected_message* recorded_at(std::uint64_t place) const { return queues_.at(place); }
+  std::size_t recorded() const { return queues_.recorded(); }
+  std::size_t posted() const { return queues_.posted(); }
   std::size_t receiving() const { return receiving_.size(); }
   /// While so many bytes are free nobody is marked.
   std::uint64_t restarts_at() const { return restarts_at_; }
@@ -147,20 +146,20 @@ class receiver {
       put(std::uint64_t{one.in} << 32U | one.age);
       put(std::uint64_t{one.context} << 32U | static_cast<std::uint32_t>(one.tag));
     }
-    put(posted_.size());
-    for (const receive& one : posted_) put(one.token);
+    put(queues_.posted());
+    queues_.for_each_posted([&](const receive& one) { put(one.token); });
     put(receiving_.size());
     for (const auto& [place, one] : receiving_) {
       put(place);
       put(one.receive);
     }
-    put(unexpected_.size());
-    for (const auto& [place, one] : unexpected_) {
-      put(place);
+    put(queues_.recorded());
+    queues_.for_each_recorded([&](const unexpected_message& one) {
+      put(one.place);
       put(one.request);
-      put(std::uint64_t{one.source} << 8U | static_cast<std::uint64_t>(one.is) << 1U | std::uint64_t{one.matched});
+      put(std::uint64_t{one.source()} << 8U | static_cast<std::uint64_t>(one.is) << 1U | std::uint64_t{one.matched});
       put(one.receive);
-    }
+    });
   }
 
  private:
@@ -175,7 +174,7 @@ class receiver {
   void answer(peer_number to, packet_kind kind, std::uint64_t request, std::uint64_t place = 0,
               std::uint64_t bytes = 0);
   std::uint64_t grant_to_receive(peer_number from, const delivery& what, std::uint64_t request, std::uint64_t capacity);
-  delivery deliver(unexpected_messages::iterator one, message_token receive);
+  delivery deliver(unexpected_message& message, message_token receive);
   void restart(peer_number peer);
   void restart_all();
   void restart_for_receive(const message_filter& filter);
@@ -185,8 +184,7 @@ class receiver {
   bounded_memory memory_;
   bounded_memory buffers_;
   reserved_reply_slots answers_;
-  posted_receives posted_;
-  unexpected_messages unexpected_;
+  receive_queues queues_;
   std::map<std::uint64_t, delivery> receiving_;  // by place: accepted into the memory of a receive, data on its way
   std::vector<std::uint32_t> ages_;              // restarts of each sender
   std::vector<std::uint32_t> refused_at_;        // of a marked sender: the age of its last refusal

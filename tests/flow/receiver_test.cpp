@@ -449,7 +449,7 @@ TEST(flow_receive, looks_at_what_it_would_take) {
   here.on_request(1, request(1, 0, 7, 40));
   here.on_request(0, request(1, 0, 8, 50));
   EXPECT_EQ(here.find({})->bytes, 40U);
-  EXPECT_EQ(here.find({.source = 0})->tag, 8);
+  EXPECT_EQ(here.find({.source = 0})->tag(), 8);
   EXPECT_EQ(here.find({.source = 0, .context = 0, .tag = 7}), nullptr);
   EXPECT_FALSE(here.post(receive_of(1, 7, 1)));  // its data is on the way
   EXPECT_EQ(here.find({})->bytes, 50U) << "the first one is spoken for";

@@ -16,7 +16,7 @@
 namespace tri::testing {
 namespace {
 
-constexpr std::uint64_t record = 112;  // mailbox_options::memory
+constexpr std::uint64_t record = 120;  // mailbox_options::memory
 constexpr std::uint64_t header = 64;
 
 // ---- what can be sent

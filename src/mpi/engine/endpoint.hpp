@@ -11,11 +11,13 @@
 
 #include "arena/heap.hpp"
 #include "arena/host_lock.hpp"
+#include "matching/match_table.hpp"
 #include "mpi/engine/helping.hpp"
 #include "mpi/engine/rank_inbox.hpp"
-#include "mpi/matching/match_table.hpp"
 
 namespace tri::mpi {
+
+using message_matching = matching::match_table<matching::by_source>;
 
 /// Written by the process that did it, each in its own endpoint; tests and reports read them.
 struct endpoint_counters {
@@ -56,7 +58,7 @@ struct endpoint {
   /// Over the reading side of the inbox and `matching`. Held for short; never while data of a rendezvous is copied.
   alignas(64) arena::host_lock lock;
   received_counters received;
-  match_table matching;
+  message_matching matching;
   std::uint64_t unexpected_bytes = 0;  // with the lock: bytes of unexpected messages
   /// There are so many unexpected messages that senders hold their data back themselves, however small. Written with
   /// the lock, seldom; read for each message by its sender, so nothing that changes with messages may lie in this line.

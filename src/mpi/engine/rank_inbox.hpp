@@ -18,11 +18,13 @@
 
 #include "arena/doorbell.hpp"
 #include "arena/ticket_ring.hpp"
-#include "mpi/matching/message_key.hpp"
+#include "matching/message_key.hpp"
 #include "os/cpu_hints.hpp"
 #include "trireme/detail/arena/other_process_order.hpp"
 
 namespace tri::mpi {
+
+using matching::message_key;
 
 inline constexpr std::size_t bytes_in_first_cell = 8;
 inline constexpr std::size_t bytes_in_further_cell = 28;

@@ -6,11 +6,17 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "matching/match_table.hpp"
 #include "mpi/engine/rank_inbox.hpp"
 #include "mpi/engine/user_buffer.hpp"
-#include "mpi/matching/match_table.hpp"
 
 namespace tri::mpi {
+
+using matching::any_source;
+using matching::any_tag;
+using matching::arrived_message;
+using matching::message_key;
+using matching::posted_receive;
 
 struct endpoint;
 struct send_record;

@@ -397,7 +397,7 @@ void release_mailbox_memory(std::uint32_t mailbox, int pe, std::uint64_t bytes) 
 std::optional<message_info> local_mailbox::probe(const message_pattern& wanted) const {
   const auto* const found = receiver_.find(wanted.filter);
   if (found == nullptr) return std::nullopt;
-  return message_info{static_cast<int>(found->source), found->tag, bytes_of(found->bytes)};
+  return message_info{static_cast<int>(found->source()), found->tag(), bytes_of(found->bytes)};
 }
 
 mailbox_statistics local_mailbox::statistics() const {
@@ -429,7 +429,7 @@ std::string local_mailbox::describe_unclaimed() const {
   std::string text;
   if (const auto* const first = receiver_.find({}))
     text += fmt::format("; messages that it does not take are here: {}, the first from PE {} with tag {}",
-                        receiver_.recorded(), first->source, first->tag);
+                        receiver_.recorded(), first->source(), first->tag());
   if (receiver_.marked() != 0) text += fmt::format("; senders whose messages have no room: {}", receiver_.marked());
   return text;
 }

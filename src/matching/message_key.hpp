@@ -1,17 +1,18 @@
-// What a receive and a message are compared by. Ranks and tags are those of MPI; the wildcards are our own values,
-// because those of MPI differ between implementations.
+// What a receive and a message are compared by. The wildcards are values of our own: those of MPI differ between
+// implementations.
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
-namespace tri::mpi {
+namespace tri::matching {
 
 inline constexpr std::int32_t any_source = -1;
-inline constexpr std::int32_t any_tag = -1;
+inline constexpr std::int32_t any_tag = std::numeric_limits<std::int32_t>::min();
 
 struct message_key {
   std::uint64_t context = 0;  // of the communicator; agreed by its members
-  std::int32_t source = 0;    // rank of the sender in it
+  std::int32_t source = 0;    // number of the sender in it, from 0
   std::int32_t tag = 0;
 
   /// Whether a receive with this key, which may have wildcards, takes a message with that one.
@@ -22,4 +23,4 @@ struct message_key {
   bool operator==(const message_key&) const = default;
 };
 
-}  // namespace tri::mpi
+}  // namespace tri::matching

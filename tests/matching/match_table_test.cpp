@@ -1,5 +1,5 @@
 // The matching against a model that looks through plain lists from the front, under random use.
-#include "mpi/matching/match_table.hpp"
+#include "matching/match_table.hpp"
 
 #include <gmock/gmock.h>
 
@@ -10,7 +10,7 @@
 #include <set>
 #include <vector>
 
-namespace tri::mpi {
+namespace tri::matching {
 namespace {
 
 // What MPI says, word for word: everything in order, the first that fits.
@@ -52,14 +52,14 @@ class random_keys {
   std::mt19937 random_;
 };
 
-// Who shares a bin with a flood is searched for behind it.
+// Messages that share a bin with a flood are searched for behind it.
 TEST(match_table, neighbouring_ranks_have_bins_of_their_own) {
   for (std::uint64_t context = 0; context < 1000; ++context) {
     std::set<std::size_t> of_eight;
     std::set<std::size_t> of_all;
     for (std::int32_t source = 0; source < 64; ++source) {
-      const std::size_t bin = match_table::bin_of({context << 1, source, 0});
-      ASSERT_LT(bin, match_table::bins);
+      const std::size_t bin = by_source::bin_of({context << 1, source, 0});
+      ASSERT_LT(bin, by_source::bins);
       if (source < 8) of_eight.insert(bin);
       of_all.insert(bin);
     }
@@ -68,11 +68,28 @@ TEST(match_table, neighbouring_ranks_have_bins_of_their_own) {
   }
 }
 
-TEST(match_table, agrees_with_lists_in_order) {
+TEST(match_table, neighbouring_tags_have_bins_of_their_own) {
+  for (std::int32_t source = 0; source < 100; ++source) {
+    std::set<std::size_t> of_all;
+    for (std::int32_t tag = 0; tag < 256; ++tag) {
+      const std::size_t bin = by_source_and_tag::bin_of({0, source, tag});
+      ASSERT_LT(bin, by_source_and_tag::bins);
+      of_all.insert(bin);
+    }
+    EXPECT_GE(of_all.size(), 150u) << source;
+  }
+}
+
+template <class Binning>
+class match_table_with : public ::testing::Test {};
+using binnings = ::testing::Types<by_source, by_source_and_tag>;
+TYPED_TEST_SUITE(match_table_with, binnings);
+
+TYPED_TEST(match_table_with, agrees_with_lists_in_order) {
   for (unsigned seed = 1; seed <= 200; ++seed) {
     SCOPED_TRACE(seed);
     random_keys random(seed);
-    match_table tested;
+    match_table<TypeParam> tested;
     model expected;
     std::vector<std::unique_ptr<posted_receive>> receives;
     std::vector<std::unique_ptr<arrived_message>> messages;
@@ -84,7 +101,9 @@ TEST(match_table, agrees_with_lists_in_order) {
           messages.push_back(std::make_unique<arrived_message>());
           arrived_message& message = *messages.back();
           message.key = random.message();
+          posted_receive* const found = tested.find_receive(message.key);
           posted_receive* const got = tested.match(message.key);
+          ASSERT_EQ(found, got);
           ASSERT_EQ(got, expected.match(message.key));
           if (got != nullptr) {
             ASSERT_FALSE(got->link.is_linked());
@@ -135,4 +154,4 @@ TEST(match_table, agrees_with_lists_in_order) {
 }
 
 }  // namespace
-}  // namespace tri::mpi
+}  // namespace tri::matching

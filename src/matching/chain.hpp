@@ -2,7 +2,7 @@
 // process, so plain pointers do. Whoever changes a chain holds the lock of what the chain belongs to.
 #pragma once
 
-namespace tri::mpi {
+namespace tri::matching {
 
 /// A link of an element that is in no chain points to nothing.
 struct chain_link {
@@ -26,8 +26,8 @@ class chain {
   chain& operator=(const chain&) = delete;
 
   bool empty() const { return ends_.next == &ends_; }
-  Element* front() { return empty() ? nullptr : element_of(ends_.next); }
-  Element* behind(Element& element) {
+  Element* front() const { return empty() ? nullptr : element_of(ends_.next); }
+  Element* behind(const Element& element) const {
     chain_link* const next = (element.*link).next;
     return next == &ends_ ? nullptr : element_of(next);
   }
@@ -39,7 +39,7 @@ class chain {
     ends_.previous = &added;
   }
   template <class Wanted>
-  Element* find(Wanted&& wanted) {
+  Element* find(Wanted&& wanted) const {
     for (chain_link* at = ends_.next; at != &ends_; at = at->next)
       if (Element* const element = element_of(at); wanted(*element)) return element;
     return nullptr;
@@ -56,4 +56,4 @@ class chain {
   chain_link ends_;
 };
 
-}  // namespace tri::mpi
+}  // namespace tri::matching
