@@ -6,7 +6,13 @@ include(CMakePackageConfigHelpers)
 set(TRIREME_CONFIG_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/trireme")
 
 # Two components, which cpack makes into packages: what programs need to run, and what it takes to build them.
-install(TARGETS trireme EXPORT trireme-targets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT development)
+set(installed_library trireme)
+if(BUILD_SHARED_LIBS)
+  set(installed_library trireme_shared)
+endif()
+install(TARGETS ${installed_library} EXPORT trireme-targets
+  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT development
+  LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT runtime NAMELINK_COMPONENT development)
 install(EXPORT trireme-targets NAMESPACE trireme:: DESTINATION "${TRIREME_CONFIG_DIR}" COMPONENT development)
 install(TARGETS trireme_command RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT runtime)
 # Loaded at run time and never linked, so in a folder that no linker searches: the drop-ins by `trireme exec`, the wires by
@@ -14,7 +20,7 @@ install(TARGETS trireme_command RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" CO
 # cmake/TriremeDependencies.cmake.
 #
 # Building the target installed_parts builds all that is installed, and nothing else.
-add_custom_target(installed_parts DEPENDS trireme trireme_command)
+add_custom_target(installed_parts DEPENDS ${installed_library} trireme_command)
 foreach(plug_in omp omp_virtual mpi_slack bench_openmp mpi_openmpi mpi_mpich mpi_standard wire_openmpi wire_mpich)
   if(TARGET trireme_${plug_in})
     install(TARGETS trireme_${plug_in} LIBRARY DESTINATION "${TRIREME_PLUG_IN_DIR}" COMPONENT runtime)

@@ -1,5 +1,6 @@
 # Build options and the compile flags that every target of the project shares.
 option(TRIREME_TESTS "build the tests" ON)
+option(BUILD_SHARED_LIBS "install libtrireme.so instead of libtrireme.a" OFF)
 set(TRIREME_SANITIZE "" CACHE STRING "sanitizer to build with: empty, address, thread, or fuzzer (tests/fuzz)")
 set_property(CACHE TRIREME_SANITIZE PROPERTY STRINGS "" address thread fuzzer)
 

@@ -23,6 +23,8 @@
 
 #include "trireme/detail/arena/allocate.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace tri::sched {
 struct envelope;
 }  // namespace tri::sched
@@ -216,3 +218,5 @@ class input_archive {
 }  // namespace tri::objects
 
 #include "trireme/detail/objects/serialization.hpp"  // what the archives above write values with
+
+#pragma GCC visibility pop

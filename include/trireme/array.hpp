@@ -16,6 +16,8 @@
 #include "trireme/index.hpp"
 #include "trireme/placement.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace tri {
 
 template <class T>
@@ -416,3 +418,5 @@ array<T> make_sparse_array(placement homes = block()) {
 }
 
 }  // namespace tri
+
+#pragma GCC visibility pop

@@ -22,6 +22,8 @@
 
 #include "trireme/detail/arena/allocate.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace tri {
 
 namespace detail {
@@ -198,3 +200,5 @@ template <class T>
 inline constexpr bool is_plain<shared_buffer<T>> = true;
 
 }  // namespace tri
+
+#pragma GCC visibility pop

@@ -9,6 +9,8 @@
 #include "trireme/detail/objects/element_ref.hpp"
 #include "trireme/future.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace tri {
 
 /// Receiver of one value of type T. Made from a promise, or by `to<&Class::method>(element)`.
@@ -77,3 +79,5 @@ auto to(const element_ref<E>& target) {
 }
 
 }  // namespace tri
+
+#pragma GCC visibility pop

@@ -17,6 +17,7 @@
 #ifndef TRIREME_FORALL_H
 #define TRIREME_FORALL_H
 
+#pragma GCC visibility push(default)
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -63,5 +64,6 @@ const char* tri_forall_error(void);
 #ifdef __cplusplus
 }
 #endif
+#pragma GCC visibility pop
 
 #endif

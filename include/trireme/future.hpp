@@ -24,6 +24,8 @@
 #include "trireme/detail/sched/runtime.hpp"
 #include "trireme/task.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace tri {
 
 /// An exception thrown by a method on another PE, as it reaches the caller's future: the text names the object, its
@@ -378,3 +380,5 @@ class [[nodiscard]] future {
 };
 
 }  // namespace tri
+
+#pragma GCC visibility pop

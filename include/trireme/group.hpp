@@ -7,6 +7,8 @@
 
 #include "trireme/array.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace tri {
 
 /// Base of the members of a group.
@@ -42,3 +44,5 @@ group<T> make_group(const A&... arguments) {
 }
 
 }  // namespace tri
+
+#pragma GCC visibility pop

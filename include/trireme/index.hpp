@@ -11,6 +11,8 @@
 #include <string>
 #include <type_traits>
 
+#pragma GCC visibility push(default)
+
 namespace tri {
 
 /// Coordinates of an element in an array of 1 to 6 dimensions.
@@ -113,3 +115,5 @@ Index index_of(const array_shape& shape, std::uint64_t number) {
 
 }  // namespace objects
 }  // namespace tri
+
+#pragma GCC visibility pop

@@ -16,6 +16,8 @@
 #include <string>
 #include <vector>
 
+#pragma GCC visibility push(default)
+
 namespace tri {
 
 enum class loop_measuring : std::uint8_t {
@@ -75,3 +77,5 @@ std::string to_text(std::span<const loop_site_report> loops);
 std::string to_detailed_text(std::span<const loop_site_report> loops);
 
 }  // namespace tri
+
+#pragma GCC visibility pop

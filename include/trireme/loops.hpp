@@ -33,6 +33,8 @@
 #include "trireme/detail/schedules/loop_schedule.hpp"
 #include "trireme/detail/schedules/ordered_partials.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace tri {
 
 /// The indices first, first + step, ... before last; with a negative step, down to above last. Any integer type; the
@@ -481,3 +483,5 @@ template <class Range, class Body>
 }
 
 }  // namespace tri
+
+#pragma GCC visibility pop

@@ -21,6 +21,8 @@
 #include "trireme/future.hpp"
 #include "trireme/received_message.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace tri {
 
 namespace objects {
@@ -130,3 +132,5 @@ class mailbox {
 mailbox make_mailbox(const mailbox_options& options = {});
 
 }  // namespace tri
+
+#pragma GCC visibility pop

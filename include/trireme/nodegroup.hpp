@@ -11,6 +11,8 @@
 #include "trireme/array.hpp"
 #include "trireme/detail/os/function_ref.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace tri {
 
 namespace objects {
@@ -252,3 +254,5 @@ nodegroup<T> make_nodegroup(const A&... arguments) {
 }
 
 }  // namespace tri
+
+#pragma GCC visibility pop

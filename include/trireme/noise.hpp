@@ -20,6 +20,8 @@
 #include <string>
 #include <vector>
 
+#pragma GCC visibility push(default)
+
 namespace tri::noise {
 
 using std::chrono::nanoseconds;
@@ -128,3 +130,5 @@ class thread_injector {
 };
 
 }  // namespace tri::noise
+
+#pragma GCC visibility pop

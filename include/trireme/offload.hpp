@@ -17,6 +17,8 @@
 #include "trireme/future.hpp"
 #include "trireme/run.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace tri {
 namespace objects {
 
@@ -142,3 +144,5 @@ void offload_detached(F&& function, A&&... arguments) {
 }
 
 }  // namespace tri
+
+#pragma GCC visibility pop

@@ -9,6 +9,8 @@
 #include "trireme/detail/objects/local_collection.hpp"
 #include "trireme/index.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace tri {
 
 namespace objects {
@@ -70,3 +72,5 @@ placement placed_by(Map) {
 }
 
 }  // namespace tri
+
+#pragma GCC visibility pop

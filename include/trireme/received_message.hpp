@@ -18,6 +18,8 @@
 #include "trireme/detail/objects/arguments.hpp"
 #include "trireme/detail/objects/type_name.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace tri {
 
 /// A message holds something else than what was asked for.
@@ -159,3 +161,5 @@ class received_message {
 };
 
 }  // namespace tri
+
+#pragma GCC visibility pop

@@ -18,6 +18,8 @@
 #include <utility>
 #include <vector>
 
+#pragma GCC visibility push(default)
+
 namespace tri {
 namespace objects {
 
@@ -210,3 +212,5 @@ constexpr objects::component_wise<Reducer...> several(Reducer...) {
 }
 
 }  // namespace tri
+
+#pragma GCC visibility pop

@@ -21,6 +21,8 @@
 #include "trireme/future.hpp"
 #include "trireme/task.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace tri {
 
 namespace objects {
@@ -175,3 +177,5 @@ void send_after(const Duration& delay, const element_ref<T>& target, A&&... argu
 }
 
 }  // namespace tri
+
+#pragma GCC visibility pop

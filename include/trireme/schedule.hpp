@@ -25,6 +25,8 @@
 #include <utility>
 #include <vector>
 
+#pragma GCC visibility push(default)
+
 namespace tri {
 
 /// What the last measured execution of the loop took, for schedules that adapt.
@@ -97,3 +99,5 @@ struct user_schedule {
 };
 
 }  // namespace tri
+
+#pragma GCC visibility pop

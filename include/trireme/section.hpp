@@ -12,6 +12,8 @@
 #include "trireme/array.hpp"
 #include "trireme/detail/objects/multicast.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace tri {
 
 namespace objects {
@@ -229,3 +231,5 @@ section<T> array<T>::select(std::vector<typename Element::index_type> members) c
 }
 
 }  // namespace tri
+
+#pragma GCC visibility pop

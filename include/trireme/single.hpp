@@ -8,6 +8,8 @@
 
 #include "trireme/array.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace tri {
 
 namespace objects {
@@ -77,3 +79,5 @@ element_ref<T> make_object(A&&... arguments) {
 }
 
 }  // namespace tri
+
+#pragma GCC visibility pop

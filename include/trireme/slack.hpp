@@ -23,6 +23,8 @@
 #include <utility>
 #include <vector>
 
+#pragma GCC visibility push(default)
+
 namespace tri::slack {
 
 /// What a wait is remembered under, and so what a prediction is made from.
@@ -131,3 +133,5 @@ double naive_slack(std::span<const double> waits);
 error_report errors_on(std::span<const std::pair<operation, double>> waits, const settings& how, double naive);
 
 }  // namespace tri::slack
+
+#pragma GCC visibility pop

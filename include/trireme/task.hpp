@@ -13,6 +13,8 @@
 #include "trireme/detail/objects/answers_owed.hpp"
 #include "trireme/detail/os/unique_function.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace tri {
 
 template <class T = void>
@@ -284,3 +286,5 @@ struct result_of_method<task<T>> {
 }  // namespace objects
 
 }  // namespace tri
+
+#pragma GCC visibility pop

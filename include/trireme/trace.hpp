@@ -8,6 +8,8 @@
 
 #include "trireme/detail/require_cxx20.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace tri::trace {
 
 /// From now on, on all PEs that were chosen (--tri-trace-pes): on this one at once, on the others with a message that
@@ -23,3 +25,5 @@ void off_this_pe();
 bool is_on();
 
 }  // namespace tri::trace
+
+#pragma GCC visibility pop

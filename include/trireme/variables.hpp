@@ -22,6 +22,8 @@
 
 #include "trireme/nodegroup.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace tri {
 namespace objects {
 
@@ -116,3 +118,5 @@ class read_only {
 };
 
 }  // namespace tri
+
+#pragma GCC visibility pop

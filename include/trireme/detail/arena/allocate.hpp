@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <stdexcept>
 
+#pragma GCC visibility push(default)
+
 namespace tri::arena {
 
 /// The arena has no room left for a request; the message says how much was asked, used and allowed.
@@ -19,3 +21,5 @@ void* allocate(std::size_t bytes);
 void release(void* block) noexcept;
 
 }  // namespace tri::arena
+
+#pragma GCC visibility pop

@@ -7,6 +7,8 @@
 
 #include "trireme/detail/os/sanitizer.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace tri::arena {
 
 struct window;
@@ -42,3 +44,5 @@ inline void taken_over() {
 }
 
 }  // namespace tri::arena
+
+#pragma GCC visibility pop

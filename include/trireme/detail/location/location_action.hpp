@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#pragma GCC visibility push(default)
+
 namespace tri::objects {
 
 using pe_number = std::int32_t;
@@ -56,3 +58,5 @@ struct location_action {
 using location_actions = std::vector<location_action>;
 
 }  // namespace tri::objects
+
+#pragma GCC visibility pop

@@ -9,6 +9,8 @@
 #include <exception>
 #include <utility>
 
+#pragma GCC visibility push(default)
+
 namespace tri::board {
 struct task_handle;
 }  // namespace tri::board
@@ -63,3 +65,5 @@ class alignas(64) loop_call {
 };
 
 }  // namespace tri::loops
+
+#pragma GCC visibility pop

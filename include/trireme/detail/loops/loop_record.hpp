@@ -9,6 +9,8 @@
 #include "trireme/detail/loops/loop_call.hpp"
 #include "trireme/detail/schedules/loop_schedule.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace tri::loops {
 
 class automatic_schedule;
@@ -57,3 +59,5 @@ std::uint32_t participant_bound();
 bool any_participant_is_idle();
 
 }  // namespace tri::loops
+
+#pragma GCC visibility pop

@@ -7,6 +7,8 @@
 #include <atomic>
 #include <cstdint>
 
+#pragma GCC visibility push(default)
+
 namespace tri::objects {
 
 class answers_owed {
@@ -66,3 +68,5 @@ class answers_owed {
 void end_answer(answers_owed& owed);
 
 }  // namespace tri::objects
+
+#pragma GCC visibility pop

@@ -21,6 +21,8 @@
 #include "trireme/detail/sched/pe.hpp"
 #include "trireme/detail/sched/runtime.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace tri {
 
 /// A value that stays inside its process whatever its type: sending it to another process is a run-time error. The way
@@ -290,3 +292,5 @@ std::uint32_t register_handler_of(sched::handler_function run, std::string name,
 
 }  // namespace objects
 }  // namespace tri
+
+#pragma GCC visibility pop

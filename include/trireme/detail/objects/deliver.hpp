@@ -10,6 +10,8 @@
 #include "trireme/detail/objects/method.hpp"
 #include "trireme/future.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace tri::objects {
 
 /// Finds the element that a message is for; null if the message was taken over because the element is not ready here.
@@ -227,3 +229,5 @@ bool method_waiter<Method>::accept(sched::envelope& message) {
 }
 
 }  // namespace tri::objects
+
+#pragma GCC visibility pop

@@ -22,6 +22,8 @@
 #include "trireme/index.hpp"
 #include "trireme/task.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace tri {
 
 template <class T>
@@ -274,3 +276,5 @@ struct many_results {
 };
 }  // namespace objects
 }  // namespace tri
+
+#pragma GCC visibility pop

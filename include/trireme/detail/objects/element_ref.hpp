@@ -8,6 +8,8 @@
 #include "trireme/detail/objects/deliver.hpp"
 #include "trireme/detail/sched/priority.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace tri {
 
 /// How a message is to be treated; made by `with`.
@@ -148,3 +150,5 @@ class element_ref : public objects::element_sender<T> {
 };
 
 }  // namespace tri
+
+#pragma GCC visibility pop

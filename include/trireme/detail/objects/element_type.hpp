@@ -10,6 +10,8 @@
 #include "trireme/archive.hpp"
 #include "trireme/detail/objects/type_name.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace tri::objects {
 
 class element_base;
@@ -38,3 +40,5 @@ struct element_type_entry {
 };
 
 }  // namespace tri::objects
+
+#pragma GCC visibility pop

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <vector>
 
+#pragma GCC visibility push(default)
+
 namespace tri::objects {
 
 /// Chooses one of `candidates` (0 .. candidates - 1) and counts it; of equal ones the first from `begin` on, which is
@@ -53,3 +55,5 @@ inline void add_inner_places(std::size_t from, std::size_t hosts, std::vector<st
 }
 
 }  // namespace tri::objects
+
+#pragma GCC visibility pop

@@ -19,6 +19,8 @@
 #include "trireme/detail/sched/pe.hpp"
 #include "trireme/index.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace tri::objects {
 
 /// Placement maps by number; see trireme/placement.hpp.
@@ -161,3 +163,5 @@ class local_collection {
 void check_collection_facts(sched::pe& here, const sched::envelope& message, const collection_facts& facts);
 
 }  // namespace tri::objects
+
+#pragma GCC visibility pop

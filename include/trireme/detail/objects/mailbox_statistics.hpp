@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#pragma GCC visibility push(default)
+
 namespace tri {
 
 /// What a probe finds out about a message.
@@ -37,3 +39,5 @@ struct mailbox_statistics {
 };
 
 }  // namespace tri
+
+#pragma GCC visibility pop

@@ -6,6 +6,8 @@
 
 #include "trireme/detail/sched/envelope.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace tri::objects {
 
 /// The messages of one method with one reference number.
@@ -46,3 +48,5 @@ class message_waiter {
 };
 
 }  // namespace tri::objects
+
+#pragma GCC visibility pop

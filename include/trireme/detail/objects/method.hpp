@@ -15,6 +15,8 @@
 #include "trireme/detail/sched/pe.hpp"
 #include "trireme/task.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace tri::objects {
 
 class local_collection;
@@ -121,3 +123,5 @@ struct mark_awaited {
 };
 
 }  // namespace tri::objects
+
+#pragma GCC visibility pop

@@ -25,6 +25,8 @@
 #include "trireme/detail/objects/pe_objects.hpp"
 #include "trireme/detail/objects/post.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace tri::objects {
 
 /// Members of a section on one PE, by number; goes with the message without being copied. Behind them stands the
@@ -231,3 +233,5 @@ struct multicast_handler {
 };
 
 }  // namespace tri::objects
+
+#pragma GCC visibility pop

@@ -9,6 +9,8 @@
 
 #include "trireme/detail/location/location_action.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace tri::sched {
 class runtime;
 }  // namespace tri::sched
@@ -37,3 +39,5 @@ std::size_t choose_relay(const sched::runtime& job, std::span<const members_of_p
 void plan_multicast(const sched::runtime& job, members_by_pe& members);
 
 }  // namespace tri::objects
+
+#pragma GCC visibility pop

@@ -11,6 +11,8 @@
 #include "trireme/detail/os/unique_function.hpp"
 #include "trireme/detail/sched/pe.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace tri::objects {
 
 class local_collection;
@@ -127,3 +129,5 @@ class method_scope {
 };
 
 }  // namespace tri::objects
+
+#pragma GCC visibility pop

@@ -8,6 +8,8 @@
 #include "trireme/detail/sched/pe.hpp"
 #include "trireme/detail/sched/runtime.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace tri::objects {
 
 /// Throws std::out_of_range when there is no such PE; what `what` returns begins the message.
@@ -71,3 +73,5 @@ void post_packed_as(sched::pe& here, int destination, std::uint32_t handler, std
 }
 
 }  // namespace tri::objects
+
+#pragma GCC visibility pop

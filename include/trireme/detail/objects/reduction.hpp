@@ -22,6 +22,8 @@
 #include "trireme/future.hpp"
 #include "trireme/reducers.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace tri::objects {
 
 /// Names the root and describes a part; plain data.
@@ -609,3 +611,5 @@ void contribute(element_base& element, T&& value, callback<result_of_reduction<R
 }
 
 }  // namespace tri::objects
+
+#pragma GCC visibility pop

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#pragma GCC visibility push(default)
+
 namespace tri::objects {
 
 /// Level of a PE without elements.
@@ -15,3 +17,5 @@ struct reported_watermark {
 };
 
 }  // namespace tri::objects
+
+#pragma GCC visibility pop

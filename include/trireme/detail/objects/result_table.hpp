@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#pragma GCC visibility push(default)
+
 namespace tri::objects {
 
 /// Names a class of results by an address of its own: messages name results by numbers, and what such a number leads to
@@ -84,3 +86,5 @@ class result_table {
 };
 
 }  // namespace tri::objects
+
+#pragma GCC visibility pop

@@ -28,6 +28,8 @@
 #include "trireme/archive.hpp"
 
 // Names of the library cereal, which is not needed.
+#pragma GCC visibility push(default)
+
 namespace cereal {
 template <class T>
 class NameValuePair;
@@ -399,3 +401,5 @@ void read_value(input_archive& archive, T& value) {
 }
 
 }  // namespace tri::objects
+
+#pragma GCC visibility pop

@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#pragma GCC visibility push(default)
+
 namespace tri::objects {
 namespace detail {
 
@@ -41,3 +43,5 @@ std::string method_name() {
 }
 
 }  // namespace tri::objects
+
+#pragma GCC visibility pop

@@ -7,6 +7,8 @@
 #include <type_traits>
 #include <utility>
 
+#pragma GCC visibility push(default)
+
 namespace tri::host {
 
 /// Calls it; a result that nothing is to be done with is dropped. As std::invoke_r of C++23, but for members.
@@ -51,3 +53,5 @@ class function_ref<Result(A...)> {
 };
 
 }  // namespace tri::host
+
+#pragma GCC visibility pop

@@ -11,6 +11,8 @@
 #define TRIREME_UNDER_THREAD_SANITIZER 1
 #endif
 
+#pragma GCC visibility push(default)
+
 namespace tri::host {
 
 #ifdef TRIREME_UNDER_THREAD_SANITIZER
@@ -21,3 +23,5 @@ inline constexpr bool under_thread_sanitizer = false;
 
 }  // namespace tri::host
 #undef TRIREME_UNDER_THREAD_SANITIZER
+
+#pragma GCC visibility pop

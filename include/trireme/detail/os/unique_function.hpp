@@ -8,6 +8,8 @@
 
 #include "trireme/detail/os/function_ref.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace tri::host {
 
 template <class Signature>
@@ -92,3 +94,5 @@ class unique_function<Result(A...)> {
 };
 
 }  // namespace tri::host
+
+#pragma GCC visibility pop

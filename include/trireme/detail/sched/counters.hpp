@@ -5,6 +5,8 @@
 #include <atomic>
 #include <cstdint>
 
+#pragma GCC visibility push(default)
+
 namespace tri::sched {
 
 /// A number that one thread adds to and others read.
@@ -71,3 +73,5 @@ struct message_counts {
 };
 
 }  // namespace tri::sched
+
+#pragma GCC visibility pop

@@ -10,6 +10,8 @@
 
 #include "trireme/detail/sched/priority.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace tri::sched {
 
 inline constexpr std::size_t inline_payload_bytes = 32;
@@ -80,3 +82,5 @@ struct alignas(64) envelope {
 static_assert(inline_payload_bytes < 256 && sizeof(envelope) == 64 && std::is_trivially_copyable_v<envelope>);
 
 }  // namespace tri::sched
+
+#pragma GCC visibility pop

@@ -9,6 +9,8 @@
 
 #include "trireme/detail/sched/message_form.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace tri::sched {
 
 class pe;
@@ -62,3 +64,5 @@ std::vector<handler_function> handler_functions();
 std::uint64_t handler_fingerprint();
 
 }  // namespace tri::sched
+
+#pragma GCC visibility pop

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#pragma GCC visibility push(default)
+
 namespace tri::sched {
 
 struct envelope;
@@ -18,3 +20,5 @@ struct inbox_slot {
 };
 
 }  // namespace tri::sched
+
+#pragma GCC visibility pop

@@ -9,6 +9,8 @@
 
 #include "trireme/detail/sched/envelope.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace tri::sched {
 
 class local_queue {
@@ -66,3 +68,5 @@ class local_queue {
 };
 
 }  // namespace tri::sched
+
+#pragma GCC visibility pop

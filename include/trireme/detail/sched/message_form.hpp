@@ -7,6 +7,8 @@
 
 #include "trireme/detail/sched/envelope.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace tri::sched {
 
 /// What the messages of a handler may carry when they come from another host.
@@ -25,3 +27,5 @@ struct message_form {
 std::string fault_of_arguments(const message_form& form, payload_kind kind, std::uint64_t bytes);
 
 }  // namespace tri::sched
+
+#pragma GCC visibility pop

@@ -7,6 +7,8 @@
 
 #include "trireme/detail/sched/envelope.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace tri::sched {
 
 class pe;
@@ -43,3 +45,5 @@ static_assert(sizeof(offload_request) == 512 && std::is_standard_layout_v<offloa
 bool offload(pe& here, offload_request* request);
 
 }  // namespace tri::sched
+
+#pragma GCC visibility pop

@@ -18,6 +18,8 @@
 #include "trireme/detail/sched/inbox_slot.hpp"
 #include "trireme/detail/sched/local_queue.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace tri::board {
 class board_pe;
 }  // namespace tri::board
@@ -184,3 +186,5 @@ inline pe& this_pe() {
 }
 
 }  // namespace tri::sched
+
+#pragma GCC visibility pop

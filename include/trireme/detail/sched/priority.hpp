@@ -9,6 +9,8 @@
 #include <stdexcept>
 #include <string>
 
+#pragma GCC visibility push(default)
+
 namespace tri {
 
 class priority {
@@ -55,3 +57,5 @@ class priority {
 static_assert(sizeof(priority) == 16);
 
 }  // namespace tri
+
+#pragma GCC visibility pop

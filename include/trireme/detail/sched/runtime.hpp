@@ -12,6 +12,8 @@
 #include "trireme/detail/os/unique_function.hpp"
 #include "trireme/detail/sched/counters.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace tri::host {
 struct configuration;
 struct placement;
@@ -103,3 +105,5 @@ class runtime {
 runtime* current_runtime();
 
 }  // namespace tri::sched
+
+#pragma GCC visibility pop

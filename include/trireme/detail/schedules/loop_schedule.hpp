@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#pragma GCC visibility push(default)
+
 namespace tri::loops {
 
 enum class schedule_kind : std::uint8_t {
@@ -85,3 +87,5 @@ bool has_model(schedule_kind kind);
 std::vector<std::string> schedule_names();
 
 }  // namespace tri::loops
+
+#pragma GCC visibility pop

@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#pragma GCC visibility push(default)
+
 namespace tri::loops {
 
 template <class T>
@@ -117,3 +119,5 @@ class ordered_partials {
 };
 
 }  // namespace tri::loops
+
+#pragma GCC visibility pop
