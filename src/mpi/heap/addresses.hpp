@@ -18,7 +18,7 @@ inline std::byte* heap_window_address(unsigned slot) {
   return reinterpret_cast<std::byte*>(heap_base_address + slot * heap_stride_bytes);
 }
 
-/// The slot whose window holds `address`; `most_slots` or more when none does. Says nothing about being mapped.
+/// The slot whose window holds `address`; `most_slots` or more when none does. The window need not be mapped.
 inline std::size_t heap_slot_of(const void* address) {
   return (reinterpret_cast<std::uintptr_t>(address) - heap_base_address) >> heap_stride_shift;
 }

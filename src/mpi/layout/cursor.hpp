@@ -1,6 +1,6 @@
-// A place in the packed stream of `count` instances of a layout, and the way on from there portion by portion. Finding
-// the place takes O(depth + log entries); going on from one portion to the next a few nanoseconds. A cursor belongs to
-// one thread; it reads the layout, never the data.
+// A position in the packed stream of `count` instances of a layout, advanced portion by portion. Finding the position
+// takes O(depth + log entries), advancing by one portion a few nanoseconds. A cursor belongs to one thread; it reads
+// the layout, never the data.
 #pragma once
 
 #include <array>

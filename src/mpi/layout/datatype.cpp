@@ -66,7 +66,7 @@ class datatype::bounds_union {
     std::int64_t value = 0;
     bool any = false;
     bool marked = false;
-    // Markers stand above bytes, however far out those lie.
+    // Markers take precedence over bytes, however far out those are.
     template <class Better>
     void add(std::int64_t candidate, bool is_marked, Better better) {
       if (any && marked && !is_marked) return;

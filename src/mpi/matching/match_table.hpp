@@ -1,12 +1,10 @@
-// The matching of one rank: receives that wait for a message, and messages that wait for a receive. MPI's rules
-// (MPI 4.0, section 3.5): of the receives that would take a message, the one posted first gets it; of the messages of
-// one sender that a receive would take, the one sent first. A state machine without I/O and without a lock of its own:
-// it lies in shared memory, and whoever holds the lock of the endpoint calls it, the rank itself or another process
-// that helps.
+// The matching of one rank: receives that wait for a message, and messages that wait for a receive. MPI's rules (MPI
+// 4.0, section 3.5): of the receives that would take a message, the one posted first gets it; of the messages of one
+// sender that a receive would take, the one sent first. A state machine without I/O and without a lock of its own: it
+// is in shared memory and called by the holder of the endpoint's lock, the rank itself or a helping process.
 //
-// Receives from one source hang in one of a number of bins by context and source; receives from any source in one
-// chain. A number given out at posting says which of two candidates came first. Messages hang in a bin and, in the
-// order of their arrival, in a chain of all.
+// Receives from one source are in bins by context and source; receives from any source are in one chain. A sequence
+// number assigned at posting orders two candidates. Messages are in a bin and, in arrival order, in a chain of all.
 #pragma once
 
 #include <array>
@@ -35,12 +33,12 @@ struct arrived_message {
 
 class match_table {
  public:
-  /// A message has come: the receive that gets it, which leaves the table; or null.
+  /// A message has arrived: the receive that matches it, removed from the table; or null.
   posted_receive* match(const message_key& message) { return posted_ == 0 ? nullptr : match_posted(message); }
-  /// Nobody wanted it yet.
+  /// No posted receive matches it yet.
   void add_unexpected(arrived_message& message);
 
-  /// A receive is made: the message that it gets, which leaves the table; or null.
+  /// A receive is posted: the message that it matches, removed from the table; or null.
   arrived_message* match(const posted_receive& receive) {
     arrived_message* const found = find(receive.key);
     if (found != nullptr) take(*found);
@@ -56,9 +54,9 @@ class match_table {
     return true;
   }
 
-  /// The message that a receive with this key would get; it stays (MPI_Probe).
+  /// The message that a receive with this key would match; it stays (MPI_Probe).
   arrived_message* find(const message_key& wanted) { return arrived_ == 0 ? nullptr : find_arrived(wanted); }
-  /// Takes a message that find() gave out of the table (MPI_Mprobe).
+  /// Removes a message that find() returned from the table (MPI_Mprobe).
   void take(arrived_message& message) {
     message.bin_link.unlink();
     message.order_link.unlink();

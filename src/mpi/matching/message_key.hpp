@@ -1,5 +1,5 @@
-// What a receive and a message are compared by. Ranks and tags are those of MPI; the wildcards are our own values,
-// because those of MPI differ between implementations.
+// The key by which a receive and a message are matched. Ranks and tags are MPI's; the wildcards are our own values,
+// because MPI's differ between implementations.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct message_key {
   std::int32_t source = 0;    // rank of the sender in it
   std::int32_t tag = 0;
 
-  /// Whether a receive with this key, which may have wildcards, takes a message with that one.
+  /// Whether a receive with this key, which may have wildcards, matches a message with that key.
   bool takes(const message_key& message) const {
     return context == message.context && (source == any_source || source == message.source) &&
            (tag == any_tag || tag == message.tag);

@@ -1,4 +1,4 @@
-// Elements in memory of another process that this one does not map: the kernel copies them.
+// Elements in memory of another process that is not mapped here: the kernel copies them.
 #pragma once
 
 #include <sys/types.h>
