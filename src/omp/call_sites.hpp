@@ -19,7 +19,7 @@ enum class left_because : std::uint8_t {
   crowded,       // more threads than a loop can have
   asked,         // the schedule is `host`
   equal_blocks,  // static, and no weights
-  asked_static,  // schedule(runtime), and OMP_SCHEDULE or omp_set_schedule says static: shared out as the host would
+  asked_static,  // schedule(runtime) with static from OMP_SCHEDULE or omp_set_schedule: distributed as by the host
   unknown        // a schedule kind that we do not know
 };
 inline constexpr std::size_t left_reasons = 11;
