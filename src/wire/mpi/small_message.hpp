@@ -1,5 +1,5 @@
-// Small messages between two conduits over MPI: what they are stands in the tag, so that a packet whose header and body
-// lie together travels from where it lies, with nothing put before it.
+// Small messages between two conduits over MPI: their kind is in the tag, so that a packet with adjacent header and
+// body is sent in place, without a prefix.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@ namespace tri::wire {
 
 enum class small_kind : std::uint8_t {
   packet,    // header and body
-  follows,   // header and follows_end: the body comes by itself, on the channel of bodies
-  offered,   // header and offered_end: the body comes when it is asked for
+  follows,   // header and follows_end: the body follows, on the channel of bodies
+  offered,   // header and offered_end: the body is sent on request
   wanted,    // body_name: the receive of an offered body is posted
   refused,   // body_name: an offered body is not wanted
   farewell,  // the last one of its sender
