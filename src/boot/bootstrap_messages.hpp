@@ -58,7 +58,8 @@ struct failed_message {  // process to launcher: tell the user, end the job
 struct published_address_message {
   std::vector<std::byte> address;
 };
-// Process to launcher: what is the address of that process? The number is for the answer, which may come after others.
+// Process to launcher: requests the address of a process. The number identifies the answer, which may come after
+// others.
 struct wanted_address_message {
   std::int32_t process = 0;
   std::uint32_t question = 0;
@@ -84,11 +85,11 @@ class protocol_error : public std::runtime_error {
 
 // Texts are cut to what fits into a packet.
 std::vector<std::byte> encode(const bootstrap_message& message);
-// Throws protocol_error with what is wrong.
+// Throws protocol_error that describes the error.
 bootstrap_message decode(std::span<const std::byte> bytes);
 const char* name_of(const bootstrap_message& message);
 
-// What keeps two processes from being one job, as a part of a sentence about the first; empty for nothing.
+// The reason why two processes cannot form one job, as a part of a sentence about the first; empty if none.
 std::string difference_between(const hello_message& one, const hello_message& other, const std::string& name_of_other);
 
 inline constexpr int most_entries_of_a_message = 64;

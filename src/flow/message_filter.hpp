@@ -1,4 +1,4 @@
-// Which messages a receive takes: context and tag as in MPI, with wildcards.
+// Which messages a receive matches: context and tag as in MPI, with wildcards.
 #pragma once
 
 #include <cstdint>

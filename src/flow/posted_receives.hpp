@@ -28,7 +28,7 @@ class posted_receives {
       if (one.filter.takes(from, context, tag)) return true;
     return false;
   }
-  /// The first posted one that takes the message; it leaves the queue.
+  /// The first posted receive that matches the message; it leaves the queue.
   std::optional<receive> take_match(peer_number from, std::uint32_t context, std::int32_t tag) {
     for (auto one = waiting_.begin(); one != waiting_.end(); ++one) {
       if (!one->filter.takes(from, context, tag)) continue;

@@ -1,6 +1,6 @@
-// Messages that were recorded before a receive took them, in the order of arrival. Each costs record_bytes of the
-// receiver's memory, and is one allocation of at most that size: when it goes, the memory is really free. A receive
-// that names the sender and the tag looks only at those in one of a fixed number of bins.
+// Messages recorded before a receive matched them, in arrival order. Each costs record_bytes of the receiver's memory,
+// and is one allocation of at most that size: removing it really frees the memory. A receive that names sender and tag
+// searches only one of a fixed number of bins.
 #pragma once
 
 #include <array>
@@ -15,13 +15,13 @@ namespace tri::wire::flow {
 
 struct unexpected_message {
   enum class state : std::uint8_t {
-    bare,      // no buffer: the sender holds the data until a cts (it was told nctsd)
+    bare,      // no buffer: the sender holds the data until a cts (it got nctsd)
     coming,    // has a buffer, the data is on its way
     complete,  // the data is in the buffer
   };
   std::uint64_t request = 0;
   std::uint64_t bytes = 0;
-  message_token receive = 0;  // matched: who gets it when the data is here
+  message_token receive = 0;  // matched: the receive that gets the data
   peer_number source = 0;
   std::uint32_t context = 0;
   std::int32_t tag = 0;
@@ -68,7 +68,7 @@ class unexpected_messages {
     const entry* const found = find_entry(filter);
     return found == nullptr ? messages_.end() : messages_.find(found->first);
   }
-  /// For those who only look.
+  /// For probes.
   const unexpected_message* find_match(const message_filter& filter) const {
     const entry* const found = find_entry(filter);
     return found == nullptr ? nullptr : &found->second;
@@ -119,7 +119,7 @@ class unexpected_messages {
   std::array<bin, bins> bins_;
 };
 
-/// Node of the map (colour and three links), and what the allocator adds.
+/// Node of the map (colour and three links), and the allocator's overhead.
 inline constexpr std::uint64_t record_bytes = 112;
 static_assert(sizeof(unexpected_messages::queue::value_type) + 4 * sizeof(void*) + 16 <= record_bytes,
               "a record takes no more than is counted for it");
