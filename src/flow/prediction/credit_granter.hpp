@@ -4,9 +4,8 @@
 //
 // Invariant: free() + sum over peers of (reserved + occupied) == limit. `reserved` is credit of that peer, wherever it
 // is:
-//   unsent here -> in a control message in flight -> the sender's balance -> in an eager message in flight -> occupied
-//   -> free
-//                                         the sender's balance -> in an answer to a recall ------------------> free
+//   unsent here -> control message in flight -> the sender's balance -> eager message in flight -> occupied -> free
+//                                               the sender's balance -> answer to a recall ---------------> free
 // Every arrow moves the same number of bytes, so the order in which they are seen does not matter.
 //
 // Called by the thread that receives for this process, one thread at a time. 64 bytes per peer.
