@@ -33,7 +33,7 @@ class collection_manager;
 class local_collection;
 class awaited_messages;
 
-/// What an element that is being constructed, or has just arrived, finds out about itself.
+/// The identity of an element that is being constructed or has just arrived.
 struct construction {
   local_collection* home;
   std::uint64_t number;
@@ -68,7 +68,7 @@ class element_base {
   bool waits_for_results() const { return coroutines_.waits_for_result(); }
   /// A message for an awaited method came; see awaited_messages.
   void awaited_message_arrived(const message_key& key, sched::envelope& message);
-  /// A coroutine asks for messages: uses those that are kept. True: it need not wait.
+  /// A coroutine requests messages: consumes kept ones. True: it need not wait.
   bool satisfy_waiters(const std::vector<message_waiter*>& wanted);
   /// Afterwards, if it has to.
   void wait_for_messages(std::vector<message_waiter*> wanted, std::coroutine_handle<> coroutine);
@@ -79,9 +79,9 @@ class element_base {
   std::optional<int> pending_migration() const {
     return moving_to_ == stays ? std::nullopt : std::optional<int>(moving_to_);
   }
-  /// Whether a move to that PE would begin at once. A wait for a future keeps an element on its PE; a suspended
-  /// coroutine, or a future that it has made and whose value was not taken yet, in its process. False also for a PE to
-  /// which it cannot move at all.
+  /// Whether a move to that PE would start at once. A wait for a future keeps an element on its PE; a suspended
+  /// coroutine, or a future that it has made and whose value was not taken yet, keeps it in its process. Also false for
+  /// a PE to which it cannot move at all.
   bool can_migrate_now(int pe) const;
 
  private:
@@ -104,7 +104,7 @@ class element_base {
   coroutine_owner coroutines_;  // last: destroyed first, while the messages its coroutines refer to is still there
 };
 
-/// What when() is given for a method that has no reference number.
+/// Argument of when() for a method without a reference number.
 struct no_reference {};
 
 /// The first parameter of a method is its reference number if it is an integer or an enumeration.

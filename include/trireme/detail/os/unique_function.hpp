@@ -50,7 +50,7 @@ class unique_function<Result(A...)> {
  private:
   struct operations {
     Result (*call)(std::byte*, A&&...);
-    void (*move)(std::byte* from, std::byte* to) noexcept;  // and destroys what is left
+    void (*move)(std::byte* from, std::byte* to) noexcept;  // and destroys the source
     void (*destroy)(std::byte*) noexcept;
   };
   static constexpr std::size_t bytes_inside = 3 * sizeof(void*);
