@@ -48,7 +48,7 @@ board::board_shape shape_of(std::uint32_t participants) {
   return shape;
 }
 
-// By trying: the mask of the calling thread may be narrower than what the process may use.
+// By trial: the mask of the calling thread may be narrower than that of the process.
 void check_cpus(const std::string& list, const std::vector<int>& cpus) {
   const std::vector<int> own = host::cpus_of_this_thread();
   const auto may_run_on = [](int cpu) {
@@ -147,7 +147,7 @@ team::team(const team_options& options)
 team::~team() { stop(); }
 
 void team::stop() {
-  // seq_cst with the look in sleep(): a worker that fell asleep before is rung below. pairs: team.stop
+  // seq_cst with the load in sleep(): a worker that fell asleep before is rung below. pairs: team.stop
   stopping_.store(true, std::memory_order_seq_cst);
   for (auto& each : workers_) each->bell.ring();
   for (std::thread& thread : threads_) thread.join();
@@ -158,7 +158,7 @@ std::unique_ptr<loop_participant> team::join() {
   for (;;) {
     const auto slot = static_cast<std::uint32_t>(std::countr_one(taken));
     if (slot >= most_guests) return nullptr;
-    // acquire: pairs with the release of whoever had the slot before (team.join)
+    // acquire: pairs with the release of the slot's previous owner (team.join)
     if (guests_.compare_exchange_weak(taken, taken | (1u << slot), std::memory_order_acquire,
                                       std::memory_order_relaxed))
       return std::make_unique<guest>(*this, board_.join(participants_ + slot), slot);
@@ -166,12 +166,12 @@ std::unique_ptr<loop_participant> team::join() {
 }
 
 void team::wake(std::uint32_t count) {
-  // The poster set its bit on the board before this look, the sleeper counts itself before its look at the board; both
+  // The poster set its bit on the board before this load, the sleeper counts itself before it checks the board; both
   // pairs are seq_cst. pairs: team.sleep
   if (sleepers_.load(std::memory_order_seq_cst) == 0) return;
   for (auto& each : workers_) {
     if (count == 0) return;
-    // Whoever takes the mark away rings: two posters wake two workers.
+    // The poster that removes the mark rings: two posters wake two workers.
     if (each->asleep.load(std::memory_order_relaxed) != 0 &&  // relaxed: the exchange decides
         each->asleep.exchange(0, std::memory_order_acq_rel) != 0) {
       each->bell.ring();
@@ -193,7 +193,7 @@ void team::sleep(worker& self) {
     sched_yield();                                      // work that only others may do: they may need this core
   else if (!stopping_.load(std::memory_order_seq_cst))  // pairs: team.sleep, team.stop
     self.bell.sleep(heard, -1);
-  sleepers_.fetch_sub(1, std::memory_order_relaxed);  // relaxed: a late look only rings once more
+  sleepers_.fetch_sub(1, std::memory_order_relaxed);  // relaxed: a late load only causes one more ring
   self.asleep.store(0, std::memory_order_relaxed);    // relaxed: as above
 }
 
@@ -203,7 +203,7 @@ void team::work(std::uint32_t number) {
   if (!options_.cpus.empty()) host::pin_this_thread(options_.cpus[number % options_.cpus.size()]);
   const bool oversubscribed = participants_ > host::cpus_of_this_thread().size() && options_.cpus.empty();
   sched::idle_policy idle(options_.idle, oversubscribed, host::ns_to_ticks(1000.0 * options_.idle_spin_us));
-  // relaxed: only the end of waiting; a sleeper looks again, seq_cst
+  // relaxed: only ends the waiting; a sleeper checks again, seq_cst
   while (!stopping_.load(std::memory_order_relaxed)) {
     if (self.board().has_work()) {
       self.busy.store(true, std::memory_order_relaxed);  // relaxed: a hint for any_idle()
@@ -232,8 +232,8 @@ void team::work(std::uint32_t number) {
 
 namespace {
 
-// The team and the slots of threads in it. A child of fork() has no workers: it forgets both and starts anew. The
-// team is never destroyed: other threads may be in a loop while the process ends, and sleeping workers hold nothing up.
+// The team and the slots of threads in it. A child of fork() has no workers: it drops both and starts afresh. The team
+// is never destroyed: other threads may be in a loop while the process ends, and sleeping workers block nothing.
 struct process_team {
   std::mutex starting;
   team* running = nullptr;
@@ -278,7 +278,7 @@ class pe_member : public loop_participant {
 // Destructors of static objects and of other thread-local ones may run loops after the slot has gone.
 thread_local bool slot_is_gone = false;
 
-// What a thread keeps between its loops.
+// A thread's state between its loops.
 struct thread_slot {
   std::unique_ptr<pe_member> on_pe;
   std::shared_ptr<loop_participant> in_team;  // started loops keep it as well
@@ -296,7 +296,7 @@ thread_local thread_slot own_slot;
 
 namespace {
 
-// Nobody in a plain program catches what its first loop throws, and no later loop would do better. Not by exit():
+// A plain program does not catch an exception of its first loop, and no later loop would succeed. Not by exit():
 // destructors of static objects may run loops, and other threads may be in them.
 team_options options_or_end() {
   try {
@@ -350,7 +350,7 @@ loop_participant* this_participant() {
 
 std::uint32_t participant_bound() {
   if (const loop_participant* const me = this_participant()) return me->participants();
-  // Without a slot a thread runs its loops alone. But slots come free: the next loop may find one.
+  // Without a slot a thread runs its loops alone. But slots are released: the next loop may find one.
   return slot_is_gone ? 1 : team_of_process().participants();
 }
 

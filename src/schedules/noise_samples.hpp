@@ -36,7 +36,7 @@ sample_summary summary_of(std::span<const double> samples);
 /// percentage outside 0 .. 100.
 double percentile(std::span<const double> samples, double percent);
 
-/// Counts by bins [0, width), [width, 2 width), ... as far as there are samples; the last bin takes all beyond
+/// Counts by bins [0, width), [width, 2 width), ... as far as there are samples; the last bin has all beyond
 /// `most_bins`. Negative samples count as 0.
 inline constexpr double usual_bin = 5000.0;  // 5 us
 std::vector<std::uint64_t> histogram_of(std::span<const double> samples, double width = usual_bin,

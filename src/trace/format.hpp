@@ -1,9 +1,9 @@
-// What a trace file looks like: a head, a description in JSON that is filled up with spaces to a multiple of the
-// record's size, then records in the order in which they were written. One file for each PE, and one for the wire of
-// each process. A file may end in the middle of a record when its job was killed.
+// The format of a trace file: a head, a description in JSON padded with spaces to a multiple of the record's size, then
+// records in the order in which they were written. One file for each PE, and one for the wire of each process. A file
+// may end in the middle of a record when its job was killed.
 //
-// Times are ticks of the processor (os/clock.hpp). `clock` records say which time of the system's monotonic clock
-// some of them are, so files of one machine fit together however long the job ran; the description names the clock.
+// Times are ticks of the processor (os/clock.hpp). `clock` records map some of them to the system's monotonic clock, so
+// files of one machine are consistent however long the job ran; the description names the clock.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ enum class event : std::uint8_t {
 };
 inline constexpr std::uint8_t last_event = static_cast<std::uint8_t>(event::taken);
 
-/// Whom a message was sent to.
+/// The kind of a message's destination.
 enum class target : std::uint8_t { pe, process, other_hosts };
 
 /// In place of a handler: calls that are not handlers.
