@@ -1,4 +1,4 @@
-// `trireme info`: what the machine offers and what the options are.
+// `trireme info`: the machine's features and the options.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 

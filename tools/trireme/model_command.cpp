@@ -1,4 +1,4 @@
-// `trireme model`: what a choice costs, worked out without running anything.
+// `trireme model`: the cost of a choice, computed without running anything.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

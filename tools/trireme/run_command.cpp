@@ -53,7 +53,7 @@ constexpr const char* footer =
     "  trireme run -n 4 --pes 8 --hosts a,b ./app      two processes on host a and two on host b\n"
     "  trireme run -n 2 --tri-idle=sleep -- ./app -n 7 the second -n is the program's";
 
-// Asks nothing (nobody could answer), and knows after ten seconds that a host does not.
+// Never prompts (no one could answer), and gives up on a silent host after ten seconds.
 constexpr const char* usual_shell = "ssh -x -T -o BatchMode=yes -o ConnectTimeout=10";
 
 using variables = std::vector<std::pair<std::string, std::string>>;

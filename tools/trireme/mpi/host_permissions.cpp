@@ -77,7 +77,7 @@ struct limit_row {
   std::size_t least_bytes;
   const char* below;  // what happens
 };
-// The heap has amounts of its own (mpi/heap/memory_limits). Each rank maps the windows of all, and one rank is no job.
+// The heap has its own amounts (mpi/heap/memory_limits). Each rank maps the windows of all, and one rank is not a job.
 constexpr std::array<limit_row, 3> limits{{
     {"address_space", "ulimit -v", RLIMIT_AS, 2 * (window_bytes + (window_bytes >> 1)), all_passes_through},
     {"data", "ulimit -d", RLIMIT_DATA, std::size_t{256} << 20, "the heap stays private"},
@@ -154,7 +154,7 @@ machine_fact try_kernel_copies() {
   }
   if (second < 0) {
     fact.detail = fmt::format("could not be tried: {}", reason(fork_error));
-  } else if (WIFSIGNALED(status)) {  // a system call filter may end who calls
+  } else if (WIFSIGNALED(status)) {  // a system call filter may kill the caller
     fact.detail = fmt::format(
         "process_vm_readv ended the process by signal {}; TRIREME_MPI_KERNEL_COPIES=off avoids it", WTERMSIG(status));
   } else if (WEXITSTATUS(status) != 0) {

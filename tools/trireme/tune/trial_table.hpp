@@ -17,7 +17,7 @@ struct loop_location {
   friend auto operator<=>(const loop_location&, const loop_location&) = default;
 };
 
-/// What one run told.
+/// The result of one run.
 struct trial {
   double run_seconds = 0.0;
   struct loop_time {
