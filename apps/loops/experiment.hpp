@@ -1,5 +1,5 @@
 // Runs a kernel by several methods, round by round, in another order each time, so that a disturbance of the machine
-// hits all of them alike; checks every result; tells times as a table, a CSV file and a picture. One thread calls.
+// hits all of them alike; checks every result; reports times as a table, a CSV file and a picture. One thread calls.
 #pragma once
 
 #include <cstdint>

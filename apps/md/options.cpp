@@ -123,7 +123,7 @@ void add_output_options(CLI::App& app, options& values) {
 
 bool given(const CLI::App& app, const char* option) { return app.get_option(option)->count() != 0; }
 
-// Settings of the restart file, except what the command line says.
+// Settings of the restart file, overridden by the command line.
 run_settings merge(const CLI::App& app, const run_settings& from_file, const run_settings& from_options) {
   run_settings result = from_file;
   if (given(app, "--dt")) result.dt = from_options.dt;
