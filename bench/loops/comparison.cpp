@@ -181,7 +181,7 @@ comparison_result run_comparison(const comparison_plan& plan, const batch_option
                                                  .loops = plan.loops,
                                                  .first = plan.first_executions});
   };
-  // Who is in a hurry wants to see that it works.
+  // With little time only the function is checked.
   const bool in_a_hurry = method.max_time_s <= 2;
   const std::uint32_t learning = std::min(plan.learning, in_a_hurry ? 2U : plan.learning);
   for (const seat& who : seats) {

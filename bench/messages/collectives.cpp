@@ -39,8 +39,8 @@ measurement group_broadcast_and_reduce(context& tools) {
           })};
 }
 
-// Reductions while PEs compute (Mei, PhD dissertation, UIUC 2012, section 6.4.2): each operation begins one and then
-// gives every PE two computations. What is measured is the time until the callback runs on PE 0.
+// Reductions while PEs compute (Mei, PhD dissertation, UIUC 2012, section 6.4.2): each operation starts one and then
+// gives every PE two computations. Measured is the time until the callback runs on PE 0.
 constexpr double computation_us = 2000;
 
 struct calculator : tri::array_element<calculator, tri::index<1>> {

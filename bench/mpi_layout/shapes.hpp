@@ -1,4 +1,4 @@
-// The datatypes that layouts and MPI libraries are measured with, made through whatever has the constructors of MPI.
+// The datatypes for measuring layouts and MPI libraries, made through any class with MPI's constructors.
 #pragma once
 
 #include <array>

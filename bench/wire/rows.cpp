@@ -1,5 +1,5 @@
-// What messages between processes cost over the wire, beside UCX called plainly. In each of several rounds both are
-// started anew, in turn, and compared round by round.
+// The cost of messages between processes over the wire, beside plain UCX. Both are restarted in each of several rounds,
+// in turn, and compared round by round.
 #include "wire/rows.hpp"
 
 #include <fmt/format.h>
@@ -31,15 +31,15 @@ bool is_installed(const char* name) {
   return std::system(fmt::format("command -v {} > /dev/null 2>&1", name).c_str()) == 0;
 }
 
-/// What starts two competitors that talk by TCP, on the loopback device or over the cable of the namespaces; empty:
-/// what that needs is not installed.
+/// The command that starts two competitors over TCP, on the loopback device or over the namespaces' cable; empty: not
+/// installed.
 std::vector<std::string> under_mpi(const std::string& place, const std::vector<std::string>& competitor) {
   std::vector<std::string> command;
   const auto append = [&](const std::vector<std::string>& words) {
     command.insert(command.end(), words.begin(), words.end());
   };
   if (place == "veth") {
-    if (is_installed("mpirun.mpich")) append(competitor);  // starts itself anew under it, in two namespaces
+    if (is_installed("mpirun.mpich")) append(competitor);  // restarts itself under it, in two namespaces
   } else if (is_installed("mpirun.openmpi")) {
     // clang-format off
     append({"env", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "mpirun.openmpi", "--oversubscribe",
@@ -92,7 +92,7 @@ measurement measure_row(context& tools, const std::string& program, const wire_r
   const int rounds = in_a_hurry ? 1 : 5;
   wire_task own = about.task;
   own.seconds = std::max(in_a_hurry ? 0.05 : 0.3, method.min_time_s / rounds);
-  if (own.what == "multi") {  // the peer has one message under way
+  if (own.what == "multi") {  // the peer has one message in flight
     for (int round = 0; round < rounds; ++round)
       for (const double ns : start(program, own)) made.samples.operation_ns.push_back(ns);
     return made;
@@ -240,8 +240,8 @@ std::vector<wire_row> described_multi_ping_pong(const std::string& conduit) {
   return rows;
 }
 
-// A receiver that uses no message while more come: without a limit all of them pile up there. Beside the same without
-// one, so the ratio is what the limit costs.
+// A receiver that consumes no message while more arrive: without a limit all of them pile up there. Beside the same
+// without one, so the ratio is the cost of the limit.
 std::vector<wire_row> with_limits() {
   std::vector<wire_row> rows;
   const auto add = [&](const char* what, const char* name, std::size_t bytes, std::int64_t memory, double target) {
