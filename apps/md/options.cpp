@@ -185,7 +185,7 @@ std::string describe_parse_error(const CLI::App& app, const CLI::ParseError& err
   if (unknown.empty()) return message;
   const std::string name = unknown.front().substr(0, unknown.front().find('='));
   std::string nearest;
-  std::size_t least = 4;  // further away is no help
+  std::size_t least = 4;  // a larger distance does not help
   for (const CLI::Option* option : app.get_options()) {
     const std::string candidate = "--" + (option->get_lnames().empty() ? std::string() : option->get_lnames().front());
     const std::size_t distance = edit_distance(name, candidate);

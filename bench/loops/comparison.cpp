@@ -54,7 +54,7 @@ struct seat {
   std::size_t entry;
 };
 
-// Two threads on the two cores that pass a cache line to and fro when asked.
+// Two threads on the two cores that pass a cache line back and forth on request.
 class handoff_probe {
  public:
   handoff_probe(int first_cpu, int second_cpu) : leader_(first_cpu), follower_(second_cpu) {}

@@ -56,8 +56,8 @@ class coarse_grids {
   }
 
  private:
-  // The rows of a plane lie behind each other, and so do the planes: a point beyond the end of a row is the first one
-  // of the next. So each point has all its neighbours, and finding them needs no division.
+  // The rows of a plane are contiguous, and so are the planes: a point beyond the end of a row is the first one of the
+  // next. So each point has all its neighbours, and finding them needs no division.
   struct grid {
     explicit grid(int planes_of_it)
         : planes(planes_of_it), fields(static_cast<std::size_t>(points()) + 2 * static_cast<std::size_t>(margin())) {}

@@ -18,7 +18,7 @@ struct mpi_task {
   std::string what;
   int ranks = 2;
   std::vector<std::string> arguments = {};
-  bool one_core = false;  // all ranks share one core; else they are dealt out to two
+  bool one_core = false;  // all ranks share one core; otherwise they are distributed over two
   // Options of `trireme exec` by name. Then only ours take part: as they are, and with each of these as a competitor of
   // its own, "trireme/ABI, NAME".
   std::map<std::string, std::vector<std::string>> modes = {};

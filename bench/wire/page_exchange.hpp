@@ -43,7 +43,7 @@ class landing_area {
  public:
   explicit landing_area(std::size_t most_bytes);
 
-  /// Where a message is to be received that will probably go to `predicted_place`; room for `most_bytes`.
+  /// Where to receive a message that will probably go to `predicted_place`; room for `most_bytes`.
   std::byte* for_message_to(const std::byte* predicted_place) const;
 
   /// Moves the message at `came` to `place`. Pages are exchanged if the place is in `region` (null: it is elsewhere)

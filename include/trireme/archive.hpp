@@ -192,7 +192,7 @@ class input_archive {
   /// The number of the one of `alternatives` that follows (of a variant; or whether a value follows).
   std::uint32_t read_choice(std::uint64_t alternatives);
 
-  /// Objects that std::shared_ptrs share, by their number; null: its value follows, and add_shared() is to be called.
+  /// Objects that std::shared_ptrs share, by their number; null: its value follows; then call add_shared().
   const std::shared_ptr<void>* shared_of(std::uint32_t number, const void* kind) const;
   void add_shared(std::shared_ptr<void> object, const void* kind) { shared_.push_back({std::move(object), kind}); }
 

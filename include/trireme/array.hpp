@@ -232,7 +232,7 @@ class array_element : public objects::element_base {
   void migrate_to(int pe) { home().migrate(*this, pe); }
   /// Deletes this element once the running method has ended. From then on messages to it end the job with an error, and
   /// calls fail with remote_error, as do those that it has not answered by then. Messages that no coroutine of it has
-  /// asked for are dropped.
+  /// awaited are dropped.
   void erase_this() { home().erase(*this); }
 
   /// Takes part in a reduction over the whole array: every element contributes once per reduction, in the same order of

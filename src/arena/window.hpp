@@ -41,7 +41,7 @@ window map_window(int fd, int number, std::size_t window_bytes, bool own, const 
 
 /// In a forked child that continues without exec, makes every window a private copy-on-write view: the child can read
 /// the contents but never disturb the parent. Under vm.overcommit_memory=2 it cannot write there (SIGSEGV). Registered
-/// once by the runtime; `in_forked_child` tells.
+/// once by the runtime; see `in_forked_child`.
 void install_fork_guard(std::vector<int> fds, std::size_t window_bytes);
 bool in_forked_child();
 

@@ -19,7 +19,7 @@ class board {
   // user, and is never freed or moved by the board. Throws std::invalid_argument.
   static board initialise(std::span<std::byte> memory, const board_shape& shape,
                           const operation_table& operations = operation_table::of_process());
-  // Every other process. Trusts nothing in the memory; throws std::invalid_argument naming what does not fit.
+  // Every other process. Trusts nothing in the memory; throws std::invalid_argument naming the mismatch.
   static board attach(std::span<std::byte> memory, const operation_table& operations = operation_table::of_process());
 
   // Checks header, states and ranges; true at any moment of normal use, also concurrently. For debug builds and tests.

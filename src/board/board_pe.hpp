@@ -88,12 +88,12 @@ class board_pe {
   void run(const task_spec& spec) { run(spec, cpu_relax); }
 
   // Enters the nearest open task that has work and runs chunks of it as long as there are any and `again()` is true,
-  // asked after every claim. Returns the number of chunks run; 0 when there was nothing to do. Never waits.
+  // called after every claim. Returns the number of chunks run; 0 when there was nothing to do. Never waits.
   template <class Again>
   std::uint32_t help(Again&& again) {
     return help(again, [](std::uint32_t) { return true; });
   }
-  // The same, of PEs for which `takes_part(poster)` is true only; asked when one of them has open work.
+  // The same, of PEs for which `takes_part(poster)` is true only; called when one of them has open work.
   template <class Again, class TakesPart>
   std::uint32_t help(Again&& again, TakesPart&& takes_part) {
     if (!has_work()) return 0;

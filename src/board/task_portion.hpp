@@ -152,7 +152,7 @@ inline bool awaits_owners(const claim_lines& task) {
   return false;
 }
 
-// The own range only. `again()` is asked after every claim; false ends the portion early.
+// The own range only. `again()` is called after every claim; false ends the portion early.
 template <class Again>
 portion run_own_range(const open_task& task, claim_search& search, std::uint32_t pe, Again&& again) {
   portion done;

@@ -23,7 +23,7 @@ struct hello_message {
   std::uint32_t has_arena = 0;
   std::uint64_t fingerprint = 0;
 };
-// Launcher to process: you are not part of this job; the text says why.
+// Launcher to process: you are not part of this job; the text gives the reason.
 struct rejected_message {
   std::string text;
 };
@@ -45,7 +45,7 @@ struct start_message {};        // launcher to process: all have the whole table
 struct barrier_message {        // process to launcher: I wait in my barrier number `epoch` (from 1)
   std::uint64_t epoch = 0;
 };
-struct released_message {  // launcher to process: all wait in it, go on
+struct released_message {  // launcher to process: all have arrived, continue
   std::uint64_t epoch = 0;
 };
 struct left_message {  // process to launcher: I end cleanly, my exit status will be this
@@ -54,7 +54,7 @@ struct left_message {  // process to launcher: I end cleanly, my exit status wil
 struct failed_message {  // process to launcher: tell the user, end the job
   std::string text;
 };
-// Process to launcher: this is my address, for any process that asks.
+// Process to launcher: this is my address, for any process that queries it.
 struct published_address_message {
   std::vector<std::byte> address;
 };

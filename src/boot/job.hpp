@@ -56,9 +56,8 @@ class job {
   // Its name, or "host 3" when it is emulated or has no name.
   std::string name_of_host(int host) const;
 
-  // An address is what others need to reach this process, such as the address of its wire: up to
-  // most_endpoint_address_bytes, published at most once and before a barrier. Throws std::length_error,
-  // std::logic_error.
+  // An address by which others reach this process, such as that of its wire: up to most_endpoint_address_bytes,
+  // published at most once and before a barrier. Throws std::length_error, std::logic_error.
   void publish_endpoint_address(std::span<const std::byte> address);
   // The address of a process of the job; may be called after the barrier that followed the publishing. Queries the
   // launcher each time, so no address is stored needlessly. Throws job_error when that process has published none,

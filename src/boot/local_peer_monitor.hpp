@@ -33,9 +33,9 @@ class local_peer_monitor {
   local_peer_monitor(const local_peer_monitor&) = delete;
   local_peer_monitor& operator=(const local_peer_monitor&) = delete;
 
-  // Over this connection the local peer will say that it leaves or that the job ends, and we to it.
+  // Over this connection the local peer and we report to each other that we leave or that the job ends.
   void connect(int process, packet_socket socket);
-  // To all that are connected: the end of this process will be no crash.
+  // To all connected peers: the end of this process will not be a crash.
   void say_left(int exit_status);
   // To all that are connected: the job has failed, which is reported. They end, if the launcher does not end them, and
   // report nothing.

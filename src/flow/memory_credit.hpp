@@ -36,7 +36,7 @@ class memory_credit {
     used_ += cost;
     asked_ = false;
   }
-  /// The first message that waits is not covered. Nothing when that was asked for already.
+  /// The first message that waits is not covered. Nothing when that was already requested.
   std::optional<credit_control> request(std::uint64_t first, std::uint64_t waiting_behind) {
     if (asked_) return std::nullopt;
     asked_ = true;

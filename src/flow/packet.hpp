@@ -31,7 +31,7 @@ constexpr const char* name_of(packet_kind kind) {
 
 /// The source of a message's memory (flow/prediction: granted by the receiver in advance).
 enum class payment : std::uint8_t {
-  none,    // the receiver, when it is asked
+  none,    // the receiver, on request
   here,    // a credit: its data travels with the request
   before,  // a credit: its data came with an earlier request that was refused, and the receiver keeps it
 };
@@ -39,7 +39,7 @@ enum class payment : std::uint8_t {
 struct packet {
   packet_kind kind = packet_kind::rts;
   payment paid = payment::none;  // rts
-  bool none_asleep = false;      // rts: nothing of its sender that was refused waits to be asked for
+  bool none_asleep = false;      // rts: no refused message of its sender waits to be requested
   bool is_wanted = false;        // rts: a notified receive waits for it; its data may be included
   std::uint32_t age = 0;      // rts, resend_all, resend_one; ncts: the one that the receiver has, another if too late
   std::uint32_t context = 0;  // rts, resend_one

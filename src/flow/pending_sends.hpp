@@ -27,7 +27,7 @@ struct pending_send {
     unused,
     fresh,     // not requested yet
     waiting,   // its request is not answered
-    refused,   // answered NCTS because its age was over; asked again with the next one
+    refused,   // answered NCTS because its age was over; requested again with the next one
     asleep,    // answered NCTS for lack of memory; requested again only when the receiver allows it
     recorded,  // answered NCTSD: out of the queue, the data waits for CTS
   };
@@ -50,8 +50,7 @@ struct pending_send {
 struct send_queue {
   entry_index first = no_entry;
   entry_index last = no_entry;
-  entry_index unasked =
-      no_entry;  // everything before it was asked for (with the present age); it and the rest were not
+  entry_index unasked = no_entry;  // all before it were requested (with the current age); it and the rest were not
 };
 
 /// A sender's state per peer.

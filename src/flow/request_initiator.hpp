@@ -19,7 +19,7 @@ class request_initiator {
   /// `most_unanswered`: of requests to one target, 1 to 65535.
   explicit request_initiator(std::size_t peers, std::size_t most_unanswered = 64);
 
-  /// Appends the control messages that are to be sent now, in this order, to `out`; so does on_control.
+  /// Appends the control messages to send now, in this order, to `out`; so does on_control.
   void request(peer_number to, message_token token, std::vector<outgoing_control>& out);
   /// A control message of the target has arrived. Returns the token of the request if it is done.
   std::optional<message_token> on_control(peer_number from, const request_control& note,

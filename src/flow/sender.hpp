@@ -30,7 +30,7 @@ class sender {
   explicit sender(std::size_t peers, std::uint64_t largest_paid = 0)
       : destinations_(peers), credits_(static_cast<std::uint32_t>(largest_paid == 0 ? 0 : peers), largest_paid) {}
 
-  /// Appends the packets that are to be sent now, in this order, to `out`; so do the others.
+  /// Appends the packets to send now, in this order, to `out`; so do the others.
   void send(peer_number to, const message_to_send& message, std::vector<outgoing>& out);
   /// CTS, NCTS, NCTSD, resendAll or resendOne has arrived.
   void on_packet(peer_number from, const packet& what, std::vector<outgoing>& out);

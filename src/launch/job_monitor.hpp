@@ -19,7 +19,7 @@ namespace tri::host {
 
 class job_monitor {
  public:
-  // Actions, in the order in which they are to be done.
+  // Actions, in the order of execution.
   struct send_peers {  // the table of processes to this one
     int process;
   };

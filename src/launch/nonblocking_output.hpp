@@ -1,6 +1,6 @@
-// A descriptor that others read, written to without ever waiting for them: what does not fit now is kept. So a launcher
-// whose reader has stopped still sees signals and dead processes. Owned by the launcher, one object per descriptor, one
-// thread.
+// A descriptor that others read, written to without ever waiting for them: text that does not fit now is buffered. So a
+// launcher whose reader has stopped still sees signals and dead processes. Owned by the launcher, one object per
+// descriptor, one thread.
 #pragma once
 
 #include <cstddef>

@@ -27,7 +27,7 @@ class peer_liveness {
     }
     return std::nullopt;
   }
-  // When overdue() is to be asked again.
+  // When overdue() must be called again.
   std::optional<std::int64_t> next_ns() const {
     std::optional<std::int64_t> next;
     if (limit_ns_ == 0) return next;

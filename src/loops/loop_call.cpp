@@ -22,7 +22,7 @@ struct [[gnu::may_alias]] loop_arguments {
   std::uint32_t participants;  // of the team
   std::uint32_t failure;       // a body has thrown
   bool in_call;                // the context is at the call's address, not below
-  bool unusual;                // the call must be asked: measured, or claim numbers to be looked up
+  bool unusual;                // the call itself is needed: measured, or claim numbers must be looked up
   alignas(16) std::byte context[travelling_bytes];
 
   int number_of(int pe) const {

@@ -1,5 +1,5 @@
-// Where the time of each loop went: kept per loop record while it is asked for (trireme/loop_report.hpp,
-// TRIREME_LOOPS_REPORT), and given out as public rows.
+// Where the time of each loop went: kept per loop record while enabled (trireme/loop_report.hpp, TRIREME_LOOPS_REPORT),
+// and given out as public rows.
 #pragma once
 
 #include <atomic>

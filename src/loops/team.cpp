@@ -330,7 +330,7 @@ loop_participant* this_participant() {
   thread_slot& slot = own_slot;
   if (sched::detail::this_pe != nullptr) {
     sched::pe& here = *sched::detail::this_pe;
-    // The PE of a later job may lie at the same address.
+    // The PE of a later job may be at the same address.
     if (slot.on_pe == nullptr || &slot.on_pe->where() != &here || slot.job != here.job().number()) {
       slot.on_pe = std::make_unique<pe_member>(here);
       slot.job = here.job().number();

@@ -79,7 +79,7 @@ team& team_of_process();
 std::shared_ptr<loop_participant> share_slot(const loop_participant& me);
 /// In a child of fork(): forgets a slot in the team of the parent, whose memory is only a copy here.
 void leave_to_parent(std::shared_ptr<loop_participant>& slot);
-/// How many forks lie between the program's start and this process: slots and loops of another one are not ours.
+/// The number of forks between the program's start and this process: slots and loops of another process are not ours.
 std::uint32_t process_generation();
 
 }  // namespace tri::loops

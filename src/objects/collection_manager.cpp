@@ -343,7 +343,7 @@ void collection_manager::finish_insert(std::uint64_t number) {
 
 void collection_manager::erase(element_base& element) {
   objects_.defer([this, number = element.number()] {
-    if (find(number) == nullptr) return;  // asked for twice
+    if (find(number) == nullptr) return;  // requested twice
     location_actions actions;
     if (!location_.erase(number, actions))
       throw std::logic_error(fmt::format("{}: cannot be deleted now", describe(number)));
@@ -559,7 +559,7 @@ void collection_manager::carry_out(std::uint64_t number, location_actions& actio
     }
   }
   for (sched::envelope* const message : delivered) {
-    if (objects_.method_depth > 0) {  // asked for by a running method: that must end first
+    if (objects_.method_depth > 0) {  // requested by a running method: that must end first
       here_.send(here_.number(), [&](sched::envelope& slot) { slot.assign_message(*message); });
       here_.count_processed();
     } else {

@@ -38,7 +38,7 @@ class collection_manager final : public local_collection {
   void created_counted(std::uint64_t number);
   void erase(element_base& element) override;
   void migrate(element_base& element, int to) override;
-  /// Of an element that was asked to move and had to wait: when the running method has ended.
+  /// For an element whose requested move had to wait: after the running method has ended.
   void reconsider(const element_base& element);
   /// See element_base::can_migrate_now.
   bool can_leave(const element_base& element, int to) const;

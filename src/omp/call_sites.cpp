@@ -133,7 +133,7 @@ std::map<const call_site*, std::string> places_of(const std::vector<const call_s
   return places;
 }
 
-// Of an MPI process, as the launchers of Open MPI, MPICH and Slurm say it.
+// Of an MPI process, from the variables of the launchers of Open MPI, MPICH and Slurm.
 std::string rank() {
   for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"})
     if (const char* const value = std::getenv(variable)) return fmt::format(", rank {}", value);

@@ -43,7 +43,7 @@ struct thread_context {
 
   host_team& of;
   thread_context* outer;
-  std::uint32_t thread;          // number in the team; asked for when the first loop needs it
+  std::uint32_t thread;          // number in the team; fetched when the first loop needs it
   std::uint32_t unfollowed = 0;  // nested regions that started in an unsupported way
   bool in_loop = false;          // the thread is in a loop that we have taken
   bool took_last = false;        // the last loop was taken

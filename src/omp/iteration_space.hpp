@@ -24,7 +24,7 @@ struct iteration_space {
   }
 
   std::uint64_t value_of(std::uint64_t item) const { return first + item * step; }
-  // Behind `item` iterations. Not computed for all of them: that may lie beyond the type.
+  // Behind `item` iterations. Not computed for the end: that may overflow the type.
   std::uint64_t end_of(std::uint64_t item) const { return item == items ? end : value_of(item); }
 };
 

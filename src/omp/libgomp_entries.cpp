@@ -181,7 +181,7 @@ TRIREME_PUBLIC void GOMP_parallel_sections(body function, void* data, unsigned t
               [&](body run, void* begun) { host_parallel_sections(run, begun, threads, count, flags); });
 }
 
-// Combined parallel loops. `host` may be asked to leave everything alone, and then its own entry must run.
+// Combined parallel loops. With the schedule `host` everything is left to the host, and then its own entry must run.
 #define TRIREME_PARALLEL_LOOP(name, is_monotonic)                                                                  \
   TRIREME_PUBLIC void GOMP_parallel_loop_##name(body function, void* data, unsigned threads, long start, long end, \
                                                 long step, long chunk, unsigned flags) {                           \

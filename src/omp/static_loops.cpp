@@ -29,7 +29,7 @@ memories& table() {
 
 host_function<std::int32_t(location*)> host_team_size("__kmpc_bound_num_threads");
 
-// The block of this thread; false: the host is to be asked.
+// The block of this thread; false: call the host.
 template <class Value>
 bool take_block(const void* site, location* where, std::int32_t kind, std::int32_t* is_last, Value* lower, Value* upper,
                 std::make_signed_t<Value>* stride, std::make_signed_t<Value> step) {

@@ -93,7 +93,7 @@ void automatic_schedule::learn(const loop_times& times, std::uint64_t elapsed) {
   const double busy = static_cast<double>(times.busy());
   const double items = static_cast<double>(times.items());
   if (busy <= 0 || items <= 0) return;
-  // The least is closest to what the loop costs when nothing interferes; it rises slowly, in case the loop has changed.
+  // The least is closest to the undisturbed cost of the loop; it rises slowly, in case the loop has changed.
   const double per_item = busy / items;
   ticks_per_item_ =
       ticks_per_item_ == 0 ? per_item : std::min(per_item, ticks_per_item_ + 0.1 * (per_item - ticks_per_item_));

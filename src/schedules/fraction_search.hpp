@@ -29,7 +29,7 @@ class fraction_search {
 
   /// The fraction to run next; none: the search is over. The same until told() is called.
   std::optional<double> next() const;
-  /// The time of a run with next(). A time that is negative or no number is not counted, and asked for again.
+  /// The time of a run with next(). A negative time or NaN is not counted; next() then repeats the fraction.
   void told(double time);
 
   bool over() const { return at_ == points_.size(); }

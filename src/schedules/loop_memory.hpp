@@ -23,7 +23,7 @@ struct memory_setup {
   schedule which{};
   claim_direction direction = claim_direction::any;  ///< of `automatic`; other kinds are laid out as they are
   automatic_limits limits{};                         ///< in_place does not count: a fetching thread has already come
-  const machine_costs& (*machine)() = nullptr;       ///< asked by kinds with a model
+  const machine_costs& (*machine)() = nullptr;       ///< called by kinds with a model
 };
 
 /// Does the schedule need a memory? Others are laid out the same way every time.

@@ -1,6 +1,6 @@
-// What recorded times say about a loop: imbalance, idle time, where the time went, how many iterations moved to another
-// core. After V. Kale, PhD dissertation, Illinois 2015, chapters 1 and 2. Pure functions; times in any unit, the same
-// for all.
+// Metrics of a loop from recorded times: imbalance, idle time, where the time went, how many iterations moved to
+// another core. After V. Kale, PhD dissertation, Illinois 2015, chapters 1 and 2. Pure functions; times in any unit,
+// the same for all.
 #pragma once
 
 #include <cstdint>

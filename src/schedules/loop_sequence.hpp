@@ -23,7 +23,7 @@ namespace tri::loops {
 struct loop_key {
   const void* site = nullptr;
   std::uint64_t items = 0;
-  std::uint64_t chunk = 0;    ///< that the program asked for
+  std::uint64_t chunk = 0;    ///< requested by the program
   std::uint64_t variant = 0;  ///< any other property that makes it a different loop
   std::uint32_t participants = 0;
   friend bool operator==(const loop_key&, const loop_key&) = default;

@@ -7,7 +7,7 @@
 //   disconnect       as short messages, with none
 //   credit           conduit header: empty     body: packet_head, flow::credit_control     has no place in the order
 //   heartbeat        conduit header: empty     body: packet_head; asks for an answer    has no place in the order
-//   answer           the same, and asks for nothing
+//   answer           the same, and requests nothing
 //
 // With port_options::checks a check value (packet_check.hpp) follows each packet_head; that of an announced message is
 // followed by the one of its body.

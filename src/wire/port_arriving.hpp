@@ -308,7 +308,7 @@ void port_over<Conduit>::fail_peer(peer_number number, const std::string& why, b
   peer_record& peer = record_of(number);
   if (peer.gone) return;
   peer.gone = true;
-  peer.reachable.store(true, std::memory_order_release);  // no address will be asked for. pairs: port.reachable
+  peer.reachable.store(true, std::memory_order_release);  // no address will be looked up. pairs: port.reachable
   if (peer.open != nullptr) {
     outgoing_packet* const packet = std::exchange(peer.open, nullptr);
     open_.remove(packet);

@@ -106,8 +106,8 @@ struct peer_record {
   arrived_numbers unordered;
   outgoing_packet* open = nullptr;  // takes short messages
   std::uint64_t expected = 0;       // sequence of the packet whose messages are next
-  std::uint64_t next_to_ask = 0;    // of the first packet that may still have to be asked memory for
-  bool refused = false;             // its body got none, and will be asked for again
+  std::uint64_t next_to_ask = 0;    // of the first packet that may still need memory
+  bool refused = false;             // its body got none, and memory will be requested again
   std::map<std::uint64_t, early_packet> early;
   flow::memory_credit credit;         // of its memory
   flow::peer_credits account;         // of ours

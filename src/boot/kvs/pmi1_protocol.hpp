@@ -70,7 +70,7 @@ class conversation {
   void handle(std::string_view line);
   std::string waiting_;  // a line that is not complete
   bool in_barrier_ = false;
-  std::string expected_;  // command of the answer; empty = nothing was asked
+  std::string expected_;  // command of the answer; empty = no query
   std::optional<message> answer_;
 };
 

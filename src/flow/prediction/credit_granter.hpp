@@ -38,7 +38,7 @@ class credit_granter {
     std::uint64_t unsent = 0;        // the part of it not yet in a control message
     std::uint64_t occupied = 0;      // buffers of messages that have arrived and are not released
     std::uint64_t to_recall = 0;     // not yet in a control message
-    std::uint64_t recalled = 0;      // asked back and not answered; one recall at a time
+    std::uint64_t recalled = 0;      // recalled and not answered; one recall at a time
     std::uint64_t expected = 0;      // within plan() only
     std::uint32_t holder_index = 0;  // in holders_ while reserved > 0
     bool noted = false;              // in noted_

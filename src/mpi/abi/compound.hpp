@@ -16,7 +16,7 @@ class compound {
   virtual bool is_done(session& in) = 0;
   /// Once, when done. MPI_SUCCESS or the class of an error.
   virtual int finish(session& in) = 0;
-  /// Whether the MPI library has to be asked again and again: it does not ring.
+  /// Whether the MPI library must be polled: it sends no wake-up.
   virtual bool asks_library() const { return false; }
 };
 

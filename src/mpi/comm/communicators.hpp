@@ -58,7 +58,7 @@ class communicators {
  private:
   static communicator* find_among_all(MPI_Comm handle);
   static void end(communicator& comm);
-  static inline communicator* last_ = nullptr;  // that was asked for
+  static inline communicator* last_ = nullptr;  // the most recently used one
 };
 
 }  // namespace tri::mpi

@@ -756,7 +756,7 @@ bool engine::help_others() {
   return worked;
 }
 
-// Without the turn: the library may make us wait for another thread of ours that is in it.
+// Without the API mutex: the library may make us wait for another thread of ours inside it.
 void engine::poll_library() {
   if (library_progress_ == nullptr) return;
   if (api_mutex_ != nullptr) api_mutex_->unlock();
@@ -800,7 +800,7 @@ void engine::withdraw_progress() {
   offers_progress_ = false;
 }
 
-// Of the ranks that far ones would help. Reads a line of each, so it is asked for such work only.
+// The ranks that far ones would help. Reads a line of each, so it is called for such work only.
 domain_activity engine::activity_of(std::int32_t domain) const {
   domain_activity found;
   for (const endpoint* const each : endpoints_) {

@@ -304,7 +304,7 @@ class engine {
   std::uint64_t wait_began_ = 0;  // ticks
   std::uint64_t awaited_ = 0;     // pending receives that others may complete while we compute
   bool offers_progress_ = false;
-  bool has_domains_ = false;               // the ranks of the host lie in several
+  bool has_domains_ = false;               // the ranks of the host are in several
   bool refused_ = false;                   // the last poll left work alone
   std::vector<std::uint32_t> open_sends_;  // rendezvous to each rank that are not released; empty without domains
   // Copies that we have posted and not yet retired from the board. One slot stays free for other tasks of this PE.

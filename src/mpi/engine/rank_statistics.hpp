@@ -36,14 +36,14 @@ struct rank_statistics {
   // waiting, in seconds; 0 when it was not measured
   double total_s = 0;
   double waited_s = 0;
-  double helped_s = 0;  // of that: doing what others needed
+  double helped_s = 0;  // of that: work for others
   double slept_s = 0;   // of that: asleep
   std::uint64_t sleeps = 0;
 
   rank_statistics& operator+=(const rank_statistics& other);
 };
 
-/// Of a rank that counts no more. `total_s` is the caller's to say.
+/// Of a rank that has stopped counting. The caller provides `total_s`.
 rank_statistics statistics_of(const endpoint& rank);
 
 /// Sums over all ranks that do not match; empty when all do. Messages that no receive matched are the program's error

@@ -51,7 +51,7 @@ block_chain small_blocks::take(unsigned small_class, unsigned wanted, page_runs:
     else
       block = pages_.address_of(span) + span.carved++ * block_bytes;
     ++span.outstanding;
-    *end = block;  // in the order of addresses, as a program walks what it got
+    *end = block;  // in the order of addresses, in which programs walk their blocks
     end = &next_block(block);
     ++chain.count;
     if (span.free_blocks == nullptr && span.carved == span.capacity) unlist(list_of_class, number);

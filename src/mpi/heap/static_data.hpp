@@ -15,7 +15,7 @@
 
 namespace tri::mpi {
 
-/// Pages that lie at two places.
+/// Pages mapped at two places.
 struct static_range {
   std::byte* place = nullptr;  ///< where the program has them
   std::size_t bytes = 0;

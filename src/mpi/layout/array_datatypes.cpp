@@ -87,7 +87,7 @@ datatype datatype::subarray(counts sizes, counts subsizes, counts starts, array_
   expect_dimensions(subsizes.size(), dimensions, "sizes of the part");
   expect_dimensions(starts.size(), dimensions, "starts of the part");
   placed_shape shape = old.shape_;
-  std::int64_t distance = old.extent();  // of neighbours in the dimension at hand
+  std::int64_t distance = old.extent();  // of neighbours in the current dimension
   std::uint64_t instances = 1;
   for (std::size_t place = 0; place < dimensions; ++place) {
     const std::size_t at = dimension_at(place, dimensions, order);

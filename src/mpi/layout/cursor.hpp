@@ -53,7 +53,7 @@ class cursor {
   const layout_node* leaf_ = nullptr;
   std::uintptr_t leaf_place_ = 0;
   std::uint64_t position_ = 0;  // in the leaf
-  std::uint64_t entry_ = 0;     // list: an entry that does not lie behind the position
+  std::uint64_t entry_ = 0;     // list: an entry not behind the position
   std::uint32_t depth_ = 0;
   layout_node top_ = {};  // the root with `count` in it
   std::array<frame, ordinary_depth> ordinary_frames_;

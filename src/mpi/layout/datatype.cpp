@@ -101,7 +101,7 @@ datatype datatype::basic(element_kind kind) {
   return {block_at(0, facts.bytes), run_of(kind, 1), where, facts.alignment};
 }
 
-// A marker by itself has a bound on one side only; `structure` gives that side to what contains it.
+// A single marker has a bound on one side only; `structure` gives that side to what contains it.
 datatype datatype::lower_marker() {
   bounds where;
   where.lower_marked = true;

@@ -29,7 +29,7 @@ enum class node_kind : std::uint32_t {
 
 struct layout_node {
   node_kind kind = node_kind::grid;
-  std::uint32_t interleaved = 0;  // comb: bytes of one instance may lie among those of another
+  std::uint32_t interleaved = 0;  // comb: bytes of one instance may be among those of another
   std::uint64_t bytes = 0;        // packed, of the whole node; never 0
   std::int64_t displacement = 0;  // from the origin of what contains it
   std::uint64_t count = 1;        // grid: rows

@@ -27,7 +27,7 @@ class memory_segments {
  private:
   cursor where_;
   std::uint64_t left_;
-  std::uint64_t not_opened_;  // behind the row at hand
+  std::uint64_t not_opened_;  // behind the current row
   portion row_ = {};
   std::uint64_t used_ = 0;  // of the first block of the row
 };

@@ -1,5 +1,5 @@
-// A portion: a range of the packed stream whose bytes lie regularly enough in memory for one loop to move them.
-// Positions in memory are numbers, since a base address may be MPI_BOTTOM (0) and displacements absolute.
+// A portion: a range of the packed stream whose bytes are regular enough in memory for one loop to move them. Positions
+// in memory are numbers, since a base address may be MPI_BOTTOM (0) and displacements absolute.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ struct portion {
     comb,  // such a list, `rows` times
   };
   form what = form::grid;
-  bool interleaved = false;  // comb: what belongs to one row may lie among what belongs to another
+  bool interleaved = false;  // comb: bytes of one row may be among those of another
   std::uintptr_t place = 0;  // of the first row, or the origin of the displacements
   std::uint64_t bytes = 0;   // packed, of all of it
   std::uint64_t rows = 1;

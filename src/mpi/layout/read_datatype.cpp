@@ -119,7 +119,7 @@ class constructor_arguments {
 
 array_order order_of(std::int64_t order) { return order == MPI_ORDER_FORTRAN ? array_order::fortran : array_order::c; }
 
-// What MPI_Type_create_f90_* returned: numbers of the precision that was asked for.
+// What MPI_Type_create_f90_* returned: numbers of the requested precision.
 datatype fortran_number(MPI_Datatype type, constructor_arguments& arguments) {
   int bytes = 0;
   PMPI_Type_size(type, &bytes);

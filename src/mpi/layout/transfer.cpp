@@ -107,8 +107,8 @@ void copy_directly(const typed_buffer& from, const typed_buffer& to, std::uint64
   }
 }
 
-// Whether both sides lie in the same way, though perhaps elsewhere, as the planes of a halo do: programs that differ in
-// nothing but where the root is. Only small ones are compared.
+// Whether both sides have the same geometry, perhaps at other addresses, as the planes of a halo do: programs that
+// differ in nothing but where the root is. Only small ones are compared.
 bool same_geometry(const typed_buffer& from, const typed_buffer& to) {
   constexpr std::uint64_t small_program = 2048;
   const layout &a = *from.type, &b = *to.type;

@@ -1,4 +1,4 @@
-// Where the bytes of a datatype lie, in the order of its type map, as a tree in normal form: regular parts stay loops,
+// The places of a datatype's bytes, in the order of its type map, as a tree in normal form: regular parts stay loops,
 // neighbours in stream and memory are one block, small irregular parts are lists of blocks. Built in private memory
 // while a datatype is described (datatype.hpp), then written out as a layout program (layout_encoder.hpp). Shapes never
 // change and are shared between the types that contain them; any thread.

@@ -44,7 +44,7 @@ bool is_taken(MPI_Message handle) {
   return handle != MPI_MESSAGE_NULL && handle != MPI_MESSAGE_NO_PROC && abi::is_own_message(handle);
 }
 
-// The receive of one; it ends by itself.
+// The receive of one; it completes independently.
 struct taken_receive {
   communicator* comm = nullptr;  // held
   transfer_arguments arguments;

@@ -214,8 +214,8 @@ class whole_list {
   std::vector<early_ending> ended_early_;
 };
 
-// The first requests of a list of which all are to end, as far as they are simple ones of ours: each is ended as soon
-// as it is done, in the order of the list. With the first one that is not, or that has failed, begins the rest.
+// The first requests of a list whose requests must all end, as far as they are simple ones of ours: each is ended as
+// soon as it is done, in the order of the list. With the first one that is not, or that has failed, begins the rest.
 class simple_requests {
  public:
   simple_requests(session& in, int count, MPI_Request* list, MPI_Status* statuses)

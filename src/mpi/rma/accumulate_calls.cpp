@@ -28,7 +28,7 @@ struct target_elements {
   MPI_Datatype type;
 };
 
-// Packed elements, in place where they lie so already.
+// Packed elements, in place if they are already packed.
 class packed_elements {
  public:
   explicit packed_elements(const typed_memory& of) : memory_(of) {

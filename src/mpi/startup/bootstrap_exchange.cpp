@@ -114,7 +114,7 @@ class reception {
       unnamed_.push_back(std::move(next));
     }
   }
-  // False when it is to be asked again.
+  // False when it must be called again.
   bool is_heard(host::packet_socket& next) {
     host::packet hello;
     try {

@@ -16,9 +16,9 @@
 namespace tri::mpi {
 namespace {
 
-const pid_t loaded_in = getpid();  // children that are forked and end say nothing
+const pid_t loaded_in = getpid();  // forked children print nothing when they end
 
-// By its name: shells have no MPI library, and nothing to say.
+// By its name: shells have no MPI library, and nothing to report.
 bool has_begun_mpi() {
   auto* const ask = reinterpret_cast<int (*)(int*)>(dlsym(RTLD_DEFAULT, "PMPI_Initialized"));
   int begun = 0;

@@ -394,7 +394,7 @@ void session::stop() {
     PMPI_Barrier(MPI_COMM_WORLD);  // counting has stopped
     if (ended->world_rank_ == 0) tell_statistics(parts.endpoints, *parts.arena, total_s);
   }
-  // The session itself stays: buffers of the program may lie in the arena.
+  // The session itself stays: buffers of the program may be in the arena.
 }
 
 session::session() = default;

@@ -291,7 +291,7 @@ bool element_route::migrate(pe_number to, location_actions& out) {
   return true;
 }
 
-// local: one PE at a time is asked, so that a prepared PE always is prepared for the place the element is at.
+// local: one PE at a time is told to prepare, so that a prepared PE is always prepared for the element's current place.
 void element_route::ask_to_prepare(location_actions& out) {
   if (wanted_ == no_pe || asked_ != no_pe) return;
   asked_ = wanted_;

@@ -37,7 +37,7 @@ class element_route {
   [[nodiscard]] bool insert(location_actions& out);
   [[nodiscard]] bool erase(location_actions& out);
 
-  // The PE that ordinary messages can be handed to without asking the machine; no_pe: it has to be asked.
+  // The PE to which ordinary messages can be sent without the state machine; no_pe: it must decide.
   pe_number fast_route() const;
   bool is_local() const { return state_ == state::local; }
   // Nothing is held and no answer is awaited.

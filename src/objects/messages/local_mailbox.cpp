@@ -83,7 +83,7 @@ local_mailbox::local_mailbox(const mailbox_limits& limits)
     : limits_(limits),
       late_calls_(&home().objects().late_mailbox_calls(home().facts().id)),
       sender_(static_cast<std::size_t>(home().here().job().pes()), largest_on_credit(limits.credits)),
-      // Half of the memory is kept for records: a message without one is asked for again and again.
+      // Half of the memory is kept for records: a message without one is requested repeatedly.
       receiver_(static_cast<std::size_t>(home().here().job().pes()), limits.memory, 64,
                 wire::flow::restart_pace::by_name, limits.memory / 2) {
   if (largest_on_credit(limits.credits) == 0) return;

@@ -27,7 +27,7 @@ namespace {
 
 constexpr int bad_setting_status = 2;
 
-std::uint32_t asked_for = 0;  // k; 0: not asked for
+std::uint32_t asked_for = 0;  // k; 0: not requested
 virtual_settings settings_now;
 control_variables first_control;  // initial values of every thread of the program; written like settings_now
 

@@ -39,7 +39,7 @@ bool answers_interface();
 
 /// Reads the environment; ends the process with status 2 and a message if the request is invalid. At load.
 void read_virtual_request();
-/// A line for --report, or nothing if virtual threads were not asked for.
+/// A line for --report, or nothing if virtual threads were not requested.
 void print_virtual_report();
 void forget_virtual_counts();
 

@@ -75,7 +75,7 @@ struct virtual_thread_state {
 extern thread_local virtual_thread_state* state_of_thread [[gnu::tls_model("initial-exec")]];
 
 inline virtual_thread_state* current_state() { return state_of_thread; }
-/// A call, so that the thread that returns from it is asked, not the one that was here before.
+/// A function call, so that it reads the state of the thread that resumes, not of the one that was here before.
 void go_to(virtual_thread_state* state);
 
 }  // namespace tri::omp

@@ -83,7 +83,7 @@ class mpi_conduit::engine {
     int rank = 0;
     std::uint64_t name = 0;     // of an offered body, until its end
     std::size_t under_way = 0;  // requests
-    bool offered = false;       // waits to be asked for
+    bool offered = false;       // waits to be requested
     bool may_fail = false;      // a farewell: the peer does not wait for it
     std::span<const std::byte> body;
     std::vector<std::byte> copy;  // the bytes that are sent
@@ -131,7 +131,7 @@ class mpi_conduit::engine {
   std::vector<std::int32_t> ranks_;                    // by peer; -1: not connected
   std::unordered_map<int, peer_number> peer_of_rank_;  // of connected ones
   std::unordered_map<outgoing*, std::unique_ptr<outgoing>> outgoing_;
-  std::unordered_map<std::uint64_t, outgoing*> offered_;  // bodies that have not been asked for, by name
+  std::unordered_map<std::uint64_t, outgoing*> offered_;  // bodies that have not been requested, by name
   std::unordered_map<incoming*, std::unique_ptr<incoming>> incoming_;
   request_table<outgoing> sends_;
   request_table<incoming> places_;

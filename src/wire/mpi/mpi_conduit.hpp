@@ -28,7 +28,7 @@ struct mpi_conduit_counters {
   std::uint64_t small_arrived = 0;        // packets that came in one small message
   std::uint64_t bodies_arrived = 0;       // in a message of their own, behind an announcement
   std::uint64_t bodies_posted_ahead = 0;  // of those, that found a receive when they were announced
-  std::uint64_t offered_arrived = 0;      // bodies that were asked for
+  std::uint64_t offered_arrived = 0;      // requested bodies
   std::uint64_t receives_withdrawn = 0;   // because other sizes came more often
 };
 

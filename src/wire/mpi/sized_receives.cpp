@@ -96,7 +96,7 @@ bool sized_receives::take(const on_body& to) {
 
 bool sized_receives::take_from(std::size_t size_class, of_class& all, const on_body& to) {
   bool something = false;
-  pair(all, to);  // what came before it was announced
+  pair(all, to);  // bodies that came before their announcement
   while (!all.posted.empty() && (!all.expected.empty() || all.posted.front().cancelled)) {
     host::mpi_completion done;
     if (!mpi_.test(all.posted.front().request, done)) break;

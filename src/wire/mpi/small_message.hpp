@@ -38,7 +38,7 @@ inline constexpr int small_tag(small_kind kind, std::size_t header_bytes) {
 inline constexpr small_kind kind_of_tag(int tag) { return static_cast<small_kind>(tag & 7); }
 inline constexpr std::size_t header_bytes_of_tag(int tag) { return static_cast<std::size_t>(tag) >> 3; }
 
-// On the channel of bodies: bodies that were asked for have this tag, others that of their size class (from 1 on).
+// On the channel of bodies: requested bodies have this tag, others that of their size class (from 1 on).
 inline constexpr int asked_body_tag = 0;
 
 }  // namespace tri::wire

@@ -24,7 +24,7 @@ namespace tri::wire {
 
 inline constexpr std::int64_t ns_of_ms = 1'000'000;
 
-// How long a peer may be silent once the connection to it has broken: what it sent before comes first.
+// How long a peer may be silent once the connection to it has broken: its earlier messages come first.
 inline constexpr std::int64_t time_for_last_words_ns = 2'000 * ns_of_ms;
 
 inline bool would_block(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }

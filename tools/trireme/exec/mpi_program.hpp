@@ -29,7 +29,7 @@ const mpi_interface* interface_of(mpi_library library);
 
 struct mpi_finding {
   mpi_library library = mpi_library::none;
-  bool is_linked = false;  // by the program itself; otherwise the launcher's variables say so
+  bool is_linked = false;  // by the program itself; otherwise known from the launcher's variables
   std::string obstacle;    // why the program cannot be helped, although it is one of MPI; then `library` is none
 };
 

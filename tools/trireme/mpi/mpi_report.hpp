@@ -23,7 +23,7 @@ struct mpi_report {
   bool switched_off = false;  // TRIREME_MPI=off
   std::vector<library_report> libraries;
   std::vector<machine_fact> host;
-  std::string program;                         // that was asked about; else empty
+  std::string program;                         // the program of the query; otherwise empty
   std::string program_uses;                    // its library; empty: none of ours
   bool program_begins_by_inner_names = false;  // its messages stay where they are
   std::string obstacle;                        // why it cannot be helped

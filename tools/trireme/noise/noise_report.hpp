@@ -1,5 +1,5 @@
-// What samples of a fixed quantum say about the cores of a machine, and how it is shown: table, pictures, JSON. Pure
-// functions; times in nanoseconds.
+// Conclusions from samples of a fixed quantum about the cores of a machine, and their presentation: table, pictures,
+// JSON. Pure functions; times in nanoseconds.
 #pragma once
 
 #include <cstdint>

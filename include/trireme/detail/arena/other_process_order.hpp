@@ -19,7 +19,7 @@ void set_own_window(const window& own);
 void forget_own_window(const window& own);
 }  // namespace detail
 
-/// Whether `place` lies in a window of the arena, but not in our own. False for memory outside of the arena, and for
+/// Whether `place` is in a window of the arena other than our own. False for memory outside of the arena, and for
 /// everything while this process has no heap.
 bool belongs_to_another_process(const void* place);
 

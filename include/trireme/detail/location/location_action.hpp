@@ -52,7 +52,7 @@ struct location_action {
   location_control control{};
 };
 
-// All actions of one call concern the element named in that call; they are to be carried out in order.
+// All actions of one call concern the element named in that call; execute them in order.
 using location_actions = std::vector<location_action>;
 
 }  // namespace tri::objects

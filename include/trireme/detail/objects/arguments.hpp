@@ -49,7 +49,7 @@ template <template <class...> class Product, class... T>
            std::is_same_v<Product<T...>, std::variant<T...>>)
 inline constexpr bool is_copyable<Product<T...>> = (is_copyable<std::remove_cv_t<T>> && ...);
 
-/// Copyable types of the user must say how they cross to another process; move-only types may stay at home.
+/// Copyable user types must define how they are sent to another process; move-only types may stay local.
 template <class T>
 constexpr bool may_be_argument() {
   return is_plain<T> || is_serializable<T> || is_local_only<T> || !std::is_copy_constructible_v<T> ||

@@ -1,5 +1,5 @@
-// What happens when the message of an entry method arrives: find the element, run the method on it, and pass on what it
-// returns or throws. The templates declared in method.hpp are defined here.
+// The arrival of an entry method's message: find the element, run the method on it, and pass on what it returns or
+// throws. The templates declared in method.hpp are defined here.
 #pragma once
 
 #include <exception>

@@ -75,7 +75,7 @@ class element_base {
   /// A coroutine that waited for messages will not be resumed any more.
   void forget_waiter(const message_waiter& any);
 
-  /// Where this element is going; nothing when it was not asked to move, has arrived, or the request was withdrawn.
+  /// The element's destination; nothing when no move was requested, it has arrived, or the request was cancelled.
   std::optional<int> pending_migration() const {
     return moving_to_ == stays ? std::nullopt : std::optional<int>(moving_to_);
   }
@@ -91,7 +91,7 @@ class element_base {
   static constexpr std::size_t nowhere = ~std::size_t{0};
   static constexpr std::int32_t stays = -1;
   bool ready_ = true;
-  std::int32_t moving_to_ = stays;     // asked to, and still here
+  std::int32_t moving_to_ = stays;     // requested, and still here
   std::size_t local_index_ = nowhere;  // in the local collection's list of local elements
   std::uint64_t seen_broadcasts_ = 0;  // at its last arrival; earlier ones are not for it any more
   std::uint64_t contributions_ = 0;    // number of the next contribute()

@@ -10,7 +10,7 @@
 
 namespace tri {
 
-/// How a message is to be treated; made by `with`.
+/// Options of a message; made by `with`.
 struct message_options {
   std::optional<priority> urgency;
   bool immediate = false;

@@ -31,7 +31,7 @@ struct collection_shared {
   /// Elements ever created: all of a dense collection from the start, those of a sparse one from their insertion on.
   /// For the whole job, on the host where the contributions are combined.
   alignas(64) std::atomic<std::int64_t> created{0};
-  /// Broadcasts below this number will not be asked for again on behalf of elements that left: a PE of this host, or
+  /// Broadcasts below this number will not be requested again on behalf of elements that left: a PE of this host, or
   /// any PE of another host.
   struct alignas(64) watermark_line {
     std::atomic<std::uint64_t> value{0};

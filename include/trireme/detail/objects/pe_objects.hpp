@@ -73,7 +73,7 @@ class pe_objects {
   /// By PE and name of the root; null at first.
   std::unique_ptr<host_part>& part_of_host(std::uint32_t root_pe, std::uint32_t slot, std::uint32_t generation);
   void forget_part_of_host(std::uint32_t root_pe, std::uint32_t slot, std::uint32_t generation);
-  /// Multicasts between hosts, which go different ways: the numbers of those sent, and what came early.
+  /// Multicasts between hosts, which take different routes: the numbers of those sent, and early arrivals.
   sequence_numbers& multicasts_to();
   reorder_buffer<sched::envelope>& multicasts_from();
   /// Running number of the single objects that this PE creates for another; 0 is that of no object. One count for each

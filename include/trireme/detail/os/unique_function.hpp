@@ -13,7 +13,8 @@ namespace tri::host {
 template <class Signature>
 class unique_function;
 
-/// Callables of up to three words that can be moved without an exception lie inside. Calling an empty one is an error.
+/// Callables of up to three words that can be moved without an exception are stored inline. Calling an empty one is an
+/// error.
 template <class Result, class... A>
 class unique_function<Result(A...)> {
  public:
