@@ -93,9 +93,9 @@ std::vector<row_definition> cost_rows(const std::string& program) {
     row.handoffs = 0;
     rows.push_back(std::move(row));
   };
-  step("1_call", "a loop of one iteration, which the caller runs without asking anybody", "automatic", kernel::one);
+  step("1_call", "a loop of one iteration, which the caller runs in place", "automatic", kernel::one);
   step("2_in_place", "two empty iterations, automatic: too short to share, run in place", "automatic", kernel::pair);
-  step("3_post", "two empty iterations, dynamic,1: posted for all, but the caller is done before anybody comes",
+  step("3_post", "two empty iterations, dynamic,1: posted for all, but the caller is done before a helper comes",
        "dynamic,1", kernel::pair);
   return rows;
 }

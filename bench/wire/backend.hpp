@@ -27,7 +27,7 @@ class backend {
   virtual void stream(std::uint64_t messages) = 0;
   /// The leader: `in_flight` messages there and each of them back, `steps` times.
   virtual void multi_ping_pong(std::uint64_t, std::uint64_t) {
-    throw std::logic_error("this competitor has one message under way");
+    throw std::logic_error("this competitor has one message in flight");
   }
   /// The leader: lets serve() of the other side return.
   virtual void stop() {}

@@ -194,7 +194,7 @@ int run_command(int argc, char** argv) {
   short_form("--affinity", "CPU of each PE: auto, none, or a list such as 0,2-5:2");
   std::string hosts;
   app.add_option("--hosts", hosts,
-                 "hosts for the processes, such as a,b; a number: emulate so many on this one, which share no memory")
+                 "hosts for the processes, such as a,b; a number: emulate this many on this one, without shared memory")
       ->type_name("LIST");
   std::string shell = std::getenv("TRIREME_RSH") != nullptr ? std::getenv("TRIREME_RSH") : usual_shell;
   app.add_option("--rsh", shell, "program with options that starts a command on a host, as ssh does; also TRIREME_RSH")
