@@ -1,9 +1,9 @@
-// What fork/join, chunk dispatch and an empty look at the board cost with two PEs (threads, each on its own core),
+// The cost of fork/join, chunk dispatch and an empty poll of the board with two PEs (threads, each on its own core),
 // beside libgomp and the raw hand-off of a cache line in the same run. Prints median, p10 and p90 over many short
 // batches.
 //   board_bench [first_cpu second_cpu]
 // Rows "both take part": the poster leaves the other's range alone, so that every fork and join crosses the cores; with
-// stealing a poster finishes an empty loop alone before anybody could come, which measures nothing.
+// stealing a poster finishes an empty loop alone before any helper could come, which measures nothing.
 #include <omp.h>
 #include <pthread.h>
 #include <sched.h>

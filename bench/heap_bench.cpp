@@ -1,6 +1,6 @@
-// The user heap of the MPI drop-in beside the C library's allocator: what a block costs, what the first touch of a page
-// costs, what a fork costs. The program runs itself, in turns with and without the heap loaded before it, so that both
-// see the same machine.
+// The user heap of the MPI drop-in beside the C library's allocator: the cost of a block, of the first touch of a page,
+// and of a fork. The program runs itself, in turns with and without the heap loaded before it, so that both see the
+// same machine.
 //
 //   heap_bench [rounds]     default 5; prints per row the median over the rounds of each, and their ratio
 //

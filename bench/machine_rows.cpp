@@ -1,4 +1,4 @@
-// What the machine itself can do: the limits that the other rows are read against.
+// The machine's own limits, for comparison with the other rows.
 #include "framework/cacheline.hpp"
 #include "suites.hpp"
 

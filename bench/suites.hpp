@@ -9,7 +9,7 @@
 
 namespace tri::bench {
 
-// What the user may add to the suites.
+// The user's settings for the suites.
 struct suite_options {
   std::vector<kneighbor_shape> kneighbor = {};
   std::string program = "/proc/self/exe";  // what starts loop competitors and the MPI drop-in

@@ -1,6 +1,7 @@
 // C -= A * B for blocks of column-major matrices of doubles, the operation in which a factorization spends its time.
 // One variant per instruction set, chosen when the program starts. Every element of C is the same sum in the same order
-// however the matrices are cut along rows and columns, so results do not depend on who computes what. Any thread.
+// however the matrices are cut along rows and columns, so results do not depend on which thread computes what. Any
+// thread.
 #pragma once
 
 #include <cstddef>

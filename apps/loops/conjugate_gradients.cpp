@@ -136,7 +136,7 @@ std::vector<finding> conjugate_gradients::check() {
   for (std::size_t place = 0; different == 0 && place < found.size(); ++place) {
     different = found[place] != serial_[place] ? 1 : 0;
   }
-  // The residual that the recurrence tells must be that of the solution.
+  // The residual of the recurrence must match that of the solution.
   long double apart = 0.0L;
   long double start = 0.0L;
   for (std::uint32_t row = 0; row < matrix_.rows(); ++row) {

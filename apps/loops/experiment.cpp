@@ -37,7 +37,7 @@ std::uint64_t fingerprint_of(const std::vector<double>& numbers) {
   return hash;
 }
 
-// In another order every round, so that nobody always runs after the same neighbour.
+// In another order every round, so that no method always runs after the same one.
 std::vector<std::size_t> shuffled(std::size_t count, tri::loops::random_numbers& random) {
   std::vector<std::size_t> order(count);
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -119,7 +119,7 @@ experiment_result run_experiment(kernel& of, const experiment_plan& plan, const 
         const auto begin = clock_type::now();
         other.run();
         if (round > 0) row.times.push_back(milliseconds_since(begin) / steps);
-        // Its threads may spin for a while before they sleep; what comes next shall not share cores with them.
+        // Its threads may spin for a while before they sleep; the next method must not share cores with them.
         std::this_thread::sleep_for(std::chrono::milliseconds(200));
         continue;
       }

@@ -1,5 +1,5 @@
 // Runs a kernel by several methods, round by round, in another order each time, so that a disturbance of the machine
-// hits all of them alike; checks every result; tells times as a table, a CSV file and a picture. One thread calls.
+// hits all of them alike; checks every result; reports times as a table, a CSV file and a picture. One thread calls.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct measured {
   std::string method;
   std::optional<double> static_fraction;
   bool is_peer = false;
-  bool in_sweep = false;      ///< a point of a curve rather than a row that was asked for
+  bool in_sweep = false;      ///< a point of a curve rather than a requested row
   bool same_result = true;    ///< bits of every run equal those of the first run of all
   std::vector<double> times;  ///< milliseconds per step, one per round
 
@@ -45,7 +45,7 @@ using progress_function = std::function<void(int done, int all, const std::strin
 /// Throws std::invalid_argument when a method is not valid for the kernel.
 experiment_result run_experiment(kernel& of, const experiment_plan& plan, const progress_function& progress);
 
-/// Rows that were asked for and peers, each with its ratio to `static` if that is among them.
+/// Requested rows and peers, each with its ratio to `static` if that is among them.
 std::string table_of(const kernel& of, const experiment_result& result);
 /// For each static fraction the time of every curve, and the best one.
 std::string sweep_table_of(const experiment_result& result);

@@ -1,6 +1,6 @@
 // Diffusion on an unstructured mesh of triangles with linear elements: one loop over elements computes what each adds
 // to its three corners, one over vertices gathers, in the order of element numbers. The vertices are numbered at
-// random, so neighbours lie anywhere in memory, and have between two and eight or so elements. (The kind of miniFE; V.
+// random, so neighbours are anywhere in memory, and have between two and eight or so elements. (The kind of miniFE; V.
 // Kale, PhD dissertation, Illinois 2015, chapter 6.)
 #pragma once
 

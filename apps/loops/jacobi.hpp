@@ -32,7 +32,7 @@ class jacobi final : public kernel {
 
   /// Called for every plane before it is first written, with the plane and the participant that will write it.
   using plane_observer = std::function<void(int plane, int participant)>;
-  /// reset() and run() with somebody looking on.
+  /// reset() and run() with an observer.
   void first_touch(const plane_observer& observer);
   void run(method& how, const plane_observer& observer);
 
@@ -45,7 +45,7 @@ class jacobi final : public kernel {
 
   jacobi_size size_;
   // Planes 0 to planes + 1, the first and the last being boundary, as are the rims of the others. Not written where
-  // they are allocated: memory lies near the thread that writes it first.
+  // they are allocated: memory is placed near the thread that writes it first.
   std::unique_ptr<double[]> now_;
   std::unique_ptr<double[]> next_;
   std::unique_ptr<double[]> source_;

@@ -16,7 +16,7 @@ struct finding {
   std::string text;
 };
 
-/// Somebody else's code for the same problem, for comparison of times.
+/// Other code for the same problem, for comparison of times.
 struct peer {
   std::string name;
   std::function<void()> prepare;  ///< not timed
@@ -30,7 +30,7 @@ class kernel {
   kernel& operator=(const kernel&) = delete;
   virtual ~kernel() = default;
 
-  /// One line: what is computed, and how large it is.
+  /// One line: the computation and its size.
   virtual std::string problem() const = 0;
   /// Steps that one run does; times are given per step.
   virtual int steps() const = 0;
@@ -46,7 +46,7 @@ class kernel {
 
   /// The same from the beginning in one thread, without loops of the library.
   virtual void run_serial() = 0;
-  /// Compares the last run with what run_serial() found and with what must hold in any case.
+  /// Compares the last run with the result of run_serial() and with invariants.
   virtual std::vector<finding> check() = 0;
   virtual std::vector<peer> peers() { return {}; }
 };

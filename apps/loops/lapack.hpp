@@ -11,7 +11,7 @@ namespace kernels {
 std::string lapack_name();
 /// Factors a column-major square matrix in place; returns the rows that were swapped, from 0. Only with a LAPACK.
 std::vector<std::size_t> lapack_factor(std::vector<double>& matrix, std::size_t size);
-/// Where the library can be told; others take what their environment says.
+/// For libraries with such a call; others use their environment variables.
 void lapack_threads(int count);
 
 }  // namespace kernels

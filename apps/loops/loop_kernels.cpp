@@ -1,4 +1,4 @@
-// loop_kernels: see options.cpp for what it offers. Ends with 1 when a result is wrong, 2 when the command line is.
+// loop_kernels: see options.cpp for its options. Exits with 1 when a result is wrong, 2 when the command line is.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -20,7 +20,7 @@ void write_file(const std::string& name, const std::string& text) {
   fmt::print("wrote {}\n", name);
 }
 
-// One line that is written over, and only for somebody who looks.
+// One line that is overwritten, and only on a terminal.
 void show_progress(int done, int all, const std::string& what) {
   fmt::print(stderr, "\r{:3d} %  {:<40}{}", all > 0 ? 100 * done / all : 100, what, done == all ? "\r\033[K" : "");
   std::fflush(stderr);

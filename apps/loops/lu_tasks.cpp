@@ -50,7 +50,7 @@ lu_tasks::lu_tasks(tiled_lu& lu, double static_fraction, std::uint32_t workers)
   for (std::uint32_t number = 0; number < workers; ++number) workers_.emplace_back();
   for (std::uint32_t step = 0; step < tiles_; ++step) {
     for (std::uint32_t column = step + 1; column < tiles_; ++column) {
-      // relaxed: nobody works yet
+      // relaxed: no worker runs yet
       missing_[std::size_t{step} * tiles_ + column].store(step == 0 ? 1 : 2, std::memory_order_relaxed);
       updates_[std::size_t{step} * tiles_ + column].store(tiles_ - step - 1, std::memory_order_relaxed);
     }
@@ -132,10 +132,10 @@ void lu_tasks::run(const lu_task& task) {
   }
 }
 
-// One of the two things that apply (step, column) waits for is there: the panel, or the column with all earlier
-// updates.
+// One of the two dependences of apply (step, column) is met: the panel, or the column with all earlier updates.
 void lu_tasks::column_is_ready(std::uint32_t step, std::uint32_t column) {
-  // What both did to the matrix must be visible to whoever runs the task. pairs: itself, on the same counter
+  // Both tasks' writes to the matrix must be visible to the worker that runs this one. pairs: itself, on the same
+  // counter
   if (missing_[std::size_t{step} * tiles_ + column].fetch_sub(1, std::memory_order_acq_rel) == 1) {
     push({lu_task_kind::apply, step, step, column});
   }

@@ -1,10 +1,10 @@
 // The task graph of a tiled LU factorization with a hybrid static and dynamic split, after V. Kale, PhD dissertation,
 // Illinois 2015, chapter 2 (dense LU): tasks that write the first part of the block columns belong to workers, by a 2-D
-// block-cyclic map; tasks of the later columns belong to nobody. A worker takes from its own list of ready tasks first,
+// block-cyclic map; tasks of the later columns have no owner. A worker takes from its own list of ready tasks first,
 // then from the shared one.
 //
-// A worker that has nothing to do also takes from the list of an owner that has not arrived, so a factorization ends
-// whoever comes; what an owner that has arrived owns, nobody else runs.
+// A worker that has nothing to do also takes from the list of an owner that has not arrived, so a factorization
+// completes with any set of workers; tasks of an owner that has arrived run only there.
 #pragma once
 
 #include <atomic>
@@ -40,7 +40,7 @@ class lu_tasks {
   /// Throws std::invalid_argument when the fraction is not in 0 .. 1 or there are no workers.
   lu_tasks(tiled_lu& lu, double static_fraction, std::uint32_t workers);
 
-  /// From now on only worker `number` runs what it owns; it must call work(). Any thread.
+  /// From now on only worker `number` runs its tasks; it must call work(). Any thread.
   void arrive(std::uint32_t number);
   /// Arrives, runs tasks, and returns when all have run. One thread per worker; numbers below workers().
   void work(std::uint32_t number);

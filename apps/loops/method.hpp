@@ -16,7 +16,7 @@ namespace kernels {
 class method {
  public:
   /// Reads a schedule (docs: trireme/detail/schedules/loop_schedule.hpp) or `tasks[,fraction]`. Throws
-  /// std::invalid_argument that says what is wrong.
+  /// std::invalid_argument that describes the error.
   explicit method(const std::string& text);
 
   const std::string& text() const { return text_; }

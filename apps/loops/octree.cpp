@@ -136,7 +136,7 @@ vector3 acceleration(const octree& tree, const bodies& of, std::uint32_t self, d
   const vector3 here = of.position[self];
   const double theta_squared = theta * theta;
   vector3 sum{};
-  std::array<std::uint32_t, 8 * (deepest + 2)> open;  // cubes still to look at
+  std::array<std::uint32_t, 8 * (deepest + 2)> open;  // cubes still to visit
   std::size_t count = 0;
   open[count++] = 0;
   while (count > 0) {

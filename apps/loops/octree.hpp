@@ -29,7 +29,7 @@ class octree {
     vector3 centre_of_mass{};
     double mass = 0.0;
     double width = 0.0;             ///< edge of the cube
-    std::uint32_t first_child = 0;  ///< children lie together; 0: none
+    std::uint32_t first_child = 0;  ///< children are contiguous; 0: none
     std::uint32_t children = 0;
     std::uint32_t first_body = 0;  ///< in order()
     std::uint32_t last_body = 0;

@@ -1,5 +1,5 @@
 // The model problem of `jacobi` and of `loop_slabs`: Poisson's equation on a box, relaxed with the 7-point stencil, and
-// what the grid and the source hold in the beginning. Points (plane, row, column) are counted from the boundary, 0.
+// the initial values of the grid and the source. Points (plane, row, column) are counted from the boundary, 0.
 #pragma once
 
 #include <cmath>

@@ -72,7 +72,7 @@ class Slab : public tri::array_element<Slab, tri::index<1>> {
     next_ = now_;
   }
 
-  // A plane of a neighbour, for a step; it is copied in when run() asks for that step.
+  // A plane of a neighbour, for a step; it is copied in when run() awaits that step.
   void ghost(int step, bool below, tri::buffer<double> plane) {
     (void)step;
     std::copy(plane.begin(), plane.end(), at(now_, below ? 0 : count_ + 1));
@@ -84,7 +84,7 @@ class Slab : public tri::array_element<Slab, tri::index<1>> {
       std::size_t neighbours = 0;
       if (me > 0) neighbours += send_plane(1, me - 1, step, false);
       if (me + 1 < whole_.slabs) neighbours += send_plane(count_, me + 1, step, true);
-      // First phase: what needs nobody.
+      // First phase: planes without neighbours' data.
       each(count_ - 2, [this](int plane) {
         relax_plane(at(now_, plane + 2), at(source_, plane + 2), at(next_, plane + 2), whole_.side);
       });

@@ -14,7 +14,7 @@ namespace {
 
 using complex = std::complex<double>;
 
-// Products as written, so that no compiler asks whether a factor is infinite.
+// Products as written, so that the compiler does not check for infinite factors.
 complex times(const complex& a, const complex& b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
@@ -105,7 +105,7 @@ void spectral::run(method& how) {
     transform_rows(how, 0, false);
     tri::parallel_for(
         side(),
-        [&](std::size_t row) {  // transposed: but what is kept is the same for both orders
+        [&](std::size_t row) {  // transposed, but the kept part is the same for both orders
           for (std::size_t column = 0; column < side(); ++column)
             field_[row * side() + column] *= kept(row, column) * share;
         },
@@ -122,8 +122,7 @@ std::vector<double> spectral::result() const {
   return numbers;
 }
 
-// Other code on purpose: smoothing as what it is in space, column by column and row by row, by the sums of the
-// definition.
+// Deliberately different code: smoothing in space, column by column and row by row, by the sums of the definition.
 void spectral::run_serial() {
   const std::size_t n = side();
   const auto by_definition = [&](std::vector<complex>& values, bool back) {  // along both axes

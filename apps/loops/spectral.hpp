@@ -18,7 +18,7 @@ struct spectral_size {
 
 class spectral final : public kernel {
  public:
-  /// Throws std::invalid_argument when the side is no power of two, or steps are negative.
+  /// Throws std::invalid_argument when the side is not a power of two, or steps are negative.
   explicit spectral(const spectral_size& size);
 
   std::string problem() const override;
@@ -40,7 +40,7 @@ class spectral final : public kernel {
   spectral_size size_;
   std::vector<complex> roots_;  // exp(-2 pi i k / side)
   std::vector<complex> field_;
-  std::vector<complex> other_;  // what is transposed into
+  std::vector<complex> other_;  // target of the transposition
   std::vector<complex> serial_;
 };
 

@@ -9,7 +9,7 @@
 namespace kernels {
 namespace {
 
-// What a cell lets through, from its source and what comes in through three faces. The losses differ by cell.
+// The outgoing flux of a cell, from its source and the flux through three faces. The losses differ by cell.
 double cell_flux(double source, double from_i, double from_j, double from_k, std::size_t cell) {
   const double loss = 1.0 + 0.125 * static_cast<double>(cell % 5);
   return (source + 0.7 * from_i + 0.8 * from_j + 0.9 * from_k) / (loss + 2.4);

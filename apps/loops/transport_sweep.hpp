@@ -11,7 +11,7 @@ namespace kernels {
 
 struct transport_sweep_size {
   int side = 48;  ///< cells along each side
-  int steps = 6;  ///< sweeps, each from what the one before left as the source
+  int steps = 6;  ///< sweeps, each with the previous result as the source
 };
 
 class transport_sweep final : public kernel {

@@ -11,7 +11,7 @@
 
 namespace md {
 
-/// What a data file or an option says about one atom type.
+/// The parameters of one atom type from a data file or an option.
 struct type_parameters {
   double epsilon = 1.0;
   double sigma = 1.0;

@@ -1,5 +1,5 @@
-// See lammps_data.hpp. The reader goes through the file once; every number is checked where it stands, so that each
-// message can name its line.
+// See lammps_data.hpp. The reader goes through the file once; every number is checked when read, so that each message
+// can name its line.
 #include "md/lammps_data.hpp"
 
 #include <fmt/format.h>
@@ -138,7 +138,7 @@ class reader {
                     fmt::join(words_, " ")));
   }
 
-  /// Goes to the next line, which must have so many words.
+  /// Goes to the next line, which must have at least `least` words.
   void section_line(const char* section, std::int64_t index, std::int64_t count, std::size_t least, std::size_t most,
                     const char* expected) {
     next_line();

@@ -14,14 +14,14 @@
 
 namespace md {
 
-/// What is wrong with a data file: "FILE:LINE: what was found, what was expected".
+/// An error in a data file: "FILE:LINE: what was found, what was expected".
 class data_file_error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
 /// Atoms are returned sorted by id, positions as in the file. Throws data_file_error.
 atom_system read_lammps_data(const std::filesystem::path& file);
-/// `name` stands for the file in messages.
+/// `name` names the file in messages.
 atom_system read_lammps_data(std::istream& in, const std::string& name);
 
 /// Numbers are written so that reading gives back the same doubles.

@@ -123,7 +123,7 @@ void add_output_options(CLI::App& app, options& values) {
 
 bool given(const CLI::App& app, const char* option) { return app.get_option(option)->count() != 0; }
 
-// Settings of the restart file, except what the command line says.
+// Settings of the restart file, overridden by the command line.
 run_settings merge(const CLI::App& app, const run_settings& from_file, const run_settings& from_options) {
   run_settings result = from_file;
   if (given(app, "--dt")) result.dt = from_options.dt;
@@ -185,7 +185,7 @@ std::string describe_parse_error(const CLI::App& app, const CLI::ParseError& err
   if (unknown.empty()) return message;
   const std::string name = unknown.front().substr(0, unknown.front().find('='));
   std::string nearest;
-  std::size_t least = 4;  // further away is no help
+  std::size_t least = 4;  // a larger distance does not help
   for (const CLI::Option* option : app.get_options()) {
     const std::string candidate = "--" + (option->get_lnames().empty() ? std::string() : option->get_lnames().front());
     const std::size_t distance = edit_distance(name, candidate);

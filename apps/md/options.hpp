@@ -32,7 +32,7 @@ struct options {
 /// Adds all options to the program. The values are in `values` after app.parse, unchecked beyond single options.
 void add_options(CLI::App& app, options& values);
 
-/// What a run starts from: the options alone decide it, so every process of a job comes to the same.
+/// The input of a run: determined by the options alone, so every process of a job gets the same.
 struct run_input {
   run_settings settings;
   std::string kernels;

@@ -2,9 +2,9 @@
 // the list, and the sum of a patch's contributions.
 //
 // The variants (generic, avx2, avx512) are separate translation units chosen at run time. They add in different orders,
-// so results differ between variants by rounding; for one variant they depend on nothing but the input, which is what
-// makes a simulation bit-identical on any number of PEs. The translation units are compiled for their instruction set
-// and therefore use no inline library function: the linker might keep that copy for everybody.
+// so results differ between variants by rounding; for one variant they depend only on the input, which makes a
+// simulation bit-identical on any number of PEs. The translation units are compiled for their instruction set and
+// therefore use no inline library function: the linker might use that copy everywhere.
 //
 // All functions are pure functions of their arguments and safe to call from any thread.
 #pragma once
@@ -31,7 +31,7 @@ inline constexpr std::size_t padding_atoms = 8;
 inline constexpr double far_away = 1e10;
 
 /// One pair of patches. Positions and forces are arrays of vec4 seen as doubles; a and b, and their forces, are the
-/// same arrays for the pair of a patch with itself. Forces are added to what the arrays hold.
+/// same arrays for the pair of a patch with itself. Forces are added to the arrays.
 struct pair_job {
   const double* a_positions;
   const double* b_positions;

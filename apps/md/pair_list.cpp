@@ -103,7 +103,7 @@ void pair_list::find_touched(std::size_t a_atoms, std::size_t b_atoms, std::vect
     collect_spans(marks, touched_a_);
     marks.assign(b_atoms, 0);
   }
-  marks.resize(b_atoms + padding_atoms);  // padding neighbours mark themselves, beyond what is looked at
+  marks.resize(b_atoms + padding_atoms);  // padding neighbours mark themselves, beyond the part that is read
   for (const std::uint32_t offset : neighbours_) marks[offset / 4] = 1;
   collect_spans({marks.data(), b_atoms}, self_ ? touched_a_ : touched_b_);
 }

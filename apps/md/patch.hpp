@@ -13,7 +13,7 @@
 
 namespace md {
 
-/// What a pair needs to know of one of its patches: `atoms` positions followed by padding_atoms far-away ones.
+/// A pair's view of one of its patches: `atoms` positions followed by padding_atoms far-away ones.
 struct patch_view {
   const vec4* positions;
   std::size_t atoms;
@@ -38,7 +38,7 @@ class patch {
   /// Puts the atoms in order so that runs of eight are compact in space, and remembers the positions.
   void settle(const vec3& low_corner, const vec3& width);
 
-  /// Positions followed by the padding: what the pair kernel reads and what a position message holds, as it is.
+  /// Positions followed by the padding: read by the pair kernel and sent unchanged in position messages.
   std::span<const vec4> packed_positions() const { return positions_; }
   patch_view view() const { return {positions_.data(), size()}; }
 

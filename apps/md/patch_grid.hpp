@@ -1,10 +1,10 @@
-// The grid of patches that the box is cut into, and who is whose neighbour.
+// The grid of patches that the box is divided into, and their neighbours.
 //
 // Every patch is at least `reach` (cutoff + skin) wide, so that the partners of an atom are in its own patch and the 26
 // around it. Patch pairs are counted once by the half-shell rule: patch p owns 14 pairs, kind 0 (with itself) and kinds
 // 1..13 (with the neighbour in direction `half_shell[kind]`). A pair is identified by (patch, kind), never by its two
 // patches: with one or two patches in a direction the same two patches meet through several periodic images, and the
-// shift tells them apart.
+// shift distinguishes them.
 #pragma once
 
 #include <span>

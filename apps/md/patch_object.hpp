@@ -1,8 +1,8 @@
 // A patch as an object: owns its atoms, lets them move, and exchanges positions for forces with the pairs around it.
 //
-// The steps of a patch are one coroutine. Patches agree without a common barrier: a patch goes on as soon as the forces
-// on its own atoms are there. Results for the thermo table, frames and restarts go to the recorder and nobody waits for
-// them; only --check needs an answer from everybody, at the steps at which lists may be built.
+// The steps of a patch are one coroutine. Patches agree without a common barrier: a patch continues as soon as the
+// forces on its own atoms have arrived. Results for the thermo table, frames and restarts go to the recorder and are
+// not waited for; only --check needs an answer from all patches, at the steps at which lists may be built.
 #pragma once
 
 #include "md/patch.hpp"
@@ -20,7 +20,7 @@ class patch_object : public tri::array_element<patch_object, tri::index<3>> {
   void load(tri::buffer<atom_record> atoms, tri::buffer<vec3> present);
   /// Lists and forces of the first step. Returns the number of atoms.
   tri::task<std::int64_t> start();
-  /// Entry method: goes on to the last step. Returns the number of list builds.
+  /// Entry method: runs to the last step. Returns the number of list builds.
   tri::task<std::int64_t> run();
 
   // Entry methods for others.

@@ -2,8 +2,8 @@
 // number of pairs that read them, and the forces of all these pairs go back in one message.
 //
 // A group: one member on every PE; called by the pairs of its own PE directly and by patches through messages. Nothing
-// is copied: positions are a shared buffer, and the memory of the forces, one slot per pair, is a buffer that patch and
-// proxy hand to each other. The patch adds the slots of all PEs in one fixed order.
+// is copied: positions are a shared buffer, and the memory of the forces, one slot per pair, is a buffer passed back
+// and forth between patch and proxy. The patch adds the slots of all PEs in one fixed order.
 #pragma once
 
 #include "md/world.hpp"
@@ -13,7 +13,7 @@ namespace md {
 class pair_compute;
 class patch_object;
 
-/// What one PE did in a run.
+/// One PE's work in a run.
 struct pe_report {
   double pair_seconds = 0.0;
   double build_seconds = 0.0;
@@ -38,7 +38,7 @@ class proxies : public tri::group_member<proxies> {
   pe_report report();
 
   // For the pairs of this PE.
-  /// Tells that side `source.side` of a pair belongs to the patch. Returns the slot of its forces.
+  /// Registers side `source.side` of a pair with the patch. Returns the slot of its forces.
   std::size_t enroll(int patch, const contribution_source& source, pair_compute& pair);
   patch_view view(int patch) const;
   vec4* forces(int patch, std::size_t slot);

@@ -175,7 +175,7 @@ void write_restart(const std::filesystem::path& file, const restart_state& state
   out.close();
   if (!out) {
     const int error = errno;
-    std::error_code ignored;  // the write error is what the user needs to know
+    std::error_code ignored;  // the user needs the write error
     std::filesystem::remove(unfinished, ignored);
     fail(file, fmt::format("cannot write: {}", std::strerror(error)));
   }

@@ -1,9 +1,9 @@
 // Restart files: everything from which a run continues bit-identically, at any step.
 //
-// Between two list builds a run depends on where the atoms were at the last build: that decides the order of the atoms
-// in their patches and what is in the lists. So the file has those positions too; the continuing run rebuilds the very
-// same patches and lists from them and then moves the atoms to where they are. Writing a restart therefore never
-// changes the run that writes it.
+// Between two list builds a run depends on where the atoms were at the last build: they determine the order of the
+// atoms in their patches and the contents of the lists. So the file has those positions too; the continuing run
+// rebuilds the very same patches and lists from them and then moves the atoms to where they are. Writing a restart
+// therefore never changes the run that writes it.
 //
 // Binary, little-endian, with magic, version, size and checksum; written beside its place and renamed, so that a crash
 // leaves the previous file.
@@ -31,7 +31,7 @@ struct restart_state {
   void sort();
 };
 
-/// Both throw std::runtime_error naming the file and what is wrong with it.
+/// Both throw std::runtime_error naming the file and the error.
 void write_restart(const std::filesystem::path& file, const restart_state& state);
 restart_state read_restart(const std::filesystem::path& file);
 

@@ -1,4 +1,4 @@
-// What is printed after a run: its time in the words of LAMMPS, and where the PEs spent it.
+// The report after a run: its time in the terms of LAMMPS, and where the PEs spent it.
 #pragma once
 
 #include <string>

@@ -65,7 +65,7 @@ class serial_driver {
   std::int64_t list_builds_ = 0;
 };
 
-/// The grid that the settings ask for.
+/// The grid given by the settings.
 patch_grid make_grid(const box& box, const run_settings& settings);
 
 }  // namespace md

@@ -32,7 +32,7 @@ class reneighbor_clock {
         limit_squared_(0.25 * settings.skin * settings.skin),
         steps_since_build_(steps_since_build) {}
 
-  /// Starts a step. True if this step builds lists, unless displacements are to be checked first.
+  /// Starts a step. True if this step builds lists, unless displacements must be checked first.
   bool due() { return ++steps_since_build_ % every_ == 0; }
   bool checks_displacement() const { return check_; }
   bool too_far(double largest_displacement_squared) const { return largest_displacement_squared > limit_squared_; }

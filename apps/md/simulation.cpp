@@ -20,7 +20,7 @@ struct patch_load {
   std::vector<vec3> present;
 };
 
-// Atoms belong to the patch where they were at the last list build; a restart says where they are now as well.
+// Atoms belong to the patch where they were at the last list build; a restart also has their current positions.
 std::vector<patch_load> distribute(const run_input& input, const patch_grid& grid, const box& box) {
   std::vector<patch_load> loads(static_cast<std::size_t>(grid.size()));
   const std::vector<atom_record>& atoms = input.restart ? input.restart->system.atoms : input.system.atoms;
@@ -111,7 +111,7 @@ void simulate(const run_input& input, const options& values) {
   report.dt = input.settings.dt;
   report.list_builds = builds;
   report.listed_pairs = pairs.reduce<&pair_compute::listed_pairs>(tri::sum).get();
-  tri::quiescence().get();  // nobody waits for the recorder while the run goes on
+  tri::quiescence().get();  // the run itself does not wait for the recorder
   output.call<&recorder::finish>().get();
   fmt::print("{}", format_report(report));
 }

@@ -7,7 +7,7 @@
 
 namespace md {
 
-/// What is wrong with the system, as a sentence with the values and what would be right; empty for nothing.
+/// The error in the system, as a sentence with the values and the valid ones; empty if none.
 std::string problem_of(const atom_system& system);
 
 }  // namespace md

@@ -21,7 +21,7 @@ thermo_row make_thermo_row(std::int64_t step, double mass_velocity_squared, cons
                            double volume);
 
 std::string thermo_header();
-/// `digits`: significant digits of the values; 17 tell any two doubles apart.
+/// `digits`: significant digits of the values; 17 distinguish any two doubles.
 std::string format_thermo(const thermo_row& row, int digits = 8);
 
 }  // namespace md

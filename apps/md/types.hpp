@@ -14,7 +14,7 @@ using vec3 = std::array<double, 3>;
 using int3 = std::array<int, 3>;
 
 /// Four doubles in one 32-byte vector: the layout of positions, velocities and forces everywhere, so that integration
-/// works on whole vectors and the position message is what the pair kernel reads. A position carries the atom's type
+/// works on whole vectors and the pair kernel reads the position message directly. A position carries the atom's type
 /// (0-based) in w, so w of velocities and forces must stay 0.
 struct alignas(32) vec4 {
   double x = 0.0;
@@ -39,8 +39,8 @@ struct atom_span {
   std::uint32_t end;
 };
 
-/// What one pair adds to the forces of a patch. Only the atoms in the spans have a value in `forces`: most pairs touch
-/// a thin layer of the patch, and what is not touched is neither cleared nor read, let alone moved between cores.
+/// One pair's contribution to the forces of a patch. Only the atoms in the spans have a value in `forces`: most pairs
+/// touch a thin layer of the patch, and the rest is neither cleared nor read, let alone moved between cores.
 struct force_contribution {
   const vec4* forces = nullptr;
   const atom_span* spans = nullptr;

@@ -1,4 +1,4 @@
-// What every object of a parallel run knows and nobody changes: published once by the root, one copy per process.
+// The read-only data of a parallel run: published once by the root, one copy per process.
 #pragma once
 
 #include <string>
@@ -87,10 +87,10 @@ class world {
 
 extern tri::read_only<world> the_world;
 
-/// What is done in a step.
+/// The work of a step.
 struct step_kind {
   std::int64_t step = 0;
-  bool build = false;  ///< patches have changed their atoms: neighbour lists are made anew
+  bool build = false;  ///< patches have changed their atoms: neighbour lists are rebuilt
   bool sums = false;   ///< energy and virial are wanted
 };
 

@@ -1,4 +1,4 @@
-// Counts what goes through operator new, so that a row can claim "no allocation" and be checked. A program that calls
+// Counts allocations through operator new, so that a row can claim "no allocation" and be checked. A program that calls
 // the function gets counting versions of the global operators, which are otherwise the ordinary ones.
 #pragma once
 

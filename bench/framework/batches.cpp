@@ -29,8 +29,8 @@ batch_result run_batch(const batch_operation& operation, std::uint64_t operation
   return result;
 }
 
-// Finds how many operations fill one batch. A batch that the system interrupted is too long, never too short, so the
-// shortest of three tells.
+// Finds how many operations fill one batch. An interrupted batch is too long, never too short, so the shortest of three
+// counts.
 std::uint64_t calibrate(const batch_operation& operation, double batch_ns) {
   constexpr std::uint64_t most = std::uint64_t{1} << 40;
   std::uint64_t operations = 1;

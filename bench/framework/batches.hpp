@@ -14,12 +14,12 @@ namespace tri::bench {
 struct batch_options {
   double batch_time_ms = 1.0;
   double warm_up_ms = 20;
-  std::size_t repetitions = 200;  // at least so many batches,
+  std::size_t repetitions = 200;  // at least this many batches,
   double min_time_s = 0.3;        // at least for so long,
   double max_time_s = 20;         // and no longer than this once there are three batches
 };
 
-// What one batch reports. An operation that times itself (e.g. on another PE) sets elapsed_ns.
+// The report of one batch. An operation that times itself (e.g. on another PE) sets elapsed_ns.
 struct batch_result {
   double elapsed_ns = 0;
   double handoff_ns = 0;  // one-way hand-off of a cache line measured in this batch on the same cores; 0 = not measured

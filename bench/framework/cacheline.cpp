@@ -11,8 +11,8 @@
 namespace tri::bench {
 namespace {
 
-// Spins without pausing: a pause would add its own length to the figure. Gives the core away now and then, so that two
-// threads which the system put on one core still finish.
+// Spins without pausing: a pause would add its own length to the figure. Yields the core now and then, so that two
+// threads placed on one core still finish.
 void wait_for(const std::atomic<std::uint64_t>& turn, std::uint64_t expected) {
   constexpr std::uint32_t spins_before_yield = 1U << 16;
   std::uint32_t spins = 0;

@@ -1,5 +1,5 @@
 // The physical limit of every latency: how long a cache line takes from one core to another. Two threads (of one
-// process or of two, the object may lie in shared memory) pass one line to and fro, with nothing else in the loop.
+// process or of two, the object may be in shared memory) pass one line back and forth, with nothing else in the loop.
 // Exactly one thread calls lead() and one follow(), with the same number of round trips, each on its own core.
 #pragma once
 

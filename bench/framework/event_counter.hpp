@@ -1,6 +1,6 @@
 // Counts an event of the processor or of the system (cache misses, page faults) for the calling thread, by
-// perf_event_open. Machines that are virtual often have no counters of the processor: then `missing` says why. Used by
-// the thread that made it.
+// perf_event_open. Virtual machines often have no processor counters: then `missing` has the reason. Used by the
+// creating thread.
 #pragma once
 
 #include <cstdint>

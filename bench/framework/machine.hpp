@@ -1,4 +1,4 @@
-// The "context" of a result: what was measured where. A figure without it cannot be compared with another one.
+// The "context" of a result: the machine, software and method. A figure without it cannot be compared with another one.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,7 +8,7 @@
 namespace tri::bench {
 
 // Machine (model, CPUs, caches, memory, hypervisor, kernel), software (version, commit, compiler, build type), state
-// (date, load, frequency governor) and method (estimator, batches). What the system does not tell is null.
+// (date, load, frequency governor) and method (estimator, batches). Unknown values are null.
 nlohmann::json describe_context(const batch_options& method);
 
 // The one-minute load of the machine per CPU; above about 0.5 other programs disturb measurements.

@@ -17,10 +17,11 @@ class pinned_thread {
   pinned_thread(const pinned_thread&) = delete;
   pinned_thread& operator=(const pinned_thread&) = delete;
 
-  // Runs `work` on the thread. What it refers to must live until wait() returns.
+  // Runs `work` on the thread. Objects that it refers to must live until wait() returns.
   void start(std::function<void()> work);
 
-  // Returns when the work is done; true when the system took the core away during it. Rethrows what the work threw.
+  // Returns when the work is done; true when the system took the core away during it. Rethrows an exception of the
+  // work.
   bool wait();
 
  private:

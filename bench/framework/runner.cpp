@@ -38,7 +38,8 @@ host::text_pattern parse_filter(const std::string& filter) {
   }
 }
 
-// What a child does: measures its rows in a Trireme program and prints each as it is done. Failures travel in the rows.
+// The child's work: measures its rows in a Trireme program and prints each as it is done. Failures are reported in the
+// rows.
 int emit_rows(const registry& known, const run_options& options) {
   std::string name = "trireme bench";
   char* arguments[] = {name.data(), nullptr};

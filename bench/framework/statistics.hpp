@@ -14,8 +14,8 @@ struct summary {
   std::size_t batches = 0;
 };
 
-// The value below which the share `fraction` (0 to 1) of the sorted samples lies, interpolated between neighbours.
-// Throws std::invalid_argument for no samples or a fraction outside 0..1.
+// The value below which the share `fraction` (0 to 1) of the sorted samples is, interpolated between neighbours. Throws
+// std::invalid_argument for no samples or a fraction outside 0..1.
 double quantile(const std::vector<double>& sorted_samples, double fraction);
 
 // Throws std::invalid_argument for no samples or a sample that is not a finite number.

@@ -92,7 +92,8 @@ row make_row(const row_definition& definition, const measurement& measured) {
   if (measured.reference) {
     made.reference = measured.reference->name;
     made.ratio = summarize(measured.reference->ratios);
-    // What the reference took by the ratio of the same batches: so the figure meets it if, and only if, the ratio does.
+    // The reference's time by the ratio of the same batches: the figure then meets the target if, and only if, the
+    // ratio does.
     if (made.target_ratio) made.target = made.figure.median / made.ratio->median * *made.target_ratio;
     return made;
   }

@@ -1,6 +1,5 @@
-// What can be measured: suites of rows, each row a name, a unit, its target and the function that measures it. A
-// program fills one registry at start (bench/suites.cpp) and hands it to run_benchmarks(). Not thread-safe; no global
-// state.
+// The measurements: suites of rows, each row a name, a unit, its target and the function that measures it. A program
+// fills one registry at start (bench/suites.cpp) and passes it to run_benchmarks(). Not thread-safe; no global state.
 #pragma once
 
 #include <functional>
@@ -15,7 +14,7 @@
 
 namespace tri::bench {
 
-// What a row's function has at hand.
+// The environment of a row's function.
 class context {
  public:
   explicit context(const batch_options& options) : runner_(options) {}
@@ -32,18 +31,18 @@ struct comparison {
   std::vector<double> ratios;  // of the row's figure to it, batch by batch
 };
 
-// What a row's function returns: nanoseconds per operation of each batch, converted by the framework into the unit of
-// the row. A row whose unit is no time or rate (bytes, say) fills `values` instead.
+// The result of a row's function: nanoseconds per operation of each batch, converted by the framework into the unit of
+// the row. A row whose unit is not a time or rate (bytes, for example) fills `values` instead.
 struct measurement {
   bench::samples samples = {};
   std::vector<double> values = {};            // in the unit of the row; used when not empty
   std::map<std::string, double> peers = {};   // in the unit of the row
-  std::map<std::string, double> counts = {};  // what was counted, per operation: messages, allocations, bytes
+  std::map<std::string, double> counts = {};  // counters per operation: messages, allocations, bytes
   std::string note = {};
   std::optional<comparison> reference = {};  // takes the place of the hand-off: `target_ratio` is for its ratios
   std::optional<comparison> best_peer = {};
   std::optional<double> limit = {};  // in the unit of the row; takes the place of the one by hand-offs
-  std::string not_available = {};    // why there is no figure of our own; the peers are there all the same
+  std::string not_available = {};    // why there is no figure of our own; the peers still have theirs
 };
 
 // A row that needs PEs is measured in a Trireme program of its own: `trireme run -n <processes> --pes <pes> <options>`.

@@ -30,7 +30,7 @@ std::string verdict_text(verdict judged) {
 
 // "2.1x of 108 ns (<= 2.3 met)": the figure against the hand-off of a cache line in the same batches.
 std::string handoff_text(const row& measured) {
-  // A ratio to something of the same kind is near 1: three digits would hide what the target is about.
+  // A ratio to a figure of the same kind is near 1: three digits would hide the relevant difference.
   if (measured.ratio && !measured.reference.empty()) {
     const std::string text = fmt::format("{:.4g}x of {}", measured.ratio->median, measured.reference);
     return measured.target_ratio ? fmt::format("{} (<= {:.4g})", text, *measured.target_ratio) : text;

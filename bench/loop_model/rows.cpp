@@ -1,6 +1,5 @@
-// What schedules are worth on machines that nobody here has: 8 nodes of 16 cores that wait for each other after every
-// loop, with noise. Nothing is measured, everything is computed, so figures have no spread and change with the code
-// alone.
+// The benefit of schedules on machines not available here: 8 nodes of 16 cores that wait for each other after every
+// loop, with noise. Everything is computed, not measured, so figures have no spread and change with the code alone.
 #include "loop_model/rows.hpp"
 
 #include <fmt/format.h>
@@ -19,7 +18,7 @@ using namespace loops;
 struct described_job {
   const char* name;
   const char* description;
-  double unequal_nodes;  // each node has so much less work than the one before
+  double unequal_nodes;  // each node has this much less work than the one before
   double unevenness;     // of iterations
 };
 
@@ -49,7 +48,7 @@ double microseconds(const simulated_job& job, const std::string& text) {
   return simulate_job(job, parse_schedule(text)).step_time / 1000.0;
 }
 
-// K63: the fraction from model and slack against the best constant one, which an oracle would have told.
+// K63: the fraction from model and slack against the best constant one, found by an oracle.
 measurement compare_with_oracle(const simulated_job& job) {
   measurement made;
   double best = 0.0;

@@ -54,7 +54,7 @@ struct seat {
   std::size_t entry;
 };
 
-// Two threads on the two cores that pass a cache line to and fro when asked.
+// Two threads on the two cores that pass a cache line back and forth on request.
 class handoff_probe {
  public:
   handoff_probe(int first_cpu, int second_cpu) : leader_(first_cpu), follower_(second_cpu) {}
@@ -181,7 +181,7 @@ comparison_result run_comparison(const comparison_plan& plan, const batch_option
                                                  .loops = plan.loops,
                                                  .first = plan.first_executions});
   };
-  // Who is in a hurry wants to see that it works.
+  // With little time only the function is checked.
   const bool in_a_hurry = method.max_time_s <= 2;
   const std::uint32_t learning = std::min(plan.learning, in_a_hurry ? 2U : plan.learning);
   for (const seat& who : seats) {

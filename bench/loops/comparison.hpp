@@ -22,7 +22,7 @@ struct comparison_plan {
   std::uint32_t learning = 0;             // loops of each entry before the first round
   std::uint32_t warm_up = 0;              // loops before each batch
   std::uint32_t loops = 1;                // of a batch
-  std::size_t batches_per_round = 1;      // of the runner's repetitions that one round is worth
+  std::size_t batches_per_round = 1;      // of the runner's repetitions per round
   bool disturbances_count = true;         // batches in which a thread lost its core are set aside
   bool first_executions = false;          // the loops of a batch are first executions: batch_request::first
   bool ask_who_shared = false;

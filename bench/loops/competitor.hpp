@@ -1,6 +1,6 @@
 // A competitor is one loop runtime in a process of its own: two pools that wait by spinning would fight for the cores.
-// It runs batches of one kernel under one of its schedules. The kernels are the same for all; what differs is who
-// shares the iterations out.
+// It runs batches of one kernel under one of its schedules. The kernels are the same for all; only the distribution of
+// the iterations differs.
 #pragma once
 
 #include <cstdint>
@@ -57,7 +57,7 @@ struct batch_reply {
   double loop_ns = 0;      // mean of the loops
   bool disturbed = false;  // the system took a core away from one of the threads
   double difference = 0;   // concurrent: of the two threads, as a part of their mean
-  bool wrong = false;      // the result of the kernel is not the one that one thread gets
+  bool wrong = false;      // the kernel's result differs from that of one thread
 };
 
 class competitor {

@@ -121,7 +121,7 @@ class competitor_of final : public competitor {
     prepared_ = which;
   }
 
-  // What a real kernel hands its loops to: the runtime, or plain loops that show what the result must be.
+  // The runner of a real kernel's loops: the runtime, or plain loops for the reference result.
   struct shared_loops {
     Runtime& runtime;
     std::size_t schedule;
@@ -241,7 +241,7 @@ class competitor_of final : public competitor {
   // The calling thread and another, on the other core.
   batch_reply run_two(const batch_request& request) {
     if (!second_.has_value()) second_.emplace(setup_.second_cpu);
-    // One clock for both: whoever is kept from beginning is slow too.
+    // One clock for both: a thread that starts late also counts as slow.
     std::atomic<int> arrived{0};
     std::atomic<std::int64_t> start_ns{0};
     std::array<double, 2> loop_ns{};
@@ -268,7 +268,7 @@ class competitor_of final : public competitor {
   std::vector<std::uint32_t> costs_;
   std::optional<sweep_field> field_;
   std::variant<std::monostate, coarse_grids, barrier_steps, sparse_rows, sorted_graph> real_;
-  std::map<std::uint32_t, std::uint64_t> digests_;  // what one thread gets, by number of executions
+  std::map<std::uint32_t, std::uint64_t> digests_;  // the results of one thread, by number of executions
   std::optional<pinned_thread> second_;
 };
 

@@ -1,5 +1,5 @@
 // A competitor seen from the benchmark program: a child process that is stopped, with all its threads, except while it
-// runs a batch. So whatever its pool does between loops disturbs nobody. Owned and used by one thread.
+// runs a batch. So its pool's activity between loops disturbs no other competitor. Owned and used by one thread.
 #pragma once
 
 #include <sys/types.h>

@@ -12,7 +12,7 @@ namespace {
 
 class openmp_runtime {
  public:
-  explicit openmp_runtime(const comparison_setup&) {}  // the environment says how many threads, and where
+  explicit openmp_runtime(const comparison_setup&) {}  // the environment sets the threads and their places
   static std::string name() {
     // The library that answers, not the one that was linked.
     Dl_info found{};

@@ -1,8 +1,8 @@
 // Loops in the shape of real programs, whose results can be checked: the coarse grids of a multigrid step, many short
 // loops with a barrier behind each, a sparse matrix with rows of a power law, and the triangles of a graph whose
-// vertices are sorted by degree. Each executes as often as it is told; the digest of its result is then that of one
-// thread, unless an iteration was left out or run twice, or, in the first two, ran before what it reads was there. Data
-// of one thread of the program, which hands the iterations to a runner:
+// vertices are sorted by degree. Each executes a given number of times; the digest of its result then equals that of
+// one thread, unless an iteration was skipped or run twice, or, in the first two, ran before its input was written.
+// Data of one thread of the program, which passes the iterations to a runner:
 //   loop(number, n, body)   calls body(0) ... body(n - 1); `number` distinguishes the loops of a kernel
 //   region(steps, n, body)  calls body(step, 0) ... body(step, n - 1), and begins a step when the one before has ended
 #pragma once
@@ -15,9 +15,9 @@
 
 namespace tri::bench {
 
-// Two fields of numbers, each computed from the other in turns: what a step writes is added to what the step before the
-// last one left there. Integers, whose sums do not depend on their order, and that no step brings closer to each other:
-// one wrong number is never forgotten.
+// Two fields of numbers, each computed from the other in turns: a step adds its values to those left by the step before
+// the last one. Integers, whose sums do not depend on their order, and that no step brings closer to each other: one
+// wrong number is never forgotten.
 class field_pair {
  public:
   explicit field_pair(std::size_t size) : fields_{std::vector<std::uint64_t>(size), std::vector<std::uint64_t>(size)} {}
@@ -33,8 +33,8 @@ class field_pair {
 };
 
 // Twelve loops of 1,024 to 4,096 iterations, down to the coarsest grid and up again. An iteration adds up the 27 points
-// around its own, as the loops of NAS MG do. The grids have 16 to 64 planes of 8 x 8 points: what one core writes and
-// the other reads are ten cache lines, so a loop is work and the runtime, not transfers.
+// around its own, as the loops of NAS MG do. The grids have 16 to 64 planes of 8 x 8 points: one core writes ten cache
+// lines that the other reads, so a loop is work and the runtime, not transfers.
 class coarse_grids {
  public:
   static constexpr std::size_t loops = 12;
@@ -56,8 +56,8 @@ class coarse_grids {
   }
 
  private:
-  // The rows of a plane lie behind each other, and so do the planes: a point beyond the end of a row is the first one
-  // of the next. So each point has all its neighbours, and finding them needs no division.
+  // The rows of a plane are contiguous, and so are the planes: a point beyond the end of a row is the first one of the
+  // next. So each point has all its neighbours, and finding them needs no division.
   struct grid {
     explicit grid(int planes_of_it)
         : planes(planes_of_it), fields(static_cast<std::size_t>(points()) + 2 * static_cast<std::size_t>(margin())) {}
@@ -131,7 +131,7 @@ class sparse_rows {
 };
 
 // How many triangles end at each vertex of a graph with 32,768 of them: the loop of GAPBS `tc`, which comes with
-// schedule(dynamic, 64). Vertices are sorted by degree, the highest first, so most of the work lies in front.
+// schedule(dynamic, 64). Vertices are sorted by degree, the highest first, so most of the work is in front.
 class sorted_graph {
  public:
   sorted_graph();

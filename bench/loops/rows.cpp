@@ -1,5 +1,5 @@
-// What a loop costs and how well it is shared, for our schedules beside those of other runtimes. Every row is a
-// comparison (comparison.hpp) between two threads on two cores; each runtime has a process of its own.
+// The cost and balance of loops, for our schedules beside those of other runtimes. Every row is a comparison
+// (comparison.hpp) between two threads on two cores; each runtime has a process of its own.
 #include "loops/rows.hpp"
 
 #include <algorithm>
@@ -81,7 +81,7 @@ std::vector<row_definition> cost_rows(const std::string& program) {
   dispatch.handoffs = 0;
   rows.push_back(std::move(dispatch));
 
-  // Step by step: what a loop costs that goes no further.
+  // Step by step: the cost of a loop up to this step.
   const auto step = [&](const char* name, const char* description, const char* schedule, kernel which) {
     row_definition row = small_row(program, std::string("loop/steps/") + name, "ns", description, schedule,
                                    {.which = which,
@@ -93,14 +93,14 @@ std::vector<row_definition> cost_rows(const std::string& program) {
     row.handoffs = 0;
     rows.push_back(std::move(row));
   };
-  step("1_call", "a loop of one iteration, which the caller runs without asking anybody", "automatic", kernel::one);
+  step("1_call", "a loop of one iteration, which the caller runs in place", "automatic", kernel::one);
   step("2_in_place", "two empty iterations, automatic: too short to share, run in place", "automatic", kernel::pair);
-  step("3_post", "two empty iterations, dynamic,1: posted for all, but the caller is done before anybody comes",
+  step("3_post", "two empty iterations, dynamic,1: posted for all, but the caller is done before a helper comes",
        "dynamic,1", kernel::pair);
   return rows;
 }
 
-// The overhead of a short loop: what it takes beyond half of its serial time. M38.
+// The overhead of a short loop: its time beyond half of the serial time. M38.
 measurement measure_overhead(context& tools, const std::string& program) {
   std::vector<std::string> notes;
   const comparison_plan plan{
@@ -140,7 +140,7 @@ measurement measure_concurrent(context& tools, const std::string& program) {
                              .disturbances_count = false};
   const comparison_result result = run_comparison(plan, tools.runner().options(), program, notes);
   measurement made = measurement_of(result, automatic, 1, "us", notes, false);
-  // Two loops on two cores: nobody can be faster than the two threads each with their own.
+  // Two loops on two cores: no runtime can be faster than two threads with one loop each.
   judge_by(made, result, automatic, "serial", 1, "each thread alone with its loop");
   for (const comparison_entry& entry : result.entries()) {
     std::vector<double> differences;

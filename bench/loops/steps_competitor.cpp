@@ -1,11 +1,11 @@
 // The stages by which a loop of a runtime with messages became cheap, after C. Mei, PhD dissertation, Illinois 2012,
-// chapter 5: each leaves out one cost of the stage before. Two threads, two chunks a loop; the caller runs chunks too
-// and waits for a counter. Each stage written as small as it can be, to be measured beside the real thing.
+// chapter 5: each removes one cost of the previous stage. Two threads, two chunks per loop; the caller also runs chunks
+// and waits for a counter. Each stage is minimal, to be measured beside the real implementation.
 //   node_queue    a message for each chunk, from the heap, in a queue for all kinds of messages: a lock that may
 //                 sleep, priorities, the handler looked up by its number
 //   simple_queue  a queue for chunks alone: a spin lock, no priorities, no handlers
-//   recycled      its messages lie in a ring and are used again
-//   micro_queue   one note for the loop; chunks are taken by counting up a number, nothing is queued and locked
+//   recycled      its messages are in a ring and reused
+//   micro_queue   one descriptor for the loop; chunks are taken by incrementing a counter, without queues or locks
 #include <array>
 #include <atomic>
 #include <deque>

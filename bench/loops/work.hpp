@@ -1,4 +1,4 @@
-// What the loops of the suite do, compiled once, so that every runtime executes the same instructions: a chain of
+// The work of the suite's loops, compiled once, so that every runtime executes the same instructions: a chain of
 // dependent multiplications and additions for iterations of a known length, and rows of a five-point stencil. Pure
 // functions and plain data.
 #pragma once

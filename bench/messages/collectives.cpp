@@ -39,8 +39,8 @@ measurement group_broadcast_and_reduce(context& tools) {
           })};
 }
 
-// Reductions while PEs compute (Mei, PhD dissertation, UIUC 2012, section 6.4.2): each operation begins one and then
-// gives every PE two computations. What is measured is the time until the callback runs on PE 0.
+// Reductions while PEs compute (Mei, PhD dissertation, UIUC 2012, section 6.4.2): each operation starts one and then
+// gives every PE two computations. Measured is the time until the callback runs on PE 0.
 constexpr double computation_us = 2000;
 
 struct calculator : tri::array_element<calculator, tri::index<1>> {
@@ -118,12 +118,12 @@ std::vector<row_definition> collective_rows() {
        .launch = two_threads},
       {.name = "quiescence/idle",
        .unit = "us",
-       .description = "found out that nothing is under way on two threads",
+       .description = "detected that nothing is in flight on two threads",
        .measure = find_quiescence,
        .launch = two_threads},
       {.name = "quiescence/idle/processes",
        .unit = "us",
-       .description = "found out that nothing is under way in two processes",
+       .description = "detected that nothing is in flight in two processes",
        .measure = find_quiescence,
        .launch = two_processes},
   };

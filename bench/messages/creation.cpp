@@ -1,4 +1,4 @@
-// What it costs to bring objects into being.
+// The cost of creating objects.
 #include <cstdint>
 #include <string>
 #include <utility>

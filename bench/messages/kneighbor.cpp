@@ -26,7 +26,7 @@ struct neighbor : tri::array_element<neighbor, tri::index<1>> {
     left_ = iterations;
     if (left_ == 0) return;
     send_all();
-    advance();  // a neighbour that was told earlier may have sent already
+    advance();  // a neighbour notified earlier may have sent already
   }
   void data(std::uint32_t iteration, std::uint32_t from, tri::buffer<std::byte> message) {
     std::uint64_t sum = 0;
@@ -55,7 +55,7 @@ struct neighbor : tri::array_element<neighbor, tri::index<1>> {
   }
   tri::buffer<std::byte> new_message() {
     if (unused_.empty()) {
-      // Every byte is 1: the receiver's sum tells whether it saw them all.
+      // Every byte is 1: the receiver's sum shows whether it saw them all.
       return tri::buffer<std::byte>(bytes_, std::byte{1});
     }
     tri::buffer<std::byte> message = std::move(unused_.back());

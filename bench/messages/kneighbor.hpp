@@ -1,7 +1,7 @@
 // The kNeighbor benchmark (C. Mei, Message-driven parallel language runtime design and optimizations for
 // multicore-based massively parallel machines, University of Illinois 2012, section 4.1): objects in a ring; in every
-// iteration each sends a message to its k neighbours on both sides, reads every byte of what it gets, acknowledges it,
-// and goes on when it has all 2k messages and 2k acknowledgements.
+// iteration each sends a message to its k neighbours on both sides, reads every received byte, acknowledges it, and
+// continues when it has all 2k messages and 2k acknowledgements.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ struct kneighbor_shape {
 };
 
 // "k=1,bytes=4096,elements=8,acks=off,processes=on", in any order, the rest as above. Throws std::invalid_argument that
-// says what is wrong.
+// describes the error.
 kneighbor_shape parse_kneighbor(const std::string& text);
 
 }  // namespace tri::bench

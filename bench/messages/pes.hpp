@@ -1,5 +1,5 @@
-// What the rows with PEs share: the launches, and batches timed beside the hand-off of a cache line between PE 0 and
-// PE 1. Everything here is for PE 0 of a benchmark program, unless it says otherwise.
+// Common parts of the rows with PEs: the launches, and batches timed beside the hand-off of a cache line between PE 0
+// and PE 1. Everything here is for PE 0 of a benchmark program, unless noted otherwise.
 #pragma once
 
 #include <cstdint>
@@ -31,11 +31,11 @@ class pe_handoff {
   cacheline_handoff* line_;
 };
 
-// Batches of operation(n), which does n things and returns, with the hand-off measured before and after each.
+// Batches of operation(n), which does n operations and returns, with the hand-off measured before and after each.
 samples time_beside_handoff(const batch_runner& runner, const std::function<void(std::uint64_t)>& operation);
 
 // The same for messages that go to and fro between PE 0 and PE 1: start(hops, done) sends the first from PE 0, and
-// after `hops` messages, an even number, somebody sets `done`. Nanoseconds per message.
+// after `hops` messages, an even number, `done` is set. Nanoseconds per message.
 samples time_hops(const batch_runner& runner,
                   const std::function<void(std::uint64_t hops, tri::promise<void> done)>& start);
 

@@ -111,7 +111,7 @@ measurement call_and_answer(context& tools) {
           })};
 }
 
-// The proof that nothing is copied: what the PEs count as copied is a handful of bytes for each message of a mebibyte.
+// The proof that nothing is copied: the PEs count a handful of copied bytes for each message of a mebibyte.
 measurement pass_one_mebibyte(context& tools) {
   const auto players = tri::make_array<player>({2});
   std::uint64_t messages = 0;

@@ -52,7 +52,7 @@ std::vector<row_definition> rate_rows() {
   std::vector<row_definition> rows;
   for (const auto& [whom, where] : {std::pair{"threads", two_threads}, {"processes", two_processes}}) {
     const std::string name = std::string("rate/") + whom;
-    // A stream may overlap the hand-offs of its lines: they are no limit here.
+    // A stream may overlap the hand-offs of its lines: they are not a limit here.
     rows.push_back({.name = name,
                     .unit = "M/s",
                     .direction = better::higher,

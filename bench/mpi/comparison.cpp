@@ -15,7 +15,7 @@
 namespace tri::bench {
 namespace {
 
-// What the drop-in is started with, behind `trireme`.
+// The arguments after `trireme` that start the drop-in.
 const std::vector<std::string> drop_in = {"exec", "--mpi"};
 
 // Ranks bind themselves: the launcher must not, and it must accept more ranks than cores, also from root.
@@ -32,7 +32,7 @@ std::vector<std::string> launcher_of(const mpi_library& library) {
   return {library.launcher, "-bind-to", "none"};
 }
 
-// With what it says, whose word it is whether it took part.
+// With its standard error, where it reports whether it took part.
 const std::vector<std::string> with_errors = {"sh", "-c", "exec \"$0\" \"$@\" 2>&1"};
 
 std::vector<double> samples_in(std::istringstream& words, const std::string& line) {

@@ -1,6 +1,6 @@
 // A comparison between MPI libraries: one task, run by each of them as it is, and by those of our ABIs also under the
-// drop-in, in several rounds. In each round everybody is started once, in another order each time, so that what
-// disturbs the machine hits all alike. Used by one thread.
+// drop-in, in several rounds. In each round every library is started once, in another order each time, so that
+// disturbances of the machine hit all alike. Used by one thread.
 #pragma once
 
 #include <deque>
@@ -13,12 +13,12 @@
 
 namespace tri::bench {
 
-// What the measuring program (mpi_measure.c) is asked to do.
+// A task of the measuring program (mpi_measure.c).
 struct mpi_task {
   std::string what;
   int ranks = 2;
   std::vector<std::string> arguments = {};
-  bool one_core = false;  // all ranks share one core; else they are dealt out to two
+  bool one_core = false;  // all ranks share one core; otherwise they are distributed over two
   // Options of `trireme exec` by name. Then only ours take part: as they are, and with each of these as a competitor of
   // its own, "trireme/ABI, NAME".
   std::map<std::string, std::vector<std::string>> modes = {};
@@ -30,7 +30,7 @@ struct mpi_task {
 struct mpi_competitor {
   std::string name;                   // "openmpi", "trireme/openmpi"
   std::vector<std::string> launcher;  // mpirun and its options
-  std::vector<std::string> wrapper;   // what stands before the program: `trireme exec` and options; empty: nothing
+  std::vector<std::string> wrapper;   // command before the program: `trireme exec` and options; empty: none
   std::string program;
 };
 
@@ -47,7 +47,7 @@ class mpi_comparison {
   // `program`: the trireme command that starts the drop-in.
   mpi_comparison(std::string program, const batch_options& method);
 
-  // Starts everybody, once for each task: rows that need the same task share its result.
+  // Starts all libraries, once for each task: rows that need the same task share its result.
   const mpi_result& hold(const mpi_task& task);
 
   // Why there is no competitor of this name; empty when there is one.

@@ -46,7 +46,7 @@ std::vector<double> ratios(const std::vector<std::vector<double>>& of, const std
   return made;
 }
 
-// A measurement with the peers, and who of them is the best; the caller adds what is ours.
+// A measurement with the peers and the best of them; the caller adds our own figure.
 struct field {
   measurement made;
   std::string best;
@@ -73,7 +73,7 @@ field peers_of(const mpi_result& result, const std::string& own, const std::stri
   return found;
 }
 
-// Fails when our own program failed; without one, says why.
+// Fails when our own program failed; without one, reports why.
 bool have(mpi_comparison& libraries, const mpi_result& result, const std::string& own, measurement& made) {
   if (const auto fault = result.faults.find(own); fault != result.faults.end()) throw std::runtime_error(fault->second);
   made.not_available = libraries.why_not(own);
@@ -99,7 +99,7 @@ measurement measure_row(mpi_comparison& libraries, const std::string& abi, const
   return std::move(made);
 }
 
-// Passive-target gets while the target computes; judged by what they cost while it waits in MPI.
+// Passive-target gets while the target computes; judged by their cost while it waits in MPI.
 measurement measure_busy_target(mpi_comparison& libraries, const std::string& abi, const mpi_task& task) {
   const std::string own = "trireme/" + abi;
   const mpi_result& result = libraries.hold(task);
@@ -111,8 +111,8 @@ measurement measure_busy_target(mpi_comparison& libraries, const std::string& ab
   return made;
 }
 
-// What a message costs more when it is offered to ranks that wait, who look for it: the difference of medians in each
-// round. `bytes` in one piece, or in two of which the second is next to nothing.
+// The extra cost of a message when it is offered to waiting ranks that poll for it: the difference of medians in each
+// round. `bytes` in one piece, or in two of which the second is tiny.
 measurement measure_offering(mpi_comparison& libraries, const std::string& abi, const std::string& bytes) {
   const std::string own = "trireme/" + abi, offered = own + ", offered", alone = own + ", not offered";
   const mpi_result& result = libraries.hold(
@@ -134,7 +134,7 @@ measurement measure_offering(mpi_comparison& libraries, const std::string& abi, 
   return made;
 }
 
-// What is resident beyond the host library alone.
+// Resident memory beyond the host library alone.
 measurement measure_memory(mpi_comparison& libraries, const std::string& abi, const mpi_task& task) {
   const std::string own = "trireme/" + abi;
   const mpi_result& result = libraries.hold(task);

@@ -1,4 +1,4 @@
-// Who moves strided data in the benchmark: one process each, told by lines what to measure.
+// The competitors that move strided data: one process each, which reads its tasks from lines.
 //   "<shape> pack|unpack|copy <operations>"  ->  nanoseconds for all of them together
 #pragma once
 
@@ -17,7 +17,7 @@ inline double nanoseconds_for(long operations, const std::function<void()>& oper
   return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// Answers lines from standard input until it ends. operation_of(shape, way) returns what is measured.
+/// Answers lines from standard input until it ends. operation_of(shape, way) returns the measured operation.
 template <class OperationOf>
 int answer(OperationOf&& operation_of) {
   std::string shape, way, known;

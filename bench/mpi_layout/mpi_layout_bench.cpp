@@ -22,7 +22,7 @@ namespace {
 
 using namespace tri::bench;
 
-// A process that measures when it is told to.
+// A process that measures on request.
 class competitor {
  public:
   competitor(std::string name, std::vector<std::string> command) : name_(std::move(name)) {

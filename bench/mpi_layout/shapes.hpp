@@ -1,4 +1,4 @@
-// The datatypes that layouts and MPI libraries are measured with, made through whatever has the constructors of MPI.
+// The datatypes for measuring layouts and MPI libraries, made through any class with MPI's constructors.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ struct strided_shape {
   std::string_view name;
   std::string_view what;
   std::uint64_t count;         // instances in a message
-  std::size_t memory_doubles;  // that they lie in
+  std::size_t memory_doubles;  // that contain them
   std::uint64_t bytes;         // packed, of all instances
 };
 

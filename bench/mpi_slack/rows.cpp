@@ -1,5 +1,5 @@
 // The cost of the layer between an MPI program and its library (K66): the same program alone and under `trireme exec
-// --omp`, in turn, with each way of remembering waits. Its calls wait for nobody, so the difference is the layer's.
+// --omp`, in turn, with each way of remembering waits. Its calls never wait, so the difference is the layer's.
 #include "mpi_slack/rows.hpp"
 
 #include <fmt/format.h>
@@ -38,7 +38,7 @@ double time_of(const std::string& command) {
 }
 
 measurement measure_interception(context& tools, const mpi& with, const std::string& trireme) {
-  // Open MPI wants to be asked twice by root; other MPIs do not look at these.
+  // Open MPI requires two variables to run as root; other MPIs ignore them.
   const std::string start = fmt::format(
       "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 TRIREME_OMP_NOISE=100 {{}} {} -n 1 {{}} {} 2>&1",
       with.launcher, with.program);

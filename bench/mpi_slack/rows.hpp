@@ -1,4 +1,4 @@
-// The rows of the suite `mpi_slack`: what it costs that MPI calls are timed (src/mpi/slack).
+// The rows of the suite `mpi_slack`: the cost of timing MPI calls (src/mpi/slack).
 #pragma once
 
 #include <string>

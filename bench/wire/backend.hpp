@@ -1,5 +1,5 @@
-// One side of a measurement: what the two processes do with each other, written once over the port and once over UCX
-// itself. The follower serves until it is killed. One thread, unless the task has more senders.
+// One side of a measurement: the communication of the two processes, implemented over the port and over UCX itself. The
+// follower serves until it is killed. One thread, unless the task has more senders.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ class backend {
   virtual void stream(std::uint64_t messages) = 0;
   /// The leader: `in_flight` messages there and each of them back, `steps` times.
   virtual void multi_ping_pong(std::uint64_t, std::uint64_t) {
-    throw std::logic_error("this competitor has one message under way");
+    throw std::logic_error("this competitor has one message in flight");
   }
   /// The leader: lets serve() of the other side return.
   virtual void stop() {}
@@ -39,10 +39,10 @@ class backend {
 std::unique_ptr<backend> make_port_backend(const wire_task& task, unsigned number, const cpu_pair& cpus);
 std::unique_ptr<backend> make_raw_ucx_backend(const wire_task& task, unsigned number);
 
-/// Sends that may be under way at once.
+/// The limit of sends in flight.
 inline std::uint64_t window_of(const wire_task& task) { return task.bytes >= 65536 ? 16 : 4096; }
 
-/// What the device of a place is called.
+/// The name of a place's device.
 inline const char* device_of(const wire_task& task, unsigned number) {
   return task.place == "loopback" ? "lo" : number == 0 ? "trireme0" : "trireme1";
 }

@@ -43,7 +43,7 @@ struct listener : tri::group_member<listener> {
   }
 };
 
-/// Nanoseconds for so many rounds, one after the other. begin(callback) starts a round.
+/// Nanoseconds for this many rounds, one after the other. begin(callback) starts a round.
 template <class Begin>
 double time_rounds(std::uint64_t rounds, Begin&& begin) {
   const std::int64_t start_ns = host::now_ns();

@@ -53,7 +53,7 @@ class port_cache_backend final : public cache_backend, private wire::port_user {
   std::vector<std::byte> address() override { return {port_->address().begin(), port_->address().end()}; }
   void connect(std::span<const std::byte> other) override { other_.assign(other.begin(), other.end()); }
 
-  // Connects; then messages go on for ever.
+  // Connects; then messages continue for ever.
   void ping_pong(std::uint64_t rounds) override {
     for (std::uint64_t round = 0; round < rounds; ++round) {
       const std::uint64_t before = handled();
@@ -72,7 +72,7 @@ class port_cache_backend final : public cache_backend, private wire::port_user {
   }
   void stream(std::uint64_t) override { throw std::logic_error("no stream of messages beside a computation"); }
 
-  // Nobody looks at the port any more: the follower may be killed.
+  // The port is no longer used: the follower may be killed.
   void stop() override { end_handler(); }
 
   void serve(bool) override {
@@ -94,7 +94,7 @@ class port_cache_backend final : public cache_backend, private wire::port_user {
     const auto of_each = [&](auto total) { return static_cast<double>(total) / static_cast<double>(pieces); };
     cache_batch done{.piece_ns = of_each(elapsed_ns), .messages = of_each(handled() - handled_before)};
     if (!counts) return done;
-    // Again, as the calls that count are no part of the time.
+    // Again, as the counting calls are not part of the time.
     const std::uint64_t missed_before = misses_.read();
     for (std::uint64_t piece = 0; piece < pieces; ++piece) {
       misses_.start();
@@ -113,7 +113,7 @@ class port_cache_backend final : public cache_backend, private wire::port_user {
     over_.store(true, std::memory_order_relaxed);  // relaxed: join orders the rest
     if (handler_.joinable()) handler_.join();
   }
-  // Mixed: what the thread that computes does between two pieces. At least one message.
+  // Mixed: the computing thread's work between two pieces. At least one message.
   void handle_messages() {
     if (task_.division != "mixed") return;
     const std::uint64_t before = handled();

@@ -27,7 +27,7 @@ class cache_backend : public backend {
 
 std::unique_ptr<cache_backend> make_cache_backend(const wire_task& task, unsigned number, const cpu_pair& cpus);
 
-/// The leader, for the time of the task: one line per batch with what is in cache_batch, misses last.
+/// The leader, for the time of the task: one line per batch with the fields of cache_batch, misses last.
 void print_cache_batches(cache_backend& leader, const wire_task& task);
 
 /// What print_cache_batches printed. Throws std::runtime_error for anything else.

@@ -1,4 +1,4 @@
-// What handling messages does to the cache of a computation, by who handles them. See wire/cache_backend.hpp.
+// The effect of message handling on the cache of a computation, by the handling thread. See wire/cache_backend.hpp.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace tri::bench {
 namespace {
 
-/// What one kind of process measured, of all rounds.
+/// The measurements of one kind of process, of all rounds.
 struct side {
   std::vector<double> piece_ns = {}, messages = {}, misses = {};
 

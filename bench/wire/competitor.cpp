@@ -1,6 +1,6 @@
 // A competitor of the suite `wire`: forks, pins leader and follower to a core each, lets them exchange addresses, and
-// prints what the leader measures. For the place `veth` each of the two gets a network namespace of its own, which ends
-// with it, so nothing is left behind.
+// prints the leader's measurements. For the place `veth` each of the two gets a network namespace of its own, which
+// ends with it, so nothing is left behind.
 #include <fmt/format.h>
 #include <sched.h>
 #include <sys/mount.h>
@@ -189,7 +189,7 @@ void measure(backend& leader, const wire_task& task) {
                              .repetitions = 5,
                              .min_time_s = task.seconds,
                              .max_time_s = 2 * task.seconds});
-  // Of a stream of small messages the answer at its end must not be what is measured.
+  // For a stream of small messages the final answer must not dominate the measurement.
   const bool unexpected_flood = task.what == "unexpected_flood";
   const std::uint64_t unit = (task.what == "stream" || unexpected_flood) && task.bytes <= 4096 ? 1000
                              : unexpected_flood                                                ? 64
@@ -228,7 +228,7 @@ void measure(backend& leader, const wire_task& task) {
   throw std::runtime_error(fmt::format("cannot start mpirun.mpich: {}", std::strerror(errno)));
 }
 
-// Both processes are started by mpirun or mpiexec, and end as MPI wants it.
+// Both processes are started by mpirun or mpiexec, and end as MPI requires.
 int serve_over_mpi(const wire_task& task) {
   const auto launcher = host::detect_launcher(host::environment_of_this_process()).kind;
   if (launcher == host::launcher_kind::none && task.place == "veth") become_launcher(task);

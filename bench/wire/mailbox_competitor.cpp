@@ -21,7 +21,7 @@ constexpr int messages_of_a_sender = 48;
 constexpr int stop = 1;  // tag
 
 struct partner : group_member<partner> {
-  // Sends back what comes.
+  // Returns every message.
   task<int> serve(mailbox box) {
     for (;;) {
       received_message here = co_await box.receive(0);

@@ -21,10 +21,11 @@ std::size_t offset_in_page(const std::byte* place) { return reinterpret_cast<std
 
 std::size_t whole_pages(std::size_t bytes) { return (bytes + page_bytes() - 1) / page_bytes() * page_bytes(); }
 
-// What one page table holds on x86-64. The system moves a whole table at once where both ranges lie alike to it.
+// The range of one page table on x86-64. The system moves a whole table at once when both ranges have the same
+// alignment to it.
 constexpr std::size_t table_bytes = std::size_t{2} << 20;
 
-// The first address from `first` on that lies to page tables as `place` does.
+// The first address from `first` on with the same offset in a page table as `place`.
 std::byte* like(std::byte* first, const std::byte* place) {
   return first + (reinterpret_cast<std::uintptr_t>(place) - reinterpret_cast<std::uintptr_t>(first)) % table_bytes;
 }
@@ -58,7 +59,7 @@ page_region::page_region(std::size_t bytes) : bytes_(whole_pages(bytes)) {
 
 page_region::~page_region() { munmap(data_, bytes_); }
 
-// Wherever in a page table the message begins, it fits; what is not used costs addresses only.
+// The message fits wherever in a page table it begins; unused parts cost only addresses.
 landing_area::landing_area(std::size_t most_bytes)
     : memory_(most_bytes + table_bytes), spare_(memory_.bytes()), most_bytes_(most_bytes) {}
 

@@ -1,18 +1,18 @@
-// Receiving without a copy (after Farreras 2008, chapter 3): a message that came into memory of its own before its
-// place was known is put there by exchanging whole pages with those of the place; only what it has of its first and
-// last page is copied. The message must have come to the same offset in a page as its place has, which is what a
-// prediction is for; a wrong one costs a copy. For private memory of one process, no block of the arena: such a block
-// must mean the same to all processes of the host. The benchmark says when it is faster than a copy; ports always copy
-// (docs/dev/decisions/0010-no-remapping.md). Not thread-safe; what shares pages with neither message nor
-// place is not disturbed.
+// Receiving without a copy (after Farreras 2008, chapter 3): a message that arrived in memory of its own before its
+// destination was known is moved there by exchanging whole pages; only the parts in its first and last page are copied.
+// The message must have the same offset in a page as its destination, which a prediction provides; a wrong one costs a
+// copy. For private memory of one process, not for blocks of the arena: such a block must be the same in all processes
+// of the host. The benchmark shows when it is faster than a copy; ports always copy
+// (docs/dev/decisions/0010-no-remapping.md). Not thread-safe; memory that shares no pages with message or destination
+// is not affected.
 #pragma once
 
 #include <cstddef>
 
 namespace tri::bench {
 
-/// Private memory of whole pages. Only between such regions are pages exchanged: of any other memory nobody knows what
-/// else its pages are used for.
+/// Private memory of whole pages. Pages are exchanged only between such regions: the pages of any other memory may have
+/// other uses.
 class page_region {
  public:
   /// Rounded up to whole pages, zero. Throws std::runtime_error.
@@ -43,12 +43,12 @@ class landing_area {
  public:
   explicit landing_area(std::size_t most_bytes);
 
-  /// Where a message is to be received that will probably go to `predicted_place`; room for `most_bytes`.
+  /// Where to receive a message that will probably go to `predicted_place`; room for `most_bytes`.
   std::byte* for_message_to(const std::byte* predicted_place) const;
 
-  /// Puts the message that came to `came` to `place`. Pages are exchanged if the place is in `region` (null: it is
-  /// elsewhere) and as far in a page as the message, else everything is copied, also if the system refuses. What the
-  /// landing area holds afterwards is nobody's.
+  /// Moves the message at `came` to `place`. Pages are exchanged if the place is in `region` (null: it is elsewhere)
+  /// and has the same offset in a page as the message, otherwise everything is copied, also if the system refuses. The
+  /// landing area's contents are undefined afterwards.
   received_bytes deliver(std::byte* came, std::size_t bytes, std::byte* place, const page_region* region);
 
  private:

@@ -75,7 +75,7 @@ class port_backend final : public backend, private wire::port_user {
       given_back_ += std::exchange(kept_, 0);
       if (!asleep || !port_->prepare_sleep()) continue;
       pollfd waiting = {.fd = port_->wake_descriptor(), .events = POLLIN, .revents = 0};
-      const std::int64_t most_ns = port_->longest_sleep_ns();  // MPI wakes nobody
+      const std::int64_t most_ns = port_->longest_sleep_ns();  // MPI has no wake-up
       const timespec limit = {.tv_sec = 0, .tv_nsec = std::min<std::int64_t>(most_ns, 999'999'999)};
       ppoll(&waiting, 1, most_ns < 0 ? nullptr : &limit, nullptr);
     }

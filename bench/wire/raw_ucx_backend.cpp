@@ -166,7 +166,7 @@ class raw_ucx_backend final : public backend {
     ucp_request_free(request);
     static_cast<raw_ucx_backend*>(self)->received();
   }
-  // Of a stream the end is when the last has come and nothing is under way.
+  // A stream ends when the last message has arrived and nothing is in flight.
   void received() {
     --under_way_;
     if (coming_ == word::ball) return take(coming_);

@@ -1,7 +1,7 @@
-// Does it pay to put a message that came before its place was known there by its pages instead of a copy? By exchange
-// of private pages (wire/page_exchange.hpp), and by a second mapping of the pages of shared memory in which it came.
-// Timed are the move and one reading of all of it, so page faults and the loss of address translations count; another
-// thread of the process runs on the other core, which has to be told of every change.
+// Does it pay to move a message that arrived before its destination was known by its pages instead of a copy? By
+// exchange of private pages (wire/page_exchange.hpp), and by a second mapping of the pages of shared memory in which it
+// came. Timed are the move and one read of all of it, so page faults and TLB misses count; another thread of the
+// process runs on the other core, so every change causes a TLB shootdown.
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -32,7 +32,7 @@ constexpr std::size_t cache_line = 64;
 class way {
  public:
   virtual ~way() = default;
-  /// A message comes. Where it lies.
+  /// Receives a message and returns its address.
   virtual std::byte* come() = 0;
   /// It goes to its place.
   virtual const std::byte* take() = 0;

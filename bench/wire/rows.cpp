@@ -1,5 +1,5 @@
-// What messages between processes cost over the wire, beside UCX called plainly. In each of several rounds both are
-// started anew, in turn, and compared round by round.
+// The cost of messages between processes over the wire, beside plain UCX. Both are restarted in each of several rounds,
+// in turn, and compared round by round.
 #include "wire/rows.hpp"
 
 #include <fmt/format.h>
@@ -89,7 +89,7 @@ measurement measure_row(context& tools, const std::string& program, const wire_r
   const int rounds = in_a_hurry ? 1 : 5;
   wire_task own = about.task;
   own.seconds = std::max(in_a_hurry ? 0.05 : 0.3, method.min_time_s / rounds);
-  if (own.what == "multi") {  // the peer has one message under way
+  if (own.what == "multi") {  // the peer has one message in flight
     for (int round = 0; round < rounds; ++round)
       for (const double ns : start(program, own)) made.samples.operation_ns.push_back(ns);
     return made;
@@ -171,12 +171,12 @@ std::vector<wire_row> described(const std::string& place, const std::string& con
       {.name = "stream/65536",
        .task = task("stream", 65536),
        .unit = "us",
-       .description = "64 KiB in one direction, 16 under way",
+       .description = "64 KiB in one direction, 16 in flight",
        .target_ratio = 1 / 0.95},
       {.name = "stream/4194304",
        .task = task("stream", 4194304),
        .unit = "us",
-       .description = "4 MiB in one direction, 16 under way",
+       .description = "4 MiB in one direction, 16 in flight",
        .target_ratio = 1 / 0.95},
       {.name = "wake8",
        .task = task("wake", 8),
@@ -237,8 +237,8 @@ std::vector<wire_row> described_multi_ping_pong(const std::string& conduit) {
   return rows;
 }
 
-// A receiver that uses no message while more come: without a limit all of them pile up there. Beside the same without
-// one, so the ratio is what the limit costs.
+// A receiver that consumes no message while more arrive: without a limit all of them pile up there. Beside the same
+// without one, so the ratio is the cost of the limit.
 std::vector<wire_row> with_limits() {
   std::vector<wire_row> rows;
   const auto add = [&](const char* what, const char* name, std::size_t bytes, std::int64_t memory, double target) {

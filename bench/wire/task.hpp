@@ -1,4 +1,4 @@
-// One measurement of the wire between two processes, as the benchmark asks for it and its competitors are started with.
+// One measurement of the wire between two processes, as passed from the benchmark to its competitors.
 #pragma once
 
 #include <cstddef>

@@ -1,13 +1,12 @@
-// The archives that carry arguments and objects to another process: bytes in a block of the arena, written where they
-// will be sent from and read where they arrived. How a value of some type is written: serialization.hpp. What another
-// process has written may be wrong: the reader believes no size that the rest of the archive cannot hold, before
-// anything is made for it.
+// The archives that carry arguments and objects to another process: bytes in a block of the arena, written and read in
+// place. serialization.hpp defines how values of each type are written. Data from another process may be wrong: before
+// it allocates anything, the reader rejects sizes that the rest of the archive cannot hold.
 //
-// So each element of a container has to take a byte at least. Where elements take none (they are empty, or say so), the
-// writer adds zeros at the end until the archive is as long as it says; those are never read.
+// So each element of a container must take at least one byte. When elements take none (they are empty, or declare it),
+// the writer pads the archive with zeros to the declared length; these are never read.
 //
-// Users' functions see what other C++ serialization libraries offer: archive(a, b, c), archive & a, is_saving and
-// is_loading, and for functions of their own save() and load(): write, write_size, read, read_size, check_size.
+// Users' functions get the interface of other C++ serialization libraries: archive(a, b, c), archive & a, is_saving and
+// is_loading, and for their own save() and load(): write, write_size, read, read_size, check_size.
 #pragma once
 
 #include "trireme/detail/require_cxx20.hpp"
@@ -38,13 +37,13 @@ void write_value(output_archive& archive, const T& value);  // serialization.hpp
 template <class T>
 void read_value(input_archive& archive, T& value);
 
-/// What an archive says cannot be true.
+/// The contents of an archive are invalid.
 class archive_error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Collects what is written in one growing block.
+/// Writes into one growing block.
 class output_archive {
  public:
   using is_saving = std::true_type;
@@ -80,21 +79,22 @@ class output_archive {
     std::memcpy(reserve(count), bytes, count);
     size_ += count;
   }
-  /// So many elements follow.
+  /// Writes the number of elements that follow.
   void write_size(std::uint64_t elements) {
     write(&elements, sizeof elements);
     const std::size_t least = size_ + static_cast<std::size_t>(elements);
     if (least > least_) least_ = least;
   }
   /// The number of an object that std::shared_ptrs in this archive share, and whether it is new, so that its value
-  /// follows. `kind` is of its type. The object lives until the archive ends, so that no other one gets its address.
+  /// follows. `kind` identifies its type. The object lives until the archive ends, so that no other one gets its
+  /// address.
   struct shared_number {
     std::uint32_t number;
     bool is_new;
   };
   shared_number number_of_shared(std::shared_ptr<const void> object, const void* kind);
 
-  /// Hands the block over. Last.
+  /// Transfers ownership of the block; the last call.
   contents take() {
     if (size_ < least_ || block_ == nullptr) {
       const std::size_t zeros = least_ > size_ ? least_ - size_ : 0;
@@ -123,12 +123,12 @@ class output_archive {
   char* block_ = nullptr;
   std::size_t size_ = 0;
   std::size_t capacity_ = 0;
-  std::size_t least_ = 0;  // bytes that the sizes in it ask for
+  std::size_t least_ = 0;  // bytes that the sizes in it require
   struct shared_objects;
   std::shared_ptr<shared_objects> shared_;  // when there are any
 };
 
-/// Reads an archive in place. Throws archive_error where it ends too early, or says what it cannot hold.
+/// Reads an archive in place. Throws archive_error when it ends too early or declares sizes that it cannot hold.
 class input_archive {
  public:
   using is_saving = std::false_type;
@@ -167,14 +167,15 @@ class input_archive {
     check_size(elements, 1);
     return elements;
   }
-  /// Before anything is made for so many elements, each of which takes at least `bytes_each` of the archive.
+  /// Call before allocating for `elements` elements, each of which takes at least `bytes_each` of the archive. Throws
+  /// archive_error.
   void check_size(std::uint64_t elements, std::size_t bytes_each) const {
     if (elements > left_ / bytes_each) [[unlikely]]
       too_many(elements, bytes_each);
   }
 
-  /// While it lives, what is read lies one level deeper in something that may contain itself. Throws archive_error
-  /// where another process nests so deep that the stack would end.
+  /// While it lives, reads are one level deeper in a recursive type. Throws archive_error when another process's data
+  /// nests so deep that the stack would overflow.
   class level {
    public:
     explicit level(input_archive& archive) : archive_(archive) {
@@ -190,10 +191,10 @@ class input_archive {
   };
   static constexpr std::uint32_t most_levels = 1000;
 
-  /// A number that says which of `alternatives` follows (of a variant; or that a value follows, or none).
+  /// The number of the one of `alternatives` that follows (of a variant; or whether a value follows).
   std::uint32_t read_choice(std::uint64_t alternatives);
 
-  /// Objects that std::shared_ptrs share, by their number; null: its value follows, and add_shared() is to be called.
+  /// Objects that std::shared_ptrs share, by their number; null: its value follows; then call add_shared().
   const std::shared_ptr<void>* shared_of(std::uint32_t number, const void* kind) const;
   void add_shared(std::shared_ptr<void> object, const void* kind) { shared_.push_back({std::move(object), kind}); }
 

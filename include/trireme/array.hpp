@@ -64,8 +64,8 @@ element_type describe_element_type() {
   return type;
 }
 
-/// What the PEs of a host share. `created`: all elements of a dense collection count from the start, as contributions
-/// may be faster than creation. relaxed: sent with the creation messages.
+/// The state shared by the PEs of a host. `created`: all elements of a dense collection count from the start, as
+/// contributions may overtake creation. relaxed: sent with the creation messages.
 inline collection_shared* shared_by_host(const sched::runtime& job, std::uint64_t created) {
   auto* const made = collection_shared::make(job.pes_of_host(), job.hosts());
   made->created.store(static_cast<std::int64_t>(created), std::memory_order_relaxed);
@@ -114,7 +114,7 @@ struct creation {
       facts.shared = reinterpret_cast<collection_shared*>(static_cast<std::uintptr_t>(message.element));
     create(here, arguments.values());
   }
-  /// From another host: `element` holds the number created, then the address of what the PEs of this host share.
+  /// From another host: `element` holds the number created, then the address of the shared state of this host's PEs.
   static void at_host(const sched::runtime& job, sched::envelope& message) {
     message.element = reinterpret_cast<std::uintptr_t>(shared_by_host(job, message.element));
   }
@@ -179,7 +179,7 @@ struct insertion {
   static inline const std::uint32_t handler = register_handler_of<tuple>(&deliver, "insertion into " + type_name<T>());
 };
 
-/// How a user key looks in messages to people; overload it beside a key type of your own.
+/// The text form of a user key in error messages; overload it in the namespace of your key type.
 template <class Index>
 std::string describe_key(const Index& key) {
   std::string text("[");
@@ -227,28 +227,28 @@ class array_element : public objects::element_base {
   }
 
   /// Moves this element to another PE of the job once the running method has ended. Messages follow; none is lost, and
-  /// the order of each sender is kept. To another process the class needs a default constructor and serialize. After
+  /// the order of each sender is kept. Moving to another process requires a default constructor and serialize. After
   /// the move `on_migrated()` is called if the class has it.
-  /// As long as the element cannot move (can_migrate_now) the move waits; a later request takes its place, and one to
-  /// the own PE withdraws it.
+  /// While the element cannot move (can_migrate_now) the move is delayed; a later request replaces it, and one to the
+  /// own PE cancels it.
   void migrate_to(int pe) { home().migrate(*this, pe); }
   /// Deletes this element once the running method has ended. From then on messages to it end the job with an error, and
   /// calls fail with remote_error, as do those that it has not answered by then. Messages that no coroutine of it has
-  /// asked for are dropped.
+  /// awaited are dropped.
   void erase_this() { home().erase(*this); }
 
   /// Takes part in a reduction over the whole array: every element contributes once per reduction, in the same order of
-  /// reductions; the result goes to `target`. Also in the constructor.
+  /// reductions; the result goes to `target`. May be called in the constructor.
   template <class T, class Reducer>
   void contribute(T&& value, Reducer, callback<objects::result_of_reduction<Reducer, std::decay_t<T>>> target) {
     objects::contribute<Reducer>(*this, std::forward<T>(value), std::move(target));
   }
 
   /// In a coroutine: `co_await when<&Self::method>(reference)` waits for one message of that method whose first
-  /// argument equals `reference`, runs the method with it, and yields what the method returned. Messages that nobody
-  /// awaits yet are kept. A method that any coroutine awaits is never run for other reasons. Without `reference` where
-  /// the first parameter is not an integer: then any message of the method. Throws std::out_of_range when the parameter
-  /// cannot have the value.
+  /// argument equals `reference`, runs the method with it, and yields the method's result. Messages that are not
+  /// awaited yet are kept. A method that any coroutine in the program awaits runs only when awaited. Omit `reference`
+  /// when the first parameter is not an integer: then any message of the method matches. Throws std::out_of_range when
+  /// the parameter cannot have the value.
   template <auto Method, class Reference = objects::no_reference>
   auto when(Reference reference = {}) {
     return objects::when_awaiter<objects::single_result, objects::method_waiter<Method>>(
@@ -275,8 +275,8 @@ class array_element : public objects::element_base {
   Index key_{};
 };
 
-/// Handle of an array: plain data that may be copied and sent anywhere. May be a member or a parameter where T is only
-/// declared (hence the template parameter `Element`, which always is T).
+/// Handle of an array: plain data that may be copied and sent anywhere. May be a member or a parameter where T is
+/// incomplete (hence the template parameter `Element`, always T).
 template <class T>
 class array {
  public:
@@ -307,7 +307,7 @@ class array {
     objects::post_broadcast<typename facts::arguments>(here, local_collection_here(here),
                                                        objects::broadcast_method<Method>::handler, arguments...);
   }
-  /// Invokes a method on every element and reduces what it returns, to a future on this PE.
+  /// Invokes a method on every element and reduces the results to a future on this PE.
   template <auto Method, class Reducer, class... A>
   auto reduce(Reducer reducer, const A&... arguments) const {
     using value = typename objects::reducing_broadcast<Method, Reducer>::contribution;
@@ -366,8 +366,7 @@ class array {
  private:
   const objects::local_collection& local_collection_here(sched::pe& here) const {
     const objects::local_collection* const home = objects::pe_objects::of(here).find_local_collection(id_);
-    // Collection 0 is that of the single objects: there is no array of them, but a default-constructed handle has its
-    // number.
+    // Collection 0 holds the single objects: it is not an array, but a default-constructed handle has its number.
     if (home == nullptr || id_ == 0)
       throw std::logic_error("trireme: this handle names no array that exists here (a default-constructed handle?)");
     return *home;
@@ -383,7 +382,7 @@ struct extents {
 };
 
 /// Creates a dense array with one element at every index, each constructed with copies of the arguments. Any PE may
-/// call it, at any time; the handle works at once.
+/// call it, at any time; the handle is usable at once.
 template <class T, class... A>
 array<T> make_array(const extents& size, placement where, const A&... arguments) {
   constexpr int n = objects::dimensions_of<typename T::index_type>;

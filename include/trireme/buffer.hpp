@@ -1,5 +1,5 @@
-// Buffers: arrays of plain data that live in the shared memory of the host, so that a message carries them as a
-// pointer, between threads and between processes, with no copy at all.
+// Buffers: arrays of plain data in the shared memory of the host, so that a message carries them as a pointer, between
+// threads and between processes, without a copy.
 //
 //   tri::buffer<T>         one owner; moves with the message.
 //   tri::shared_buffer<T>  read-only and reference-counted; one buffer can be sent to many receivers.
@@ -28,7 +28,7 @@ namespace tri {
 
 namespace detail {
 
-/// Lies before the data of every buffer.
+/// Precedes the data of every buffer.
 struct alignas(64) buffer_header {
   std::atomic<std::uint64_t> owners;
 };
@@ -51,13 +51,13 @@ inline buffer_header* header_of(const void* data) {
 inline void drop_buffer(const void* data) noexcept {
   if (data == nullptr) return;
   buffer_header* const header = header_of(data);
-  // acq_rel: the last owner sees all the others' reads done before the memory is used anew. pairs: itself
+  // acq_rel: all other owners' reads happen before the last one reuses the memory. pairs: itself
   if (header->owners.load(std::memory_order_acquire) == 1 ||
       header->owners.fetch_sub(1, std::memory_order_acq_rel) == 1)
     arena::release(header);
 }
 
-/// For the runtime: the same memory as an array of something else.
+/// For the runtime: the same memory as an array of another type.
 struct buffer_access {
   template <class To, class From>
   static auto as(From&& from);
@@ -134,7 +134,7 @@ class buffer {
   std::size_t size_ = 0;
 };
 
-/// A last part that is shorter than a To is cut off.
+/// A remainder shorter than a To is dropped.
 template <class To, class From>
 auto detail::buffer_access::as(From&& from) {
   static_assert(!std::is_lvalue_reference_v<From>, "the buffer is given away");
@@ -144,7 +144,7 @@ auto detail::buffer_access::as(From&& from) {
   return result;
 }
 
-/// A buffer that nobody changes any more; copies share it.
+/// A read-only buffer; copies share it.
 template <class T>
 class shared_buffer {
  public:
@@ -153,7 +153,7 @@ class shared_buffer {
       buffer<T>&& from) noexcept  // NOLINT(google-explicit-constructor): giving up ownership is explicit enough
       : data_(std::exchange(from.data_, nullptr)), size_(std::exchange(from.size_, 0)) {}
   shared_buffer(const shared_buffer& other) noexcept : data_(other.data_), size_(other.size_) {
-    // relaxed: the count only grows here, by somebody who already owns a share.
+    // relaxed: only incremented here, by an owner of a share.
     if (data_ != nullptr) detail::header_of(data_)->owners.fetch_add(1, std::memory_order_relaxed);
   }
   shared_buffer(shared_buffer&& other) noexcept

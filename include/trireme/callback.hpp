@@ -1,4 +1,4 @@
-// Callbacks: where a result is to go, as plain data: into a promise, or to a method of an element.
+// Callbacks: the destination of a result, as plain data: a promise, or a method of an element.
 #pragma once
 
 #include "trireme/detail/require_cxx20.hpp"

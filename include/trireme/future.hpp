@@ -1,6 +1,6 @@
 // Futures and promises: a future belongs to the PE that made it, where its value arrives; its promise is a small plain
-// value that may be sent anywhere and set from any PE of the job. The future may go to another PE of its process, with
-// an element: a waiter there asks its PE for word (result_relay), and takes the value from memory.
+// value that may be sent anywhere and set from any PE of the job. The future may move to another PE of its process,
+// with an element: a waiter there requests a notification from its PE (result_relay), and reads the value from memory.
 #pragma once
 
 #include "trireme/detail/require_cxx20.hpp"
@@ -50,14 +50,14 @@ class result_waiter {
   result_waiter& operator=(const result_waiter&) = delete;
   ~result_waiter() { part(); }
 
-  /// `place` is where the result keeps this. The owner of the running coroutine learns that one of its own waits.
+  /// `place` is the result's pointer to this. The owner of the running coroutine learns that one of its own waits.
   void wait(result_waiter*& place, std::coroutine_handle<> coroutine) {
     coroutine_ = coroutine;
     wait_.begin(running_owner);
     place = this;
     place_ = &place;
   }
-  /// The coroutine will not be resumed any more, or the result cannot come.
+  /// The coroutine will not be resumed, or the result cannot come.
   void part() {
     if (place_ == nullptr) return;
     *std::exchange(place_, nullptr) = nullptr;
@@ -77,27 +77,27 @@ class result_waiter {
 
 class result_relay;
 
-/// What all states of futures have. In the table of the PE that made it; may also be looked at by that of its process
-// where the future is.
+/// The base of all future states. In the table of the PE that made it; may also be read by the PE of its process that
+/// has the future.
 class result_base : public awaited_result {
  public:
   using awaited_result::awaited_result;
   ~result_base() override { part(); }
   // acquire: the value is there. pairs: future.ready
   bool is_ready() const override { return ready_.load(std::memory_order_acquire); }
-  // release: another PE of the process may end this as soon as it sees the word; we do not touch it any more. pairs:
-  // future.abandoned
+  // release: another PE of the process may delete this as soon as it sees the flag; we do not access it any more.
+  // pairs: future.abandoned
   void abandon() override { abandoned_.store(true, std::memory_order_release); }
-  /// The job has ended; the table that knew this result is gone, or will not ask for it any more.
+  /// The job has ended; the table with this result is gone, or will not use it any more.
   bool is_abandoned() const { return abandoned_.load(std::memory_order_acquire); }  // pairs: future.abandoned
 
   /// `waiter` is resumed when the result is there. Throws std::logic_error when another one waits already.
   void wait(result_waiter& waiter, std::coroutine_handle<> coroutine) {
-    // relaxed: only who has the future waits elsewhere
+    // relaxed: only the owner of the future waits elsewhere
     if (waiter_ != nullptr || relay_.load(std::memory_order_relaxed) != nullptr) refuse_second();
     waiter.wait(waiter_, coroutine);
   }
-  /// Who waits will not be resumed: the future has ended.
+  /// The waiter will not be resumed: the future has ended.
   void part() {
     if (waiter_ != nullptr) waiter_->part();
   }
@@ -109,7 +109,7 @@ class result_base : public awaited_result {
     std::uint32_t generation;
     friend bool operator==(const relay_name&, const relay_name&) = default;
   };
-  /// Somebody begins to wait elsewhere, or ends that; throws like wait(). relaxed: the pointer is only compared.
+  /// Starts or ends a wait on another PE; throws like wait(). relaxed: the pointer is only compared.
   void begin_relay(const result_relay& relay) {
     const result_relay* none = nullptr;
     if (!relay_.compare_exchange_strong(none, &relay, std::memory_order_relaxed)) refuse_second();
@@ -119,8 +119,8 @@ class result_base : public awaited_result {
   void add_relay(const relay_name& relay);
   void remove_relay(const relay_name& relay) { std::erase(relays_, relay); }
 
-  /// The running method has given a promise of this away: its element is owed an answer, until the value was taken or
-  /// the future ends. Called by the owner of the future.
+  /// The running method has passed on a promise of this: its element is owed an answer, until the value is taken or the
+  /// future ends. Called by the owner of the future.
   void count_for_owner() {
     if (running_owner == nullptr || owed_.load(std::memory_order_relaxed) != nullptr) return;  // relaxed: see below
     answers_owed* const owed = running_owner->answers();
@@ -128,7 +128,7 @@ class result_base : public awaited_result {
     owed->add();
     owed_.store(owed, std::memory_order_relaxed);
   }
-  // relaxed: goes from thread to thread with the future; atomic for a coroutine that waits for the future of another
+  // relaxed: passed between threads with the future; atomic for a coroutine that waits for the future of another
   // object, which may end at the same time
   void end_for_owner() {
     if (owed_.load(std::memory_order_relaxed) == nullptr) [[likely]]
@@ -182,8 +182,8 @@ class result_state : public result_base {
   std::exception_ptr error_;
 };
 
-/// A wait for a future that was made on another PE of this process. Lives where the wait is, in the coroutine's frame;
-/// keeps the result there is to be, whatever becomes of the future.
+/// A wait for a future that was made on another PE of this process. In the coroutine's frame; keeps the pending result
+/// alive, whatever happens to the future.
 class result_relay final : public awaited_result {
  public:
   result_relay(sched::pe& here, int pe_of_result, std::shared_ptr<result_base> result);
@@ -210,7 +210,7 @@ class result_relay final : public awaited_result {
 inline std::uint64_t pack_name(std::uint32_t slot, std::uint32_t generation) {
   return (std::uint64_t{slot} << 32) | generation;
 }
-/// Of whatever kind; see named_result.
+/// Of any kind; see named_result.
 inline awaited_result* find_result(sched::pe& here, const sched::envelope& message) {
   return pe_objects::of(here).results.find(static_cast<std::uint32_t>(message.element >> 32),
                                            static_cast<std::uint32_t>(message.element));
@@ -236,8 +236,8 @@ struct result_handler {
 /// Handler that makes a future fail; the argument is the text.
 extern const std::uint32_t error_handler;
 
-/// A future ends on another PE of the process than it was made on, as a member of an element that moved, perhaps. The
-/// PE whose table knows it ends it.
+/// A future ends on another PE of the process than it was made on, for example as a member of a moved element. The PE
+/// whose table has it removes it.
 void forget_elsewhere(sched::pe& here, int pe, result_table::name name, std::shared_ptr<result_base> result);
 
 }  // namespace objects
@@ -269,7 +269,7 @@ struct promise {
   }
 
  private:
-  // It may have come in a message of a faulty process.
+  // It may be from a message of a faulty process.
   void check_pe(const sched::pe& here) const {
     if (pe >= static_cast<std::uint32_t>(here.job().pes())) [[unlikely]]
       objects::throw_no_such_pe(pe, here.job().pes());
@@ -294,7 +294,7 @@ struct promise {
   }
 };
 
-/// A value that will arrive. Move-only; may go to another PE of its process, with an element or a message, but not to
+/// A value that will arrive. Move-only; may move to another PE of its process, with an element or a message, but not to
 /// another process. Wait with `co_await` in a coroutine, or with `get()` in the function given to tri::run.
 template <class T>
 class [[nodiscard]] future {
@@ -322,8 +322,8 @@ class [[nodiscard]] future {
   }
   bool ready() const { return state_->is_ready(); }
 
-  /// Runs other messages of this PE until the value is there; only outside of entry methods and coroutines, which
-  /// use co_await. Throws what the called method threw, as remote_error.
+  /// Runs other messages of this PE until the value has arrived; only outside of entry methods and coroutines, which
+  /// use co_await. Throws remote_error with the text of an exception of the called method.
   T get() {
     check_run();
     sched::pe& here = sched::this_pe();
@@ -359,7 +359,7 @@ class [[nodiscard]] future {
   void drop() {
     if (state_ == nullptr) return;
     state_->end_for_owner();
-    if (!state_->is_abandoned()) {  // or else nobody knows of it any more, and its PE may be gone
+    if (!state_->is_abandoned()) {  // otherwise no table has it any more, and its PE may be gone
       if (sched::pe* const here = sched::detail::this_pe; here != nullptr && here != pe_)
         objects::forget_elsewhere(*here, pe_->number(), name_, std::move(state_));
       else

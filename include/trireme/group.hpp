@@ -23,7 +23,7 @@ class group : public array<T> {
   explicit group(const array<T>& members) : array<T>(members) {}
   element_ref<T> operator[](int pe) const { return array<T>::operator()(pe); }
   /// The member on the calling PE.
-  /// Throws std::logic_error where the group does not exist yet, for an urgent message has passed its creation.
+  /// Throws std::logic_error when the group does not exist yet because an urgent message has overtaken its creation.
   T& local() const {
     T* const member = (*this)[sched::this_pe().number()].local();
     if (member == nullptr) [[unlikely]]

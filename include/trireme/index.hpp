@@ -39,7 +39,7 @@ inline constexpr int dimensions_of = 0;  // a user key
 template <int N>
 inline constexpr int dimensions_of<index<N>> = N;
 
-/// What every handle of an array knows of its shape: plain data.
+/// The shape of an array, in every handle: plain data.
 struct array_shape {
   std::array<std::uint32_t, 6> extent{};
   std::uint8_t dimensions = 0;  // 0: user keys
@@ -51,8 +51,8 @@ struct array_shape {
   }
 };
 
-/// What is wrong with a shape that came in a message, or empty. The tables of its elements must fit into the memory of
-/// this machine.
+/// The error in a shape received in a message, or empty. The tables of its elements must fit into the memory of this
+/// machine.
 std::string fault_of_shape(const array_shape& shape);
 std::string describe_number(const array_shape& shape, std::uint64_t number);
 [[noreturn]] void report_out_of_range(const array_shape& shape, const int* at);

@@ -23,21 +23,21 @@ namespace tri {
 enum class loop_measuring : std::uint8_t {
   off,
   as_is,              ///< loops run as always
-  with_one_core_runs  ///< the second execution of each loop, and one of 32 later, run on one core: what they take is
-                      ///< the computing, and what shared executions compute longer is the moving of data
+  with_one_core_runs  ///< the second execution of each loop, and later one of 32, run on one core: their time is the
+                      ///< computing, and the longer computing of shared executions is data movement
 };
 
-/// From now on. What was measured before is kept.
+/// Applies from now on. Earlier measurements are kept.
 void measure_loops(loop_measuring how);
 
-/// What one participant did of a loop, in all measured executions.
+/// One participant's share of a loop, in all measured executions.
 struct loop_participant_report {
   std::uint64_t chunks = 0;     ///< claims
-  std::uint64_t from_pool = 0;  ///< of these, of what belongs to nobody
-  std::uint64_t stolen = 0;     ///< of these, of what another participant owns
+  std::uint64_t from_pool = 0;  ///< of these, from the pool without an owner
+  std::uint64_t stolen = 0;     ///< of these, from another participant's range
   double steal_distance = 0.0;  ///< mean of those: difference of numbers, the shorter way round
   std::uint64_t iterations = 0;
-  std::uint64_t moved_iterations = 0;  ///< that another participant ran the time before
+  std::uint64_t moved_iterations = 0;  ///< run by another participant in the execution before
   double seconds = 0.0;                ///< in bodies
 };
 
@@ -54,26 +54,26 @@ struct loop_site_report {
   std::uint64_t claims = 0;               ///< chunks that were run
   std::uint32_t participants = 0;         ///< of the last execution
   double total = 0.0;                     ///< seconds
-  double compute = 0.0;                   ///< with data_movement in it where that is not known
+  double compute = 0.0;                   ///< includes data_movement where that is unknown
   double idle = 0.0;                      ///< before the first and after the last chunk
   double synchronisation = 0.0;           ///< between chunks: claiming, and waiting for claims of others
   std::optional<double> data_movement;    ///< below 0 where one core was slower, as when it was disturbed
   double imbalance = 1.0;                 ///< longest busy time by the mean one
-  std::vector<std::string> features;      ///< what the schedule consists of: "static part", "neighbour stealing" ...
-  std::uint64_t dynamic_iterations = 0;   ///< not run by their owner: how far the dynamic part leaves its place
+  std::vector<std::string> features;      ///< components of the schedule: "static part", "neighbour stealing" ...
+  std::uint64_t dynamic_iterations = 0;   ///< not run by their owner: the locality of the dynamic part
   std::uint64_t dynamic_in_sequence = 0;  ///< of these, beside the chunk that the participant ran before
   std::uint64_t moved_iterations = 0;     ///< ran elsewhere than the time before: what caches lose between executions
   std::vector<loop_participant_report> by_participant;
   std::vector<double> steps;  ///< seconds from the beginning of one execution to that of the next; the first 65,536
 };
 
-/// What was measured so far, the loop with the largest total first.
+/// The measurements so far, the loop with the largest total first.
 std::vector<loop_site_report> loop_report();
-/// Forgets what was measured so far.
+/// Discards all measurements so far.
 void clear_loop_report();
 /// A line per loop.
 std::string to_text(std::span<const loop_site_report> loops);
-/// For each loop what its schedule consists of, what that did, and a line per participant.
+/// For each loop the components of its schedule, their effect, and a line per participant.
 std::string to_detailed_text(std::span<const loop_site_report> loops);
 
 }  // namespace tri

@@ -1,15 +1,15 @@
 // Parallel loops. They work in any program, without set-up: in a plain main the cores of the process share them; inside
-// an entry method the idle PEs of the process join, and busy ones are never waited for.
+// an entry method the idle PEs of the process join, and the loop never waits for busy ones.
 //
 //   tri::parallel_for(n, [&](int i) { c[i] = a[i] + b[i]; });
 //   const double sum = tri::parallel_reduce(n, 0.0, [&](int i) { return a[i] * b[i]; }, std::plus<>());
 //
-// The default schedule, `automatic`, needs no tuning: it keeps the memory of each loop of the program, starts with
-// contiguous blocks whose ends may be stolen, and moves their borders until nobody steals any more. Others are chosen
-// by name: parallel_for(n, body, "dynamic,16"); docs/user/loops.md has them all.
+// The default schedule, `automatic`, needs no tuning: it remembers each loop of the program, starts with contiguous
+// blocks whose ends may be stolen, and moves their borders until stealing stops. Others are chosen by name:
+// parallel_for(n, body, "dynamic,16"); docs/user/loops.md lists them all.
 //
-// A body may throw: the first exception reaches the caller when no iteration runs any more; iterations that had not
-// begun are left out. Loops may be nested, and several threads may run loops at the same time.
+// A body may throw: the first exception reaches the caller after all running iterations have ended; iterations that
+// have not started are skipped. Loops may be nested, and several threads may run loops at the same time.
 #pragma once
 
 #include "trireme/detail/require_cxx20.hpp"
@@ -38,7 +38,7 @@
 namespace tri {
 
 /// The indices first, first + step, ... before last; with a negative step, down to above last. Any integer type; the
-/// number of indices must fit into 64 bits. A range that never begins is empty.
+/// number of indices must fit into 64 bits. A range without indices is empty.
 template <std::integral Index>
 struct loop_range {
   using index_type = Index;
@@ -70,7 +70,7 @@ loop_range<Index> range(Index first, std::type_identity_t<Index> last, std::int6
   return {first, last, step};
 }
 
-/// A part of a loop that one participant runs from its beginning to its end: what a body by chunks is called with.
+/// A part of a loop that one participant runs from beginning to end: the argument of a body by chunks.
 template <std::integral Index>
 class loop_chunk {
  public:
@@ -165,14 +165,14 @@ tiled_range<std::int64_t, Dimensions> tiles(const std::int64_t (&counts)[Dimensi
 /// How a loop is run. Converts from the text of a schedule: parallel_for(n, body, "hybrid,0.8").
 struct loop_options {
   loops::schedule schedule{};
-  /// Memory of the loop. Null: that of the type of the body, hence, for a lambda, of the call site. A body
-  /// that is a function pointer or a std::function has none of its own: then nothing is learned.
+  /// Memory of the loop. Null: the memory of the body's type, hence, for a lambda, of the call site. A function pointer
+  /// or a std::function has none of its own: then nothing is learned.
   loops::loop_record* record = nullptr;
   /// The location that reports name (trireme/loop_report.hpp).
   std::source_location location;
 
   loop_options(std::source_location here = std::source_location::current()) : location(here) {}
-  /// Throws std::invalid_argument with what is wrong in the text.
+  /// Throws std::invalid_argument that describes the error in the text.
   loop_options(std::string_view schedule_text, std::source_location here = std::source_location::current())
       : schedule(loops::schedule_named(schedule_text)), location(here) {}
   loop_options(const char* schedule_text, std::source_location here = std::source_location::current())
@@ -184,8 +184,8 @@ struct loop_options {
 /// How many threads may share the loops that the calling thread runs, itself included: participant numbers are below.
 inline int loop_participants() { return static_cast<int>(loops::participant_bound()); }
 
-/// Whether somebody could join a loop right now. A hint for programs that have a serial version as well; out of date
-/// when it returns.
+/// Whether an idle participant could join a loop right now. A hint for programs that also have a serial version; may be
+/// outdated when it returns.
 inline bool any_idle_pe() { return loops::any_participant_is_idle(); }
 
 namespace loops {
@@ -215,7 +215,7 @@ concept body_of = std::is_invocable_v<Body&, typename Range::index_type> ||
                   std::is_invocable_v<Body&, typename Range::index_type, int> ||
                   std::is_invocable_v<Body&, loop_chunk<typename Range::index_type>>;
 
-/// Calls a body with a part of a range, in whatever way the body wants it.
+/// Calls a body with a part of a range, in the form that the body accepts.
 template <class Index, class Body>
 void call_body(const loop_range<Index>& whole, Body& body, std::uint64_t first, std::uint64_t last, int participant) {
   if constexpr (std::is_invocable_v<Body&, Index>) {
@@ -266,9 +266,9 @@ void call_body(const tiled_range<Index, Dimensions>& whole, Body& body, std::uin
   }
 }
 
-/// A range and a body, as the chunks of a loop see them. If the body is small and nobody can tell it from a copy, the
-/// copy travels with the loop; else all call the caller's. `Given`: as it was handed over. One that the caller goes on
-/// using and may change (`T&`) is called itself.
+/// A range and a body, as used by the chunks of a loop. If the body is small and indistinguishable from a copy, a copy
+/// is sent with the loop; otherwise all call the caller's. `Given`: the type as passed. A body that the caller may
+/// continue to use and change (`T&`) is called itself.
 template <class Range, class Given>
 struct bound_body {
   using Body = std::remove_reference_t<Given>;
@@ -327,10 +327,10 @@ void parallel_for(const Range& over, Body&& body, const loop_options& options = 
 }
 
 /// Combines value(index) over a range, starting with `initial`: combine(T, T) -> T, which must be associative and need
-/// not be commutative: what stands left of an index is always left of it (strings come out in order). T moves and need
-/// not have a neutral element. `value` may also be value(index, participant). Where the brackets are depends on who ran
-/// what, so the last bits of floating-point sums do; with `reproducible` it depends on the number of indices alone, and
-/// the result has the same bits on any number of threads, under any schedule.
+/// not be commutative: operands keep the order of the indices (strings are concatenated in order). T must be movable
+/// and need not have a neutral element. `value` may also be value(index, participant). The bracketing depends on which
+/// participant ran which chunk, and with it the last bits of floating-point sums; with `reproducible` it depends on the
+/// number of indices alone, and the result has the same bits on any number of threads, under any schedule.
 enum class combination_order { any, reproducible };
 
 template <class Range, class T, class Value, class Combine>
@@ -420,7 +420,7 @@ T parallel_scan(const Range& over, T initial, Value&& value, Combine&& combine, 
 
 namespace loops {
 
-/// A started loop and everything it needs, whatever its types.
+/// A started loop with its data, type-erased.
 struct any_started_loop {
   virtual ~any_started_loop() = default;
   virtual void wait() = 0;
@@ -451,12 +451,12 @@ struct started_loop_of final : any_started_loop {
 
 }  // namespace loops
 
-/// A loop that was started and goes on in other threads while the caller does something else.
+/// A started loop that runs in other threads while the caller does other work.
 class loop_handle {
  public:
   loop_handle() = default;
   explicit loop_handle(std::unique_ptr<loops::any_started_loop> started) : started_(std::move(started)) {}
-  /// Takes part in what is left and returns when all iterations have run. Throws what a body threw, and
+  /// Takes part in the remaining iterations and returns when all have run. Rethrows a body's exception; throws
   /// std::logic_error on another thread than the one that started the loop. A second call returns at once.
   void wait() {
     if (started_ == nullptr) return;
@@ -470,10 +470,10 @@ class loop_handle {
   std::unique_ptr<loops::any_started_loop> started_;
 };
 
-/// Posts a loop and returns at once; the others begin, the caller takes part in wait(), at the latest in the destructor
-/// of the handle, which belongs to the thread that started the loop: elsewhere it ends the program. In a child of
-/// fork() the handle names nothing. The body is moved into the handle. A thread may have a few loops started at a time;
-/// what it starts beyond that has run when start_for returns.
+/// Posts a loop and returns at once; the others start, the caller takes part in wait(), at the latest in the destructor
+/// of the handle, which must run on the thread that started the loop: on another it ends the program. In a child of
+/// fork() the handle is empty. The body is moved into the handle. A thread may have a few started loops at a time; a
+/// further loop has completed when start_for returns.
 template <class Range, class Body>
   requires std::integral<Range> || loops::any_range<Range>
 [[nodiscard]] loop_handle start_for(const Range& over, Body body, const loop_options& options = {}) {

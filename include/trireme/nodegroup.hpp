@@ -1,5 +1,5 @@
-// Node groups: one object per process, whose messages are run by whichever PE of the process is idle (Mei 2012,
-// M58-M60). Several methods may run at the same time: the object protects what it changes. No coroutines, no migration.
+// Node groups: one object per process, whose messages are run by any idle PE of the process (Mei 2012, M58-M60).
+// Several methods may run at the same time: the object must protect its own state. No coroutines, no migration.
 #pragma once
 
 #include "trireme/detail/require_cxx20.hpp"
@@ -22,16 +22,16 @@ class node_object {
   virtual ~node_object() = default;
 };
 
-/// Makes the member of this process if no other PE of it has; returns when it exists. The messages that came before it
-/// are sent once more.
+/// Creates the member of this process if no other PE of it has; returns when it exists. Messages that arrived earlier
+/// are sent again.
 void install_node_object(sched::pe& here, std::uint32_t group, host::function_ref<std::unique_ptr<node_object>()> make);
 /// The member of this process; null when its creation has not arrived, and then the message is kept for it.
 node_object* find_node_object(sched::pe& here, sched::envelope& message);
-/// Without a message. Throws std::logic_error when there is none.
+/// Without a message. Throws std::logic_error when there is no member.
 node_object& node_object_here(std::uint32_t group);
 /// At the end of the job, when the PEs of the process have destroyed their own.
 void drop_node_objects();
-/// At the end of the job: lets go of messages whose member was never created.
+/// At the end of the job: drops messages whose member was never created.
 void drop_early_node_messages(sched::pe& here);
 [[noreturn]] void report_escaped_node(sched::pe& here, const std::string& type, const std::string& method,
                                       std::exception_ptr error);
@@ -44,7 +44,7 @@ inline sched::envelope node_message(std::uint32_t handler, std::uint32_t group, 
   return message;
 }
 
-/// Ends the job when another host makes a group whose number is not one of its own.
+/// Ends the job when another host creates a group with a number that is not its own.
 void check_node_number(sched::pe& here, const sched::envelope& message);
 
 template <class T, class... A>
@@ -62,7 +62,7 @@ struct node_creation {
       register_handler_of<tuple>(&deliver, "creation of node group " + type_name<T>());
 };
 
-/// Runs a method and answers with its value, if asked to. `Reply` is a callable taking the value (or nothing).
+/// Runs a method and answers with its value, if requested. `Reply` is a callable taking the value (or nothing).
 template <auto Method>
 struct node_method {
   using facts = method_facts<Method>;
@@ -223,8 +223,8 @@ class nodegroup {
   std::uint32_t id_ = 0;
 };
 
-/// Creates one member in every process, each with copies of the arguments. Every PE hears of it, so that none of them
-/// can hear of the group before its process has a member.
+/// Creates one member in every process, each with copies of the arguments. Every PE is notified, so that none of them
+/// can learn of the group before its process has a member.
 template <class T, class... A>
 nodegroup<T> make_nodegroup(const A&... arguments) {
   auto& here = sched::this_pe();
@@ -237,7 +237,7 @@ nodegroup<T> make_nodegroup(const A&... arguments) {
     message.source = static_cast<std::uint32_t>(here.number());
     return message;
   };
-  // The own member first: where its constructor throws, nobody else has heard of the group.
+  // The own member first: if its constructor throws, no other PE has learned of the group.
   auto own = message_for(true);
   made::deliver(here, own);
   if (job.hosts() > 1) {

@@ -1,4 +1,4 @@
-// Noise on purpose, for experiments with schedules: at moments that follow from a seed, a thread is held up.
+// Injected noise, for experiments with schedules: a thread is delayed at moments determined by a seed.
 //
 //   tri::noise::core_injector daemon({.period = 10ms, .duration = 1ms}, {0});   // core 0 loses 10 % until the end of
 //   run_my_loops();                                                             // the block
@@ -6,8 +6,8 @@
 //   tri::noise::thread_injector hiccup({.kind = tri::noise::kind::sleeping, .period = 5ms, .duration = 200us}, 4);
 //   tri::parallel_for(n, [&](int i, int participant) { hiccup.hold_up(participant); work(i); });
 //
-// The moments are counted from when the injector is made. In each period there is one event; who is hit when and for
-// how long is the same for the same plan, on every machine.
+// Times count from the creation of the injector. Each period has one event; victims, times and durations are the same
+// for the same plan, on every machine.
 #pragma once
 
 #include "trireme/detail/require_cxx20.hpp"
@@ -27,8 +27,8 @@ namespace tri::noise {
 using std::chrono::nanoseconds;
 
 enum class kind : std::uint8_t {
-  computing,  ///< the core is busy with something else
-  sleeping    ///< the thread gives its core away: what sits on it looks idle
+  computing,  ///< the core is busy with other work
+  sleeping    ///< the thread yields its core, which looks idle
 };
 
 struct plan {
@@ -37,11 +37,11 @@ struct plan {
   nanoseconds duration{1'000'000};  ///< of an event
   nanoseconds longest{0};           ///< above 0: events last between `duration` and this
   double jitter = 0.0;              ///< 0: events begin with the period; 1: anywhere in it; or in between
-  bool together = false;            ///< periods of all cores begin at the same time; else wherever the seed says
+  bool together = false;            ///< periods of all cores begin together; otherwise at times given by the seed
   std::uint64_t seed = 1;
 };
 
-/// Throws std::invalid_argument with the value that is wrong and what would be right.
+/// Throws std::invalid_argument that names the wrong value and valid ones.
 void check(const plan& wanted);
 
 struct event {
@@ -67,25 +67,25 @@ class sequence {
 struct counts {
   std::uint64_t events = 0;  ///< carried out
   std::uint64_t missed = 0;  ///< over before the victim could be hit
-  nanoseconds held_up{0};    ///< what was meant to be lost in them
+  nanoseconds held_up{0};    ///< time that should have been lost in them
 };
 
-/// Another program that wants some cores now and then: a thread of its own on each of them, which computes for the
-/// length of each event (of processor time: so much is really taken). Ends with the object.
+/// Emulates another program that uses some cores now and then: a thread of its own on each of them, which computes for
+/// the duration of each event (in processor time, so this much is really taken). Ends with the object.
 class core_injector {
  public:
-  /// No cores: all that the calling thread may use. Throws std::invalid_argument for a bad plan (sleeping noise takes
-  /// nothing from a core) or a core that is named twice, std::system_error for a core that may not be used.
+  /// An empty list: all cores that the calling thread may use. Throws std::invalid_argument for a bad plan (sleeping
+  /// noise takes nothing from a core) or a core that is named twice, std::system_error for a core that may not be used.
   explicit core_injector(const plan& wanted, std::vector<int> cores = {});
   ~core_injector();
   core_injector(const core_injector&) = delete;
   core_injector& operator=(const core_injector&) = delete;
 
-  /// Returns when no event is under way and none will come. A second call does nothing.
+  /// Returns when no event is running and none will follow. A second call does nothing.
   void stop();
   /// Of all cores so far. Any thread.
   counts so_far() const;
-  /// "SCHED_FIFO", above all others; or "ordinary" where that is not allowed: it shares cores with what runs there.
+  /// "SCHED_FIFO", above all others; or "ordinary" when that is not permitted: it shares cores with other threads.
   const std::string& priority() const;
 
  private:
@@ -93,7 +93,7 @@ class core_injector {
   std::unique_ptr<state> state_;
 };
 
-/// Threads that hold themselves up, where they ask for it: of the participants of a loop, say. No threads of its own.
+/// Delays the calling threads where they request it, for example the participants of a loop. Has no threads of its own.
 class thread_injector {
  public:
   /// Time and sleep of the machine; others for tests in virtual time.
@@ -109,15 +109,15 @@ class thread_injector {
   thread_injector(const thread_injector&) = delete;
   thread_injector& operator=(const thread_injector&) = delete;
 
-  /// If an event of this victim has begun since its last call, the calling thread is held up for the event's whole
-  /// length. If several have, for the last of them only: the others hit it while it was doing something else. Costs a
-  /// look at the clock. One thread per victim at a time. Throws std::out_of_range for a number that is not a victim.
+  /// If an event of this victim has begun since its last call, delays the calling thread for the event's whole
+  /// duration. If several have, only for the last of them: the others hit it while it was doing something else. Costs
+  /// one clock read. One thread per victim at a time. Throws std::out_of_range for a number that is not a victim.
   void hold_up(int victim);
-  /// From now on nobody is held up. Any thread.
+  /// Ends all delays. Any thread.
   void stop() {
     stopped_.store(true, std::memory_order_relaxed);
   }  // relaxed: a victim that sees it late is hit once more
-  /// Of all victims so far. Exact when no hold_up is under way. Any thread.
+  /// Of all victims so far. Exact when no hold_up is running. Any thread.
   counts so_far() const;
 
  private:

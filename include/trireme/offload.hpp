@@ -36,7 +36,7 @@ struct bound_call {
 template <class F>
 using result_of_offloaded = std::decay_t<std::invoke_result_t<F&>>;
 
-/// Runs the function and keeps what it returned or threw.
+/// Runs the function and stores its result or exception.
 template <class F>
 class offloaded_function : public sched::offloaded_work {
  public:
@@ -90,7 +90,7 @@ class detached_call final : public offloaded_function<F> {
   }
 };
 
-/// Makes the work in a request and hands it over. When the job is ending it ends here.
+/// Constructs the work in a request and submits it. When the job is ending it is destroyed here.
 template <class Work, class... A>
 void hand_over(A&&... arguments) {
   static_assert(sizeof(Work) <= sched::offloaded_bytes,
@@ -117,15 +117,13 @@ void hand_over(A&&... arguments) {
 
 }  // namespace objects
 
-/// Runs `function(arguments...)`, of copies as std::async makes them, on a thread beside the PEs: for calls that block
-/// (files, devices, other libraries). No PE and no communication waits for it. The functions of a process run one after
-/// another, those of a PE in the order in which they were handed over. The future has what it returns, or throws what
-/// it throws.
-/// On a PE only. The function runs on no PE: it may not send messages or use other calls of Trireme. Function and
-/// arguments (a few hundred bytes together) and what it returns end on the calling PE. A job ends when the function
-/// that runs has returned; those that have not begun by then never run. Throws arena_exhausted, std::system_error. gcc
-/// 12 ends what a lambda captures twice when the lambda stands inside a co_await: pass arguments, or make the future
-/// before.
+/// Runs `function(arguments...)`, with copies as in std::async, on a separate thread: for blocking calls (files,
+/// devices, other libraries). No PE and no communication waits for it. The functions of a process run one after
+/// another, those of a PE in the order of the calls. The future gets the result or exception. On a PE only. The
+/// function does not run on a PE: it must not send messages or use other calls of Trireme. Function, arguments (a few
+/// hundred bytes together) and result are destroyed on the calling PE. A job ends after the running function has
+/// returned; those that have not started by then never run. Throws arena_exhausted, std::system_error. gcc 12 destroys
+/// the captures of a lambda inside a co_await twice: pass arguments, or make the future first.
 template <class F, class... A>
 auto offload(F&& function, A&&... arguments) {
   using call = objects::bound_call<std::decay_t<F>, std::decay_t<A>...>;
@@ -135,8 +133,8 @@ auto offload(F&& function, A&&... arguments) {
   return result;
 }
 
-/// The same for work whose end nobody waits for: takes no memory but a block that the PE uses again and again. An
-/// exception that leaves `function` ends the job.
+/// The same for work without a result: uses no memory except a block that the PE reuses. An exception that leaves
+/// `function` ends the job.
 template <class F, class... A>
 void offload_detached(F&& function, A&&... arguments) {
   using call = objects::bound_call<std::decay_t<F>, std::decay_t<A>...>;

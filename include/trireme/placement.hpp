@@ -1,5 +1,5 @@
 // Placement maps: which PE an element is created on. A map is a pure function of the element's number, so every PE
-// knows the initial place of every element without asking. Maps are registered by type, like entry methods.
+// knows the initial place of every element without communication. Maps are registered by type, like entry methods.
 #pragma once
 
 #include "trireme/detail/require_cxx20.hpp"
@@ -16,7 +16,7 @@ namespace tri {
 namespace objects {
 std::uint32_t register_placement(placement_function place);
 placement_function placement_of(std::uint32_t number);
-std::uint32_t placements();  ///< how many there are
+std::uint32_t placements();  ///< the number of placements
 
 template <class Map>
 struct placement_entry {

@@ -1,5 +1,5 @@
-// What a tri::mailbox carries: values of one plain type, or one object as an archive. A message knows the type that was
-// sent, and says so when another one is asked for.
+// The messages of a tri::mailbox: values of one plain type, or one object as an archive. A message knows the type that
+// was sent, and reports it when another one is requested.
 #pragma once
 
 #include "trireme/detail/arena/allocate.hpp"
@@ -22,14 +22,14 @@
 
 namespace tri {
 
-/// A message holds something else than what was asked for.
+/// A message does not contain the requested type.
 struct message_mismatch : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
 namespace objects {
 
-/// What is in a message. Registered by type before main, so that a number names it in every process.
+/// The content type of a message. Registered by type before main, so that a number names it in every process.
 struct message_type {
   std::string name;
   std::size_t bytes = 0;  // of one value; 0: an archive of one object
@@ -112,7 +112,7 @@ class received_message {
   int source() const { return source_; }
   int tag() const { return tag_; }
   std::size_t bytes() const { return contents_.data.size(); }
-  /// For messages to people, e.g. "3 values of double from PE 2 with tag 7".
+  /// For error messages, e.g. "3 values of double from PE 2 with tag 7".
   std::string describe() const;
 
   /// The values, which stay in the message. Throws message_mismatch when they are of another type.
@@ -122,9 +122,9 @@ class received_message {
     return {reinterpret_cast<const T*>(contents_.data.data()), contents_.data.size() / sizeof(T)};
   }
 
-  /// What was sent, as one value (T), many (tri::buffer<T>, without a copy; std::vector<T>, std::string) or an object.
-  /// Throws message_mismatch when something else is in the message, or when one value is asked for and there are none
-  /// or several. Moves out of the message.
+  /// The contents, as one value (T), many (tri::buffer<T>, without a copy; std::vector<T>, std::string) or an object.
+  /// Throws message_mismatch when the message has another type, or when one value is requested and there are none or
+  /// several. Moves out of the message.
   template <class T>
   T take() {
     if constexpr (objects::is_buffer<T>) {

@@ -1,5 +1,5 @@
 // Reductions: how the values of many elements become one. A reducer turns one element's value into a partial result,
-// combines partial results, and makes the final value. Reducers are stateless types, passed as constants:
+// combines partial results, and computes the final value. Reducers are stateless types, passed as constants:
 //
 //   sum product minimum maximum logical_and logical_or bit_and bit_or bit_xor   one value from many
 //   gather                        std::vector of all values, in order of element number

@@ -1,11 +1,11 @@
-// Starting and ending a Trireme program, and what every part of it may ask: where am I, how many are we, is it quiet.
+// Starting and ending a Trireme program, and queries for all parts of it: own PE number, number of PEs, quiescence.
 //
 //   int main(int argc, char** argv) {
 //     return tri::run(argc, argv, [] { /* runs once, on PE 0 */ });
 //   }
 //
 // The same program runs as `./app` (all cores), `./app --tri-pes 4` (threads) and `trireme run -n 2 --pes 2 ./app`
-// (processes). Options --tri-* are taken out of argv; `trireme info --config` lists them.
+// (processes). Options --tri-* are removed from argv; `trireme info --config` lists them.
 #pragma once
 
 #include "trireme/detail/os/function_ref.hpp"
@@ -27,7 +27,8 @@ namespace tri {
 
 namespace objects {
 
-/// What std::chrono::nanoseconds is made of without a loss; its header is a tenth of what a program compiles.
+/// A duration that converts to std::chrono::nanoseconds without loss; <chrono> would be a tenth of the code that a
+/// program compiles.
 template <class Duration>
 concept time_span = requires(const Duration& length) {
   requires std::is_integral_v<typename Duration::rep>;
@@ -45,12 +46,12 @@ int wait_for_main(task<int> running);
 task<int> as_status(task<> running);
 }  // namespace objects
 
-/// Runs a program: starts the PEs of this process (and meets the other processes of the job), calls `main_program` once
-/// in the whole job, on PE 0, and ends the job when it returns; messages still under way then are dropped and their
-/// arguments destroyed. The program
-/// may take (int argc, char** argv), and may be a function (which waits with future::get) or a coroutine returning
-/// tri::task<> or tri::task<int> (which waits with co_await). Returns the exit status: what the program returned, 0 for
-/// void, 1 with a message on stderr when the configuration is wrong. Collective over the processes of a job.
+/// Runs a program: starts the PEs of this process (and joins the other processes of the job), calls `main_program` once
+/// in the whole job, on PE 0, and ends the job when it returns; messages still in flight are dropped and their
+/// arguments destroyed. The program may take (int argc, char** argv), and may be a function (which waits with
+/// future::get) or a coroutine returning tri::task<> or tri::task<int> (which waits with co_await). Returns the exit
+/// status: the program's result, 0 for void, 1 with a message on stderr when the configuration is wrong. Collective
+/// over the processes of a job.
 template <class Main>
 int run(int argc, char** argv, Main&& main_program) {
   return objects::run_program(argc, argv, [&](int count, char** arguments) -> int {
@@ -74,15 +75,15 @@ int run(int argc, char** argv, Main&& main_program) {
   });
 }
 
-/// This PE's number and how many there are; the process this PE belongs to, how many there are, and the PEs of each.
-/// On PEs only.
+/// This PE's number and the number of PEs; this PE's process, the number of processes, and the PEs of each. On PEs
+/// only.
 inline int this_pe() { return sched::this_pe().number(); }
 inline int pe_count() { return sched::this_pe().job().pes(); }
 inline int this_process() { return sched::this_pe().job().process(); }
 inline int process_count() { return sched::this_pe().job().processes(); }
 inline int pes_per_process() { return sched::this_pe().job().pes_per_process(); }
 
-/// Ends the job soon with this status, from any method. Messages under way are dropped; a program that waits in
+/// Ends the job soon with this status, from any method. Messages in flight are dropped; a program that waits in
 /// future::get is unwound.
 inline void exit(int status) { sched::this_pe().job().request_stop(status); }
 
@@ -90,7 +91,7 @@ inline void exit(int status) { sched::this_pe().job().request_stop(status); }
 /// the main program, on PEs only; unlike exit() it does not return, and nothing is destroyed.
 [[noreturn]] inline void fail(const std::string& message) { sched::this_pe().job().fail(message); }
 
-/// Becomes ready when no message is under way or being processed anywhere and no timer waits.
+/// Becomes ready when no message is in flight or being processed anywhere and no timer is pending.
 future<void> quiescence();
 
 /// Becomes ready when at least this much time has passed, a std::chrono::duration of whole nanoseconds.
@@ -124,7 +125,7 @@ template <auto Function>
 struct function_handler {
   using tuple = typename function_facts<decltype(Function)>::arguments;
   static void deliver(sched::pe& here, sched::envelope& message) {
-    method_scope scope(pe_objects::of(here));  // it may call methods of objects that live here
+    method_scope scope(pe_objects::of(here));  // it may call methods of local objects
     unpacked_arguments<tuple> arguments(message);
     try {
       std::apply([](auto&... argument) { Function(std::move(argument)...); }, arguments.values());

@@ -8,12 +8,12 @@
 //   });
 //   tri::parallel_for(n, body, "mirrored");
 //
-// A schedule is a plan: which participant begins with which iterations, and which are for any. When each asks, and that
-// each iteration runs once, is done by the library, so the function needs no thread safety of its own beyond this:
-// it may be called by several threads at once for different loops. A name can be used wherever a schedule is named once
-// it was added: in the program, in TRIREME_LOOPS_SCHEDULE, in tune files (add it before main, as the initialiser of a
-// global variable, if those are to know it), and in trireme/forall.h. After V. Kale, PhD dissertation, Illinois 2015,
-// chapter 5, where a strategy is a pair of functions.
+// A schedule is a plan: which participant starts with which iterations, and which are for any. The library executes it
+// and runs each iteration once, so the function needs no thread safety beyond this: it may be called by several threads
+// at once for different loops. Once added, a name can be used wherever a schedule is named: in the program, in
+// TRIREME_LOOPS_SCHEDULE, in tune files (for these, add it before main, as the initialiser of a global variable), and
+// in trireme/forall.h. After V. Kale, PhD dissertation, Illinois 2015, chapter 5, where a strategy is a pair of
+// functions.
 #pragma once
 
 #include "trireme/detail/require_cxx20.hpp"
@@ -29,36 +29,37 @@
 
 namespace tri {
 
-/// What the last measured execution of the loop took, for schedules that adapt.
+/// The times of the loop's last measured execution, for adaptive schedules.
 struct participant_time {
   double seconds = 0.0;          ///< in bodies
-  std::uint64_t iterations = 0;  ///< that it ran
+  std::uint64_t iterations = 0;  ///< run by the participant
 };
 
-/// The loop that a plan is asked for.
+/// The loop to plan.
 struct loop_shape {
   std::uint64_t iterations = 0;  ///< numbered 0 to iterations - 1, whatever the range of the loop
   int participants = 1;
-  std::span<const double> values{};          ///< what the text names after commas: "mirrored,0.5,8" has 0.5 and 8
-  std::span<const participant_time> last{};  ///< one per participant, or empty: nothing known, or it does not adapt
+  std::span<const double> values{};          ///< the numbers after commas in the text: "mirrored,0.5,8" has 0.5 and 8
+  std::span<const participant_time> last{};  ///< one per participant, or empty: unknown, or not adaptive
 };
 
-/// Filled in by the function of a schedule. Every iteration must be given exactly once, in chunks of any length; to
-/// whom is free. Chunks are what is claimed: many small ones balance better and cost more (some 20 ns each).
-/// Empty chunks are ignored. Faults are reported by the loop that wanted the plan: std::invalid_argument.
+/// Filled in by the function of a schedule. Every iteration must be assigned exactly once, in chunks of any length, to
+/// any participant. Chunks are the unit of claims: many small ones balance better and cost more (some 20 ns each).
+/// Empty chunks are ignored. Errors are reported by the planned loop: std::invalid_argument.
 class loop_plan {
  public:
   /// Iterations first .. last - 1 run first on this participant, together with all others it keeps, as one claim. In a
-  /// plain program nobody else runs them; on PEs, where nobody is sure to come, others may until the owner has come.
+  /// plain program no other participant runs them; on PEs, where no participant is sure to come, others may until the
+  /// owner has come.
   void keep(int participant, std::uint64_t first, std::uint64_t last) { add({participant, true, first, last}); }
-  /// Then these, in the order in which they were offered; a participant that is done takes from the end of what others
-  /// have left.
+  /// These follow, in the order in which they were offered; a participant that is done takes from the end of the
+  /// others' remaining chunks.
   void offer(int participant, std::uint64_t first, std::uint64_t last) { add({participant, false, first, last}); }
-  /// Belongs to nobody: taken by a participant that is done with its own, in the order in which it was shared, before
-  /// anybody takes from others.
+  /// Without an owner: taken by participants that are done with their own, in the order in which it was shared, before
+  /// any takes from others.
   void share(std::uint64_t first, std::uint64_t last) { add({anybody, false, first, last}); }
-  /// Those who are done look at their neighbours first (participants n - 1 and n + 1, the one with more left before the
-  /// other, then n - 2 and n + 2 ...), not at those who are nearest on the machine.
+  /// Participants that are done try their neighbours first (participants n - 1 and n + 1, the one with more left before
+  /// the other, then n - 2 and n + 2 ...), not those nearest on the machine.
   void neighbours_first() { neighbours_ = true; }
 
   struct chunk {
@@ -83,11 +84,11 @@ using plan_function = std::function<void(const loop_shape& loop, loop_plan& plan
 
 enum class plan_again : std::uint8_t {
   when_the_loop_changes,  ///< another number of iterations or participants
-  every_time              ///< executions are measured, and the plan is asked for anew with what the last one took
+  every_time              ///< executions are measured, and the plan is made again with the times of the last one
 };
 
 /// From now on the name (lower case letters, digits, `-` and `_`, beginning with a letter) is a schedule. Any thread.
-/// Throws std::invalid_argument when there is such a schedule already, the name cannot be one, or there is no function.
+/// Throws std::invalid_argument when the schedule already exists, the name is invalid, or the function is empty.
 void add_schedule(const std::string& name, plan_function plan, plan_again again = plan_again::when_the_loop_changes);
 
 /// The same as the initialiser of a global variable, so that a file with a schedule in it needs no call from anywhere:

@@ -1,6 +1,6 @@
-// Sections: some elements of an array, addressed together. A multicast sends one message to each PE of the host that
-// has members, whatever their number, and one to each other host that has some (multicast.hpp); members that have moved
-// meanwhile are followed one by one. The parts of a reduction come back the same way: one from each other host.
+// Sections: some elements of an array, addressed together. A multicast sends one message to each PE of the host with
+// members, whatever their number, and one to each other host with members (multicast.hpp); members that have moved
+// meanwhile get individual messages. The parts of a reduction return the same way: one from each other host.
 #pragma once
 
 #include "trireme/detail/require_cxx20.hpp"
@@ -18,13 +18,13 @@ namespace tri {
 
 namespace objects {
 
-/// One member of a section reduction that has to be followed: runs the method and sends a part of one.
+/// One member of a section reduction that has moved: runs the method and sends a part of one.
 template <auto Method, class Reducer>
 struct reduced_member {
   using facts = method_facts<Method>;
   using contribution = std::decay_t<typename result_of_method<typename facts::result>::type>;
   using part = host_part_handler<Reducer, contribution>;
-  using tuple = typename prepend<typename facts::arguments, pe_number, root_name>::type;  // first: where parts meet
+  using tuple = typename prepend<typename facts::arguments, pe_number, root_name>::type;  // first: the combining PE
   static_assert(!is_task<typename facts::result>,
                 "a section is reduced over methods that return their value, not over coroutines");
 
@@ -68,8 +68,8 @@ inline element_base* ready_member(local_collection& home, std::uint64_t number) 
   return element != nullptr && element->is_ready() ? element : nullptr;
 }
 
-/// Gives one member of a list a message of its own, so that what waits for it (when, migration, forwarding) is the
-/// usual path. If the member is not here it is forwarded as the sender's, which learns that its route is old.
+/// Gives one member of a list a message of its own, so that it takes the usual path (when, migration, forwarding). If
+/// the member is not here it is forwarded on behalf of the sender, which learns that its route is outdated.
 template <class Tuple, sched::handler_function Deliver>
 void deliver_to_member(sched::pe& here, std::uint32_t collection, std::uint64_t number, int sender,
                        std::uint32_t handler, const auto&... arguments) {
@@ -168,7 +168,7 @@ class section {
   std::size_t size() const { return members_.size(); }
   const array<T>& whole() const { return array_; }
 
-  /// Invokes a method on every member; one message to each PE of this host, and to each other host, that has some.
+  /// Invokes a method on every member; one message to each PE of this host, and to each other host, with members.
   template <auto Method, class... A>
   void multicast(const A&... arguments) const {
     using message = objects::multicast_method<Method>;
@@ -176,7 +176,7 @@ class section {
                   "multicast: the arguments go to many elements and must be copyable");
     post<message>(arguments...);
   }
-  /// Invokes a method on every member and reduces what it returns, to a future on this PE.
+  /// Invokes a method on every member and reduces the results to a future on this PE.
   template <auto Method, class Reducer, class... A>
   auto reduce(Reducer, const A&... arguments) const {
     using message = objects::reducing_multicast<Method, Reducer>;
@@ -212,7 +212,7 @@ class section {
       const objects::pe_number pe = home->route(number);
       if (pe >= 0)
         objects::add_member(members, pe, number);
-      else  // it is not known here for the moment
+      else  // not known here at the moment
         Message::follow(here, array_.id(), number, arguments...);
     }
     objects::multicast_relay<Message>::post(here, array_.id(), std::move(members), arguments...);

@@ -1,8 +1,8 @@
-// How long this process will wait at its next blocking operation. A loop that ends before it may take that much longer
-// without anybody noticing, so a slack-conscious schedule makes less of it dynamic (V. Kale, PhD dissertation, Illinois
-// 2015, chapter 4).
+// Predicts how long this process will wait at its next blocking operation. A loop before it may take that much longer
+// without delaying the program, so a slack-conscious schedule makes less of it dynamic (V. Kale, PhD dissertation,
+// Illinois 2015, chapter 4).
 //
-// Every blocking operation (a future, a reduction, an MPI call) reports each wait; loops report their end and ask
+// Every blocking operation (a future, a reduction, an MPI call) reports each wait; loops report their end and query
 // before they start:
 //     tri::slack::predictor& slack = tri::slack::of_this_process();
 //     slack.waited({tri::slack::operation_type("reduction"), tri::slack::call_path()}, nanoseconds);
@@ -27,18 +27,18 @@
 
 namespace tri::slack {
 
-/// What a wait is remembered under, and so what a prediction is made from.
+/// The key under which waits are recorded, and thus the basis of predictions.
 enum class history : std::uint8_t {
   off,        ///< no slack is ever predicted
   naive,      ///< one number for everything, set_naive()
   operation,  ///< the type of the operation
-  call_path   ///< the type and where in the program it was called from
+  call_path   ///< the type and the call site in the program
 };
 
 struct settings {
   history by = history::call_path;
-  std::uint32_t window = 1;     ///< the prediction is the median of so many last waits; 1: the last one
-  bool subtract_least = false;  ///< take off the shortest wait seen for this key and size: the cost of the operation
+  std::uint32_t window = 1;     ///< the prediction is the median of this many last waits; 1: the last one
+  bool subtract_least = false;  ///< subtract the shortest wait seen for this key and size: the cost of the operation
 };
 
 struct operation {
@@ -47,14 +47,14 @@ struct operation {
   std::uint64_t bytes = 0;
 };
 
-/// A number for the name of an operation, the same in every process; the name can be asked for again.
+/// A number for the name of an operation, the same in every process; the name can be looked up.
 std::uint64_t operation_type(std::string_view name);
 std::string operation_name(std::uint64_t type);
 
 /// A number for the chain of calls that leads to the caller of this function. Costs about a microsecond.
 [[gnu::noinline]] std::uint64_t call_path();
 
-/// What a loop remembers of the operation that followed it. Copies share it.
+/// A loop's record of the operation that followed it. Copies share it.
 class loop_link {
  public:
   loop_link() : state_(std::make_shared<state>()) {}
@@ -68,7 +68,7 @@ class loop_link {
   std::shared_ptr<state> state_;
 };
 
-/// How good the predictions were that waits could be compared with.
+/// The accuracy of predictions that could be compared with waits.
 struct error_report {
   std::uint64_t waits = 0;
   double mean_wait = 0.0;
@@ -83,19 +83,19 @@ class predictor {
   predictor(const predictor&) = delete;
   predictor& operator=(const predictor&) = delete;
 
-  /// The mean wait of a trial operation: prediction for what has not been seen yet, or for everything.
+  /// The mean wait of a trial operation: the prediction for operations not seen yet, or for all.
   void set_naive(double time);
   double naive() const;
   /// Forgets all waits.
   void set(const settings& how);
 
-  /// An operation is over; the process waited so long in it. Negative times and what is not a number count as 0.
+  /// An operation is over; the process waited for `time` in it. Negative times and NaN count as 0.
   void waited(const operation& which, double time);
   double predicted(const operation& which) const;
 
-  /// A loop has ended: the next operation, if no other loop comes in between, is the one that its slack is taken from.
+  /// A loop has ended: the next operation, if no other loop comes in between, determines its slack.
   void loop_ended(const loop_link& loop);
-  /// The slack that the loop may use up. Before its first end it is the naive one, as the operation is not known.
+  /// The slack that the loop may use. Before its first end it is the naive one, as the operation is unknown.
   double before_loop(const loop_link& loop) const;
   /// The operation that followed the loop last time.
   std::optional<operation> after(const loop_link& loop) const;
@@ -103,7 +103,7 @@ class predictor {
   error_report errors() const;
 
  private:
-  // Call paths of a recursive program have no end: what comes beyond is predicted as never seen.
+  // Call paths of a recursive program have no end: those beyond are predicted as never seen.
   static constexpr std::size_t most_keys = 65536;
   struct past {
     std::vector<double> waits;  // ring of the last `window`
@@ -123,7 +123,7 @@ class predictor {
   double sum_of_errors_ = 0.0;
 };
 
-/// The predictor that loops, futures, reductions and the MPI layer of this process share. Off until somebody sets it.
+/// The predictor that loops, futures, reductions and the MPI layer of this process share. Off until set.
 predictor& of_this_process();
 
 /// Mean of the waits of a trial, for set_naive(). 0 for none.

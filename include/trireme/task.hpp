@@ -1,5 +1,5 @@
-// Coroutines as entry methods and subroutines. A task starts at once and runs until it waits for something. As an entry
-// method it then belongs to its element and ends with it at the latest; awaited by another task it is a subroutine.
+// Coroutines as entry methods and subroutines. A task starts at once and runs until its first wait. As an entry method
+// it then belongs to its element and is destroyed with it at the latest; awaited by another task it is a subroutine.
 #pragma once
 
 #include "trireme/detail/require_cxx20.hpp"
@@ -25,7 +25,8 @@ namespace objects {
 class coroutine_owner;
 class element_base;
 
-/// A wait of an element that wants to move has ended: looks again whether it can, when the running method has ended.
+/// A wait of an element with a pending move has ended: checks again whether it can move, after the running method has
+/// ended.
 void reconsider_migration(const element_base& element);
 
 /// One suspended entry method; a link in the list of its owner.
@@ -39,7 +40,7 @@ struct coroutine_frame {
 };
 
 /// One wait for a future on behalf of an owner. Usually it ends before its owner; but an object may start a coroutine
-/// that another one keeps, by calling a method of that one as a function.
+/// stored in another one, by calling a method of that one as a function.
 class result_wait {
  public:
   result_wait() = default;
@@ -48,7 +49,7 @@ class result_wait {
   ~result_wait() { end(); }
   void begin(coroutine_owner* owner);
   void end();
-  /// Null: nobody, or it has ended.
+  /// Null: none, or it has ended.
   coroutine_owner* owner() const { return owner_; }
 
  private:
@@ -89,8 +90,8 @@ class coroutine_owner {
   std::size_t count() const { return count_; }
   /// A coroutine (or a subroutine) waits for a future now.
   bool waits_for_result() const { return waits_ != nullptr; }
-  /// Methods of the owner have made futures whose values are still to come, or to be taken. Counted only where it
-  /// matters: for elements that could move to another process.
+  /// Methods of the owner have made futures whose values are outstanding or not yet taken. Counted only for elements
+  /// that could move to another process.
   bool is_owed_answers() const { return answers_ != nullptr && !answers_->none(); }
   /// Of the owner's element; null: they are not counted.
   answers_owed* answers() {
@@ -99,7 +100,7 @@ class coroutine_owner {
     return answers_;
   }
 
-  /// The owner's element waits until it can move: it hears of the end of each wait.
+  /// The owner's element waits until it can move: it is notified of the end of each wait.
   void want_to_leave(bool wanted) {
     wants_to_leave_ = wanted;
     if (answers_ != nullptr) answers_->wait_for_end(wanted);
@@ -108,11 +109,11 @@ class coroutine_owner {
     if (wants_to_leave_) [[unlikely]]
       reconsider_migration(*element_);
   }
-  /// At the end of the job: without a word to anybody.
+  /// At the end of the job: without notifications.
   void destroy_all() {
     while (first_ != nullptr) take_first().handle.destroy();
   }
-  /// The same, and whoever waits for their results is notified.
+  /// The same, and notifies the waiters for their results.
   void cancel_all() {
     while (first_ != nullptr) {
       coroutine_frame& frame = take_first();
@@ -153,8 +154,8 @@ inline void result_wait::begin(coroutine_owner* owner) {
   if (next_ != nullptr) next_->place_ = &next_;
 }
 
-/// Whose method or coroutine runs on this thread now: coroutines that start meanwhile are its own. Null outside of
-/// methods of elements. Every place that runs one says so with an owner_scope.
+/// The owner of the method or coroutine that runs on this thread: it also owns coroutines that start meanwhile. Null
+/// outside of methods of elements. Set by an owner_scope wherever one is run.
 inline thread_local coroutine_owner* running_owner = nullptr;
 class owner_scope {
  public:
@@ -167,7 +168,7 @@ class owner_scope {
   coroutine_owner* before_;
 };
 
-/// What a finished entry method does with its result or exception. Both null: its object was deleted first.
+/// The completion of an entry method, given its result or exception. Both null: its object was deleted first.
 template <class T>
 using completion =
     host::unique_function<void(std::exception_ptr, std::conditional_t<std::is_void_v<T>, std::monostate, T>*)>;
@@ -238,7 +239,7 @@ class [[nodiscard]] task {
   }
 
   bool done() const { return handle_.done(); }
-  /// Hands the coroutine to its owner. `completed` is called once, when it ends; at once if it has ended already.
+  /// Transfers the coroutine to its owner. `completed` is called once, when it ends; at once if it has ended already.
   void detach(objects::coroutine_owner& owner, objects::completion<T> completed) {
     auto& promise = handle_.promise();
     if (handle_.done()) {

@@ -12,8 +12,8 @@
 
 namespace tri::trace {
 
-/// From now on, on all PEs that were chosen (--tri-trace-pes): on this one at once, on the others with a message that
-/// arrives before whatever this PE sends to them afterwards. On PEs only.
+/// Enables tracing on all selected PEs (--tri-trace-pes): on this one at once, on the others by a message that arrives
+/// before this PE's later messages to them. On PEs only.
 void on();
 void off();
 

@@ -4,9 +4,9 @@
 //   tri::pe_local<int> counter;              // every PE has its own: ++*counter
 //   tri::read_only<table> parameters;        // set once by the program, then the same everywhere: parameters->x
 //
-// PEs are threads, so a plain `thread_local` is one per PE too; pe_local adds that the value starts afresh with every
-// tri::run and can be a type without a trivial destructor in any translation unit. A plain global is shared by the
-// PEs of a process, and is not the same in other processes.
+// PEs are threads, so a plain `thread_local` is one per PE too; pe_local adds that the value is reinitialised for every
+// tri::run and can be a type without a trivial destructor in any translation unit. A plain global is shared by the PEs
+// of a process, but not with other processes.
 #pragma once
 
 #include "trireme/detail/os/function_ref.hpp"
@@ -32,14 +32,14 @@ struct pe_local_slot {
   void* value = nullptr;
   void (*destroy)(void*) = nullptr;
 };
-/// A plain pointer, so that reading it needs no initialisation. The slots of a PE go with its run, those of other
-/// threads with the thread.
+/// A plain pointer, so that reading it needs no initialisation. The slots of a PE are destroyed with its run, those of
+/// other threads with the thread.
 inline thread_local pe_local_slot* pe_local_slots = nullptr;
 std::uint32_t register_pe_local();
 void create_pe_locals();
 void destroy_pe_locals();
 
-/// `drop` lets go of a message with a value that will not be stored; `make_remote` and `form` as in sched::handler_row.
+/// `drop` releases a message with a value that will not be stored; `make_remote` and `form` as in sched::handler_row.
 std::uint32_t register_read_only(host::unique_function<void(sched::envelope&)> store, sched::handler_function drop,
                                  sched::handler_function make_remote, const sched::message_form& form);
 void reset_read_only();
@@ -47,7 +47,7 @@ future<int> publish_read_only(std::uint32_t variable, host::function_ref<packed_
 
 }  // namespace objects
 
-/// A value of which every PE has its own, made at first use with the given initial value.
+/// A value of which every PE has its own, created at first use with the given initial value.
 template <class T>
 class pe_local {
  public:
@@ -75,7 +75,7 @@ class pe_local {
 };
 
 /// A value that the program sets once and every PE then reads: one copy per process, or, for tri::shared_buffer and
-/// what contains it, one per host.
+/// types containing it, one per host.
 template <class T>
 class read_only {
  public:
@@ -86,8 +86,8 @@ class read_only {
   read_only(const read_only&) = delete;
   read_only& operator=(const read_only&) = delete;
 
-  /// Gives every process the value. Ready when all have it; messages sent after that find it everywhere.
-  /// Throws std::logic_error when it was set before in this run.
+  /// Sends the value to every process. Ready when all have it; messages sent after that find it everywhere. Throws
+  /// std::logic_error when it was already set in this run.
   future<int> publish(const T& value) {
     if (value_ != nullptr) throw std::logic_error("tri::read_only: published a second time");
     auto& here = sched::this_pe();

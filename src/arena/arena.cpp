@@ -70,14 +70,14 @@ arena_space::~arena_space() {
 
 cache_guard::cache_guard(int number) {
   if (open_arena == nullptr) throw std::logic_error("arena: not open");
-  if (open_arena->options_.allocator == allocator_kind::locked) return;  // everybody shares the guests' cache
+  if (open_arena->options_.allocator == allocator_kind::locked) return;  // all threads share the guests' cache
   cache_ = std::make_unique<block_cache>(open_arena->heap(), static_cast<std::uint16_t>(number));
   detail::this_cache = cache_.get();
 }
 
 cache_guard::~cache_guard() { detail::this_cache = nullptr; }
 
-// Threads that are not PEs. Functions of their own keep their lock out of what a PE executes.
+// Threads that are not PEs. Separate functions keep their lock out of the PEs' code path.
 class guests {
  public:
   [[gnu::noinline]] static void* allocate(std::size_t bytes);

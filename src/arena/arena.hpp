@@ -25,8 +25,8 @@ struct arena_options {
   error_hints what_to_do = {};
 };
 
-/// What a process may use when no limit is given: three quarters of the memory that the machine has and the container
-/// allows, divided by the processes of the host, and no more than its window. `root` stands in for "/" in tests.
+/// The limit of a process when none is given: three quarters of the memory of the machine or container, divided by the
+/// processes of the host, and at most its window. `root` replaces "/" in tests.
 std::size_t automatic_limit(std::size_t window_bytes, std::size_t processes, const std::string& root = "");
 
 /// The process's arena. At most one exists at a time; it outlives every PE.
@@ -88,8 +88,7 @@ inline void settle() {
   if (detail::this_cache != nullptr) detail::this_cache->settle();
 }
 
-/// As long as it lives the calling PE neither allocates nor releases: it sleeps, and others may take what its cache
-/// has.
+/// While it lives the calling PE neither allocates nor releases: it sleeps, and others may empty its cache.
 class unused_cache_guard {
  public:
   unused_cache_guard() {

@@ -18,7 +18,7 @@ constexpr std::size_t page_bytes = 4096;
 constexpr std::int64_t blocks_given_at_once = 512;
 }  // namespace
 
-// A 64th of the memory; that is plenty for what is sent and received all the time, and little enough beside the limit.
+// A 64th of the memory: plenty for steady traffic, and small compared with the limit.
 std::size_t block_cache::most_held_bytes(std::size_t limit_bytes) {
   return std::clamp(limit_bytes / 64, largest_small_block, 16 * mib);
 }
@@ -56,7 +56,7 @@ void* block_cache::carve(unsigned size_class) {
   return std::exchange(of_class.fresh, of_class.fresh + size);
 }
 
-// The list is empty, and so is what may be carved.
+// The list is empty, and so is the span being carved.
 bool block_cache::refill(unsigned size_class) {
   const free_blocks found = runs_.take(size_class);
   auto& of_class = lists_[size_class];
@@ -126,8 +126,8 @@ void block_cache::keep_large(free_block* block) {
   }
   auto& retained = retained_runs_[next_retained_++ % retained_runs_.size()];
   retained.spans = spans;
-  // acq_rel: the one that takes the run comes after all that was done with its memory, and we after all that was done
-  // with the one that we displace. pairs: block_cache.retained
+  // acq_rel: the thread that takes the run sees all accesses to its memory as past, and so do we for the one that we
+  // displace. pairs: block_cache.retained
   if (void* const displaced = retained.address.exchange(block, std::memory_order_acq_rel)) heap_.release_run(displaced);
 }
 
@@ -137,7 +137,7 @@ void block_cache::send_home(free_block* block, span_entry entry) {
       heap_.release_run(block);
       return;
     }
-    // The owner may look after it much later. Its first page holds the link.
+    // The owner may collect it much later. Its first page holds the link.
     if (!is_own(block) && entry.spans > most_spans_sent_warm)
       madvise(reinterpret_cast<std::byte*>(block) + page_bytes, entry.spans * span_bytes - page_bytes, MADV_REMOVE);
   }
@@ -169,7 +169,7 @@ bool block_cache::collect_returned() {
   return true;
 }
 
-// The first ones of the list, so many of them as there are, go to their runs.
+// The first `blocks` of the list, or all if there are fewer, return to their runs.
 void block_cache::shorten(unsigned size_class, std::int64_t blocks) {
   auto& of_class = lists_[size_class];
   free_block* const first = of_class.free;

@@ -1,14 +1,13 @@
-// The message allocator of one thread: free lists per size class, filled from the heap's spans. A block that is
-// released by another thread or process goes home through the owner's return stack; on the way it waits in a small
-// outgoing chain so that a stream of released blocks costs one atomic operation per sixteen.
+// The message allocator of one thread: free lists per size class, filled from the heap's spans. A block released by
+// another thread or process returns through the owner's return stack; on the way it waits in a small outgoing chain so
+// that a stream of released blocks costs one atomic operation per sixteen.
 //
-// What a cache holds and does not use stays within limits, and others get at it when they are short of memory: lists of
-// blocks end at a certain length, and the rest goes to the runs that it comes from (carved_runs.hpp); large runs that
-// are retained for the next of their size can be taken by any thread; of a cache that is not in use at the moment,
-// everything.
+// Unused memory in a cache is bounded and available to others that are short of memory: lists of blocks have a maximum
+// length, and the rest returns to its runs (carved_runs.hpp); large runs that are retained for the next of their size
+// can be taken by any thread; from a cache that is currently not in use, everything.
 //
-// Thread-safety: one thread at a time, which holds `use()`: the one that makes the cache, from then on. Of a PE that
-// sleeps nobody does.
+// Thread-safety: one thread at a time, which holds `use()`, initially the creator. No thread holds it while its PE
+// sleeps.
 #pragma once
 
 #include <array>
@@ -27,7 +26,7 @@ class block_cache {
   block_cache(heap& from, std::uint16_t number);
   block_cache(const block_cache&) = delete;
   block_cache& operator=(const block_cache&) = delete;
-  /// Sends home what is not ours and gives back what is free.
+  /// Returns foreign blocks to their owners and releases free memory.
   ~block_cache();
 
   /// A block of at least `bytes`, aligned to 16 bytes, and to a cache line from 64 bytes on. Throws arena_exhausted.
@@ -57,14 +56,13 @@ class block_cache {
   /// Sends the outgoing chain home.
   void flush();
 
-  /// Before the thread does nothing for a while: sends the outgoing chain home, takes in what came home, and holds
-  /// less.
+  /// Before the thread idles: sends the outgoing chain, collects returned blocks, and trims the cache.
   void settle();
 
   /// Held by the thread that uses the cache.
   host_lock& use() { return use_; }
 
-  /// Any thread of the process that is short of memory: the retained runs go to the heap; of a cache that nobody uses,
+  /// Any thread of the process that is short of memory: the retained runs go to the heap; from a cache not in use,
   /// everything that is free.
   void give_to_others();
 
@@ -127,8 +125,8 @@ class block_cache {
   free_block* outgoing_last_ = nullptr;
   unsigned outgoing_count_ = 0;
 
-  // A few large runs that were just released: the usual pattern is to ask for the same size again. The user of the
-  // cache puts them here, and the thread that exchanges one for null has it.
+  // A few large runs that were just released: the usual pattern is to request the same size again. The user of the
+  // cache puts them here, and the thread that exchanges one for null owns it.
   struct retained_run {
     std::atomic<void*> address{nullptr};
     std::size_t spans = 0;  // of the last one that was put here; for the user of the cache alone

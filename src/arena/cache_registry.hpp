@@ -22,11 +22,11 @@ class cache_registry {
   cache_registry& operator=(const cache_registry&) = delete;
 
   carved_runs& runs_of(std::uint16_t number);
-  /// A cache comes, wholly made: from here on other threads may take what it holds.
+  /// Adds a fully constructed cache: from here on other threads may take its memory.
   void add(block_cache& cache);
-  /// Before a cache goes. Afterwards nobody but its thread touches it.
+  /// Before a cache is destroyed. Afterwards only its own thread accesses it.
   void remove(block_cache& cache);
-  /// Takes from all caches but the one that asks what can be had without their threads, for the heap.
+  /// Returns to the heap what can be taken from all other caches without their threads.
   void reclaim(const block_cache& asking);
 
  private:

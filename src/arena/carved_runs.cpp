@@ -30,7 +30,7 @@ void carved_runs::unlink(std::uint32_t run, unsigned size_class) {
   if (record.next != 0) heap_.record_of_run(record.next).previous = record.previous;
 }
 
-// So many blocks of the run have become free, and are in its record but for the count.
+// `blocks` of the run have become free, and are in its record except for the count.
 void carved_runs::add(std::uint32_t run, unsigned size_class, std::uint32_t blocks) {
   run_record& record = heap_.record_of_run(run);
   if (record.free_count == 0) link(run, size_class);

@@ -1,10 +1,9 @@
-// The runs of spans that the caches of one number have carved into small blocks, and which blocks of each are with
-// nobody. A cache keeps the blocks that it uses all the time in lists of its own; what is more comes here, each block
-// to its run, and a run all of whose blocks have come goes back to the heap: then it is there for any size and any
-// cache.
+// The runs of spans that the caches of one number have carved into small blocks, and which blocks of each are free. A
+// cache keeps its working set of blocks in its own lists; surplus blocks come here, each to its run, and a complete run
+// returns to the heap, for any size and any cache.
 //
-// It outlives the caches of its number, whose blocks may still come home afterwards.
-// Thread-safe: the cache enters for a batch of blocks at a time, others when they are short of memory.
+// It outlives the caches of its number, whose blocks may still return afterwards. Thread-safe: the cache enters for a
+// batch of blocks at a time, others when they are short of memory.
 #pragma once
 
 #include <array>
@@ -16,7 +15,7 @@
 
 namespace tri::arena {
 
-/// Blocks of one class that nobody has.
+/// Free blocks of one class.
 struct free_blocks {
   free_block* first = nullptr;  // linked
   std::uint32_t count = 0;      // of these
@@ -36,7 +35,8 @@ class carved_runs {
   void put_fresh(std::byte* first, std::byte* end, unsigned size_class);
   /// All free blocks of one run, or none.
   free_blocks take(unsigned size_class);
-  /// Puts what other PEs and processes have left on the return stack. The cache, or anybody in its place.
+  /// Collects blocks that other PEs and processes have left on the return stack. Called by the cache, or by others in
+  /// its place.
   void collect();
 
  private:

@@ -1,12 +1,12 @@
-// What of a large sparse mapping goes into a core file. To write one the kernel reads every page of a shared mapping,
-// and thereby allocates its holes: a crash of a process whose window has 64 GiB would take that much memory. So the
-// mapping is left out of core files as a whole (MADV_DONTDUMP), and its owner takes in, in large units, what it hands
-// out, and leaves out again what it has given back to the system. A unit is dumped in full, so at most the rest of the
-// units at the borders of used memory is filled for nothing.
+// The parts of a large sparse mapping that go into a core file. To write one the kernel reads every page of a shared
+// mapping, and thereby allocates its holes: a crash of a process with a window of 64 GiB would need that much memory.
+// So the whole mapping is excluded from core files (MADV_DONTDUMP), and its owner includes memory that it hands out, in
+// large units, and excludes it again when returned to the system. A unit is dumped in full, so at most the rest of the
+// units at the borders of used memory is filled needlessly.
 //
-// Neighbours that are dumped alike are one mapping to the kernel; few ranges are therefore left out again, and only
-// large ones, so that the number of mappings (vm.max_map_count) stays far from its limit. A request that the kernel
-// refuses changes what a core file holds, nothing else, and is not reported.
+// The kernel merges neighbours with the same setting into one mapping; few ranges are excluded again, and only large
+// ones, so that the number of mappings stays far below vm.max_map_count. A refused request affects only the content of
+// core files and is not reported.
 //
 // Not thread-safe: the owner's lock protects it. It allocates nothing and throws nothing: an allocator may use it.
 #pragma once

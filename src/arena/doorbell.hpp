@@ -1,6 +1,6 @@
-// A doorbell: one futex word in the arena on which one sleeper waits and which anybody on the host may ring.
-// The caller owns the protocol that decides when ringing is needed (see sched/inbox.hpp); the doorbell only promises
-// that a ring after `listen` is never lost.
+// A doorbell: one futex word in the arena on which one sleeper waits and which any thread of the host may ring. The
+// caller owns the protocol that decides when ringing is needed (see sched/inbox.hpp); the doorbell only guarantees that
+// a ring after `listen` is never lost.
 #pragma once
 
 #include <linux/futex.h>
@@ -19,14 +19,14 @@ class doorbell {
   /// Sleeper: remember the ring count, then check for work, then `sleep`.
   std::uint32_t listen() const { return rings_.load(std::memory_order_acquire); }  // pairs: doorbell.ring
 
-  /// Sleeper: returns at once if anybody rang since `heard`; otherwise sleeps until rung or `timeout_ns` passed.
-  /// A negative timeout means for ever. May also return for no reason.
+  /// Sleeper: returns at once if rung since `heard`; otherwise sleeps until rung or `timeout_ns` passed. A negative
+  /// timeout means for ever. May return spuriously.
   void sleep(std::uint32_t heard, std::int64_t timeout_ns) {
     timespec limit{static_cast<time_t>(timeout_ns / 1'000'000'000), static_cast<long>(timeout_ns % 1'000'000'000)};
     syscall(SYS_futex, address(), FUTEX_WAIT, heard, timeout_ns < 0 ? nullptr : &limit, nullptr, 0);
   }
 
-  /// Anybody on the host: wakes the sleeper. What was written before is visible to the woken.
+  /// Any thread of the host: wakes the sleeper. Earlier writes are visible to the woken thread.
   void ring() {
     rings_.fetch_add(1, std::memory_order_release);  // pairs: doorbell.ring
     syscall(SYS_futex, address(), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);

@@ -1,4 +1,4 @@
-// What a user can do when memory ends, in the words of how the program was started: a program of ours has options, an
+// What a user can do when memory is exhausted, depending on how the program was started: our programs have options, an
 // MPI program under the drop-in has none.
 #pragma once
 
@@ -11,7 +11,7 @@ struct error_hints {
   std::string address_space = "raise it or choose a smaller --tri-arena-window-bytes";
   /// The window has no gap that is large enough.
   std::string window = "raise --tri-arena-window-bytes";
-  /// The process has what it may have.
+  /// The process has reached its limit.
   std::string limit = "raise --tri-arena-limit-bytes, use more processes, or send less at once";
 };
 

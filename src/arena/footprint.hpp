@@ -1,4 +1,4 @@
-// How much memory a process really uses, and for what: read from the kernel, not estimated (M12).
+// A process's real memory use by purpose: read from the kernel, not estimated (M12).
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@ namespace tri::arena {
 
 struct memory_footprint {
   std::size_t resident_bytes;        ///< of the whole process: what `ps` calls RSS
-  std::size_t arena_resident_bytes;  ///< shared memory of it (what this process has touched of the windows)
+  std::size_t arena_resident_bytes;  ///< the shared part (pages of the windows that this process has touched)
   std::size_t private_bytes;         ///< the rest
   std::size_t arena_in_use_bytes;    ///< handed out by this process's heap
 };

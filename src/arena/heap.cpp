@@ -16,8 +16,7 @@ namespace tri::arena {
 namespace {
 // Runs from this length on give their pages back to the system when they are released.
 constexpr std::size_t spans_to_give_back = (std::size_t{8} << 20) / span_bytes;
-// Shorter ones stay warm, for the next that needs them, until there is so much of them; then all free runs from a
-// certain length on give theirs back.
+// Shorter ones stay resident for reuse up to this total; then all free runs above a certain length are returned.
 constexpr std::size_t most_warm_spans = (std::size_t{64} << 20) / span_bytes;
 constexpr std::size_t spans_to_trim = (std::size_t{1} << 20) / span_bytes;
 }  // namespace
@@ -71,7 +70,7 @@ void heap::erase_free_run(std::map<std::size_t, std::size_t>::iterator run) {
   free_by_start_.erase(run);
 }
 
-// Best fit among free runs, else fresh spans. Returns the first span. Caller holds the lock.
+// Best fit among free runs, otherwise fresh spans. Returns the first span. Caller holds the lock.
 std::size_t heap::find_run(std::size_t spans) {
   check_capacity(spans);
   if (auto fit = free_by_length_.lower_bound(spans); fit != free_by_length_.end()) {
@@ -114,7 +113,7 @@ void heap::use_spans(std::size_t first, std::size_t spans) {
   dumped_.take_in(span_table(window_.address) + first, spans * sizeof(span_entry));
 }
 
-// Of free spans. What the system does not take stays warm. Caller holds the lock.
+// Returns pages of free spans. Pages that the system does not accept stay resident. Caller holds the lock.
 void heap::give_pages_back(std::size_t first, std::size_t spans) {
   if (madvise(address_of(first), spans * span_bytes, MADV_REMOVE) != 0) return;
   dumped_.leave_out(address_of(first), spans * span_bytes);
@@ -125,7 +124,7 @@ void heap::give_pages_back(std::size_t first, std::size_t spans) {
     }
 }
 
-// What is left warm is in pieces between memory in use. Caller holds the lock.
+// Remaining resident pages are fragments between memory in use. Caller holds the lock.
 void heap::trim() {
   for (const auto& [first, spans] : free_by_start_)
     if (spans >= spans_to_trim) give_pages_back(first, spans);
@@ -184,7 +183,7 @@ void* heap::reserve(std::size_t bytes) {
   if (next_span_ + spans > window_.bytes / span_bytes) no_gap(spans);
   const std::size_t first = next_span_;
   next_span_ += spans;
-  // What was never used is zero and not committed before somebody writes. The rest was given back by a large block.
+  // Never-used memory is zero and not committed before the first write. The rest was returned by a large block.
   if (never_used_ > first)
     std::memset(window_.address + first * span_bytes, 0, (std::min(never_used_, next_span_) - first) * span_bytes);
   never_used_ = std::max(never_used_, next_span_);

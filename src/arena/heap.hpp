@@ -26,8 +26,8 @@ inline constexpr std::uint16_t guest_cache = most_local_pes;  ///< cache of the 
 inline constexpr std::uint8_t large_run = 0xfe;               ///< size class of a span run given out as one block
 inline constexpr std::uint8_t permanent_run = 0xfd;           ///< never released: queues, boards, PE records
 
-/// One row of the span table. Written by the owner process before a block of the span leaves it, so a thread that got
-/// hold of a block (by a message, hence ordered) may read it.
+/// One row of the span table. Written by the owner process before a block of the span leaves it, so a thread that
+/// received a block (by a message, hence ordered) may read it.
 struct span_entry {
   std::uint16_t owner;      // cache number in the owner process
   std::uint8_t size_class;  // or large_run, permanent_run
@@ -42,7 +42,7 @@ struct free_block {
 };
 
 /// One row of the run table, at the number of the first span of a run that is carved into small blocks: which of its
-/// blocks are with nobody. Of the owner process, under the lock of carved_runs.hpp.
+/// blocks are free. Used by the owner process, under the lock of carved_runs.hpp.
 struct run_record {
   free_block* released;      // blocks that wait here
   std::uint32_t free_count;  // these, and those that were never used
@@ -71,7 +71,7 @@ struct alignas(cache_line_bytes) return_stack {
   }
 };
 
-/// First page of a window: what an attacher checks before it trusts the rest.
+/// First page of a window: checked by an attaching process before it trusts the rest.
 struct window_header {
   static constexpr std::uint64_t expected_magic = 0x54524952454d4531;  // "TRIREME1"
   static constexpr std::uint32_t expected_version = 2;
@@ -84,7 +84,7 @@ struct window_header {
 
 class heap {
  public:
-  /// Lays the owner's structures into a fresh window. `limit_bytes` bounds what may be in use.
+  /// Lays the owner's structures into a fresh window. `limit_bytes` bounds the memory in use.
   heap(window own, int number, std::size_t limit_bytes, error_hints what_to_do = {});
   ~heap();
   heap(const heap&) = delete;
@@ -92,18 +92,18 @@ class heap {
 
   /// A run of spans for a cache to carve. Throws arena_exhausted.
   std::byte* take_spans(std::size_t spans, std::uint16_t owner, std::uint8_t size_class);
-  /// Gives a run back. Memory of large ones goes back to the system at once, that of others when much of it is free.
-  /// The argument is the start of the run.
+  /// Releases a run, given its start. Memory of large ones returns to the system at once, that of others when much of
+  /// it is free.
   void release_run(void* address);
   /// Permanent zeroed memory for structures that live as long as the process, committed as it is used. Aligned to a
   /// span.
   void* reserve(std::size_t bytes);
 
   std::size_t bytes_in_use() const;
-  /// Whether the books agree with each other and with the span table; takes time, for tests and debugging.
+  /// Whether the bookkeeping is consistent with itself and the span table; slow, for tests and debugging.
   bool is_valid() const;
   std::size_t limit_bytes() const { return limit_bytes_; }
-  /// The caches of this heap, and what others can reach of what they hold.
+  /// The caches of this heap, for access by others.
   cache_registry& caches() { return *caches_; }
   const window& own_window() const { return window_; }
   window_header& header() const { return *reinterpret_cast<window_header*>(window_.address); }
@@ -126,7 +126,7 @@ class heap {
   run_record& record_of_run(std::size_t first_span) const {
     return reinterpret_cast<run_record*>(window_.address + table_offset + table_bytes(window_.bytes))[first_span];
   }
-  /// Checks the header of a peer's window; throws with what is wrong.
+  /// Checks the header of a peer's window; throws an exception that describes the error.
   static void validate(const window& peer, int number);
 
  private:
@@ -162,7 +162,7 @@ class heap {
   std::size_t spans_in_use_ = 0;
   std::vector<bool> warm_;  // spans that are free and may have pages
   std::size_t warm_spans_ = 0;
-  std::size_t trim_at_;  // so many warm spans
+  std::size_t trim_at_;  // number of resident free spans
   core_dump_units dumped_;
   std::unique_ptr<cache_registry> caches_;
 };

@@ -1,5 +1,5 @@
-// A small mutual exclusion lock that may live in the arena and be taken by any thread of any process of the host.
-// Three states after Drepper, "Futexes Are Tricky" (2011), section 5: 0 free, 1 held, 2 held, with sleepers.
+// A small mutex that may be in the arena and be taken by any thread of any process of the host. Three states after
+// Drepper, "Futexes Are Tricky" (2011), section 5: 0 free, 1 held, 2 held, with sleepers.
 // A holder that dies ends the job (crash rule), so there is no robust variant.
 #pragma once
 

@@ -1,5 +1,5 @@
-// The sizes in which message blocks come. Blocks of 64 bytes and more are multiples of a cache line, so that two blocks
-// never share a line; above 256 bytes there are four classes per doubling (at most 25 % of a block is unused).
+// The sizes of message blocks. Blocks of 64 bytes and more are multiples of a cache line, so that two blocks never
+// share a line; above 256 bytes there are four classes per doubling (at most 25 % of a block is unused).
 #pragma once
 
 #include <bit>
@@ -33,7 +33,7 @@ constexpr std::size_t size_of_class(unsigned size_class) {
 static_assert(size_class_of(largest_small_block) == size_class_count - 1);
 static_assert(size_of_class(size_class_count - 1) == largest_small_block);
 
-/// Spans for a block of its own. Does not overflow, whatever is asked.
+/// Spans for a large block. Does not overflow for any size.
 constexpr std::size_t spans_for(std::size_t bytes) { return bytes / span_bytes + (bytes % span_bytes != 0 ? 1 : 0); }
 
 /// Spans that are carved at once for a class: at least eight blocks each.

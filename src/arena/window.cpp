@@ -14,7 +14,7 @@
 namespace tri::arena {
 namespace {
 
-// What the kernel says lies at an address range; for the message of a failed mapping.
+// The mappings in an address range; for the message of a failed mapping.
 std::string what_lies_at(std::uintptr_t first, std::uintptr_t last) {
   host::text_file maps("/proc/self/maps");
   for (std::string line; maps.next_line(line);) {
@@ -40,9 +40,9 @@ void make_windows_private() {
     const int file = guarded_files[number];
     if (file < 0) continue;
     void* const place = reinterpret_cast<void*>(base_address + number * guarded_window_bytes);
-    // Where all memory must be there before it is used (vm.overcommit_memory=2) the kernel counts whatever is private
-    // and may be written, MAP_NORESERVE or not: then the child may read. And if it cannot even do that, nothing lies
-    // there: what must not be is that it goes on with the parent's windows.
+    // Under strict overcommit accounting (vm.overcommit_memory=2) the kernel charges private writable mappings, even
+    // with MAP_NORESERVE: then the child may only read. If even that fails, nothing is mapped: the child must never
+    // continue with the parent's windows.
     if (!make_private(place, file, PROT_READ | PROT_WRITE) && !make_private(place, file, PROT_READ))
       munmap(place, guarded_window_bytes);
   }

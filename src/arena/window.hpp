@@ -1,10 +1,10 @@
-// Windows: the shared memory of the host. Every process makes one memfd and every process of the host maps all of them,
-// each at the same address everywhere, so a pointer into the arena means the same in every process. Nothing has a name
-// in a file system: when the last process is gone, so is the memory.
+// Windows: the shared memory of the host. Every process creates one memfd and all processes of the host map it at the
+// same address, so a pointer into the arena is valid in every process. Nothing has a name in a file system: the memory
+// is freed with the last process.
 //
 // The addresses were chosen by trial (see docs/dev/decisions/0001-arena-addresses.md): the thread sanitizer owns most
-// of the address space and leaves 0x7e8000000000 to us; everything else takes 0x110000000000. Behind the end lie the
-// heaps of the MPI drop-in.
+// of the address space and leaves 0x7e8000000000 to us; all other builds use 0x110000000000. The heaps of the MPI
+// drop-in follow behind the end.
 #pragma once
 
 #include <cstddef>
@@ -35,13 +35,13 @@ struct window {
 /// Makes the sparse memory file of one window (no memory is committed). The caller owns the descriptor.
 int create_window_file(std::size_t window_bytes);
 
-/// Maps the file at the fixed place of window `number`. Throws when the place is taken, naming what lies there.
-/// Windows of peers are left out of core files; what of the own one goes into them its heap says (core_dump_units.hpp).
+/// Maps the file at the fixed address of window `number`. Throws when the range is occupied, naming the mapping there.
+/// Windows of peers are excluded from core files; for the own one its heap decides (core_dump_units.hpp).
 window map_window(int fd, int number, std::size_t window_bytes, bool own, const error_hints& what_to_do = {});
 
-/// In a child that was forked and goes on without exec, makes every window a private copy-on-write view: the child can
-/// read what was there, never disturb the parent. Under vm.overcommit_memory=2 it cannot write there (SIGSEGV).
-/// Registered once by the runtime; `in_forked_child` tells.
+/// In a forked child that continues without exec, makes every window a private copy-on-write view: the child can read
+/// the contents but never disturb the parent. Under vm.overcommit_memory=2 it cannot write there (SIGSEGV). Registered
+/// once by the runtime; see `in_forked_child`.
 void install_fork_guard(std::vector<int> fds, std::size_t window_bytes);
 bool in_forked_child();
 

@@ -25,7 +25,7 @@ void construct_parts(const board_view& view) {
     view.slots()[slot].poster = slot / slots_per_pe;
   }
   // The ranges are left alone, so that they cost no memory until used: a post stores the lines of its participants
-  // before the task opens, and nobody reads others.
+  // before the task opens, and no one else's lines are read.
 }
 
 }  // namespace
@@ -73,7 +73,7 @@ bool board::is_valid() const {
   if (header.pe_count != view_.pe_count || header.process_count != view_.process_count) return false;
   for (std::uint32_t index = 0; index < view_.pe_count * slots_per_pe; ++index) {
     task_slot& slot = view_.slots()[index];
-    // Enters like a helper, so that the fields stand still. Inside can not exceed the PEs and the visits of this
+    // Enters like a helper, so that the fields do not change. Inside cannot exceed the PEs and the visits of this
     // function.
     if (slot_inside(slot.state.load(std::memory_order_relaxed)) > std::uint64_t{2} * most_pes)
       return false;  // relaxed: one word
@@ -87,7 +87,7 @@ bool board::is_valid() const {
         if (!slot.rule.is_participant(pe)) continue;
         const claim_line& line = view_.lines_of_slot(index)[pe];
         const chunk_span range = line.range();
-        // relaxed: one word; every value it ever has lies inside the range
+        // relaxed: one word; all its values are inside the range
         const chunk_span open = unpack_claim(line.claim.load(std::memory_order_relaxed));
         sound = open.first >= range.first && open.last <= range.last && open.first <= open.last;
       }

@@ -1,5 +1,5 @@
 // The host's board of open work: created in memory that every process of the host maps at the same address, joined by
-// PEs. See README.md for states, lines and the proof; board_pe.hpp for what a PE does with it.
+// PEs. See README.md for states, lines and the proof; board_pe.hpp for a PE's operations on it.
 #pragma once
 
 #include <cstddef>
@@ -15,15 +15,14 @@ class board {
  public:
   static std::size_t required_bytes(const board_shape& shape);
 
-  // Once per host, before anybody attaches. The memory may hold anything; it must be 64-byte aligned, outlive every
+  // Once per host, before any process attaches. The memory may hold anything; it must be 64-byte aligned, outlive every
   // user, and is never freed or moved by the board. Throws std::invalid_argument.
   static board initialise(std::span<std::byte> memory, const board_shape& shape,
                           const operation_table& operations = operation_table::of_process());
-  // Every other process. Trusts nothing in the memory; throws std::invalid_argument naming what does not fit.
+  // Every other process. Trusts nothing in the memory; throws std::invalid_argument naming the mismatch.
   static board attach(std::span<std::byte> memory, const operation_table& operations = operation_table::of_process());
 
-  // Looks over header, states and ranges; true at any moment of normal use, with others at work. For debug builds and
-  // tests.
+  // Checks header, states and ranges; true at any moment of normal use, also concurrently. For debug builds and tests.
   bool is_valid() const;
 
   std::uint32_t pe_count() const { return view_.pe_count; }

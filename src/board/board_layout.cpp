@@ -1,6 +1,6 @@
 // Layout, in lines of 64 bytes: header | process of each PE | per scope {hint line, task words, progress words} |
-// progress entries | slots | claim lines. These, pe_count * (pe_count + 1) * slots, are by far the most; they are
-// touched only by posting, so of a sparse mapping only what is used is ever committed.
+// progress entries | slots | claim lines. These, pe_count * (pe_count + 1) * slots, are by far the most; only posting
+// touches them, so a sparse mapping commits only the used ones.
 #include "board/board_layout.hpp"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// Where everything of the board lies in the memory it is given, and the header that lets a process check that before it
-// trusts it. All offsets follow from the shape, so the header stores the shape and is compared, not followed.
+// The layout of the board in its memory, and the header by which a process checks it before use. All offsets follow
+// from the shape, so the header stores the shape and is compared, not followed.
 #pragma once
 
 #include <atomic>

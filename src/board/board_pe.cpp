@@ -29,14 +29,14 @@ void board_pe::check(const task_spec& spec) const {
   }
 }
 
-// A slot that no unfinished task uses and nobody is in. A helper that was descheduled inside an exhausted task costs
-// one slot until it runs again, never a wait.
+// A slot without an unfinished task and without a participant inside. A helper that was descheduled inside an exhausted
+// task costs one slot until it runs again, never a wait.
 task_slot* board_pe::find_slot(const task_spec& spec) {
   for (std::uint32_t number = 0; number < slots_per_pe; ++number) {
     const std::uint32_t index = pe_ * slots_per_pe + number;
     task_slot& slot = view_.slots()[index];
     if (slot.in_use != 0) continue;
-    // These lines were last written by helpers. Let them travel together instead of one after the other.
+    // These lines were last written by helpers. Prefetch them together instead of missing one after the other.
     prefetch_to_write(&slot.state);
     prefetch_to_write(slot.arguments);
     prefetch_to_write(slot.arguments + argument_words / 2);

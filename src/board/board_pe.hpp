@@ -1,5 +1,5 @@
-// What one PE does with the board: post a task, take part in it, help others, finish. All calls by the PE's own thread;
-// inside an operation they may be called again (nested tasks), up to slots_per_pe unfinished tasks per PE.
+// A PE's operations on the board: post a task, take part in it, help others, finish. All calls are made by the PE's own
+// thread; inside an operation they may be called again (nested tasks), up to slots_per_pe unfinished tasks per PE.
 #pragma once
 
 #include <bit>
@@ -23,9 +23,8 @@ struct task_handle {
 };
 
 struct post_result {
-  task_handle handle;  // none: every slot of this PE is taken, nothing was posted
-  std::uint32_t useful_helpers =
-      0;  // how many other PEs could find a chunk; whether to wake them is the caller's policy
+  task_handle handle;                // none: every slot of this PE is taken, nothing was posted
+  std::uint32_t useful_helpers = 0;  // how many other PEs could find a chunk; the caller decides whether to wake them
 };
 
 class board_pe {
@@ -38,14 +37,14 @@ class board_pe {
   std::span<const std::uint32_t> order() const { return *order_; }
   progress_pe& progress() { return progress_; }
 
-  // True when somebody has open work that this PE may run: two reads of lines that nobody writes while there is none.
-  // With more than 16 PEs it may be false for a moment although there is.
+  // True when there is open work that this PE may run: two reads of lines that are not written while there is none.
+  // With more than 16 PEs it may briefly be false although there is.
   bool has_work() const { return host_tasks_.any() || process_tasks_.any(); }
   // Never false although there is: for a PE that has announced its sleep with a seq_cst read-modify-write.
   bool has_work_before_sleep() const { return host_tasks_.any_before_sleep() || process_tasks_.any_before_sleep(); }
 
-  // Opens the task for everybody it is meant for and returns at once. Every handle must be given to finish().
-  // Throws std::invalid_argument, with nothing posted.
+  // Opens the task for all its participants and returns at once. Every handle must be passed to finish(). Throws
+  // std::invalid_argument, with nothing posted.
   post_result post(const task_spec& spec);
 
   // The poster's own range (if it is a participant), no stealing. Returns the chunks it ran.
@@ -54,16 +53,16 @@ class board_pe {
   // All chunks have run and their effects are visible to the caller.
   bool finished(task_handle handle) const;
 
-  // Runs what is left: the own range, the pool, then the back of the others'. Afterwards every chunk is claimed, or its
-  // owner's alone.
+  // Runs the remaining chunks: the own range, the pool, then the back of the others'. Afterwards every chunk is
+  // claimed, or reserved for its owner.
   std::uint32_t run_rest(task_handle handle);
 
-  // For a poster that has waited long for owners who were sure to come (owners_come): runs what they keep, too. Returns
-  // the chunks it ran.
+  // For a poster that has waited long for owners that were sure to come (owners_come): also runs their reserved chunks.
+  // Returns the chunks it ran.
   std::uint32_t run_for_the_absent(task_handle handle);
 
-  // This PE is running chunks of a task. What it waits for there must not make it take further ones: the operation
-  // would be entered twice as the same participant, as deep as there are chunks.
+  // This PE is running chunks of a task. Waits in there must not take further ones: the operation would be re-entered
+  // as the same participant, as deep as there are chunks.
   bool is_in_chunks() const { return in_chunks_ != 0; }
 
   // Completes the task: run_rest, then `wait()` until the others have finished their last chunks. Gives the slot back.
@@ -89,12 +88,12 @@ class board_pe {
   void run(const task_spec& spec) { run(spec, cpu_relax); }
 
   // Enters the nearest open task that has work and runs chunks of it as long as there are any and `again()` is true,
-  // asked after every claim. Returns the number of chunks run; 0 when there was nothing to do. Never waits.
+  // called after every claim. Returns the number of chunks run; 0 when there was nothing to do. Never waits.
   template <class Again>
   std::uint32_t help(Again&& again) {
     return help(again, [](std::uint32_t) { return true; });
   }
-  // The same, of PEs for which `takes_part(poster)` is true only; asked when one of them has open work.
+  // The same, of PEs for which `takes_part(poster)` is true only; called when one of them has open work.
   template <class Again, class TakesPart>
   std::uint32_t help(Again&& again, TakesPart&& takes_part) {
     if (!has_work()) return 0;
@@ -179,8 +178,8 @@ class board_pe {
     bool exhausted = false;
   };
 
-  // Reports the own range before looking for more: the look costs a cache line per participant, and in a balanced loop
-  // the poster waits for nothing but this report.
+  // Reports the own range before looking for more: the search costs a cache line per participant, and in a balanced
+  // loop the poster waits only for this report.
   template <class Again>
   help_result help_task(const open_task& task, host_word& state, Again& again) {
     claim_search search(task.slot.place_of(pe_), *order_);

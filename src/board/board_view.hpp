@@ -43,7 +43,7 @@ struct board_view {
     return {at<claim_line>(layout.lines) + slot * count, count};
   }
 
-  // Who has open work that any process may run (any_process), or only the given one. The summaries of tasks and of
+  // The PEs with open work that any process may run (any_process), or only the given one. The summaries of tasks and of
   // progress entries share a line, which an idle PE reads; the words follow.
   host_words tasks_open_to(std::int32_t process) const {
     const std::size_t scope = scope_offset(process);

@@ -1,8 +1,8 @@
-// The claim word of one participant's range: the chunks that are not claimed yet, {front:32, back:32}, half open.
-// The owner takes from the front, everybody else from the back; front only grows and back only shrinks while a task is
-// posted, so a word never has the same value twice and a compare-exchange can not be fooled (no ABA inside one task;
-// between tasks the slot state forbids it, see slot_state.hpp).
-// Called by any PE of any process of the host. Word is std::atomic<std::uint64_t>, or a plain stand-in in the explorer.
+// The claim word of one participant's range: the chunks that are not claimed yet, {front:32, back:32}, half open. The
+// owner takes from the front, all others from the back; front only grows and back only shrinks while a task is posted,
+// so a word never has the same value twice (no ABA inside one task; between tasks the slot state prevents it, see
+// slot_state.hpp). Called by any PE of any process of the host. Word is std::atomic<std::uint64_t>, or a plain
+// substitute in the explorer.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@
 
 namespace tri::board {
 
-// <algorithm> is a tenth of what a program that includes our public headers compiles.
+// <algorithm> would be a tenth of the code that our public headers make a program compile.
 constexpr std::uint32_t smaller(std::uint32_t a, std::uint32_t b) { return a < b ? a : b; }
 
 struct chunk_span {
@@ -26,8 +26,7 @@ constexpr chunk_span unpack_claim(std::uint64_t word) {
   return {static_cast<std::uint32_t>(word), static_cast<std::uint32_t>(word >> 32)};
 }
 
-// How much of what is left a claim takes: a 2^-shift-th part, but at least `step` chunks. no_share: `step` chunks
-// always.
+// The part of the remaining chunks that a claim takes: 2^-shift of them, but at least `step`. no_share: always `step`.
 inline constexpr std::uint8_t no_share = 32;
 struct claim_size {
   std::uint32_t step = 1;
@@ -38,7 +37,7 @@ struct claim_size {
   }
 };
 
-// What the owner takes next: its whole static share on arrival (the front has not moved yet), `later` afterwards.
+// The owner's next claim: its whole static share on arrival (the front has not moved yet), `later` afterwards.
 struct owner_steps {
   std::uint32_t begin = 0;         // the front before the owner ever came
   std::uint32_t static_share = 0;  // chunks claimed in the first step
@@ -48,15 +47,15 @@ struct owner_steps {
   }
 };
 
-// What somebody else takes. As long as an owner is at work on its range, the chunks before `kept_before` are its own,
-// and so are the last ones when fewer than `least` are left: fetching their data would cost more than it saves. A range
-// whose owner has not come, or went before it was done, belongs to whoever wants it.
+// A thief's claim. While an owner works on its range, the chunks before `kept_before` are reserved for it, and so are
+// the last ones when fewer than `least` are left: fetching their data would cost more than it saves. A range whose
+// owner has not come, or left early, is open to all.
 struct thief_steps {
   std::uint32_t begin = 0;  // the front before the owner ever came
   std::uint32_t kept_before = 0;
   claim_size size{};
   std::uint32_t least = 0;
-  bool owner_comes = false;  // is sure to come, so it counts as being there from the start
+  bool owner_comes = false;  // is sure to come, so it counts as present from the start
   constexpr chunk_span stealable(chunk_span open, bool owner_left) const {
     if (owner_left || (open.first == begin && !owner_comes)) return open;
     if (open.count() < least) return {};
@@ -64,9 +63,9 @@ struct thief_steps {
   }
 };
 
-// Claims are relaxed: they only share out numbers, and one modification order per word is all that needs. What the
-// chunks read and write is ordered by slot.open/slot.enter and slot.report, slot.leave/slot.done.
-// The exception is an owner that goes early, see may_leave.
+// Claims are relaxed: they only distribute numbers, for which one modification order per word suffices. The chunks'
+// data accesses are ordered by slot.open/slot.enter and slot.report, slot.leave/slot.done. The exception is an owner
+// that leaves early, see may_leave.
 template <class Word>
 chunk_span take_front(Word& word, const owner_steps& steps) {
   std::uint64_t expected = word.load(std::memory_order_relaxed);  // relaxed: the exchange decides
@@ -98,10 +97,10 @@ chunk_span take_back(Word& word, const Flag& owner_left, const thief_steps& step
   }
 }
 
-// The owner wants to go before its range is done. It says so, then looks at the range; a thief looks at the range, then
-// whether the owner has said so. All four accesses are seq_cst, so a thief that left chunks to the owner because it saw
-// no such word had its look before the owner's, and the owner sees those chunks too and stays: nothing is left to
-// nobody. range.left, pairs: take_back.
+// The owner wants to leave before its range is done. It sets its flag, then reads the range; a thief reads the range,
+// then the owner's flag. All four accesses are seq_cst, so a thief that left chunks to the owner because it saw no flag
+// read the range before the owner did, and the owner sees those chunks too and stays: no chunk is left to no one.
+// range.left, pairs: take_back.
 template <class Word, class Flag>
 bool may_leave(const Word& word, Flag& owner_left, const thief_steps& steps) {
   owner_left.store(1, std::memory_order_seq_cst);
@@ -109,10 +108,10 @@ bool may_leave(const Word& word, Flag& owner_left, const thief_steps& steps) {
   return steps.stealable(open, false).count() == open.count();
 }
 
-// The pool without an owner: every participant takes `step` chunks from its front, in one addition that cannot fail and
-// be repeated. `expect_more` says that the caller's last claim here did not reach the end: then it does not look first,
-// which would move the line twice. Each participant runs past the end at most once (afterwards it looks, or has seen
-// the end), so the front stays below 2^32 when `back + participants * step` does; check_task sees to that.
+// The pool without an owner: every participant takes `step` chunks from its front, in one addition without retries.
+// `expect_more`: the caller's last claim here did not reach the end; then it does not load first, which would move the
+// line twice. Each participant overshoots the end at most once (afterwards it loads first, or has seen the end), so the
+// front stays below 2^32 when `back + participants * step` does; check_task sees to that.
 template <class Word>
 chunk_span take_shared(Word& word, std::uint32_t step, bool expect_more) {
   if (!expect_more && unpack_claim(word.load(std::memory_order_relaxed)).empty()) return {};  // relaxed: a hint

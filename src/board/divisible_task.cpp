@@ -34,7 +34,7 @@ void check_ranges(const task_spec& spec, const board_limits& limits) {
   if (held != chunks || spec.pool.last > chunks) {
     refuse("ranges and pool hold {} chunks, up to number {}; the task has {}", held, spec.pool.last, chunks);
   }
-  // Everybody who comes may run past the end of the pool once (take_shared).
+  // Every participant may overshoot the end of the pool once (take_shared).
   if (!spec.pool.empty() && spec.pool.last + std::uint64_t{limits.pe_count} * spec.pool_step > most_chunks) {
     refuse("the pool ends at chunk {} and {} PEs take {} at a time; the sum must stay below {}", spec.pool.last,
            limits.pe_count, spec.pool_step, most_chunks);

@@ -1,7 +1,7 @@
-// A divisible task as its poster describes it, and as it lies in a slot of the board.
-// The slot belongs to one PE for ever; that PE writes it while it is closed, and everybody reads it while inside
-// (slot_state.hpp). If a process dies anywhere here the job ends (crash rule); no other process reads a torn task,
-// because the slot opens only after the last field is written.
+// A divisible task as its poster describes it, and its form in a slot of the board. The slot permanently belongs to one
+// PE, which writes it while it is closed; all participants read it while inside (slot_state.hpp). If a process dies
+// anywhere here the job ends (crash rule); no other process reads a torn task, because the slot opens only after the
+// last field is written.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ struct participant_range {
   std::uint32_t kept = 0;          // at its beginning, never stolen once the owner has come
 };
 
-// Whom a participant looks at when its own range is dry.
+// The victims of a participant whose own range is exhausted.
 enum class steal_order : std::uint8_t {
   nearest,     // the PE's victim order: by distance on the machine
   neighbours,  // the participants next to it on both sides, the one with more left first, then the next but one, ...
@@ -44,16 +44,16 @@ struct task_spec {
   std::uint32_t participants = 1;
   double static_fraction = 0.0;  // of its range that an owner claims in one step when it arrives
   claim_size owner{};            // every later claim of the owner
-  claim_size thief{};            // a claim of anybody else
+  claim_size thief{};            // a claim of any other participant
   std::uint32_t least = 0;       // chunks in a range below which its owner, once it came, is left alone
   steal_order order = steal_order::nearest;
   std::int32_t process = any_process;  // or the only process whose PEs may run it
   // Unequal ranges, one per participant; then static_fraction does not count. Together with the pool they must hold
   // every chunk once. Empty: equal ranges and no pool. Read by post() only.
   std::span<const participant_range> ranges{};
-  chunk_span pool{};            // chunks that belong to nobody: taken from its front, after the own range
+  chunk_span pool{};            // chunks without an owner: taken from its front, after the own range
   std::uint32_t pool_step = 1;  // chunks at a time
-  bool owners_come = false;     // every participant is sure to come, so what it may keep is its own from the start
+  bool owners_come = false;     // every participant is sure to come, so its reserved chunks are its own from the start
 };
 
 struct board_limits {
@@ -91,7 +91,7 @@ constexpr chunk_span range_of(std::uint32_t chunks, std::uint32_t index, std::ui
           static_cast<std::uint32_t>(all * (index + std::uint64_t{1}) / participants)};
 }
 
-// All that a claim needs lies in one line. The fields behind the word are written by the poster before the slot opens.
+// All data of a claim is in one line. The poster writes the fields behind the word before the slot opens.
 struct alignas(64) claim_line {
   std::atomic<std::uint64_t> claim;
   std::uint32_t begin;
@@ -99,12 +99,12 @@ struct alignas(64) claim_line {
   std::uint32_t static_share;
   std::uint32_t kept_before;              // a chunk number
   std::atomic<std::uint32_t> owner_left;  // went before its range was done
-  std::atomic<std::uint32_t> user_word;   // of whoever has the lines; the board neither reads nor writes it
+  std::atomic<std::uint32_t> user_word;   // for the owner of the lines; the board neither reads nor writes it
 
   chunk_span range() const { return {begin, end}; }
 };
 
-// How the participants of a task share out its chunks; the rest of what a claim needs is in the claim lines.
+// How the participants of a task divide its chunks; the other data of a claim is in the claim lines.
 struct claim_rule {
   std::uint16_t first_participant = 0;
   std::uint16_t participants = 1;
@@ -145,8 +145,8 @@ struct alignas(64) task_slot {
   std::uint32_t in_use;
 
   task_view view() const { return {arguments, total, chunk, poster}; }
-  // Whose line a PE takes its own chunks from. A poster that is no participant sits on the first one's place: a place
-  // may have two, who then share its range from the front.
+  // The place whose line a PE takes its own chunks from. A poster that is not a participant uses the first one's place:
+  // two PEs may have one place and then share its range from the front.
   std::uint32_t place_of(std::uint32_t pe) const {
     return pe == poster && !rule.is_participant(pe) ? rule.first_participant : pe;
   }

@@ -1,7 +1,7 @@
-// What a task does, by number. Code has another address in every process, so the arena holds the number and each
-// process looks it up in its own table. Every process registers the same names in the same order (static initialisers
-// of one binary do that by themselves); the board compares fingerprints when a process attaches. Registration: one
-// thread at a time, at start. Look-up: any thread, no lock.
+// The operations of tasks, by number. Code has different addresses in each process, so the arena holds the number and
+// each process looks it up in its own table. Every process registers the same names in the same order (static
+// initialisers of one binary do that automatically); the board compares fingerprints when a process attaches.
+// Registration: one thread at a time, at start. Look-up: any thread, no lock.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ inline constexpr operation_id no_operation = ~operation_id{0};
 inline constexpr int argument_words = 16;          // two cache lines, which travel together with the slot
 inline constexpr int progress_argument_words = 6;  // an entry is one line
 
-// What a running chunk is told of its task. `arguments` points into the arena.
+// The task as passed to a running chunk. `arguments` points into the arena.
 struct task_view {
   const std::uint64_t* arguments = nullptr;  // argument_words of them
   std::uint64_t total = 0;                   // items of the whole task
@@ -29,8 +29,8 @@ struct task_view {
   std::uint32_t poster = 0;                  // the PE that posted it
 };
 
-// Runs the items [first, last) on `pe`. noexcept: a helper has nobody to hand an exception to; operations that can fail
-// report through their arguments.
+// Runs the items [first, last) on `pe`. noexcept: a helper has no caller to handle an exception; operations that can
+// fail report through their arguments.
 using chunk_function = void (*)(const task_view& task, std::uint64_t first, std::uint64_t last, int pe) noexcept;
 
 // Makes progress on behalf of `owner` on `by`; true if it did anything.
@@ -78,7 +78,7 @@ class function_table {
  private:
   static constexpr std::string_view kind_ =
       std::is_same_v<Function, chunk_function> ? "chunk operation" : "progress operation";
-  // All zeros at first, so that the table of a process takes pages only as far as something was registered.
+  // Initially all zeros, so that a process's table uses pages only for registered operations.
   std::array<std::unique_ptr<const std::string>, capacity> names_{};
   std::array<Function, capacity> functions_{};
   std::atomic<std::uint32_t> count_{0};

@@ -1,7 +1,7 @@
-// A PE's progress entry: what to call to match and move messages on behalf of that PE while it computes.
-// States: free (holder 0) and held by one PE (holder = PE + 1). Whoever holds it has the PE's communication state to
-// itself; the holder may claim again (an operation that calls back into the runtime), so claims count.
-// One per PE in board memory; any PE of the host may claim, under the restriction in `process`.
+// A PE's progress entry: the operation to call to match and move messages on behalf of that PE while it computes.
+// States: free (holder 0) and held by one PE (holder = PE + 1). The holder has exclusive access to the PE's
+// communication state, and may claim again (an operation that calls back into the runtime), so claims count. One per PE
+// in board memory; any PE of the host may claim, under the restriction in `process`.
 #pragma once
 
 #include <atomic>

@@ -59,7 +59,7 @@ bool progress_pe::help_in(host_words& words) {
 bool progress_pe::run_entry(std::uint32_t owner) {
   progress_entry& entry = view_.entries()[owner];
   if (!try_claim(entry, pe_)) return false;
-  // The bit was only a hint: what may be run is what the entry says now.
+  // The bit was only a hint: the entry decides what may be run.
   const bool allowed = entry.process == any_process || entry.process == process_;
   const progress_function function = allowed ? view_.operations->progress.find(entry.operation) : nullptr;
   const bool did = function != nullptr && function(entry.arguments, static_cast<int>(owner), static_cast<int>(pe_));

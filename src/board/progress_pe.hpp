@@ -15,11 +15,12 @@ class progress_pe {
  public:
   progress_pe(const board_view& view, std::uint32_t pe, std::span<const std::uint32_t> order);
 
-  // What others may call on behalf of this PE. Waits while somebody is in the entry (at most one call of the
-  // operation). Throws std::invalid_argument for an unknown operation or a process this PE does not belong to.
+  // Sets the operation that others may call on behalf of this PE. Waits while another PE is in the entry (at most one
+  // call of the operation). Throws std::invalid_argument for an unknown operation or a process this PE does not belong
+  // to.
   void register_entry(operation_id operation, const std::array<std::uint64_t, progress_argument_words>& arguments,
                       std::int32_t process = any_process);
-  // Takes it back; no caller is in the entry afterwards.
+  // Removes it; no caller is in the entry afterwards.
   void unregister_entry();
 
   // Offers progress: there is something to do that this PE does not poll for now; and withdraws that. Without a
@@ -31,7 +32,7 @@ class progress_pe {
   bool try_hold(std::uint32_t owner) { return try_claim(view_.entries()[owner], pe_); }
   void release(std::uint32_t owner) { release_claim(view_.entries()[owner]); }
 
-  // True when some PE offers its entry: two reads of lines that nobody writes meanwhile.
+  // True when some PE offers its entry: two reads of lines that are not written meanwhile.
   bool any_offered() const { return host_.any() || process_words_.any(); }
   // The same for a PE that has announced its sleep: see board_pe::has_work_before_sleep.
   bool any_offered_before_sleep() const { return host_.any_before_sleep() || process_words_.any_before_sleep(); }

@@ -1,18 +1,19 @@
-// The state word of a task slot: {finished chunks:32, open:1, inside:31}. It decides who may look at the slot and when
-// its memory may be written again. Named states: closed (open = 0), open (open = 1), and open with participants inside.
+// The state word of a task slot: {finished chunks:32, open:1, inside:31}. It decides which PEs may read the slot and
+// when its memory may be rewritten. Named states: closed (open = 0), open (open = 1), and open with participants
+// inside.
 //
-//   recycle   poster   any, inside = 0  -> closed, 0 finished. Fails while somebody is inside.
+//   recycle   poster   any, inside = 0  -> closed, 0 finished. Fails while a helper is inside.
 //   open      poster   closed           -> open
-//   announce  helper   inside + 1, and tells whether the slot was open. If not, withdraw: the helper has read nothing.
+//   announce  helper   inside + 1, and returns whether the slot was open. If not, withdraw: nothing was read.
 //   report    helper   finished + n, staying inside
 //   leave     helper   inside - 1 and finished + n, in one step
 //
-// A helper reads the slot only between a successful announce and leave, and carries nothing over from before, so there
-// is no stale pointer to guard against: whatever it enters is the task that is there now. A finished task stays open
-// until its slot is recycled: a late helper finds every range empty and leaves. `finished == all` says
-// that every chunk was claimed and has run, so whoever is still inside will find none. Hence the poster never waits for
-// an idle helper that was descheduled inside; it takes another slot. Several helpers may be in a withdrawn announce at
-// any time, so the word is only changed by additions once it is shared, never by a store.
+// A helper reads the slot only between a successful announce and leave, and carries no state over from before, so there
+// are no stale pointers: it always enters the current task. A finished task stays open until its slot is recycled: a
+// late helper finds every range empty and leaves. `finished == all` means that every chunk was claimed and has run, so
+// helpers still inside will find none. Hence the poster never waits for an idle helper that was descheduled inside; it
+// takes another slot. Several helpers may be in a withdrawn announce at any time, so the word is only changed by
+// additions once it is shared, never by a store.
 #pragma once
 
 #include <atomic>
@@ -31,7 +32,7 @@ template <class Word>
 bool recycle_slot(Word& state) {
   std::uint64_t value = state.load(std::memory_order_relaxed);  // relaxed: the exchange below decides
   if (slot_inside(value) != 0) return false;
-  // pairs: slot.leave. Everything former participants read in the slot lies before what the poster writes next.
+  // pairs: slot.leave. All reads of former participants in the slot happen before the poster's next writes.
   return state.compare_exchange_strong(value, 0, std::memory_order_acquire, std::memory_order_relaxed);
 }
 
@@ -63,7 +64,7 @@ void leave_slot(Word& state, std::uint32_t finished_chunks) {
   state.fetch_add((std::uint64_t{finished_chunks} << 32) - 1, std::memory_order_release);
 }
 
-// Chunks finished by everybody but the poster, who counts its own without touching this line.
+// Chunks finished by all but the poster, which counts its own without touching this line.
 template <class Word>
 std::uint32_t finished_in_slot(const Word& state) {
   return slot_finished(state.load(std::memory_order_acquire));  // slot.done, pairs: slot.leave, slot.report

@@ -20,13 +20,13 @@ struct claim_lines {
   claim_line& pool() const { return lines.back(); }
 };
 
-// Where a participant is in its search. Ranges never grow, so what was seen empty need not be looked at again.
+// The state of a participant's search. Ranges never grow, so those seen empty need not be checked again.
 class claim_search {
  public:
   // `order`: the other PEs, nearest first. It must outlive this.
   claim_search(std::uint32_t place, std::span<const std::uint32_t> order) : order_(order), place_(place) {}
 
-  // The next chunks to run, or none: then every range was seen with nothing left that this participant may take.
+  // The next chunks to run, or none: then no range had chunks left that this participant may take.
   chunk_span next(const claim_lines& task) {
     if (const chunk_span own = next_own(task); !own.empty()) return own;
     if (in_pool_) {
@@ -51,8 +51,8 @@ class claim_search {
     return {};
   }
   bool own_is_dry() const { return !in_own_; }
-  // Before going early. False: chunks are left in the own range that everybody else left to this participant, so it has
-  // to run on.
+  // Before leaving early. False: chunks are left in the own range that all others left to this participant, so it must
+  // continue.
   bool may_leave(const claim_lines& task) const {
     if (!in_own_ || !task.rule.is_participant(place_)) return true;
     claim_line& line = task.of(place_);
@@ -96,7 +96,7 @@ class claim_search {
   }
   static std::uint32_t left_of(const claim_lines& task, std::uint32_t victim) {
     const claim_line& line = task.of(victim);
-    // relaxed: only chooses where to look first
+    // relaxed: only chooses where to start
     return task.rule.thief_of(line)
         .stealable(unpack_claim(line.claim.load(std::memory_order_relaxed)),
                    line.owner_left.load(std::memory_order_relaxed) != 0)
@@ -111,10 +111,10 @@ class claim_search {
   bool pool_expects_more_ = false;
 };
 
-// What a participant who is sure to come keeps for itself is waited for; but whoever it is may be waiting for us. So
-// after a while the poster declares that those who have not come went early: their ranges belong to whoever wants them,
-// and to them as well if they come after all. The word says so before the poster looks for chunks again, and the poster
-// is a thief like any other: nothing is left to nobody. range.left, pairs: take_back.
+// Chunks reserved for a participant that is sure to come are waited for; but that participant may be waiting for us. So
+// after a while the poster declares that the absent ones have left early: their ranges are open to all, and to
+// themselves if they come after all. The word is set before the poster searches for chunks again, and the poster is a
+// thief like any other: no chunk is left to no one. range.left, pairs: take_back.
 inline void open_ranges_of_the_absent(const claim_lines& task) {
   if (!task.rule.owners_come) return;
   for (std::uint32_t index = 0; index < task.rule.participants; ++index) {
@@ -138,10 +138,10 @@ inline void run_chunks(const open_task& task, const task_view& view, chunk_span 
 
 struct portion {
   std::uint32_t chunks = 0;  // that were run
-  bool exhausted = false;    // nobody needs to find this task any more: nothing is left, and ranges never grow
+  bool exhausted = false;    // this task need not be found any more: nothing is left, and ranges never grow
 };
 
-// Somebody is sure to come for chunks that nobody else may take, and must be able to find them.
+// An owner is sure to come for chunks reserved for it, and must be able to find them.
 inline bool awaits_owners(const claim_lines& task) {
   if (!task.rule.owners_come) return false;
   for (std::uint32_t index = 0; index < task.rule.participants; ++index) {
@@ -152,7 +152,7 @@ inline bool awaits_owners(const claim_lines& task) {
   return false;
 }
 
-// The own range only. `again()` is asked after every claim; false ends the portion early.
+// The own range only. `again()` is called after every claim; false ends the portion early.
 template <class Again>
 portion run_own_range(const open_task& task, claim_search& search, std::uint32_t pe, Again&& again) {
   portion done;
@@ -166,7 +166,7 @@ portion run_own_range(const open_task& task, claim_search& search, std::uint32_t
   }
 }
 
-// What is left of own range, pool and the ranges of the others.
+// The rest of the own range, the pool and the ranges of the others.
 template <class Again>
 portion run_everywhere(const open_task& task, claim_search& search, std::uint32_t pe, Again&& again) {
   portion done;

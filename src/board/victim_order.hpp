@@ -1,5 +1,5 @@
-// In which order an idle PE looks at the others: nearest first, and staggered, so that PEs that fall idle together look
-// at different victims. Neighbouring PEs are tried in turn, after V. Kale, PhD dissertation, Illinois 2015, chapter 5.
+// The order in which an idle PE tries its victims: nearest first, and staggered, so that PEs that fall idle together
+// try different victims. Neighbouring PEs are tried in turn, after V. Kale, PhD dissertation, Illinois 2015, chapter 5.
 // A pure function of distances; any thread.
 #pragma once
 

@@ -19,7 +19,7 @@
 namespace tri::host {
 namespace {
 
-// The other end died or refuses the job. The process that monitors it says which; that ends this process, too.
+// The other end died or refuses the job. The process that monitors it reports which, and that ends this process, too.
 [[noreturn]] void wait_for_the_end() {
   std::this_thread::sleep_for(std::chrono::seconds(10));
   throw job_error("the first process of this host is gone");
@@ -42,8 +42,8 @@ bool other_end_is_gone(const std::system_error& problem) {
   return error == ECONNREFUSED || error == EPIPE || error == ECONNRESET;
 }
 
-// At the first process of the host: those of the others that have come. Who has not said yet which process it is waits
-// beside the others.
+// At the first process of the host: the others that have connected. A connection that has not identified itself yet
+// waits in parallel.
 class arrivals {
  public:
   struct member {
@@ -52,7 +52,7 @@ class arrivals {
   };
   arrivals(packet_socket& listener, const machine_members& members) : listener_(listener), members_(members) {}
 
-  // The next one that has said something, or has gone. Nothing when nobody has until then.
+  // The next one that has sent something or closed. Nothing when none has until then.
   std::optional<member> next(std::chrono::steady_clock::time_point until) {
     while (true) {
       for (auto each = silent_.begin(); each != silent_.end(); ++each) {
@@ -109,7 +109,7 @@ std::vector<packet_socket> lead_exchange(packet_socket& listener, const machine_
   }
   entries[0].has_arena = own_hello.has_arena;
   arrivals others(listener, members);
-  // One limit for all arrivals and one for all answers: who follows waits twice as long.
+  // One limit for all arrivals and one for all answers: the followers wait twice as long.
   const auto all_have_come = limit.from_now();
   for (int missing = members.count() - 1; missing > 0; --missing) {
     std::optional<arrivals::member> arrived = others.next(all_have_come);
@@ -139,7 +139,7 @@ std::vector<packet_socket> lead_exchange(packet_socket& listener, const machine_
     return place == 0 ? own.arena_fd : arenas[static_cast<std::size_t>(place)].get();
   };
   const auto all_have_answered = limit.from_now();
-  // One table after the other: only so many descriptors may be under way at a time (ETOOMANYREFS).
+  // One table after the other: the number of descriptors in flight is limited (ETOOMANYREFS).
   for (std::size_t to = 1; to < size; ++to) {
     std::vector<peer_entry> seen = entries;
     for (peer_entry& each : seen)
@@ -170,7 +170,7 @@ std::vector<packet_socket> lead_exchange(packet_socket& listener, const machine_
 std::vector<packet_socket> follow_exchange(const std::string& socket_name, int process, const machine_members& members,
                                            const own_facts& own, time_limit limit, roster& table) {
   const hello_message hello = hello_of(process, own);
-  // Of two that wait for each other the first process knows more: it has its say before.
+  // When two wait for each other, the first process knows more: it must report first.
   const time_limit timeout(2 * limit.seconds());
   const auto receive = [&](const packet_socket& from) {
     packet received = receive_until(timeout.from_now(), from, members.names[0], timeout);

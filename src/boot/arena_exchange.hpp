@@ -35,10 +35,10 @@ class time_limit {
   double seconds_;
 };
 
-// Both fill in the peers of this machine and return the connections that remain, for local_peer_monitor: of the first
-// process one to each other, in their order; of the others one. Only processes of the same user with a pid of the list
-// are listened to, and none of them holds up another. Throw job_error (processes that do not fit together or are
-// silent), protocol_error, std::system_error.
+// Both fill in the peers of this machine and return the connections that remain, for local_peer_monitor: the first
+// process has one to each other, in order; the others have one. Only processes of the same user with a pid of the list
+// are accepted, and none of them blocks another. Throw job_error (processes that do not match or are silent),
+// protocol_error, std::system_error.
 std::vector<packet_socket> lead_exchange(packet_socket& listener, const machine_members& members, const layout& hosts,
                                          const own_facts& own, time_limit limit, roster& table);
 std::vector<packet_socket> follow_exchange(const std::string& socket_name, int process, const machine_members& members,

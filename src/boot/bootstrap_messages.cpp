@@ -39,7 +39,7 @@ concept text_message = requires(Message message) { message.text; };
 template <class Message>
 concept address_carrier = requires(Message message) { message.address; };
 
-// The body of a message, with the number of entries where it has some and what stands before its data.
+// The body of a message, with its number of entries, if any, and the fields before its data.
 struct body {
   const void* data;
   std::size_t bytes;

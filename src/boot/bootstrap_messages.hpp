@@ -23,7 +23,7 @@ struct hello_message {
   std::uint32_t has_arena = 0;
   std::uint64_t fingerprint = 0;
 };
-// Launcher to process: you are not part of this job; the text says why.
+// Launcher to process: you are not part of this job; the text gives the reason.
 struct rejected_message {
   std::string text;
 };
@@ -45,7 +45,7 @@ struct start_message {};        // launcher to process: all have the whole table
 struct barrier_message {        // process to launcher: I wait in my barrier number `epoch` (from 1)
   std::uint64_t epoch = 0;
 };
-struct released_message {  // launcher to process: all wait in it, go on
+struct released_message {  // launcher to process: all have arrived, continue
   std::uint64_t epoch = 0;
 };
 struct left_message {  // process to launcher: I end cleanly, my exit status will be this
@@ -54,11 +54,12 @@ struct left_message {  // process to launcher: I end cleanly, my exit status wil
 struct failed_message {  // process to launcher: tell the user, end the job
   std::string text;
 };
-// Process to launcher: this is my address, for any process that asks.
+// Process to launcher: this is my address, for any process that queries it.
 struct published_address_message {
   std::vector<std::byte> address;
 };
-// Process to launcher: what is the address of that process? The number is for the answer, which may come after others.
+// Process to launcher: requests the address of a process. The number identifies the answer, which may come after
+// others.
 struct wanted_address_message {
   std::int32_t process = 0;
   std::uint32_t question = 0;
@@ -84,11 +85,11 @@ class protocol_error : public std::runtime_error {
 
 // Texts are cut to what fits into a packet.
 std::vector<std::byte> encode(const bootstrap_message& message);
-// Throws protocol_error with what is wrong.
+// Throws protocol_error that describes the error.
 bootstrap_message decode(std::span<const std::byte> bytes);
 const char* name_of(const bootstrap_message& message);
 
-// What keeps two processes from being one job, as a part of a sentence about the first; empty for nothing.
+// The reason why two processes cannot form one job, as a part of a sentence about the first; empty if none.
 std::string difference_between(const hello_message& one, const hello_message& other, const std::string& name_of_other);
 
 inline constexpr int most_entries_of_a_message = 64;

@@ -21,7 +21,7 @@
 namespace tri::host {
 namespace {
 
-// The library is the launcher's client then, and a second one would get into its way.
+// The library is then the launcher's client, and a second one would interfere.
 std::unique_ptr<membership> membership_over_mpi(const configuration& values, const detected_launcher& found) {
   mpi_calls& mpi = start_mpi(values.wire_mpi, found.kind);
   return std::make_unique<pmi_membership>(std::make_unique<mpi_space>(mpi, found.fd), values.start_timeout_s);

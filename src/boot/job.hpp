@@ -23,10 +23,9 @@ struct configuration;
 
 class job {
  public:
-  // Collective over the job: returns when all processes have the whole table of peers. `own_arena_fd` (or -1) goes to
-  // the processes of the same host and stays the caller's. `fingerprint` is a hash of what must be equal in all
-  // processes (the registration tables of the program); where it differs the job ends. Throws job_error,
-  // configuration_error.
+  // Collective over the job: returns when all processes have the whole table of peers. `own_arena_fd` (or -1) is sent
+  // to the processes of the same host; the caller keeps it. `fingerprint` is a hash of what must be equal in all
+  // processes (the program's registration tables); on a mismatch the job ends. Throws job_error, configuration_error.
   static job join(const configuration& values, int own_arena_fd, std::uint64_t fingerprint);
 
   job(job&&) = default;
@@ -47,23 +46,22 @@ class job {
 
   // Those that are one really; hosts may be pretended.
   int machines() const { return machines_.hosts(); }
-  // For pinning: the place of this process among all of the machine, whatever hosts are emulated on it.
+  // For pinning: the index of this process on the machine, whatever hosts are emulated on it.
   int first_process_of_machine() const { return machines_.first_process_of(machines_.host_of(process_)); }
   int machine_rank() const { return process_ - first_process_of_machine(); }
   int machine_processes() const { return machines_.processes_of(machines_.host_of(process_)); }
 
   void barrier();  // collective, through the launcher
 
-  // Its name, or "host 3" when it is pretended or nobody said a name.
+  // Its name, or "host 3" when it is emulated or has no name.
   std::string name_of_host(int host) const;
 
-  // An address is what others need to reach this process, such as the address of its wire: up to
-  // most_endpoint_address_bytes, published at most once and before a barrier. Throws std::length_error,
-  // std::logic_error.
+  // An address by which others reach this process, such as that of its wire: up to most_endpoint_address_bytes,
+  // published at most once and before a barrier. Throws std::length_error, std::logic_error.
   void publish_endpoint_address(std::span<const std::byte> address);
-  // The address of a process of the job; may be asked for once the barrier is over that followed the publishing. The
-  // launcher is asked each time, so nothing is kept of processes that nobody asks for. Throws job_error when that
-  // process has published none, std::out_of_range when there is no such process.
+  // The address of a process of the job; may be called after the barrier that followed the publishing. Queries the
+  // launcher each time, so no address is stored needlessly. Throws job_error when that process has published none,
+  // std::out_of_range when there is no such process.
   std::vector<std::byte> endpoint_address_of(int process) const;
 
   // Announces a clean end with this exit status. From then on the end of the process is not a crash (unless by a

@@ -16,8 +16,8 @@ struct detected_launcher {
   int size = 1;
 };
 
-// `environment` is a list of "NAME=value". Throws job_error when two launchers claim the process, when one speaks a
-// protocol that we do not know, and for broken values.
+// `environment` is a list of "NAME=value". Throws job_error when two launchers claim the process, when one speaks an
+// unsupported protocol, and for malformed values.
 detected_launcher detect_launcher(const std::vector<std::string>& environment);
 
 }  // namespace tri::host

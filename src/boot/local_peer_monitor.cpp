@@ -21,7 +21,7 @@
 namespace tri::host {
 namespace {
 
-// Nothing when there is no such process any more.
+// Nothing when the process no longer exists.
 unique_fd open_pidfd(pid_t pid) {
   unique_fd fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   if (!fd && errno != ESRCH)
@@ -103,7 +103,7 @@ void local_peer_monitor::hear(watched& from) {
   from.socket.close();
 }
 
-// With lock_ held. What it said before its end is heard first.
+// With lock_ held. Messages sent before its end are processed first.
 bool local_peer_monitor::has_ended(watched& which) {
   pollfd end{which.pidfd.get(), POLLIN, 0};
   const bool ended = !which.pidfd || poll(&end, 1, 0) > 0;

@@ -1,6 +1,6 @@
-// Sees processes of the same machine die, and the launcher, where the launcher is not ours: some do not notice, or are
-// told not to end the job. A thread that sleeps until a pidfd, a socket or the launcher's descriptor says something.
-// The first process of a machine watches all others, they watch the first. Owned by pmi_membership.
+// Detects the death of processes of the same machine, and of a foreign launcher: some launchers do not notice deaths,
+// or are configured not to end the job. A thread that sleeps until a pidfd, a socket or the launcher's descriptor has
+// an event. The first process of a machine watches all others, they watch the first. Owned by pmi_membership.
 #pragma once
 
 #include <sys/types.h>
@@ -24,18 +24,18 @@ class local_peer_monitor {
     pid_t pid;
   };
   // `report` is called at most once, from the thread of the monitor: that process ended (or only closed its connection)
-  // without having left. Before it, the launcher has `timeout_ms` to end the job, which says more. When the parent of
-  // this process ends, or `launcher_fd` (-1: none) hangs up, this process ends with status 1 and a line of text. Throws
-  // std::system_error.
+  // without having left. Before that, the launcher has `timeout_ms` to end the job, with a better message. When the
+  // parent of this process ends, or `launcher_fd` (-1: none) hangs up, this process ends with status 1 and a line of
+  // text. Throws std::system_error.
   local_peer_monitor(const std::vector<local_peer>& local_peers, int launcher_fd, int timeout_ms,
                      std::function<void(int process, bool ended)> report);
   ~local_peer_monitor();  // ends the thread
   local_peer_monitor(const local_peer_monitor&) = delete;
   local_peer_monitor& operator=(const local_peer_monitor&) = delete;
 
-  // Over this connection the local peer will say that it leaves or that the job ends, and we to it.
+  // Over this connection the local peer and we report to each other that we leave or that the job ends.
   void connect(int process, packet_socket socket);
-  // To all that are connected: the end of this process will be no crash.
+  // To all connected peers: the end of this process will not be a crash.
   void say_left(int exit_status);
   // To all that are connected: the job has failed, which is reported. They end, if the launcher does not end them, and
   // report nothing.
@@ -64,7 +64,7 @@ class local_peer_monitor {
   unique_fd wake_;           // an eventfd: something changed
   mutable std::mutex lock_;  // guards what follows
   bool stop_ = false;
-  bool failed_ = false;  // somebody has reported
+  bool failed_ = false;  // a failure was reported
   std::vector<std::unique_ptr<watched>> watched_;
   std::thread thread_;  // last: it uses all of the above
 };

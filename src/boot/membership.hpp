@@ -1,7 +1,7 @@
-// What a job needs from what started its processes, behind one interface: our own launcher (trireme_membership) or
-// another one (pmi_membership). Owned by the process's job. bootstrap_exchange(), publish_endpoint_address(), barrier()
-// and leave() are called by one thread at a time; endpoint_address_of() and fail() by any thread at any moment, also
-// while another waits in barrier().
+// The launcher's services to a job, behind one interface: our own launcher (trireme_membership) or another one
+// (pmi_membership). Owned by the process's job. bootstrap_exchange(), publish_endpoint_address(), barrier() and leave()
+// are called by one thread at a time; endpoint_address_of() and fail() by any thread at any moment, also while another
+// waits in barrier().
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ class job_error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// What a process brings to the bootstrap exchange.
+// A process's contribution to the bootstrap exchange.
 struct own_facts {
   int arena_fd = -1;  // -1 = none
   std::uint64_t fingerprint = 0;
@@ -32,7 +32,7 @@ struct own_facts {
   int hosts = 1;  // emulated ones
 };
 
-// What it learns there.
+// The result of the exchange.
 struct roster {
   std::vector<peer> peers;     // by process
   std::vector<unique_fd> fds;  // owners of the peers' arena_fd
@@ -51,7 +51,7 @@ class membership {
   // Which processes share a machine.
   virtual const layout& machines() const = 0;
   int processes() const { return machines().processes(); }
-  // As people call it; empty when nobody said.
+  // Its human-readable name; empty if unknown.
   virtual std::string name_of_machine(int machine) const = 0;
 
   // Collective: returns when all processes have the whole roster. `hosts` divides the processes as `machines` does, or

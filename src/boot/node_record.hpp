@@ -33,7 +33,7 @@ struct node_record {
 };
 static_assert(sizeof(node_record) == 208);
 
-// Throws std::system_error when the system does not say.
+// Throws std::system_error when the system does not report it.
 node_record this_node(const std::string& socket_name);
 
 std::span<const std::byte> bytes_of(const node_record& record);

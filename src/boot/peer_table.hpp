@@ -1,5 +1,5 @@
 // The table of processes with the descriptors of their arenas, on its way over a packet_socket: a launcher (or the
-// first process of a host) sends it, a process takes it. Both sides check what they get. One thread.
+// first process of a host) sends it, a process receives it. Both sides validate their input. One thread.
 #pragma once
 
 #include <functional>
@@ -27,10 +27,10 @@ hello_message hello_of(int process, const own_facts& own);
 // The messages that the entries need.
 std::vector<peers_message> parts_of_table(std::span<const peer_entry> entries);
 
-// Takes the entries of processes [first, first + count) into table.peers, which has room for them.
+// Receives the entries of processes [first, first + count) into table.peers, which has room for them.
 void take_table(const std::function<packet()>& receive, int first, int count, roster& table);
 
-// Entries and descriptors are what the layout of the hosts says, as `process` sees it. Throws protocol_error.
+// Checks that entries and descriptors match the layout of the hosts, as seen by `process`. Throws protocol_error.
 void check_table(const roster& table, const layout& hosts, int process);
 
 }  // namespace tri::host

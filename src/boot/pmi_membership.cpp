@@ -13,7 +13,7 @@
 namespace tri::host {
 namespace {
 
-// A launcher that notices a death itself ends the job within this time, and says by which signal.
+// A launcher that notices a death itself ends the job within this time, and reports the signal.
 constexpr int launcher_timeout_ms = 500;
 // When the first process of a host is lost, the second one reports it; the others end without a word after this time.
 constexpr int reporter_timeout_ms = 1500;
@@ -82,7 +82,7 @@ void pmi_membership::report_failure(int process, bool ended) {
 
 void pmi_membership::refuse(const std::exception& problem) {
   end_job(fmt::format("{}; the job is ended", problem.what()));
-  // The launcher ends all. Those that wait for this process must not take its end for the problem.
+  // The launcher ends all processes. Those waiting for this one must not mistake its end for the cause.
   std::this_thread::sleep_for(std::chrono::seconds(5));
   _exit(1);
 }
@@ -134,7 +134,8 @@ std::optional<std::vector<std::byte>> pmi_membership::endpoint_address_of(int pr
   return space_->get(rank_of(process), "address");
 }
 
-// The fence lets nobody end while another is still at work: launchers end the job at the first status that is not 0.
+// The fence keeps processes from ending while others still work: launchers end the job at the first status that is
+// not 0.
 void pmi_membership::leave(int exit_status) {
   monitor_->say_left(exit_status);
   space_->fence(false);

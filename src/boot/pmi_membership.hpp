@@ -1,6 +1,6 @@
-// Membership through a launcher of others (PMIx, PMI-1): where the processes are comes from records that the processes
-// publish themselves, arenas go from process to process, and the launcher carries values, fences and the end. Processes
-// are numbered anew, so that those of a host are contiguous.
+// Membership through a foreign launcher (PMIx, PMI-1): the processes publish their locations themselves, arenas go from
+// process to process, and the launcher provides values, fences and the end. Processes are renumbered, so that those of
+// a host are contiguous.
 #pragma once
 
 #include <memory>
@@ -17,10 +17,10 @@ namespace tri::host {
 
 class pmi_membership final : public membership {
  public:
-  // Collective: learns where everybody is. What goes wrong here and in bootstrap_exchange() is reported to the user at
-  // once and ends the job: by the time an exception had reached the user, the launcher would have killed this process
-  // for closing its connection. Nobody waits longer than the timeout for another process of this host, once it has come
-  // to the launcher; 0: for ever.
+  // Collective: learns the locations of all processes. Errors here and in bootstrap_exchange() are reported to the user
+  // at once and end the job: before an exception could reach the user, the launcher would have killed this process for
+  // closing its connection. No process waits longer than the timeout for another one of this host, once connected to
+  // the launcher; 0: for ever.
   pmi_membership(std::unique_ptr<key_value_space> space, double start_timeout_s);
   ~pmi_membership() override = default;
 

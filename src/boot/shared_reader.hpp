@@ -1,6 +1,6 @@
-// One connection, many threads that wait for different answers on it: one of them reads for all, the others sleep, and
-// when the reader has its own answer another takes its turn. So nothing needs a thread of its own. The owner has the
-// mutex, the answers that were filed and the connection.
+// One connection on which many threads wait for different answers: one of them reads for all, the others sleep, and
+// when the reader has its own answer another takes over. So no dedicated thread is needed. The owner has the mutex, the
+// filed answers and the connection.
 #pragma once
 
 #include <condition_variable>
@@ -14,8 +14,8 @@ namespace tri::host {
 class shared_reader {
  public:
   // Returns when arrived() is true; called with the mutex of `locked` held, and so are arrived() and file(). read()
-  // waits for the connection and is called without it, by one thread at a time; file() is given what it returns. What
-  // either of them throws is thrown in all threads that wait, now or later.
+  // waits for the connection and is called without it, by one thread at a time; file() gets its result. An exception of
+  // either is thrown in all threads that wait, now or later.
   template <class Arrived, class Read, class File>
   void wait_until(std::unique_lock<std::mutex>& locked, const Arrived& arrived, const Read& read, const File& file) {
     while (!arrived()) {

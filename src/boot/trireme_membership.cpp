@@ -48,11 +48,11 @@ trireme_membership::trireme_membership(const std::string& job_name) {
   const int processes = launcher_number(processes_variable, 1, most_processes);
   process_ = launcher_number(process_variable, 0, processes - 1);
   machines_ = layout::even(processes, launcher_number(machines_variable, 1, processes));
-  // Also where a wrapper script stands between the launcher and us, its end must be ours.
+  // Even with a wrapper script between the launcher and us, we must end with the launcher.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   try {
     socket_ = packet_socket::connect(job_name);
-    if (socket_.peer_user() != geteuid())  // of a launcher that is gone, whose name somebody has taken
+    if (socket_.peer_user() != geteuid())  // the launcher is gone, and another user has taken its name
       throw std::runtime_error(fmt::format("the socket @{} belongs to user {}", job_name, socket_.peer_user()));
   } catch (const std::exception& problem) {
     throw job_error(fmt::format("process {} cannot join the job: {}", process_, problem.what()));

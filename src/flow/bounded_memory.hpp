@@ -1,5 +1,5 @@
-// The account of the receiver's memory: one limit for records, buffers, and whatever else the caller takes from it.
-// Invariant: used <= limit, always; what is given back was taken.
+// The account of the receiver's memory: one limit for records, buffers, and the caller's other uses. Invariant: used <=
+// limit; only taken memory is given back.
 #pragma once
 
 #include <algorithm>

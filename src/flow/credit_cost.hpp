@@ -1,5 +1,5 @@
-// What a message that is sent on credit takes of the receiver's pool until it is delivered: its record and its data, in
-// whole cache lines (prediction::buffer_bytes). The same on both sides.
+// The cost of a message sent on credit in the receiver's pool until it is delivered: its record and its data, in whole
+// cache lines (prediction::buffer_bytes). The same on both sides.
 #pragma once
 
 #include <cstdint>

@@ -8,7 +8,7 @@ constexpr std::uint64_t steps = 32;
 constexpr std::uint64_t batches = 4;
 }  // namespace
 
-// A quarter goes to those of whom nothing is known, the rest follows who really sends.
+// A quarter goes to unknown peers, the rest follows the actual senders.
 credit_pool::credit_pool(std::uint64_t limit, std::uint64_t senders)
     : limit_(limit),
       initial_(senders == 0 ? 0 : limit / 4 / senders / grain * grain),
@@ -37,7 +37,7 @@ void credit_pool::top_up(peer_number from, credit_pool_owner& owner) {
   if (has < share / 2 && share - has >= step_) grant(from, share - has, owner);
 }
 
-// Notes may overtake each other: one that asks for less than is granted, or than a newer one, has been dealt with.
+// Notes may overtake each other: one that requests less than is granted, or than a newer one, is obsolete.
 void credit_pool::requested(peer_number from, const credit_control& note, credit_pool_owner& owner) {
   peer_credits& of = owner.credits_of(from);
   const std::uint64_t needed = note.total + note.bytes;
@@ -58,8 +58,8 @@ bool credit_pool::returned(peer_credits& from, const credit_control& note) {
   return true;
 }
 
-// Who asks first is served first, with a batch, so that a control message pays. What is in use comes back by itself;
-// only when even that would not be enough, others have to return what they do not use.
+// First come, first served, with a batch, so that a control message pays off. Memory in use comes back by itself; only
+// when even that would not be enough, others must return unused credits.
 void credit_pool::serve(credit_pool_owner& owner) {
   while (asking_ != 0) {
     const peer_number peer = first_asking_;
@@ -81,8 +81,8 @@ void credit_pool::serve(credit_pool_owner& owner) {
   }
 }
 
-// Nothing is here, nothing comes, and nobody else may send anything: but those who were never heard of, whose part is
-// set aside.
+// Nothing is here, nothing is in flight, and no other peer may send anything, except unknown ones, whose part is set
+// aside.
 bool credit_pool::is_alone(const peer_credits& first) const {
   const bool nothing_on_its_way = first.arrived == first.needed - first.first;
   return in_use_ == 0 && outstanding_ == first.outstanding() && nothing_on_its_way;

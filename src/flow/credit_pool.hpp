@@ -15,13 +15,13 @@ namespace tri::wire::flow {
 /// The credits of one sender.
 struct peer_credits {
   std::uint64_t granted = 0;  // so far
-  std::uint64_t arrived = 0;  // of it: messages that came, and what was returned
-  std::uint64_t needed = 0;   // `granted` that would let its first waiting message go; counts when it is asking
+  std::uint64_t arrived = 0;  // of it: arrived messages and returned credits
+  std::uint64_t needed = 0;   // value of `granted` that admits its first waiting message; valid while it is asking
   std::uint64_t first = 0;    // bytes of that message
   std::uint32_t more : 29 = 0;
   std::uint32_t asking : 1 = 0;    // is in the queue of those that wait for memory
-  std::uint32_t recalled : 1 = 0;  // was asked to return what it does not use, and has not answered
-  std::uint32_t holds : 1 = 0;     // may hold what it does not use
+  std::uint32_t recalled : 1 = 0;  // was asked to return unused credits, and has not answered
+  std::uint32_t holds : 1 = 0;     // may hold unused credits
   peer_number next = 0;            // in the queue, while asking
 
   std::uint64_t outstanding() const { return granted - arrived; }
@@ -51,7 +51,7 @@ class credit_pool {
 
   /// Before anything else of that peer.
   void known(peer_credits& of);
-  /// A message has come. False: its sender had no right to send it.
+  /// A message has arrived. False: its sender had no credit for it.
   bool arrived(peer_credits& from, std::uint64_t cost) {
     if (cost > from.outstanding()) return false;
     from.arrived += cost;
@@ -62,24 +62,24 @@ class credit_pool {
     peak_ = std::max(peak_, in_use_);
     return true;
   }
-  /// All costs whose messages do not use memory any more, since the start. More than has arrived only when a faulty
-  /// peer named fewer copies of a message than were made of it.
+  /// Total cost of messages that no longer use memory, since the start. Exceeds the arrived total only when a faulty
+  /// peer named fewer copies of a message than were made.
   void given_back(std::uint64_t total) {
     in_use_ = taken_ - std::min(total, taken_);
     since_poll_ = 0;
   }
-  /// So much has come since given_back() that it is worth calling.
+  /// Enough has arrived since given_back() to make calling it worthwhile.
   bool is_outdated() const { return since_poll_ >= step_; }
   /// After messages of `from` came: grants more in advance, if there is plenty.
   void top_up(peer_number from, credit_pool_owner& owner);
   void requested(peer_number from, const credit_control& note, credit_pool_owner& owner);
   /// False: it returns more than it had.
   bool returned(peer_credits& from, const credit_control& note);
-  /// Somebody waits for memory: then serve() has to be called whenever some was given back.
+  /// A peer waits for memory: then serve() must be called whenever some was given back.
   bool somebody_asks() const { return asking_ != 0; }
   void serve(credit_pool_owner& owner);
   void recall_from(peer_number peer, credit_pool_owner& owner);
-  /// Nothing more comes from that peer.
+  /// That peer sends nothing more.
   void peer_failed(peer_number peer, credit_pool_owner& owner);
 
   std::uint64_t limit() const { return limit_; }
@@ -104,8 +104,8 @@ class credit_pool {
 
   std::uint64_t limit_;
   std::uint64_t initial_;
-  std::uint64_t step_;             // granted in advance at least, and between two polls of what was given back
-  std::uint64_t unknown_;          // what peers that are not known yet may send
+  std::uint64_t step_;             // least advance grant, and the amount between two polls of given_back
+  std::uint64_t unknown_;          // credit of peers that are not known yet
   std::uint64_t outstanding_ = 0;  // to known ones, and not arrived
   std::uint64_t in_use_ = 0;       // arrived, and not given back
   std::uint64_t taken_ = 0;        // arrived, ever

@@ -1,5 +1,5 @@
 // Bounded memory for streams of messages, the sender's side: how much of a receiver's memory this process may fill. One
-// per receiver. What is not covered waits at the sender, in order. credit_pool.hpp is the receiver's side, README.md
+// per receiver. Messages without credit wait at the sender, in order. credit_pool.hpp is the receiver's side, README.md
 // the rules.
 #pragma once
 
@@ -10,14 +10,14 @@
 
 namespace tri::wire::flow {
 
-/// What the two sides send each other. All totals are counted from the start of the pair, so control messages may
-/// overtake each other and messages.
+/// The control message between the two sides. All totals are counted from the start of the pair, so control messages
+/// may overtake each other and messages.
 struct credit_control {
   enum class kind : std::uint32_t {
     grant,     // receiver: `total` was granted so far
-    request,   // sender: after `total` comes a message that needs `bytes`, and after it 64 * `more` bytes of others
-    recall,    // receiver: give back what you do not use of the `total` that was granted
-    returned,  // sender: `bytes` come back; they count as used, which makes it `total`
+    request,   // sender: a message of `bytes` follows `total`, then 64 * `more` bytes of others
+    recall,    // receiver: return the unused part of the `total` granted
+    returned,  // sender: returns `bytes`; they count as used, which makes it `total`
   };
   kind what = kind::grant;
   std::uint32_t more = 0;
@@ -36,7 +36,7 @@ class memory_credit {
     used_ += cost;
     asked_ = false;
   }
-  /// The first message that waits is not covered. Nothing when that was asked for already.
+  /// The first message that waits is not covered. Nothing when that was already requested.
   std::optional<credit_control> request(std::uint64_t first, std::uint64_t waiting_behind) {
     if (asked_) return std::nullopt;
     asked_ = true;
@@ -46,9 +46,9 @@ class memory_credit {
                           .total = used_,
                           .bytes = first};
   }
-  /// The answer to a recall, also with 0. What waits has to be asked for anew. Before it: granted() with what the
-  /// recall says, and all messages leave that this covers. Otherwise a recall that overtakes a grant takes that away
-  /// unused, and two senders can go on like that for ever.
+  /// The answer to a recall, also with 0. Waiting messages must be requested again. Call granted() with the recall's
+  /// total first, and send all messages that this covers. Otherwise a recall that overtakes a grant revokes it unused,
+  /// and two senders can livelock.
   credit_control recalled() {
     const std::uint64_t unused = granted_ - used_;
     used_ = granted_;

@@ -18,10 +18,10 @@ enum class packet_kind : std::uint8_t {
   rts,         // sender: may this message come? carries the age of the attempt
   cts,         // receiver: accepted, send the data to `place`
   ncts,        // receiver: refused, nothing is remembered of it but the sender's mark
-  nctsd,       // receiver: recorded in its order, but there is no buffer yet; a cts follows
-  resend_all,  // receiver: ask again for everything refused, in order, with this age
+  nctsd,       // receiver: recorded in order, but without a buffer yet; a cts follows
+  resend_all,  // receiver: request everything refused again, in order, with this age
   data,        // sender: the payload for `place`
-  resend_one,  // receiver: ask again for the first refused message that a receive with this context and tag takes
+  resend_one,  // receiver: request again the first refused message that matches this context and tag
 };
 
 constexpr const char* name_of(packet_kind kind) {
@@ -29,9 +29,9 @@ constexpr const char* name_of(packet_kind kind) {
   return static_cast<std::size_t>(kind) < std::size(names) ? names[static_cast<std::size_t>(kind)] : "unknown packet";
 }
 
-/// Who provides the memory for a message (flow/prediction: the receiver granted it before it was asked).
+/// The source of a message's memory (flow/prediction: granted by the receiver in advance).
 enum class payment : std::uint8_t {
-  none,    // the receiver, when it is asked
+  none,    // the receiver, on request
   here,    // a credit: its data travels with the request
   before,  // a credit: its data came with an earlier request that was refused, and the receiver keeps it
 };
@@ -39,13 +39,13 @@ enum class payment : std::uint8_t {
 struct packet {
   packet_kind kind = packet_kind::rts;
   payment paid = payment::none;  // rts
-  bool none_asleep = false;      // rts: nothing of its sender that was refused waits to be asked for
-  bool is_wanted = false;        // rts: a receive that was told waits for it; its data may as well come along
+  bool none_asleep = false;      // rts: no refused message of its sender waits to be requested
+  bool is_wanted = false;        // rts: a notified receive waits for it; its data may be included
   std::uint32_t age = 0;      // rts, resend_all, resend_one; ncts: the one that the receiver has, another if too late
   std::uint32_t context = 0;  // rts, resend_one
-  std::int32_t tag = 0;       // rts, resend_one (any_tag: whatever it is)
+  std::int32_t tag = 0;       // rts, resend_one (any_tag: any)
   std::uint64_t request = 0;  // rts, and the answers to it: the sender's number
-  std::uint64_t place = 0;    // cts, data: the receiver's number of where the data goes
+  std::uint64_t place = 0;    // cts, data: the receiver's number for the data's destination
   std::uint64_t bytes = 0;    // rts: of the message; cts, data: of it that have a place
 
   friend bool operator==(const packet&, const packet&) = default;
@@ -60,7 +60,7 @@ struct outgoing {
   message_token message = 0;
 };
 
-/// A packet that cannot come from a peer that keeps the protocol: a fault of the transport or of the peer.
+/// A packet that violates the protocol: a fault of the transport or of the peer.
 class protocol_error : public std::runtime_error {
  public:
   protocol_error(peer_number from, packet_kind kind, const std::string& what)

@@ -1,4 +1,4 @@
-// A set of peers, one bit each, with its count, so that the common question (is there anybody?) is one comparison.
+// A set of peers, one bit each, with its count, so that the common query (is it empty?) is one comparison.
 #pragma once
 
 #include <bit>

@@ -1,8 +1,8 @@
 // The pending send queues of all destinations (Farreras 2008, section 4.3): every message enters the queue of its
 // destination and leaves it when the receiver has accepted or recorded it, so the queue continues the receiver's queues
-// in the sender's memory. Entries lie in one table; a request's number is its index and how often that was used before,
-// so an answer to a request that is over is noticed. What was refused for lack of memory sleeps apart from the queue,
-// where a receive's context and tag find it, until the receiver asks for it or for everything.
+// in the sender's memory. Entries are in one table; a request's number is its index and a generation count, so a stale
+// answer is detected. Messages refused for lack of memory sleep outside the queue, indexed by context and tag, until
+// the receiver requests one or all.
 #pragma once
 
 #include <cstddef>
@@ -25,10 +25,10 @@ inline constexpr entry_index no_entry = std::numeric_limits<entry_index>::max();
 struct pending_send {
   enum class state : std::uint8_t {
     unused,
-    fresh,     // no request was made yet
+    fresh,     // not requested yet
     waiting,   // its request is not answered
-    refused,   // answered NCTS because its age was over; asked again with the next one
-    asleep,    // answered NCTS for lack of memory; not asked again before the receiver says so
+    refused,   // answered NCTS because its age was over; requested again with the next one
+    asleep,    // answered NCTS for lack of memory; requested again only when the receiver allows it
     recorded,  // answered NCTSD: out of the queue, the data waits for CTS
   };
   message_token message = 0;
@@ -43,18 +43,17 @@ struct pending_send {
   entry_index previous = no_entry;
   state is = state::unused;
   bool is_wanted = false;  // found for a receive, and not judged since
-  bool is_paid = false;    // by a credit: the receiver has the data, or will with the request under way
+  bool is_paid = false;    // by a credit: the receiver has the data, or gets it with the request in flight
 };
 
 /// The queue of one destination.
 struct send_queue {
   entry_index first = no_entry;
   entry_index last = no_entry;
-  entry_index unasked =
-      no_entry;  // everything before it was asked for (with the present age); it and the rest were not
+  entry_index unasked = no_entry;  // all before it were requested (with the current age); it and the rest were not
 };
 
-/// What a sender keeps for each peer.
+/// A sender's state per peer.
 struct destination : send_queue {
   std::uint32_t age = 0;
 };
@@ -68,7 +67,7 @@ class pending_sends {
   std::size_t size() const { return size_; }
 
   std::uint64_t number_of(entry_index index) const { return std::uint64_t{entries_[index].reuse} << 32U | index; }
-  /// no_entry: there is no such request, or not any more.
+  /// no_entry: there is no such request (any more).
   entry_index find(std::uint64_t number) const {
     const auto index = static_cast<entry_index>(number);
     if (index >= entries_.size() || entries_[index].is == pending_send::state::unused) return no_entry;
@@ -112,7 +111,7 @@ class pending_sends {
     asleep_.emplace(std::pair(entry.to, entry.order), index);
     by_tag_.emplace(std::tuple(entry.to, entry.context, entry.tag, entry.order), index);
   }
-  /// The first one asleep that the filter takes; its source is where the messages go. no_entry: there is none.
+  /// The first one asleep that matches the filter, whose source is the destination. no_entry: there is none.
   entry_index find_asleep(const message_filter& wanted) const {
     if (wanted.tag != any_tag) {
       const auto one = by_tag_.lower_bound({wanted.source, wanted.context, wanted.tag, 0});

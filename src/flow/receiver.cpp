@@ -55,7 +55,7 @@ decision receiver::on_request(peer_number from, const packet& rts) {
   ++count_.requests;
 
   if (rts.age != ages_[from]) {
-    // It was under way when its sender was restarted. Accepted now, it could overtake one that was refused before it.
+    // It was in flight when its sender was restarted. Accepted now, it could overtake one that was refused before it.
     ++count_.stale;
     answer(from, packet_kind::ncts, rts.request);
     // One that is marked has been told of the receive, and asks again when it hears the new age.
@@ -64,9 +64,9 @@ decision receiver::on_request(peer_number from, const packet& rts) {
   }
   const bool is_paid = rts.paid != payment::none;
   restarted_.erase(from);
-  owed_.erase(from);  // it knows the age; told again, it would owe us nothing, and be waited for in vain
+  owed_.erase(from);  // it knows the age; notified again, it would not answer, and we would wait for ever
 
-  // Everything it has was asked for with this age, or will be, in order: it need not be told of receives any more.
+  // All its messages were or will be requested with this age, in order: it needs no further notification of receives.
   if (rts.none_asleep && refused_at_[from] != rts.age) marked_.erase(from);
 
   if (const auto match = queues_.take_receive_for(key_of(from, rts.context, rts.tag))) {
@@ -183,7 +183,7 @@ void receiver::release(std::uint64_t bytes) {
   if (memory_.fits(restarts_at_)) restart_all();
 }
 
-// From now on only requests that the sender makes after it was told are accepted.
+// From now on only requests made after the notification are accepted.
 void receiver::restart(peer_number peer) {
   marked_.erase(peer);
   ++ages_[peer];
@@ -202,17 +202,17 @@ void receiver::restart_for_receive(const message_filter& filter) {
     return;
   }
   if (pace_ == restart_pace::by_name) {
-    // It stays marked. What it has asked for before it hears of this is refused: it could come before what is found.
+    // It stays marked. Its requests made before it learns of this are refused: they could overtake the found message.
     if (marked_.has(filter.source))
       finds_.push_back({filter.source, ++ages_[filter.source], filter.context, filter.tag});
   } else if (marked_.has(filter.source)) {
     restart(filter.source);
   }
-  if (owed_.has(filter.source)) restart_from_ = filter.source;  // before others, whom this receive does not help
+  if (owed_.has(filter.source)) restart_from_ = filter.source;  // before others that this receive does not help
 }
 
 // As many as memory and receives may serve; each restarted sender answers with at least one request, and then either
-// has used what there was, or is refused and makes place for the next.
+// has used the memory, or is refused and makes room for the next.
 bool receiver::may_restart_one_more() const {
   if (!finds_.empty()) return true;
   if (owed_.is_empty()) return false;

@@ -1,7 +1,7 @@
 // The receiving half of the control-data flow control (Farreras 2008, sections 4.3 and 4.4): decides for each request
-// whether its message may come, so that what it records and buffers stays below a fixed limit, and restarts the senders
-// that it refused. A pure state machine: packets, posted receives and freed memory in, packets and deliveries out. No
-// I/O, no clock, no threads. README.md has the table of rules and the invariants.
+// whether to admit its message, so that records and buffers stay below a fixed limit, and restarts refused senders. A
+// pure state machine: packets, posted receives and freed memory in, packets and deliveries out. No I/O, no clock, no
+// threads. README.md has the table of rules and the invariants.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +40,7 @@ enum class verdict : std::uint8_t {
   buffered,    // the caller provides a buffer of that size for `place` now; it is counted
   recorded,    // no buffer: the data stays with the sender
   refused,     // no memory for a record: the sender is marked
-  stale,       // of an age that is over: refused, whatever memory there is
+  stale,       // of a past age: refused, even with free memory
 };
 
 struct decision {
@@ -49,13 +49,13 @@ struct decision {
   message_token receive = 0;  // to_receive
 };
 
-/// How many senders are told at a time that they may ask again.
+/// How many refused senders are restarted at a time.
 enum class restart_pace : std::uint8_t {
-  as_served,    // as many as the free memory and the posted receives may serve; the others when these have asked
+  as_served,    // as many as the free memory and the posted receives may serve; the others after these have requested
   all_at_once,  // every marked one, as in the thesis
-  /// As served; and a receive that names its sender has that ask for the one message it would take (resendOne), and
-  /// freed memory restarts senders when half of all is free. Otherwise n messages in the memory of few are asked for
-  /// n * n times.
+  /// As served; and a receive with a named sender makes it request the one matching message (resendOne), and freed
+  /// memory restarts senders when half of all is free. Otherwise n messages with memory for a few are requested n * n
+  /// times.
   by_name,
 };
 
@@ -68,9 +68,9 @@ class receiver {
     std::uint64_t restarts = 0;  // resendAll and resendOne packets
   };
 
-  /// `memory_limit` bytes for records and buffers together; 0 is allowed, then a message comes only when its receive
-  /// is posted. `answers`: places of the emergency memory. `buffer_limit`: how much of the memory buffers may take; the
-  /// rest is left for records, of which one saves more than a buffer does.
+  /// `memory_limit` bytes for records and buffers together; 0 is allowed, then messages are admitted only for posted
+  /// receives. `answers`: places of the emergency memory. `buffer_limit`: the part of the memory for buffers; the rest
+  /// is for records, each of which saves more than a buffer.
   receiver(std::size_t peers, std::uint64_t memory_limit, std::size_t answers = 64,
            restart_pace pace = restart_pace::as_served,
            std::uint64_t buffer_limit = std::numeric_limits<std::uint64_t>::max());
@@ -78,10 +78,10 @@ class receiver {
   /// False: on_request and post must wait until packets were taken out.
   bool has_capacity() const { return answers_.has_capacity(); }
 
-  /// An RTS has come (sections 4.3.1 to 4.3.3). One that is paid takes nothing from this memory, and is refused only
-  /// where it would overtake; then its data stays with the caller, for the next request of the message.
+  /// An RTS has arrived (sections 4.3.1 to 4.3.3). A paid one uses none of this memory, and is refused only if it would
+  /// overtake; then its data stays with the caller, for the next request of the message.
   decision on_request(peer_number from, const packet& rts);
-  /// DATA has come, completely.
+  /// DATA has arrived completely.
   std::optional<delivery> on_data(peer_number from, const packet& data);
   /// A receive is made. Nothing: it waits; it is named in a later decision or delivery.
   std::optional<delivery> post(const receive& wanted);
@@ -105,7 +105,7 @@ class receiver {
   bool has_packet() const { return !answers_.is_empty() || !finds_.empty() || may_restart_one_more(); }
 
   const bounded_memory& memory() const { return memory_; }
-  /// The part of it that buffers take.
+  /// The part of it used by buffers.
   const bounded_memory& buffers() const { return buffers_; }
   const reserved_reply_slots& answers() const { return answers_; }
   const counters& count() const { return count_; }
@@ -114,7 +114,7 @@ class receiver {
   std::size_t recorded() const { return queues_.recorded(); }
   std::size_t posted() const { return queues_.posted(); }
   std::size_t receiving() const { return receiving_.size(); }
-  /// While so many bytes are free nobody is marked.
+  /// While this many bytes are free no sender is marked.
   std::uint64_t restarts_at() const { return restarts_at_; }
   bool is_marked(peer_number peer) const { return marked_.has(peer); }
   std::size_t marked() const { return marked_.size(); }
@@ -163,7 +163,7 @@ class receiver {
   }
 
  private:
-  // A resendOne that is owed. One at most for each posted receive, and no more than the caller lets wait.
+  // A pending resendOne. At most one per posted receive, and bounded by the caller's limit.
   struct restart_of_one {
     peer_number in = 0;
     std::uint32_t age = 0;
@@ -189,13 +189,13 @@ class receiver {
   std::vector<std::uint32_t> ages_;              // restarts of each sender
   std::vector<std::uint32_t> refused_at_;        // of a marked sender: the age of its last refusal
   peer_set marked_;                              // the failed bits: refused for lack of memory since its last restart
-  peer_set owed_;                                // its age has advanced, it was not told yet
+  peer_set owed_;                                // its age has advanced, not notified yet
   std::vector<restart_of_one> finds_;            // hardly ever more than one
-  peer_set restarted_;                           // told, and its first request of that age has not come yet
+  peer_set restarted_;                           // notified, and its first request of that age has not arrived yet
   restart_pace pace_;
   std::uint64_t restarts_at_;
   peer_number restart_from_ = 0;
-  bool restart_next_ = false;  // answers and restarts take turns
+  bool restart_next_ = false;  // answers and restarts alternate
   std::uint64_t next_place_ = 1;
   counters count_;
 };

@@ -1,5 +1,5 @@
-// What travels between an initiator of one-sided requests (get, put, update) and their target, as values. Notes of one
-// direction between two peers must stay in order, but for `done`, which may overtake anything: it goes with the answer.
+// The control messages between an initiator of one-sided requests (get, put, update) and their target, as values. They
+// must stay in order between two peers, except `done`, which may overtake anything: it goes with the answer.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 namespace tri::wire::flow {
 
 enum class request_kind : std::uint8_t {
-  request,  // initiator: the request itself, with what a put or an update brings
-  done,     // target: executed; with what a get brings
-  refused,  // target: no slot; this request and those behind it have to come again, later
+  request,  // initiator: the request itself, with the data of a put or an update
+  done,     // target: executed; with the data of a get
+  refused,  // target: no slot; this request and those behind it must be sent again later
   again,    // target: a slot is kept for this request, send it and what follows
 };
 
@@ -36,7 +36,7 @@ struct outgoing_control {
   message_token token = 0;
 };
 
-/// A control message that cannot come from a peer that keeps the protocol: a fault of the transport or of the peer.
+/// A control message that violates the protocol: a fault of the transport or of the peer.
 class request_protocol_error : public std::runtime_error {
  public:
   request_protocol_error(peer_number from, request_kind kind, const std::string& what)

@@ -41,7 +41,7 @@ void request_initiator::pump(request_queue& queue, std::vector<outgoing_control>
   }
 }
 
-// The target has dropped, or will drop, every request behind the refused one, so none of them is under way any more.
+// The target has dropped, or will drop, every request behind the refused one, so none of them is in flight any more.
 void request_initiator::go_back(request_queue& queue, entry_index refused) {
   for (entry_index i = refused; i != queue.unasked; i = entries_[i].next) {
     entries_[i].is = state::fresh;
@@ -67,8 +67,8 @@ std::optional<message_token> request_initiator::on_control(peer_number from, con
   if (index == no_entry || entries_[index].to != from)
     throw request_protocol_error(from, note.kind, "there is no request " + std::to_string(note.request) + " to it");
   const bool is_under_way = entries_[index].is == state::waiting;
-  // Whether the request is refused is reported once: by the refusal, or by the control message to ask again when that
-  // is sooner.
+  // Whether the request is refused is reported once: by the refusal, or by the control message to send again, whichever
+  // is first.
   const bool is_announced = note.kind == request_kind::again && entries_[index].is == state::refused;
   if (!is_announced && (!is_under_way || (queue.is_refused && note.kind != request_kind::done)))
     throw request_protocol_error(from, note.kind, "its request " + std::to_string(note.request) + " is not under way");
@@ -78,8 +78,8 @@ std::optional<message_token> request_initiator::on_control(peer_number from, con
     entries_.unlink(queue, index);
     entries_.release(index);
     --queue.unanswered;
-    // A refusal begins with one request again; every answer that needed no second asking lets one more go. So a target
-    // without room is not sent again and again what it drops.
+    // After a refusal the window restarts at one request; each answer without a repetition widens it by one. So a
+    // target without room does not repeatedly receive requests that it drops.
     if (!queue.has_asked_again && queue.window < most_unanswered_) ++queue.window;
     queue.has_asked_again = false;
     pump(queue, out);

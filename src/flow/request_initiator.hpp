@@ -1,7 +1,7 @@
-// The asking half of the flow control of one-sided requests (after Farreras 2008, the remarks on UPC in chapter 4). A
-// request goes at once, with all that it brings; one that was refused stays here, with all behind it, until the target
-// says that it keeps a slot for it. So the requests of a pair are executed in order although several are under way. A
-// pure state machine: requests and control messages in, control messages out. README.md has the rules.
+// The initiator's half of the flow control of one-sided requests (after Farreras 2008, the remarks on UPC in chapter
+// 4). A request is sent at once, with its data; a refused one stays here, with all behind it, until the target reserves
+// a slot for it. So the requests of a pair are executed in order although several are in flight. A pure state machine:
+// requests and control messages in, control messages out. README.md has the rules.
 #pragma once
 
 #include <cstddef>
@@ -19,9 +19,9 @@ class request_initiator {
   /// `most_unanswered`: of requests to one target, 1 to 65535.
   explicit request_initiator(std::size_t peers, std::size_t most_unanswered = 64);
 
-  /// Appends the control messages that are to be sent now, in this order, to `out`; so does on_control.
+  /// Appends the control messages to send now, in this order, to `out`; so does on_control.
   void request(peer_number to, message_token token, std::vector<outgoing_control>& out);
-  /// A control message of the target has come. The token of the request if it is done.
+  /// A control message of the target has arrived. Returns the token of the request if it is done.
   std::optional<message_token> on_control(peer_number from, const request_control& note,
                                           std::vector<outgoing_control>& out);
 
@@ -48,11 +48,11 @@ class request_initiator {
   }
 
  private:
-  /// What is kept for each target.
+  /// The state per target.
   struct request_queue : send_queue {
-    std::uint16_t unanswered = 0;  // asked, neither done nor taken back by a refusal
+    std::uint16_t unanswered = 0;  // sent, neither done nor revoked by a refusal
     std::uint16_t window = 0;      // as many may be unanswered
-    bool is_refused = false;       // `unasked` was refused: nothing is sent until the target says so
+    bool is_refused = false;       // `unasked` was refused: nothing is sent until the target allows it
     bool has_asked_again = false;  // since the last answer
   };
   static_assert(sizeof(request_queue) == 20);

@@ -40,7 +40,7 @@ request_decision request_target::on_request(peer_number from, const request_cont
     ++count_.dropped;
     return {.what = request_verdict::dropped};
   }
-  // Behind those that wait, whatever is free: it is theirs.
+  // Behind those that wait, even with free slots: these are reserved for them.
   if (waiting_.is_empty() && free_for_all() > 0) return accept(from, note.request);
   refused_[from] = note.request;
   waiting_.insert(from);
@@ -61,7 +61,7 @@ outgoing_control request_target::finish(slot_number number) {
   return answer;
 }
 
-// A peer that is told at once need not be told of its refusal.
+// A peer that gets a slot at once need not be sent its refusal.
 std::optional<outgoing_control> request_target::next_control() {
   if (may_announce_one_more()) {
     const peer_number peer = waiting_.next_from(next_told_);

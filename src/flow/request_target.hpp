@@ -1,8 +1,8 @@
-// The serving half of the flow control of one-sided requests (after Farreras 2008, the remarks on UPC in chapter 4): a
-// fixed pool of slots. A request takes a slot from its arrival to its answer. Where none is free it is refused, and
-// nothing is kept of it but that its peer waits for it; whatever comes from that peer before it comes again is dropped.
-// A slot that becomes free is kept for the next peer that waits, in turn, so a request is refused at most once. A pure
-// state machine: requests in, notes out; nothing is allocated after the constructor.
+// The target's half of the flow control of one-sided requests (after Farreras 2008, the remarks on UPC in chapter 4): a
+// fixed pool of slots. A request takes a slot from its arrival to its answer. When none is free it is refused, and only
+// the fact that its peer waits is recorded; requests from that peer are dropped until the refused one is repeated. A
+// freed slot is reserved for the next waiting peer, in turn, so a request is refused at most once. A pure state
+// machine: requests in, control messages out; no allocation after construction.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,8 @@ using slot_number = std::uint32_t;
 
 enum class request_verdict : std::uint8_t {
   accepted,  // execute it now: the requests of a pair are accepted in their order
-  refused,   // no slot: the peer will be told when one is kept for it
-  dropped,   // it was sent before its peer knew of the refusal of an earlier one; comes again behind that
+  refused,   // no slot: the peer will be notified when one is reserved for it
+  dropped,   // sent before its peer knew of an earlier one's refusal; it will be repeated behind that
 };
 
 struct request_decision {
@@ -39,7 +39,7 @@ class request_target {
 
   request_target(std::size_t peers, std::size_t slots);
 
-  /// A request has come. The caller executes it when it is accepted, and calls `finish` when the answer may leave.
+  /// A request has arrived. The caller executes it when it is accepted, and calls `finish` when the answer may leave.
   request_decision on_request(peer_number from, const request_control& note);
   /// The slot is free again; the control message goes with the answer.
   [[nodiscard]] outgoing_control finish(slot_number slot);
@@ -49,7 +49,7 @@ class request_target {
 
   std::size_t slots() const { return slots_.size(); }
   std::size_t in_use() const { return in_use_; }
-  /// Slots that are kept for peers that were told to ask again.
+  /// Slots reserved for peers that were notified to send again.
   std::size_t kept() const { return told_.size(); }
   std::size_t waiting() const { return waiting_.size(); }
   bool is_waiting(peer_number peer) const { return waiting_.has(peer); }
@@ -87,11 +87,11 @@ class request_target {
   std::vector<slot> slots_;
   slot_number first_free_ = 0;
   std::size_t in_use_ = 0;
-  // Of each peer that waits or was told: the request that was refused. A peer is in one of the two sets or in none.
+  // For each peer that waits or was notified: the refused request. A peer is in at most one of the two sets.
   std::vector<std::uint64_t> refused_;
   peer_set waiting_;
-  peer_set told_;    // a slot is kept until the request comes again
-  peer_set unsaid_;  // of those that wait: the refusal was not sent yet
+  peer_set told_;    // a slot is reserved until the request is repeated
+  peer_set unsaid_;  // waiting peers whose refusal was not sent yet
   peer_number next_told_ = 0;
   counters count_;
 };

@@ -1,7 +1,7 @@
-// The emergency memory (Farreras 2008, chapter 4): a fixed number of slots for answers that wait to be sent, made once
-// and used for every answer, so a refusal never needs memory that is not there. When all are taken, the receiver takes
-// no further request from the network until one is sent. resendAll needs no slot: it is a bit of the peer until it is
-// sent.
+// The emergency memory (Farreras 2008, chapter 4): a fixed number of slots for answers that wait to be sent, allocated
+// once and used for every answer, so a refusal never needs unavailable memory. When all are in use, the receiver
+// accepts no further request from the network until one is sent. resendAll needs no slot: it is a bit of the peer until
+// it is sent.
 #pragma once
 
 #include <cstddef>

@@ -31,8 +31,8 @@ void sender::send(peer_number to, const message_to_send& message, std::vector<ou
   pump(queue, out);
 }
 
-// Asks for all that was not asked for with the present age, in order, up to the first whose older request is
-// unanswered: should that be refused, what follows it would have overtaken it. When its answer comes, the walk goes on.
+// Requests all messages not yet requested with the current age, in order, up to the first whose older request is
+// unanswered: should that be refused, the following ones would have overtaken it. Its answer resumes the walk.
 void sender::pump(destination& queue, std::vector<outgoing>& out) {
   while (queue.unasked != no_entry) {
     pending_send& entry = entries_[queue.unasked];
@@ -82,14 +82,14 @@ void sender::on_packet(peer_number from, const packet& what, std::vector<outgoin
   }
   destination& queue = destinations_[from];
   if (what.kind == packet_kind::resend_all) {
-    // The same age a second time changes nothing: what is owed an attempt is remembered, not counted.
+    // The same age a second time changes nothing: pending attempts are remembered, not counted.
     if (what.age == queue.age) return;
     entries_.wake_all(queue, from);
     walk_again(queue, what.age, out);
     return;
   }
   if (what.kind == packet_kind::resend_one) {
-    // All that is awake has to ask with the new age, too, so that it does not come before an older one.
+    // All awake messages must also be requested with the new age, so that none overtakes an older one.
     const entry_index first = entries_.find_asleep({.source = from, .context = what.context, .tag = what.tag});
     if (first != no_entry) entries_.wake(queue, first);
     walk_again(queue, what.age, out);
@@ -119,8 +119,8 @@ void sender::on_packet(peer_number from, const packet& what, std::vector<outgoin
       entry.is = state::recorded;
       break;
     default:
-      // Judged with the age that it was made with, there was no receive for it, and one that is made later is told
-      // with a newer age: after this, or before and then it asks again.
+      // When judged with its own age there was no receive for it, and a later receive is notified with a newer age:
+      // after this, or before, and then it is requested again.
       if (what.age == entry.age_tried && queue.age == entry.age_tried) {
         entries_.put_to_sleep(queue, index);
       } else {

@@ -1,6 +1,6 @@
 // The sending half of the control-data flow control (Farreras 2008, section 4.3). The rules of the printed text lose
-// restarts and break the order; these remember that every refused message is owed another attempt, and let nothing
-// overtake a request whose answer is still under way from before a restart. A pure state machine: messages and answers
+// restarts and break the order; these remember that every refused message gets another attempt, and let nothing
+// overtake a request whose answer from before a restart is still in flight. A pure state machine: messages and answers
 // in, packets out. README.md has the table of rules.
 #pragma once
 
@@ -17,7 +17,7 @@
 namespace tri::wire::flow {
 
 struct message_to_send {
-  message_token token = 0;  // comes back in the `data` packet
+  message_token token = 0;  // returned in the `data` packet
   std::uint64_t bytes = 0;
   std::uint32_t context = 0;
   std::int32_t tag = 0;
@@ -25,17 +25,18 @@ struct message_to_send {
 
 class sender {
  public:
-  /// `largest_paid`: messages that take no more memory at the receiver (`credit_cost`) use the credits that it grants,
-  /// and go with their request; 0: credits are not used.
+  /// `largest_paid`: messages that use at most this much memory at the receiver (`credit_cost`) use its credits, and
+  /// are sent with their request; 0: credits are not used.
   explicit sender(std::size_t peers, std::uint64_t largest_paid = 0)
       : destinations_(peers), credits_(static_cast<std::uint32_t>(largest_paid == 0 ? 0 : peers), largest_paid) {}
 
-  /// Appends the packets that are to be sent now, in this order, to `out`; so do the others.
+  /// Appends the packets to send now, in this order, to `out`; so do the others.
   void send(peer_number to, const message_to_send& message, std::vector<outgoing>& out);
-  /// CTS, NCTS, NCTSD, resendAll or resendOne has come.
+  /// CTS, NCTS, NCTSD, resendAll or resendOne has arrived.
   void on_packet(peer_number from, const packet& what, std::vector<outgoing>& out);
 
-  /// Credits were granted or recalled. A number, even 0: that many bytes leave this side and have to be told to `from`.
+  /// Credits were granted or recalled. A number, even 0: this many bytes leave this side and must be reported to
+  /// `from`.
   [[nodiscard]] std::optional<std::uint64_t> on_credit(peer_number from, const prediction::credit_control& note) {
     return credits_.noted(from, note);
   }

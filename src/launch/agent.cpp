@@ -26,10 +26,10 @@
 namespace tri::host {
 namespace {
 
-// So much may be on its way to the launcher; then the processes wait in their own pipes, as with any reader.
+// The most output in flight to the launcher; beyond it the processes block on their pipes, as with any reader.
 constexpr std::int64_t most_output_on_its_way = std::int64_t{1} << 20;
 
-constexpr int the_launcher = -1;  // among those who may be silent
+constexpr int the_launcher = -1;  // its number among the monitored peers
 
 std::string bytes_of(const bootstrap_message& message) {
   const std::vector<std::byte> bytes = encode(message);
@@ -72,8 +72,8 @@ class agent final : public process_events {
   }
 
  private:
-  // Serving: the launcher's requests are carried out. Flushing: the processes have ended, and the launcher reads the
-  // rest of what they printed. Over: nothing more is done.
+  // Serving: executes the launcher's requests. Flushing: the processes have ended, and the launcher reads the rest of
+  // their output. Over: finished.
   enum class phase { serving, flushing, over };
 
   static int dup_of(int fd) { return fcntl(fd, F_DUPFD_CLOEXEC, 3); }
@@ -188,8 +188,8 @@ class agent final : public process_events {
     }
   }
 
-  // The launcher wants no more: it gets what is still to be read. One that does not read it in time is gone, or its
-  // connection is.
+  // The launcher has no more requests: it gets the remaining output. If it does not read that in time, it or its
+  // connection is gone.
   void finish() {
     end_processes();
     phase_ = phase::flushing;
@@ -216,7 +216,7 @@ class agent final : public process_events {
     return std::clamp(peer_timeout_ms_ / 4, 1, 60'000);
   }
 
-  // The launcher hears from us at least so often that it need not worry, and we from it.
+  // Heartbeats in both directions, often enough to stay below the launcher's timeout and ours.
   void keep_time() {
     const std::int64_t now = now_ns();
     if (phase_ == phase::flushing) {
@@ -245,7 +245,7 @@ class agent final : public process_events {
   bool greeted_ = false;
   phase phase_ = phase::serving;
   std::int64_t flush_until_ns_ = 0;
-  std::optional<local_processes> here_;  // last: ends what is left
+  std::optional<local_processes> here_;  // last: ends the remaining processes
 };
 
 }  // namespace

@@ -141,7 +141,7 @@ void host_link::flush() {
     const ssize_t length = write(out_.get(), unsent_.data() + sent, unsent_.size() - sent);
     if (length < 0 && errno == EINTR) continue;
     if (length < 0 && errno == EAGAIN) break;
-    if (length < 0) {  // nobody reads any more, which receive() will see
+    if (length < 0) {  // the reader is gone, which receive() will detect
       unsent_.clear();
       return;
     }

@@ -1,7 +1,7 @@
-// What the launcher and its agent on another host say to each other, through the remote shell's standard input and
-// output: frames of a length, a kind, two numbers, a text and words. The reader checks every length. The launcher
-// speaks first, one line with a random token; the agent repeats the token, so that whatever the login prints before it
-// is skipped, and no other process is taken for the agent. One thread at each end.
+// The protocol between the launcher and its agent on another host, over the remote shell's standard input and output:
+// frames of a length, a kind, two numbers, a text and words. The reader checks every length. The launcher speaks first,
+// one line with a random token; the agent repeats the token, so that output of the login before it is skipped, and no
+// other process is mistaken for the agent. One thread at each end.
 #pragma once
 
 #include <poll.h>
@@ -27,9 +27,9 @@ enum class link_kind : std::uint16_t {
   environment,   // words: added to that of the host
   start,         // words: the command
   deliver,       // to process: text = bytes of a bootstrap message
-  refuse,        // process: its hello, text says why
+  refuse,        // process: its hello, text: the reason
   signal,        // number, to all but process
-  output_taken,  // number: bytes, of what was printed
+  output_taken,  // number: bytes of output
   end,           // everything that is left
   // From the agent.
   started,       // process, number = pid
@@ -54,7 +54,7 @@ struct link_message {
 };
 
 std::string encode_frame(const link_message& message);
-// Takes the first message out of `bytes`; nothing when it is not complete. Throws protocol_error.
+// Removes the first message from `bytes`; nothing when it is incomplete. Throws protocol_error.
 std::optional<link_message> take_frame(std::string& bytes);
 
 // The first lines: "trireme-launcher <version> <token>\n" and "trireme-agent <version> <token>\n".
@@ -62,8 +62,8 @@ std::string greeting_of_launcher(const std::string& token);
 std::string greeting_of_agent(const std::string& token);
 // The token of a launcher's line without its end. Throws protocol_error.
 std::string token_of_greeting(std::string_view line);
-// Takes what stands before and the agent's line out of `bytes`; false when it has not come yet. Throws protocol_error
-// for another version, and when far too much stands before it.
+// Removes the agent's line and all before it from `bytes`; false when it has not arrived yet. Throws protocol_error for
+// another version, and when far too much precedes it.
 bool take_agent_greeting(std::string& bytes, const std::string& token);
 
 // Two descriptors as a connection that never blocks. What does not fit is kept.
@@ -73,7 +73,7 @@ class host_link {
   void send(const link_message& message) { send_raw(encode_frame(message)); }
   void send_raw(std::string_view bytes);
   void flush();
-  // Reads what is there into received(); false at the end of the connection.
+  // Reads the available bytes into received(); false at the end of the connection.
   bool receive();
   std::string& received() { return received_; }
   bool waiting() const { return !unsent_.empty(); }

@@ -34,12 +34,12 @@ class host_processes {
   virtual ~host_processes() = default;
   virtual void watch(std::vector<pollfd>& watched) const = 0;
   virtual void collect() = 0;
-  virtual bool read_output() = 0;  // what is there now; whether there was some
-  // To a process that is connected; a table gets the arenas of its entries.
+  virtual bool read_output() = 0;  // the available output; whether there was any
+  // To a connected process; a table is sent with the arenas of its entries.
   virtual void send(int process, const bootstrap_message& message) = 0;
-  virtual void refuse(int process, const std::string& text) = 0;  // its hello; it is told why
+  virtual void refuse(int process, const std::string& text) = 0;  // its hello, with the reason
   virtual void signal(int signal, int except) = 0;  // to all and their descendants but one (-1: none) and its
-  // Ends everything that is left; ended() when nothing is, and its output has come.
+  // Ends all remaining processes; ended() when none is left and their output has arrived.
   virtual void end() = 0;
   virtual bool ended() const = 0;
 };

@@ -18,8 +18,8 @@ namespace {
 constexpr int grace_after_crash_ms = 300;
 // After Ctrl-C or a time limit they have this long to clean up.
 constexpr int grace_after_interrupt_ms = 1000;
-// How long a process may exist after it closed its connection without leaving, before that itself is the message. Its
-// exit, which says more, usually follows within a millisecond.
+// How long a process may exist after it closed its connection without leaving, before that is reported. Its exit, a
+// better message, usually follows within a millisecond.
 constexpr int grace_after_disconnect_ms = 200;
 
 }  // namespace
@@ -38,7 +38,7 @@ std::string job_monitor::name(int process) const {
   return fmt::format("process {} (pid {}){}", process, at(process).pid, where);
 }
 
-// Real hosts, or emulated ones when somebody has joined and said how many.
+// Real hosts, or emulated ones once a process has joined with their number.
 layout job_monitor::hosts() const {
   const int any = first_joined();
   if (any < 0 || machines_.hosts() > 1) return machines_;
@@ -88,7 +88,7 @@ std::optional<std::string> job_monitor::hello(int process, pid_t pid, const hell
   check_exit_before_join();
   const bool complete =
       std::all_of(members_.begin(), members_.end(), [](const member& each) { return each.ever_joined; });
-  // The table goes to one process after the other: only so many descriptors may be under way at a time (ETOOMANYREFS).
+  // The table goes to one process after the other: the number of descriptors in flight is limited (ETOOMANYREFS).
   if (complete && !ending_) actions_.push_back(send_peers{0});
   return std::nullopt;
 }
@@ -191,7 +191,7 @@ void job_monitor::machine_failed(int machine, const std::string& text) {
       grace_after_crash_ms);
 }
 
-// A process that ends before it joins would let those that have joined wait for ever.
+// If a process ends before it joins, those that have joined would wait for ever.
 void job_monitor::check_exit_before_join() {
   const int other = first_joined();
   if (other < 0) return;
@@ -232,7 +232,7 @@ void job_monitor::out_of_time(double timeout_s) {
       grace_after_interrupt_ms);
 }
 
-// As a pipeline whose reader has ended: a status that says SIGPIPE.
+// As in a pipeline whose reader has ended: the status of SIGPIPE.
 void job_monitor::output_failed(int error) {
   end(error == EPIPE ? 128 + SIGPIPE : 1,
       fmt::format("the output of the job cannot be written: {}; the job is ended",

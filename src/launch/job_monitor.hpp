@@ -1,7 +1,7 @@
-// What the launcher decides, without any I/O: events from the processes of a job go in, actions come out. It knows
-// which process is in which state, when an end is clean and when it is a crash, and what the job's exit status is.
-// Owned by the launcher, one thread. States and transitions are in README.md; after the first problem all further ones
-// are ignored, so that exactly one message is printed.
+// The launcher's decisions, without I/O: events from the processes of a job go in, actions come out. It knows which
+// process is in which state, when an end is clean and when it is a crash, and what the job's exit status is. Owned by
+// the launcher, one thread. States and transitions are in README.md; after the first problem all further ones are
+// ignored, so that exactly one message is printed.
 #pragma once
 
 #include <sys/types.h>
@@ -19,7 +19,7 @@ namespace tri::host {
 
 class job_monitor {
  public:
-  // Actions, in the order in which they are to be done.
+  // Actions, in the order of execution.
   struct send_peers {  // the table of processes to this one
     int process;
   };
@@ -49,7 +49,7 @@ class job_monitor {
 
   // Events. `process` is a rank.
   void started(int process, pid_t pid);
-  // Accepts the process, or says why it is not part of the job (the connection is then to be closed).
+  // Accepts the process, or returns why it is not part of the job (then close the connection).
   std::optional<std::string> hello(int process, pid_t pid, const hello_message& hello);
   void peers_taken(int process);
   void barrier(int process, std::uint64_t epoch);
@@ -64,7 +64,7 @@ class job_monitor {
   void machine_failed(int machine, const std::string& text);  // and with it its processes
   void interrupted(int signal, bool all_have_it);             // all_have_it: the terminal sent it to the whole group
   void out_of_time(double timeout_s);
-  void output_failed(int error);  // errno: what the processes print cannot be written
+  void output_failed(int error);  // errno: the processes' output cannot be written
   void timer_expired();
   /// The first process of this machine that has closed its connection without leaving and has not been reaped; its pid.
   std::optional<pid_t> lost_here() const;

@@ -13,7 +13,7 @@ class labelled_output {
 
   // The complete lines that `text` finishes, each with its label; the rest waits. A line that grows too long is broken.
   std::string add(std::string_view text);
-  // At the end of the stream: what waits, as a line of its own.
+  // At the end of the stream: the buffered rest, as a line of its own.
   std::string finish();
 
  private:

@@ -35,7 +35,7 @@ constexpr std::int64_t ns_of_ms = 1'000'000;
 
 [[noreturn]] void fail(const char* what) { throw std::system_error(errno, std::generic_category(), what); }
 
-// After a problem nobody waits longer than this for a reader that does not read.
+// After a problem, the longest wait for a reader that does not read.
 constexpr std::int64_t readers_timeout_ns = 500 * ns_of_ms;
 // Agents end their processes within less than a second.
 constexpr std::int64_t agents_timeout_ns = 3000 * ns_of_ms;
@@ -98,19 +98,19 @@ class launcher final : public process_events {
   job_monitor monitor_;
   launcher_mode mode_;
   peer_liveness liveness_;           // by process: stopped by a signal
-  std::int64_t last_report_ns_ = 0;  // when the agents last heard from us
+  std::int64_t last_report_ns_ = 0;  // when we last sent to the agents
   std::vector<remote_host*> hosts_;  // of groups_, when there are several hosts
   nonblocking_output output_{STDOUT_FILENO};
   std::optional<nonblocking_output> error_;  // none: the same as output_
   std::map<std::pair<int, bool>, labelled_output> labels_;
   std::optional<std::int64_t> timer_ns_;
   std::optional<std::int64_t> deadline_ns_;
-  std::vector<std::unique_ptr<host_processes>> groups_;  // by machine; last: ends what is left, also after an exception
+  std::vector<std::unique_ptr<host_processes>> groups_;  // by machine; last: ends all, also after an exception
 };
 
 void launcher::start() { options_.hosts.empty() ? start_here() : start_on_hosts(); }
 
-// The variables that a program and its libraries look at; all others are as the login of that host makes them.
+// The variables that a program and its libraries read; all others are as set by the login on that host.
 bool travels(std::string_view variable) {
   constexpr std::string_view prefixes[] = {"TRIREME_", "UCX_", "OMP_", "GOMP_"};
   constexpr std::string_view names[] = {"LD_LIBRARY_PATH=", "PATH="};
@@ -185,7 +185,7 @@ int launcher::wait_ms() const {
   return static_cast<int>(std::clamp<std::int64_t>((*until - now_ns()) / ns_of_ms + 1, 0, 60'000));
 }
 
-// One round: wait for something, let the monitor see it, do what it says.
+// One round: wait for an event, pass it to the monitor, execute its actions.
 void launcher::step() {
   std::vector<pollfd> watched{{mode_.signals(), POLLIN, 0}};
   for (const auto& each : groups_) each->watch(watched);
@@ -212,7 +212,7 @@ void launcher::take_signals() {
 void launcher::keep_time() {
   const std::int64_t now = now_ns();
   if (timer_ns_ && now >= *timer_ns_) {
-    // What it ends with says more than that it is gone; giving its memory back may take long.
+    // Its exit status says more than that it is gone; releasing its memory may take long.
     const std::optional<pid_t> lost = monitor_.lost_here();
     if (lost && is_exiting(*lost)) {
       timer_ns_ = now + 50 * ns_of_ms;
@@ -230,8 +230,8 @@ void launcher::keep_time() {
   keep_time_with_hosts(now);
 }
 
-// Each side hears from the other at least four times within the limit, so a timeout means a lost network or a stopped
-// host.
+// Each side receives from the other at least four times within the limit, so a timeout means a lost network or a
+// stopped host.
 void launcher::keep_time_with_hosts(std::int64_t now) {
   const auto limit_ns = static_cast<std::int64_t>(options_.peer_timeout_s * 1e9);
   if (hosts_.empty() || limit_ns == 0) return;
@@ -266,7 +266,7 @@ void launcher::said(int process, pid_t pid, const bootstrap_message& message) {
 
 void launcher::exited(int process, int wait_status) {
   liveness_.ends(process);
-  act();  // what it said before
+  act();  // its earlier messages
   monitor_.exited(process, wait_status);
 }
 
@@ -300,8 +300,8 @@ void launcher::watch_outputs(std::vector<pollfd>& watched) const {
   if (error_ && error_->waiting() > 0) watched.push_back({error_->fd(), POLLOUT, 0});
 }
 
-// The job is over; what it said is still to be read. After a clean end we wait for the reader, as any program does, but
-// a signal ends that too. After a problem the user learns of it now.
+// The job is over, but its output is still to be read. After a clean end we wait for the reader, as any program does,
+// unless a signal arrives. After a problem the user must learn of it now.
 void launcher::finish_output() {
   std::int64_t last_progress_ns = now_ns();
   while (true) {
@@ -346,7 +346,7 @@ void launcher::act(const job_monitor::action& each) {
   } else if (const auto* one = std::get_if<job_monitor::send_to>(&each)) {
     group_of(one->process).send(one->process, one->message);
   } else if (const auto* text = std::get_if<job_monitor::print>(&each)) {
-    read_outputs();  // what the processes said before
+    read_outputs();  // earlier output of the processes
     own_error().add(text->text + "\n");
   } else if (const auto* signal = std::get_if<job_monitor::signal_all>(&each)) {
     for (const auto& group : groups_) group->signal(signal->signal, signal->except);

@@ -1,7 +1,7 @@
-// Starts the processes of a job, on this machine or on several hosts (through a remote shell and `trireme agent`), lets
-// them find each other (README.md), watches them, and ends the job when one of them fails. What to do is decided by
-// job_monitor; here is the I/O. The calling process becomes the launcher: one thread, it reaps all its children and
-// blocks the signals that it handles while launch() runs.
+// Starts the processes of a job, on this machine or on several hosts (through a remote shell and `trireme agent`),
+// connects them (README.md), monitors them, and ends the job when one of them fails. job_monitor decides; here is the
+// I/O. The calling process becomes the launcher: one thread, it reaps all its children and blocks the signals that it
+// handles while launch() runs.
 #pragma once
 
 #include <string>
@@ -14,12 +14,12 @@ struct launch_options {
   int processes = 1;
   std::vector<std::string> command;                              // program and its arguments
   std::vector<std::pair<std::string, std::string>> environment;  // added to the inherited one
-  bool label = false;                                            // lines of output get the number of their process
-  double timeout_s = 0;                                          // 0 = none
-  std::vector<std::string> hosts;                                // empty = this one
-  std::vector<std::string> remote_shell;                         // with its options; the host and a command follow
-  std::string agent;                                             // path of the command `trireme` on the hosts
-  double peer_timeout_s = 30;  // a process stopped, or a host not heard of, for so long ends the job; 0 = never
+  bool label = false;                     // prefix lines of output with the number of their process
+  double timeout_s = 0;                   // 0 = none
+  std::vector<std::string> hosts;         // empty = this one
+  std::vector<std::string> remote_shell;  // with its options; the host and a command follow
+  std::string agent;                      // path of the command `trireme` on the hosts
+  double peer_timeout_s = 30;             // a process stopped or a host silent for this long ends the job; 0 = never
 };
 
 inline constexpr int most_launched_processes = 4096;

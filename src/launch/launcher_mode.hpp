@@ -1,6 +1,6 @@
-// What a process becomes while it starts and watches the processes of a job: signals come as a descriptor, orphans of
-// the job become its children, files may be many, and a closed pipe does not kill. Undone at the end. One object, main
-// thread.
+// The mode of a process while it starts and monitors a job's processes: signals arrive through a descriptor, orphans of
+// the job become its children, the limit of open files is raised, and a closed pipe does not kill. Undone at the end.
+// One object, main thread.
 #pragma once
 
 #include <signal.h>

@@ -23,7 +23,7 @@ namespace {
 
 constexpr int most_accepted_at_once = 64;
 
-// While a process is started: its three streams, the pipe that tells whether it could be, and what the C library opens.
+// While a process is started: its three streams, the pipe that reports success, and files that the C library opens.
 constexpr std::size_t files_of_a_start = 12;
 
 std::size_t open_files() {
@@ -97,7 +97,7 @@ void local_processes::start(int process, const std::string& path) {
   request.signal_mask = mode_.mask_before();
   request.open_files = mode_.files_before();
   unique_fd nothing, output, error;
-  if (process != job_.first || !job_.input_for_first) {  // only one process can read what the user types
+  if (process != job_.first || !job_.input_for_first) {  // only one process can read the user's input
     nothing = unique_fd(open("/dev/null", O_RDONLY | O_CLOEXEC));
     request.input = nothing.get();
   }
@@ -143,7 +143,7 @@ void local_processes::collect() {
 }
 
 void local_processes::accept_new() {
-  // So many at a time: strangers that connect without end must not keep us from the processes of the job.
+  // At most this many at a time: strangers that keep connecting must not starve the processes of the job.
   for (int count = 0; count < most_accepted_at_once; ++count) {
     packet_socket socket = listener_.accept();
     if (!socket) return;

@@ -1,5 +1,5 @@
 // The processes of a job on this host: starts them, accepts them at an abstract Unix socket, keeps their arenas for
-// each other, reads what they print, and reaps them. The caller's process must be in launcher_mode. One thread.
+// each other, reads their output, and reaps them. The caller's process must be in launcher_mode. One thread.
 #pragma once
 
 #include <map>
@@ -22,7 +22,7 @@ struct local_job {
   int machines = 1;
   std::vector<std::string> command;
   std::vector<std::string> environment;  // whole, "NAME=value"
-  bool capture_output = false;           // printed() is called; otherwise they write where we do
+  bool capture_output = false;           // printed() is called; otherwise they inherit our output
   bool input_for_first = false;          // process `first` reads our standard input
 };
 

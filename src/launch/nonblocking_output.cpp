@@ -41,7 +41,7 @@ long nonblocking_output::write_some(const char* text, std::size_t bytes) const {
         errno = EAGAIN;
         return -1;
       }
-      return write(fd_, text, std::min<std::size_t>(bytes, PIPE_BUF));  // so much fits when poll says that some does
+      return write(fd_, text, std::min<std::size_t>(bytes, PIPE_BUF));  // this much fits when poll reports POLLOUT
     }
     case mode::plain:
     case mode::non_blocking:

@@ -1,6 +1,6 @@
-// A descriptor that others read, written to without ever waiting for them: what does not fit now is kept. So a launcher
-// whose reader has stopped still sees signals and dead processes. Owned by the launcher, one object per descriptor, one
-// thread.
+// A descriptor that others read, written to without ever waiting for them: text that does not fit now is buffered. So a
+// launcher whose reader has stopped still sees signals and dead processes. Owned by the launcher, one object per
+// descriptor, one thread.
 #pragma once
 
 #include <cstddef>
@@ -13,15 +13,15 @@ namespace tri::host {
 
 class nonblocking_output {
  public:
-  // `fd` stays the caller's, and blocking as it is for everybody else who has it: for pipes and terminals this makes a
+  // The caller keeps `fd`, which stays blocking for its other users: for pipes and terminals this opens a file
   // description of its own.
   explicit nonblocking_output(int fd);
 
   // Writes what fits and keeps the rest.
   void add(std::string_view text);
-  // Writes what fits of what was kept; whether anything did.
+  // Writes as much of the buffered text as fits; whether anything did.
   bool flush();
-  // What was kept so far. Once this is full, one should not take in more from elsewhere; own messages may still come.
+  // Bytes buffered so far. When full, the caller should not read more from elsewhere; own messages may still be added.
   std::size_t waiting() const { return waiting_.size(); }
   bool full() const { return waiting_.size() >= most_waiting; }
   // errno of the write that failed, EPIPE when nothing can read any more; 0: none did. From then on all is dropped.

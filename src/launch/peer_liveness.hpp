@@ -1,5 +1,5 @@
-// Which peers have been silent for too long. A pure state machine: times come in (nanoseconds of any clock), overdue
-// ones come out. One thread.
+// Which peers have been silent for too long. A pure state machine: times in (nanoseconds of any clock), overdue peers
+// out. One thread.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@ class peer_liveness {
  public:
   explicit peer_liveness(std::int64_t limit_ns) : limit_ns_(limit_ns) {}  // 0 = no limit
 
-  // The time limit starts, or starts anew because something was heard.
+  // Starts the time limit, or restarts it because the peer was heard.
   void begins(int who, std::int64_t now_ns) { since_[who] = now_ns; }
   // Nothing is expected of it any more.
   void ends(int who) { since_.erase(who); }
-  // One of which nothing was heard for the limit or longer; not reported again until its limit starts anew.
+  // A peer that was silent for the limit or longer; not reported again until its limit restarts.
   std::optional<int> overdue(std::int64_t now_ns) {
     if (limit_ns_ == 0) return std::nullopt;
     for (const auto& [who, since] : since_) {
@@ -27,7 +27,7 @@ class peer_liveness {
     }
     return std::nullopt;
   }
-  // When overdue() is to be asked again.
+  // When overdue() must be called again.
   std::optional<std::int64_t> next_ns() const {
     std::optional<std::int64_t> next;
     if (limit_ns_ == 0) return next;

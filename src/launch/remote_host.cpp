@@ -59,7 +59,7 @@ remote_host::remote_host(const remote_job& job, const launcher_mode& mode, proce
   request.error = errors.write.get();
   request.signal_mask = mode.mask_before();
   request.open_files = mode.files_before();
-  request.own_group = true;  // Ctrl-C is for us, and we tell the agents
+  request.own_group = true;  // Ctrl-C goes to us, and we notify the agents
   shell_ = start_program(request);
   errors_ = std::move(errors.read);
   fcntl(errors_.get(), F_SETFL, O_NONBLOCK);
@@ -116,7 +116,7 @@ void remote_host::collect() {
   acknowledge_output();
 }
 
-// While our own reader does not read, the agent stops after so many bytes, and the processes wait.
+// While our own reader does not read, the agent stops after a limited number of bytes, and the processes wait.
 void remote_host::acknowledge_output() {
   for (const bool error : {false, true}) {
     std::int64_t& bytes = unacknowledged_[error ? 1 : 0];
@@ -140,8 +140,8 @@ void remote_host::greeted() {
   say({.kind = link_kind::start, .words = job_.command});
 }
 
-// The shell ends soon after its connection, and says why. One that lives on, such as a script around it, is killed with
-// what it started; then its end is a signal like that of any child. One that does not even die is not waited for.
+// The shell ends soon after its connection, with the reason. One that lives on, such as a script around it, is killed
+// with its children; its end is then a signal as for any child. One that does not even die is not waited for.
 void remote_host::connection_is_closed() {
   if (shell_status_) return shell_has_ended();
   const std::int64_t now = now_ns();

@@ -45,8 +45,8 @@ class remote_host final : public host_processes {
   void end() override;
   bool ended() const override { return gone_; }
 
-  // For the launcher's clock: when something was heard last, when collect() is to be called although nothing happened,
-  // and that we are here.
+  // For the launcher's clock: the time of the last message, the time to call collect() without an event, and a sign of
+  // life of ours.
   std::int64_t heard_ns() const { return heard_ns_; }
   std::optional<std::int64_t> next_ns() const { return gone_ ? std::nullopt : shell_until_ns_; }
   void say_alive() { say({.kind = link_kind::alive}); }
@@ -72,7 +72,7 @@ class remote_host final : public host_processes {
   bool shell_killed_ = false;
   std::optional<host_link> link_;
   unique_fd errors_;        // its standard error
-  std::string error_text_;  // what it said there before the agent answered
+  std::string error_text_;  // its error output before the agent answered
   bool greeted_ = false;
   bool ending_ = false;
   bool gone_ = false;

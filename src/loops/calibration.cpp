@@ -18,7 +18,7 @@ calibrated_value calibrate(const std::function<double()>& trial, std::uint32_t t
   std::sort(values.begin(), values.end());
   const std::size_t middle = values.size() / 2;
   const double median = values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-  // Also where the median is no number.
+  // Also when the median is NaN.
   return {median > floor ? median : floor, values.front(), values.back(), trials};
 }
 

@@ -19,8 +19,8 @@ struct calibrated_value {
 /// Throws std::invalid_argument when there are fewer than 9 trials or the floor is not above 0.
 calibrated_value calibrate(const std::function<double()>& trial, std::uint32_t trials, double floor);
 
-/// Time of a claim, from a dynamic and a static execution of the same loop: what the dynamic one took more, over all
-/// participants, by its claims. May come out negative; calibrate() deals with that.
+/// Time of a claim, from a dynamic and a static execution of the same loop: the extra time of the dynamic one, over all
+/// participants, divided by its claims. May be negative; calibrate() handles that.
 double claim_time_of(double dynamic_time, double static_time, std::uint32_t participants, std::uint64_t claims);
 
 /// The time of a claim on this machine, in ticks: an empty loop chunk by chunk and in blocks, with the team of the

@@ -27,13 +27,13 @@ using namespace tri::loops;
 
 namespace {
 
-// What one thread keeps between its calls.
+// A thread's state between its calls.
 struct alignas(64) forall_thread {
   loop_sequence::position in_sequence;
   fetch_position position;
   long first = 0;  // of the loop it is in
   bool inside = false;
-  std::string text;  // the schedule it used last, and what that means
+  std::string text;  // the schedule it used last, and its meaning
   schedule parsed;
 };
 
@@ -51,7 +51,7 @@ std::uint64_t number_of(const schedule& which) { return tri::host::hashed(to_tex
 
 namespace {
 
-// Loops whose plan turned out to be wrong when they were armed: empty for all their threads, who get the reason.
+// Loops whose plan was found wrong when they were armed: empty for all their threads, which get the reason.
 class faulty_loops {
  public:
   void set(const worksharing_loop& loop, std::string why) {
@@ -61,7 +61,7 @@ class faulty_loops {
   }
   // True: it was one.
   bool clear(const worksharing_loop& loop) {
-    if (count_.load(std::memory_order_relaxed) == 0) return false;  // relaxed: whoever arms has seen what others armed
+    if (count_.load(std::memory_order_relaxed) == 0) return false;  // relaxed: earlier armings are seen
     const std::lock_guard lock(mutex_);
     const bool was = reasons_.erase(&loop) > 0;
     count_.store(reasons_.size(), std::memory_order_relaxed);  // relaxed: as above
@@ -87,8 +87,8 @@ struct tri_team {
   loop_sequence loops;
   std::vector<forall_thread> threads;
   faulty_loops faulty;
-  // Used by whoever arms a loop, and the sequence has these come one after the other. By place in the program,
-  // schedule, and number of iterations by power of two.
+  // Used by arming threads, which the sequence serializes. By place in the program, schedule, and number of iterations
+  // by power of two.
   std::map<std::tuple<const void*, std::uint64_t, int>, std::unique_ptr<loop_memory>> memories;
 
   void arm(worksharing_loop& loop, const loop_key& key, const schedule& which, held_before held) noexcept {
@@ -130,7 +130,7 @@ forall_thread* thread_of(tri_team* team, int number) {
 }
 
 tri::loop_plan& plan_of(tri_plan* plan) { return *reinterpret_cast<tri::loop_plan*>(plan); }
-// A negative number is none of any loop, which the check of the plan says.
+// A negative number is invalid in any loop; the check of the plan reports it.
 std::uint64_t number_in_plan(long number) { return static_cast<std::uint64_t>(number); }
 
 int hand_out(forall_thread& thread, long* start, long* end) {
@@ -163,7 +163,7 @@ tri_team* tri_team_create(int threads) {
 
 void tri_team_destroy(tri_team* team) { delete team; }
 
-// Not inlined: where it is called from is what a loop is known by.
+// Not inlined: the call site identifies the loop.
 __attribute__((noinline)) int tri_forall_start(tri_team* team, const char* schedule_text, long first, long last,
                                                long* start, long* end, int number) {
   forall_thread* const thread = thread_of(team, number);

@@ -14,15 +14,15 @@
 
 namespace tri::loops {
 
-// The arguments of the task, as they lie in the slot. They are copied there as words, hence may_alias.
+// The arguments of the task, as stored in the slot. They are copied there as words, hence may_alias.
 struct [[gnu::may_alias]] loop_arguments {
   loop_call* call;
   loop_body body;
   std::uint32_t first_pe;      // of the team
   std::uint32_t participants;  // of the team
   std::uint32_t failure;       // a body has thrown
-  bool in_call;                // the context is where the call says, and not below
-  bool unusual;                // the call must be asked: measured, or claim numbers to be looked up
+  bool in_call;                // the context is at the call's address, not below
+  bool unusual;                // the call itself is needed: measured, or claim numbers must be looked up
   alignas(16) std::byte context[travelling_bytes];
 
   int number_of(int pe) const {
@@ -37,8 +37,8 @@ struct [[gnu::may_alias]] loop_arguments {
       call->run_claims(own_context, first, last, number);
   }
 
-  // What a participant does with chunks: iterations, or claim numbers when there is a table. After an exception the
-  // rest is skipped. The flag lies here, where every participant reads anyway, and is written once at most.
+  // Runs a participant's chunks: iterations, or claim numbers when there is a table. After an exception the rest is
+  // skipped. The flag is here, on a line that every participant reads anyway, and is written at most once.
   static void run_chunks(const board::task_view& task, std::uint64_t first, std::uint64_t last, int pe) noexcept {
     const auto& self = *reinterpret_cast<const loop_arguments*>(task.arguments);
     try {
@@ -60,7 +60,7 @@ const board::operation_id loop_operation =
 }  // namespace
 
 void loop_call::keep(std::exception_ptr error) noexcept {
-  // Only the first one is kept; whoever comes second must not write. relaxed: the poster reads it after the end.
+  // Only the first one is kept; later ones must not write. relaxed: the poster reads it after the end.
   if (!failed_.exchange(true, std::memory_order_relaxed)) error_ = std::move(error);
 }
 
@@ -116,7 +116,7 @@ board::task_handle post_loop(loop_participant& me, loop_call& call, const loop_l
   if (call.bytes_ > 0) std::memcpy(arguments.context, call.context_, call.bytes_);
   std::memcpy(spec.arguments.data(), &arguments, sizeof arguments);
   const board::post_result posted = me.board().post(spec);
-  // What is kept for its owners needs every one of them, not just anybody.
+  // Chunks reserved for owners need every one of them, not just any helper.
   const std::uint32_t wanted = spec.owners_come ? me.participants() - 1 : posted.useful_helpers;
   if (posted.handle && wanted > 0) me.wake(wanted);
   return posted.handle;

@@ -1,5 +1,5 @@
-// The calling thread as a participant of loops, and with whom it shares them: a PE shares with the PEs of its
-// process, any other thread with the team of the process (team.hpp).
+// The calling thread as a participant of loops, and the team that shares them: a PE shares with the PEs of its process,
+// any other thread with the team of the process (team.hpp).
 #pragma once
 
 #include <atomic>
@@ -25,7 +25,7 @@ class loop_participant {
   std::uint32_t first() const { return first_; }                ///< PE of the board with participant number 0
   std::uint32_t participants() const { return participants_; }  ///< this thread included
   /// The participant number of a PE of the board. A thread that only posts has the slot, and the number, of the first
-  /// PE: nobody else runs chunks there.
+  /// PE: no other thread runs chunks there.
   int number_of(int pe) const {
     const std::uint32_t number = static_cast<std::uint32_t>(pe) - first_;  // wraps for PEs below
     return number < participants_ ? static_cast<int>(number) : 0;
@@ -34,7 +34,7 @@ class loop_participant {
   /// The others do nothing but loops, so each of them comes to every loop that is posted by a thread outside of loops.
   bool others_always_come() const { return dedicated_ && depth == 0; }
 
-  /// Threads that may claim chunks of what this one posts: posters have slots on the board, too.
+  /// Threads that may claim chunks of this one's loops: posters also have slots on the board.
   std::uint32_t claimers() const { return board_->pe_count(); }
 
   /// Wakes up to `count` sleepers, after something was posted.
@@ -51,13 +51,13 @@ class loop_participant {
   bool dedicated_;
 };
 
-/// The calling thread's. Starts the team of the process at the first call outside of PEs. Null when this thread has
-/// nobody to share with: more threads post loops than the team has slots for, or the process is ending.
+/// The calling thread's. Starts the team of the process at the first call outside of PEs. Null when this thread has no
+/// team to share with: more threads post loops than the team has slots for, or the process is ending.
 loop_participant* this_participant();
 
-/// Posts the loop for the team, which begins at once. `layout` must live until finish_loop.
-/// `strict_owners`: what a layout keeps for an owner is run by no other, if the owners are sure to come.
-/// No handle: nothing was posted, because every slot of this thread has a loop in it; run it here.
+/// Posts the loop for the team, which starts at once. `layout` must live until finish_loop. `strict_owners`: chunks
+/// that a layout reserves for an owner are run by no other, if the owners are sure to come. No handle: nothing was
+/// posted, because every slot of this thread has a loop in it; run it here.
 board::task_handle post_loop(loop_participant& me, loop_call& call, const loop_layout& layout, bool strict_owners);
 /// Takes part until nothing is left to claim, and waits for the chunks of the others. No exception leaves.
 void finish_loop(loop_participant& me, board::task_handle posted);

@@ -23,8 +23,8 @@ struct loop_record::memory {
   automatic_schedule automatic;
   learning_schedule named;  // the schedule that the user named last
   const std::source_location location;
-  std::atomic<const schedule*> tuned{nullptr};  // what the tune file says, once that was asked for
-  std::atomic<site_times*> report{nullptr};     // where its time goes, once that is asked for; kept by the report
+  std::atomic<const schedule*> tuned{nullptr};  // from the tune file, once looked up
+  std::atomic<site_times*> report{nullptr};     // its times, once requested; owned by the report
 };
 
 loop_record::loop_record(const std::source_location& location) : memory_(std::make_unique<memory>(location)) {}
@@ -32,7 +32,7 @@ loop_record::~loop_record() = default;
 const automatic_schedule& loop_record::automatic() const { return memory_->automatic; }
 const learning_schedule& loop_record::named() const { return memory_->named; }
 
-// Access to a record's parts for whoever has taken it.
+// Access to a record's parts for the thread that has taken it.
 class record_user {
  public:
   static bool take(loop_record& record) {
@@ -45,8 +45,8 @@ class record_user {
   static automatic_schedule& automatic(loop_record& record) { return record.memory_->automatic; }
   static learning_schedule& named(loop_record& record) { return record.memory_->named; }
   static loop_times& times(loop_record& record) { return record.memory_->times; }
-  // The schedule of a loop for which the program names none. relaxed: whoever finds nothing looks it up again, in what
-  // never changes once a loop has run.
+  // The schedule of a loop for which the program names none. relaxed: a thread that finds null looks it up again, in
+  // data that never changes once a loop has run.
   static const schedule& tuned(loop_record& record) {
     const schedule* known = record.memory_->tuned.load(std::memory_order_relaxed);
     if (known == nullptr) {
@@ -163,7 +163,7 @@ void started_loop::prepare_report(loop_record* record, const schedule& which) {
   }
 }
 
-// Its times go into the record's, which nobody else uses meanwhile.
+// Its times go into the record's, which no other thread uses meanwhile.
 void started_loop::start_measuring(std::uint64_t items, std::uint32_t participants) {
   loop_times& times = record_user::times(*record_);
   times.reset(items, participants);
@@ -172,7 +172,7 @@ void started_loop::start_measuring(std::uint64_t items, std::uint32_t participan
   began_ = host::ticks();
 }
 
-// What the loop learns is left as it is: the schedule is not asked.
+// The loop's learned state is unchanged: the schedule is not called.
 bool started_loop::run_on_one_core(std::uint64_t items) {
   // relaxed: as declared
   if (current_measuring.load(std::memory_order_relaxed) != loop_measuring::with_one_core_runs) return false;
@@ -199,7 +199,7 @@ void started_loop::report() {
 
 bool started_loop::is_of_parent() const { return slot_ != nullptr && generation_ != process_generation(); }
 
-// A slot that is kept cannot become that of another thread, so the comparison is sound whatever has ended.
+// A retained slot cannot be reused by another thread, so the comparison is sound whatever has ended.
 void started_loop::check_thread(const char* what) const {
   if (this_participant() != me_)
     throw std::logic_error(
@@ -221,7 +221,7 @@ void started_loop::wait() {
   if (reported_ != nullptr) [[unlikely]]
     report();
   const loop_times& times = record_user::times(*record_);
-  if (!call_.failed()) {  // what was left out would look fast
+  if (!call_.failed()) {  // skipped iterations would look fast
     if (learner_ == learner::automatic) record_user::automatic(*record_).learn(times, host::ticks() - began_);
     if (learner_ == learner::named) record_user::named(*record_).learn(times, host::ticks() - began_);
   }

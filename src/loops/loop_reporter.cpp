@@ -35,9 +35,9 @@ double ticks_between(std::uint64_t begin, std::uint64_t end) {
 
 std::string short_name(const std::string& file) { return std::filesystem::path(file).filename().string(); }
 
-// What is done when the process ends. Set once, before the first loop.
+// The report at process exit. Set once, before the first loop.
 struct ending_report {
-  pid_t owner = 0;  // a child that is forked later did not ask
+  pid_t owner = 0;  // a child forked later does not report
   bool prints = false;
   bool in_detail = false;
   std::string file;

@@ -1,5 +1,5 @@
-// Where the time of each loop went: kept per loop record while it is asked for (trireme/loop_report.hpp,
-// TRIREME_LOOPS_REPORT), and given out as public rows.
+// Where the time of each loop went: kept per loop record while enabled (trireme/loop_report.hpp, TRIREME_LOOPS_REPORT),
+// and given out as public rows.
 #pragma once
 
 #include <atomic>
@@ -37,7 +37,7 @@ class site_times {
  public:
   explicit site_times(const std::source_location& location) : location_(location) {}
 
-  /// An execution that was shared out, or one on one core that tells what the work costs when no data moves.
+  /// A shared execution, or one on one core that measures the work without data movement.
   void add(const measured_execution& one, const schedule& which);
   void add_one_core(const measured_execution& one);
   /// One that could not be measured: the record was in use.
@@ -65,14 +65,14 @@ class site_times {
     schedule which;
     chunk_statistics chunks;
     std::vector<float> steps;      // ticks from the begin of one to that of the next, the first most_steps
-    std::uint64_t last_begin = 0;  // 0: what comes next is no step
+    std::uint64_t last_begin = 0;  // 0: the next interval is not a step
     double elapsed = 0.0;
     // Of all participants, each divided by their number in the execution; with elapsed as their sum.
     double busy = 0.0;
     double idle = 0.0;
     double between = 0.0;
     double largest_busy = 0.0;
-    // Of one item, from runs on one core: the least while all runs have the same number of items, else the mean.
+    // Of one item, from runs on one core: the least while all runs have the same number of items, otherwise the mean.
     double one_core_least = 0.0;
     double one_core_ticks = 0.0;
     std::uint64_t one_core_items = 0;
@@ -92,8 +92,8 @@ site_times& new_site(const std::source_location& location);
 /// A loop without a record has run.
 void count_loop_without_record();
 
-/// `wish`: off, on (or 1), full, as the option has it: the report is printed when the process ends, and written to
-/// `file` as JSON if that is named. Throws std::invalid_argument for another word.
+/// `wish`: off, on (or 1), full, as in the option: the report is printed when the process ends, and written to `file`
+/// as JSON if that is named. Throws std::invalid_argument for another word.
 void set_loop_report(std::string_view wish, const std::string& file);
 
 }  // namespace tri::loops

@@ -1,6 +1,6 @@
-// Schedules that somebody found out ahead of time: for loops for which the program names none, by their location in the
-// source. From a tune file (`trireme tune` writes it, TRIREME_LOOPS_TUNE names it) and a default
-// (TRIREME_LOOPS_SCHEDULE). Set before the first loop of the process; constant afterwards.
+// Schedules found by tuning: for loops for which the program names none, by their location in the source. From a tune
+// file (`trireme tune` writes it, TRIREME_LOOPS_TUNE names it) and a default (TRIREME_LOOPS_SCHEDULE). Set before the
+// first loop of the process; constant afterwards.
 #pragma once
 
 #include <atomic>
@@ -33,15 +33,16 @@ struct tune_file {
   bool omp = false;      ///< for an OpenMP program under the drop-in
   std::vector<tuned_loop> loops;
 
-  /// Throws tune_file_error with the name of the file and what is wrong in it: not there, no tune file, a schedule that
-  /// cannot be read, or another machine.
+  /// Throws tune_file_error with the name of the file and the error: missing, not a tune file, a malformed schedule, or
+  /// another machine.
   static tune_file read(const std::string& name, const std::string& this_machine);
 };
 
-/// What tells machines apart, for people and for comparing: model, cores, caches, and how many CPUs this process has.
+/// A description that distinguishes machines, readable and comparable: model, cores, caches, and the number of CPUs of
+/// this process.
 std::string machine_fingerprint();
 
-/// Any loop without a schedule of its own is to be looked up. relaxed everywhere: set before the first loop.
+/// Loops without a schedule of their own must be looked up. relaxed everywhere: set before the first loop.
 inline std::atomic<bool> tuning{false};
 
 /// Texts as the options have them. Throws std::invalid_argument.

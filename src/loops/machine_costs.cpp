@@ -1,4 +1,4 @@
-// What the model needs to know of the machine, measured with the team of the calling thread.
+// The model's machine parameters, measured with the team of the calling thread.
 #include "loops/calibration.hpp"
 #include "loops/loop_participant.hpp"
 #include "os/clock.hpp"

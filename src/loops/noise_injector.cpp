@@ -112,7 +112,7 @@ struct core_injector::state {
   void serve(core& own, const sequence& events, steady::time_point start) {
     for (std::uint64_t number = 0;; ++number) {
       const event next = events.at(number);
-      // Where the core was not given to us in time, that is as much noise as the machine allows.
+      // If we did not get the core in time, the machine allows no more noise.
       if (steady::now() > start + next.begin + next.duration) {
         own.missed.fetch_add(1, std::memory_order_relaxed);
         if (!wait_until(steady::time_point::min())) return;
@@ -129,7 +129,7 @@ struct core_injector::state {
   std::mutex mutex;
   std::condition_variable changed;
   bool stopping = false;  // guarded by mutex
-  std::size_t ready = 0;  // guarded by mutex: threads that are on their core, or failed to get there
+  std::size_t ready = 0;  // guarded by mutex: threads that are on their core, or failed to get it
   std::string priority;   // guarded by mutex until all are ready, then constant
   std::vector<core> cores;
   std::vector<std::exception_ptr> errors;  // each written by its thread before it is ready
@@ -199,10 +199,10 @@ const std::string& core_injector::priority() const { return state_->priority; }
 
 struct alignas(64) thread_injector::victim {
   victim(const plan& wanted, std::uint64_t which) : events(wanted, which), next(events.at(0)) {}
-  victim(victim&& other) noexcept : events(other.events), next(other.next) {}  // only before anybody uses it
+  victim(victim&& other) noexcept : events(other.events), next(other.next) {}  // only before first use
 
   sequence events;
-  event next;                // that has not begun when hold_up was last called
+  event next;                // not begun at the last call of hold_up
   std::uint64_t number = 0;  // of `next`
   // relaxed everywhere: written by the victim, read by others as figures
   std::atomic<std::uint64_t> carried_out{0};

@@ -19,10 +19,10 @@ class site_times;
 /// run_loop in two steps, which must be taken by the same thread. The record, if any, is in use in between.
 class started_loop {
  public:
-  /// `keeps_slot`: the object may outlive the calling thread, and then says so instead of waiting.
+  /// `keeps_slot`: the object may outlive the calling thread, and then reports that instead of waiting.
   started_loop(loop_call& call, std::uint64_t items, const schedule& wanted, loop_record* record,
                bool keeps_slot = false);
-  /// Waits, if nobody has.
+  /// Waits, unless already done.
   ~started_loop() { wait(); }
   started_loop(const started_loop&) = delete;
   started_loop& operator=(const started_loop&) = delete;

@@ -49,7 +49,7 @@ board::board_shape shape_of(std::uint32_t participants) {
   return shape;
 }
 
-// By trying: the mask of the calling thread may be narrower than what the process may use.
+// By trial: the mask of the calling thread may be narrower than that of the process.
 void check_cpus(const std::string& list, const std::vector<int>& cpus) {
   const std::vector<int> own = host::cpus_of_this_thread();
   const auto may_run_on = [](int cpu) {
@@ -147,7 +147,7 @@ team::team(const team_options& options)
 team::~team() { stop(); }
 
 void team::stop() {
-  // seq_cst with the look in sleep(): a worker that fell asleep before is rung below. pairs: team.stop
+  // seq_cst with the load in sleep(): a worker that fell asleep before is rung below. pairs: team.stop
   stopping_.store(true, std::memory_order_seq_cst);
   for (auto& each : workers_) each->sleep.ring();
   for (std::thread& thread : threads_) thread.join();
@@ -158,7 +158,7 @@ std::unique_ptr<loop_participant> team::join() {
   for (;;) {
     const auto slot = static_cast<std::uint32_t>(std::countr_one(taken));
     if (slot >= most_guests) return nullptr;
-    // acquire: pairs with the release of whoever had the slot before (team.join)
+    // acquire: pairs with the release of the slot's previous owner (team.join)
     if (guests_.compare_exchange_weak(taken, taken | (1u << slot), std::memory_order_acquire,
                                       std::memory_order_relaxed))
       return std::make_unique<guest>(*this, board_.join(participants_ + slot), slot);
@@ -227,8 +227,8 @@ void team::work(std::uint32_t number) {
 
 namespace {
 
-// The team and the slots of threads in it. A child of fork() has no workers: it forgets both and starts anew. The
-// team is never destroyed: other threads may be in a loop while the process ends, and sleeping workers hold nothing up.
+// The team and the slots of threads in it. A child of fork() has no workers: it drops both and starts afresh. The team
+// is never destroyed: other threads may be in a loop while the process ends, and sleeping workers block nothing.
 struct process_team {
   std::mutex starting;
   team* running = nullptr;
@@ -273,7 +273,7 @@ class pe_member : public loop_participant {
 // Destructors of static objects and of other thread-local ones may run loops after the slot has gone.
 thread_local bool slot_is_gone = false;
 
-// What a thread keeps between its loops.
+// A thread's state between its loops.
 struct thread_slot {
   std::unique_ptr<pe_member> on_pe;
   std::shared_ptr<loop_participant> in_team;  // started loops keep it as well
@@ -291,7 +291,7 @@ thread_local thread_slot own_slot;
 
 namespace {
 
-// Nobody in a plain program catches what its first loop throws, and no later loop would do better. Not by exit():
+// A plain program does not catch an exception of its first loop, and no later loop would succeed. Not by exit():
 // destructors of static objects may run loops, and other threads may be in them.
 team_options options_or_end() {
   try {
@@ -325,7 +325,7 @@ loop_participant* this_participant() {
   thread_slot& slot = own_slot;
   if (sched::detail::this_pe != nullptr) {
     sched::pe& here = *sched::detail::this_pe;
-    // The PE of a later job may lie at the same address.
+    // The PE of a later job may be at the same address.
     if (slot.on_pe == nullptr || &slot.on_pe->where() != &here || slot.job != here.job().number()) {
       slot.on_pe = std::make_unique<pe_member>(here);
       slot.job = here.job().number();
@@ -345,7 +345,7 @@ loop_participant* this_participant() {
 
 std::uint32_t participant_bound() {
   if (const loop_participant* const me = this_participant()) return me->participants();
-  // Without a slot a thread runs its loops alone. But slots come free: the next loop may find one.
+  // Without a slot a thread runs its loops alone. But slots are released: the next loop may find one.
   return slot_is_gone ? 1 : team_of_process().participants();
 }
 

@@ -1,6 +1,6 @@
-// The thread pool of a process without PEs, which shares its loops. Started by the first loop, one thread
-// for each core the process may use but one, the caller being the last. Between loops they spin a little, yield, then
-// sleep (sched/idle.hpp); a child of fork() starts its own.
+// The thread pool of a process without PEs, which shares its loops. Started by the first loop, one thread for each core
+// of the process except one, which is the caller's. Between loops they spin a little, yield, then sleep
+// (sched/idle.hpp); a child of fork() starts its own.
 #pragma once
 
 #include <atomic>
@@ -34,13 +34,13 @@ class team {
   static constexpr std::uint32_t most_guests = 14;
 
   explicit team(const team_options& options);
-  /// Waits for the workers; no loop may be under way.
+  /// Waits for the workers; no loop may be running.
   ~team();
   team(const team&) = delete;
   team& operator=(const team&) = delete;
 
   std::uint32_t participants() const { return participants_; }
-  std::uint32_t sleeping() const { return sleepers_.load(std::memory_order_relaxed); }  // relaxed: a number to look at
+  std::uint32_t sleeping() const { return sleepers_.load(std::memory_order_relaxed); }  // relaxed: informational
   /// A slot for the calling thread, until it is destroyed; null when all are taken. Any thread.
   std::unique_ptr<loop_participant> join();
 
@@ -79,7 +79,7 @@ team& team_of_process();
 std::shared_ptr<loop_participant> share_slot(const loop_participant& me);
 /// In a child of fork(): forgets a slot in the team of the parent, whose memory is only a copy here.
 void leave_to_parent(std::shared_ptr<loop_participant>& slot);
-/// How many forks lie between the program's start and this process: slots and loops of another one are not ours.
+/// The number of forks between the program's start and this process: slots and loops of another process are not ours.
 std::uint32_t process_generation();
 
 }  // namespace tri::loops

@@ -1,5 +1,5 @@
-// Doubly linked lists whose links lie in the elements. They live in shared memory that has the same address in every
-// process, so plain pointers do. Whoever changes a chain holds the lock of what the chain belongs to.
+// Intrusive doubly linked lists in shared memory that has the same address in every process, so plain pointers suffice.
+// A thread that changes a chain holds its owner's lock.
 #pragma once
 
 namespace tri::matching {

@@ -1,5 +1,10 @@
+<<<<<<< HEAD:src/matching/message_key.hpp
 // What a receive and a message are compared by. The wildcards are values of our own: those of MPI differ between
 // implementations.
+=======
+// The key by which a receive and a message are matched. Ranks and tags are MPI's; the wildcards are our own values,
+// because MPI's differ between implementations.
+>>>>>>> wt-prose:src/mpi/matching/message_key.hpp
 #pragma once
 
 #include <cstdint>
@@ -15,7 +20,7 @@ struct message_key {
   std::int32_t source = 0;    // number of the sender in it, from 0
   std::int32_t tag = 0;
 
-  /// Whether a receive with this key, which may have wildcards, takes a message with that one.
+  /// Whether a receive with this key, which may have wildcards, matches a message with that key.
   bool takes(const message_key& message) const {
     return context == message.context && (source == any_source || source == message.source) &&
            (tag == any_tag || tag == message.tag);

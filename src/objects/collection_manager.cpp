@@ -59,7 +59,7 @@ struct travelling_element {
   std::uint64_t address;  // same process: the object itself
 };
 
-/// A message that goes along with an element. Inside a host its block goes as it is; to another one, what it holds.
+/// A message that migrates with an element. Inside a host its block is passed on; to another host its contents are.
 void save_message(output_archive& archive, const sched::envelope& message, bool leaves_host) {
   archive.write(&message, sizeof message);
   if (!leaves_host || message.kind == sched::payload_kind::direct) return;
@@ -87,7 +87,7 @@ void load_message(input_archive& archive, sched::envelope& message, bool left_ho
   archive.read(message.block().block, bytes);
 }
 
-/// To another process: what stands in the archive before the object itself.
+/// To another process: precedes the object in the archive.
 struct serialized_element {
   bool leaves_host = false;
   std::uint64_t seen_broadcasts = 0;
@@ -292,8 +292,8 @@ void collection_manager::insert(std::uint64_t number, constructor make) {
         fmt::format("{}: elements of a dense array exist from the beginning and cannot be inserted", describe(number)));
   if (!pending_inserts_.emplace(number, std::move(make)).second)
     throw std::logic_error(fmt::format("{}: is being inserted already", describe(number)));
-  // Contributions that the user orders after the insertion must find it counted; where they meet on another host, it is
-  // counted before it begins.
+  // Contributions that the user orders after the insertion must find it counted; if they are combined on another host,
+  // it is counted before it starts.
   if (facts_.id != 0 && !here_.job().is_on_own_host(contribution_root_pe())) {
     post_packed(here_, contribution_root_pe(), count_created_handler, facts_.id, number,
                 pack_arguments<std::tuple<>>(here_, true, false));
@@ -343,12 +343,13 @@ void collection_manager::finish_insert(std::uint64_t number) {
 
 void collection_manager::erase(element_base& element) {
   objects_.defer([this, number = element.number()] {
-    if (find(number) == nullptr) return;  // asked for twice
+    if (find(number) == nullptr) return;  // requested twice
     location_actions actions;
     if (!location_.erase(number, actions))
       throw std::logic_error(fmt::format("{}: cannot be deleted now", describe(number)));
     const std::unique_ptr<element_base> erased = remove(number);
-    // An element that came from a PE further on has had broadcasts that are still to come here: for those it was alive.
+    // An element that came from a PE further ahead has had broadcasts that are still pending here: for those it was
+    // alive.
     if (erased->seen_broadcasts_ > delivered_)
       ++late_destroyed_[erased->seen_broadcasts_];
     else
@@ -405,8 +406,8 @@ void collection_manager::begin_migration(std::uint64_t number) {
   carry_out(number, actions);
 }
 
-// An element that cannot go now is asked for again when a wait of it has ended. The protocol must not take it away in
-// the meantime, perhaps on an older request, so that one is withdrawn.
+// A move that is not possible now is requested again when a wait of the element has ended. The protocol must not move
+// it in the meantime because of an older request, so that one is cancelled.
 void collection_manager::ask_for_migration(std::uint64_t number, location_actions& actions) {
   const element_base* const element = find(number);
   if (element == nullptr) return;
@@ -462,7 +463,7 @@ void collection_manager::arrived_elsewhere(sched::envelope& message) {
                                  sched::handler_table()[message.handler].name, describe(message.element),
                                  error.what()));
   }
-  here_.counters().sent.add();  // this delivery ends; the message itself goes on
+  here_.counters().sent.add();  // this delivery ends; the message itself continues
   here_.counters().held.add();
   location_actions actions;
   location_.on_arrival(message.element, static_cast<pe_number>(message.source), reinterpret_cast<message_ref>(block),
@@ -470,8 +471,8 @@ void collection_manager::arrived_elsewhere(sched::envelope& message) {
   carry_out(message.element, actions);
 }
 
-// The element may have begun to wait while its new place prepared. Then it stays, and the end of its wait asks for the
-// move again; the new place must not be kept waiting, for what the element waits for may come from there.
+// The element may have started a wait while its new place prepared. Then it stays, and the end of its wait requests the
+// move again; the new place must not be kept waiting, for the awaited message may come from there.
 void collection_manager::control_arrived(std::uint64_t number, int from, const location_control& control) {
   location_actions actions;
   if (control.prepared) ask_for_migration(number, actions);
@@ -491,8 +492,8 @@ void collection_manager::send_control(int to, std::uint64_t number, const locati
 }
 
 // All actions first, then the messages that were delivered: a method that runs may send to the same element, and the
-// protocol wants its earlier actions carried out by then. Messages that were delivered to an element that leaves in the
-// same breath travel with it.
+// protocol requires that its earlier actions have been executed by then. Messages delivered to an element that leaves
+// in the same step migrate with it.
 void collection_manager::carry_out(std::uint64_t number, location_actions& actions) {
   std::vector<sched::envelope*> delivered;
   for (const location_action& action : actions) {
@@ -558,7 +559,7 @@ void collection_manager::carry_out(std::uint64_t number, location_actions& actio
     }
   }
   for (sched::envelope* const message : delivered) {
-    if (objects_.method_depth > 0) {  // asked for by a running method: that must end first
+    if (objects_.method_depth > 0) {  // requested by a running method: that must end first
       here_.send(here_.number(), [&](sched::envelope& slot) { slot.assign_message(*message); });
       here_.count_processed();
     } else {
@@ -568,7 +569,7 @@ void collection_manager::carry_out(std::uint64_t number, location_actions& actio
   }
 }
 
-// The protocol says that this message's turn has come, even if others still have to wait.
+// The protocol has decided that it is this message's turn, even if others must still wait.
 void collection_manager::run_delivered(sched::envelope& message) {
   message.flags &= static_cast<std::uint8_t>(~sched::envelope::is_backlog);
   const std::uint64_t number = message.element;
@@ -712,7 +713,7 @@ std::uint64_t collection_manager::lowest_mark_of_host() const {
   return lowest;
 }
 
-// By the first PE of the host, to those of the others. What they hear late keeps history a little longer.
+// By the first PE of the host, to those of the others. Late updates only keep history a little longer.
 void collection_manager::send_low_water_mark_to_hosts() {
   const sched::runtime& job = here_.job();
   if (job.hosts() == 1 || here_.number() != job.first_pe_of_host()) return;
@@ -728,7 +729,7 @@ void collection_manager::low_water_mark_arrived(int host, std::uint64_t low_wate
       low_water_mark, std::memory_order_release);  // pairs: local_collection.low_water_mark
 }
 
-// An element that left PE A having seen n broadcasts may still come here and ask for those from n on, as long as A's
+// An element that left PE A having seen n broadcasts may still come here and request those from n on, as long as A's
 // low-water mark is at most n. A raises its low-water mark only when the arrival was acknowledged.
 void collection_manager::prune_history() {
   send_low_water_mark_to_hosts();
@@ -825,8 +826,8 @@ void collection_manager::leave_level(std::uint64_t level) {
   if (--found->second == 0) levels_.erase(found);
 }
 
-// Everything that no element of this PE will add to any more goes to the root, or first to where the parts of this host
-// meet. Elements that arrive later and are behind make a new, smaller part.
+// Sums to which no element of this PE will add any more go to the root, or first to the combining PE of this host.
+// Elements that arrive later and lag behind form a new, smaller part.
 void collection_manager::flush_contributions() {
   const std::uint64_t reached = level();
   while (!contributions_.empty() && contributions_.begin()->first < reached) {
@@ -934,7 +935,7 @@ void check_collection_facts(sched::pe& here, const sched::envelope& message, con
 
 namespace {
 
-// Answers come from who was told of the collection here.
+// Answers come only from PEs that learned of the collection here.
 collection_manager* find_collection(sched::pe& here, const sched::envelope& message) {
   return static_cast<collection_manager*>(pe_objects::of(here).find_local_collection(message.collection));
 }

@@ -1,5 +1,5 @@
-// What a PE does for one collection (local_collection.hpp): keeps its elements, moves them, runs its broadcasts in
-// order, and adds up what its elements contribute. Used by its PE's thread only.
+// One collection on one PE (local_collection.hpp): keeps its elements, moves them, runs its broadcasts in order, and
+// adds up its elements' contributions. Used by its PE's thread only.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,9 @@ class collection_manager final : public local_collection {
   collection_manager(pe_objects& objects, const collection_facts& facts, std::string name);
   ~collection_manager();
 
-  /// At the end of the job: lets go of all messages that are kept here, but for those that elements keep.
+  /// At the end of the job: drops all messages kept here, except those kept by elements.
   void drop_held();
-  /// Ends the coroutines of an element and lets go of the messages it keeps; before it is destroyed.
+  /// Ends the coroutines of an element and drops the messages it keeps; before it is destroyed.
   static void end(sched::pe& here, element_base& element);
   /// At the end of the job. Every element can be found until its own turn comes.
   void destroy_elements();
@@ -32,12 +32,13 @@ class collection_manager final : public local_collection {
   // ---- elements
   void create_initial(const constructor& make) override;
   void insert(std::uint64_t number, constructor make) override;
-  /// Of an element that is to be born on another host, where the contributions meet; then its insertion goes on there.
+  /// Counts an element to be created on another host, where the contributions are combined; its insertion then
+  /// continues there.
   void count_created(std::uint64_t number, int where);
   void created_counted(std::uint64_t number);
   void erase(element_base& element) override;
   void migrate(element_base& element, int to) override;
-  /// Of an element that was asked to move and had to wait: when the running method has ended.
+  /// For an element whose requested move had to wait: after the running method has ended.
   void reconsider(const element_base& element);
   /// See element_base::can_migrate_now.
   bool can_leave(const element_base& element, int to) const;
@@ -55,7 +56,7 @@ class collection_manager final : public local_collection {
   // ---- broadcasts
   void broadcast_arrived(sched::envelope& message, broadcast_function run) override;
   std::int64_t net_created() const override { return created_ - destroyed_; }
-  /// False: no element is on its way that has had so many broadcasts.
+  /// False: no element in transit has had this many broadcasts.
   bool arrival_acknowledged(std::uint64_t seen);
   void number_broadcast(sched::envelope& message) override;
   void low_water_mark_arrived(int host, std::uint64_t low_water_mark);
@@ -71,10 +72,10 @@ class collection_manager final : public local_collection {
   }
   void level_reported(int pe, const reported_watermark& level) override;
   std::int64_t contributors(std::uint64_t number) const override;
-  /// At the root: an element was deleted, which takes part in no contribution from `first_missing` on.
+  /// At the root: an element was deleted and takes part in no contribution from `first_missing` on.
   void member_left(std::uint64_t first_missing);
 
-  /// What is known of elements elsewhere and of deleted ones, in entries; for tests.
+  /// Entries for elements elsewhere and for deleted ones; for tests.
   std::size_t location_entries() const { return location_.entries() + location_.ranges_of_dead(); }
   std::string describe_waiting() const;
 

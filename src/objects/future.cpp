@@ -45,7 +45,7 @@ void forget_drop(sched::pe& here, sched::envelope& message) {
 const std::uint32_t forget_handler =
     sched::register_handler(&forget_deliver, "future forgotten", nullptr, &forget_drop);
 
-// On the PE of the result: somebody waits elsewhere, or does not wait any more.
+// On the PE of the result: a wait elsewhere starts or ends.
 void ask_deliver(sched::pe&, sched::envelope& message) {
   received_result asked(message);
   asked.result().add_relay(asked.facts().relay);
@@ -58,11 +58,11 @@ const std::uint32_t ask_handler = sched::register_handler(&ask_deliver, "future 
 const std::uint32_t let_go_handler =
     sched::register_handler(&let_go_deliver, "future let go of", nullptr, &drop_result);
 
-// Where somebody waits.
+// On the PE of the wait.
 void ready_deliver(sched::pe& here, sched::envelope& message) {
   unpacked_arguments<std::tuple<>> nothing(message);
   auto* const relay = static_cast<result_relay*>(find_result(here, message));
-  if (relay == nullptr) return;  // nobody waits any more
+  if (relay == nullptr) return;  // no longer awaited
   method_scope scope(pe_objects::of(here));
   relay->fire();
 }
@@ -106,7 +106,7 @@ result_relay::result_relay(sched::pe& here, int pe_of_result, std::shared_ptr<re
        {static_cast<std::uint32_t>(here.number()), name_.slot, name_.generation}, {});
 }
 
-// The result ends on its own PE, for it may have to tell others there.
+// The result is destroyed on its own PE, for it may have to notify others there.
 result_relay::~result_relay() {
   if (waiter_ != nullptr) waiter_->part();
   result_->end_relay();

@@ -12,7 +12,7 @@ namespace tri::objects {
 namespace {
 
 // Of this process. A reader takes the lock for a look-up of a few nanoseconds; members are never replaced while the job
-// runs, so the pointer stays good.
+// runs, so the pointer stays valid.
 struct node_objects {
   std::mutex lock;
   std::map<std::uint32_t, std::unique_ptr<node_object>> members;          // in order of creation
@@ -37,7 +37,7 @@ void install_node_object(sched::pe& here, std::uint32_t group,
     once = creation;
   }
   std::vector<sched::envelope> waiting;
-  std::call_once(*once, [&] {  // its constructor may ask for other groups, hence outside of the lock
+  std::call_once(*once, [&] {  // its constructor may use other groups, hence outside of the lock
     auto object = make();
     std::lock_guard guard(here_known().lock);
     here_known().members[group] = std::move(object);
@@ -70,7 +70,7 @@ node_object* find_node_object(sched::pe& here, sched::envelope& message) {
   std::vector<sched::envelope>& waiting = here_known().early[message.collection];
   waiting.push_back(message);
   if (waiting.size() == 1) ask_whether_made(here, message);
-  here.counters().sent.add();  // this delivery ends, the message goes on waiting
+  here.counters().sent.add();  // this delivery ends, the message continues to wait
   here.counters().held.add();
   return nullptr;
 }
@@ -83,8 +83,8 @@ node_object& node_object_here(std::uint32_t group) {
   return *found->second;
 }
 
-// In the reverse order of creation, one by one: a destructor may ask for the members that are older than its own
-// object, hence outside of the lock.
+// In the reverse order of creation, one by one: a destructor may use members older than its own object, hence outside
+// of the lock.
 void drop_node_objects() {
   const auto take_last = []() -> std::unique_ptr<node_object> {
     std::lock_guard guard(here_known().lock);

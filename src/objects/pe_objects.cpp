@@ -23,8 +23,8 @@ void error_deliver(sched::pe& here, sched::envelope& message) {
   }
 }
 
-// Somebody keeps a message until a collection of this host is made: a message that speaks of it comes after the draw of
-// its number, so a number that was not drawn will never be meant.
+// A PE holds a message until a collection of this host is created: a message that names it comes after the draw of its
+// number, so a number that was not drawn will never be valid.
 void question_deliver(sched::pe& here, sched::envelope& message) {
   const sched::runtime& job = here.job();
   unpacked_arguments<std::tuple<std::uint32_t, std::uint32_t>> arguments(message);
@@ -141,8 +141,9 @@ void pe_objects::drop_held() {
   }
 }
 
-// Destructors may use what is older than their object: single objects end first, for they may know any collection, then
-// the collections in the reverse order of their creation. A collection can be found while its elements end.
+// Destructors may use objects older than their own: single objects end first, for they may refer to any collection,
+// then the collections in the reverse order of their creation. A collection can be found while its elements are
+// destroyed.
 void pe_objects::end() {
   auto& all = pending_->collections;
   all.front()->destroy_elements();
@@ -177,14 +178,14 @@ void pe_objects::hold_for_creation(const sched::envelope& message) {
   std::vector<sched::envelope>& waiting = pending_->uncreated[message.collection];
   waiting.push_back(copy);
   if (waiting.size() == 1) ask_whether_made(here, message);
-  here.counters().sent.add();  // the delivery, if it was one, ends; the message goes on waiting
+  here.counters().sent.add();  // the delivery, if it was one, ends; the message continues to wait
   here.counters().held.add();
 }
 
 void pe_objects::release_held(std::uint32_t collection) {
   auto held = pending_->uncreated.extract(collection);
   if (held.empty()) return;
-  const owner_scope nobody(nullptr);  // whatever method created the collection
+  const owner_scope nobody(nullptr);  // whichever method created the collection
   for (sched::envelope& message : held.mapped()) {
     here.counters().released.add();
     sched::handler_table()[message.handler].run(here, message);

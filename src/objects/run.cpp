@@ -27,7 +27,7 @@ void describe_deliver(sched::pe& here, sched::envelope& message) {
 const std::uint32_t describe_handler =
     register_handler_of<std::tuple<promise<std::string>>>(&describe_deliver, "stall report");
 
-// Asks every PE of the job what it waits for. A PE that does not answer within a second is reported as such.
+// Queries every PE of the job for what it waits for. A PE that does not answer within a second is reported as such.
 std::string describe_waiting_everywhere() {
   auto& here = sched::this_pe();
   const std::string own = pe_objects::of(here).describe_waiting();  // before this adds futures of its own
@@ -38,7 +38,7 @@ std::string describe_waiting_everywhere() {
                     here, here.is_in_this_process(pe), false, answers[static_cast<std::size_t>(pe - 1)].get_promise()));
   constexpr std::int64_t timeout_ns = 1'000'000'000;
   const std::int64_t deadline = host::now_ns() + timeout_ns;
-  sched::envelope alarm{};  // we may fall asleep, and nobody else would wake us after the deadline
+  sched::envelope alarm{};  // we may fall asleep, and nothing else would wake us after the deadline
   alarm.handler = sched::taken_handler;
   alarm.kind = sched::payload_kind::direct;
   here.send_later(timeout_ns + timeout_ns / 10, alarm);

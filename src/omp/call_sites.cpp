@@ -72,7 +72,7 @@ std::string source_of(const char* text) {
   return fmt::format("{}, {}:{}", fields[2], fields[1], fields[3]);
 }
 
-// What addr2line knows about addresses of one object: "function, file:line" or less. Empty texts when there is none.
+// addr2line's names of addresses in one object: "function, file:line" or less. Empty texts without addr2line.
 std::vector<std::string> names_in(const std::string& object, const std::vector<std::uint64_t>& offsets) {
   std::vector<std::string> names(offsets.size());
   if (object.find('\'') != std::string::npos) return names;
@@ -133,7 +133,7 @@ std::map<const call_site*, std::string> places_of(const std::vector<const call_s
   return places;
 }
 
-// Of an MPI process, as the launchers of Open MPI, MPICH and Slurm say it.
+// Of an MPI process, from the variables of the launchers of Open MPI, MPICH and Slurm.
 std::string rank() {
   for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"})
     if (const char* const value = std::getenv(variable)) return fmt::format(", rank {}", value);
@@ -202,7 +202,7 @@ const char* why_no_loop_was_seen() {
   }
   if (virtual_mode.load(std::memory_order_acquire) == virtual_state::on)  // pairs: virtual_mode.decide
     return "  no loop asked for a schedule; static loops, and loops without a schedule, run on the virtual threads\n";
-  if (std::getenv(virtual_variable) != nullptr)  // asked for, and refused with a line of its own
+  if (std::getenv(virtual_variable) != nullptr)  // requested, and refused with a message of its own
     return "  no loop reached an OpenMP runtime: gcc compiles static loops, and loops without a schedule, into the "
            "program; schedule(runtime) makes them reachable\n";
   return "  no loop reached an OpenMP runtime: gcc compiles static loops, and loops without a schedule, into the "

@@ -1,4 +1,4 @@
-// Which loops were taken and which were left to the OpenMP runtime, by call site; printed at the end when asked for.
+// Which loops were intercepted and which were left to the OpenMP runtime, by call site; printed at the end on request.
 // Any thread counts; one thread prints.
 #pragma once
 
@@ -19,7 +19,7 @@ enum class left_because : std::uint8_t {
   crowded,       // more threads than a loop can have
   asked,         // the schedule is `host`
   equal_blocks,  // static, and no weights
-  asked_static,  // schedule(runtime), and OMP_SCHEDULE or omp_set_schedule says static: shared out as the host would
+  asked_static,  // schedule(runtime) with static from OMP_SCHEDULE or omp_set_schedule: distributed as by the host
   unknown        // a schedule kind that we do not know
 };
 inline constexpr std::size_t left_reasons = 11;
@@ -33,7 +33,7 @@ struct call_site {
   std::array<std::atomic<std::uint64_t>, left_reasons> left{};
 };
 
-// The site of this return address. Never fails: what does not fit into the table shares one last entry.
+// The site of this return address. Never fails: sites beyond the table's size share one last entry.
 call_site& site_of(const void* address, const char* source = nullptr);
 
 inline void count_taken(const void* address, const char* source = nullptr) {

@@ -1,6 +1,6 @@
-// A function of the OpenMP interface (omp_*) behind ours of the same name. Both host runtimes have these, and both may
-// be loaded, each for its own plug-in of a program that has neither: so the one is called that the caller would have
-// got without us.
+// The host's function of the OpenMP interface (omp_*) behind ours of the same name. Both host runtimes define these,
+// and both may be loaded, each for its own plug-in of a program that has neither: so we call the one that the caller
+// would have reached without us.
 #pragma once
 
 #include <atomic>
@@ -9,8 +9,7 @@
 
 namespace tri::omp {
 
-/// The function that the object of `caller` gets from its own libraries, or else any. Null if there is none.
-/// Remembered.
+/// The function that the caller's object gets from its own libraries, otherwise any. Null if there is none. Cached.
 void* find_for_caller(const char* name, const void* caller);
 
 template <class Signature>
@@ -18,8 +17,8 @@ class host_api {
  public:
   constexpr explicit host_api(const char* name) : name_(name) {}
 
-  /// For a call by the code at `caller`. Null: there is no runtime. (A program may ask whether somebody defines the
-  /// function, and call it because we do.)
+  /// For a call by the code at `caller`. Null: there is no runtime. (A program may test whether the function is
+  /// defined, and call it because we define it.)
   Signature* find(const void* caller) {
     void* found = global_.load(std::memory_order_relaxed);  // relaxed: the loader published the code long ago
     if (found == nullptr) {

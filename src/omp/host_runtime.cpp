@@ -85,7 +85,7 @@ void* require_in(const other_runtime& runtime, const char* name) {
 
 namespace {
 
-// When there is a runtime in the usual search order, the loader gives its functions to everybody.
+// When there is a runtime in the usual search order, the loader binds all objects to it.
 const other_runtime* look_up_runtime(const void* code, const char* entry, void* usual) {
   Dl_info of_code{}, of_usual{}, of_own{};
   if (find_global_host_function(entry) != nullptr || dladdr(code, &of_code) == 0 || of_code.dli_fname == nullptr ||

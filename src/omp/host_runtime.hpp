@@ -6,24 +6,23 @@
 namespace tri::omp {
 
 // The next definition of `name` behind ours: in the usual search order, or, when the runtime was loaded later and
-// privately (a plug-in of an interpreter), in whichever loaded object has it. Null if there is none.
+// privately (a plug-in of an interpreter), in whichever loaded object defines it. Null if there is none.
 void* find_host_function(const char* name);
 // Only in the usual search order.
 void* find_global_host_function(const char* name);
 // In an object, or the libraries that it names, when it is loaded.
 void* find_behind_object(const char* object, const char* name);
-// A function of the object that holds `neighbour`: both runtimes may be loaded, and omp_get_thread_num of the wrong one
-// knows nothing about our team.
+// A function of the object that holds `neighbour`: both runtimes may be loaded, and the wrong one's omp_get_thread_num
+// does not know our team.
 void* find_beside(void* neighbour, const char* name);
-// Says what is missing and ends the process: called for a function that a program needs.
+// Reports the missing function and ends the process: for functions that the program needs.
 [[noreturn]] void report_missing(const char* name);
 
 // The same, but ends the process with report_missing() when there is none.
 void* require_host_function(const char* name);
 
-/// A runtime that was loaded privately for one plug-in (a wheel of an interpreter brings its own) beside the one whose
-/// functions are called otherwise. What the code of that plug-in calls must go to its own: no other one knows the
-/// threads of its teams.
+/// A runtime loaded privately for one plug-in (an interpreter's wheel may bring its own) beside the one otherwise used.
+/// Calls of that plug-in's code must go to its own runtime: no other knows the threads of its teams.
 class other_runtime;
 
 /// The runtime of the object that has `code`; null: the usual one, whose `entry` is `usual`. `entry` is a function that
@@ -47,8 +46,7 @@ class runtime_scope {
   const other_runtime* const before_;
 };
 
-/// A function of the runtime whose region the thread runs. That of the usual one is looked up by `find` when it is
-/// first called.
+/// A function of the runtime whose region the thread runs. The usual one's is looked up by `find` on first use.
 template <class Signature, void* (*find)(const char* name) = require_host_function>
 class host_function {
  public:

@@ -13,7 +13,8 @@ namespace {
 
 thread_local host_team* spare_teams [[gnu::tls_model("initial-exec")]] = nullptr;
 
-// Frees the spare teams when the thread ends. Touched only when a team is made, for its own look-up is not cheap.
+// Frees the spare teams when the thread ends. Accessed only when a team is created, because the thread-local look-up is
+// not cheap.
 struct spare_team_owner {
   ~spare_team_owner() {
     while (spare_teams != nullptr) delete std::exchange(spare_teams, spare_teams->next_spare);

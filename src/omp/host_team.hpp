@@ -1,7 +1,7 @@
-// What the drop-in keeps about a team of threads that the host runtime started, and about each thread in it.
-// A region exists from the call that begins a parallel region to its end, on the stack of the thread that begins it; a
-// thread_context from the moment a thread enters the program's part of the region until it leaves it, on the stack of
-// that thread. Threads without one, or within a region that began in a way we do not follow, leave loops to the host.
+// The drop-in's state of a team of threads that the host runtime started, and of each thread in it. A region exists
+// from the call that starts a parallel region to its end, on the stack of the starting thread; a thread_context while a
+// thread is in the program's part of the region, on that thread's stack. Threads without one, or inside a region that
+// started in an unsupported way, leave loops to the host.
 #pragma once
 
 #include <cstdint>
@@ -43,8 +43,8 @@ struct thread_context {
 
   host_team& of;
   thread_context* outer;
-  std::uint32_t thread;          // number in the team; asked for when the first loop needs it
-  std::uint32_t unfollowed = 0;  // regions inside this one that began in a way we do not follow
+  std::uint32_t thread;          // number in the team; fetched when the first loop needs it
+  std::uint32_t unfollowed = 0;  // nested regions that started in an unsupported way
   bool in_loop = false;          // the thread is in a loop that we have taken
   bool took_last = false;        // the last loop was taken
   bool doacross_next = false;    // the next loop has cross-iteration dependences
@@ -65,7 +65,7 @@ struct thread_context {
 // Of this thread. initial-exec: the library is loaded at the start, so its place is known and costs one instruction.
 extern thread_local thread_context* this_thread [[gnu::tls_model("initial-exec")]];
 
-// The context whose loops we may take, or null.
+// The context whose loops we may schedule, or null.
 inline thread_context* followed() {
   thread_context* const context = this_thread;
   return context != nullptr && context->unfollowed == 0 ? context : nullptr;
@@ -75,7 +75,7 @@ inline thread_context* in_taken_loop() {
   thread_context* const context = followed();
   return context != nullptr && context->in_loop ? context : nullptr;
 }
-// A region that we do not follow begins or ends on this thread.
+// An unsupported region starts or ends on this thread.
 inline void enter_unfollowed() {
   if (this_thread != nullptr) ++this_thread->unfollowed;
 }
@@ -85,13 +85,13 @@ inline void leave_unfollowed() {
 
 struct loop_start {
   const void* site = nullptr;    // return address of the call
-  const char* source = nullptr;  // where libomp knows it
+  const char* source = nullptr;  // when libomp provides it
   bool monotonic = false;
   distribution shares = distribution::chosen;
   iteration_space space{};
 };
 
-// Enters a loop that all threads of the team take. `threads()` is asked once for each loop.
+// Enters a loop shared by all threads of the team. `threads()` is called once per loop.
 void begin_loop(thread_context& context, const loop_start& loop, std::uint32_t (*threads)());
 
 }  // namespace tri::omp

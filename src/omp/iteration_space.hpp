@@ -16,15 +16,15 @@ struct iteration_space {
   std::uint64_t items = 0;
   std::uint64_t unit = 1;  // iterations that stay together: the chunk that the program names
 
-  // Loops are shared out in units; the last one may be shorter.
-  // A division takes as long as the rest of a short loop's beginning, so the usual case has none.
+  // Loops are distributed in units; the last one may be shorter.
+  // A division costs as much as the rest of starting a short loop, so the usual case has none.
   std::uint64_t units() const { return unit == 1 ? items : items / unit + (items % unit != 0 ? 1 : 0); }
   std::uint64_t item_of(std::uint64_t units_before) const {
     return units_before == units() ? items : units_before * unit;
   }
 
   std::uint64_t value_of(std::uint64_t item) const { return first + item * step; }
-  // Behind `item` iterations. Not computed for all of them: that may lie beyond the type.
+  // Behind `item` iterations. Not computed for the end: that may overflow the type.
   std::uint64_t end_of(std::uint64_t item) const { return item == items ? end : value_of(item); }
 };
 

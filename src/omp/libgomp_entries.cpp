@@ -1,7 +1,7 @@
-// The entry points of libgomp that begin parallel regions and hand out loops: what a program compiled by gcc or
-// gfortran calls (and one compiled for libgomp that runs on libomp). Each translates its arguments and is a few lines;
-// barriers, tasks, reductions and everything else stay libgomp's. Signatures as in gcc 12; families that gcc writes out
-// by schedule are written out here by macro.
+// The entry points of libgomp that start parallel regions and distribute loops: called by programs of gcc or gfortran
+// (and one compiled for libgomp that runs on libomp). Each translates its arguments and is a few lines; barriers,
+// tasks, reductions and everything else stay libgomp's. Signatures as in gcc 12; families that gcc writes out by
+// schedule are written out here by macro.
 //   end bounds are exclusive; `runtime` variants have no chunk; `nonmonotonic_` and `maybe_nonmonotonic_` variants
 //   leave the order to us, plain ones promise rising iterations (and are all that gcc before 9 emits).
 // In a combined construct (GOMP_parallel_loop_*) the body begins with *_next: the loop begins before the body.
@@ -44,7 +44,7 @@ function_beside_regions<void(int*, int*)> host_get_schedule("omp_get_schedule");
 const other_runtime* runtime_at(const void* code) {
   return runtime_of(code, "GOMP_parallel", reinterpret_cast<void*>(host_parallel.usual()));
 }
-// By the body, which is in the object that begins the region: what is called last in a function returns elsewhere.
+// By the body, which is in the object that starts the region: with a tail call the return address is elsewhere.
 const other_runtime* runtime_at(body function) { return runtime_at(reinterpret_cast<const void*>(function)); }
 // Virtual threads are those of one runtime, the usual one.
 bool run_on_virtual(const region_start& start) { return this_runtime == nullptr && run_on_virtual_threads(start); }
@@ -70,8 +70,8 @@ void begin_here(thread_context& context, const loop_start& loop) {
   begin_loop(context, loop, &threads_of_team);
 }
 
-// The body of a region: what each thread runs instead of the program's function. One cache line, which goes to every
-// thread of the team.
+// The body of a region: each thread runs it instead of the program's function. One cache line, read by every thread of
+// the team.
 struct alignas(64) region {
   void* reductions;  // comes first: GOMP_parallel_reductions finds its list at the beginning of the program's data
   body function;
@@ -115,7 +115,7 @@ bool next_in(thread_context& context, ull* first, ull* end) {
 std::uint64_t chunk_of(long chunk) { return chunk < 1 ? 1 : static_cast<std::uint64_t>(chunk); }
 std::uint64_t chunk_of(ull chunk) { return chunk < 1 ? 1 : chunk; }
 
-// The context whose thread may take a loop now; null counts the loop as left.
+// The context whose loop we may schedule now; null counts the loop as left to the host.
 thread_context* taker(const void* site) {
   thread_context* const context = followed();
   if (context == nullptr) {
@@ -181,7 +181,7 @@ TRIREME_PUBLIC void GOMP_parallel_sections(body function, void* data, unsigned t
               [&](body run, void* begun) { host_parallel_sections(run, begun, threads, count, flags); });
 }
 
-// Combined parallel loops. `host` may be asked to leave everything alone, and then its own entry must run.
+// Combined parallel loops. With the schedule `host` everything is left to the host, and then its own entry must run.
 #define TRIREME_PARALLEL_LOOP(name, is_monotonic)                                                                  \
   TRIREME_PUBLIC void GOMP_parallel_loop_##name(body function, void* data, unsigned threads, long start, long end, \
                                                 long step, long chunk, unsigned flags) {                           \
@@ -377,7 +377,7 @@ TRIREME_PUBLIC bool GOMP_loop_ull_doacross_runtime_start(unsigned depth, ull* co
   return host(depth, counts, first_out, end_out);
 }
 
-// Loops with task reductions or scans: begun by libgomp, whatever the schedule.
+// Loops with task reductions or scans: started by libgomp, whatever the schedule.
 #define TRIREME_REDUCTION_LOOP(name, reason)                                                                          \
   TRIREME_PUBLIC bool GOMP_loop_##name##start(long start, long end, long step, long schedule, long chunk,             \
                                               long* first_out, long* end_out, void* reductions, void** memory) {      \

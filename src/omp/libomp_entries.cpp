@@ -1,5 +1,5 @@
-// The entry points of libomp that begin parallel regions and hand out loops: what a program compiled by clang or flang
-// calls. Each translates its arguments and is a few lines; everything else stays libomp's. Signatures as in LLVM 16;
+// The entry points of libomp that start parallel regions and distribute loops: called by programs of clang or flang.
+// Each translates its arguments and is a few lines; everything else stays libomp's. Signatures as in LLVM 16;
 // __kmpc_dispatch_deinit is called by programs of LLVM 19 and later.
 //   Bounds are inclusive. A loop ends when *_next returns 0; a loop that is cancelled just ends, and the next init
 //   begins another. Barriers are called by the program.
@@ -54,8 +54,8 @@ std::uint32_t threads_of_team() {
   return static_cast<std::uint32_t>(host_team_size(&nowhere));
 }
 
-// What the threads of a region run instead of the program's microtask. `arguments` has room for as many as `invoke`
-// passes. One cache line, which goes to every thread of the team.
+// The threads of a region run this instead of the program's microtask. `arguments` has room for as many as `invoke`
+// passes. One cache line, read by every thread of the team.
 struct alignas(64) region {
   microtask function;
   void** arguments;
@@ -64,8 +64,8 @@ struct alignas(64) region {
   const other_runtime* runtime;  // of the thread that begins it
 };
 
-// Passes Index... arguments, at least as many as the function has: it ignores the others, and the caller cleans up.
-// The function is no variadic one, whatever libomp's type for it says.
+// Passes Index... arguments, at least as many as the function has: it ignores the others, and the caller cleans up. The
+// function is not variadic, despite libomp's type for it.
 template <std::size_t... Index>
 void invoke_with(const region& begun, std::int32_t* global, std::int32_t* local, std::index_sequence<Index...>) {
   using exact =
@@ -110,7 +110,7 @@ void count_passed(left_because reason, const void* site, const location* where) 
   if (context == nullptr || context->thread == 0) count_left(reason, site, source_of(where));
 }
 
-// Takes the loop if it may be taken; otherwise counts why not.
+// Schedules the loop if possible; otherwise counts the reason.
 template <class Value>
 bool take_loop(const void* site, location* where, std::int32_t kind, Value lower, Value upper,
                std::make_signed_t<Value> step, std::make_signed_t<Value> chunk) {
@@ -176,7 +176,7 @@ constexpr int most_arguments = 512;
 // Parallel regions.
 
 TRIREME_PUBLIC void __kmpc_fork_call(location* where, std::int32_t count, microtask function, ...) {
-  virtual_on();  // if they are asked for: says that there are none here
+  virtual_on();  // if requested: reports that there are none here
   const runtime_scope scope(runtime_at(reinterpret_cast<const void*>(function)));
   va_list list;
   va_start(list, function);

@@ -1,5 +1,5 @@
-// Begin and end of the library in a process. It is loaded into every program that the user's program starts as well, so
-// that it does next to nothing until an OpenMP loop comes.
+// Load and unload of the library in a process. It is also loaded into every program that the user's program starts, so
+// it does next to nothing before the first OpenMP loop.
 #include <pthread.h>
 
 #include "omp/call_sites.hpp"

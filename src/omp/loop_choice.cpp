@@ -49,8 +49,8 @@ memories& table() {
 bool rises(const loop_key& key) { return (key.variant & 1) != 0; }
 distribution shares_of(const loop_key& key) { return static_cast<distribution>(key.variant >> 1 & 3); }
 
-// With so few units for each thread, one that is long or waits for another must not lie in a block behind one that has
-// begun: `automatic` hands them out one by one from the front, as the host runtime would.
+// With so few units per thread, one that is long or waits for another must not be in a block behind a started one:
+// `automatic` hands them out one by one from the front, as the host runtime would.
 constexpr std::uint64_t few_units_per_thread = 4;
 bool has_few_units(const loop_key& key) { return key.items <= few_units_per_thread * key.participants; }
 
@@ -76,8 +76,7 @@ schedule in_units(schedule which, std::uint64_t unit) {
   return which;
 }
 
-// The nearest kind that gives blocks and then a pool, which is handed out from its front. `automatic` has such layouts
-// of its own.
+// The nearest kind with blocks and then a pool that is handed out from its front. `automatic` has such layouts itself.
 schedule rising(const schedule& wanted) {
   schedule which = wanted;
   switch (wanted.kind) {
@@ -103,7 +102,7 @@ bool is_monotonic(const loop_layout& layout) {
   if (!layout.order.empty()) return false;
   for (const board::participant_range& range : layout.ranges) {
     if (range.first == range.last) continue;
-    if (range.kept != range.last - range.first) return false;  // others may take its end, then turn to another range
+    if (range.kept != range.last - range.first) return false;  // others may take its end, then another range
     if (!layout.pool.empty() && (!layout.in_order() || layout.pool.first < range.last)) return false;
   }
   return true;

@@ -1,5 +1,5 @@
-// How one loop of the program is laid out under the chosen schedule, keeping what the program was promised, and with
-// what was learned of that loop before.
+// The layout of one loop of the program under the chosen schedule, within OpenMP's guarantees, using what was learned
+// of that loop before.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace tri::omp {
 
-// How the iterations go to the threads. What the user asked for by the standard's means is kept to the iteration:
-// programs may rely on static loops with the same bounds giving each thread the same iterations.
+// How the iterations go to the threads. Requests by the standard's means are honoured to the iteration: programs may
+// rely on static loops with the same bounds giving each thread the same iterations.
 enum class distribution : std::uint8_t {
   chosen,         // by our schedule
   static_blocks,  // one block for each thread, the first ones longer by one: as both host runtimes and gcc's own code
@@ -25,12 +25,12 @@ struct loop_facts {
   std::uint64_t units = 0;  // chunks that stay together: chunks that the program names, or iterations
   std::uint64_t unit = 1;   // iterations in one
   std::uint32_t threads = 1;
-  bool monotonic = false;  // every thread must get its iterations in rising order
+  bool monotonic = false;  // every thread must get its iterations in increasing order
   distribution shares = distribution::chosen;
 };
 
-// The loop under which it is remembered: loops that differ in it are different ones. Numbers of iterations of the same
-// power of two are the same loop, so that one that is a little shorter each time is known when it comes again.
+// The key under which a loop is remembered. Iteration counts with the same power of two give the same key, so that a
+// loop that gets a little shorter each time is recognized.
 loops::loop_key key_of(const void* site, const loop_facts& loop);
 
 // Arms a record that was found for this key.
@@ -41,10 +41,10 @@ loops::schedule schedule_of(const loops::schedule& wanted, const loop_facts& loo
 // The items of the layout are units.
 loops::loop_layout choose_layout(const loops::schedule& wanted, const loop_facts& loop);
 
-// Nobody can get an iteration that comes before one it already had.
+// No thread can get an iteration before one that it already had.
 bool is_monotonic(const loops::loop_layout& layout);
 
-// What was learned of the loops of this call site, for people; empty when nothing was.
+// What was learned of the loops of this call site, as text; empty when nothing was.
 std::string learned_of(const void* site);
 // A line of such a text.
 std::string learned_line(const loops::loop_key& key, const std::string& what);

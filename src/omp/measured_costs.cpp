@@ -7,8 +7,8 @@
 namespace tri::omp {
 namespace {
 
-// A claim of a line that another core had last, in ns: between 37 and 85 where it was measured. To measure it here
-// would take a second thread; the fraction hardly depends on it, for it stands beside the time of a whole chunk.
+// A claim of a line that another core had last, in ns: 37 to 85 where measured. Measuring it here would need a second
+// thread; the fraction hardly depends on it, since it is added to the time of a whole chunk.
 constexpr double claim_ns = 60;
 
 constexpr std::uint32_t quanta = 2000;  // of about ten microseconds

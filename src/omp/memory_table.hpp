@@ -1,6 +1,5 @@
-// What is remembered of each loop of the program, found by the loop. Entries are made when a loop is first seen, and
-// stay: whoever has found one may use it for ever. Any thread; no lock. An object with static storage needs no
-// constructor.
+// What is remembered of each loop of the program, by loop. Entries are created when a loop is first seen and never
+// removed: a pointer to one stays valid. Any thread; lock-free. An object with static storage needs no constructor.
 #pragma once
 
 #include <array>
@@ -23,8 +22,8 @@ class memory_table {
     Memory memory;
   };
 
-  // Of the same loop, whatever its number of iterations. make() gives a std::unique_ptr<entry>, for a loop that nobody
-  // has seen. Null when there is no room.
+  // Of the same loop, whatever its number of iterations. make() returns a std::unique_ptr<entry>, for a new loop. Null
+  // when there is no room.
   template <class Make>
   Memory* find(const loops::loop_key& key, Make&& make) {
     std::uint64_t hash = reinterpret_cast<std::uintptr_t>(key.site);

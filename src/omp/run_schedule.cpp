@@ -18,7 +18,7 @@ std::atomic<bool> program_sets{false};
 }  // namespace
 
 void note_program_sets_schedule() {
-  program_sets.store(true, std::memory_order_relaxed);  // relaxed: a thread sees what it stored itself
+  program_sets.store(true, std::memory_order_relaxed);  // relaxed: a thread sees its own stores
 }
 
 run_schedule run_schedule_here(schedule_getter getter) {

@@ -1,12 +1,11 @@
-// What the drop-in was asked for, by environment variables. Read once; a constant afterwards.
+// The drop-in's settings from environment variables. Read once; constant afterwards.
 //   TRIREME_OMP_SCHEDULE  a loop schedule, or `host`: leave every loop to the host runtime
 //   OMP_SCHEDULE          the same behind `tri:`, when the first is not set
 //   TRIREME_OMP_NOISE     microseconds that a disturbance of a core lasts, for schedules with a model; else measured
 //   TRIREME_SLACK         how waits in MPI calls are remembered, for schedules that use slack: `call-path`,
-//   `operation`,
-//                         `naive=MICROSECONDS`, `naive` (measured when MPI begins), `off`; with `,window=N` the median
-//                         of the last N waits. Otherwise `call-path,window=3`
-//   TRIREME_OMP_REPORT    number of the process that reports even if it saw no loop; others report what they saw
+//                         `operation`, `naive=MICROSECONDS`, `naive` (measured when MPI starts), `off`; with
+//                         `,window=N` the median of the last N waits. Default `call-path,window=3`
+//   TRIREME_OMP_REPORT    number of the process that reports even without loops; others report only loops they saw
 #pragma once
 
 #include <string>
@@ -23,7 +22,7 @@ inline constexpr const char* report_variable = "TRIREME_OMP_REPORT";
 
 struct settings {
   bool takes = true;               // false: `host`
-  bool standard_schedule = false;  // OMP_SCHEDULE says something to the host runtime
+  bool standard_schedule = false;  // OMP_SCHEDULE is set for the host runtime
   loops::schedule schedule{};
   bool learns = true;    // the schedule has a memory of each loop
   bool weights = false;  // ... and blocks by weights, also of static loops

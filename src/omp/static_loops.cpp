@@ -1,6 +1,6 @@
-// Static loops of clang: where a program asks for its block of a loop without chunks (kind 34), and schedules with
-// weights answer. Everything else, chunked loops above all, is the host's. Signatures as in LLVM 16; bounds are
-// inclusive. A section of `omp sections` counts as an iteration here.
+// Static loops of clang: where a program requests its block of a loop without chunks (kind 34), and weighted schedules
+// provide it. Everything else, above all chunked loops, is the host's. Signatures as in LLVM 16; bounds are inclusive.
+// A section of `omp sections` counts as an iteration here.
 #include "omp/call_sites.hpp"
 #include "omp/host_runtime.hpp"
 #include "omp/host_team.hpp"
@@ -29,7 +29,7 @@ memories& table() {
 
 host_function<std::int32_t(location*)> host_team_size("__kmpc_bound_num_threads");
 
-// The block of this thread; false: the host is to be asked.
+// The block of this thread; false: call the host.
 template <class Value>
 bool take_block(const void* site, location* where, std::int32_t kind, std::int32_t* is_last, Value* lower, Value* upper,
                 std::make_signed_t<Value>* stride, std::make_signed_t<Value> step) {
@@ -98,7 +98,7 @@ TRIREME_STATIC_INIT(4u, std::uint32_t, std::int32_t)
 TRIREME_STATIC_INIT(8, std::int64_t, std::int64_t)
 TRIREME_STATIC_INIT(8u, std::uint64_t, std::int64_t)
 
-// The end of a static loop, before its barrier. Whoever was given its block by us owes the host nothing.
+// The end of a static loop, before its barrier. A thread that got its block from us does not call the host.
 TRIREME_PUBLIC void __kmpc_for_static_fini(location* where, std::int32_t thread) {
   static host_function<void(location*, std::int32_t)> host("__kmpc_for_static_fini");
   thread_context* const context = followed();

@@ -1,8 +1,8 @@
 // Static loops of a region by weights. OpenMP promises that two static loops of one region with equally many iterations
-// give every thread the same iterations, and programs drop barriers for that. So the shares of a number of iterations
-// are decided once in each region, by whoever comes first, and stay until its end; what the threads took changes the
-// weights between regions only. More different numbers of iterations than `capacity` in one region: the later ones get
-// equal blocks from the host, in that region on every thread alike.
+// give every thread the same iterations, and programs drop barriers for that. So the shares of an iteration count are
+// decided once per region, by the first thread, and stay until its end; the threads' times change the weights only
+// between regions. Beyond `capacity` different iteration counts in one region, the later ones get equal blocks from the
+// host, on every thread of the region alike.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ class static_memory {
  public:
   explicit static_memory(std::uint32_t threads) : weights_(threads) {}
 
-  // Where the share of each thread begins, and the end: threads + 1 numbers. False when somebody else uses the memory
+  // Where the share of each thread begins, and the end: threads + 1 numbers. False when another region uses the memory
   // at this moment: then nothing was written.
   bool shares(std::uint64_t items, std::vector<std::uint64_t>& starts);
   void learn(std::span<const double> times, std::span<const std::uint64_t> items);
@@ -63,8 +63,8 @@ class static_shares {
  public:
   static constexpr std::size_t capacity = 8;
 
-  // The shares of `items` (not 0) iterations among so many threads, decided now if they are not yet. memory() is asked
-  // by whoever decides; null: equal shares. Null when there is no room. Waits for nobody but who is deciding.
+  // The shares of `items` (not 0) iterations among this many threads, decided now if they are not yet. The deciding
+  // thread calls memory(); null: equal shares. Null when there is no room. Waits only for the deciding thread.
   template <class Memory>
   static_share* of(std::uint64_t items, std::uint32_t threads, Memory&& memory) {
     for (static_share& each : shares_) {

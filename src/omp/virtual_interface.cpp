@@ -1,5 +1,5 @@
-// The functions of the OpenMP interface that would tell a program about the host's threads: answered for virtual ones,
-// in C and with the underscore of Fortran. Where there are none, the host's are called.
+// The functions of the OpenMP interface that would return values of the host's threads: implemented for virtual ones,
+// in C and with the underscore of Fortran. Without virtual threads the host's are called.
 //   The program sees a machine of p*k processors from its start. Regions inside a region have one thread, so at most
 //   one level is active.
 #include <sched.h>
@@ -64,15 +64,15 @@ void ignore(int) {}
 
 bool tri::omp::answers_interface() { return true; }
 
-// Calls the host's function of that name, if there is one and `asks`; what follows is done otherwise.
+// Calls the host's function of that name, if there is one and `asks`; otherwise the following code runs.
 #define TRIREME_ASK_HOST_IF(asks, signature, name, ...)                               \
   static host_api<signature> host(name);                                              \
   if (asks) {                                                                         \
     if (auto* const function = host.find(TRIREME_HERE)) return function(__VA_ARGS__); \
   }
 #define TRIREME_ASK_HOST(signature, name, ...) TRIREME_ASK_HOST_IF(!virtual_on(), signature, name, __VA_ARGS__)
-// Where there is no virtual thread the host knows better: a library of another compiler may have come since, with
-// threads of its own.
+// Outside virtual threads the host's answer is right: a library of another compiler, with threads of its own, may have
+// been loaded since.
 #define TRIREME_ASK_HOST_OUTSIDE(signature, name, ...) \
   TRIREME_ASK_HOST_IF(current_state() == nullptr, signature, name, __VA_ARGS__)
 
@@ -135,8 +135,8 @@ TRIREME_WISH(omp_set_dynamic, want_dynamic)
 TRIREME_WISH(omp_set_nested, ignore)
 TRIREME_WISH(omp_set_max_active_levels, ignore)
 
-// The schedule of runtime loops. Ours does not come from here; but what a thread sets it has to read again, and no
-// other thread. Outside of regions the runtime keeps it.
+// The schedule of runtime loops. Ours does not depend on it; but a thread must read back what it set, and no other
+// thread may. Outside of regions the runtime stores it.
 namespace {
 
 void set_schedule(const void* caller, int kind, int chunk) {
@@ -174,8 +174,8 @@ TRIREME_PUBLIC void omp_get_schedule_8_(int* kind, std::int64_t* chunk) {
   *chunk = narrow;
 }
 
-// Locks: the word is the first in the program's variable. A lock that may be set again counts how often, and by whom;
-// in Fortran its variable holds a pointer to one.
+// Locks: the word is the first in the program's variable. A nestable lock has a count and an owner; in Fortran its
+// variable holds a pointer to one.
 
 namespace {
 
@@ -202,7 +202,7 @@ bool try_lock_word(std::uint32_t* word) {
 
 void set_nest_lock(nest_lock* lock) {
   const void* const owner = owner_here();
-  // Only its owner finds itself there.
+  // Only the owner can read its own value there.
   if (std::atomic_ref(lock->owner).load(std::memory_order_relaxed) != owner) {
     take_word(current_state(), &lock->word);
     std::atomic_ref(lock->owner).store(owner, std::memory_order_relaxed);  // relaxed: the word orders it

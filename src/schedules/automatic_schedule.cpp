@@ -13,7 +13,7 @@ constexpr double enough_imbalance = 0.005;  // below it blocks stay where they a
 
 constexpr double enough_noise = 1.02;
 
-// Where nobody may steal: the share of the cost that is in blocks, at most when the cost is known, and before.
+// Without stealing: the share of the cost in blocks, at most once the cost is known, and before.
 constexpr double rising_blocks = 0.75;
 constexpr double rising_blocks_at_first = 0.5;
 
@@ -93,7 +93,7 @@ void automatic_schedule::learn(const loop_times& times, std::uint64_t elapsed) {
   const double busy = static_cast<double>(times.busy());
   const double items = static_cast<double>(times.items());
   if (busy <= 0 || items <= 0) return;
-  // The least is closest to what the loop costs when nothing interferes; it rises slowly, should the loop have changed.
+  // The least is closest to the undisturbed cost of the loop; it rises slowly, in case the loop has changed.
   const double per_item = busy / items;
   ticks_per_item_ =
       ticks_per_item_ == 0 ? per_item : std::min(per_item, ticks_per_item_ + 0.1 * (per_item - ticks_per_item_));
@@ -108,7 +108,7 @@ void automatic_schedule::learn(const loop_times& times, std::uint64_t elapsed) {
   }
 }
 
-// Noise adds to what the bodies take, so an execution with clearly more than usual says nothing of where the work lies.
+// Noise adds to the bodies' time, so a clearly slower execution carries no information on where the work is.
 void automatic_schedule::remember(const cost_profile& measured, double busy, double per_item) {
   recent_busy_[recent_count_++ % samples] = per_item;
   if (has_profile_ && per_item > enough_noise * median_of(recent_busy_, std::min(recent_count_, samples))) return;
@@ -146,7 +146,7 @@ double automatic_schedule::share_before(const cost_profile& of, std::uint64_t it
   return whole + (position - static_cast<double>(bin)) * of[bin];
 }
 
-// Who runs a block in one chunk measures no more than its sum: where the cost lies within it is as it was known.
+// A participant that runs a block in one chunk measures only its sum: the known distribution inside it is kept.
 cost_profile automatic_schedule::within_blocks(const cost_profile& measured) const {
   cost_profile finer{};
   for (const board::participant_range& range : layout_.ranges) {
@@ -164,7 +164,7 @@ cost_profile automatic_schedule::within_blocks(const cost_profile& measured) con
   return finer;
 }
 
-// The iteration before which this share of the whole cost lies.
+// The iteration before which this share of the total cost is.
 std::uint64_t automatic_schedule::cost_to_item(double share) const {
   double before = 0;
   for (std::size_t bin = 0; bin < cost_bins; ++bin) {
@@ -177,7 +177,7 @@ std::uint64_t automatic_schedule::cost_to_item(double share) const {
   return items_;
 }
 
-// How much longer than the mean the slowest block takes, by what is known.
+// How much longer than the mean the slowest block is expected to take.
 double automatic_schedule::imbalance() const {
   double most = 0, all = 0;
   for (const board::participant_range& range : layout_.ranges) {
@@ -192,14 +192,14 @@ std::uint64_t automatic_schedule::item_at(std::uint32_t chunk) const {
   return layout_.bounds.empty() ? std::min(items_, chunk * layout_.chunk) : layout_.bounds[chunk];
 }
 
-// Moving a border moves data between cores. In a short loop it must bring at least what a small claim takes, or single
-// measurements would push it to and fro.
+// Moving a border moves data between cores. In a short loop it must gain at least the cost of a small claim, or single
+// measurements would move it back and forth.
 double automatic_schedule::imbalance_to_act_on() const {
   const double block = ticks_per_item_ * static_cast<double>(items_) / participants_;
   return block > 0 ? std::max(enough_imbalance, std::min(0.05, limits_.claim / block)) : enough_imbalance;
 }
 
-// Blocks that all take the same time and make up this part of the loop's cost.
+// Blocks of equal time that together are this part of the loop's cost.
 void automatic_schedule::set_blocks(double part) {
   const std::uint32_t chunks = layout_.chunks();
   layout_.ranges.resize(participants_);
@@ -240,8 +240,8 @@ void automatic_schedule::set_layout() {
   const bool rising = direction_ == claim_direction::rising;
   set_blocks(rising && variant_ == sharing ? part_in_blocks() : 1.0);
   const std::uint32_t mean_block = std::max(1u, layout_.chunks() / participants_);
-  // Claims are cut for the dearest part of the loop: elsewhere they are too small, which costs little, because most of
-  // a block goes in its first few claims.
+  // Claims are sized for the most expensive part of the loop: elsewhere they are too small, which costs little, because
+  // most of a block is taken in its first few claims.
   const double dearest = has_profile_ ? std::max(1.0, *std::ranges::max_element(profile_) * cost_bins) : 1.0;
   const double ticks_per_chunk = dearest * ticks_per_item_ * static_cast<double>(layout_.chunk);
   // In claims; at most `most` of a block.
@@ -261,7 +261,7 @@ void automatic_schedule::set_layout() {
     return;
   }
   if (ticks_per_item_ == 0) {
-    // All the work may lie in a few iterations at either end: nobody takes much of them at once.
+    // All the work may be in a few iterations at either end: no claim takes many of them.
     layout_.owner.shift = layout_.thief.shift = board::no_share;
     for (board::participant_range& range : layout_.ranges) range.static_share = 0;
     return;
@@ -270,15 +270,15 @@ void automatic_schedule::set_layout() {
     range.static_share = variant_ == plain ? range.last - range.first : (range.last - range.first) / 2;
 }
 
-// Borders that fall into a bin may be off by some of what it costs, and what everybody shares has to make up for that.
+// Borders inside a bin may be off by a part of its cost, and the shared part has to compensate for that.
 double automatic_schedule::part_in_blocks() const {
   if (!has_profile_) return rising_blocks_at_first;
   const double unsure = 0.25 * participants_ * *std::ranges::max_element(profile_);
   return std::clamp(1.0 - unsure, 0.0, rising_blocks);
 }
 
-// Nobody takes from the block of another. What is in no block is cut into chunks for everybody, by factoring: each
-// round shares out half of the cost that is left.
+// No stealing from blocks. Iterations outside of blocks are split into shared chunks by factoring: each round
+// distributes half of the remaining cost.
 void automatic_schedule::lay_out_rising() {
   const std::uint64_t least = layout_.owner.step * layout_.chunk;
   layout_.least = 0;

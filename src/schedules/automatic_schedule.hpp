@@ -1,15 +1,14 @@
-// The default schedule, a hybrid: every participant owns a contiguous block, takes half of what is left of it at a
-// time, and whoever is done takes half of what is left of another's. In the first execution claims are a 64th of a
-// block, for all the work may lie in a few iterations. From what the executions of a loop cost it learns
-//   - where the blocks must end so that all take the same time: then nobody steals and every iteration stays where its
-//     data is (a weighted static schedule, for uneven loops and unequal cores alike);
-//   - how small a claim may be: about a microsecond of work, so that claiming costs nothing;
-//   - when stealing costs more than it brings: the last few microseconds of a block are left to its owner;
-//   - whether the loop is so short that nobody else should be bothered;
-//   - whether plain blocks without any later claims are faster still, and nothing ever disturbs them.
-// An execution that took clearly more than the last few is not learned from, so that noise which comes and goes moves
-// nothing.
-// A state machine without threads or clocks: `next` before an execution, `learn` after it. One user at a time.
+// The default schedule, a hybrid: every participant owns a contiguous block, takes half of its rest at a time, and when
+// done takes half of the rest of another's. In the first execution claims are a 64th of a block, for all the work may
+// be in a few iterations. From the cost of a loop's executions it learns
+//   - where the blocks must end so that all take the same time: then no stealing happens and every iteration stays
+//     where its data is (a weighted static schedule, for uneven loops and unequal cores alike);
+//   - how small a claim may be: about a microsecond of work, so that the cost of claiming is negligible;
+//   - when stealing costs more than it gains: the last few microseconds of a block are left to its owner;
+//   - whether the loop is so short that it should run on one participant;
+//   - whether plain blocks without later claims are even faster, and are never disturbed.
+// Clearly slower executions than the last few are ignored, so that intermittent noise moves nothing. A state machine
+// without threads or clocks: `next` before an execution, `learn` after it. One user at a time.
 #pragma once
 
 #include <array>
@@ -29,10 +28,10 @@ struct automatic_limits {
   static automatic_limits of_this_machine();
 };
 
-/// In which order a participant may get its iterations.
+/// The order in which a participant may get its iterations.
 enum class claim_direction : std::uint8_t {
   any,
-  rising  ///< never one before those it had: blocks, then a pool that everybody takes from, and no stealing
+  rising  ///< never one before those it had: blocks, then a shared pool, and no stealing
 };
 
 class automatic_schedule {
@@ -43,19 +42,19 @@ class automatic_schedule {
 
   struct decision {
     bool in_place = false;                ///< the caller alone runs all of it
-    bool measure = false;                 ///< `learn` wants times of this execution
+    bool measure = false;                 ///< `learn` needs times of this execution
     const loop_layout* layout = nullptr;  ///< valid until the next call of next() or learn()
   };
   decision next(std::uint64_t items, std::uint32_t participants);
   /// After an execution that was to be measured. `elapsed`: ticks from before the post to after the end.
   void learn(const loop_times& times, std::uint64_t elapsed);
 
-  /// So many executions from now on, of as many iterations and participants, would get the same layout and would not be
-  /// measured: they need not be asked for.
+  /// The number of executions from now on, with the same iterations and participants, that would get the same layout
+  /// unmeasured: next() need not be called for them.
   std::uint64_t settled_for() const;
   void skip(std::uint64_t executions) { executions_ += executions; }
 
-  /// What is known, for reports and tests.
+  /// Learned state, for reports and tests.
   std::uint64_t executions() const { return executions_; }
   double ticks_per_item() const { return ticks_per_item_; }
   bool plain_blocks() const { return variant_ == plain; }
@@ -66,8 +65,8 @@ class automatic_schedule {
   enum variant : std::uint8_t { sharing, plain, variants };
   static constexpr std::uint64_t executions_to_learn = 20;  // all measured
   static constexpr std::uint64_t measured_every = 16;       // afterwards
-  static constexpr std::uint64_t compared_every = 512;      // the variants anew
-  static constexpr std::uint64_t seldom = 8;                // of both, where measuring is dear
+  static constexpr std::uint64_t compared_every = 512;      // the variants again
+  static constexpr std::uint64_t seldom = 8;                // of both, where measuring is expensive
   static constexpr std::size_t samples = 5;
 
   // In a short loop measuring and moving borders cost much, and many executions are over in no time.

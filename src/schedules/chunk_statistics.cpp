@@ -7,7 +7,7 @@
 namespace tri::loops {
 namespace {
 
-// Whose range an iteration lies in: a participant, or no_owner for what everybody may take.
+// The owner of an iteration's range: a participant, or no_owner for the shared pool.
 class owners_in {
  public:
   explicit owners_in(const loop_layout& layout) : layout_(layout) {

@@ -1,6 +1,6 @@
-// Who ran which iterations of a loop, and whose they were: claims from others' ranges and how far away those lie, what
-// was run elsewhere than in the execution before, what follows the chunk that the same participant ran before. Sums
-// over executions. One user at a time.
+// Which participant ran which iterations of a loop, and which owned them: claims from others' ranges and their
+// distance, iterations run elsewhere than in the previous execution, chunks adjacent to the participant's previous one.
+// Sums over executions. One user at a time.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct participant_chunks {
 
 class chunk_statistics {
  public:
-  /// `times` kept its chunks. No layout: everything is of whoever ran it.
+  /// `times` kept its chunks. No layout: every iteration is owned by the participant that ran it.
   void add(const loop_times& times, const loop_layout* layout);
   const std::vector<participant_chunks>& participants() const { return sums_; }
   /// Executions whose iterations could be compared with those of the one before.

@@ -39,7 +39,7 @@ double fraction_record::next(const schedule& which, std::uint64_t items, std::ui
   const fraction_policy policy{.sharp = which.sharp,
                                .claims = own_queues ? claim_order::parallel : claim_order::serial};
   const bool uses_slack = which.kind == schedule_kind::slack_conscious || own_queues;
-  // Without slack the fraction is equation 4.4 as it is: equation 4.11 gives up all of it where claims are dear.
+  // Without slack the fraction is equation 4.4 as it is: equation 4.11 gives up all of it where claims are expensive.
   const double planned = uses_slack && slack > 0.0 ? planned_fraction(costs, slack, policy) : dynamic_fraction(costs);
   return last_fraction_ = worth_claiming(planned, costs, chunk);
 }

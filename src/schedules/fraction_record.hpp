@@ -1,6 +1,6 @@
-// What a schedule with a model remembers of one loop, and the dynamic fraction that follows from it. Constant memory,
-// however often the loop runs. After V. Kale, PhD dissertation, Illinois 2015, section on run-time estimation
-// (chapter 4). One user at a time; times in any unit, the same for all.
+// The memory of one loop for schedules with a model, and the resulting dynamic fraction. Constant memory, however often
+// the loop runs. After V. Kale, PhD dissertation, Illinois 2015, section on run-time estimation (chapter 4). One user
+// at a time; times in any unit, the same for all.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +22,13 @@ class fraction_record {
  public:
   static constexpr double first_fraction = 0.10;  ///< while nothing is known
 
-  /// The dynamic fraction of the next execution. `which` says which delay is planned for, the rule for slack, the
-  /// chunk. With another number of participants than before, everything is forgotten.
+  /// The dynamic fraction of the next execution. `which` selects the delay to plan for, the slack rule and the chunk. A
+  /// different number of participants resets the memory.
   double next(const schedule& which, std::uint64_t items, std::uint32_t participants, const machine_costs& machine,
               double slack);
 
-  /// The blocks of one execution: how long each participant took for how many iterations. Who had none is skipped.
+  /// The blocks of one execution: how long each participant took for how many iterations. Participants without
+  /// iterations are skipped.
   void ended(std::span<const double> static_times, std::span<const std::uint64_t> static_iterations);
   /// delta_app, from application_delay().
   void set_application_delay(double delay) { application_delay_ = delay; }

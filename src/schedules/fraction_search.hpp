@@ -1,7 +1,7 @@
-// Finding the best static fraction by trying, as a state machine that asks which fraction to run next and is told how
-// long it took: all fractions, or those near the model's. After V. Kale, PhD dissertation, Illinois 2015, sections on
+// Finds the best static fraction by trial, as a state machine that names the next fraction to run and is given its
+// time: all fractions, or those near the model's. After V. Kale, PhD dissertation, Illinois 2015, sections on
 // exhaustive search (chapter 2) and on search near the model (chapter 6). One thread at a time; any schedule that has a
-// static fraction can be searched, the search does not know which.
+// static fraction can be searched, the search is independent of the schedule.
 #pragma once
 
 #include <cstdint>
@@ -27,9 +27,9 @@ class fraction_search {
   static fraction_search near(double around, const options& how, double radius = 0.05);
   static fraction_search near(double around) { return near(around, options{}); }
 
-  /// Which fraction to run next; none: the search is over. The same until told() is called.
+  /// The fraction to run next; none: the search is over. The same until told() is called.
   std::optional<double> next() const;
-  /// The time of a run with next(). A time that is negative or no number is not counted, and asked for again.
+  /// The time of a run with next(). A negative time or NaN is not counted; next() then repeats the fraction.
   void told(double time);
 
   bool over() const { return at_ == points_.size(); }

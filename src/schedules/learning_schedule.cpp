@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t executions_before_search = 5;
 
-// What uneven iterations cost is seen by a static execution and a dynamic one, which come first.
+// The cost of uneven iterations is measured by a static execution and a dynamic one, which come first.
 bool plans_for_application(const schedule& which) {
   return has_model(which.kind) && which.delay != delay_source::noise;
 }
@@ -57,7 +57,7 @@ learning_schedule::decision learning_schedule::next(const schedule& which, std::
   const bool remembers_tasklets = layout_.tasklets > 0 && which.tags;
   if (!changed && !learns && !remembers_tasklets) return {&layout_, false, nullptr};
 
-  participants_ = 0;  // until there is a layout: what is thrown below must not leave the one of another loop
+  participants_ = 0;  // until there is a layout: an exception below must not leave another loop's layout
   layout_inputs known;
   known.claimers = claimers;
   if (weights_.has_value()) known.weights = weights_->weights();
@@ -92,7 +92,7 @@ std::string learning_schedule::slack_comes_from() const {
 }
 
 void learning_schedule::remember_owners(std::span<const std::uint32_t> owners) {
-  // Nothing is known of those that nobody says to have run.
+  // The owners of unreported tasklets are unknown.
   for (std::size_t tasklet = 0; tasklet < std::min(owners.size(), tasklet_owners_.size()); ++tasklet)
     if (owners[tasklet] != no_owner) tasklet_owners_[tasklet] = owners[tasklet];
 }
@@ -117,8 +117,8 @@ void learning_schedule::learn(const loop_times& times, std::uint64_t elapsed) {
     }
     return;
   }
-  // The static section of each participant is the first it claims. Whoever has the last iteration of a loop that is
-  // fetched gets that one apart (worksharing_loop.hpp), so the section may be shorter by a chunk.
+  // The static section of each participant is the first it claims. The participant with the last iteration of a fetched
+  // loop gets that one separately (worksharing_loop.hpp), so the section may be shorter by a chunk.
   std::vector<double> static_times(participants_, 0.0);
   std::vector<std::uint64_t> static_iterations(participants_, 0);
   for (std::uint32_t number = 0; number < participants_ && number < layout_.ranges.size(); ++number) {

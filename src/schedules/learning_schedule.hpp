@@ -1,7 +1,7 @@
-// A schedule that the user named, with what it remembers of one loop: who ran which tasklet, how fast each participant
-// is, which fraction the model or a search asks for. The kinds that remember nothing are laid out once.
-// A state machine like automatic_schedule: `next` before an execution, `learn` after it if it was to be measured. One
-// user at a time; times in ticks.
+// A user-selected schedule with its memory of one loop: the last participant of each tasklet, each participant's speed,
+// the fraction required by the model or a search. The kinds without memory are laid out once. A state machine like
+// automatic_schedule: `next` before an execution, `learn` after it if it was to be measured. One user at a time; times
+// in ticks.
 #pragma once
 
 #include <cstdint>
@@ -24,17 +24,18 @@ class learning_schedule {
  public:
   struct decision {
     const loop_layout* layout = nullptr;      ///< valid until the next call of next()
-    bool measure = false;                     ///< `learn` wants times of this execution
-    std::uint32_t* tasklet_owners = nullptr;  ///< to be filled in by whoever runs a tasklet
+    bool measure = false;                     ///< `learn` needs times of this execution
+    std::uint32_t* tasklet_owners = nullptr;  ///< to be filled in by the participant that runs a tasklet
   };
-  /// `machine`: asked for once, by kinds with a model. `claimers`: as in layout_inputs. Throws as layout_of; the next
-  /// call begins anew then.
+  /// `machine`: called once, by kinds with a model. `claimers`: as in layout_inputs. Throws as layout_of; the next call
+  /// then starts afresh.
   decision next(const schedule& which, std::uint64_t items, std::uint32_t participants,
                 const machine_costs& (*machine)(), std::uint32_t claimers = 0);
   void learn(const loop_times& times, std::uint64_t elapsed);
-  /// Who ran which tasklet, where `next` gave no pointer to write it through.
+  /// The participant of each tasklet, when `next` returned no pointer for it.
   void remember_owners(std::span<const std::uint32_t> owners);
-  /// The loop is about to run, and what blocks next follows it: for those who learn of an execution long after its end.
+  /// The loop is about to run, and the next blocking operation follows it: for callers that learn of an execution long
+  /// after its end.
   void begins() { slack::of_this_process().loop_ended(link_); }
 
   /// The static fraction of the last execution, for reports and tests.
@@ -60,7 +61,7 @@ class learning_schedule {
   std::uint64_t revision_ = 0;
   loop_layout layout_;
   std::vector<std::uint32_t> tasklet_owners_;
-  std::vector<participant_time> last_times_;  // for plans that the program makes anew every time
+  std::vector<participant_time> last_times_;  // for plans that the program makes for every execution
   std::optional<weight_tracker> weights_;
   fraction_record fractions_;
   std::optional<fraction_search> search_;

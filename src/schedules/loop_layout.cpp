@@ -54,8 +54,8 @@ struct request {
     for (std::uint64_t index = 0; index <= participants; ++index) starts.push_back(cut(total, index, participants));
     return starts;
   }
-  // Iterations of the smallest thing that can be claimed, so that claim numbers fit into 32 bits, and still do when
-  // everybody runs once past the end of a pool (claim_word.hpp).
+  // Iterations of the smallest unit that can be claimed, so that claim numbers fit into 32 bits, even when every
+  // participant overshoots the end of a pool once (claim_word.hpp).
   std::uint64_t granule(std::uint64_t claim_items) const {
     const std::uint64_t claimers = std::max(participants, known.claimers);
     return std::max<std::uint64_t>(
@@ -95,8 +95,8 @@ void lay_out_dealt(loop_layout& layout, const request& wanted) {
   }
 }
 
-// Blocks, one chunk each, of what is not in `sizes`; then chunks of these sizes. Returns the block of each participant,
-// as claim numbers of an unchanged order.
+// Blocks, one chunk each, of the iterations not in `sizes`; then chunks of these sizes. Returns the block of each
+// participant, as claim numbers of an unchanged order.
 std::vector<board::chunk_span> lay_out_bounds(loop_layout& layout, const request& wanted,
                                               const std::vector<std::uint64_t>& sizes, std::uint64_t dealt_out) {
   layout.bounds.push_back(0);
@@ -112,7 +112,7 @@ std::vector<board::chunk_span> lay_out_bounds(loop_layout& layout, const request
   return blocks;
 }
 
-// Sizes that everybody takes from the same pool.
+// Chunk sizes of a shared pool.
 void lay_out_sizes(loop_layout& layout, const request& wanted, const std::vector<std::uint64_t>& sizes,
                    std::uint64_t dealt_out) {
   for (const board::chunk_span block : lay_out_bounds(layout, wanted, sizes, dealt_out)) {
@@ -121,9 +121,9 @@ void lay_out_sizes(loop_layout& layout, const request& wanted, const std::vector
   if (!sizes.empty()) layout.pool = {layout.first_tasklet, layout.chunks()};
 }
 
-// A tasklet lies in the range of whoever ran it last, behind its block; the owner takes them from the front, others
-// from the back. Tasklets that nobody ran yet are in the pool. With several queues, each lies behind the block of the
-// participant in the middle of those that are nearest to it.
+// A tasklet is in the range of the participant that ran it last, behind its block; the owner takes them from the front,
+// others from the back. Tasklets that have not run yet are in the pool. With several queues, each is behind the block
+// of the participant in the middle of those nearest to it.
 void lay_out_tasklets(loop_layout& layout, const request& wanted) {
   const schedule& which = wanted.which;
   const std::uint64_t dealt_out = share(wanted.items, wanted.static_fraction());
@@ -146,7 +146,7 @@ void lay_out_tasklets(loop_layout& layout, const request& wanted) {
   } else if (which.tags && wanted.known.last_owners.size() == tasklets) {
     std::copy(wanted.known.last_owners.begin(), wanted.known.last_owners.end(), holders.begin());
   }
-  std::vector<std::vector<std::uint32_t>> held(wanted.participants + std::size_t{1});  // the last: nobody's
+  std::vector<std::vector<std::uint32_t>> held(wanted.participants + std::size_t{1});  // the last: without an owner
   for (std::uint32_t task = 0; task < tasklets; ++task) {
     held[std::min(holders[task], wanted.participants)].push_back(layout.first_tasklet + task);
   }
@@ -179,7 +179,7 @@ void lay_out_bands(loop_layout& layout, const request& wanted) {
   }
   layout.owner.step = number(std::min<std::uint64_t>(divided_up(claim, layout.chunk), board::most_chunks));
   layout.thief.step = layout.owner.step;
-  if (wanted.which.skewed) layout.owner.shift = 2;  // a quarter of what is left, so sizes shrink
+  if (wanted.which.skewed) layout.owner.shift = 2;  // a quarter of the rest, so sizes shrink
   layout.steal = wanted.which.wrap ? board::steal_order::neighbours : board::steal_order::neighbours_clipped;
 }
 

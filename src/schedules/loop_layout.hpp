@@ -1,8 +1,8 @@
-// How one execution of a loop is laid out: which iterations make up a chunk, which chunks each participant owns, which
-// belong to nobody, and how much a claim takes. Made from a schedule, the number of iterations and participants, and
-// what is known about the loop; executed by the board (trireme/detail/loops/loop_call.hpp), fetched chunk by chunk
-// (worksharing_loop.hpp), or run in virtual time (region_simulator.hpp). A plain value without threads. What is claimed
-// are claim numbers 0, 1, 2, ...; `chunk_of` says which chunk of the loop each one is.
+// The layout of one execution of a loop: which iterations form a chunk, which chunks each participant owns, which have
+// no owner, and how much a claim takes. Made from a schedule, the numbers of iterations and participants, and the
+// knowledge about the loop; executed by the board (trireme/detail/loops/loop_call.hpp), fetched chunk by chunk
+// (worksharing_loop.hpp), or run in virtual time (region_simulator.hpp). A plain value without threads. Claims are by
+// claim numbers 0, 1, 2, ...; `chunk_of` maps each to a chunk of the loop.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@ struct loop_layout {
   std::uint64_t chunk = 1;            ///< iterations of every chunk (the last may be shorter), when `bounds` is empty
   std::vector<std::uint64_t> bounds;  ///< chunk c is iterations [bounds[c], bounds[c + 1])
   std::vector<std::uint32_t> order;   ///< claim number -> chunk; empty: the same number, unless dealt
-  std::uint32_t dealt = 0;            ///< to so many participants, in turn; the claim numbers of each lie together
+  std::uint32_t dealt = 0;            ///< round-robin to this many participants, each with contiguous claim numbers
   std::vector<board::participant_range> ranges;  ///< one per participant, in claim numbers
-  board::chunk_span pool{};                      ///< claim numbers that belong to nobody
+  board::chunk_span pool{};                      ///< claim numbers without an owner
   std::uint32_t pool_step = 1;
   board::claim_size owner{};
   board::claim_size thief{};
@@ -48,7 +48,7 @@ struct loop_layout {
     if (!order.empty()) return order[claim];
     if (dealt == 0) return claim;
     const std::uint32_t each = chunks() / dealt;
-    const std::uint32_t longer = chunks() % dealt;  // so many have one more
+    const std::uint32_t longer = chunks() % dealt;  // this many have one more
     if (claim < longer * (each + 1)) return claim / (each + 1) + claim % (each + 1) * dealt;
     const std::uint32_t rest = claim - longer * (each + 1);
     return longer + rest / each + rest % each * dealt;
@@ -77,7 +77,7 @@ struct loop_layout {
 
 inline constexpr std::uint32_t no_owner = ~std::uint32_t{0};
 
-/// What is known about the loop and the machine. Spans are read during layout_of only.
+/// Knowledge about the loop and the machine. Spans are read during layout_of only.
 struct layout_inputs {
   double dynamic_fraction = 0.10;                ///< of kinds with a model; the first execution takes a tenth
   std::span<const double> weights{};             ///< one per participant; empty: all equally fast
@@ -86,10 +86,10 @@ struct layout_inputs {
   std::uint32_t claimers = 0;                    ///< how many may claim from the pool; 0: the participants
 };
 
-/// Throws std::invalid_argument when the schedule is not valid, there are no participants, or the inputs do not fit.
+/// Throws std::invalid_argument when the schedule is not valid, there are no participants, or the inputs do not match.
 /// A chunk that the schedule leaves open is items / (64 * participants), at least 1. Shares are rounded to the nearest
 /// iteration (in loops beyond 2^32 iterations: to the nearest multiple of items / 2^32).
-/// `automatic` is laid out as `combined`; what it learns it puts into another schedule.
+/// `automatic` is laid out as `combined`; its learned state goes into another schedule.
 loop_layout layout_of(const schedule& which, std::uint64_t items, std::uint32_t participants,
                       const layout_inputs& known = {});
 

@@ -46,7 +46,7 @@ bool loop_memory::arm(worksharing_loop& loop, std::uint64_t items, std::uint32_t
   read(loop);
   const bool elsewhere = under_way_ != 0 && ++waited_ < patience;
   if (elsewhere) {
-    // A team that comes in between takes the layout as it is.
+    // A team that comes in between uses the layout as it is.
     if (layout_ != nullptr && layout_->items == items && layout_->ranges.size() == participants) {
       arm_from(loop, *layout_, automatic() ? automatic_.revision() : named_.revision(), same_key);
     } else {
@@ -105,7 +105,7 @@ void loop_memory::arm_from(worksharing_loop& loop, const loop_layout& layout, st
   loop.link() = {this, revision, 0, 0};
 }
 
-// As if nothing were known. The record keeps no revision, so that it is laid out anew next time.
+// As if nothing were known. The record keeps no revision, so that it is laid out again next time.
 void loop_memory::arm_without(worksharing_loop& loop, std::uint64_t items, std::uint32_t participants,
                               bool same_key) const {
   if (same_key) {

@@ -1,11 +1,10 @@
-// What is remembered of one loop whose threads fetch their iterations: the memory of `automatic` and of the kinds that
-// learn, for loops that some other runtime's threads run (src/omp). Any number of teams may run the loop at the same
-// time: whoever arms it tries to take the memory and, if another team is arming it at that moment, goes without.
-// Nobody ever waits.
+// The memory of one loop whose threads fetch their iterations: for `automatic` and the kinds that learn, in loops run
+// by another runtime's threads (src/omp). Any number of teams may run the loop at the same time: the arming thread
+// tries to take the memory and, if another team is arming it at that moment, does without. Wait-free.
 //
-// Of all executions under way at most one is measured. What it cost is read when the same record of a loop_sequence is
-// armed for its next execution: nobody is inside it then. A measurement that is not read (the team is gone, or the loop
-// was cancelled) is given up after `patience` further executions.
+// Of all concurrent executions at most one is measured. Its cost is read when the same record of a loop_sequence is
+// armed for its next execution: no thread is inside it then. An unread measurement (the team is gone, or the loop was
+// cancelled) is abandoned after `patience` further executions.
 #pragma once
 
 #include <atomic>
@@ -23,8 +22,8 @@ namespace tri::loops {
 struct memory_setup {
   schedule which{};
   claim_direction direction = claim_direction::any;  ///< of `automatic`; other kinds are laid out as they are
-  automatic_limits limits{};                         ///< in_place does not count: whoever fetches has come already
-  const machine_costs& (*machine)() = nullptr;       ///< asked by kinds with a model
+  automatic_limits limits{};                         ///< in_place does not count: a fetching thread has already come
+  const machine_costs& (*machine)() = nullptr;       ///< called by kinds with a model
 };
 
 /// Does the schedule need a memory? Others are laid out the same way every time.
@@ -72,7 +71,7 @@ class loop_memory {
   const loop_layout* layout_ = nullptr;  // of the last decision
   std::uint64_t executions_ = 0;
   std::uint64_t measurements_ = 0;
-  std::uint64_t under_way_ = 0;  // number of the measurement that nobody has read yet, or 0
+  std::uint64_t under_way_ = 0;  // number of the measurement not read yet, or 0
   std::uint32_t waited_ = 0;     // executions since it began
 };
 

@@ -1,6 +1,6 @@
-// What recorded times say about a loop: imbalance, idle time, where the time went, how many iterations moved to another
-// core. After V. Kale, PhD dissertation, Illinois 2015, chapters 1 and 2. Pure functions; times in any unit, the same
-// for all.
+// Metrics of a loop from recorded times: imbalance, idle time, where the time went, how many iterations moved to
+// another core. After V. Kale, PhD dissertation, Illinois 2015, chapters 1 and 2. Pure functions; times in any unit,
+// the same for all.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ double node_imbalance_of(std::span<const double> loads, std::uint32_t cores_per_
 /// never there was idle since `begin`: its stamp is below it.
 double idle_time_of(std::span<const double> done_at, double begin, double end);
 
-/// Where the time of a loop went. `rest`, attributed to data movement, is what the others leave; it can be below 0 when
-/// the run on one core was disturbed.
+/// Where the time of a loop went. `rest`, the remainder, is attributed to data movement; it can be below 0 when the run
+/// on one core was disturbed.
 struct time_breakdown {
   double total = 0.0;
   double compute = 0.0;  ///< the run on one core, divided by the cores
@@ -35,7 +35,7 @@ time_breakdown breakdown_of(double total, double one_core_time, std::uint32_t co
 /// One line `part time percent` each.
 std::string to_text(const time_breakdown& parts);
 
-/// How many iterations ran somewhere else than in the step before. Remembers the owners of the last step.
+/// The number of iterations that ran elsewhere than in the previous step. Remembers the owners of the last step.
 class migration_meter {
  public:
   /// Returns how many moved; 0 for the first step, and when the number of iterations changed.

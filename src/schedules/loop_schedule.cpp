@@ -485,7 +485,7 @@ std::string to_text(const schedule& which) {
   for (const std::uint32_t bit : kind.positional) {
     if (bit == 0) continue;
     const parameter_row& row = row_of(bit);
-    // The fraction is what one wants to read, so it is printed even if it is the default.
+    // The fraction is the important parameter, so it is printed even if it is the default.
     if (bit != fraction && row.is_default(which)) continue;
     text += bit == kind.positional[0] ? std::string(",") : fmt::format(",{}=", row.key);
     text += row.write(which);

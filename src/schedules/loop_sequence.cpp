@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t probes = 8;
 constexpr int spins_before_yield = 2000;  // about 20 us: longer than an arming, unless its thread has lost its core
 
-// Without the number of iterations: a loop whose length changes all the time is to find its record.
+// Without the number of iterations: a loop whose length keeps changing must find its record.
 std::size_t hash_of(const loop_key& key) {
   std::uint64_t value = reinterpret_cast<std::uintptr_t>(key.site);
   for (const std::uint64_t part : {key.chunk, key.variant, std::uint64_t{key.participants}}) {

@@ -1,11 +1,11 @@
-// The worksharing loops that the threads of a team meet one after another with nothing between them that would hold
-// them together: a thread may be several loops ahead of another (OpenMP: nowait). All threads meet the same loops in
-// the same order; nobody numbers them.
+// The worksharing loops that a team's threads encounter one after another without synchronization in between: a thread
+// may be several loops ahead of another (OpenMP: nowait). All threads encounter the same loops in the same order; the
+// loops are not numbered.
 //
-// Each loop in flight has a record, and each record names its successor. Who first wants the successor takes it as
-// `being_armed`, finds a record that nobody is in, arms it and publishes it; whoever comes meanwhile waits for that
-// (the only wait here: it ends within one arming). A thread leaves a record only after it has entered the next one, so
-// a record that nobody is in is named by no record that somebody is in. Choosing is ordered by the chain itself: who
+// Each loop in flight has a record, and each record names its successor. The first thread to need the successor marks
+// it as `being_armed`, finds a record without a thread inside, arms it and publishes it; threads that come meanwhile
+// wait for that (the only wait here: it ends within one arming). A thread leaves a record only after it has entered the
+// next one, so an empty record is not named by an occupied one. The chain itself orders the choices: a thread that
 // chooses number n + 1 has seen number n published. Hence records need no lock, and there are as many as are in flight.
 // Records remember their loop: to arm one again that has not changed costs only its claim lines.
 #pragma once
@@ -23,8 +23,8 @@ namespace tri::loops {
 struct loop_key {
   const void* site = nullptr;
   std::uint64_t items = 0;
-  std::uint64_t chunk = 0;    ///< that the program asked for
-  std::uint64_t variant = 0;  ///< anything else that makes another loop of it
+  std::uint64_t chunk = 0;    ///< requested by the program
+  std::uint64_t variant = 0;  ///< any other property that makes it a different loop
   std::uint32_t participants = 0;
   friend bool operator==(const loop_key&, const loop_key&) = default;
   /// But for the number of iterations, which may change from one execution to the next.
@@ -33,7 +33,7 @@ struct loop_key {
   }
 };
 
-/// What the record that was found for a loop held before.
+/// The previous contents of the record found for a loop.
 enum class held_before : std::uint8_t {
   another_loop,  ///< or nothing
   same_loop,     ///< with another number of iterations
@@ -56,8 +56,8 @@ class loop_sequence {
   loop_sequence(const loop_sequence&) = delete;
   loop_sequence& operator=(const loop_sequence&) = delete;
 
-  /// The next loop of the participant at `here`, armed. `key()` and `arm(loop, key, held_before)` are called by whoever
-  /// comes first, once for each loop; they may not throw.
+  /// The next loop of the participant at `here`, armed. `key()` and `arm(loop, key, held_before)` are called by the
+  /// first thread, once for each loop; they must not throw.
   template <class Key, class Arm>
   worksharing_loop& enter(position& here, Key&& key, Arm&& arm) {
     record* const from = here.at_ != nullptr ? here.at_ : &root_;
@@ -135,7 +135,7 @@ class loop_sequence {
 
   record root_;                              // before the first loop
   bool used_ = false;                        // make_ready in this round
-  std::uint32_t round_ = 1;                  // of restart(): a record of an earlier round has nobody inside
+  std::uint32_t round_ = 1;                  // of restart(): a record of an earlier round has no thread inside
   std::array<record*, remembered> table_{};  // by key
   std::vector<std::unique_ptr<record>> all_;
 };

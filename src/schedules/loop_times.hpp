@@ -1,5 +1,5 @@
-// What one execution of a loop took, as its participants saw it: ticks per participant, and per bin of the iteration
-// space. Each participant writes its own part while it runs chunks; the poster reads all of it after the end.
+// The times of one execution of a loop, as measured by its participants: ticks per participant, and per bin of the
+// iteration space. Each participant writes its own part while it runs chunks; the poster reads all of it after the end.
 #pragma once
 
 #include <algorithm>
@@ -48,7 +48,7 @@ class loop_times {
     record(of_[static_cast<std::size_t>(number)], first, last, ticks);
   }
 
-  /// The same for participants that are not stopped by anybody, but know when a chunk began and ended.
+  /// The same for participants without a measuring caller that know when a chunk began and ended.
   void record_between(std::uint32_t number, std::uint64_t first, std::uint64_t last, std::uint64_t began,
                       std::uint64_t ended) {
     participant_times& own = of_[number];

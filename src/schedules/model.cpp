@@ -7,7 +7,7 @@
 namespace tri::loops {
 namespace {
 
-double positive(double value) { return value > 0.0 ? value : 0.0; }  // also for what is no number
+double positive(double value) { return value > 0.0 ? value : 0.0; }  // also for NaN
 
 double share(double value) { return value > 0.0 ? std::min(value, 1.0) : 0.0; }
 

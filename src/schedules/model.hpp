@@ -1,13 +1,13 @@
-// How much of a loop has to be dynamic so that a delay of one participant does not show: the equations of V. Kale, PhD
-// dissertation, Illinois 2015, chapters 4 and 6, with its errors corrected (noted at each). Pure functions of numbers;
-// times in any unit, the same for all.
+// How much of a loop has to be dynamic to hide a delay of one participant: the equations of V. Kale, PhD dissertation,
+// Illinois 2015, chapters 4 and 6, with its errors corrected (noted at each). Pure functions of numbers; times in any
+// unit, the same for all.
 #pragma once
 
 #include <cstdint>
 
 namespace tri::loops {
 
-/// What the model knows about a loop. A value that is no number or negative counts as 0.
+/// The model's knowledge of a loop. NaN and negative values count as 0.
 struct loop_costs {
   double iterations = 0.0;      ///< N, of all participants
   double iteration_time = 0.0;  ///< t_1, on one core
@@ -39,14 +39,14 @@ double moved_work(const loop_costs& costs, double less);
 /// Equation 4.8: how much later the region ends for it when the delay comes.
 double extra_time_of_moving(const loop_costs& costs, double less, claim_order claims = claim_order::serial);
 
-/// Equation 4.11: the fraction when `slack` may be lost. Corrected: never below 0 (printed: never above), and 0 when
+/// Equation 4.11: the fraction when `slack` may be used up. Corrected: never below 0 (printed: never above), and 0 when
 /// claims cost so much that the denominator is not positive.
 double reduced_by_slack(const loop_costs& costs, double fraction, double slack,
                         claim_order claims = claim_order::serial);
 /// The sharp rule: fraction - slack / T_p. Exact for one delay at the beginning and equal iterations.
 double reduced_by_slack_sharply(const loop_costs& costs, double fraction, double slack);
 
-/// `fraction`, or 0 when the dynamic part is shorter than one chunk for everybody: then it is not worth a claim.
+/// `fraction`, or 0 when the dynamic part is less than one chunk per participant: then it is not worth a claim.
 double worth_claiming(double fraction, const loop_costs& costs, std::uint64_t chunk);
 
 /// Which equations go together. The least fraction with the careful rule is refused: in that rule's error the surplus
@@ -61,9 +61,9 @@ void check_policy(const fraction_policy& policy);
 /// The fraction of one execution. Throws as check_policy.
 double planned_fraction(const loop_costs& costs, double slack, const fraction_policy& policy = {});
 
-/// delta_app: what uneven iterations amount to, from one static and one dynamic execution. The dynamic one contains the
-/// claims (`claims_of_one` of each participant), so they are taken out of it; `as_printed` takes them off instead.
-/// Never negative.
+/// delta_app: the imbalance of uneven iterations, from one static and one dynamic execution. The dynamic one contains
+/// the claims (`claims_of_one` of each participant), so they are subtracted from it; `as_printed` subtracts them from
+/// the result instead. Never negative.
 double application_delay(double static_time, double dynamic_time, double claims_of_one, double claim_time,
                          bool as_printed = false);
 /// The delay to plan for: both at once on the same participant, or on two.

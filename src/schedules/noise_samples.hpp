@@ -36,13 +36,13 @@ sample_summary summary_of(std::span<const double> samples);
 /// percentage outside 0 .. 100.
 double percentile(std::span<const double> samples, double percent);
 
-/// Counts by bins [0, width), [width, 2 width), ... as far as there are samples; the last bin takes all beyond
+/// Counts by bins [0, width), [width, 2 width), ... as far as there are samples; the last bin has all beyond
 /// `most_bins`. Negative samples count as 0.
 inline constexpr double usual_bin = 5000.0;  // 5 us
 std::vector<std::uint64_t> histogram_of(std::span<const double> samples, double width = usual_bin,
                                         std::size_t most_bins = 20000);
 
-/// How long a noise event is to be expected, from samples of a quantum.
+/// The expected length of a noise event, from samples of a quantum.
 double delay_by_extremes(std::span<const double> samples);                    ///< largest - least, as in chapter 4
 double delay_by_percentile(std::span<const double> samples, double percent);  ///< percentile - least
 /// Noise in a region of length `region_time`: what samples took beyond the 10th percentile, where that is above

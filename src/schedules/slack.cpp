@@ -20,7 +20,7 @@ struct name_table {
   std::mutex mutex;
   std::map<std::uint64_t, std::string> names;
 };
-// Never destroyed, as the predictor of the process: who reports at the very end of it still asks.
+// Never destroyed, like the predictor of the process: reports at its very end still use it.
 name_table& known_names() {
   static name_table& table = *new name_table;
   return table;

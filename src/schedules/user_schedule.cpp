@@ -13,7 +13,7 @@
 namespace tri::loops {
 namespace {
 
-// Claim numbers must fit into 32 bits, also when everybody has run once past the end (loop_layout.cpp).
+// Claim numbers must fit into 32 bits, also when every participant has overshot the end once (loop_layout.cpp).
 constexpr std::size_t most_chunks = std::size_t{1} << 30;
 
 struct added {
@@ -26,13 +26,13 @@ struct with_values {
   std::vector<double> values;
   std::string text;
 };
-// Entries are never removed and do not move, so references to them stay good.
+// Entries are never removed and do not move, so references to them stay valid.
 struct added_list {
   std::mutex mutex;
   std::deque<added> all;
   std::deque<with_values> numbered;
 };
-// Never destroyed: loops may run while the process ends. Made by whoever comes first, also before main.
+// Never destroyed: loops may run while the process ends. Created on first use, also before main.
 added_list& everything() {
   static added_list* const list = new added_list;
   return *list;
@@ -117,8 +117,8 @@ std::vector<std::string> user_schedule_names() {
   return names;
 }
 
-// Chunks are numbered in the order of the loop; claim numbers follow the plan: what each participant keeps, then what
-// it offers, participant by participant, and behind them what everybody shares.
+// Chunks are numbered in the order of the loop; claim numbers follow the plan: each participant's kept chunks, then its
+// offered ones, participant by participant, followed by the shared ones.
 void lay_out_user_schedule(loop_layout& layout, std::uint32_t number, std::uint64_t items, std::uint32_t participants,
                            std::span<const participant_time> last) {
   const with_values& wanted = numbered(number);
@@ -144,7 +144,7 @@ void lay_out_user_schedule(loop_layout& layout, std::uint32_t number, std::uint6
     chunk_of[sorted[chunk]] = chunk;
     layout.bounds.push_back(chunks[sorted[chunk]].last);
   }
-  // Of each participant what it keeps and what it offers, the last: what is shared.
+  // Each participant's kept and offered chunks, the last: the shared ones.
   struct holding {
     std::vector<std::uint32_t> kept, offered;
   };

@@ -54,7 +54,7 @@ std::vector<std::uint64_t> allocate(std::uint64_t total, std::span<const double>
   for (std::size_t index = 0; index < weights.size(); ++index) {
     const long double weight = equal ? 1.0L : says_something(weights[index]) ? weights[index] : 0.0L;
     const long double exact = static_cast<long double>(total) * (weight / sum);
-    // Never more than what is left: for totals beyond 2^60 the product itself may be rounded up.
+    // Never more than the rest: for totals beyond 2^60 the product itself may be rounded up.
     parts[index] = std::min(static_cast<std::uint64_t>(exact), total - given);
     remainders[index] = exact - static_cast<long double>(parts[index]);
     given += parts[index];

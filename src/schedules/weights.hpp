@@ -9,13 +9,12 @@
 
 namespace tri::loops {
 
-/// mean(times) / time of each: equal work took so long. A time that is no positive number says nothing: its weight
-/// is 1.
+/// mean(times) / time of each, for equal work. A time that is not a positive number gives the weight 1.
 std::vector<double> weights_of(std::span<const double> times);
 
-/// Shares out `total` in proportion, exactly: the parts that are lost by rounding down go to the largest remainders
-/// (the first of equals). A weight that is no positive number gets nothing, unless all are: then all get the same.
-/// Throws std::invalid_argument when there are no weights.
+/// Distributes `total` in proportion, exactly: the parts lost by rounding down go to the largest remainders (the first
+/// of equals). A weight that is not a positive number gets nothing, unless all are so: then all get the same. Throws
+/// std::invalid_argument when there are no weights.
 std::vector<std::uint64_t> allocate(std::uint64_t total, std::span<const double> weights);
 
 /// Where each part begins, and the end: 0, parts[0], parts[0] + parts[1], ...
@@ -28,13 +27,13 @@ class weight_tracker {
  public:
   struct limits {
     std::uint32_t window = 3;  ///< executions of which the median counts
-    double cap = 2.0;          ///< most that a weight grows or shrinks at once
+    double cap = 2.0;          ///< the most that a weight grows or shrinks at once
   };
   explicit weight_tracker(std::uint32_t participants) : weight_tracker(participants, limits{}) {}
   weight_tracker(std::uint32_t participants, limits allowed);
 
-  /// The static sections of one execution: how long each participant took for how many iterations. Who had none, or a
-  /// time that is no positive number, keeps the cost it had.
+  /// The static sections of one execution: how long each participant took for how many iterations. A participant
+  /// without iterations, or with a time that is not a positive number, keeps its cost.
   void measured(std::span<const double> times, std::span<const std::uint64_t> iterations);
 
   /// Mean 1. All 1 before the first measurement.

@@ -69,7 +69,7 @@ void worksharing_loop::measure(std::uint64_t now) {
 
 void worksharing_loop::arm_again() {
   if (measures_) measures_ = false;
-  // All lines but one come from other cores: ask for them together.
+  // All lines but one come from other cores: prefetch them together.
   for (std::uint32_t line = 0; line < participants_; ++line) __builtin_prefetch(&lines_[line], 1);
   board::task_spec spec;
   spec.participants = participants_;
@@ -80,7 +80,7 @@ void worksharing_loop::arm_again() {
     last_taken().store(chunks_ > 0 ? 0 : 1, std::memory_order_relaxed);  // relaxed: published with the loop
 }
 
-// One contiguous chunk of what is pending.
+// One contiguous chunk of the pending ones.
 item_span fetch_position::hand_out() {
   const loop_layout& layout = loop_->layout_;
   was_last_ = false;
@@ -118,7 +118,7 @@ item_span fetch_position::next_at(std::uint64_t now) {
     measurement_->times().record_between(participant_, running_.first, running_.last, running_since_, now);
   }
   running_ = fetch();
-  running_since_ = now;  // so the claim counts as part of what it brings
+  running_since_ = now;  // so the claim counts as part of its chunk
   if (running_.empty()) {
     measurement_->ended();
     measurement_ = nullptr;

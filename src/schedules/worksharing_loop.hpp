@@ -1,8 +1,8 @@
-// A loop whose participants fetch their iterations chunk by chunk, instead of being called with them: what threads use
-// that some other runtime started (src/omp), and programs in C and Fortran. Every participant is sure to come.
-// worksharing_loop is the part they share: armed by one thread while nobody is inside, read-only afterwards but for the
-// claim lines and, when the execution is measured, each participant's own times. fetch_position is what each
-// participant keeps for itself while it goes through the loop. Never waits.
+// A loop whose participants fetch their iterations chunk by chunk, instead of being called with them: for threads of
+// another runtime (src/omp), and programs in C and Fortran. Every participant is sure to come. worksharing_loop is the
+// shared part: armed by one thread while none is inside, read-only afterwards except for the claim lines and, when the
+// execution is measured, each participant's own times. fetch_position is a participant's private state in the loop.
+// Never waits.
 #pragma once
 
 #include <atomic>
@@ -21,8 +21,8 @@ namespace tri::loops {
 
 inline constexpr std::uint32_t most_worksharing_threads = 0xffff;
 
-/// What one execution cost. Each participant writes its own part and says when it has found nothing more to run; who
-/// leaves in another way (a loop that is cancelled) never says so, and the execution is not complete.
+/// The cost of one execution. Each participant writes its own part and marks it when it has found nothing more to run;
+/// one that leaves otherwise (a cancelled loop) does not, and the execution is incomplete.
 class worksharing_measurement {
  public:
   void open(const loop_layout& layout, std::uint64_t now);
@@ -33,7 +33,7 @@ class worksharing_measurement {
   loop_times& times() { return times_; }
   const loop_times& times() const { return times_; }
   std::uint64_t elapsed() const { return times_.last_end() > began_ ? times_.last_end() - began_ : 0; }
-  /// Who ran which tasklet of the layout, if it has any.
+  /// The participant of each tasklet of the layout, if it has any.
   std::span<std::uint32_t> tasklet_owners() { return owners_; }
 
  private:
@@ -55,13 +55,13 @@ class worksharing_loop {
 
   /// The execution for which it was just armed is measured from `now` on. Before any participant enters.
   void measure(std::uint64_t now);
-  /// Of the last execution, if that was measured; read when nobody is inside.
+  /// Of the last execution, if that was measured; read when no thread is inside.
   worksharing_measurement* measurement() { return measures_ ? measurement_.get() : nullptr; }
 
   const loop_layout& layout() const { return layout_; }
   std::uint32_t participants() const { return participants_; }
 
-  /// What the memory that arms the loop knows it by (loop_memory.hpp). Nobody else uses these.
+  /// The arming memory's identification of the loop (loop_memory.hpp), for it alone.
   struct memory_link {
     loop_memory* memory = nullptr;
     std::uint64_t revision = 0;     // of the layout
@@ -82,7 +82,7 @@ class worksharing_loop {
     return {ring_.get() + participant + 1, participants_ - std::size_t{1}};
   }
   void reserve(std::uint32_t participants);
-  // Where shares_last_: every participant has the line in its core when it comes to its end.
+  // With shares_last_: every participant has the line cached when it comes to its end.
   std::atomic<std::uint32_t>& last_taken() const {
     return (layout_.pool.empty() ? lines_[participants_ - std::size_t{1}] : lines_[participants_]).user_word;
   }
@@ -93,14 +93,14 @@ class worksharing_loop {
   std::uint32_t chunks_ = 0;
   std::uint32_t capacity_ = 0;  // participants for which there are lines
   bool measures_ = false;       // the execution that it was armed for last
-  // Participants may take chunks of each other's ranges, so whoever claims the last chunk may still find others. Then
-  // the chunk is not taken by that claim, but goes to the first participant that finds nothing else.
+  // Participants may take chunks of each other's ranges, so the one that claims the last chunk may still find others.
+  // Then the chunk is not taken by that claim, but goes to the first participant that finds nothing else.
   bool shares_last_ = false;
   std::unique_ptr<board::claim_line[], free_lines> lines_;
   std::unique_ptr<std::uint32_t[]> ring_;  // 0, 1, ... twice over
   std::unique_ptr<worksharing_measurement> measurement_;
   loop_layout layout_;
-  // Of whoever arms it.
+  // Used by the arming thread.
   alignas(64) memory_link link_;
 };
 
@@ -121,14 +121,14 @@ class fetch_position {
 
   /// The iterations to run next; none when nothing is left for this participant. The chunk that holds the last
   /// iteration of the loop always comes last for its participant: compilers copy `lastprivate` variables from the
-  /// thread whose final iteration that was. No participant keeps it back while it runs other chunks: they may wait
-  /// for it.
+  /// thread whose final iteration that was. No participant keeps it back while it runs other chunks: they may wait for
+  /// it.
   item_span next() {
     if (measurement_ != nullptr) [[unlikely]]
       return next_at(host::ticks());
     return fetch();
   }
-  /// The same in an execution that is measured, at this tick: what was returned before has been run by now.
+  /// The same in an execution that is measured, at this tick: the iterations returned before have run by now.
   item_span next_at(std::uint64_t now);
   /// The iterations that next() returned hold the last one of the loop.
   bool was_last() const { return was_last_; }
@@ -144,7 +144,7 @@ class fetch_position {
   void measure(worksharing_measurement& into, std::uint32_t participant);
   void remember_owner(board::chunk_span chunks);
   item_span hand_out();
-  // relaxed: it shares out a number, as a claim does (board/claim_word.hpp); most find it taken, and only read
+  // relaxed: it distributes a number, as a claim does (board/claim_word.hpp); most find it taken, and only read
   bool take_last() {
     std::atomic<std::uint32_t>& taken = loop_->last_taken();
     return taken.load(std::memory_order_relaxed) == 0 && taken.exchange(1, std::memory_order_relaxed) == 0;
@@ -154,7 +154,7 @@ class fetch_position {
   worksharing_loop* loop_ = nullptr;
   board::claim_search search_;
   board::chunk_span pending_;  // claimed and not yet handed out
-  bool held_ = false;          // the last chunk of the loop is ours and comes next, for nothing else can
+  bool held_ = false;          // the last chunk of the loop is ours and comes next, as nothing else is left
   bool was_last_ = false;
   std::uint32_t participant_ = 0;  // of a measured execution, as the rest
   worksharing_measurement* measurement_ = nullptr;

@@ -1,6 +1,6 @@
-// How often predictions come true (FA-08): the evaluation of Farreras 2008, chapter 3. At each message the next ones
-// are predicted; a prediction counts as right when buffer, size and sender are all right, and where none was made it
-// counts as wrong, so what was lost by learning is part of the figure.
+// How often predictions are correct (FA-08): the evaluation of Farreras 2008, chapter 3. At each message the next ones
+// are predicted; a prediction is right when buffer, size and sender are all right, and a missing one counts as wrong,
+// so the cost of learning is part of the figure.
 #pragma once
 
 #include <array>

@@ -61,8 +61,8 @@ class node {
         which_(which),
         work_(work),
         slack_({.by = job.slack_known ? slack::history::operation : slack::history::off}) {
-    // Times in virtual time are what they are: the limits of a real machine, in thousandths of an iteration, which is
-    // taken to be a microsecond.
+    // Virtual times are exact: the limits of a real machine, in thousandths of an iteration, which is assumed to take a
+    // microsecond.
     automatic_ = std::make_unique<automatic_schedule>(automatic_limits{.in_place = 0.0,
                                                                        .claim = job.iteration_time,
                                                                        .least_left = 2 * job.iteration_time,

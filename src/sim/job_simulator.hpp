@@ -1,8 +1,8 @@
 // A job of several nodes in virtual time: in each step every node runs the same loop, then all wait for the last one,
 // as in a collective operation. Noise hits nodes at random, nodes may have unequal work, and an iteration that runs
-// elsewhere than in the step before costs more, for its data has to move. Each node has the memory that a real one has:
-// the fraction from the model, the slack that is predicted from its waits, or what `automatic` learns. Deterministic
-// for a seed; built on region_simulator. What the dissertation measured on thousands of cores can be tried here.
+// elsewhere than in the step before costs more, because its data must move. Each node learns like a real one: the
+// fraction from the model, the slack predicted from its waits, or the state of `automatic`. Deterministic for a seed;
+// built on region_simulator. The dissertation's measurements on thousands of cores can be reproduced here.
 #pragma once
 
 #include <cstdint>
@@ -39,13 +39,13 @@ struct job_run {
   double idle_share = 0.0;               ///< of all participants' time, in the loops: without waiting for other nodes
 };
 
-/// Throws std::invalid_argument when a number is out of its range, and for schedules that need what is not simulated
+/// Throws std::invalid_argument when a number is out of its range, and for schedules that need features not simulated
 /// here: speeds of participants, tags of tasklets, searches.
 job_run simulate_job(const simulated_job& job, const schedule& which);
 
-/// What an oracle would say: constant static fractions, the same for all nodes and steps, each tried once. best() is
-/// the one with the least step time. `which`: of a kind with a given fraction, such as hybrid or staggered. Throws
-/// std::invalid_argument for another one, or an increment that is not above 0 and at most 1.
+/// The oracle: constant static fractions, the same for all nodes and steps, each tried once. best() is the one with the
+/// least step time. `which`: of a kind with a given fraction, such as hybrid or staggered. Throws std::invalid_argument
+/// for another one, or an increment that is not above 0 and at most 1.
 fraction_search ask_oracle(const simulated_job& job, schedule which, double increment = 0.05);
 
 }  // namespace tri::loops

@@ -1,5 +1,5 @@
-// Noise on purpose, for experiments: who is hit when and for how long follows from a seed, so an experiment can be
-// repeated, on this machine or in virtual time (region_simulator.hpp).
+// Injected noise, for experiments: victims, times and durations follow from a seed, so an experiment can be repeated,
+// on this machine or in virtual time (region_simulator.hpp).
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 namespace tri::loops {
 
 enum class noise_kind : std::uint8_t {
-  sleeping,  ///< the victim gives its core away: what sits on it looks idle
-  computing  ///< the victim's core is busy with something else
+  sleeping,  ///< the victim yields its core, which looks idle
+  computing  ///< the victim's core is busy with other work
 };
 
 struct noise_plan {
@@ -31,7 +31,7 @@ class noise_generator {
   explicit noise_generator(const noise_plan& plan);
 
   /// The events of a step that takes `step_time`: at most one per participant, at a random moment, in the order of
-  /// participants. The same for the same step number, whatever was asked before. Any thread.
+  /// participants. The same for the same step number, independent of earlier calls. Any thread.
   std::vector<noise_event> events(std::uint64_t step, double step_time) const;
 
   noise_kind kind() const { return plan_.kind; }

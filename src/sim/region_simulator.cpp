@@ -108,13 +108,13 @@ class simulation {
     return moving + factor * what_.iteration_time * static_cast<double>(last - first);
   }
 
-  // When something that takes `length` and begins at `begin` ends.
+  // The end time of an action of `length` that starts at `begin`.
   double end_with_noise(std::uint32_t who, double begin, double length) {
     double end = begin + length;
     for (auto& events = noise_of_[who]; next_noise_[who] < events.size(); ++next_noise_[who]) {
       const noise_event& event = events[next_noise_[who]];
       if (event.at >= end) break;
-      // What lies before `begin` met nobody at work.
+      // Noise before `begin` did not delay any work.
       const double met = std::max(0.0, event.length - std::max(0.0, begin - event.at));
       end += met;
       result_.participants[who].disturbed += met;

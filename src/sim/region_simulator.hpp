@@ -1,6 +1,6 @@
 // One execution of a loop in virtual time: participants of any speed, iterations of any cost, noise, claims that take
-// time. What they do next is decided by the board's own claiming code over the lines of a real layout, so what is
-// simulated is what runs. Deterministic: the participant with the smallest clock acts, the first of equals.
+// time. The board's own claiming code decides their next steps over the lines of a real layout, so the simulation runs
+// the real code. Deterministic: the participant with the smallest clock acts, the first of equals.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +22,12 @@ struct noise_event {
 struct region {
   double iteration_time = 1.0;                  ///< of every iteration, when there is no `cost`
   std::function<double(std::uint64_t)> cost{};  ///< time of an iteration on a participant of slowness 1
-  double claim_time = 0.0;                      ///< of a claim of dynamic work; block and a vain look cost nothing
-  bool claims_wait = true;                      ///< claims from the same range or pool come one after the other
+  double claim_time = 0.0;                      ///< of a claim of dynamic work; blocks and failed searches are free
+  bool claims_wait = true;                      ///< claims from the same range or pool are serialized
   std::vector<double> slowness{};               ///< factor on the time of an iteration, per participant; empty: 1
   std::vector<noise_event> noise{};
-  std::span<const std::uint32_t> last_owners{};  ///< who ran each iteration before, or no_owner; empty: nobody
-  double move_time = 0.0;                        ///< of an iteration whose last owner was somebody else
+  std::span<const std::uint32_t> last_owners{};  ///< last owner of each iteration, or no_owner; empty: none
+  double move_time = 0.0;                        ///< of an iteration whose last owner was another participant
   std::vector<double> arrivals{};  ///< when each participant comes; empty: 0. Then owners are not sure to come
 };
 
@@ -65,7 +65,7 @@ struct region_run {
   std::vector<std::uint32_t> owners(std::uint64_t items) const;
 };
 
-/// Throws std::invalid_argument when sizes do not fit the layout.
+/// Throws std::invalid_argument when sizes do not match the layout.
 region_run simulate(const region& what, const loop_layout& layout);
 
 /// Many nodes that wait for each other after every step, each hit with some probability by one event that begins at a

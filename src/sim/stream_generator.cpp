@@ -61,7 +61,7 @@ std::vector<std::size_t> pattern_of(const stream_shape& shape, std::size_t kinds
     std::iota(pattern.begin(), pattern.end(), std::size_t{0});
     shuffle(pattern, random);
     while (pattern.size() < length) {
-      // Half of what is added goes on with the neighbour before it, half comes back to something from elsewhere.
+      // Half of the additions continue with the previous neighbour, half return to an entry from elsewhere.
       const std::size_t copied = below(random, pattern.size());
       const std::size_t at = below(random, 2) == 0 ? copied : below(random, pattern.size());
       pattern.insert(pattern.begin() + static_cast<std::ptrdiff_t>(at), std::size_t{pattern[copied]});

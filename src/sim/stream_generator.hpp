@@ -1,7 +1,7 @@
 // Streams of received messages like those of the NAS benchmarks, class A, by the figures that Farreras 2008 (chapter 3,
 // tables of messages, buffers, sizes, senders and pattern lengths) gives for each program and number of processes
-// (FA-07). The figures are met exactly; how a pattern looks inside is drawn from a seed, except where the thesis says
-// it: LU is a long run of equal small messages and a large one, IS receives from everybody in each of its iterations.
+// (FA-07). The figures are met exactly; the inside of a pattern is drawn from a seed, except where the thesis gives it:
+// LU is a long run of equal small messages and a large one, IS receives from all others in each of its iterations.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
-// What a trace file looks like: a head, a description in JSON that is filled up with spaces to a multiple of the
-// record's size, then records in the order in which they were written. One file for each PE, and one for the wire of
-// each process. A file may end in the middle of a record when its job was killed.
+// The format of a trace file: a head, a description in JSON padded with spaces to a multiple of the record's size, then
+// records in the order in which they were written. One file for each PE, and one for the wire of each process. A file
+// may end in the middle of a record when its job was killed.
 //
-// Times are ticks of the processor (os/clock.hpp). `clock` records say which time of the system's monotonic clock
-// some of them are, so files of one machine fit together however long the job ran; the description names the clock.
+// Times are ticks of the processor (os/clock.hpp). `clock` records map some of them to the system's monotonic clock, so
+// files of one machine are consistent however long the job ran; the description names the clock.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ enum class event : std::uint8_t {
   begin,     // a message's handler; peer: the PE that sent it; bytes: of its arguments; tag: see tag_of
   end,       // of the handler
   wait,      // the main program (or a loop's body) waits for a result; the PE runs messages meanwhile
-  resume,    // and goes on
+  resume,    // and continues
   help,      // work from the board of the host begins, ends
   helped,    //
   idle,      // nothing to do, until another event but send
@@ -43,7 +43,7 @@ enum class event : std::uint8_t {
 };
 inline constexpr std::uint8_t last_event = static_cast<std::uint8_t>(event::taken);
 
-/// Whom a message was sent to.
+/// The kind of a message's destination.
 enum class target : std::uint8_t { pe, process, other_hosts };
 
 /// In place of a handler: calls that are not handlers.
@@ -54,7 +54,7 @@ inline constexpr std::uint32_t main_program = 0xffff'fff2;
 /// Eight bits of a send's number travel with the message, so that its begin can be found again; 0: it was not traced.
 constexpr std::uint8_t tag_of(std::uint64_t number) { return static_cast<std::uint8_t>(1 + number % 255); }
 
-/// The mailbox and, of `taken`, the place of the receive among those that this PE asked for (the order of the program).
+/// The mailbox and, of `taken`, the place of the receive among those posted by this PE (the order of the program).
 constexpr std::uint64_t mailbox_number(std::uint32_t mailbox, std::uint64_t receive) {
   return std::uint64_t{mailbox} << 32 | (receive & 0xffff'ffff);
 }

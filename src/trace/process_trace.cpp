@@ -25,7 +25,7 @@ std::string name_of_clock() {
     utsname names{};
     if (uname(&names) == 0) boot = names.nodename;
   }
-  std::error_code unknown;  // no time namespaces: the boot alone says it
+  std::error_code unknown;  // no time namespaces: the boot alone identifies it
   const fs::path space = fs::read_symlink("/proc/self/ns/time", unknown);
   return boot + " " + space.string();
 }

@@ -1,5 +1,5 @@
-// What one process traces: a recorder for each of its PEs that was chosen, and a row for its wire. Owned by the
-// runtime; PEs get their recorder from here.
+// The traces of one process: a recorder for each selected PE, and a row for its wire. Owned by the runtime; PEs get
+// their recorder from here.
 #pragma once
 
 #include <atomic>

@@ -56,7 +56,7 @@ void recorder::slow(std::uint32_t handler, std::uint64_t taken, std::uint64_t no
 void recorder::write_out() {
   const std::uint64_t before = host::ticks();
   const std::size_t records = std::exchange(used_, 0);
-  if (file_.get() < 0) return;  // could not be written before: what comes is forgotten
+  if (file_.get() < 0) return;  // a write failed before: events are dropped
   if (!write(buffer_.data(), records * sizeof(record))) {
     std::fprintf(stderr, "trireme: cannot write the trace %s: %s; it ends here\n", path_.c_str(), std::strerror(errno));
     file_ = host::unique_fd();

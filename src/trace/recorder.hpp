@@ -1,6 +1,6 @@
-// One row of a trace: events in a buffer of fixed size that goes to the row's file when it is full. Used by one thread
-// at a time. Nothing is kept of what the program does while the row is off; callers ask for that first (pe.hpp
-// has a pointer that is null then).
+// One row of a trace: events in a buffer of fixed size that is written to the row's file when full. Used by one thread
+// at a time. Nothing is recorded while the row is off; callers check that first (pe.hpp has a pointer that is null
+// then).
 #pragma once
 
 #include <cstddef>
@@ -16,13 +16,13 @@ namespace tri::trace {
 
 class recorder {
  public:
-  /// Creates the file. Throws std::runtime_error that names it and says why not.
+  /// Creates the file. Throws std::runtime_error that names it and the reason.
   recorder(std::string path, const std::string& description, std::size_t records, std::uint64_t slow_ticks);
   ~recorder() { close(); }
   recorder(const recorder&) = delete;
   recorder& operator=(const recorder&) = delete;
 
-  /// A handler has begun; give what this returns to `end`.
+  /// A handler has started; pass the result to `end`.
   struct began {
     std::uint64_t ticks;
     std::uint64_t slow_before;
@@ -37,7 +37,7 @@ class recorder {
     add({.ticks = now, .handler = handler, .what = event::end});
     call_ended(handler, start, now);
   }
-  /// Some other call has ended: an event if it took long. What was long inside it has been reported and does not count.
+  /// Some other call has ended: an event if it was slow. Slow calls inside it have been reported and do not count.
   void call_ended(std::uint32_t handler, const began& start, std::uint64_t now = host::ticks()) {
     const std::uint64_t taken = now - start.ticks - (slow_ticks_reported_ - start.slow_before);
     if (taken >= slow_ticks_) [[unlikely]]
@@ -75,7 +75,7 @@ class recorder {
     buffer_[used_++] = one;
   }
 
-  /// Writes what is in the buffer. When the file cannot be written, says so once and records nothing any more.
+  /// Writes what is in the buffer. When the file cannot be written, reports that once and stops recording.
   void write_out();
   void close();
 

@@ -1,5 +1,5 @@
-// Which numbers have come of a peer that counts what it sends: each comes once, in any order. All below the low-water
-// mark have; what is above it is remembered one by one, and is little, as the gaps fill soon.
+// The sequence numbers received from a peer: each arrives once, in any order. All below the low-water mark have
+// arrived; those above it are stored individually and are few, as gaps fill soon.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ namespace tri::wire {
 
 class arrived_numbers {
  public:
-  /// False: it has come before.
+  /// False: a duplicate.
   bool add(std::uint64_t number) {
     if (number != low_water_mark_) return number > low_water_mark_ && above_.insert(number).second;
     ++low_water_mark_;

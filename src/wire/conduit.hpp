@@ -1,8 +1,8 @@
-// What carries packets between processes: the concept that every transport implements, and what it calls. A conduit
-// knows peers, packets and memory; order, protocols by size and coalescing are the port's (port_over.hpp).
+// Carries packets between processes: the concept that every transport implements, and its callbacks. A conduit handles
+// peers, packets and memory; order, protocols by size and coalescing are the port's (port_over.hpp).
 //
-// A conduit promises: a packet that was sent arrives once and whole, or its peer is reported as failed. Nothing about
-// order: packets overtake each other wherever a transport has several paths.
+// A conduit promises: a packet that was sent arrives once and whole, or its peer is reported as failed. No order:
+// packets may overtake each other where a transport has several paths.
 #pragma once
 
 #include <concepts>
@@ -15,9 +15,9 @@
 
 namespace tri::wire {
 
-/// What the sender of a packet and the receiver of a body know them by: a base of the port's own record.
+/// Identifies a packet at its sender and a body at its receiver: a base of the port's own record.
 struct packet_record {
-  void* conduit = nullptr;  // the conduit's word while the packet or the body is under way
+  void* conduit = nullptr;  // for the conduit while the packet or the body is in flight
 };
 using packet_token = packet_record*;
 
@@ -27,15 +27,15 @@ using announcement = void*;
 /// Called by a conduit, only inside its progress().
 class conduit_events {
  public:
-  /// A packet has come. Both spans are valid during the call.
+  /// A packet has arrived. Both spans are valid during the call.
   virtual void packet(std::span<const std::byte> header, std::span<const std::byte> body) = 0;
-  /// A packet has come whose body of `bytes` is still at its sender. The port calls accept() for it, now or later.
+  /// A packet has arrived whose body of `bytes` is still at its sender. The port calls accept() for it, now or later.
   virtual void announced(std::span<const std::byte> header, std::size_t bytes, announcement body) = 0;
   /// The memory given to accept() is filled or, if not `whole`, will never be and is not written any more.
   virtual void filled(packet_token token, bool whole) = 0;
   /// The memory of a packet for which send() said `under_way` may be used again.
   virtual void sent(packet_token token) = 0;
-  /// The peer cannot be reached any more. Once per peer; packets to it that are under way still end with sent().
+  /// The peer is unreachable. Once per peer; packets in flight to it still end with sent().
   virtual void peer_failed(peer_number peer, const std::string& why) = 0;
   /// Something connected that is not a process of the job, or is late with saying so, and was turned away.
   virtual void turned_away() {}
@@ -50,7 +50,7 @@ enum class sending : std::uint8_t {
 };
 
 enum class send_result : std::uint8_t {
-  done,       // the memory may be used again; there will be no sent()
+  done,       // the memory may be used again; sent() will not be called
   under_way,  // header and body stay where they are until sent()
 };
 
@@ -61,7 +61,7 @@ template <class Conduit>
 concept conduit = requires(Conduit wire, const Conduit& seen, conduit_events& events, peer_number peer,
                            std::span<const std::byte> bytes, sending how, packet_token token, announcement body,
                            void* memory, std::size_t size) {
-  /// What a peer hands to connect().
+  /// The address that a peer passes to connect().
   { seen.address() } -> std::same_as<std::span<const std::byte>>;
   /// Before the first send to a peer. Throws std::runtime_error when it cannot be reached.
   { wire.connect(peer, bytes) } -> std::same_as<void>;
@@ -76,14 +76,15 @@ concept conduit = requires(Conduit wire, const Conduit& seen, conduit_events& ev
   /// Readable when progress() has something to do after prepare_sleep() said true; -1: this conduit cannot sleep.
   { seen.wake_descriptor() } -> std::same_as<int>;
   { wire.prepare_sleep() } -> std::same_as<bool>;
-  /// Whether it becomes so, too, when packets that are under way can move on. If not, a thread that sleeps while
-  /// packets are under way is woken to look.
+  /// Whether it also becomes readable when packets in flight can progress. If not, a thread that sleeps while packets
+  /// are in flight is woken to poll.
   { Conduit::reports_sends } -> std::convertible_to<bool>;
   /// After that: how long to sleep at most, because the descriptor does not report everything; -1: it does.
   { seen.longest_sleep_ns() } -> std::same_as<std::int64_t>;
   /// Makes the descriptor readable. Any thread.
   { wire.wake() } -> std::same_as<void>;
-  /// Ends all connections, after what is under way or, with `at_once`, without it. Repeated until it says true.
+  /// Closes all connections, after finishing packets in flight or, with `at_once`, without. Repeated until it returns
+  /// true.
   { wire.close(events, /*at_once=*/true) } -> std::same_as<bool>;
 };
 

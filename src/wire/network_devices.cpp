@@ -98,7 +98,7 @@ std::vector<std::string> interfaces_in(const ip_network& network, const std::vec
   return names;
 }
 
-// What can be used: interfaces that are up, and ports of adapters.
+// The usable devices: interfaces that are up, and ports of adapters.
 std::vector<std::string> all_but(const std::vector<std::string>& excluded,
                                  const std::vector<network_interface>& interfaces,
                                  const std::vector<std::string>& devices) {

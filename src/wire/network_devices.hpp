@@ -19,7 +19,7 @@ std::vector<network_interface> network_interfaces();
 /// Of a list with commas in between.
 std::vector<std::string> names_in_list(const std::string& list);
 
-/// Interfaces ("eth0") and ports of InfiniBand adapters ("mlx5_0:1"), sorted. `root` takes the place of /sys/class.
+/// Interfaces ("eth0") and ports of InfiniBand adapters ("mlx5_0:1"), sorted. `root` replaces /sys/class.
 std::vector<std::string> network_devices(const std::string& root = "/sys/class");
 
 /// Of the ports of InfiniBand adapters, those with a link.
@@ -30,14 +30,13 @@ std::vector<std::string> active_adapter_ports(const std::string& root = "/sys/cl
 void check_network_devices(const std::string& wanted, const std::vector<std::string>& present);
 
 /// `network` (--tri-network): interfaces, ports of InfiniBand adapters, and networks in CIDR notation ("10.1.0.0/16",
-/// "fd00::/8"), separated by commas; "!" in front: all but these. Returns the devices by name: UCX 1.13
-/// knows no "^" for devices. Throws std::runtime_error that names the first part that this host does not have, and what
-/// it has.
+/// "fd00::/8"), separated by commas; "!" in front: all but these. Returns the devices by name: UCX 1.13 knows no "^"
+/// for devices. Throws std::runtime_error that names the first part missing on this host, and the available ones.
 std::string devices_of_network(const std::string& network, const std::vector<network_interface>& interfaces,
                                const std::vector<std::string>& devices);
 
-/// The same when nobody has named a network: the loopback interface for a job on one machine; else all others. Empty
-/// where there are none, which leaves the choice to UCX.
+/// The same when no network is named: the loopback interface for a job on one machine; otherwise all others. Empty when
+/// there are none, which leaves the choice to UCX.
 std::string devices_of_job(int machines, const std::vector<network_interface>& interfaces,
                            const std::vector<std::string>& devices);
 
@@ -55,7 +54,7 @@ std::vector<network_address> addresses_of_network(const std::string& network,
                                                   const std::vector<network_interface>& interfaces,
                                                   const std::vector<std::string>& devices);
 
-/// Both are in the network that the first `prefix` bits name. False for what is not an address.
+/// Whether both are in the network given by the first `prefix` bits. False for an invalid address.
 bool are_in_one_network(const std::string& one, const std::string& other, int prefix);
 
 }  // namespace tri::wire

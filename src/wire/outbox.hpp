@@ -1,5 +1,5 @@
 // Sends that found another thread at the wire: that thread takes them over before it leaves, so no thread ever waits
-// for one that may have lost its core. A stack that is taken as a whole (R. K. Treiber, 1986) and then turned round.
+// for one that may have been preempted. A stack that is taken as a whole (R. K. Treiber, 1986) and then reversed.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ struct waiting_send {
   peer_number to = 0;
   std::uint32_t header_bytes = 0;
   message_body body = {};
-  std::vector<std::byte> address = {};  // of the peer, with the first message to it; else empty
+  std::vector<std::byte> address = {};  // of the peer, with the first message to it; otherwise empty
   waiting_send* next = nullptr;
   waiting_send* previous = nullptr;            // among those that wait for memory of the peer
   std::array<std::byte, header_limit> header;  // header_bytes of it
@@ -37,8 +37,8 @@ class outbox {
   void push(std::unique_ptr<waiting_send> send) {
     waiting_send* const added = send.release();
     added->next = newest_.load(std::memory_order_relaxed);  // relaxed: the exchange decides
-    // seq_cst: after this push its thread tries to take the progress lock; the holder of the progress lock looks in
-    // here after giving it back. One of the two sees the other. pairs: outbox.empty, progress_lock.taken
+    // seq_cst: after this push its thread tries to take the progress lock; the holder of the progress lock checks here
+    // after releasing it. One of the two sees the other. pairs: outbox.empty, progress_lock.taken
     while (!newest_.compare_exchange_weak(added->next, added, std::memory_order_seq_cst, std::memory_order_relaxed)) {
     }
   }
@@ -47,7 +47,7 @@ class outbox {
   /// All of them, the oldest first, linked by `next`. Only by the holder of the progress lock.
   waiting_send* take() {
     if (newest_.load(std::memory_order_relaxed) == nullptr)
-      return nullptr;  // relaxed: a hint; what is missed is found
+      return nullptr;  // relaxed: a hint; a missed push is found later
                        // by empty() after the release
     waiting_send* newest = newest_.exchange(nullptr, std::memory_order_acquire);  // pairs: outbox.push
     waiting_send* oldest = nullptr;

@@ -9,8 +9,7 @@
 namespace tri::wire {
 namespace {
 
-// As <sodium/crypto_generichash.h> declares them; only what is asked for needs the library, so nothing needs its
-// header.
+// As <sodium/crypto_generichash.h> declares them; only checked packets need the library, and no build needs its header.
 struct check_library {
   int (*sodium_init)() = nullptr;
   std::size_t (*crypto_generichash_statebytes)() = nullptr;

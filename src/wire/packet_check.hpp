@@ -24,7 +24,7 @@ check_value check_of_packet(const packet_key& key, const packet_head& head, std:
 /// Of a body by rendezvous.
 check_value check_of_body(const packet_key& key, std::span<const std::byte> body);
 
-/// Takes the same time whatever differs.
+/// Constant time.
 bool are_equal(const check_value& one, const check_value& other);
 
 }  // namespace tri::wire

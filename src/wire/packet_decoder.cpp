@@ -19,7 +19,7 @@ bool take(std::span<const std::byte>& bytes, Part& part) {
   return true;
 }
 
-// Says what is wrong with a value that is not between the two others; false then.
+// Reports a value that is not between the two others; false then.
 struct checker {
   packet_fault& fault;
   bool holds(const char* field, std::uint64_t value, std::uint64_t least, std::uint64_t most) const {
@@ -68,7 +68,7 @@ packet_verdict decode_packet(const packet_rules& rules, std::span<const std::byt
   const bool is_alone = !header.empty();  // one message
   std::span<const std::byte> rest = is_alone ? header : body;
   packet_head& head = view.head;
-  // One comparison of a word takes the same time whatever differs.
+  // A comparison of one word is constant-time.
   if (!take(rest, head) || head.tag != rules.tag) return packet_verdict::foreign;
   if (rules.key != nullptr) {
     check_value found;

@@ -1,6 +1,6 @@
-// Reads what came over the wire, from any sender: bytes in, a view whose every field is valid out, or what is wrong.
-// Pure functions, any thread. What a packet means beside others (is its number the next one, is its sender connected)
-// is the port's to decide.
+// Reads packets from the wire, from any sender: bytes in, a view with only valid fields out, or an error. Pure
+// functions, any thread. The port decides what depends on other packets (is its number the next one, is its sender
+// connected).
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 namespace tri::wire {
 
-/// What the receiver knows without the packet.
+/// The receiver's knowledge about valid packets.
 struct packet_rules {
   std::uint64_t tag = 0;  // of this process
   peer_number self = 0;
@@ -27,9 +27,9 @@ struct packet_rules {
 
 enum class packet_verdict : std::uint8_t {
   valid,
-  foreign,    // its sender does not know the secret: nothing in it says anything about a process of the job
-  unchecked,  // its check value is missing or wrong: somebody who knows only the tag has made or changed it
-  malformed,  // its sender knows the secret, and a field is not what it may be
+  foreign,    // its sender does not know the secret: nothing in it is evidence about a process of the job
+  unchecked,  // its check value is missing or wrong: made or changed by a party that knows only the tag
+  malformed,  // its sender knows the secret, and a field is invalid
 };
 
 struct packet_fault {
@@ -64,7 +64,7 @@ packet_verdict decode_packet(const packet_rules& rules, std::span<const std::byt
                              std::span<const std::byte> body, std::optional<std::size_t> announced_bytes,
                              packet_view& view, packet_fault& fault);
 
-/// Takes the first message off packet_view::body, as often as packet_head::messages says.
+/// Removes the first message from packet_view::body; called packet_head::messages times.
 inline message_view next_message(std::span<const std::byte>& messages) {
   message_head head;
   std::memcpy(&head, messages.data(), sizeof head);

@@ -1,16 +1,16 @@
-// What a port puts into the packets of a conduit. Both processes have the same byte order and the same build; the mark
-// in front of addresses (packet_secret.cpp) changes with this file. The receiver of a packet reads it with
-// decode_packet() (packet_decoder.hpp) and trusts no field of it before.
+// The format of a port's packets over a conduit. Both processes have the same byte order and the same build; the mark
+// in front of addresses (packet_secret.cpp) changes with this file. The receiver of a packet validates it with
+// decode_packet() (packet_decoder.hpp) before it trusts any field.
 //
 //   short messages   conduit header: empty     body: packet_head, then per message: message_head, header, body
 //   one message      conduit header: packet_head, header of the message                 body: that of the message
 //   disconnect       as short messages, with none
 //   credit           conduit header: empty     body: packet_head, flow::credit_control     has no place in the order
 //   heartbeat        conduit header: empty     body: packet_head; asks for an answer    has no place in the order
-//   answer           the same, and asks for nothing
+//   answer           the same, and requests nothing
 //
-// With port_options::checks a check value (packet_check.hpp) follows each packet_head, and behind that of an announced
-// message comes the one of its body.
+// With port_options::checks a check value (packet_check.hpp) follows each packet_head; that of an announced message is
+// followed by the one of its body.
 #pragma once
 
 #include <cstddef>

@@ -12,7 +12,7 @@
 namespace tri::wire {
 namespace {
 
-// Which program may talk to us. Changes with every change of what packets look like.
+// Identifies compatible programs. Changes with every change of the packet format.
 constexpr std::array<char, 4> address_mark = {'T', 'R', 'P', '1'};
 
 struct address_head {

@@ -1,4 +1,4 @@
-// What a process passes to its peers through the launcher, and to no other: a sender to it has to know it.
+// A secret that a process passes only to its peers, through the launcher: their packets to it must contain it.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ struct packet_secret {
   static packet_secret make();
 };
 
-/// What a port gives as its address: its secret, whether it wants check values, and the address of its conduit.
+/// The address of a port: its secret, whether it requires check values, and the address of its conduit.
 struct port_address {
   packet_secret secret;
   bool has_checks = false;

@@ -1,5 +1,5 @@
-// The receiving half of port_over: packets are put back into the order of their sends, bodies get their memory, peers
-// that have failed are reported once. Included by port_over.hpp alone.
+// The receiving half of port_over: packets are reordered by their sends, bodies get their memory, failed peers are
+// reported once. Included by port_over.hpp alone.
 #pragma once
 
 #include <algorithm>
@@ -46,8 +46,7 @@ void port_over<Conduit>::fail_malformed(peer_number from, const packet_fault& fa
   fail_peer(from, "it sent a malformed packet: " + fault.text());
 }
 
-// A packet that comes twice was sent again by somebody else, or by a peer that is out of order; nothing is lost with
-// it.
+// A duplicate packet was replayed by a third party, or sent by a faulty peer; dropping it loses nothing.
 template <conduit Conduit>
 bool port_over<Conduit>::is_new(peer_record& peer, const packet_head& head) {
   constexpr std::uint64_t most_ahead = std::uint64_t{1} << 31;
@@ -172,8 +171,8 @@ void port_over<Conduit>::announced(std::span<const std::byte> header, std::size_
   request_body_memory(*peer, head.from);
 }
 
-// In the order of the sends, and only as far as that is known: a body with memory must never wait for an earlier one
-// without, or a user with little memory would wait for ever.
+// In the order of the sends, and only as far as the order is known: a body with memory must never wait for an earlier
+// one without, or a user with little memory would deadlock.
 template <conduit Conduit>
 bool port_over<Conduit>::request_body_memory(peer_record& peer, peer_number from) {
   peer.next_to_ask = std::max(peer.next_to_ask, peer.expected);
@@ -200,8 +199,8 @@ bool port_over<Conduit>::request_body_memory(peer_record& peer, peer_number from
 template <conduit Conduit>
 bool port_over<Conduit>::ask_again() {
   bool something = false;
-  // Nobody runs what comes any more, so nobody frees memory: a body without memory would wait for ever, and what is
-  // behind it as well. relaxed: seen sooner or later
+  // Arriving messages are no longer run, so no memory is freed: a body without memory would wait for ever, as would
+  // those behind it. relaxed: seen sooner or later
   if (drops_waiting_.load(std::memory_order_relaxed)) [[unlikely]] {
     unwanted_.insert(unwanted_.end(), refused_.begin(), refused_.end());
     refused_.clear();
@@ -251,8 +250,8 @@ void port_over<Conduit>::deliver(peer_number from, std::span<const std::byte> he
   user_.arrived(from, header, body, bytes);
 }
 
-// Once for all messages of a packet, after they were delivered: until then nobody looks at the account (by who has the
-// turn), and a message that has run by now counts as given back at the next poll.
+// Once for all messages of a packet, after they were delivered: until then no thread reads the account (only the lock
+// holder does), and a message that has already run counts as given back at the next poll.
 template <conduit Conduit>
 void port_over<Conduit>::count_arrived(peer_record& peer, peer_number from, std::uint64_t cost) {
   if (!memory_.has_value() || memory_->arrived(peer.account, cost)) [[likely]]
@@ -288,7 +287,7 @@ void port_over<Conduit>::deliver_early(peer_record& peer, peer_number from) {
   if (!peer.refused) request_body_memory(peer, from);  // this packet may have closed a gap before announced ones
 }
 
-// An endpoint of our own is what reports that a peer has died; so who sends to us gets one.
+// Only an endpoint of our own reports that a peer has died; so each sender to us gets one.
 template <conduit Conduit>
 void port_over<Conduit>::watch_senders() {
   for (const peer_number peer : std::exchange(unwatched_, {})) {
@@ -309,7 +308,7 @@ void port_over<Conduit>::fail_peer(peer_number number, const std::string& why, b
   peer_record& peer = record_of(number);
   if (peer.gone) return;
   peer.gone = true;
-  peer.reachable.store(true, std::memory_order_release);  // no address will be asked for. pairs: port.reachable
+  peer.reachable.store(true, std::memory_order_release);  // no address will be looked up. pairs: port.reachable
   if (peer.open != nullptr) {
     outgoing_packet* const packet = std::exchange(peer.open, nullptr);
     open_.remove(packet);
@@ -326,8 +325,8 @@ void port_over<Conduit>::fail_peer(peer_number number, const std::string& why, b
   failures_.push_back({number, why, std::exchange(timed_out_, false)});
 }
 
-// What can be delivered was; what is left waits for something that will not come. Bodies that are being filled stay
-// until the conduit says that it does not write them any more.
+// Deliverable messages were delivered; the rest wait for something that will not arrive. Bodies being filled stay until
+// the conduit reports that it no longer writes to them.
 template <conduit Conduit>
 void port_over<Conduit>::forget_arrivals(peer_record& peer) {
   for (auto entry = peer.early.begin(); entry != peer.early.end();) {

@@ -1,10 +1,10 @@
-// Peers that say nothing: a cable that was pulled out, a host that froze. Transports notice late or never (TCP repeats
-// what was not acknowledged for a quarter of an hour). Time comes in as heartbeats, so nothing here reads a clock.
+// Detects silent peers: an unplugged cable, a frozen host. Transports notice late or never (TCP retransmits for a
+// quarter of an hour). Time is counted in heartbeats, so nothing here reads a clock.
 //
-// At each heartbeat every connected peer that was not heard of since the last one is asked for a sign of life, and
-// answers at once, or at its own next heartbeat when its threads compute. After `heartbeats_until_failed` heartbeats
-// without any packet it is taken to have failed. A process that was itself stopped has had no heartbeats meanwhile and
-// blames no peer. Included by port_over.hpp alone.
+// At each heartbeat every connected peer that was silent since the last one is sent a request, and answers at once, or
+// at its own next heartbeat when its threads compute. After `heartbeats_until_failed` heartbeats without any packet it
+// counts as failed. A process that was itself stopped has had no heartbeats meanwhile and blames no peer. Included by
+// port_over.hpp alone.
 #pragma once
 
 #include "wire/port_over.hpp"
@@ -13,8 +13,8 @@ namespace tri::wire {
 
 template <conduit Conduit>
 void port_over<Conduit>::heartbeat() {
-  // Where nobody has looked since the last heartbeat, a sign of life may be behind much else: all that has come first.
-  // The limit is for peers that send without end.
+  // When no thread has polled since the last heartbeat, a sign of life may be queued behind much else: drain everything
+  // first. The limit is for peers that send without end.
   constexpr int most_polls = 1'000'000;
   const bool nobody_polls = !options_.funnelled && tallies_.polls.read() == polls_at_last_heartbeat_;
   for (int polls = 0; nobody_polls && polls < most_polls && progress(); ++polls) {
@@ -38,7 +38,7 @@ void port_over<Conduit>::ask_for_signs_of_life() {
         peers_[number].load(std::memory_order_relaxed);  // relaxed: made by the holder of the progress lock
     if (peer == nullptr || peer->gone || peer->disconnected) continue;
     if (!peer->reachable.load(std::memory_order_relaxed)) continue;  // relaxed: as above
-    // What a peer sends behind a body cannot be seen before all of the body is there.
+    // Packets behind a body cannot be seen before the body has arrived completely.
     const std::uint64_t for_bodies = peer->filling_bytes / options_.least_bytes_per_heartbeat;
     if (peer->missed_heartbeats >= options_.heartbeats_until_failed + for_bodies) {
       timed_out_ = true;
@@ -50,7 +50,7 @@ void port_over<Conduit>::ask_for_signs_of_life() {
   }
 }
 
-// Outside the order of packets: it says nothing about them.
+// Outside the order of packets: it is independent of them.
 template <conduit Conduit>
 void port_over<Conduit>::send_heartbeat(peer_number to, packet_kind kind) {
   tallies_.heartbeats.add();

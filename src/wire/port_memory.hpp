@@ -14,7 +14,7 @@ template <conduit Conduit>
 void port_over<Conduit>::wait_for_memory(peer_record& peer, peer_number to, std::span<const std::byte> header,
                                          const message_body& body) {
   if (drops_waiting_.load(std::memory_order_relaxed))
-    return drop(body);  // relaxed: leave() drops what this look missed
+    return drop(body);  // relaxed: leave() drops what this check missed
   auto waiting = std::make_unique<waiting_send>();
   waiting->to = to;
   waiting->header_bytes = static_cast<std::uint32_t>(header.size());
@@ -67,7 +67,7 @@ void port_over<Conduit>::drop_waiting() {
 
 // ---- as the receiver
 
-// Outside the order of packets: what is behind a gap must not keep back the memory that may be needed to close it.
+// Outside the order of packets: a gap must not hold back the memory that may be needed to close it.
 template <conduit Conduit>
 void port_over<Conduit>::send_control(peer_number to, const flow::credit_control& note) {
   peer_record& peer = record_of(to);
@@ -101,7 +101,7 @@ void port_over<Conduit>::take_control(peer_record& peer, peer_number from, const
   }
 }
 
-// In advance, so that who sends much need not ask while there is plenty.
+// In advance, so that frequent senders need not request memory while there is plenty.
 template <conduit Conduit>
 void port_over<Conduit>::grant_more(peer_record& peer, peer_number to) {
   if (memory_->is_outdated()) memory_->given_back(user_.memory_given_back());
@@ -120,7 +120,7 @@ void port_over<Conduit>::recall_from_all() {
   }
 }
 
-// After the senders of what came are connected: they get answers.
+// After the senders are connected: they get answers.
 template <conduit Conduit>
 bool port_over<Conduit>::serve_memory() {
   for (const peer_number number : std::exchange(recalling_, {})) {
@@ -144,7 +144,7 @@ bool port_over<Conduit>::serve_memory() {
   return something;
 }
 
-// No message comes from it any more: what it was granted goes to others. It grants no memory either.
+// No more messages come from it: memory granted to it goes to others. It grants no memory either.
 template <conduit Conduit>
 void port_over<Conduit>::part_with(peer_record& peer, peer_number number) {
   peer.disconnected = true;

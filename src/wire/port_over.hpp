@@ -1,5 +1,5 @@
 // The port over any conduit: order of messages, protocol by size, coalescing, and the rule that one thread at a time is
-// at the wire while no other waits for it. README.md has the protocol; port.hpp what users may rely on.
+// at the wire and no other waits for it. README.md has the protocol, port.hpp the guarantees to users.
 #pragma once
 
 #include <sched.h>
@@ -63,7 +63,7 @@ class port_over final : public port, private conduit_events, private flow::credi
   void send(peer_number to, std::span<const std::byte> header, message_body body) override;
   bool progress() override;
   void flush() override;
-  // pairs: port.under_way. Who sees 0 sees what the releases of the bodies did.
+  // pairs: port.under_way. A thread that reads 0 sees the effects of releasing the bodies.
   bool is_idle() const override {
     return under_way_.load(std::memory_order_acquire) == 0 && arriving_.load(std::memory_order_acquire) == 0;
   }
@@ -171,18 +171,19 @@ class port_over final : public port, private conduit_events, private flow::credi
   std::vector<std::byte> address_;
   std::uint64_t longest_hold_ = 0;  // ticks
   std::atomic<bool> heartbeat_is_due_{false};
-  std::uint64_t polls_at_last_heartbeat_ = 0;  // by who calls heartbeat()
+  std::uint64_t polls_at_last_heartbeat_ = 0;  // used by heartbeat() alone
   std::vector<std::atomic<peer_record*>> peers_;
   std::optional<Conduit> conduit_;
 
   progress_lock progress_lock_;
   outbox outbox_;
-  // Funnelled: the oldest sends, taken out of the outbox and not posted yet; and how many may be before the next poll.
+  // Funnelled: the oldest sends, taken out of the outbox and not posted yet; and how many may be posted before the next
+  // poll.
   waiting_send* taken_ = nullptr;
   std::uint32_t sends_left_;
   std::atomic<bool> funnel_sleeps_{false};
   std::atomic<bool> flush_wanted_{false};
-  // Messages whose body is not free yet, and those that came in part. pairs: port.under_way
+  // Messages whose body is not free yet, and partially arrived ones. pairs: port.under_way
   std::atomic<std::int64_t> under_way_{0};
   std::atomic<std::int64_t> arriving_{0};
 
@@ -192,16 +193,16 @@ class port_over final : public port, private conduit_events, private flow::credi
   std::vector<std::unique_ptr<outgoing_packet>> spare_short_, spare_alone_;
   std::size_t packets_under_way_ = 0;
   std::vector<peer_number> refused_;         // whose first body without memory was refused one
-  std::vector<peer_number> unwanted_;        // the same at the end, when nobody uses what comes
+  std::vector<peer_number> unwanted_;        // the same at the end, when messages are no longer used
   std::vector<peer_number> unwatched_;       // something came from them, and they are not connected
   std::optional<flow::credit_pool> memory_;  // with a limit
   std::atomic<bool> memory_asked_for_{false};
   std::atomic<bool> drops_waiting_{false};
-  std::vector<peer_number> recalling_;  // peers that want back what we do not use of their memory
+  std::vector<peer_number> recalling_;  // peers that recall unused memory granted to us
   bool timed_out_ = false;              // of the peer that is about to fail
   std::vector<peer_failure> failures_;  // not reported to the user yet
-  std::string malformed_packet_;        // what was wrong with a packet of nobody known
-  bool is_sign_of_life_ = false;        // what this progress() found, or a packet without messages that is out
+  std::string malformed_packet_;        // the error in a packet of an unknown sender
+  bool is_sign_of_life_ = false;        // what this progress() found, or a packet without messages that was sent
   bool closing_ = false;
   port_tallies tallies_;
 };

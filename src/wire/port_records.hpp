@@ -1,5 +1,5 @@
-// What a port remembers: packets on their way out, bodies on their way in, and one record per peer that was ever talked
-// to (a peer that was not costs a pointer). All of it belongs to the holder of the progress lock.
+// The state of a port: outgoing packets, incoming bodies, and one record per peer ever communicated with (others cost a
+// pointer). All of it belongs to the holder of the progress lock.
 #pragma once
 
 #include <array>
@@ -29,7 +29,7 @@ struct outgoing_packet : packet_record {
   enum class kind : std::uint8_t { short_messages, one_message };
 
   const kind holds;
-  outgoing_packet* previous = nullptr;  // in one list: open, or under way
+  outgoing_packet* previous = nullptr;  // in one list: open, or in flight
   outgoing_packet* next = nullptr;
   peer_number to = 0;
   std::uint32_t messages = 0;
@@ -59,7 +59,7 @@ struct saved_header {
   std::span<const std::byte> view() const { return {bytes.data(), size}; }
 };
 
-/// A body that comes by rendezvous.
+/// A body that arrives by rendezvous.
 struct incoming_body : packet_record {
   peer_number from;
   std::uint64_t sequence;
@@ -93,10 +93,10 @@ struct early_packet {
 
 struct peer_record {
   // Read by senders that do not hold the progress lock. pairs: port.reachable
-  std::atomic<bool> reachable{false};   // connected, or failed: no address is needed any more
+  std::atomic<bool> reachable{false};   // connected, or failed: its address is no longer needed
   bool gone = false;                    // nothing is sent to it any more
-  bool disconnected = false;            // in order: nothing comes from it any more
-  bool reported = false;                // the user knows that it is gone
+  bool disconnected = false;            // in order: it sends nothing more
+  bool reported = false;                // reported to the user as gone
   bool watching = false;                // it is, or is about to be connected because something came from it
   std::uint32_t missed_heartbeats = 0;  // since something came from it
   std::uint64_t filling_bytes = 0;      // of its bodies that have memory and are not whole
@@ -106,8 +106,8 @@ struct peer_record {
   arrived_numbers unordered;
   outgoing_packet* open = nullptr;  // takes short messages
   std::uint64_t expected = 0;       // sequence of the packet whose messages are next
-  std::uint64_t next_to_ask = 0;    // of the first packet that may still have to be asked memory for
-  bool refused = false;             // its body got none, and will be asked for again
+  std::uint64_t next_to_ask = 0;    // of the first packet that may still need memory
+  bool refused = false;             // its body got none, and memory will be requested again
   std::map<std::uint64_t, early_packet> early;
   flow::memory_credit credit;         // of its memory
   flow::peer_credits account;         // of ours

@@ -18,7 +18,7 @@ void port_over<Conduit>::send(peer_number to, std::span<const std::byte> header,
     address_of_peer = lookup_(to);
   under_way_.fetch_add(1, std::memory_order_relaxed);  // relaxed: this thread knows of its message anyway
   if (!options_.funnelled && progress_lock_.try_acquire()) {
-    take_outbox();  // what this thread left there before goes first
+    take_outbox();  // earlier messages of this thread go first
     if (!address_of_peer.empty()) connect(to, address_of_peer);
     post(to, header, body);
     leave();
@@ -41,8 +41,8 @@ void port_over<Conduit>::send(peer_number to, std::span<const std::byte> header,
 // After something was left for the thread that is alone at the transport.
 template <conduit Conduit>
 void port_over<Conduit>::wake_funnel() {
-  // seq_cst, both: pushed before this look, and that thread looks for pushes after it has set this. One of the two sees
-  // the other. pairs: port.funnel_sleeps, outbox.empty
+  // seq_cst, both: pushed before this load, and that thread checks for pushes after it has set this. One of the two
+  // sees the other. pairs: port.funnel_sleeps, outbox.empty
   if (funnel_sleeps_.load(std::memory_order_seq_cst) && funnel_sleeps_.exchange(false, std::memory_order_seq_cst))
     conduit_->wake();
 }
@@ -52,10 +52,10 @@ template <conduit Conduit>
 void port_over<Conduit>::leave() {
   do {
     if (!options_.funnelled) take_outbox();
-    // exchange: what is wanted after this look is seen by the loop. pairs: port.flush_wanted
+    // exchange: the loop sees flushes requested after this. pairs: port.flush_wanted
     const bool wanted =
         flush_wanted_.load(std::memory_order_relaxed) && flush_wanted_.exchange(false, std::memory_order_seq_cst);
-    // A sleeper looks after nothing: what is kept back would stay, and what the conduit has not finished may need its
+    // A sleeper makes no progress: coalesced messages would stay, and unfinished operations of the conduit may need
     // progress.
     const bool asleep = !sleepers_.empty();
     if (wanted || asleep) send_open();
@@ -64,7 +64,7 @@ void port_over<Conduit>::leave() {
     if (tallies_.waiting.read() != 0 && drops_waiting_.load(std::memory_order_relaxed)) [[unlikely]]
       for (std::atomic<peer_record*>& of_peer : peers_)
         if (peer_record* const peer = of_peer.load(std::memory_order_relaxed)) drop_waiting_of(*peer);
-    // Nor does the descriptor show that a body would have memory now, or that memory was given back.
+    // The descriptor does not show either that a body would have memory now, or that memory was given back.
     const bool waits = !refused_.empty() || (memory_.has_value() && memory_->somebody_asks());
     if (asleep && ((packets_under_way_ != 0 && !Conduit::reports_sends) || waits)) {
       sleepers_.clear();
@@ -72,7 +72,7 @@ void port_over<Conduit>::leave() {
       conduit_->wake();
     }
     progress_lock_.release();
-    // pairs: outbox.empty, port.flush_wanted: pushed before this look, or its thread gets the progress lock
+    // pairs: outbox.empty, port.flush_wanted: pushed before this load, or its thread gets the progress lock
     // Funnelled: the holder of the progress lock comes again before it sleeps.
   } while (!options_.funnelled && (!outbox_.empty() || flush_wanted_.load(std::memory_order_seq_cst)) &&
            progress_lock_.try_acquire());
@@ -107,19 +107,19 @@ bool port_over<Conduit>::prepare_sleep() {
   if (!progress_lock_.try_acquire()) return false;
   take_outbox();
   send_open();
-  // Nothing on the descriptor says that memory was given back, or that a body would have memory now.
+  // The descriptor does not show that memory was given back, or that a body would have memory now.
   const bool wanted = !refused_.empty() || (memory_.has_value() && memory_->somebody_asks());
   bool may_sleep =
       !wanted && taken_ == nullptr && failures_.empty() && malformed_packet_.empty() && conduit_->prepare_sleep();
   if (may_sleep && options_.funnelled) {
-    // Those who leave something from here on wake us, what was left before is seen now. After the conduit has prepared
-    // itself, because that takes a wake-up away which came earlier. pairs: port.funnel_sleeps
+    // Threads that push from here on wake us; earlier pushes are seen now. After the conduit's prepare_sleep, because
+    // that consumes an earlier wake-up. pairs: port.funnel_sleeps
     funnel_sleeps_.store(true, std::memory_order_seq_cst);
     may_sleep = outbox_.empty() && !flush_wanted_.load(std::memory_order_seq_cst);
   }
   if (may_sleep && std::find(sleepers_.begin(), sleepers_.end(), this_thread()) == sleepers_.end())
     sleepers_.push_back(this_thread());
-  if (!may_sleep) funnel_sleeps_.store(false, std::memory_order_relaxed);  // relaxed: awake, it looks again anyway
+  if (!may_sleep) funnel_sleeps_.store(false, std::memory_order_relaxed);  // relaxed: awake, it checks again anyway
   leave();
   return may_sleep;
 }
@@ -130,7 +130,7 @@ bool port_over<Conduit>::progress() {
   tallies_.polls.add();
   // We are awake. Others may sleep on: this thread may be busy for long after its next send.
   if (!sleepers_.empty()) std::erase(sleepers_, this_thread());
-  if (options_.funnelled) funnel_sleeps_.store(false, std::memory_order_relaxed);  // relaxed: it looks below
+  if (options_.funnelled) funnel_sleeps_.store(false, std::memory_order_relaxed);  // relaxed: it checks below
   is_sign_of_life_ = false;
   bool something = take_outbox();
   something |= send_open();
@@ -142,7 +142,7 @@ bool port_over<Conduit>::progress() {
   if (heartbeat_is_due_.load(std::memory_order_relaxed)) [[unlikely]]  // relaxed: see heartbeat()
     ask_for_signs_of_life();
   something |= report_failures();
-  take_outbox();  // what the callbacks have sent must not wait for the next call
+  take_outbox();  // messages sent by the callbacks must not wait for the next call
   send_open();
   if (something && !is_sign_of_life_) tallies_.moves.add();
   const std::string malformed = std::exchange(malformed_packet_, {});
@@ -303,7 +303,7 @@ bool port_over<Conduit>::send_open() {
   return something;
 }
 
-// Fills in the check value of a packet that has everything else.
+// Fills in the check value of an otherwise complete packet.
 template <conduit Conduit>
 void port_over<Conduit>::sign(outgoing_packet& packet, const packet_head& head, std::span<const std::byte> body,
                               std::optional<std::size_t> announced_bytes) {
@@ -380,7 +380,7 @@ void port_over<Conduit>::finish(outgoing_packet* packet) {
   if (alone && packet->body.release != nullptr) packet->body.release(packet->body.block);
   under_way_.fetch_sub(packet->messages, std::memory_order_release);  // pairs: port.under_way
   auto& spare = alone ? spare_alone_ : spare_short_;
-  // Enough for a burst; what a slow peer made pile up goes back to the heap.
+  // Enough for a burst; a backlog caused by a slow peer goes back to the heap.
   constexpr std::size_t kept = 64;
   std::unique_ptr<outgoing_packet> done(packet);
   if (spare.size() < kept) spare.push_back(std::move(done));
@@ -399,7 +399,7 @@ port_over<Conduit>::~port_over() {
   try {
     close();
   } catch (const std::exception&) {
-    // A conduit that fails while it ends: what it held is given back below all the same.
+    // A conduit that fails while closing: what it held is still released below.
   }
   conduit_.reset();
   while (outgoing_packet* const packet = moving_.pop_front()) {
@@ -408,7 +408,7 @@ port_over<Conduit>::~port_over() {
   }
   while (outgoing_packet* const packet = open_.pop_front()) delete packet;
   for (std::atomic<peer_record*>& of_peer : peers_) {
-    const std::unique_ptr<peer_record> record(of_peer.load(std::memory_order_relaxed));  // relaxed: nobody else is here
+    const std::unique_ptr<peer_record> record(of_peer.load(std::memory_order_relaxed));  // relaxed: alone here
     if (record != nullptr) forget_arrivals(*record);
   }
 }
@@ -421,18 +421,19 @@ void port_over<Conduit>::close() {
   while (take_outbox()) {
   }
   for (std::atomic<peer_record*>& of_peer : peers_)
-    if (peer_record* const peer = of_peer.load(std::memory_order_relaxed))  // relaxed: nobody else is here
+    if (peer_record* const peer = of_peer.load(std::memory_order_relaxed))  // relaxed: alone here
       drop_waiting_of(*peer);
   send_open();
   for (peer_number peer = 0; peer < peers_.size(); ++peer) {
-    const peer_record* const record = peers_[peer].load(std::memory_order_relaxed);  // relaxed: nobody else is here
+    const peer_record* const record = peers_[peer].load(std::memory_order_relaxed);  // relaxed: alone here
     if (record == nullptr || record->gone || record->disconnected) continue;
     if (!record->reachable.load(std::memory_order_relaxed)) continue;
     send_short(open_packet(peer), packet_kind::disconnect);
   }
-  // What nobody will take: the senders may go on. Then bodies that the peers still have to fetch, then the connections.
+  // First bodies that will not be received: their senders may continue. Then bodies that the peers must still fetch,
+  // then the connections.
   for (std::atomic<peer_record*>& of_peer : peers_) {
-    peer_record* const record = of_peer.load(std::memory_order_relaxed);  // relaxed: nobody else is here
+    peer_record* const record = of_peer.load(std::memory_order_relaxed);  // relaxed: alone here
     if (record != nullptr) forget_arrivals(*record);
   }
   bool closed = false;

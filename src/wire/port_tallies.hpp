@@ -1,4 +1,4 @@
-// The counters of a port as it keeps them: added to by the holder of the progress lock, read by anybody.
+// The internal counters of a port: incremented by the holder of the progress lock, read by any thread.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@ namespace tri::wire {
 
 class tally {
  public:
-  // relaxed, all: a figure that stands for nothing but itself; the holder of the progress lock is the only one to add.
+  // relaxed, all: independent counters; only the holder of the progress lock increments them.
   void add(std::uint64_t amount = 1) {
     value_.store(value_.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
   }

@@ -1,5 +1,5 @@
 // The lock of the wire: one thread at a time makes progress, and no other waits. A thread that does not get it leaves
-// its work where the holder finds it (outbox.hpp) and tries once more after that.
+// its work for the holder (outbox.hpp) and then tries once more.
 #pragma once
 
 #include <atomic>
@@ -9,8 +9,8 @@ namespace tri::wire {
 class progress_lock {
  public:
   bool try_acquire() {
-    // seq_cst, both: the one that left work before this either gets the lock or is seen by the holder, who looks for
-    // work after releasing it. The load alone is enough to fail, and leaves the line where it is. pairs:
+    // seq_cst, both: a thread that left work before this either gets the lock or is seen by the holder, which checks
+    // for work after releasing it. The load alone is enough to fail, and does not move the cache line. pairs:
     // progress_lock.taken, outbox.push
     if (taken_.load(std::memory_order_seq_cst)) return false;
     return !taken_.exchange(true, std::memory_order_seq_cst);

@@ -29,7 +29,7 @@ wire_choice choose_wire(const wire_wishes& wishes, const network_of_host& host) 
   const bool means_ucx =
       !wishes.ucx_transports.empty() || wishes.environment_has_transports || wishes.environment_has_devices;
   if (wishes.conduit == conduit_choice::ucx || (!wishes.conduit && means_ucx)) {
-    // What the user has told UCX itself counts.
+    // The user's own UCX settings take precedence.
     const bool says_nothing = wishes.network.empty() && wishes.environment_has_devices;
     return {.conduit = conduit_choice::ucx,
             .transports = wishes.ucx_transports,

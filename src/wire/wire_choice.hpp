@@ -1,5 +1,5 @@
-// Which conduit a job uses, and of which network: from what the user wants and what the host has. Pure function, any
-// thread. Each process chooses by itself; those that do not agree say so when they connect.
+// Chooses a job's conduit and network from the user's options and the host's devices. Pure function, any thread. Each
+// process chooses by itself; a mismatch is reported on connecting.
 #pragma once
 
 #include <optional>

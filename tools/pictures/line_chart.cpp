@@ -14,11 +14,11 @@ namespace {
 constexpr double width = 860;
 constexpr double height = 480;
 constexpr double left = 70;
-constexpr double right = width - 190;  // names of levels stand to the right
+constexpr double right = width - 190;  // names of levels are to the right
 constexpr double top = 50;
 constexpr double bottom = height - 55;
 constexpr double name_height = 15;
-// Told apart by people who see few colours as well (Okabe and Ito).
+// Distinguishable with colour blindness (Okabe and Ito).
 constexpr std::array<const char*, 6> colours{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00"};
 
 std::string escaped(const std::string& text) {

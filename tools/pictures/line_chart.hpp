@@ -28,7 +28,7 @@ struct line_chart {
   std::vector<level> levels;
 };
 
-/// y begins near the smallest value, not at 0: the axis says so.
+/// y begins near the smallest value, not at 0, as the axis shows.
 std::string to_svg(const line_chart& chart);
 
 /// Round numbers, about `count`, that cover low to high.

@@ -1,4 +1,4 @@
-// `trireme bench`: measures what the documents claim and prints it beside the targets.
+// `trireme bench`: measures the documents' claims and prints them beside the targets.
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <optional>
@@ -44,9 +44,9 @@ int bench_command(int argc, char** argv) {
                   "a further row of this shape, such as k=1,bytes=4096,elements=8,acks=off,processes=on")
       ->type_name("SHAPE")
       ->allow_extra_args(false);
-  program.add_option("--emit-row", options.emit_rows)->group("");  // what the programs that hold PEs are started with
+  program.add_option("--emit-row", options.emit_rows)->group("");  // used to start the programs with PEs
   std::string loop_competitor;
-  program.add_option("--loop-competitor", loop_competitor)->group("");  // what the runtimes of a comparison run in
+  program.add_option("--loop-competitor", loop_competitor)->group("");  // used to start the runtimes of a comparison
   std::string wire_competitor;
   program.add_option("--wire-competitor", wire_competitor)->group("");  // one measurement between two processes
   if (const std::optional<int> done = parse_options(program, argc, argv)) return *done;

@@ -1,4 +1,4 @@
-// Which parts of Trireme this build has: what `trireme info` tells, and `trireme exec` when a library is not there.
+// The parts of Trireme in this build: reported by `trireme info`, and by `trireme exec` when a library is missing.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@ namespace tri::tools {
 struct build_part {
   const char* name;  // for programs: "mpich"
   bool built;
-  const char* detail;   // for people: what it is, and why it was not built
+  const char* detail;   // text: what it is, and why it was not built
   const char* library;  // the one that is loaded at run time; empty where there is none
 };
 

@@ -38,8 +38,8 @@ bool shown(const CLI::App& app) {
       CLI::ExitCodes::ExtrasError);
 }
 
-// CLI11 names what is missing by its type: "--json: 1 required FILE missing".
-// Of some it does not know the name: then the last option of the line is the one.
+// CLI11 names a missing value by its type: "--json: 1 required FILE missing". Without an option name the last option of
+// the line is meant.
 std::string text_of(const CLI::ParseError& problem, int argc, char** argv) {
   const std::string text = problem.what();
   const std::size_t count = text.find(": 1 required ");

@@ -1,4 +1,4 @@
-// How subcommands read their options: errors as one line that says what would be right, and status 2.
+// How subcommands read their options: errors give one line with the valid form, and status 2.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -20,12 +20,12 @@ std::optional<int> parse_options(CLI::App& app, int argc, char** argv);
 /// `command`. The app must have prefix_command().
 std::optional<int> parse_program_options(CLI::App& app, int argc, char** argv, std::vector<std::string>& command);
 
-/// Calls a subcommand so that it describes its options instead of reading them: what it hands to parse_options() or
-/// parse_program_options() is shown to `see`, and the subcommand ends. `name` is "trireme <command>".
+/// Calls a subcommand so that it describes its options instead of reading them: its app for parse_options() or
+/// parse_program_options() is passed to `see`, and the subcommand ends. `name` is "trireme <command>".
 void visit_app(int (*subcommand)(int argc, char** argv), std::string name,
                const std::function<void(const CLI::App&)>& see);
 
-/// Checks of values, with the allowed ones in the help and in the message. "N" or "X" of the help stand for the value.
+/// Checks of values, with the allowed ones in the help and in the message. "N" or "X" in the help means the value.
 CLI::Validator whole_number_between(std::int64_t least, std::int64_t largest);
 CLI::Validator number_between(double least, double largest);
 CLI::Validator number_above_zero();

@@ -80,7 +80,7 @@ struct usage_with_program : CLI::Formatter {
 };
 
 // Checks the schedule here, so that a mistake is reported once and before anything runs. The OpenMP runtime would
-// complain about OMP_SCHEDULE=tri:..., so that becomes our variable. True: the schedule wants to know of waits in MPI.
+// complain about OMP_SCHEDULE=tri:..., so that becomes our variable. True: the schedule uses the waits in MPI.
 bool set_schedule(std::string text) {
   const std::string standard = value_of("OMP_SCHEDULE");
   const bool ours = standard.starts_with("tri:");
@@ -166,7 +166,7 @@ std::string schedule_of(const std::string& tune_file) {
   return found.schedule;
 }
 
-// True: the schedule wants to know of waits in MPI.
+// True: the schedule uses the waits in MPI.
 bool set_up_openmp(const exec_options& options) {
   std::string schedule = options.schedule;
   if (!options.tune_file.empty()) {
@@ -181,7 +181,7 @@ bool set_up_openmp(const exec_options& options) {
   return uses_slack;
 }
 
-// Loops are taken with --omp only, so without it these would be ignored, whatever the program is.
+// Loops are intercepted with --omp only, so without it these options would be ignored.
 void check_needs_omp(const CLI::App& app) {
   for (const char* const option : {"--schedule", "--tune-file", "--virtual", "--report"}) {
     if (app.count(option) > 0)
@@ -227,8 +227,8 @@ void add_options(CLI::App& app, exec_options& into) {
   app.add_flag("--report", into.report, "at the end, list which loops were taken and which were left, and why");
 }
 
-// Sets what the program inherits, so that the drop-ins are loaded into it, and says what stands in the way. Returns the
-// program's path.
+// Sets the program's environment, so that the drop-ins are loaded into it, and reports obstacles. Returns the program's
+// path.
 std::string set_up(const exec_options& options, const std::string& name) {
   const bool mpi_is_on = check_mpi_switches();
   if (options.mpi && options.asks_for_mpi && !mpi_is_on)
@@ -274,7 +274,7 @@ void start(const std::string& program, std::vector<std::string>& command) {
   std::vector<char*> arguments;
   for (std::string& word : command) arguments.push_back(word.data());
   arguments.push_back(nullptr);
-  execvp(program.c_str(), arguments.data());  // starts what has no first line for an interpreter by the shell
+  execvp(program.c_str(), arguments.data());  // runs scripts without an interpreter line by the shell
   fmt::print(stderr, "trireme exec: cannot start {}: {}\n", command[0], std::strerror(errno));
 }
 

@@ -1,4 +1,4 @@
-// `trireme info`: what the machine offers and what the options are.
+// `trireme info`: the machine's features and the options.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
@@ -203,7 +203,7 @@ int info_command(int argc, char** argv) {
   double migrations_s = 0;
   app.add_flag("--config", config, "the table of options");
   app.add_flag("--json", as_json, "JSON instead of text");
-  app.add_option("--migrations", migrations_s, "watch busy threads for so many seconds each with and without pinning")
+  app.add_option("--migrations", migrations_s, "watch busy threads for this many seconds each with and without pinning")
       ->type_name("SECONDS")
       ->check(number_above_zero());
   bool slack = false;

@@ -22,7 +22,7 @@ constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
 
 std::string reason(int error) { return std::generic_category().message(error); }
 
-// Asks the kernel to make one huge page of shared memory at a suitable address.
+// Asks the kernel for one huge page of shared memory at a suitable address.
 machine_fact try_huge_page(int memfd) {
   machine_fact fact{"madv_collapse", false, ""};
 #ifdef MADV_COLLAPSE

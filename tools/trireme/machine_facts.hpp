@@ -1,4 +1,4 @@
-// What this machine allows our shared memory and counters to do, found out by trying. Used by `trireme info`.
+// What this machine permits for our shared memory and counters, determined by trial. Used by `trireme info`.
 #pragma once
 
 #include <string>

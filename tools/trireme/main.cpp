@@ -34,7 +34,7 @@ std::string help() {
 
 constexpr int output_failed_status = 1;
 
-// Says it once.
+// Reports it once.
 int output_failed(const std::string& why) {
   static bool is_said = false;
   if (!is_said) fmt::print(stderr, "trireme: standard output cannot be written: {}\n", why);

@@ -1,4 +1,4 @@
-// `trireme model`: what a choice costs, worked out without running anything.
+// `trireme model`: the cost of a choice, computed without running anything.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -29,11 +29,12 @@ constexpr const char* footer =
     "  trireme model broadcast --hosts 128 --pes 7 --pes 15";
 
 constexpr const char* waiting_footer =
-    "A thread that serves the network finds messages to send and messages to receive, and serves so many of the one "
+    "A thread that serves the network finds messages to send and messages to receive, and serves a number of one "
     "kind,\n"
-    "then so many of the other. A message waits until its service begins. Serving the cheap kind first, and all of "
+    "then a number of the other. A message waits until its service begins. Serving the cheap kind first, and all of "
     "it,\n"
-    "makes the sum of all waits least; but the other kind then waits for all of that, and with the dear kind first "
+    "makes the sum of all waits least; but the other kind then waits for all of that, and with the expensive kind "
+    "first "
     "turns\n"
     "should be short. The rows `rounds` share both kinds out evenly over that many turns; `best` is the number with "
     "the\n"

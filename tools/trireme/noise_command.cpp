@@ -107,7 +107,7 @@ int measure(const request& wanted) {
   });
   if (shows_progress) fmt::print(stderr, "\r{:60}\r", "");
   const noise_report report = report_of(samples, settings);
-  // The other number of the models (K42): what dynamic work costs. With one core there is nobody to claim beside.
+  // The other number of the models (K42): the cost of dynamic work. With one core there is no competing claimer.
   const double ns = host::ns_per_tick();
   const loops::calibrated_value* const claim = loop_participants() > 1 ? &loops::claim_time_of_this_machine() : nullptr;
   if (!wanted.svg.empty()) host::write_output_file(wanted.svg, to_svg(report));

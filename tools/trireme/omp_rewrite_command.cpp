@@ -120,7 +120,7 @@ void print_summary(const request& wanted, const fs::path& path, const std::strin
   std::string text =
       fmt::format("{}: {} of {}", path.string(), result.count(loop_outcome::changed), with_plural(result.loops.size()));
   if (reachable > 0) text += fmt::format("; {} can be reached already", reachable);
-  // What a user would have to change by hand (K93).
+  // The lines that a user would have to change by hand (K93).
   if (const std::size_t lines = lines_changed_by(source, result.edits); lines > 0) {
     const auto all = static_cast<std::size_t>(std::count(source.begin(), source.end(), '\n'));
     text += fmt::format("; {} of {} lines, {:.1f} %", lines, std::max(all, lines),

@@ -1,5 +1,5 @@
-// `trireme repeat`: runs a program again and again, by each of several loop schedules in turn, and says how much the
-// times differ from run to run, and the times of steps within runs.
+// `trireme repeat`: runs a program repeatedly, with each of several loop schedules in turn, and reports how much the
+// times differ between runs, and between steps within runs.
 #include <fmt/format.h>
 #include <unistd.h>
 

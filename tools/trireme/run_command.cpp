@@ -53,7 +53,7 @@ constexpr const char* footer =
     "  trireme run -n 4 --pes 8 --hosts a,b ./app      two processes on host a and two on host b\n"
     "  trireme run -n 2 --tri-idle=sleep -- ./app -n 7 the second -n is the program's";
 
-// Asks nothing (nobody could answer), and knows after ten seconds that a host does not.
+// Never prompts (no one could answer), and gives up on a silent host after ten seconds.
 constexpr const char* usual_shell = "ssh -x -T -o BatchMode=yes -o ConnectTimeout=10";
 
 using variables = std::vector<std::pair<std::string, std::string>>;
@@ -194,7 +194,7 @@ int run_command(int argc, char** argv) {
   short_form("--affinity", "CPU of each PE: auto, none, or a list such as 0,2-5:2");
   std::string hosts;
   app.add_option("--hosts", hosts,
-                 "hosts for the processes, such as a,b; a number: emulate so many on this one, which share no memory")
+                 "hosts for the processes, such as a,b; a number: emulate this many on this one, without shared memory")
       ->type_name("LIST");
   std::string shell = std::getenv("TRIREME_RSH") != nullptr ? std::getenv("TRIREME_RSH") : usual_shell;
   app.add_option("--rsh", shell, "program with options that starts a command on a host, as ssh does; also TRIREME_RSH")

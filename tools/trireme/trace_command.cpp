@@ -1,4 +1,4 @@
-// `trireme trace`: what a trace says, as text, as a picture, and for the viewers of others.
+// `trireme trace`: reports a trace as text, as a picture, and for other viewers.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

@@ -1,4 +1,4 @@
-// First in each public header: says in one line what is missing where a compiler does not speak C++20.
+// First in each public header: a one-line error for compilers without C++20.
 #pragma once
 
 #if __cplusplus < 202002L

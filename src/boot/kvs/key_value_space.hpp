@@ -1,7 +1,6 @@
-// What launchers of others offer to the processes that they start: a number for each, a place where they put values for
-// each other, a fence, and an end. Implemented by pmi1_client and pmix_client; used by pmi_membership. put(),
-// fence() and finalize() are called by one thread at a time; get() and abort() by any, also while another is in
-// fence().
+// The services of foreign launchers to the processes that they start: a number for each, a key-value space, a fence,
+// and an end. Implemented by pmi1_client and pmix_client; used by pmi_membership. put(), fence() and finalize() are
+// called by one thread at a time; get() and abort() by any, also while another is in fence().
 #pragma once
 
 #include <cstddef>

@@ -100,7 +100,7 @@ std::optional<std::vector<std::byte>> pmi1_client::get(int rank, const std::stri
 
 void pmi1_client::finalize() { ask("finalize", {}, "finalize_ack"); }
 
-// No answer comes: the launcher ends the job. Text has no place in the protocol; the caller printed it.
+// There is no answer: the launcher ends the job. The protocol cannot carry text; the caller printed it.
 void pmi1_client::abort(int exit_status, const std::string&) {
   const std::lock_guard locked(lock_);
   send(pmi1::build("abort", {{"exitcode", std::to_string(exit_status)}}));

@@ -12,7 +12,7 @@ namespace tri::host {
 
 class pmi1_client final : public key_value_space {
  public:
-  // Takes over the descriptor. Throws job_error, protocol_error, std::system_error.
+  // Takes ownership of the descriptor. Throws job_error, protocol_error, std::system_error.
   pmi1_client(int fd, int rank, int size);
 
   const char* name() const override { return "PMI-1"; }

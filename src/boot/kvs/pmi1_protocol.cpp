@@ -148,14 +148,14 @@ void value_assembler::add(std::string_view piece) {
 std::string conversation::ask(const std::string& command,
                               const std::vector<std::pair<std::string, std::string>>& values,
                               const std::string& answer_command) {
-  if (!expected_.empty()) throw std::logic_error("a PMI question is under way");
+  if (!expected_.empty()) throw std::logic_error("a PMI query is pending");
   std::string line = build(command, values);
   expected_ = answer_command;
   return line;
 }
 
 std::string conversation::enter_barrier() {
-  if (in_barrier_) throw std::logic_error("a PMI barrier is under way");
+  if (in_barrier_) throw std::logic_error("a PMI barrier is pending");
   in_barrier_ = true;
   return build("barrier_in");
 }

@@ -1,6 +1,6 @@
 // The text protocol PMI-1 that hydra (mpiexec of MPICH) and others speak with the processes that they start: lines of
-// blank-separated key=value, of which the first is cmd=. What is here does no I/O: lines are built and taken apart,
-// binary values are made fit for them, and a conversation says what an arriving line answers. One thread at a time.
+// blank-separated key=value, the first of which is cmd=. No I/O here: lines are built and parsed, binary values
+// encoded, and a conversation matches arriving lines to requests. One thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -34,10 +34,10 @@ std::string build(const std::string& command, const std::vector<std::pair<std::s
 std::string to_hex(std::span<const std::byte> bytes);
 std::vector<std::byte> from_hex(std::string_view text);  // throws protocol_error
 
-// Longer values than the launcher takes (it would cut them without a word) travel as several: each piece says how many
-// there are and which it is. `most` is the launcher's limit (vallen_max).
+// Values longer than the launcher accepts (it would truncate them silently) are split: each piece has the number of
+// pieces and its index. `most` is the launcher's limit (vallen_max).
 std::vector<std::string> split_value(std::span<const std::byte> bytes, std::size_t most);
-// Pieces are asked for in their order; the first tells how many there are.
+// Pieces are requested in order; the first has their number.
 class value_assembler {
  public:
   void add(std::string_view piece);  // throws protocol_error for a piece that does not belong here
@@ -51,16 +51,16 @@ class value_assembler {
   std::string hex_;
 };
 
-// What is under way with the launcher: at most one question and, beside it, at most one barrier, whose end may come
-// before or after the answer.
+// Pending requests to the launcher: at most one query and, concurrently, at most one barrier, whose end may come before
+// or after the answer.
 class conversation {
  public:
-  // What to send. Throw std::logic_error while the former is still under way.
+  // The text to send. Throw std::logic_error while the previous one is still pending.
   std::string ask(const std::string& command, const std::vector<std::pair<std::string, std::string>>& values,
                   const std::string& answer_command);
   std::string enter_barrier();
 
-  // Bytes as they come. Throws protocol_error for what nobody asked for.
+  // Bytes as they come. Throws protocol_error for unsolicited lines.
   void receive(std::string_view bytes);
   bool released() const { return !in_barrier_; }
   bool answered() const { return answer_.has_value(); }
@@ -70,7 +70,7 @@ class conversation {
   void handle(std::string_view line);
   std::string waiting_;  // a line that is not complete
   bool in_barrier_ = false;
-  std::string expected_;  // command of the answer; empty = nothing was asked
+  std::string expected_;  // command of the answer; empty = no query
   std::optional<message> answer_;
 };
 

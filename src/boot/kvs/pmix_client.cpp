@@ -29,7 +29,7 @@ struct pmix_library {
   decltype(&PMIx_Error_string) error_string;
 
   pmix_library() {
-    void* const library = dlopen(library_name, RTLD_NOW | RTLD_GLOBAL);  // its plug-ins look for its symbols
+    void* const library = dlopen(library_name, RTLD_NOW | RTLD_GLOBAL);  // its plug-ins resolve its symbols
     if (library == nullptr) {
       throw job_error(fmt::format(
           "PMIX_NAMESPACE is set, so a PMIx launcher (mpirun of Open MPI, srun) started this program, but {} cannot be "
@@ -54,7 +54,7 @@ struct pmix_library {
   }
 };
 
-// PMIx releases what it returns with the allocator of C.
+// PMIx allocates what it returns with malloc.
 struct value_deleter {
   void operator()(pmix_value_t* value) const {
     if (value->type == PMIX_BYTE_OBJECT) std::free(value->data.bo.bytes);
@@ -91,8 +91,8 @@ class pmix_client final : public key_value_space {
   pmix_library library_;
   pmix_proc_t self_{};
   int size_ = 0;
-  // Slurm's plug-in (22.05) answers a fence that collects no data at once, without asking the other hosts. There is
-  // always data to collect: find_places() of pmi_membership puts the first before any fence.
+  // Slurm's plug-in (22.05) answers a fence that collects no data at once, without the other hosts. There is always
+  // data to collect: find_places() of pmi_membership puts the first before any fence.
   bool only_collecting_fences_wait_ = false;
 };
 

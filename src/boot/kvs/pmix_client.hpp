@@ -1,5 +1,5 @@
-// PMIx: mpirun of Open MPI, prterun, srun. The library is loaded when a launcher of that kind is there and not before,
-// so that programs neither need it nor wait for it.
+// PMIx: mpirun of Open MPI, prterun, srun. The library is loaded only under such a launcher, so that programs neither
+// need it nor wait for it.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace tri::host {
 
-// Throws job_error when libpmix cannot be loaded, when this build knows nothing of it, or when the launcher does not
+// Throws job_error when libpmix cannot be loaded, when this build has no support for it, or when the launcher does not
 // answer.
 std::unique_ptr<key_value_space> connect_to_pmix();
 

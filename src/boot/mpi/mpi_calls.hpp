@@ -1,10 +1,10 @@
 // The calls of an MPI library that a process uses as a transport, behind one interface: MPI's types and constants
 // differ from library to library, so each has a plug-in of its own (mpi_plug_in.cpp) that is loaded at run time, and
-// what uses it is compiled once. Messages go through two-sided calls only, on two communicators of our own.
+// its users are compiled once. Messages use two-sided calls only, on two communicators of our own.
 //
-// All functions but abort() may be called by any thread; the implementation lets one at a time into the library, which
-// is why MPI_THREAD_SERIALIZED is enough. Errors of calls are thrown as std::runtime_error with the library's text;
-// errors of operations that began well are in their completion.
+// All functions but abort() may be called by any thread; the implementation serializes them, so MPI_THREAD_SERIALIZED
+// is enough. Errors of calls are thrown as std::runtime_error with the library's text; errors of started operations are
+// in their completion.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ enum class mpi_thread_level : std::uint8_t { single, funneled, serialized, multi
 /// Which communicator. Messages of one never match receives of another.
 enum class mpi_channel : std::uint8_t { small, body };
 
-/// An operation that is under way. 0: none.
+/// A pending operation. 0: none.
 using mpi_request = std::uint64_t;
 
 inline constexpr int mpi_any = -1;  // a source or a tag
@@ -66,12 +66,12 @@ class mpi_calls {
 
   /// Collective; nothing may be called after it.
   virtual void finalize() = 0;
-  /// Ends the job. Any thread, also while another one is inside the library and does not come back.
+  /// Ends the job. Any thread, also while another one is stuck inside the library.
   virtual void abort(int exit_status) = 0;
 };
 
-/// What a plug-in exports under the name `trireme_start_mpi`: starts MPI in this process. Null when it cannot, with the
-/// reason in `problem`. The object lives until the process ends.
+/// The function that a plug-in exports as `trireme_start_mpi`: starts MPI in this process. Null when it cannot, with
+/// the reason in `problem`. The object lives until the process ends.
 using start_mpi_function = mpi_calls*(int version, char* problem, std::size_t problem_bytes);
 
 }  // namespace tri::host

@@ -31,7 +31,7 @@ const char* name_of(mpi_thread_level level) {
   return "an unknown level";
 }
 
-// By its name alone where the dynamic linker finds it; else where installations and build folders have it.
+// By its name alone if the dynamic linker finds it; otherwise in the folders of installations and builds.
 void* load(const std::string& file) {
   namespace fs = std::filesystem;
   std::vector<std::string> places{file};
@@ -44,7 +44,7 @@ void* load(const std::string& file) {
   std::string reason;
   for (const std::string& place : places) {
     if (void* const loaded = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL)) return loaded;
-    // The first place says least when another one has the file and cannot load it.
+    // The first folder's error is the least useful when another one has the file and cannot load it.
     const std::string found = dlerror();
     if (reason.empty() || fs::exists(place)) reason = found;
   }

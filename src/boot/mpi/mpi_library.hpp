@@ -1,5 +1,5 @@
-// Starts the MPI library of this process when it is to carry messages between hosts (--tri-wire mpi): finds the plug-in
-// for it, loads it, and checks that what it started can be used. A program needs no MPI to be built nor to run without.
+// Starts the MPI library of this process when it carries messages between hosts (--tri-wire mpi): finds and loads its
+// plug-in, and checks that the started MPI is usable. Otherwise programs need no MPI, neither to build nor to run.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ namespace tri::host {
 /// job_error for other names.
 std::string mpi_plug_in_for(std::string_view choice, launcher_kind launcher);
 
-/// How many processes the launcher says it started, as `environment` ("NAME=value") tells; 0: it does not say.
+/// The number of processes that the launcher started, from `environment` ("NAME=value"); 0: unknown.
 int processes_by_environment(const std::vector<std::string>& environment);
 
 /// Throws job_error when the library cannot be called by several threads in turn, or does not see the job that the

@@ -1,5 +1,5 @@
 // The plug-in: mpi_calls over one MPI library. Compiled once for each, with its mpi.h, into a shared library of its own
-// that a process loads when --tri-wire is mpi. It has no code of the rest of Trireme.
+// that a process loads when --tri-wire is mpi. It contains no other code of Trireme.
 #include <mpi.h>
 
 #include <algorithm>
@@ -100,7 +100,7 @@ library_calls::library_calls() {
   char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
   int length = 0;
   check(MPI_Get_library_version(text, &length), "MPI_Get_library_version");
-  name_.assign(text, std::strcspn(text, ",\n"));  // the rest says how it was built
+  name_.assign(text, std::strcspn(text, ",\n"));  // the rest describes the build
   std::replace(name_.begin(), name_.end(), '\t', ' ');
   constexpr std::string_view between = " Version: ";  // "MPICH Version: 4.0"
   if (const auto found = name_.find(between); found != std::string::npos)
@@ -183,7 +183,7 @@ void library_calls::cancel(mpi_request request) {
   check(MPI_Cancel(&handle), "MPI_Cancel");
 }
 
-// Other calls get in between, and the core is yielded: the process that is awaited may need it.
+// Other calls may come in between, and the core is yielded: the awaited process may need it.
 void library_calls::await(MPI_Request request, const char* call) {
   for (int tries = 0;; ++tries) {
     {

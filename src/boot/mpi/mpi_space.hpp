@@ -1,6 +1,6 @@
-// What a job needs from its launcher, through MPI: the library speaks to the launcher (PMIx, PMI-1 or its own
-// protocol), and a second client in the same process would get into its way, so membership asks the library. Values
-// travel with the fences.
+// The launcher's services through MPI: the library is the launcher's client (PMIx, PMI-1 or its own protocol), and a
+// second client in the same process would interfere, so membership uses the library. Values are exchanged with the
+// fences.
 #pragma once
 
 #include <map>

@@ -7,8 +7,8 @@
 
 namespace tri::wire::prediction {
 
-// The bytes of the pool that a message of `size` takes, the same on both sides: whole cache lines, one at least, so
-// that empty messages are bounded as well.
+// The bytes of the pool that a message of `size` uses, the same on both sides: whole cache lines, at least one, so that
+// empty messages are also bounded.
 constexpr std::uint64_t buffer_bytes(std::uint64_t size) {
   constexpr std::uint64_t line = 64;
   return size <= line ? line : (size + line - 1) / line * line;
@@ -17,7 +17,7 @@ constexpr std::uint64_t buffer_bytes(std::uint64_t size) {
 // From the receiver, on any message that leaves for this sender, or alone.
 struct credit_control {
   std::uint64_t granted = 0;   // bytes that may be sent unasked, in addition to those granted before
-  std::uint64_t recalled = 0;  // bytes wanted back; if not 0, the sender answers with what it has left of them, maybe 0
+  std::uint64_t recalled = 0;  // bytes recalled; if not 0, the sender answers with the bytes that it still has, maybe 0
   explicit operator bool() const { return granted != 0 || recalled != 0; }
   bool operator==(const credit_control&) const = default;
 };

@@ -16,7 +16,7 @@ namespace {
 
 void credit_granter::plan(std::span<const expected_message> expected) {
   for (const expected_message& it : expected) peers_.at(it.sender).expected += buffer_bytes(it.size);
-  // What no control message has taken yet can be planned anew, at no cost.
+  // Credits not yet in a control message can be replanned for free.
   for (const std::uint32_t number : noted_) {
     peer_credit& it = peers_[number];
     it.to_recall = 0;
@@ -28,7 +28,7 @@ void credit_granter::plan(std::span<const expected_message> expected) {
   }
   for (const expected_message& it : expected) peers_[it.sender].expected = 0;
 
-  // In the order of the messages, so that a small pool serves those that come first. `expected` counts up again.
+  // In the order of the messages, so that a small pool serves the earliest. `expected` is rebuilt.
   bool short_of_memory = false;
   for (const expected_message& message : expected) {
     peer_credit& it = peers_[message.sender];
@@ -37,7 +37,7 @@ void credit_granter::plan(std::span<const expected_message> expected) {
     const std::uint64_t has = it.reserved + it.occupied;
     if (wanted > has && wanted - has > free_) {
       short_of_memory = true;
-      continue;  // it will ask; a smaller one behind it may still fit
+      continue;  // it will use rendezvous; a smaller one behind it may still fit
     }
     it.expected = wanted;
     if (wanted > has) reserve(message.sender, wanted - has);
@@ -115,7 +115,7 @@ void credit_granter::reserve(std::uint32_t number, std::uint64_t bytes) {
   note(number);
 }
 
-// The caller has made sure that the peer has that much, and keeps unsent <= reserved.
+// The caller has ensured that the peer has that much, and keeps unsent <= reserved.
 void credit_granter::take_back(std::uint32_t number, std::uint64_t bytes) {
   peer_credit& it = peers_[number];
   it.reserved -= bytes;

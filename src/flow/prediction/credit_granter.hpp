@@ -1,12 +1,11 @@
 // The receiver's pool of buffers and the credits on it (FA-10, FA-11, FA-12; Farreras 2008, chapter 3). One pool with a
-// hard limit for all senders. What is expected comes from outside and may be wrong: it decides which senders get
-// credits, never whether they are safe.
+// hard limit for all senders. Expectations come from outside and may be wrong: they decide which senders get credits,
+// never safety.
 //
 // Invariant: free() + sum over peers of (reserved + occupied) == limit. `reserved` is credit of that peer, wherever it
 // is:
-//   unsent here -> in a control message under way -> the sender's balance -> in an eager message under way -> occupied
-//   -> free
-//                                         the sender's balance -> in an answer to a recall ------------------> free
+//   unsent here -> control message in flight -> the sender's balance -> eager message in flight -> occupied -> free
+//                                               the sender's balance -> answer to a recall ---------------> free
 // Every arrow moves the same number of bytes, so the order in which they are seen does not matter.
 //
 // Called by the thread that receives for this process, one thread at a time. 64 bytes per peer.
@@ -22,7 +21,7 @@
 
 namespace tri::wire::prediction {
 
-// A peer did what no peer of this protocol does, or the caller reported what did not happen.
+// A peer violated the protocol, or the caller reported an event that did not happen.
 class credit_error : public std::logic_error {
   using std::logic_error::logic_error;
 };
@@ -35,11 +34,11 @@ struct expected_message {
 class credit_granter {
  public:
   struct peer_credit {
-    std::uint64_t reserved = 0;      // credit of this peer that has neither arrived as a message nor come back
-    std::uint64_t unsent = 0;        // the part of it that no control message has taken yet
+    std::uint64_t reserved = 0;      // credit of this peer that has neither arrived as a message nor returned
+    std::uint64_t unsent = 0;        // the part of it not yet in a control message
     std::uint64_t occupied = 0;      // buffers of messages that have arrived and are not released
-    std::uint64_t to_recall = 0;     // no control message has taken it yet
-    std::uint64_t recalled = 0;      // asked back and not answered; one recall at a time
+    std::uint64_t to_recall = 0;     // not yet in a control message
+    std::uint64_t recalled = 0;      // recalled and not answered; one recall at a time
     std::uint64_t expected = 0;      // within plan() only
     std::uint32_t holder_index = 0;  // in holders_ while reserved > 0
     bool noted = false;              // in noted_
@@ -49,9 +48,9 @@ class credit_granter {
 
   credit_granter(std::uint32_t peers, std::uint64_t limit) : peers_(peers), limit_(limit), free_(limit) {}
 
-  // The messages that will be received next, the next one first; it replaces the plan before. Credits are topped up:
-  // what a sender already has, or has already sent, counts. Unsent credits that are no longer expected return to the
-  // pool; if the pool is too small for the plan, those already sent are recalled where they exceed what is expected.
+  // The messages that will be received next, the next one first; it replaces the previous plan. Credits are topped up:
+  // what a sender already has, or has already used, counts. Unsent credits that are no longer expected return to the
+  // pool; if the pool is too small for the plan, those already sent are recalled where they exceed the plan.
   void plan(std::span<const expected_message> expected);
 
   // A message leaves for `peer`: the control message that has to travel on it, often empty.
@@ -69,7 +68,7 @@ class credit_granter {
   void released(std::uint32_t peer, std::uint64_t size);
   // The answer to a recall.
   void given_back(std::uint32_t peer, std::uint64_t bytes);
-  // Nothing more will arrive from `peer`: its credits return to the pool. What has arrived is released as usual.
+  // Nothing more will arrive from `peer`: its credits return to the pool. Arrived messages are released as usual.
   void peer_failed(std::uint32_t peer);
 
   std::uint64_t limit() const { return limit_; }
@@ -85,7 +84,7 @@ class credit_granter {
   credit_control take_control(peer_credit& it);
 
   std::vector<peer_credit> peers_;
-  std::vector<std::uint32_t> holders_;  // peers with reserved > 0: at most limit / 64, and all that a recall looks at
+  std::vector<std::uint32_t> holders_;  // peers with reserved > 0: at most limit / 64, and all that a recall examines
   std::vector<std::uint32_t> noted_;    // peers with something unsent (some may have nothing left)
   std::uint64_t limit_;
   std::uint64_t free_;

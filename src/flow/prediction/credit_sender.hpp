@@ -1,6 +1,5 @@
-// The sender's side of credits (FA-09, FA-10; Farreras 2008, chapter 3): a message goes unasked only where the receiver
-// has granted its buffer; every other one asks first (rendezvous). So no prediction, right or wrong, is needed for
-// anything but speed.
+// The sender's side of credits (FA-09, FA-10; Farreras 2008, chapter 3): a message is sent eagerly only when the
+// receiver has granted its buffer; all others use rendezvous. So predictions, right or wrong, affect only speed.
 //
 // Called by the thread that sends for this process, one thread at a time. 8 bytes per destination.
 #pragma once
@@ -30,8 +29,8 @@ class credit_sender {
     return route::eager;
   }
 
-  // A control message has come. If it returns a number, even 0, that many bytes of credit leave this side and have to
-  // be told to `from` (credit_granter::given_back).
+  // A control message has arrived. If a number is returned, even 0, this many bytes of credit leave this side and must
+  // be reported to `from` (credit_granter::given_back).
   [[nodiscard]] std::optional<std::uint64_t> noted(std::uint32_t from, const credit_control& note) {
     std::uint64_t& balance = balances_.at(from);
     balance += note.granted;

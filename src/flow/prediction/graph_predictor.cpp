@@ -38,7 +38,7 @@ void graph_predictor::follow(state_edges& edges, symbol value) {
   }
   it->to = value;
   if (it->count == highest_count) {
-    // Halved together: who is strongest stays so, and what is new can still catch up.
+    // Halved together: the strongest edge stays so, and new ones can still catch up.
     for (edge& e : edges) e.count = static_cast<std::uint16_t>((e.count + 1) / 2);
   }
   ++it->count;

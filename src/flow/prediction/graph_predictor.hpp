@@ -1,9 +1,9 @@
 // The second predictor of Farreras 2008, chapter 3 (FA-05): a state is the last three values, an edge counts how often
 // a value followed it, a prediction follows the edge with the highest count. Much cheaper than a period, but blind to
-// whatever lies more than three values back: a rare value behind a long run of equal ones is never predicted.
+// anything more than three values back: a rare value behind a long run of equal ones is never predicted.
 //
-// Bounded: of the states the recent ones are kept, of each state the four edges used most. Equal counts go to the value
-// seen later. One thread at a time; nothing is allocated after construction.
+// Bounded: the most recent states are kept, and of each the four most frequent edges. Ties go to the value seen later.
+// One thread at a time; no allocation after construction.
 #pragma once
 
 #include <array>

@@ -1,11 +1,11 @@
 // Predicts whole messages - buffer address, size and sender together (FA-06; Farreras 2008, chapter 3, where the three
-// are added up with weights). Here each different message gets a number, and the number is what is predicted: equality
-// is all that the predictors need, and all three come out right or none.
+// are combined with weights). Here each distinct message gets a number, and the number is predicted: the predictors
+// need only equality, and all three are right or none.
 //
-// Bounded: `distinct` messages have numbers; a new one takes the number of the one used longest ago. `distinct` is more
-// than the longest period, so no number changes its meaning while a detector can still compare with it. The graph may
-// keep an old number in one of its edges: that prediction is wrong, as predictions may be.
-// One thread at a time; nothing is allocated after construction.
+// Bounded: `distinct` messages have numbers; a new one takes the least recently used number. `distinct` is more than
+// the longest period, so no number changes its meaning while a detector can still compare with it. The graph may keep
+// an old number in one of its edges: that prediction is wrong, which is allowed. One thread at a time; no allocation
+// after construction.
 #pragma once
 
 #include <cstddef>
@@ -48,7 +48,7 @@ class message_predictor {
   explicit message_predictor(const prediction_options& options);
 
   void push(const message_facts& message);
-  std::optional<message_facts> next(int ahead) const;  // from 1; nothing where the predictor knows nothing
+  std::optional<message_facts> next(int ahead) const;  // from 1; nothing without a prediction
 
   const period_predictor* period() const { return std::get_if<period_predictor>(&predictor_); }
   std::size_t memory_bytes() const;

@@ -7,7 +7,7 @@
 // While a period holds, a detector that went on would report the same one (window >= period). After a wrong value it
 // would find that one again no sooner, since the wrong value disturbs its window twice; what is lost is a longer period
 // that began before it: on streams with errors at a regular distance the full rule can be certain earlier. One thread
-// at a time; nothing is allocated after construction.
+// at a time; no allocation after construction.
 #pragma once
 
 #include <cstddef>

@@ -35,8 +35,8 @@ class periodicity_detector {
   // full, which has seen a pattern once and its first value again.
   int likely_period() const { return longest_agreement_ > 0 ? smallest_of_longest_agreement() : 0; }
 
-  // The value `ahead` (from 1) values after the newest if the stream goes on with `period` (one the detector has
-  // returned): the last period read cyclically.
+  // The value `ahead` (from 1) values after the newest if the stream continues with `period` (returned by the
+  // detector): the last period read cyclically.
   symbol next(int ahead, int period) const {
     const int into_period = (ahead - 1) % period;
     return history_[end_ - static_cast<std::size_t>(period - into_period)];
@@ -55,7 +55,7 @@ class periodicity_detector {
 
   int window_;
   int longest_period_;
-  int seen_ = 0;  // values since the start, up to longest_period_: only so many candidates can be compared
+  int seen_ = 0;  // values since the start, up to longest_period_: only this many candidates can be compared
   std::int16_t longest_agreement_ = 0;
   std::size_t end_;              // behind the newest value; longest_period_ values before it are valid memory
   std::vector<symbol> history_;  // twice longest_period_; moved to the front once per longest_period_ values

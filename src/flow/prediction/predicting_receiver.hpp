@@ -1,12 +1,12 @@
 // Credits granted by prediction: the receiver's policy (FA-09, FA-12; Farreras 2008, chapter 3, implemented there in
-// MPICH 1.2.4). After every `batch` messages (M) the next ones are predicted and their buffers granted; the control
-// messages travel on messages that leave anyway, and those that still wait after M/2 further messages leave alone.
+// MPICH 1.2.4). After every `batch` messages (M) the next ones are predicted and their buffers granted; control
+// messages are piggybacked, and those still waiting after M/2 further messages are sent separately.
 //
 // A plan covers M + M/2 messages, where the thesis plans M: without traffic in the other direction a control message
 // may leave M/2 messages late, and by then half of a plan of M would have been sent without credit.
 //
-// Called by the thread that receives for this process, one thread at a time. Does no I/O: it returns what has to be
-// sent.
+// Called by the thread that receives for this process, one thread at a time. Does no I/O: it returns the messages to
+// send.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace tri::wire::prediction {
 struct credit_options {
   int batch = 32;  // M: messages per prediction
   std::uint64_t largest_eager =
-      std::uint64_t{16} * 1024;  // bytes; larger ones always ask: copying costs more than a handshake
+      std::uint64_t{16} * 1024;  // bytes; larger ones always use rendezvous: copying costs more than a handshake
   std::uint64_t pool_limit = std::uint64_t{1024} * 1024;  // bytes for all senders together
   prediction_options prediction = {};
 };
@@ -31,8 +31,8 @@ class predicting_receiver {
   predicting_receiver(std::uint32_t peers, const credit_options& options);
 
   // The program has received a message and its buffer, if it had one, is released. In the order of the program's
-  // receives, which is what makes the stream predictable; not in that of arrival. Returns what has to leave now, valid
-  // until the next call.
+  // receives, which is what makes the stream predictable; not in that of arrival. Returns the messages to send now,
+  // valid until the next call.
   std::span<const credit_message> received(std::uint32_t sender, std::uint64_t size);
 
   // The pool: what arrived, was released, came back, and what travels on messages that leave.

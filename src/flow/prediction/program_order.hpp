@@ -1,7 +1,7 @@
 // Messages in the order in which their receives were made, which is the order that can be predicted (Farreras 2008,
 // chapter 3, "logical stream"): several receives may wait at once, and the network decides which of them is served
-// first. A receive that is served late holds back what is reported of those behind it, but of no more than `longest`
-// served ones: then it is passed over, and reported when it is served. One thread at a time.
+// first. A receive that is served late delays the reports of those behind it, but of at most `longest` served ones:
+// then it is skipped, and reported when served. One thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ class program_order {
     receives_.push_back({});
     return first_ + receives_.size() - 1;
   }
-  /// It has got a message. Calls tell(sender, size) for each message whose turn has come.
+  /// The receive has got a message. Calls tell(sender, size) for each message whose turn has come.
   template <class Tell>
   void served(std::uint64_t number, std::uint32_t sender, std::uint64_t size, Tell&& tell) {
     if (number < first_) {
@@ -38,7 +38,7 @@ class program_order {
   void given_up(std::uint64_t number) {
     if (number < first_) return;
     receives_[number - first_].is = state::given_up;
-    // A program that asks and gives up again and again must not fill the memory.
+    // A program that repeatedly posts and cancels must not fill the memory.
     while (!receives_.empty() && receives_.back().is == state::given_up) receives_.pop_back();
   }
 

@@ -1,6 +1,6 @@
-// A bounded table of keys, each with the number of its slot: when it is full, a new key takes the slot of the one that
-// was used longest ago. Constant work per use (hash chains and a list by age, both of 16-bit slots); nothing is
-// allocated after construction. Owned by one predictor; one thread at a time.
+// A bounded table of keys, each with the number of its slot: when it is full, a new key replaces the least recently
+// used one. Constant work per use (hash chains and an LRU list, both of 16-bit slots); no allocation after
+// construction. Owned by one predictor; one thread at a time.
 #pragma once
 
 #include <bit>
@@ -21,7 +21,7 @@ class recent_table {
 
   struct place {
     slot where;
-    bool fresh;  // the key was not there: whatever the caller kept for this slot belonged to another key, or to none
+    bool fresh;  // the key is new: the caller's data for this slot belonged to another key, or to none
   };
 
   explicit recent_table(std::size_t capacity) : chains_(std::bit_ceil(2 * checked(capacity)), none), slots_(capacity) {}

@@ -1,4 +1,4 @@
-// What the predictors see of a message: a small number that is equal for equal messages. Only equality counts.
+// A message as the predictors see it: a small number, equal for equal messages. Only equality counts.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The differences between the MPI libraries, all of them: what handles look like, which handle values are intercepted,
-// where a status keeps its count, what its progress does. Compiled once per library, with its mpi.h.
+// All differences between the MPI libraries: the form of handles, the handle values that are intercepted, where a
+// status keeps its count, how the library makes progress. Compiled once per library, with its mpi.h.
 #pragma once
 
 #include <dlfcn.h>
@@ -67,15 +67,15 @@ inline MPI_Datatype integer_of_bytes(MPI_Datatype type) {
   return type == MPI_CHAR ? MPI_SIGNED_CHAR : MPI_UNSIGNED_CHAR;
 }
 
-/// While one lives, the library does not give the core away when it has nothing to do. Open MPI does so with more ranks
-/// than cores, and where others compute a yield costs a slice of the scheduler's, some milliseconds.
+/// While one lives, the library does not yield the core when idle. Open MPI yields with more ranks than cores, and
+/// where others compute a yield costs a slice of the scheduler's, some milliseconds.
 class without_yields {
  public:
   without_yields() {
     usually_yields();  // the first one remembers it
     set(false);
   }
-  // What it was, not what it is now: other threads may look at the same time.
+  // Restores the usual value, not the current one: other threads may poll at the same time.
   ~without_yields() { set(usually_yields()); }
   without_yields(const without_yields&) = delete;
   without_yields& operator=(const without_yields&) = delete;
@@ -96,7 +96,7 @@ class without_yields {
   }
 };
 
-inline void set_more_ranks_than_cores(bool) {}  // its launcher has told it
+inline void set_more_ranks_than_cores(bool) {}  // its launcher has set it
 
 inline void set_count(MPI_Status& status, std::uint64_t bytes, bool cancelled) {
   status._ucount = bytes;
@@ -107,8 +107,8 @@ inline void set_count(MPI_Status& status, std::uint64_t bytes, bool cancelled) {
 
 inline constexpr const char* library_name = "an MPI library by the standard ABI";
 
-// Handles are pointers in type only: MPICH keeps its numbers in them, also negative ones. An address in the middle
-// between those of programs and those of the kernel is neither.
+// Handles are pointers in type only: MPICH stores its numbers in them, also negative ones. An address halfway between
+// user space and kernel space is neither.
 inline constexpr std::uint64_t own_mark = 0x5452'4900'0000'0000;
 inline constexpr std::uint32_t most_own_requests = 1u << 30;
 
@@ -143,21 +143,20 @@ std::uint64_t word(Handle* handle) {
 // What MPICH has in common with the libraries of the standard ABI: today these are MPICH 5 and Intel MPI.
 #if !defined(OPEN_MPI)
 
-// What their launcher (hydra) tells a rank: which one it is, how many ranks there are, and how many of them on this
-// host.
+// What its launcher (hydra) passes to a rank: its number, the number of ranks, and how many of them are on this host.
 inline constexpr const char* rank_variable = "PMI_RANK";
 inline constexpr const char* ranks_variable = "PMI_SIZE";
 inline constexpr const char* ranks_here_variable = "MPI_LOCALNRANKS";
 inline constexpr bool launcher_is_pmix = false;
 
-/// Whether the library looks at the buffers of collective calls, and says MPI_ERR_BUFFER where one is missing.
+/// Whether the library checks the buffers of collective calls and returns MPI_ERR_BUFFER when one is missing.
 inline constexpr bool checks_collective_buffers = true;
 
 /// As which integers the library accumulates bytes and characters, on which MPI defines no arithmetic.
 inline MPI_Datatype integer_of_bytes(MPI_Datatype) { return MPI_SIGNED_CHAR; }
 
-/// While one lives, the library does not give the core away when it has nothing to do. MPICH does so since we stand
-/// before its progress (library_waits_mpich.cpp).
+/// While one lives, the library does not yield the core when idle. MPICH yields because we interpose its progress
+/// function (library_waits_mpich.cpp).
 class without_yields {
  public:
   without_yields() : before_(active_) { active_ = true; }
@@ -171,7 +170,7 @@ class without_yields {
   bool before_;
 };
 
-/// Whether waits in the library are to give the core away.
+/// Whether waits in the library yield the core.
 void set_more_ranks_than_cores(bool more);
 
 #endif

@@ -1,5 +1,5 @@
-// What a request of ours may stand for beside a single message: several messages with a last step, or something that
-// others do. With the call guard.
+// What an intercepted request may stand for besides a single message: several messages with a final step, or work done
+// by other ranks. With the call guard.
 #pragma once
 
 namespace tri::mpi {
@@ -12,11 +12,11 @@ class compound {
   compound(const compound&) = delete;
   compound& operator=(const compound&) = delete;
   virtual ~compound() = default;
-  /// What is left then is for this process alone to do, in `finish`: nobody waits for it.
+  /// The rest is local to this process and done in `finish`: no other rank waits for it.
   virtual bool is_done(session& in) = 0;
   /// Once, when done. MPI_SUCCESS or the class of an error.
   virtual int finish(session& in) = 0;
-  /// Whether the MPI library has to be asked again and again: it does not ring.
+  /// Whether the MPI library must be polled: it sends no wake-up.
   virtual bool asks_library() const { return false; }
 };
 

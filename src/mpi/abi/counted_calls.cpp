@@ -12,7 +12,7 @@
 namespace tri::mpi {
 namespace {
 
-// MPI's own name, the program's, or how many ranks it has. Of a handle that means nothing the library knows none.
+// MPI's own name, the program's name, or the number of ranks. The library has no name for an invalid handle.
 std::string name_of(MPI_Comm comm) {
   if (comm == MPI_COMM_NULL) return "no communicator";
   if (comm == MPI_COMM_WORLD) return "MPI_COMM_WORLD";
@@ -25,7 +25,7 @@ std::string name_of(MPI_Comm comm) {
   return length > 0 ? name : std::to_string(known->size()) + " ranks";
 }
 
-// After the call was found to be the library's: what the calls themselves decide by, in the order in which they do.
+// For a call passed to the library: the criteria by which the calls themselves decide, in the same order.
 left_because reason_of(const counted_call& call) {
   if (call.is_on_window) return left_because::window;
   if (communicators::find(call.comm) == nullptr) {

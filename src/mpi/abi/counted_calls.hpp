@@ -1,5 +1,5 @@
-// Calls of the program that may be ours, counted where somebody asked for statistics: what was ours and what was left
-// to the library. Without that a call looks at one pointer.
+// Counts the program's calls when statistics were requested: those handled by the drop-in and those passed to the
+// library. Without statistics a call tests one pointer.
 #pragma once
 
 #include <mpi.h>
@@ -9,7 +9,7 @@
 
 namespace tri::mpi {
 
-/// What is told of a call. By default the function that makes it is the call.
+/// What is recorded of a call. By default the enclosing function is the call.
 struct counted_call {
   const char* name = nullptr;
   MPI_Comm comm = MPI_COMM_NULL;

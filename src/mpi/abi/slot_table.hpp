@@ -1,4 +1,4 @@
-// Things that a handle of ours names by a number, from `add` to `remove`. With the call guard.
+// Objects that one of our handles names by number, from `add` to `remove`. With the call guard.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ class slot_table {
     (*this)[slot] = std::move(thing);
     return slot;
   }
-  /// A slot whose thing is as it was made, or as `remove` has left it.
+  /// A slot whose object is as constructed, or as `remove` left it.
   std::uint32_t take() {
     if (free_.empty()) [[unlikely]] {
       if (used_ % in_a_chunk == 0) chunks_.push_back(std::make_unique<chunk>());
@@ -37,7 +37,7 @@ class slot_table {
       thing = T();
     free_.push_back(slot);
   }
-  /// The same without the thing: the caller clears it.
+  /// The same, but the caller clears the object.
   void release(std::uint32_t slot) { free_.push_back(slot); }
 
  private:

@@ -1,6 +1,6 @@
 // Open MPI's predefined handles are addresses of its objects. Our library is also loaded into programs without MPI that
-// an MPI program starts (a shell); there they are null, instead of a reason not to start. Included before everything
-// else in what the drop-in for Open MPI is made of.
+// an MPI program starts (a shell); there the addresses are null instead of unresolved symbols that keep it from
+// starting. Included first in every source of the drop-in for Open MPI.
 #pragma once
 
 #include <mpi.h>

@@ -12,7 +12,7 @@
 namespace tri::mpi {
 namespace {
 
-// Calls that send, receive, or take a request or a window: what must not be split between us and the library.
+// Calls that send, receive, or take a request or a window: these must not be split between the drop-in and the library.
 constexpr std::array functions{
     "MPI_Send",       "MPI_Isend",      "MPI_Bsend",        "MPI_Ibsend",     "MPI_Ssend",       "MPI_Issend",
     "MPI_Rsend",      "MPI_Irsend",     "MPI_Recv",         "MPI_Irecv",      "MPI_Sendrecv",    "MPI_Send_init",
@@ -59,7 +59,7 @@ std::optional<wrapper> wrapper_in_front() {
     void* const first = dlsym(RTLD_DEFAULT, function);
     Dl_info found{};
     if (first == nullptr || dladdr(first, &found) == 0 || found.dli_fbase == own.dli_fbase) continue;
-    // One that passes on to whoever comes next (RTLD_NEXT) comes to us.
+    // A wrapper that calls the next definition (RTLD_NEXT) reaches us.
     if (!uses(found.dli_fbase, std::string("P") + function)) continue;
     return wrapper{function, found.dli_fname != nullptr ? found.dli_fname : "?"};
   }

@@ -1,6 +1,6 @@
-// What MPI's collective calls have in common. Calls are intercepted on intercepted communicators and with arguments
-// that look right; the rest go to the MPI library. All ranks of a communicator decide alike: only by what MPI wants to
-// be equal on all of them.
+// What MPI's collective calls have in common. Calls are intercepted on intercepted communicators with valid arguments;
+// the rest go to the MPI library. All ranks of a communicator decide alike: only by arguments that MPI requires to be
+// equal on all of them.
 #pragma once
 
 #include <mpi.h>
@@ -28,19 +28,19 @@ inline elements whole(const void* address, MPI_Count count, MPI_Datatype type) {
   return {const_cast<void*>(address), count, type};
 }
 
-/// The arguments that MPI says are an error are left to the library, which says so.
+/// Arguments that MPI defines as erroneous are passed to the library, which reports them.
 inline bool is_valid(MPI_Count count, MPI_Datatype type) {
   return count >= 0 && type != MPI_DATATYPE_NULL && datatypes::find(type).is_valid;
 }
 
-/// A rank's own buffer, null where there are elements. The others cannot know: what the caller does not do with them
-/// then must not put its next operation out of step with theirs (`leave_to_library`).
+/// A rank's own buffer is null although there are elements. The other ranks cannot know: skipping the operation must
+/// not put the caller's next one out of step with theirs (`leave_to_library`).
 inline bool lacks_buffer(const void* buffer, MPI_Count count, MPI_Datatype type) {
   return abi::checks_collective_buffers && buffer == nullptr && is_missing(buffer, count, datatypes::find(type));
 }
 
-/// For a rank whose own arguments are wrong: the library says so, and sends nothing. It has taken part all the same, so
-/// that the messages of the others stay apart from the next operation.
+/// For a rank whose own arguments are wrong: the library reports the error and sends nothing. The rank still counts the
+/// operation, so that the messages of the others stay apart from the next one.
 inline int leave_to_library(communicator& known) {
   ++known.collectives;
   return pass_through;

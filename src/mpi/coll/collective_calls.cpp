@@ -19,10 +19,10 @@ bool is_defined_on(reduction operation, MPI_Datatype type) {
          is_defined(operation, element.kind, element.is_pair);
 }
 
-// The outcome does not depend on the order of the parts, and there is one: all else the library does, or says what is
-// wrong with it. The type is valid.
+// The result is defined and does not depend on the order of the parts: all other cases go to the library, which also
+// reports errors. The type is valid.
 bool can_be_reduced(MPI_Datatype type, MPI_Op operation) {
-  static MPI_Datatype last_type = MPI_DATATYPE_NULL;  // of calls that take turns
+  static MPI_Datatype last_type = MPI_DATATYPE_NULL;  // calls are serialized
   static MPI_Op last_operation = MPI_OP_NULL;
   if (operation == MPI_OP_NULL) return false;
   if (type == last_type && operation == last_operation) return true;
@@ -48,7 +48,7 @@ bool can_be_nonblocking(const communicator& comm, MPI_Count count, MPI_Datatype 
   return static_cast<std::size_t>(count) <= most_bytes_of_nonblocking_sums / bytes;
 }
 
-// The sum counts only where somebody gets it.
+// The result buffer matters only on ranks that receive the result.
 bool lacks_part(const void* from, bool gets_sum, const void* sum, MPI_Count count, MPI_Datatype type) {
   return lacks_buffer(from, count, type) || (gets_sum && lacks_buffer(sum, count, type));
 }

@@ -22,7 +22,7 @@ struct elements {
   MPI_Datatype type = MPI_BYTE;
 };
 
-/// Room for elements of any type, in memory that everybody on the host reaches.
+/// Room for elements of any type, in memory that all ranks of the host can access.
 class scratch_elements {
  public:
   scratch_elements(session& in, MPI_Count count, MPI_Datatype type);

@@ -26,12 +26,12 @@ void copy(const elements& from, const elements& to) {
   unpack(packed.data(), bytes, to.address, to.count, to_type);
 }
 
-// With more ranks than cores, and a few bytes each. Everybody decides alike.
+// With more ranks than cores, and a few bytes each. All ranks decide alike.
 bool fits_shm_barrier(session& in, std::size_t bytes) {
   return in.ranks().options().oversubscribed && bytes <= shm_barrier::most_bytes;
 }
 
-// `combine` makes the outcome of everybody's part, on one of the ranks.
+// `combine` computes the result from all parts, on one of the ranks.
 template <class Combine>
 const std::byte* combine_in_shm(session& in, communicator& comm, const void* own, std::size_t bytes,
                                 Combine&& combine) {
@@ -74,9 +74,9 @@ struct doubling_order {
   int beyond;
 };
 
-// On one rank what allreduce() does on all: the same additions in the same order, so that the bits of a sum do not
-// depend on the call, nor on how many cores there are. `add(from, to)` adds one rank's part to another's. Returns whose
-// part is the sum then.
+// Does on one rank what allreduce() does on all: the same additions in the same order, so that the bits of a sum depend
+// neither on the call nor on the number of cores. `add(from, to)` adds one rank's part to another's. Returns the rank
+// whose part then holds the sum.
 template <class Add>
 int add_as_doubling(int size, Add&& add) {
   const doubling_order order(size);
@@ -91,7 +91,7 @@ const void* own_part(const void* from, const void* to) { return from == MPI_IN_P
 
 }  // namespace
 
-// Otherwise dissemination: in round k everybody hears from the rank 2^k before it (Hensgen, Finkel, Manber 1988).
+// Otherwise dissemination: in round k every rank receives from the rank 2^k before it (Hensgen, Finkel, Manber 1988).
 int barrier(session& in, communicator& comm) {
   if (fits_shm_barrier(in, 0)) {
     combine_in_shm(in, comm, nullptr, 0, [](shm_barrier&) {});
@@ -171,7 +171,7 @@ int allreduce(session& in, communicator& comm, const void* from, const elements&
   const scratch_elements arriving(in, to.count, to.type);
   const elements theirs{arriving.address(), to.count, to.type};
   const auto add = [&] { reduce_local(arriving.address(), to.address, to, operation_); };
-  int relative = rank - beyond;  // among those who double
+  int relative = rank - beyond;  // among the ranks that double
   if (rank < 2 * beyond) {
     if (rank % 2 == 0) {
       all.begin_send(to, rank + 1);

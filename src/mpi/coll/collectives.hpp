@@ -1,9 +1,9 @@
-// Collective operations on intercepted communicators, made of point-to-point messages in the communicator's second
-// context. All data moves directly between the ranks' buffers, and ranks that wait help. Each function follows MPI's of
-// the same name; arguments were checked. Returns the class of an error.
+// Collective operations on intercepted communicators, built from point-to-point messages in the communicator's second
+// context. All data moves directly between the ranks' buffers, and waiting ranks help. Each function follows MPI's of
+// the same name; arguments were checked. Returns an error class.
 //
-// Nonblocking ones have one round: what a rank gives away is on its way when it has begun, and
-// what it gets is moved by whoever waits, so nobody depends on a rank that computes or waits for something else.
+// Nonblocking ones have one round: a rank's sends are posted when the call returns, and its receives are copied by any
+// waiting rank, so no rank depends on one that computes or waits for something else.
 #pragma once
 
 #include <mpi.h>
@@ -22,18 +22,18 @@ int allreduce(session& in, communicator& comm, const void* from, const elements&
 
 std::unique_ptr<compound> begin_barrier(session& in, communicator& comm);
 void begin_broadcast(operation& all, const elements& data, int root);
-/// Of any operation. Everybody who gets the sum gets everybody's part: for few elements.
+/// Any operation. Each rank that receives the result receives all parts: for few elements.
 void begin_reduce(operation& all, const void* from, const elements& to, MPI_Op operation, int root);
 void begin_allreduce(operation& all, const void* from, const elements& to, MPI_Op operation);
 
-/// What goes to or comes from one rank.
+/// The data sent to or received from one rank.
 using part_function = elements (*)(const void* description, int rank);
 struct parts {
   part_function part = nullptr;
   const void* description = nullptr;
   elements of(int rank) const { return part(description, rank); }
 };
-/// Everybody sends `mine` to the root, which puts it into the parts.
+/// Every rank sends `mine` to the root, which stores it in the parts.
 void begin_gather(operation& all, const elements& mine, const parts& everybodys, int root);
 void begin_scatter(operation& all, const parts& everybodys, const elements& mine, int root);
 void begin_allgather(operation& all, const elements& mine, const parts& everybodys);

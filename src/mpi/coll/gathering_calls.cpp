@@ -1,6 +1,5 @@
-// MPI's collective calls with a part for each rank: gathers, scatters, exchanges of all with all; blocking and
-// nonblocking. All have one round of messages. In place, an exchange of all with all is the library's: it keeps what it
-// needs.
+// MPI's collective calls with a part for each rank: gathers, scatters, all-to-all exchanges; blocking and nonblocking.
+// All have one round of messages. An all-to-all in place goes to the library, which buffers what it needs.
 #include <mpi.h>
 
 #include <algorithm>
@@ -15,8 +14,7 @@ using collectives::operation;
 
 MPI_Aint extent_of(MPI_Datatype type) {
   MPI_Aint lower = 0, extent = 0;
-  if (!is_valid(0, type))
-    return 0;  // the library says so by the handler of the communicator, which it is not told here
+  if (!is_valid(0, type)) return 0;  // the library reports it through the communicator's error handler, unknown here
   PMPI_Type_get_extent(type, &lower, &extent);
   return extent;
 }
@@ -44,7 +42,7 @@ struct equal_parts {
 template <class Count, class Displacement>
 struct unequal_parts {
   void* address;
-  const Count* counts;  // null where nobody asks for a part
+  const Count* counts;  // null on ranks that receive no part
   const Displacement* displacements;
   MPI_Datatype type;
   MPI_Aint extent;
@@ -119,7 +117,7 @@ int alltoall(session& in, communicator& known, MPI_Request* request, const Parts
 
 using namespace tri::mpi;
 
-// A blocking call, and the nonblocking one: the same, with a request at the end. `body` says what is done.
+// A blocking call and its nonblocking form: the same with a request at the end. `body` is the operation.
 #define TRIREME_LIST(...) __VA_ARGS__
 #define TRIREME_COLLECTIVE(name, nonblocking_name, parameters, arguments, body)                               \
   TRIREME_EXPORTED int MPI_##name(TRIREME_LIST parameters) {                                                  \

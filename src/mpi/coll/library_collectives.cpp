@@ -1,5 +1,5 @@
-// Collective operations that are always the library's: here only so that the statistics count them. Without those a
-// call looks at one pointer.
+// Collective operations that always go to the library: intercepted only for the statistics. Without those a call tests
+// one pointer.
 #include <mpi.h>
 
 #include "mpi/abi/counted_calls.hpp"

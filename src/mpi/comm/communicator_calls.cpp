@@ -1,4 +1,4 @@
-// The calls that make and free communicators, and datatypes that are freed: the MPI library does it, we take note.
+// Calls that create and free communicators or free datatypes: the MPI library executes them, the drop-in records them.
 #include <mpi.h>
 
 #include "mpi/abi/exported.hpp"
@@ -32,8 +32,8 @@ int note_duplicate(int error, const MPI_Comm* made, touch_order touched) {
   return error;
 }
 
-// The library may refuse, because a delete function of an attribute does: then the communicator stays what it is. It
-// is ours until it is gone, also in these functions.
+// The library may refuse because an attribute's delete function fails: then the communicator stays as it is. It remains
+// ours until it is freed, also in these functions.
 template <class Free>
 int free_with(MPI_Comm* comm, Free&& free) {
   session* const in = session::active();
@@ -52,7 +52,7 @@ int free_with(MPI_Comm* comm, Free&& free) {
   return error;
 }
 
-// The library gives the handle at once. If it does not, the duplicate is its own on all ranks.
+// The library returns the handle at once. If it does not, the duplicate is the library's on all ranks.
 int note_nonblocking(int error, MPI_Comm of, const MPI_Comm* made, MPI_Request* handle, touch_order touched) {
   session* const in = session::active();
   if (error != MPI_SUCCESS || in == nullptr || *made == MPI_COMM_NULL) return error;

@@ -50,7 +50,7 @@ TRIREME_EXPORTED int MPI_Comm_set_info(MPI_Comm comm, MPI_Info info) {
   return error;
 }
 
-// What is in use, which is how a program sees whether its hint was understood.
+// The hints in use: this is how a program checks whether its hint was understood.
 TRIREME_EXPORTED int MPI_Comm_get_info(MPI_Comm comm, MPI_Info* used) {
   const int error = PMPI_Comm_get_info(comm, used);
   session* const active = session::active();

@@ -1,9 +1,8 @@
-// Hints that a program gives with a communicator (MPI_Comm_set_info, MPI_Comm_dup_with_info). There is one of ours:
+// Hints that a program gives with a communicator (MPI_Comm_set_info, MPI_Comm_dup_with_info). The drop-in has one:
 //
-//   post_comm_access   lo-to-hi | hi-to-lo | random    how the program will look at what it receives (Ouyang
-//   2022, 2.4.1)
+//   post_comm_access   lo-to-hi | hi-to-lo | random    how the program accesses received data (Ouyang 2022, 2.4.1)
 //
-// Each rank's own receives follow what it said itself. Other values are ignored, as MPI asks for hints.
+// A rank's hint applies to its own receives. Other values are ignored, as MPI requires of hints.
 #pragma once
 
 #include <mpi.h>

@@ -20,18 +20,18 @@ std::unordered_map<std::uint64_t, std::unique_ptr<communicator>> known;
 std::vector<std::unique_ptr<communicator>> freed;  // whose requests are still in use
 std::uint32_t contexts_given = 0;
 
-// The first member of a new communicator gives it a number that nobody else gives: its own rank in the upper half.
+// The first member of a new communicator gives it a unique number: its own rank in the upper half.
 std::uint64_t next_context(const session& in) {
   return (static_cast<std::uint64_t>(in.world_rank()) + 1) << 32 | (++contexts_given << 1);
 }
 
-// What the first member tells the others.
+// What the first member sends to the others.
 struct agreement {
   std::uint64_t context = 0;
   std::uint64_t barrier = 0;  // an address
 };
 
-// Nothing of ours is under way on it any more; others may still be there.
+// This rank has no operation pending on it any more; others may.
 void leave(const communicator& comm) {
   if (comm.barrier->leave_for_good()) session::active()->ranks().blocks().release(comm.barrier);
 }
@@ -56,12 +56,12 @@ void remember(MPI_Comm handle, int rank, std::vector<std::uint32_t> number_of, c
   made->number_of = std::move(number_of);
   made->context = agreed.context;
   made->barrier = reinterpret_cast<shm_barrier*>(agreed.barrier);
-  // A handle that the library gives again has been freed, and the thread that did so has not come to tell us yet.
+  // A handle that the library reuses has been freed, but the freeing thread has not recorded it yet.
   if (const communicator* const before = communicators::find(handle)) communicators::forget(handle, before->context);
   known[abi::word(handle)] = std::move(made);
 }
 
-// Collective over the members; `tell` has all of them know what the first one says.
+// Collective over the members; `tell` broadcasts the first one's data to all.
 template <typename Tell>
 void agree_and_remember(session& in, MPI_Comm handle, std::vector<std::uint32_t> number_of, Tell&& tell) {
   int rank = 0;
@@ -76,8 +76,8 @@ void agree_and_remember(session& in, MPI_Comm handle, std::vector<std::uint32_t>
   remember(handle, rank, std::move(number_of), agreed);
 }
 
-// A duplicate that is being made: the library's part, and the agreement of the members of what is duplicated, by
-// messages there. Nobody has to call for the others to get theirs.
+// A duplication in progress: the library's part, and the agreement of the original's members by messages on it. No rank
+// has to call for the others to complete theirs.
 class duplication final : public compound {
  public:
   duplication(session& in, communicator& of, MPI_Comm made, MPI_Request library, touch_order touched)
@@ -103,7 +103,7 @@ class duplication final : public compound {
 
  private:
   agreement agreed_;
-  collectives::operation agreeing_;  // ends before what it writes to
+  collectives::operation agreeing_;  // destroyed before what it writes to
   MPI_Comm made_;
   MPI_Request library_;
   touch_order touched_;

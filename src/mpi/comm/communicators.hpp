@@ -23,9 +23,9 @@ struct communicator {
   std::uint64_t context = 0;
   int rank = 0;
   std::vector<std::uint32_t> number_of;        // of the rank on the host
-  std::uint64_t collectives = 0;               // begun so far
+  std::uint64_t collectives = 0;               // started so far
   shm_barrier* barrier = nullptr;              // of the members
-  std::uint64_t barriers = 0;                  // begun so far
+  std::uint64_t barriers = 0;                  // started so far
   std::uint64_t users = 0;                     // requests and messages that were taken
   touch_order touched = touch_order::unknown;  // what is received, see communicator_hints
   bool is_freed = false;                       // by the program; `handle` means nothing any more
@@ -35,7 +35,7 @@ struct communicator {
 
 class communicators {
  public:
-  /// Null: not ours. The last one asked for is found at once.
+  /// Null: not ours. The most recently used one is cached.
   static communicator* find(MPI_Comm handle) {
     return last_ != nullptr && last_->handle == handle ? last_ : find_among_all(handle);
   }
@@ -43,10 +43,10 @@ class communicators {
   /// After the library made it; collective over its members. Null communicators and others than intracommunicators are
   /// left alone.
   static void add(MPI_Comm made);
-  /// The library has begun to make a duplicate and gave `made` and its request. The compound ends when all is done.
+  /// The library has started a duplication and returned `made` and its request. The compound completes with all of it.
   static std::unique_ptr<compound> begin_duplicate(session& in, communicator& of, MPI_Comm made, MPI_Request library,
                                                    touch_order touched);
-  /// After the library has freed `handle`, which was the one with this context. What is under way goes on.
+  /// After the library has freed `handle`, which had this context. Pending operations continue.
   static void forget(MPI_Comm handle, std::uint64_t context);
   /// For what outlives the call that begins it: until `release` the communicator stays, also when it is freed.
   static void hold(communicator& comm) { ++comm.users; }
@@ -58,7 +58,7 @@ class communicators {
  private:
   static communicator* find_among_all(MPI_Comm handle);
   static void end(communicator& comm);
-  static inline communicator* last_ = nullptr;  // that was asked for
+  static inline communicator* last_ = nullptr;  // the most recently used one
 };
 
 }  // namespace tri::mpi

@@ -32,8 +32,7 @@ _Unwind_Reason_Code look_at_frame(_Unwind_Context* frame, void* search) {
   return _URC_END_OF_STACK;
 }
 
-// Of the program, which is under way. Calls do not keep their names: that would cost each of them an instruction or
-// two.
+// The program's current call. Calls do not store their names: that would cost each an instruction or two.
 std::string_view call_under_way() {
   static const char of_this_library = 0;
   Dl_info own{};

@@ -17,7 +17,7 @@ void write_name(std::array<char, 32>& to, std::string_view name) {
   name.copy(to.data(), to.size() - 1);  // the last one stays 0
 }
 
-// What has one name in a table.
+// A row of a table: all that has one name.
 struct share {
   std::uint64_t intercepted = 0;
   std::map<left_because, std::uint64_t> left;

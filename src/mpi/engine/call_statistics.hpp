@@ -1,6 +1,6 @@
-// Which calls of the program were ours, and which were left to the MPI library, and why: told at the end beside what
-// the ranks did (rank_statistics.hpp). The counts of each rank lie in shared memory, written by that rank alone; rank 0
-// reads all of them when nobody counts any more.
+// Which calls of the program the drop-in handled, which it passed to the MPI library, and why: reported at the end
+// beside what the ranks did (rank_statistics.hpp). The counts of each rank are in shared memory, written by that rank
+// alone; rank 0 reads all of them after counting has stopped.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ enum class left_because : std::uint32_t {
 };
 std::string_view name_of(left_because reason);
 
-/// Bytes of what a call sends or receives, in classes.
+/// Bytes that a call sends or receives, in classes.
 enum class size_class : std::uint32_t { none, cell, block, large, very_large };
 size_class size_class_of(std::uint64_t bytes);
 std::string_view name_of(size_class size);
@@ -43,7 +43,7 @@ struct call_count {
 
 struct call_counts {
   std::uint32_t used = 0;
-  std::uint64_t not_counted = 0;  // for want of room
+  std::uint64_t not_counted = 0;  // no room in the table
   std::array<call_count, 1000> all;
 
   /// A new one, or null without room.
@@ -52,7 +52,7 @@ struct call_counts {
 
 /// The same of several ranks, added up; those most often left to the library first.
 std::vector<call_count> sum_of(std::span<const call_counts* const> ranks);
-/// By call, by size and by communicator, each with what was left to the library and why.
+/// By call, by size and by communicator, each with what was passed to the library and why.
 std::string calls_to_table(std::span<const call_count> calls);
 /// An array.
 std::string calls_to_json(std::span<const call_count> calls);

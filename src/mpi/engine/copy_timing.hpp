@@ -1,7 +1,7 @@
-// Whether a waiting receiver shares a copy or makes it alone, learned from the times of both. Idle ranks make a copy
-// quicker as long as memory is the limit. Data that stays in the caches of one core is another matter: each chunk that
-// somebody else copies takes its lines from there, and takes them back with the next message. No size says which of
-// the two it is: it depends on the caches, on the buffers, and on whether the others have copies of their own.
+// Whether a waiting receiver shares a copy or makes it alone, learned from timings of both. Idle ranks speed up a copy
+// as long as memory is the limit. Data that stays in the caches of one core is different: each chunk that another rank
+// copies moves its lines from there, and back with the next message. The size does not tell the two apart: that depends
+// on the caches, on the buffers, and on whether the others have copies of their own.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace tri::mpi {
 
-/// Of one rank, for copies that it waits for. A state machine that is told the times; one thread at a time.
+/// For one rank and the copies that it waits for. A state machine whose caller passes the times; one thread at a time.
 class copy_timing {
  public:
   /// The next copy of that size: shared or alone?
@@ -46,7 +46,7 @@ class copy_timing {
     double ticks_per_KiB = 0;
     std::uint32_t samples = 0;
 
-    // A rank that lost its core for a while says nothing about the way: no sample counts for more than twice the rest.
+    // A rank that was preempted measures the scheduler, not the copy: no sample counts for more than twice the rest.
     void add(double sample) {
       if (samples < samples_wanted) {
         ticks_per_KiB = samples == 0 ? sample : std::min(ticks_per_KiB, sample);
@@ -62,7 +62,7 @@ class copy_timing {
     std::uint32_t since_other_way = 0;
     std::uint32_t interval = first_interval;
 
-    // Shared copies also go on while their rank does something else, so copying alone has to be worth it.
+    // Shared copies also continue while their rank does something else, so copying alone must be clearly faster.
     bool shared_is_better() const { return alone.ticks_per_KiB > least_gain * shared.ticks_per_KiB; }
   };
   // Powers of two.

@@ -1,5 +1,5 @@
-// Whether a job has the cores of the host to itself, judged by the processor time that its processes got. Whoever is
-// made to wait for a core by processes of its own job loses nothing: the job gets on. The arithmetic is apart from the
+// Whether a job has the cores of the host to itself, judged by the processor time of its processes. Waiting for a core
+// that another process of the same job uses loses nothing: the job progresses. The arithmetic is separate from the
 // clocks.
 #pragma once
 
@@ -36,7 +36,7 @@ class core_share {
   bool are_enough_ = true;
 };
 
-/// What a process has used of all cores; nothing when it cannot be known (it has ended, or another PID namespace).
+/// Processor time of a process on all cores; nothing when unknown (it has exited, or is in another PID namespace).
 std::optional<std::int64_t> processor_time_ns(pid_t process);
 
 }  // namespace tri::mpi

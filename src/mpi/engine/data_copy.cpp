@@ -32,7 +32,7 @@ bool kernel_copies(direction way, pid_t other, std::byte* there, std::byte* here
 
 bool is_at_hand(const user_buffer& data, pid_t own) { return data.process == 0 || data.process == own; }
 
-// Between two places that this process reaches; they may overlap where neither has a layout.
+// Between two places that this process can access; they may overlap when neither has a layout.
 void copy_at_hand(const user_buffer& to, const user_buffer& from, std::size_t offset, std::size_t bytes) {
   if (to.type != nullptr && from.type != nullptr)
     copy(from.described(), to.described(), offset, bytes);

@@ -1,6 +1,6 @@
 // Copying the bytes of a message from the sender's buffer to the receiver's, by any process of the host: plain copies
-// where memory is shared, and the system calls that copy between processes where it is not. Any range may be copied by
-// itself, so that idle ranks take parts of large messages (CAB-MPI, Ouyang 2022, chapter 2).
+// where memory is shared, otherwise the system calls that copy between processes. Ranges can be copied independently,
+// so idle ranks take parts of large messages (CAB-MPI, Ouyang 2022, chapter 2).
 #pragma once
 
 #include <sys/types.h>
@@ -11,13 +11,13 @@
 
 namespace tri::mpi {
 
-/// The bytes [offset, offset + bytes) of packed data from one place to the other; several processes may move several
-/// ranges at once. `own` is the calling process. What has a layout, it must reach without the kernel. False when the
-/// kernel refused; then what arrived is not defined.
+/// The bytes [offset, offset + bytes) of packed data from one place to the other; several processes may move different
+/// ranges at once. `own` is the calling process. It must be able to access buffers with a layout directly. False when
+/// the kernel refused; then the destination is undefined.
 [[nodiscard]] bool copy_data(const user_buffer& to, const user_buffer& from, std::size_t offset, std::size_t bytes,
                              pid_t own);
 
-/// Can this process copy from and to memory of that one without sharing it? Tries it on `sample`, a readable and
+/// Whether this process can copy from and to that one's memory without sharing it. Tries it on `sample`, a readable and
 /// writable byte there.
 bool may_copy_between_processes(pid_t other, std::byte* sample);
 

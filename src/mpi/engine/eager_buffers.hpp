@@ -1,10 +1,10 @@
-// A few buffers of a sender for messages that take no cells and are short all the same. The sender uses the first one
-// that is free, so that messages that follow each other lie in the same cache lines, which both sides have near. Blocks
-// of the arena come home in chains, each with lines of its own: of 1 KiB, a message in a block took 1.06 us where one
-// in such a buffer takes 0.74 (hand-off 240 ns).
+// A few buffers of a sender for short messages that do not fit into cells. The sender uses the first free one, so that
+// successive messages use the same cache lines, which both sides have cached. Blocks of the arena return in chains,
+// each with lines of its own: a message of 1 KiB took 1.06 us in a block and takes 0.74 in such a buffer (hand-off 240
+// ns).
 //
-// The state of a buffer is its `use`: free, until the sender takes it; taken, until the receiver, or a rank that helps
-// it, has read the message. The sender alone takes, one call at a time.
+// The state of a buffer is its `use`: free, until the sender takes it; taken, until the receiver or a helping rank has
+// read the message. Only the sender takes buffers, one call at a time.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ class eager_buffers {
   static constexpr std::size_t most_bytes = 8192;
 
   explicit eager_buffers(arena::block_cache& from) : from_(from) {}
-  /// What is still taken is somebody's message: its memory stays.
+  /// A buffer still taken holds an unread message: its memory stays.
   ~eager_buffers() {
     for (unexpected_message* const each : buffers_)
       if (each != nullptr && each->use.load(std::memory_order_acquire) == buffer_use::free)  // pairs: eager_buffers.use
@@ -36,7 +36,7 @@ class eager_buffers {
     if (bytes > most_bytes) return nullptr;
     for (unexpected_message*& each : buffers_) {
       if (each == nullptr) each = make();
-      // acquire: what has been read of the last message was read before this one is written. pairs: eager_buffers.use
+      // acquire: the last message was read before this one is written. pairs: eager_buffers.use
       if (each->use.load(std::memory_order_acquire) != buffer_use::free) continue;
       each->use.store(buffer_use::taken, std::memory_order_relaxed);  // relaxed: published with the message
       return each;
@@ -44,7 +44,7 @@ class eager_buffers {
     return nullptr;
   }
 
-  /// The message has been read. False: it is no eager buffer, and its block is to be released.
+  /// The message has been read. False: it is not in an eager buffer, and its block must be released.
   static bool give_back(unexpected_message& message) {
     if (message.use.load(std::memory_order_relaxed) == buffer_use::block) return false;  // relaxed: as in take
     message.use.store(buffer_use::free, std::memory_order_release);                      // pairs: eager_buffers.use

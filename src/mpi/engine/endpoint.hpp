@@ -1,5 +1,5 @@
-// What the processes of a host share of one rank: its inbox, its matching, and whether it takes part in communication
-// at the moment. In the arena; its address is the same in all processes.
+// What the processes of a host share of one rank: its inbox, its matching, and whether it currently makes progress. In
+// the arena, at the same address in all processes.
 #pragma once
 
 #include <sys/types.h>
@@ -46,7 +46,7 @@ struct endpoint_counters {
   }
 };
 
-/// Written under the lock of the endpoint, by whoever holds it.
+/// Written by the holder of the endpoint's lock.
 struct received_counters {
   std::atomic<std::uint64_t> by_itself{0};  // messages that the rank matched
   std::atomic<std::uint64_t> by_others{0};
@@ -60,8 +60,8 @@ struct endpoint {
   received_counters received;
   message_matching matching;
   std::uint64_t unexpected_bytes = 0;  // with the lock: bytes of unexpected messages
-  /// There are so many unexpected messages that senders hold their data back themselves, however small. Written with
-  /// the lock, seldom; read for each message by its sender, so nothing that changes with messages may lie in this line.
+  /// There are too many unexpected messages: senders keep their data, however small. Rarely written, under the lock;
+  /// read by the sender of each message, so nothing that changes with messages may share this line.
   alignas(64) std::atomic<bool> is_full{false};
   pid_t process = 0;
   std::uint32_t number = 0;  // of the rank on its host
@@ -73,7 +73,7 @@ struct endpoint {
 /// In the process's own window, for as long as the window is there. `ranks`: of the host.
 endpoint* make_endpoint(arena::heap& from, std::uint32_t number, std::uint32_t ranks, std::int32_t domain = no_domain);
 
-/// The other ranks in the order in which `number` looks at them: those near to it first.
+/// The other ranks in the order in which `number` polls them: nearest first.
 std::vector<std::uint32_t> order_of_ranks(std::span<endpoint* const> endpoints, std::uint32_t number);
 
 }  // namespace tri::mpi

@@ -23,7 +23,7 @@ const board::operation_id progress_operation =
     board::operation_table::of_process().progress.add("mpi: progress of a rank that computes", &progress_entry);
 
 void copy_entry(const board::task_view& task, std::uint64_t first, std::uint64_t last, int by) noexcept {
-  engine::of_pe(by)->run_part(task, first, last);  // who takes part in the board has an engine
+  engine::of_pe(by)->run_part(task, first, last);  // every participant of the board has an engine
 }
 const board::operation_id copy_operation =
     board::operation_table::of_process().chunks.add("mpi: copy the bytes of a message", &copy_entry);
@@ -36,13 +36,13 @@ constexpr int polls_before_yielding = 1000;
 constexpr double dear_yield_ns = 500'000;
 // Shorter than the turn of one other rank.
 constexpr double vain_yield_ns = 1'500;
-// Calls that poll in vain with more than this between them belong to a program that computes meanwhile.
+// Unsuccessful polls farther apart than this belong to a program that computes in between.
 constexpr double longest_between_polls_ns = 20'000;
 constexpr std::int64_t longest_sleep_beside_others_ns = 100'000;
 // Passive targets, for example, are served by the MPI library alone, and it does not ring.
 constexpr std::int64_t longest_sleep_beside_library_ns = 1'000'000;
 
-// A loop of MPI_Test and nothing else needs 50 to 150 ns. An offer of the core that no rank takes costs 400.
+// A bare loop of MPI_Test needs 50 to 150 ns per round. A yield that no rank uses costs 400.
 polling_pace::limits usual_pace() {
   return {.own_work = host::ns_to_ticks(500),
           .shortest_offer = host::ns_to_ticks(8'000),
@@ -74,8 +74,8 @@ arena::wait_policy::limits polling_limits(bool oversubscribed) {
   return limits;
 }
 
-// The lines of a block come from the caches of the other side. They are asked for together; beyond these the processor
-// fetches by itself, as it sees lines read or written in order.
+// The lines of a block come from the other side's caches. They are prefetched together; beyond these the hardware
+// prefetcher sees lines read or written in order.
 constexpr std::size_t most_bytes_prefetched = 2048;
 
 template <class Prefetch>
@@ -85,7 +85,7 @@ void for_lines_of(const void* block, std::size_t bytes, Prefetch&& prefetch) {
   for (std::size_t at = 0; at < length; at += 64) prefetch(begin + at);
 }
 
-// The cell says where its message lies: that travels while its receive is looked for.
+// The cell has the address of its message: the lines are in flight while the receive is matched.
 void expect_block(const inbox_cell& cell) {
   if (cell.kind == message_kind::in_block) for_lines_of(cell.node, cell.bytes, host::prefetch_to_read);
 }
@@ -141,7 +141,7 @@ send_record* engine::send_of_any_size(std::uint32_t target, const message_key& k
   }
   const user_buffer reached = as_reached_by_all(data);
   if (!held_back || (!reached.is_shared() && !options_.kernel_copies && mode == send_mode::standard)) {
-    // The data travels with the message. Memory that nobody else can reach has no other way.
+    // The data travels with the message. For memory that no other process can access this is the only way.
     unexpected_message& message = new_eager_message(key, bytes);
     data.read(0, bytes, message.data());
     push_node(to, message_kind::in_block, message);
@@ -166,7 +166,7 @@ send_record* engine::send_of_any_size(std::uint32_t target, const message_key& k
   return record;
 }
 
-// The data where all processes of the host reach it, or as memory of ours alone.
+// The data at an address valid in all processes of the host, or as memory of ours alone.
 user_buffer engine::as_reached_by_all(user_buffer data) const {
   if (data.bytes == 0) return data;
   std::byte* const first = data.first_touched();
@@ -194,7 +194,7 @@ bool engine::push_data(endpoint& target, const message_key& key, const user_buff
     }
     return true;
   }
-  // Packed as a whole: to begin anew in each cell would cost more.
+  // Packed as a whole: restarting in each cell would cost more.
   std::array<std::byte, most_bytes_in_cells> packed;
   data.read(0, bytes, packed.data());
   return target.inbox.push_data(key, bytes, [&](std::size_t offset, std::size_t length, std::byte* to) {
@@ -231,8 +231,8 @@ void engine::wait_for_space(endpoint& target) {
   yield();
 }
 
-// The record stands in the target's inbox until somebody has read so far, then among its messages until a receive
-// gets it. So we read so far first, on the target's behalf: it need not call.
+// The record is in the target's inbox until that is drained so far, then among its unexpected messages until a receive
+// matches it. So we first drain the inbox on the target's behalf: the target need not call.
 bool engine::cancel(send_record& record, std::uint32_t target) {
   endpoint& to = *endpoints_[target];
   const std::uint64_t sent = to.inbox.tickets();
@@ -244,7 +244,7 @@ bool engine::cancel(send_record& record, std::uint32_t target) {
     to.lock.unlock();
     if (was_there) return true;
     if (is_read) return false;
-    if (!drain(to)) yield();  // a message before ours is being written, or somebody else reads
+    if (!drain(to)) yield();  // a message before ours is being written, or another rank reads
   }
   return false;
 }
@@ -272,8 +272,8 @@ void engine::release(receive_record* record) {
   blocks_.release(record);
 }
 
-// What has come is looked at before the receive is posted, in the order of arrival, so that receives posted earlier get
-// theirs first; a message for this one needs no node then. With the lock; `take` gets the message for this key.
+// The inbox is drained before the receive is posted, in the order of arrival, so that receives posted earlier match
+// first; a message for this one then needs no node. With the lock; `take` gets the message for this key.
 template <class Take>
 bool engine::look_for(const message_key& key, copy_list& later, Take&& take) {
   while (!later.is_full()) {
@@ -316,7 +316,7 @@ void engine::post(receive_record& record) {
 receive_record* engine::receive(const message_key& key, const user_buffer& buffer, touch_order touched,
                                 found_message& found) {
   own_.lock.lock();
-  // Nearly all messages of a stream: the next one that has come, with nothing before it.
+  // The common case of a stream: the next message has arrived, with nothing before it.
   if (own_.matching.posted() == 0 && own_.matching.arrived() == 0 && buffer.type == nullptr) {
     const inbox_cell* const cell = own_.inbox.front();
     if (cell != nullptr && cell->kind == message_kind::in_cells && key.takes(cell->key)) {
@@ -329,7 +329,7 @@ receive_record* engine::receive(const message_key& key, const user_buffer& buffe
   return receive_with_lock(key, buffer, touched, found);
 }
 
-// A message that is there with its data needs no record: nobody else has to do with it. Lets go of the lock.
+// A message that has arrived with its data needs no record: no other rank is involved. Releases the lock.
 receive_record* engine::receive_with_lock(const message_key& key, const user_buffer& buffer, touch_order touched,
                                           found_message& found) {
   copy_list later;
@@ -483,8 +483,8 @@ void engine::deliver(receive_record& to, unexpected_message& message, copy_list&
   fill(to, message);
 }
 
-// The rank's own receive, of a message at the front of its inbox. False, with nothing done, when a record has to
-// tell of its end.
+// The rank's own receive, of a message at the front of its inbox. False, with nothing done, when its completion needs a
+// record.
 bool engine::take_at_once(const user_buffer& to, const inbox_cell& cell, found_message& found) {
   if (cell.kind == message_kind::rendezvous) return false;
   count_received(own_);
@@ -513,8 +513,8 @@ bool engine::take_at_once(const user_buffer& to, arrived_message& arrived, found
   return true;
 }
 
-// The sender is done with it, whenever the receiver looks: it may be in a call that depends on the sender (MPI 4.0,
-// section 3.5, progress).
+// The sender completes independently of when the receiver polls: the receiver may be in a call that depends on the
+// sender (MPI 4.0, section 3.5, progress).
 void engine::stage_copy(receive_record& to, send_record& from) {
   unexpected_message& message = new_message(from.key, from.bytes);
   if (!copy_data({message.data(), from.bytes}, from.buffer, 0, from.bytes, process_)) to.failed = 1;
@@ -542,7 +542,7 @@ void engine::complete(Record& record) {
   if (&owner != &own_ || api_mutex_ != nullptr) owner.inbox.wake();
 }
 
-// What does not fit stays behind; its receiver finds by `bytes` that it is cut short.
+// What does not fit is dropped; the receiver detects the truncation by `bytes`.
 void engine::write_front(const rank_inbox& inbox, std::size_t bytes, const user_buffer& to) {
   const std::size_t wanted = std::min(bytes, static_cast<std::size_t>(to.bytes));
   if (to.type == nullptr) {
@@ -585,14 +585,14 @@ void engine::run(copy_list& list) {
   if (size_class == 0) return;
   if (!shares)
     timing_.took(size_class, total, false, host::ticks() - began);
-  else if (open_copies_ > 0)                      // else there was no room on the board
+  else if (open_copies_ > 0)                      // otherwise there was no room on the board
     shared_copies_ = {size_class, total, began};  // finish_copies knows when they end
 }
 
-// The size of copies that take about the same time, of which this rank can say when they end: it waits, and all that is
-// on the board for it is from this list. 0: there is nothing to be learned.
+// The size class of copies that take about the same time and whose end this rank can observe: it waits, and all that it
+// has on the board is from this list. 0: nothing can be learned.
 std::uint64_t engine::class_to_time(const copy_list& list) const {
-  // With several threads a wait need not be this call's, nor the end of a copy the end of its time.
+  // With several threads a wait need not be this call's, and a copy may end before this thread sees it.
   if (!options_.learns_sharing || api_mutex_ != nullptr || waits_ == 0 || open_copies_ > 0) return 0;
   const std::uint64_t bytes = list.list[0].bytes();
   for (std::size_t i = 0; i < list.count; ++i) {
@@ -610,7 +610,7 @@ void engine::run(const matched_copy& one, bool shares) {
   if (&own_ != to.owner && !to.buffer.is_for_everybody(options_.kernel_copies)) return stage_copy(to, from);
   to.copied_from = &from;
   const std::size_t bytes = std::min(from.buffer.bytes, to.buffer.bytes);
-  // Only its own process can fill some memory: then nobody is asked to help.
+  // Some memory can be written only by its own process: then no other rank can help.
   const bool everybody =
       from.buffer.is_for_everybody(options_.kernel_copies) && to.buffer.is_for_everybody(options_.kernel_copies);
   if (shares && bytes >= options_.sharing.from && everybody && endpoints_.size() > 1 && post_copy(to, bytes)) return;
@@ -626,8 +626,8 @@ bool engine::post_copy(receive_record& to, std::size_t bytes) {
   to.bytes_left.store(bytes, std::memory_order_relaxed);  // relaxed: published with the task
   endpoint* const sender = to.copied_from->owner;
   board::task_spec task = shared_task(copy_operation, {reinterpret_cast<std::uint64_t>(&to)}, bytes);
-  // Where the order counts, everybody takes the next chunk; else the receiver begins at one end and who helps at the
-  // other.
+  // Where the order matters, every participant takes the next chunk; otherwise the receiver starts at one end and
+  // helpers at the other.
   const std::array<board::participant_range, 1> nothing_of_its_own{};
   if (to.touched != touch_order::unknown) {
     task.ranges = nothing_of_its_own;
@@ -646,14 +646,14 @@ void engine::run_part(const board::task_view& task, std::uint64_t first, std::ui
   if (to.touched == touch_order::low_first) std::tie(first, last) = counted_from_the_end(first, last, task);
   const std::uint64_t bytes = last - first;
   if (!copy_data(to.buffer, to.copied_from->buffer, first, bytes, process_)) {
-    // relaxed: read after `bytes_left` has come to nothing
+    // relaxed: read after `bytes_left` has reached 0
     std::atomic_ref(to.failed).store(1, std::memory_order_relaxed);
   }
   count_copied(to, bytes);
   const std::uint64_t chunks = board::chunk_count(bytes, task.chunk);
   endpoint_counters::add(to.owner == &own_ ? own_.counters.chunks_copied : own_.counters.chunks_helped, chunks);
   if (is_far(to.owner->domain, own_.domain)) endpoint_counters::add(own_.counters.chunks_far, chunks);
-  // acq_rel: who comes last has everybody's part behind it when it completes the records. pairs: record.bytes_left
+  // acq_rel: the last participant sees all parts copied when it completes the records. pairs: record.bytes_left
   if (to.bytes_left.fetch_sub(bytes, std::memory_order_acq_rel) != bytes) return;
   complete(*to.copied_from);
   complete(to);
@@ -669,7 +669,7 @@ void engine::finish(const board::task_handle& task, Yield&& yield) {
   });
 }
 
-// What is left of our copies is ours to do. True if there was something.
+// Finishes the rest of our copies ourselves. True if there was any.
 bool engine::finish_copies() {
   const bool any = open_copies_ > 0;
   if (any) tell(activity::busy);
@@ -703,7 +703,8 @@ bool engine::run_together(board::operation_id operation, const task_arguments& a
   return true;
 }
 
-// We go on to compute: who waits for its message to leave copies it. It may sleep, and nobody rings for the board.
+// We return to computing: a sender that waits for its message to leave copies it. It may sleep, and posting on the
+// board wakes no one.
 void engine::leave_copies_to_senders() {
   for (std::size_t i = 0; i < open_copies_;) {
     if (board_.finished(copies_on_board_[i].task)) {
@@ -742,7 +743,7 @@ bool engine::drain(endpoint& owner) {
 bool engine::progress() {
   bool worked = drain(own_);
   if (finish_copies()) worked = true;
-  // One chunk at a time: the program has other things to do.
+  // One chunk at a time: the program has other work.
   if (!worked) worked = help_with_copies([] { return false; });
   return worked || help_others();
 }
@@ -755,7 +756,7 @@ bool engine::help_others() {
   return worked;
 }
 
-// Without the turn: the library may make us wait for another thread of ours that is in it.
+// Without the API mutex: the library may make us wait for another thread of ours inside it.
 void engine::poll_library() {
   if (library_progress_ == nullptr) return;
   if (api_mutex_ != nullptr) api_mutex_->unlock();
@@ -774,7 +775,7 @@ bool engine::progress_for(endpoint& owner) {
 
 void engine::begin_wait() {
   if (waits_++ == 0) {
-    withdraw_progress();  // we look after ourselves now
+    withdraw_progress();  // we make our own progress now
     if (options_.measures_time) wait_began_ = host::ticks();
   }
   waiting_.busy();
@@ -782,7 +783,7 @@ void engine::begin_wait() {
 
 void engine::end_wait() {
   tell(activity::busy);
-  shared_copies_ = {};  // what is still on the board now waits for the program, too
+  shared_copies_ = {};  // what is still on the board now also waits for the program
   if (--waits_ == 0 && options_.measures_time)
     endpoint_counters::add(own_.counters.waited_ticks, host::ticks() - wait_began_);
 }
@@ -799,7 +800,7 @@ void engine::withdraw_progress() {
   offers_progress_ = false;
 }
 
-// Of the ranks that far ones would help. Reads a line of each, so it is asked for such work only.
+// The ranks that far ones would help. Reads a line of each, so it is called for such work only.
 domain_activity engine::activity_of(std::int32_t domain) const {
   domain_activity found;
   for (const endpoint* const each : endpoints_) {
@@ -811,7 +812,7 @@ domain_activity engine::activity_of(std::int32_t domain) const {
   return found;
 }
 
-// Its own messages a rank always copies: nobody else may come.
+// A rank always copies its own messages: no other may help.
 bool engine::takes_part_in_copies_of(std::uint32_t poster) {
   if (!has_domains_) return true;
   const std::int32_t domain = endpoints_[poster]->domain;
@@ -832,7 +833,7 @@ bool engine::help_with_copies(Again&& again) {
   }) > 0;
 }
 
-// Leaves a task as soon as something has come for us (Ouyang 2022, 2.4.1).
+// Leaves a task as soon as a message arrives for us (Ouyang 2022, 2.4.1).
 bool engine::help_somebody() {
   const std::uint64_t began = options_.measures_time ? host::ticks() : 0;
   const bool worked = help_with_copies([this] { return !own_.inbox.has_message(); }) || help_others();
@@ -908,7 +909,8 @@ void engine::yield(arena::wait_policy& policy) {
     policy.was_expensive();
 }
 
-// Until a message or the end of a request rings, and not for long: what the program looks for may come without.
+// Until a message or the completion of a request wakes us, and not for long: what the program polls for may arrive
+// without a wake-up.
 void engine::nap() {
   const std::uint32_t heard = own_.inbox.bell.listen();
   if (!own_.inbox.prepare_sleep()) {
@@ -937,7 +939,7 @@ bool engine::has_its_share_of_cores() {
   return cores_->are_enough();
 }
 
-// The core to whoever wants it, and the turn to the other threads of the process.
+// Yields the core to any runnable thread, and the API mutex to the other threads of the process.
 void engine::yield() {
   if (api_mutex_ != nullptr) api_mutex_->unlock();
   sched_yield();
@@ -952,9 +954,9 @@ void engine::sleep(std::uint32_t heard, bool asks_others) {
   ++sleepers_;
   tell(activity::asleep);
   const std::uint64_t fell_asleep = options_.measures_time ? host::ticks() : 0;
-  // What we have sent is published before we look at who offers progress: either we see a rank that goes on to compute,
-  // and sleep for a short time only, or that rank sees our message. A fence, so that publishing costs none; a rank that
-  // computes pays nothing on x86, for its part are loads. pairs: engine.leave
+  // Our messages are published before we check which ranks offer progress: either we see that a rank has returned to
+  // computing, and sleep only briefly, or that rank sees our message. A fence here, so that publishing needs none; a
+  // computing rank pays nothing on x86, where its part is loads. pairs: engine.leave
   std::atomic_thread_fence(std::memory_order_seq_cst);
   const bool others = asks_others || board_.progress().any_offered_before_sleep();
   if (api_mutex_ != nullptr) api_mutex_->unlock();

@@ -1,11 +1,11 @@
 // Point-to-point communication of one rank with the ranks of its host, without MPI's handles: buffers with layouts,
-// keys, records. One object per rank; one thread at a time calls it (MPI_THREAD_MULTIPLE takes turns, see
-// `set_api_mutex`). What other processes do on this rank's behalf goes through its endpoint.
+// keys, records. One object per rank, called by one thread at a time (MPI_THREAD_MULTIPLE is serialized, see
+// `set_api_mutex`). Other processes act on this rank's behalf through its endpoint.
 //
-// Who copies what: a message is matched by whoever finds it first - the receiver, or, while it computes, a rank that
-// waits. Small messages carry their data. A rendezvous is copied once and directly: a large one lies on the board from
-// the moment it is matched, ranks that wait take parts of it, and who copies the last part completes it. So a receive
-// that finds its message does not wait for the data, and the data comes while its rank computes.
+// Who copies what: a message is matched by the first rank that finds it - the receiver, or, while it computes, a
+// waiting rank. Small messages carry their data. A rendezvous is copied once and directly: a large one is on the board
+// from the moment it is matched, waiting ranks take parts of it, and the rank that copies the last part completes it.
+// So a receive that finds its message does not wait for the data, and the data arrives while its rank computes.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +37,7 @@ struct engine_options {
   std::size_t most_unexpected_bytes = std::size_t{16}
                                       << 20;  // bytes that unexpected messages of one rank take up before senders wait
   sharing_sizes sharing;
-  bool learns_sharing = false;  // of what it waits for, a rank makes those copies alone that are quicker so
+  bool learns_sharing = false;  // a waiting rank makes those copies alone that are faster so
   help_rule help;
   bool received_by_others = true;  // ranks that wait receive for this one while it computes
   bool kernel_copies = false;      // process_vm_readv and _writev work between the ranks
@@ -48,7 +48,7 @@ struct engine_options {
 
 enum class send_mode : std::uint8_t {
   standard,
-  synchronous,  // complete only when its receive has begun
+  synchronous,  // complete only when its receive has started
   buffered      // complete at once, whatever its size
 };
 
@@ -66,14 +66,14 @@ class engine {
   engine(const engine&) = delete;
   engine& operator=(const engine&) = delete;
 
-  /// Where everybody on the host finds that memory of this process; null when nobody else reaches it.
+  /// The address of that memory of this process for all ranks of the host; null when no other rank can access it.
   using shared_address_function = void* (*)(const void* address, std::size_t bytes);
   void set_shared_memory(shared_address_function answer) { shared_address_ = answer; }
   /// Several threads call: each step of a wait releases this mutex, which the caller holds during every call.
   void set_api_mutex(std::mutex* lock) { api_mutex_ = lock; }
 
   /// Sends to the rank with that number. Null: the buffer is free again. Otherwise it is in use until the record is
-  /// complete; then give it to `release`. `synchronous`: complete only when the receive has begun.
+  /// complete; then pass the record to `release`. `synchronous`: complete only when the receive has started.
   send_record* send(std::uint32_t target, const message_key& key, const user_buffer& data,
                     send_mode mode = send_mode::standard) {
     if (mode == send_mode::standard && data.type == nullptr && data.bytes <= most_bytes_in_two_cells) [[likely]] {
@@ -87,25 +87,26 @@ class engine {
     }
     return send_of_any_size(target, key, data, mode);
   }
-  /// Takes back what no receive has got; `target` is the rank it was sent to. False: it has its receive, and completes.
+  /// Cancels a send that no receive has matched; `target` is its destination rank. False: it is matched and will
+  /// complete.
   bool cancel(send_record& record, std::uint32_t target);
   void release(send_record* record);
 
-  /// Begins a receive. Null: its message had come, and was small: it is in the buffer, and `found` tells of it.
-  /// Otherwise the record is the caller's until it is complete or cancelled; then give it to `release`.
+  /// Starts a receive. Null: its message had arrived and was small: it is in the buffer, and `found` describes it.
+  /// Otherwise the caller owns the record until it is complete or cancelled, then passes it to `release`.
   receive_record* receive(const message_key& key, const user_buffer& buffer, touch_order touched, found_message& found);
   /// The same with a record in shared memory that was made before (`make_receive`).
   receive_record* make_receive(const message_key& key, const user_buffer& buffer,
                                touch_order touched = touch_order::unknown);
   void post(receive_record& record);
-  /// Receives a message that `take` gave.
+  /// Receives a message that `take` returned.
   void post(receive_record& record, arrived_message& message);
   bool cancel(receive_record& record);  // false: it has its message
   void release(receive_record* record);
 
-  /// What a receive with this key would get, without receiving it. Its sender may still cancel it.
+  /// The message that a receive with this key would match, without receiving it. Its sender may still cancel it.
   std::optional<found_message> find(const message_key& key);
-  /// Takes it for one receive of one's own.
+  /// Takes that message out, for one receive of the caller (MPI_Mprobe).
   arrived_message* take(const message_key& key);
 
   bool is_done(receive_record& record) {
@@ -119,20 +120,20 @@ class engine {
   }
   static bool is_done(const send_record& record) { return record.is_complete(); }
 
-  /// One poll of what has come for us, and now and then at what others need from us (a program may look again and again
-  /// instead of waiting); true if something was done. Takes no longer than a chunk of a shared copy.
+  /// One poll of our inbox, and now and then of what others need from us (a program may poll in a loop instead of
+  /// waiting); true if something was done. Takes no longer than a chunk of a shared copy.
   bool progress();
-  /// The outcome of a call of the program that looks and does not wait (MPI_Test, MPI_Iprobe, a window's value that is
-  /// read again). Programs put such calls into loops: when calls in vain follow each other closely, the rank does what
-  /// it would do in a wait, and returns soon. `polled` false: nothing was found.
+  /// The outcome of a call of the program that polls (MPI_Test, MPI_Iprobe, a window's value that is read again).
+  /// Programs put such calls into loops: when unsuccessful calls follow each other closely, the rank does what it would
+  /// do in a wait, and returns soon. `polled` false: nothing was found.
   void polled(bool found);
-  /// Returns when `done()`; meanwhile helps whoever needs it, gives the core away, or sleeps.
-  /// `done` may ask somebody who does not ring (the MPI library): then `asks_others`, and sleeps are short.
+  /// Returns when `done()`; meanwhile helps other ranks, yields the core, or sleeps. `done` may poll a source that
+  /// sends no wake-up (the MPI library): then `asks_others`, and sleeps are short.
   template <class Done>
   void wait(Done&& done, bool asks_others = false) {
     if (done()) return;
     begin_wait();
-    bool ended = false;  // asked no more once it was true: it may have taken what it found
+    bool ended = false;  // not called again once it returned true: it may have consumed what it found
     while (!ended) {
       if (step_of_wait()) {
         const std::uint32_t heard = own_.inbox.bell.listen();
@@ -140,10 +141,10 @@ class engine {
           // Whoever gives us something from here on rings; what was given before, this poll sees. That goes for copies
           // that are left to us, too: they are on the board before we are rung. pairs: ticket_ring.sleep
           ended = done();
-          // Work that we leave to others stays on the board while we sleep, so we look again soon.
+          // Work that we leave to others stays on the board while we sleep, so we poll again soon.
           if (!ended && (refused_ || !board_.has_work_before_sleep())) sleep(heard, asks_others || refused_);
           own_.inbox.woken();
-          // The mark is one for all threads of the process: who else sleeps has to set it anew.
+          // All threads of the process share the mark: other sleepers must set it again.
           if (sleepers_ > 0) own_.inbox.bell.ring();
         } else if (!own_.inbox.has_message()) {  // one is on its way, or another thread of ours sleeps already
           yield();
@@ -155,21 +156,21 @@ class engine {
   }
   /// Something that a rank waits for outside of its messages has happened.
   void wake(std::uint32_t rank) { endpoints_[rank]->inbox.wake(); }
-  /// The rank goes back to computing: from now on the others look after the receives that it has begun.
+  /// The rank returns to computing: from now on the others make progress on its pending receives.
   void leave() {
     if (waits_ > 0) return;
     if (awaited_ > 0 && !offers_progress_) {
       offer_progress();
-      // A sender may have gone to sleep for good beside its message, before it could see that. What it had published by
-      // then, we see now: between its publication and its look at who offers progress it has a seq_cst fence, and our
-      // mark and our poll of the inbox are seq_cst. pairs: engine.leave
+      // A sender may have gone to sleep without a timeout after publishing, before it could see our mark. We see now
+      // what it had published by then: it has a seq_cst fence between publishing and checking who offers progress, and
+      // our mark and our poll of the inbox are seq_cst. pairs: engine.leave
       while (drain(own_)) {
       }
     }
     if (open_copies_ > 0) [[unlikely]]
       leave_copies_to_senders();
   }
-  /// Called in waits now and then: what the MPI library carries may need this rank.
+  /// Called in waits now and then: operations of the MPI library may need this rank.
   void set_library_progress(void (*poll)()) { library_progress_ = poll; }
 
   endpoint& own() { return own_; }
@@ -178,14 +179,14 @@ class engine {
   const engine_options& options() const { return options_; }
   arena::block_cache& blocks() { return blocks_; }
   static engine* of_pe(int pe);
-  /// Null: somebody does not reach that memory.
+  /// Null: some rank cannot access that memory.
   std::byte* shared_address(const void* address, std::size_t bytes) const {
     return shared_address_ == nullptr ? nullptr : static_cast<std::byte*>(shared_address_(address, bytes));
   }
   using task_arguments = std::array<std::uint64_t, board::argument_words>;
-  /// Work that is for everybody who waits, by operations of the board that any process can run. Returns when all is
-  /// done, without releasing the API mutex for other threads: the caller may hold locks. False, with nothing done,
-  /// when nobody could help or there is no room on the board.
+  /// Work shared with all waiting ranks, by operations of the board that any process can run. Returns when all is done,
+  /// without releasing the API mutex for other threads: the caller may hold locks. False, with nothing done, when no
+  /// rank could help or there is no room on the board.
   bool run_together(board::operation_id operation, const task_arguments& arguments, std::size_t bytes);
   /// A part of a copy on the board; called by it.
   void run_part(const board::task_view& task, std::uint64_t first, std::uint64_t last);
@@ -194,7 +195,7 @@ class engine {
   bool progress_for(endpoint& owner);
 
  private:
-  /// What was matched with the lock and is copied without it.
+  /// Matched under the lock, copied without it.
   struct matched_copy {
     send_record* from;
     receive_record* to;
@@ -292,7 +293,7 @@ class engine {
   arena::wait_policy waiting_;
   arena::wait_policy polling_;
   polling_pace pace_;
-  std::uint64_t last_poll_ = 0;  // tick at which the last call in vain returned
+  std::uint64_t last_poll_ = 0;  // tick at which the last unsuccessful call returned
   const std::uint64_t polling_ticks_;
   const std::uint64_t vain_yield_ticks_;
   const std::uint64_t expensive_yield_ticks_;
@@ -301,12 +302,12 @@ class engine {
   int waits_ = 0;                 // nested, or of several threads
   int sleepers_ = 0;              // threads of this process
   std::uint64_t wait_began_ = 0;  // ticks
-  std::uint64_t awaited_ = 0;     // receives under way that others may complete while we compute
+  std::uint64_t awaited_ = 0;     // pending receives that others may complete while we compute
   bool offers_progress_ = false;
-  bool has_domains_ = false;               // the ranks of the host lie in several
+  bool has_domains_ = false;               // the ranks of the host are in several
   bool refused_ = false;                   // the last poll left work alone
   std::vector<std::uint32_t> open_sends_;  // rendezvous to each rank that are not released; empty without domains
-  // Copies that we have posted and not given back to the board. A slot stays free for what else this PE posts.
+  // Copies that we have posted and not yet retired from the board. One slot stays free for other tasks of this PE.
   struct open_copy {
     board::task_handle task;
     endpoint* sender;

@@ -1,8 +1,7 @@
-// Whom a rank that waits helps with copies on the board. Copies of ranks near to it - of its own NUMA domain - it
-// always takes part in; whether it reaches over to another domain is the strategy's answer (Ouyang 2022, 2.4.2:
-// localized, mixed and throughput-aware stealing). What the ranks of a domain do at the moment they tell by hints,
-// `activity`, each in a line of its own that is written only where there is more than one domain. Pure functions; any
-// process.
+// Which ranks a waiting rank helps with copies on the board. It always takes part in copies of near ranks - those of
+// its own NUMA domain; the strategy decides about other domains (Ouyang 2022, 2.4.2: localized, mixed and
+// throughput-aware stealing). Each rank publishes its current `activity` as a hint, in a cache line of its own that is
+// written only where there is more than one domain. Pure functions; any process.
 #pragma once
 
 #include <cstdint>
@@ -12,31 +11,31 @@
 
 namespace tri::mpi {
 
-/// Of a rank that is bound to no single domain, or where nobody said: near to all.
+/// For a rank that is not bound to a single domain, or whose domain is unknown: near to all.
 inline constexpr std::int32_t no_domain = -1;
 inline bool is_far(std::int32_t one, std::int32_t other) {
   return one != other && one != no_domain && other != no_domain;
 }
 
-/// What a rank does, as far as others can know. A hint: it is outdated when it is read.
+/// What a rank is doing. A hint: it may be outdated when it is read.
 enum class activity : std::uint8_t {
-  busy,     // computes, or copies data: whoever is not surely idle counts as busy on the memory of its domain
+  busy,     // computes, or copies data: a rank not known to be idle counts as busy on the memory of its domain
   looking,  // waits and has found nothing to do
   asleep    // waits and is woken for its own messages only
 };
 
 enum class help_strategy : std::uint8_t {
   near,       // the own domain only
-  mixed,      // another domain when nobody there looks for work
+  mixed,      // another domain when no rank there looks for work
   throughput  // another domain while fewer than `saturation` of its ranks use its memory
 };
 
 struct help_rule {
   help_strategy strategy = help_strategy::mixed;
-  std::uint32_t saturation = 0;  // of throughput: ranks that take all that the memory of a domain gives
+  std::uint32_t saturation = 0;  // for throughput: ranks that saturate the memory of a domain
 };
 
-/// What the ranks of a domain do at the moment.
+/// The current activities of a domain's ranks.
 struct domain_activity {
   std::uint32_t busy = 0;
   std::uint32_t looking = 0;
@@ -54,12 +53,12 @@ inline bool helps_far(const help_rule& rule, const domain_activity& there) {
   return false;
 }
 
-/// How large messages are shared, as a user says it: off, near, mixed, or throughput,N.
+/// How copies of large messages are shared, a user option: off, near, mixed, or throughput,N.
 struct sharing_choice {
   bool on = true;
   help_rule help;
 };
-/// Throws std::invalid_argument that says what would be right.
+/// Throws std::invalid_argument that names the valid values.
 sharing_choice parse_sharing(std::string_view text);
 
 }  // namespace tri::mpi

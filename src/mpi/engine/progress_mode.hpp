@@ -1,5 +1,5 @@
-// How messages get on for a rank that computes, as a user says it. The usual way is that ranks that wait do it; the
-// others are there to be compared with (Ouyang 2022, 3.6).
+// How messages of a computing rank make progress, a user option. By default waiting ranks do it; the other modes exist
+// for comparison (Ouyang 2022, 3.6).
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 namespace tri::mpi {
 
 enum class progress_mode : std::uint8_t {
-  dynamic,  // whoever waits does it
+  dynamic,  // any waiting rank does it
   thread,   // a thread of each rank, on the rank's cores
   reserved  // a thread of each rank, all on cores that no rank computes on
 };
@@ -19,7 +19,7 @@ struct progress_choice {
   bool has_thread() const { return mode == progress_mode::thread || mode == progress_mode::reserved; }
 };
 
-/// dynamic, thread, or reserved,N. Throws std::invalid_argument that says what would be right.
+/// dynamic, thread, or reserved,N. Throws std::invalid_argument that names the valid values.
 progress_choice parse_progress(std::string_view text);
 
 }  // namespace tri::mpi

@@ -10,7 +10,7 @@
 namespace tri::mpi {
 namespace {
 
-// The numbers of a rank by name: what is added, written and, where a title says so, shown.
+// The counters of a rank by name: added up, written and, with a title, shown.
 struct count_row {
   const char* name;
   std::uint64_t rank_statistics::*value;
@@ -89,7 +89,7 @@ rank_statistics& rank_statistics::operator+=(const rank_statistics& other) {
 }
 
 rank_statistics statistics_of(const endpoint& rank) {
-  // relaxed: what the ranks did happened before, by the barrier that ends the job
+  // relaxed: the ranks' writes happened before, by the barrier that ends the job
   const auto of = [](const std::atomic<std::uint64_t>& counter) { return counter.load(std::memory_order_relaxed); };
   const auto seconds = [&](const std::atomic<std::uint64_t>& ticks) {
     return static_cast<double>(of(ticks)) * host::ns_per_tick() / 1e9;

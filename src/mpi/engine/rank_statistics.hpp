@@ -1,6 +1,6 @@
-// What each rank did, read at the end of a job from the endpoints of all, and told as a table or as JSON. Each number
-// is counted at one place, by the process that did it, so sums over all ranks agree: messages sent and received, bytes
-// of large messages received and copied, chunks shared and copied (`check` names what does not).
+// What each rank did, read at the end of a job from all endpoints and reported as a table or as JSON. Each event is
+// counted in one place, by the process that did it, so sums over all ranks agree: messages sent and received, bytes of
+// large messages received and copied, chunks shared and copied (`check` names violations).
 #pragma once
 
 #include <cstdint>
@@ -25,29 +25,29 @@ struct rank_statistics {
   std::uint64_t unexpected = 0;           // came before their receive
   // bytes of rendezvous
   std::uint64_t bytes_received = 0;
-  std::uint64_t bytes_copied = 0;  // of what it received, by itself
+  std::uint64_t bytes_copied = 0;  // of received messages, by the rank itself
   std::uint64_t bytes_helped = 0;  // of what others received
   // copies on the board, in chunks
   std::uint64_t chunks_shared = 0;
   std::uint64_t chunks_copied = 0;
   std::uint64_t chunks_helped = 0;
   std::uint64_t chunks_far = 0;  // of these: for a rank of another NUMA domain
-  std::uint64_t refused = 0;     // looks that left such work alone
+  std::uint64_t refused = 0;     // polls that left such work alone
   // waiting, in seconds; 0 when it was not measured
   double total_s = 0;
   double waited_s = 0;
-  double helped_s = 0;  // of that: doing what others needed
+  double helped_s = 0;  // of that: work for others
   double slept_s = 0;   // of that: asleep
   std::uint64_t sleeps = 0;
 
   rank_statistics& operator+=(const rank_statistics& other);
 };
 
-/// Of a rank that counts no more. `total_s` is the caller's to say.
+/// Of a rank that has stopped counting. The caller provides `total_s`.
 rank_statistics statistics_of(const endpoint& rank);
 
-/// What does not add up over all ranks; empty when all does. Messages that nobody received are no fault of ours and
-/// stand in `unreceived`.
+/// Sums over all ranks that do not match; empty when all do. Messages that no receive matched are the program's error
+/// and are reported by `unreceived`.
 std::string check(std::span<const rank_statistics> ranks);
 std::uint64_t unreceived(std::span<const rank_statistics> ranks);
 

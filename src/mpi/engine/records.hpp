@@ -1,5 +1,5 @@
-// What is under way, in shared memory: receives, and messages that wait for one. Whoever holds the endpoint's lock may
-// match them, whatever process it is; who copied the data completes them.
+// Pending operations in shared memory: receives, and messages that wait for one. The holder of the endpoint's lock may
+// match them, in any process; the process that copied the data completes them.
 #pragma once
 
 #include <atomic>
@@ -24,11 +24,11 @@ struct send_record;
 /// The completion of an operation, polled by its rank.
 enum class progress_state : std::uint32_t {
   under_way,
-  staged,  // receives: matched, and its own rank has to take the data (see receive_record::staged)
+  staged,  // receives: matched, and its own rank must copy the data (see receive_record::staged)
   complete
 };
 
-/// In which order the program will look at what it receives; the last chunks to be copied are still in the caches then.
+/// The order in which the program will touch the received data: the chunks copied last are still in the caches.
 enum class touch_order : std::uint8_t {
   unknown,
   low_first,  // chunks are copied from the end of the buffer to its beginning
@@ -47,7 +47,8 @@ struct receive_record {
   std::uint64_t bytes = 0;            // of the message, which may be more than the buffer has
   std::uint32_t failed = 0;           // the kernel refused to copy
   arrived_message* staged = nullptr;  // the message, as a node, in state staged
-  // While the data is copied by several: how much is missing. Who copies the last of it completes both records.
+  // While several processes copy the data: the bytes that are missing. The one that copies the last part completes both
+  // records.
   send_record* copied_from = nullptr;
   std::atomic<std::uint64_t> bytes_left{0};
   std::atomic<progress_state> state{progress_state::under_way};
@@ -60,10 +61,10 @@ struct receive_record {
   }
 };
 
-/// What the memory of a message is: a block of its own, or a buffer of its sender (eager_buffers.hpp).
+/// The kind of memory of a message: a block of its own, or a buffer of its sender (eager_buffers.hpp).
 enum class buffer_use : std::uint8_t { block, free, taken };
 
-/// A message that waits for its receive. One whose data came with it has it behind this header, in the same memory.
+/// A message that waits for its receive. Data that came with the message follows this header in the same memory.
 struct unexpected_message : arrived_message {
   message_kind kind = message_kind::in_block;
   std::atomic<buffer_use> use{buffer_use::block};
@@ -74,7 +75,7 @@ struct unexpected_message : arrived_message {
 struct send_record : unexpected_message {
   user_buffer buffer;
   endpoint* owner = nullptr;
-  std::uint32_t target = 0;  // the rank it goes to
+  std::uint32_t target = 0;  // its destination rank
   std::atomic<progress_state> state{progress_state::under_way};
 
   bool is_complete() const {

@@ -1,6 +1,6 @@
 // A barrier and small allreduce of the members of a communicator in shared memory: each writes its few bytes, and the
-// last one combines them and releases all. One step for everybody, whatever their number: with more ranks than
-// cores each of them is woken once, while in a tree of messages it would be woken once per level.
+// last one combines them and releases all. One step whatever the number of ranks: with more ranks than cores each rank
+// is woken once; in a tree of messages it would be woken once per level.
 #pragma once
 
 #include <atomic>
@@ -27,11 +27,11 @@ class shm_barrier {
     return made;
   }
 
-  /// True: everybody is here. Then the caller reads all parts, writes the outcome and calls `end`.
+  /// True: all members have arrived. Then the caller reads all parts, writes the result and calls `end`.
   bool arrive(std::uint32_t member, const void* data, std::size_t bytes) {
     if (bytes > 0) std::memcpy(data_of(member), data, bytes);
     arena::handed_over(this);
-    // acq_rel: the last one has everybody's part before it. pairs: shm_barrier.arrive, with itself
+    // acq_rel: the last one sees all parts. pairs: shm_barrier.arrive, with itself
     const bool is_last = arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == members_;
     if (is_last) arena::taken_over();
     return is_last;
@@ -40,28 +40,28 @@ class shm_barrier {
   std::byte* outcome() { return outcome_.data; }
   /// By the last one; afterwards it wakes the others.
   void end() {
-    arrived_.store(0, std::memory_order_relaxed);  // relaxed: whoever arrives next has seen the end
+    arrived_.store(0, std::memory_order_relaxed);  // relaxed: the next member to arrive has seen the end
     arena::handed_over(this);
     // relaxed: only last ones write, and each has seen the end before. release pairs: shm_barrier.end
     ended_.store(ended_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
-  /// The member's `count`-th barrier, from 1, has ended; its outcome stays until all have come to the next.
+  /// The member's `count`-th barrier, from 1, has ended; its result stays valid until all have arrived at the next.
   bool has_ended(std::uint64_t count) const {
     const bool ended = ended_.load(std::memory_order_acquire) >= count;  // pairs: shm_barrier.end
     if (ended) arena::taken_over();
     return ended;
   }
-  /// Nonblocking barriers, any number of them at a time: the member begins its next one. True:
-  /// everybody has; then the caller wakes the others.
+  /// Nonblocking barriers, any number of them at a time: the member starts its next one. True: all members have; then
+  /// the caller wakes the others.
   bool enter(std::uint32_t member) {
     const std::uint64_t count = entered(member) + 1;
     arena::handed_over(this);
-    // seq_cst, with the looks that follow: whose is the last of all these stores sees all others. pairs:
+    // seq_cst, with the loads that follow: the member with the last of all these stores sees all others. pairs:
     // shm_barrier.enter
     entered_[member].store(count, std::memory_order_seq_cst);
     return have_all_entered(count);
   }
-  /// How many the member itself has begun.
+  /// How many the member itself has started.
   std::uint64_t entered(std::uint32_t member) const {
     return entered_[member].load(std::memory_order_relaxed);  // relaxed: its own
   }
@@ -75,7 +75,7 @@ class shm_barrier {
   /// True for the last member, which gives the memory back.
   bool leave_for_good() {
     const std::uint32_t members = members_;  // before the count: after it, the last one may have given the place back
-    // acq_rel: what the others have read, they have read before. pairs: shm_barrier.leave, with itself
+    // acq_rel: the others have finished reading. pairs: shm_barrier.leave, with itself
     return left_.fetch_add(1, std::memory_order_acq_rel) + 1 == members;
   }
 
@@ -90,8 +90,8 @@ class shm_barrier {
   alignas(64) std::atomic<std::uint32_t> arrived_{0};
   const std::uint32_t members_;
   std::atomic<std::uint32_t> left_{0};
-  std::atomic<std::uint64_t>* const entered_;  // of each member: barriers that it has begun
-  // Apart: those who wait look at it.
+  std::atomic<std::uint64_t>* const entered_;  // of each member: barriers that it has started
+  // A line of its own: waiting members poll it.
   alignas(64) std::atomic<std::uint64_t> ended_{0};
   part outcome_;
 };

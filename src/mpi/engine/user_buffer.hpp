@@ -1,5 +1,5 @@
-// Where the data of a message comes from or goes to, in the memory of one rank: bytes one behind the other, or what a
-// layout describes. Plain bytes, in records that all processes of the host read.
+// Where the data of a message comes from or goes to, in the memory of one rank: contiguous bytes, or what a layout
+// describes. Trivially copyable, in records that all processes of the host read.
 #pragma once
 
 #include <sys/types.h>
@@ -16,11 +16,12 @@ namespace tri::mpi {
 struct user_buffer {
   std::byte* address = nullptr;  // of the first byte; of the layout's origin, where there is one
   std::uint64_t bytes = 0;       // packed
-  // Null: the data is contiguous. Else in memory that all processes of the host see, until the operation is complete.
+  // Null: the data is contiguous. Otherwise in memory visible to all processes of the host, until the operation is
+  // complete.
   const layout* type = nullptr;
   std::uint64_t count = 0;  // of the layout
-  // 0: everybody on the host reaches the data. Otherwise the address is valid in that process alone: the kernel can
-  // copy from and to it, unless it has a layout; that nobody else can read or write.
+  // 0: all ranks of the host can access the data. Otherwise the address is valid in that process alone: the kernel can
+  // copy from and to it, unless it has a layout; then no other process can read or write it.
   pid_t process = 0;
 
   bool is_shared() const { return process == 0; }

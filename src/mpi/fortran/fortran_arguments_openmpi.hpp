@@ -15,7 +15,7 @@ namespace tri::mpi::fortran {
 
 using fint = MPI_Fint;
 
-// Our requests as Fortran numbers: beyond what the library's table of handles will hold.
+// Our requests as Fortran integers: beyond the indices of the library's handle table.
 inline constexpr fint first_own_number = 0x40000000;
 
 inline MPI_Request request_of(fint number) {
@@ -66,7 +66,7 @@ class statuses_of {
   explicit statuses_of(fint* fortran, int count = 1)
       : fortran_(is_ignored(fortran) ? nullptr : fortran),
         c_(fortran_ != nullptr ? static_cast<std::size_t>(count) : 0) {
-    // What is not written must come back as it was: MPI_ERROR above all.
+    // Fields that are not written must keep their values: above all MPI_ERROR.
     for (std::size_t i = 0; i < c_.size(); ++i) PMPI_Status_f2c(fortran_ + i * integers, &c_[i]);
   }
   MPI_Status* get() { return fortran_ == nullptr ? MPI_STATUS_IGNORE : c_.data(); }

@@ -1,5 +1,5 @@
-// Open MPI's Fortran bindings call the library's inner names (PMPI_...), so our C functions do not see what Fortran
-// programs call; these stand before the bindings themselves. Compiled for Open MPI only: MPICH's bindings call the C
+// Open MPI's Fortran bindings call the library's inner names (PMPI_...), so our C functions do not see the calls of
+// Fortran programs; these interpose the bindings themselves. Compiled for Open MPI only: MPICH's bindings call the C
 // functions.
 #include <mpi.h>
 

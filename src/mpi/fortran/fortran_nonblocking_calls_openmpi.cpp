@@ -14,7 +14,7 @@ void give(int result, MPI_Request pending, fint* number, fint* error) {
 }  // namespace
 
 TRIREME_FORTRAN(comm_idup, (fint * comm, fint* made, fint* request, fint* error), (comm, made, request, error)) {
-  MPI_Comm c = MPI_COMM_NULL;  // is known at once
+  MPI_Comm c = MPI_COMM_NULL;  // known at once
   MPI_Request pending = MPI_REQUEST_NULL;
   const int result = MPI_Comm_idup(comm_of(comm), &c, &pending);
   if (result == MPI_SUCCESS) *made = PMPI_Comm_c2f(c);

@@ -1,5 +1,5 @@
-// Where the user heaps of a job lie: one window per process, at the place that follows from the process's slot, in
-// every process of the job on the host. So a pointer that malloc returned means the same in all of them.
+// The addresses of a job's user heaps: one window per process, at the place given by the process's slot, in every
+// process of the job on the host. So a pointer that malloc returned means the same in all of them.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ inline std::byte* heap_window_address(unsigned slot) {
   return reinterpret_cast<std::byte*>(heap_base_address + slot * heap_stride_bytes);
 }
 
-/// The slot whose window holds `address`; `most_slots` or more when none does. Says nothing about being mapped.
+/// The slot whose window holds `address`; `most_slots` or more when none does. The window need not be mapped.
 inline std::size_t heap_slot_of(const void* address) {
   return (reinterpret_cast<std::uintptr_t>(address) - heap_base_address) >> heap_stride_shift;
 }
@@ -27,7 +27,7 @@ inline std::size_t heap_slot_of(const void* address) {
 /// main (own window) and in MPI_Init (windows of peers), then only read.
 extern std::size_t mapped_heap_bytes[most_slots];
 
-/// Whether all of `bytes` from `address` on lie in one window that is mapped here, and so in all processes that mapped
+/// Whether all of `bytes` from `address` on are in one window that is mapped here, and so in all processes that mapped
 /// it.
 inline bool in_mapped_heap(const void* address, std::size_t bytes) {
   const std::size_t slot = heap_slot_of(address);

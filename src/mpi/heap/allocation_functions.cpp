@@ -1,6 +1,6 @@
 // malloc and its family, exported by the preload library in place of the C library's. C++'s operator new calls malloc.
 //
-// Every function first asks who calls: the C library and the dynamic linker keep their own heap (see c_library.hpp).
+// Every function first checks its caller: the C library and the dynamic linker keep their own heap (see c_library.hpp).
 
 #include <cerrno>
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace {
 
 bool is_power_of_two(std::size_t number) { return number != 0 && (number & (number - 1)) == 0; }
 
-// As the C library has it: alignments that are no power of two are rounded up to one.
+// As in the C library: alignments that are not a power of two are rounded up to one.
 void* aligned(std::size_t alignment, std::size_t bytes) {
   if (alignment > SIZE_MAX / 2 + 1) {
     errno = EINVAL;

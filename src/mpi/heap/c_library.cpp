@@ -58,7 +58,7 @@ const char* find_other_allocator() {
   // The program itself, and libraries that are preloaded before us, come first in the search.
   const void* const first = dlsym(RTLD_DEFAULT, "malloc");
   if (!same_object(first, reinterpret_cast<const void*>(&find_other_allocator))) return file_of(first);
-  // Some export the C library's second names as well, so those are no proof.
+  // Some allocators also export the C library's alias names, so those prove nothing.
   const void* const next = dlsym(RTLD_NEXT, "malloc");
   if (same_object(next, reinterpret_cast<const void*>(&gnu_get_libc_version))) return nullptr;
   next_allocator other;

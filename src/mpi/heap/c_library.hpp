@@ -1,7 +1,9 @@
-// The C library's own allocator, by the names that our exported malloc does not hide, and who calls from inside it.
+// The C library's own allocator, by names that our exported malloc does not hide, and detection of calls from inside
+// the C library.
 //
 // What the C library and the dynamic linker allocate for themselves (streams, thread tables, link maps) stays in the C
-// library's heap: in a forked child they touch it before any fork handler runs, when the window is still the parent's.
+// library's heap: in a forked child they access it before any fork handler runs, while the window is still the
+// parent's.
 #pragma once
 
 #include <cstddef>
@@ -25,15 +27,14 @@ struct code_range {
 extern code_range c_library_code;
 extern code_range dynamic_linker_code;
 
-/// Finds the two ranges. Before, nobody is found to call from there.
+/// Finds the two ranges. Until then no caller is found to be inside them.
 void find_c_library();
 
 inline bool called_by_c_library(const void* return_address) {
   return c_library_code.holds(return_address) || dynamic_linker_code.holds(return_address);
 }
 
-/// The allocator behind ours: the C library's, or that of another library that is loaded as well (then there is no
-/// shared heap).
+/// The next allocator after ours: the C library's, or that of another loaded library (then there is no shared heap).
 struct next_allocator {
   void* (*malloc)(std::size_t) = &__libc_malloc;
   void* (*calloc)(std::size_t, std::size_t) = &__libc_calloc;
@@ -43,8 +44,8 @@ struct next_allocator {
 };
 extern next_allocator behind;
 
-/// Looks for other allocators. Returns the file that has one before or behind ours, nullptr when there is none.
-/// `behind` is set either way.
+/// Looks for other allocators. Returns the file that defines one before or after ours, or nullptr. `behind` is set
+/// either way.
 const char* find_other_allocator();
 
 /// malloc_usable_size of the allocator behind ours.

@@ -21,12 +21,13 @@ constexpr int most_dumped_ranges = 16384;
 
 struct guarded_signal {
   int number;
-  struct sigaction before;  // what the signal did before us
+  struct sigaction before;  // the previous action
 };
 constinit guarded_signal guarded[] = {{SIGQUIT, {}}, {SIGILL, {}},  {SIGTRAP, {}}, {SIGABRT, {}}, {SIGBUS, {}},
                                       {SIGFPE, {}},  {SIGSEGV, {}}, {SIGXCPU, {}}, {SIGXFSZ, {}}, {SIGSYS, {}}};
 
-// `place` shows the window's file from `offset` on. What the kernel refuses is missing in the core dump, nothing else.
+// `place` maps the window's file from `offset` on. Pages that the kernel refuses are missing in the core dump, nothing
+// else.
 void leave_holes_out(std::byte* place, std::size_t offset, std::size_t bytes) {
   const int file = user_heap().file;
   const std::size_t end = offset + bytes;
@@ -64,7 +65,7 @@ void before_core_dump(int number, siginfo_t* info, void*) {
       kernel_madvise(range.alias, range.bytes, MADV_DONTDUMP);  // it is dumped at its own place
     }
   }
-  // The signal comes again, unchanged, as soon as this handler has returned: before the program takes another step.
+  // The signal is raised again, unchanged, as soon as this handler returns: before the program runs on.
   for (const guarded_signal& each : guarded)
     if (each.number == number) sigaction(number, &each.before, nullptr);
   syscall(SYS_rt_tgsigqueueinfo, getpid(), gettid(), number, info);
@@ -74,7 +75,7 @@ void before_core_dump(int number, siginfo_t* info, void*) {
 bool crashes_dump_core() {
   rlimit limit{};
   if (getrlimit(RLIMIT_CORE, &limit) == 0 && limit.rlim_cur != 0) return true;
-  // A program that takes core dumps gets them without limit.
+  // A program that receives core dumps gets them without limit.
   const int file = open("/proc/sys/kernel/core_pattern", O_RDONLY | O_CLOEXEC);
   char first = 0;
   const bool to_program = file >= 0 && read(file, &first, 1) == 1 && first == '|';
@@ -94,7 +95,7 @@ void keep_core_dumps_small() {
     each.before = now;
     struct sigaction ours {};
     ours.sa_sigaction = &before_core_dump;
-    // On the alternate stack where the program has one: its own may be what has overflowed.
+    // On the alternate stack where the program has one: its own may have overflowed.
     ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
     sigfillset(&ours.sa_mask);
     sigaction(each.number, &ours, nullptr);

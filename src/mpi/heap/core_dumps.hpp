@@ -1,13 +1,13 @@
 // Core dumps of a process with a shared heap. The kernel reads every page of a shared mapping that it dumps, and
-// reading a hole of a memory file fills it: a crash would take as much memory as the program ever asked malloc for.
+// reading a hole of a memory file fills it: a crash would take as much memory as the program ever allocated.
 #pragma once
 
 namespace tri::mpi {
 
-/// Where a crash writes a core dump (ulimit -c, or core_pattern is a program): from now on, before it is written, the
-/// holes of the window and of static data are left out of it. For that the signals that dump core get a handler, unless
-/// the program ignores them; what the program, or its MPI library, has there gets the signal next, as if we were not
-/// there. Called after MPI_Init: some MPI libraries only look for handlers of others when they begin.
+/// When a crash writes a core dump (ulimit -c, or core_pattern is a program), excludes the holes of the window and of
+/// static data from it. For that the signals that dump core get a handler, unless the program ignores them; the
+/// previous handler of the program or its MPI library is called next, as if ours did not exist. Called after MPI_Init:
+/// some MPI libraries check for foreign handlers only when they start.
 void keep_core_dumps_small();
 
 }  // namespace tri::mpi

@@ -23,7 +23,7 @@ namespace tri::mpi {
 namespace {
 
 constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
-// While copying, the memory that is left is read anew after each so many bytes: other ranks may fork at the same time.
+// While copying, the free memory is read again after this many bytes: other ranks may fork at the same time.
 constexpr std::size_t bytes_between_checks = std::size_t{32} << 20;
 // Stays free beside a copy, for page tables and for what parent and child do next.
 constexpr std::size_t smallest_reserve_bytes = std::size_t{32} << 20;
@@ -35,10 +35,10 @@ constinit fork_copy_use cost;
 dev_t file_device = 0;
 ino_t file_number = 0;
 
-// What a child gets for its heap.
+// The heap of a child.
 enum class child_heap : std::uint8_t {
   copy,  // made by the parent, before the fork
-  view,  // the window's file, mapped privately: what the child writes is its own, the rest is what the parent has there
+  view,  // the window's file, mapped privately: pages that the child writes are its own, the others are the parent's
   none
 };
 
@@ -48,7 +48,7 @@ void* copy = nullptr;
 std::size_t copy_bytes = 0;  // of the copy or the view, from the start of the window
 std::size_t copied_bytes = 0;
 std::size_t processes = 1;      // of the job on this host
-std::size_t checked_bytes = 0;  // the memory that is left was read when so much had been copied
+std::size_t checked_bytes = 0;  // the free memory was last read after copying this much
 int child_lives[2];             // a pipe: the child has the end to write, which exec and exit close
 sigset_t signals_before;
 constinit std::atomic_flag warned;
@@ -66,7 +66,7 @@ bool memory_is_left_for(std::size_t bytes) {
   return memory_left() >= bytes * processes + std::max(smallest_reserve_bytes, bytes / 8);
 }
 
-// At most what the window has in memory: all ranges in use, and free pages that were kept.
+// Upper bound of the window's resident memory: all ranges in use, and free pages that were kept.
 std::size_t resident_bytes() {
   struct stat status {};
   return fstat(own_window.file, &status) == 0 ? static_cast<std::size_t>(status.st_blocks) * 512 : 0;
@@ -74,7 +74,7 @@ std::size_t resident_bytes() {
 
 void copy_bytes_at(std::size_t offset, std::size_t bytes) {
   auto* const to = static_cast<std::byte*>(copy) + offset;
-  if (bytes >= 2 * huge_page_bytes) {  // a quarter of the time goes into faults of the copy otherwise
+  if (bytes >= 2 * huge_page_bytes) {  // otherwise page faults of the copy take a quarter of the time
     const auto first = (reinterpret_cast<std::uintptr_t>(to) + huge_page_bytes - 1) & ~(huge_page_bytes - 1);
     const auto end = (reinterpret_cast<std::uintptr_t>(to) + bytes) & ~(huge_page_bytes - 1);
     kernel_madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE);
@@ -97,7 +97,7 @@ bool copy_range_in_use(std::size_t offset, std::size_t bytes) {
   return true;
 }
 
-// Copies the pages of a range that exist. Without the file nobody can tell, and all are copied.
+// Copies the existing pages of a range. Without the file the holes are unknown, and all pages are copied.
 bool copy_range(std::size_t offset, std::size_t bytes, bool know_holes) {
   if (!know_holes) return copy_range_in_use(offset, bytes);
   const std::size_t end = offset + bytes;
@@ -126,8 +126,8 @@ bool copy_heap(bool know_holes) {
   return whole;
 }
 
-// The copy is made here, in the parent and before the fork, not by the child: nobody has to wait for a process that may
-// die, all memory is there before there is a child, and the fork itself hands the copy over.
+// The copy is made here, in the parent before the fork, not by the child: the parent need not wait for a process that
+// may die, all memory is allocated before the child exists, and the fork itself hands the copy over.
 void before_fork() {
   const int saved_errno = errno;
   heap_blocks.lock_for_fork();
@@ -152,8 +152,8 @@ void before_fork() {
   errno = saved_errno;
 }
 
-// What a child reads in a view before it begins another program (the arguments, for example) must not change under it.
-// Nobody can wait for longer than a moment: the child may be waiting for its parent.
+// What a child reads in a view before exec (the arguments, for example) must not change meanwhile. The parent can wait
+// only briefly: the child may be waiting for it.
 void wait_until_view_is_gone(int alive, std::size_t needed_bytes) {
   pollfd end_of_child{alive, POLLIN, 0};
   int ended = 0;
@@ -196,8 +196,8 @@ void after_fork_in_parent() {
   _exit(127);
 }
 
-// The copy or the view goes to the place of the window, and private memory behind it as far as limits allow. Returns
-// the bytes of the window from now on; 0: the kernel refused.
+// The copy or the view replaces the window, with private memory behind it as far as limits allow. Returns the new size
+// of the window; 0: the kernel refused.
 std::size_t take_place_of_window() {
   std::size_t bytes = own_window.bytes;
   if (map_private(own_window.address, bytes, MAP_FIXED) == MAP_FAILED) {
@@ -229,7 +229,8 @@ void after_fork_in_child() {
     if (child_gets == child_heap::copy) {
       heap_pages.window_is_private_now(bytes, page_runs::holes::read_as_zeros);
     } else {
-      // Free blocks are linked through their first words, which are the parent's as well: only new pages are used.
+      // Free blocks are linked through their first words, and these are still shared with the parent: only new pages
+      // are used.
       heap_pages.window_is_private_now(bytes, page_runs::holes::show_a_file);
       heap_blocks.forget_free_blocks();
       forget_cached_blocks();

@@ -1,7 +1,7 @@
-// Forks: the child gets a private copy of the heap as it was at the fork, and can never change its parent's. Where the
-// memory that is left does not allow a copy, the child gets a private view of the parent's pages, and the parent waits
-// a moment for it to begin another program (docs/dev/decisions/0013-forks-without-memory.md). vfork, posix_spawn,
-// system and popen do not come here and pay nothing; fork followed by exec pays for the copy.
+// Forks: the child gets a private copy of the heap as of the fork, and can never change its parent's. When free memory
+// does not allow a copy, the child gets a private view of the parent's pages, and the parent waits briefly for it to
+// exec (docs/dev/decisions/0013-forks-without-memory.md). vfork, posix_spawn, system and popen do not come here and
+// cost nothing; fork followed by exec pays for the copy.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace tri::mpi {
 /// registered: their prepare step runs last, their steps after the fork run first. False: no room for them.
 bool guard_forks(const heap_window& own);
 
-/// What the forks cost so far.
+/// The cost of the forks so far.
 struct fork_copy_use {
   std::uint64_t copies = 0;
   std::uint64_t copied_bytes = 0;

@@ -12,7 +12,7 @@ extern small_blocks heap_blocks;
 /// In a forked child, once the heap is a private copy.
 void user_heap_is_private_now();
 
-/// Drops the free blocks that this thread holds, without giving them to anybody.
+/// Drops the free blocks that this thread holds, without returning them.
 void forget_cached_blocks();
 
 }  // namespace tri::mpi

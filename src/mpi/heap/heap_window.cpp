@@ -20,19 +20,19 @@ namespace {
 #define MFD_NOEXEC_SEAL 0x0008U
 #endif
 
-// Systems may demand that memory files can never be executed (vm.memfd_noexec); kernels before 6.3 do not know how to
-// ask for it.
+// Systems may demand that memory files can never be executed (vm.memfd_noexec); kernels before 6.3 do not know the flag
+// that requests it.
 int create_memory_file() {
   const int file = memfd_create("trireme-heap", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
   return file >= 0 || errno != EINVAL ? file : memfd_create("trireme-heap", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 }
 
-// Maps exactly there or fails; errno says why.
+// Maps exactly there, or fails with errno set.
 bool map_at(std::byte* place, std::size_t bytes, int file) {
   void* const address =
       mmap(place, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, file, 0);
   if (address == place) return true;
-  if (address != MAP_FAILED) {  // a kernel before 4.17 takes the place as a hint
+  if (address != MAP_FAILED) {  // a kernel before 4.17 treats the address as a hint
     munmap(address, bytes);
     errno = EEXIST;
   }
@@ -52,7 +52,8 @@ heap_window create_heap_window(unsigned slot, std::size_t bytes) {
   window.file = create_memory_file();
   if (window.file < 0) return failed("memfd_create refused the memory file of the heap");
   if (ftruncate(window.file, static_cast<off_t>(bytes)) != 0) return failed("the memory file of the heap got no size");
-  // Nobody can make a peer stumble (SIGBUS) over an end of the file that moved. Holes may still be made.
+  // With the size sealed, no process can make a peer fault (SIGBUS) behind a moved end of the file. Punching holes is
+  // still possible.
   if (fcntl(window.file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
     return failed("the memory file of the heap could not be sealed");
   window.file = move_descriptor_up(window.file);

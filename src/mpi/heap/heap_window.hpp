@@ -8,7 +8,7 @@
 namespace tri::mpi {
 
 struct heap_window {
-  std::byte* address = nullptr;  ///< nullptr: there is none, `reason` says why
+  std::byte* address = nullptr;  ///< nullptr: none, see `reason`
   std::size_t bytes = 0;
   int file = -1;  ///< peers map the window from this; closes on exec; may neither shrink nor grow
   text_line reason;
@@ -18,9 +18,9 @@ struct heap_window {
 heap_window create_heap_window(unsigned slot, std::size_t bytes);
 
 /// Maps the window of a peer from the descriptor that it sent, which the caller may close afterwards. Returns 0, or the
-/// error: EINVAL when the file is not a window of `bytes`, EEXIST when something else lies at its place. Left out of
-/// core dumps and of forked children.
+/// error: EINVAL when the file is not a window of `bytes`, EEXIST when something else is mapped there. Excluded from
+/// core dumps and from forked children.
 int map_peer_heap(unsigned slot, int file, std::size_t bytes);
-void unmap_peer_heap(unsigned slot);  ///< the own window as well, when the start gives up
+void unmap_peer_heap(unsigned slot);  ///< also the own window, when the start is abandoned
 
 }  // namespace tri::mpi

@@ -1,5 +1,5 @@
 // The name of the MPI job this process was started in: equal in all its processes on the host, and different for jobs
-// that run side by side. It only has to keep slots apart; who is a peer is agreed in MPI_Init.
+// that run side by side. It only has to keep slots apart; peers are agreed on in MPI_Init.
 #pragma once
 
 #include <sys/types.h>
@@ -16,8 +16,8 @@ namespace tri::mpi {
 /// replaced by its hash.
 text_line job_name(const start_environment& environment);
 
-/// The process that made the connection of this one to its launcher, from the number of the descriptor; hydra has one
-/// such process per host. 0: there is no such socket.
+/// The process at the other end of this one's connection to its launcher, given the descriptor's number; hydra has one
+/// such process per host. 0: not a socket.
 pid_t process_behind(std::string_view connection);
 
 }  // namespace tri::mpi

@@ -1,6 +1,6 @@
-// Calls that change mappings, straight to the kernel. Communication libraries replace mmap, munmap and madvise of the C
-// library to watch memory they have registered, and allocate in what they put there: used with locks of the heap held,
-// that would be a deadlock. For memory that no library can have seen.
+// System calls that change mappings, bypassing the C library. Communication libraries replace its mmap, munmap and
+// madvise to watch memory they have registered, and their replacements allocate: with locks of the heap held, that
+// would deadlock. Only for memory that no library can have seen.
 #pragma once
 
 #include <sys/mman.h>

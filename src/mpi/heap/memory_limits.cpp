@@ -34,7 +34,7 @@ class small_file {
   std::size_t length_ = 0;
 };
 
-// A decimal number at the start of the text; anything else ("max", nothing) is no limit.
+// A decimal number at the start of the text; anything else ("max", nothing) means no limit.
 std::size_t number_in(std::string_view text) {
   std::size_t number = 0;
   std::size_t digits = 0;
@@ -43,11 +43,11 @@ std::size_t number_in(std::string_view text) {
   return digits == 0 ? unlimited : number;
 }
 
-// What the kernel calls the files of a memory group, by the version of its hierarchy.
+// The kernel's names for the files of a memory cgroup, by version of the hierarchy.
 struct group_files {
   std::string_view limit;
   std::string_view usage;
-  std::string_view statistics_prefix;  // of the lines in memory.stat that count the groups below as well
+  std::string_view statistics_prefix;  // of the lines in memory.stat that include the groups below
 };
 constexpr group_files unified{"memory.max", "memory.current", ""};
 constexpr group_files version_1{"memory.limit_in_bytes", "memory.usage_in_bytes", "total_"};
@@ -81,7 +81,7 @@ void for_each_memory_group(std::string_view groups, Visitor&& visit) {
   }
 }
 
-// The number behind `name` at the start of a line; 0 when there is no such line.
+// The number after `name` at the start of a line; 0 when there is no such line.
 std::size_t number_behind(std::string_view text, std::string_view prefix, std::string_view name) {
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
@@ -143,8 +143,8 @@ bool within_resource_limits(std::size_t bytes) {
 
 memory_limits read_memory_limits() {
   memory_limits limits;
-  // Code, stacks and page tables are in the group as well: beyond its limit the kernel ends processes, and malloc must
-  // say no before.
+  // Code, stacks and page tables also count to the group: beyond its limit the kernel kills processes, so malloc must
+  // fail before.
   const std::size_t group = cgroup_memory_limit(small_file("/proc/self/cgroup").text(), "/sys/fs/cgroup");
   limits.heap_bytes = group == unlimited ? group : group - std::min(group / 32, most_kept_from_group);
   struct sysinfo host {};
@@ -165,8 +165,8 @@ memory_limits read_memory_limits() {
     std::size_t now;
     std::size_t needed;
   };
-  // Peers' windows, stacks, libraries and the copy for a fork need address space as well, so a quarter is ours.
-  // Creating the file beyond the limit of file sizes would end the process by SIGXFSZ.
+  // Peers' windows, stacks, libraries and the copy for a fork also need address space, so a quarter is ours. Creating
+  // the file beyond the limit of file sizes would kill the process by SIGXFSZ.
   const demand demands[] = {
       {"address space (ulimit -v)", soft_limit(RLIMIT_AS), 4 * smallest_window_bytes},
       {"data (ulimit -d)", soft_limit(RLIMIT_DATA), smallest_window_bytes},

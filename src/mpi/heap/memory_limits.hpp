@@ -1,5 +1,5 @@
-// What this process may use, so that malloc can refuse instead of letting the process die at first touch: pages of a
-// shared memory file count neither to RLIMIT_DATA nor to the kernel's overcommit check, so we do that accounting
+// Memory that this process may use, so that malloc can fail instead of the process dying at first touch: pages of a
+// shared memory file count neither against RLIMIT_DATA nor in the kernel's overcommit check, so we do that accounting
 // ourselves.
 #pragma once
 
@@ -13,8 +13,8 @@ namespace tri::mpi {
 struct memory_limits {
   std::size_t heap_bytes = 0;  ///< the heap may hold at most this: the tightest memory limit of our cgroups, less a bit
   std::size_t block_bytes =
-      0;  ///< no single block beyond memory and swap of the host, as the kernel's default check has it
-  std::size_t window_bytes = 0;  ///< address space for the window; 0: no shared heap, `reason` says why
+      0;  ///< no single block larger than memory and swap of the host, as in the kernel's default check
+  std::size_t window_bytes = 0;  ///< address space for the window; 0: no shared heap, see `reason`
   text_line reason;
 };
 
@@ -25,12 +25,12 @@ memory_limits read_memory_limits();
 /// version 1 and 2 as they are mounted below `root`; all ones when there is none.
 std::size_t cgroup_memory_limit(std::string_view groups, std::string_view root);
 
-/// The least that is left below the limit of one of these groups, pages of files on disk counted as left; all ones when
-/// there is no limit.
+/// The least memory left below the limit of one of these cgroups, with page cache of files on disk counted as free; all
+/// ones when there is no limit.
 std::size_t cgroup_memory_left(std::string_view groups, std::string_view root);
 
-/// What this process can still take before the kernel ends a process, as far as it can be known: other processes of the
-/// host and of the group take from the same. Allocates nothing.
+/// An estimate of the memory this process can still use before the OOM killer acts: other processes of the host and of
+/// the cgroup use the same memory. Allocates nothing.
 std::size_t memory_left();
 
 /// Whether a heap that holds `bytes` is within RLIMIT_DATA and RLIMIT_AS as they are now: a program may lower them

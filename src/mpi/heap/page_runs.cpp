@@ -57,11 +57,11 @@ bool page_runs::open(std::byte* window, std::size_t bytes) {
   window_ = window;
   window_pages_ = pages;
   most_runs_ = runs_for(pages);
-  // A core dump reads every page of what it writes, and reading a hole of a memory file fills it: so only what was ever
-  // handed out is part of dumps. See grow_reach.
+  // A core dump reads every page of what it writes, and reading a hole of a memory file fills it: so dumps include only
+  // what was ever handed out. See grow_reach.
   kernel_madvise(window, bytes, MADV_DONTDUMP);
   kernel_madvise(room, bookkeeping_bytes_,
-                 MADV_DONTDUMP);  // large, and of no use to who looks for a fault of the program
+                 MADV_DONTDUMP);  // large, and useless for debugging the program
   return true;
 }
 
@@ -94,7 +94,7 @@ void page_runs::describe(std::uint32_t number, std::size_t first, std::size_t pa
 }
 
 // Puts a free run into its bin, joined with its neighbours of the same state. Dirty and clean runs stay apart, so that
-// what is clean is known to read as zeros.
+// clean runs are known to read as zeros.
 void page_runs::insert_free(std::uint32_t number, state_kind state) {
   std::size_t first = runs_[number].first;
   std::size_t pages = runs_[number].pages;
@@ -148,8 +148,8 @@ bool page_runs::fits(std::uint32_t number, std::size_t pages, std::size_t alignm
 }
 
 std::uint32_t page_runs::find(bin_set& set, std::size_t pages, std::size_t alignment, int most_looks) const {
-  // Runs in the request's own bin may be too small: look at a few. All runs of higher bins are large enough, except for
-  // the alignment.
+  // Runs in the request's own bin may be too small: try a few. All runs of higher bins are large enough, except for the
+  // alignment.
   unsigned bin = bin_of(pages);
   int looks = most_looks;
   for (std::uint32_t number = set.head[bin]; number != 0 && looks > 0; number = runs_[number].next, --looks)
@@ -343,9 +343,9 @@ bool page_runs::resize(std::uint32_t number, std::size_t pages) {
   return done;
 }
 
-// Gives the dirty runs back, oldest first, until at most that many dirty pages are left. The lock is held on entry and
-// exit, and released while the system works: punching holes takes long, and libraries that watch memory may allocate in
-// it.
+// Returns dirty runs to the system, oldest first, until at most this many dirty pages are left. The lock is held on
+// entry and exit, and released during the system calls: punching holes is slow, and libraries that watch memory may
+// allocate meanwhile.
 void page_runs::purge_down_to(std::size_t keep_pages) {
   const int saved_errno = errno;
   while (dirty_pages_ > keep_pages) {
@@ -359,7 +359,7 @@ void page_runs::purge_down_to(std::size_t keep_pages) {
     }
     lock_.unlock();
     bool hole[runs_per_step];
-    // Through the C library: who has registered this memory with a network has to hear of it.
+    // Through the C library: a library that has registered this memory with a network must be notified.
     for (std::size_t index = 0; index < count; ++index) {
       const page_run& run = runs_[runs[index]];
       hole[index] = madvise(address_of(run), std::size_t{run.pages} * page_bytes,

@@ -1,9 +1,8 @@
 // The pages of one window, handed out in runs: large blocks, and spans that are carved into small blocks. Good fit
-// among free runs, coalescing, and pages that nobody uses go back to the system (holes are punched into the memory
-// file).
+// among free runs, coalescing, and unused pages go back to the system (holes are punched into the memory file).
 //
-// All bookkeeping lies in private memory outside the window, so a forked child gets it by the kernel's own
-// copy-on-write, and no peer can damage it. One lock; every function may be called from any thread.
+// All bookkeeping is in private memory outside the window, so a forked child gets it by the kernel's own copy-on-write,
+// and no peer can damage it. One lock; every function may be called from any thread.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +13,8 @@
 
 namespace tri::mpi {
 
-/// What a page holds, one byte per page: nothing that can be freed, blocks of small class k (k + 1), or the start of a
-/// block of its own.
+/// The content of a page, one byte per page: nothing that can be freed, blocks of small class k (k + 1), or the start
+/// of a large block.
 using page_kind = std::uint8_t;
 inline constexpr page_kind not_allocated = 0;
 inline constexpr page_kind large_block = 255;
@@ -68,7 +67,7 @@ class page_runs {
   /// A run that is not the program's by malloc, and counts to no limit. Never released.
   void set_aside(std::uint32_t run);
 
-  /// Takes pages from behind the run, or gives its last ones up. False: there are not enough free ones behind it.
+  /// Takes pages from behind the run, or releases its last ones. False: there are not enough free pages behind it.
   bool resize(std::uint32_t run, std::size_t pages);
 
   /// Gives all free pages back to the system.
@@ -81,13 +80,14 @@ class page_runs {
   const page_kind* kinds() const { return kinds_; }
   std::byte* address_of(const page_run& run) const { return window_ + std::size_t{run.first} * page_bytes; }
 
-  /// Makes every page of a span lead to it. Called by who allocated it, before a block of it is known to anybody.
+  /// Makes every page of a span refer to it. Called by the thread that allocated it, before any block of it is handed
+  /// out.
   void describe_span(std::uint32_t run);
 
   page_use use();
 
-  /// For fork: the child's window is private memory, where holes are made otherwise, and may be shorter. Holes that
-  /// show a file have what the parent writes there, until this process writes them itself.
+  /// For fork: the child's window is private memory, where holes are made differently, and may be shorter. Holes that
+  /// show a file read what the parent writes there, until this process writes them itself.
   enum class holes : std::uint8_t { read_as_zeros, show_a_file };
   void lock_for_fork() { lock_.lock(); }
   void unlock_after_fork() { lock_.unlock(); }
@@ -112,7 +112,7 @@ class page_runs {
     if (begin != end) visit(window_ + begin * page_bytes, (end - begin) * page_bytes);
   }
 
-  /// Whether the structure is as it should be; for tests. Takes the lock.
+  /// Checks the invariants; for tests. Takes the lock.
   bool is_valid();
 
   static std::size_t bookkeeping_bytes_for(std::size_t window_bytes);
@@ -152,7 +152,7 @@ class page_runs {
   std::size_t window_pages_ = 0;
   std::size_t most_runs_ = 0;
   std::size_t bookkeeping_bytes_ = 0;
-  std::size_t runs_described_ = 1;  // run 0 stands for none
+  std::size_t runs_described_ = 1;  // run 0 means none
   std::uint32_t unused_runs_ = 0;   // descriptions that were given up, linked by `next`
   std::size_t reach_ = 0;           // pages from here on were never handed out
   std::size_t dumped_ = 0;          // pages up to here are part of core dumps

@@ -22,12 +22,12 @@ bool open_private_folder_at(std::string_view parent, std::string_view name, priv
                             text_line& problem) {
   text_line path;
   path << parent << "/" << name;
-  // Made and looked at, in this order: what another user made in between does not pass.
+  // Created first, then checked: a folder that another user created in between fails the check.
   mkdir(path.c_str(), S_IRWXU);
   const int made = errno;
   const int descriptor = open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (descriptor < 0) {
-    const int error = errno == ENOENT ? made : errno;  // why it could not be made says more
+    const int error = errno == ENOENT ? made : errno;  // the error of creating it is more informative
     problem << path.view();
     if (error == ENOTDIR || error == ELOOP)
       problem << " is not a folder";

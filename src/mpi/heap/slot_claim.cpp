@@ -60,7 +60,7 @@ unsigned processes_of_job(int own_file, std::string_view job) {
   unsigned free_in_a_row = 0;
   for (unsigned slot = 0; slot < most_slots && free_in_a_row < longest_gap; ++slot) {
     struct flock lock = lock_of(job, slot);
-    if (fcntl(own_file, F_OFD_GETLK, &lock) != 0) return most_slots;  // nobody can tell
+    if (fcntl(own_file, F_OFD_GETLK, &lock) != 0) return most_slots;  // unknown
     if (lock.l_type == F_UNLCK) {
       ++free_in_a_row;
     } else {

@@ -1,7 +1,7 @@
-// The slot: a number that this process has alone among the processes of its job on the host. It is the place of a lock
-// that the process holds on a file of the user (private_folder.hpp), one byte per slot of each job; the kernel takes it
-// back when the process dies, however it dies. The file stays empty, and serves all jobs: locks need no bytes.
-// Claimed inside the first malloc: nothing here allocates or needs the C++ runtime.
+// The slot: a number unique to this process among the processes of its job on the host. It is the offset of a lock that
+// the process holds on a file of the user (private_folder.hpp), one byte per slot of each job; the kernel releases it
+// when the process dies, however it dies. The file stays empty and serves all jobs: locks need no bytes. Claimed inside
+// the first malloc: nothing here allocates or needs the C++ runtime.
 #pragma once
 
 #include <string_view>
@@ -12,7 +12,7 @@
 namespace tri::mpi {
 
 struct slot_claim {
-  int slot = -1;  ///< -1: none was to be had, `reason` says why
+  int slot = -1;  ///< -1: none was free, see `reason`
   int file = -1;  ///< whose description holds the lock; closes on exec
   text_line reason;
 };
@@ -26,8 +26,8 @@ bool is_file_of_slots(int file);
 /// Processes of the job on this host that hold a slot, this one included, whose file that is.
 unsigned processes_of_job(int own_file, std::string_view job);
 
-/// Moves a descriptor out of the way of the program, which may count on low numbers: to one near the top of the first
-/// 1024. Returns the new number, or the old one when there is no room.
+/// Moves a descriptor out of the program's way, which may rely on low numbers: to one near the top of the first 1024.
+/// Returns the new number, or the old one when none is free.
 int move_descriptor_up(int descriptor);
 
 }  // namespace tri::mpi

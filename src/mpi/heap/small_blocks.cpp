@@ -24,7 +24,7 @@ block_chain small_blocks::take(unsigned small_class, unsigned wanted, page_runs:
   block_chain chain;
   list_of_class.lock.lock();
   if (list_of_class.partial == 0) {
-    // Not under the lock: getting pages may give others back, and whoever watches that may allocate.
+    // Not under the lock: getting pages may return others to the system, and a library that watches that may allocate.
     list_of_class.lock.unlock();
     const std::size_t pages = span_pages_of_class(small_class);
     const auto fresh = pages_.allocate(pages, 1, static_cast<page_kind>(small_class + 1));
@@ -51,7 +51,7 @@ block_chain small_blocks::take(unsigned small_class, unsigned wanted, page_runs:
     else
       block = pages_.address_of(span) + span.carved++ * block_bytes;
     ++span.outstanding;
-    *end = block;  // in the order of addresses, as a program walks what it got
+    *end = block;  // in the order of addresses, in which programs walk their blocks
     end = &next_block(block);
     ++chain.count;
     if (span.free_blocks == nullptr && span.carved == span.capacity) unlist(list_of_class, number);
@@ -74,7 +74,7 @@ void small_blocks::give(unsigned small_class, block_chain chain) {
       next_block(block) = span.free_blocks;
       span.free_blocks = block;
       if (!span.listed) list(list_of_class, number);
-      // One empty span is kept, so that a block at the border does not take and give pages for ever.
+      // One empty span is kept, so that a block at the boundary does not acquire and release pages in every round.
       if (--span.outstanding == 0 && (span.next != 0 || span.previous != 0)) {
         unlist(list_of_class, number);
         empty = number;
@@ -115,7 +115,7 @@ void small_blocks::forget_free_blocks() {
       unlist(list_of_class, list_of_class.partial);
       span.free_blocks = nullptr;
       span.carved = span.capacity;
-      span.outstanding = span.capacity;  // what is forgotten counts as out, so the span is never given back
+      span.outstanding = span.capacity;  // forgotten blocks count as outstanding, so the span is never released
     }
 }
 

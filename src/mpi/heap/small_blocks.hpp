@@ -1,5 +1,5 @@
-// The small blocks that no thread holds: per size class, spans of pages carved into blocks. Threads take and give whole
-// chains, so a lock is taken once for many blocks. A span whose blocks are all back is given up.
+// The small blocks that no thread holds: per size class, spans of pages carved into blocks. Threads take and return
+// whole chains, so a lock is taken once for many blocks. A span whose blocks are all back is released.
 #pragma once
 
 #include <cstddef>
@@ -21,13 +21,13 @@ class small_blocks {
  public:
   explicit constexpr small_blocks(page_runs& pages) : pages_(pages) {}
 
-  /// 1..wanted blocks of the class; none, and why, when there is no memory.
+  /// 1..wanted blocks of the class; none, with the reason in `why`, when there is no memory.
   block_chain take(unsigned small_class, unsigned wanted, page_runs::refusal& why);
 
   /// Takes back blocks of one class.
   void give(unsigned small_class, block_chain chain);
 
-  /// Gives up the spans that nobody has a block of.
+  /// Releases the spans without a block in use.
   void release_empty_spans();
 
   /// Free blocks are never handed out again; those that are given back later are.

@@ -8,7 +8,7 @@
 namespace tri::mpi {
 namespace {
 
-constexpr std::size_t room_bytes = std::size_t{8} << 20;  // above what exec takes (a quarter of the stack's limit)
+constexpr std::size_t room_bytes = std::size_t{8} << 20;  // above what exec accepts (a quarter of the stack's limit)
 
 }  // namespace
 

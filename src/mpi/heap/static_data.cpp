@@ -44,11 +44,10 @@ struct page_range {
   std::uintptr_t end;
 };
 
-// What the program headers of the main program say.
+// From the program headers of the main program.
 struct program_data {
   std::uintptr_t base = 0;
-  page_range zero[4] =
-      {};  // pages that come from no file; more than one range where arrays beyond 2 GiB have a segment
+  page_range zero[4] = {};  // pages without a file; more than one range where arrays beyond 2 GiB have a segment
   std::size_t zero_count = 0;
   std::optional<host::dynamic_section> dynamic = {};
 };
@@ -82,7 +81,7 @@ page_range next_copies(const program_data& data, std::uintptr_t from, std::uintp
   return lowest;
 }
 
-// Says which pages of private memory were never touched, so that sparse arrays stay sparse.
+// Finds the pages of private memory that were never touched, so that sparse arrays stay sparse.
 class page_map {
  public:
   page_map() : file_(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)) {}
@@ -115,8 +114,8 @@ bool is_zero(const std::byte* page) {
   return std::all_of(words, words + page_bytes / sizeof(std::uint64_t), [](std::uint64_t word) { return word == 0; });
 }
 
-// Copies what is there and puts the pages of the window in its place, in one step. Nothing writes between: there is one
-// thread, and this code and the C library's keep their data elsewhere.
+// Copies the data and maps the window's pages in its place, in one step. Nothing writes in between: there is one
+// thread, and this code and the C library keep their data elsewhere.
 bool move_range(const heap_window& own, std::uintptr_t first, std::size_t bytes) {
   const auto run = heap_pages.allocate(bytes / page_bytes, 1, large_block);
   if (run.address == nullptr) return false;
@@ -132,7 +131,7 @@ bool move_range(const heap_window& own, std::uintptr_t first, std::size_t bytes)
     heap_pages.release(run.run);
     return false;
   }
-  kernel_madvise(run.address, bytes, MADV_DONTDUMP);  // a core dump has it at its own place
+  kernel_madvise(run.address, bytes, MADV_DONTDUMP);  // a core dump has it at the program's address
   heap_pages.set_aside(run.run);                      // arrays of the program may be larger than memory, and sparse
   ranges[range_count++] = {static_cast<std::byte*>(place), bytes, run.address};
   return true;

@@ -30,7 +30,7 @@ namespace {
 struct cached_class {
   void* first;
   std::uint32_t count;
-  std::uint32_t limit;  // grows with use, so that a thread that allocates little holds little
+  std::uint32_t limit;  // grows with use: a thread that allocates little caches little
 };
 struct thread_cache {
   cached_class classes[small_class_count];
@@ -52,8 +52,8 @@ constinit text_line reason;
 constinit text_line static_data_reason;
 pthread_key_t thread_end;
 
-// Own window, once it serves; before, and without a shared heap, no address is in it. Written once, before any block of
-// the window is known to anybody.
+// Own window, once in use; before, and without a shared heap, no address is in it. Written once, before any block of
+// the window is handed out.
 constinit std::byte* window = nullptr;
 constinit std::size_t window_bytes = 0;
 
@@ -68,7 +68,7 @@ std::uint32_t most_cached(unsigned small_class) {
 }
 
 [[noreturn]] void end_with(const char* what) {
-  // No stdio: it may be what is allocating.
+  // No stdio: it may be the caller that allocates.
   const ssize_t ignored = write(STDERR_FILENO, what, std::strlen(what));
   static_cast<void>(ignored);
   std::abort();
@@ -144,7 +144,7 @@ void* allocate_small(unsigned small_class, std::size_t bytes) {
   if (cache.state == thread_cache::fresh) open_thread_cache();
   cached_class& list = cache.classes[small_class];
   if (list.count <= list.limit) return;
-  // The older half goes: what was released last is what the processor's caches hold.
+  // The older half is released: the blocks freed last are still in the processor's caches.
   const std::uint32_t kept = list.limit / 2;
   void* last = list.first;
   block_chain chain{list.first, list.count - kept};
@@ -189,9 +189,9 @@ std::size_t bytes_of_block(const void* block) {
   return std::size_t{heap_pages.run(heap_pages.run_of(block)).pages} * page_bytes;
 }
 
-// Everything up to the window; says in `reason` why there is none.
+// Everything up to the window; `reason` explains why there is none.
 void start() {
-  // First, so that `behind` is right whatever else is found.
+  // First, so that `behind` is right in every case.
   if (const char* const other = find_other_allocator(); other != nullptr) {
     reason << "the program uses another allocator (" << other << ")";
     return;
@@ -252,7 +252,7 @@ const user_heap_state& user_heap() { return state; }
 
 void start_user_heap() {
   heap_phase expected = heap_phase::untouched;
-  // Acquire and release: who finds the phase `shared` sees what the start wrote.
+  // Acquire and release: a thread that reads the phase `shared` sees what the start wrote.
   if (!phase.compare_exchange_strong(expected, heap_phase::starting, std::memory_order_acq_rel)) return;
   const int saved_errno = errno;
   start();
@@ -298,7 +298,7 @@ void trim_user_heap() {
   heap_pages.purge_all();
 }
 
-// Aligned, so that what malloc and free take does not change with the length of other functions.
+// Aligned, so that the cost of malloc and free does not change with the length of other functions.
 [[gnu::aligned(64)]] void* heap_allocate(std::size_t bytes) {
   if (bytes <= largest_small_bytes) [[likely]]
     return allocate_small(small_class_of(bytes), bytes);
@@ -321,7 +321,7 @@ void* heap_allocate_aligned(std::size_t alignment, std::size_t bytes) {
   if (alignment <= 16) return heap_allocate(bytes);
   if (bytes <= largest_small_bytes && alignment <= page_bytes && serves()) {
     // Spans start on a page, so the blocks of a class are aligned to every power of two that divides their size.
-    // Without a shared heap the C library must know of the alignment, hence the question above.
+    // Without a shared heap the C library must know the alignment, hence the check above.
     unsigned small_class = small_class_of(std::max(bytes, alignment));
     while (small_class < small_class_count && bytes_of_small_class(small_class) % alignment != 0) ++small_class;
     if (small_class < small_class_count) {
@@ -370,7 +370,7 @@ void* heap_reallocate(void* block, std::size_t bytes) {
         (pages == old / page_bytes || heap_pages.resize(heap_pages.run_of(block), pages)))
       return block;
   } else if (bytes <= old && (bytes >= old / 2 || old <= 64)) {
-    return block;  // moving would gain little
+    return block;  // moving it would gain little
   }
   void* const moved = heap_allocate(bytes);
   if (moved == nullptr) return nullptr;

@@ -1,7 +1,7 @@
-// The user heap: what malloc and its family give to the program, in the window of this process, so that every process
-// of the job on the host can read and write it at the same address. Started by the first allocation, before main. Where
+// The user heap: memory that malloc and its family return to the program, in the window of this process, so that every
+// process of the job on the host can access it at the same address. Started by the first allocation, before main. Where
 // there is no shared heap (no MPI job, limits, no room), the C library's own allocator serves everything and `reason`
-// says why.
+// explains it.
 //
 // Blocks that the C library handed out (before the start, or when the window is full) go back to the C library.
 #pragma once
@@ -16,13 +16,13 @@ namespace tri::mpi {
 
 enum class heap_phase : std::uint8_t {
   untouched,     ///< nothing was allocated yet
-  starting,      ///< the C library's allocator serves until the start is through
-  shared,        ///< the heap lies in the window
-  private_copy,  ///< in a forked child: a copy of the parent's heap, at the same addresses, that nobody else sees
-  off            ///< the C library's allocator serves; `reason` says why
+  starting,      ///< the C library's allocator serves until the start is complete
+  shared,        ///< the heap is in the window
+  private_copy,  ///< in a forked child: a private copy of the parent's heap, at the same addresses
+  off            ///< the C library's allocator serves; see `reason`
 };
 
-/// What the rest of the drop-in needs to know. Fixed once the heap has started, except for `phase` in a forked child.
+/// State for the rest of the drop-in. Fixed once the heap has started, except for `phase` in a forked child.
 struct user_heap_state {
   heap_phase phase = heap_phase::untouched;
   int slot = -1;       ///< -1: none was claimed
@@ -40,18 +40,18 @@ const user_heap_state& user_heap();
 /// Starts the heap if no allocation did it before. May be called any number of times.
 void start_user_heap();
 
-/// Whether slot_file and file still are what the start opened: a program may have closed all descriptors, and then
-/// the slot may be somebody else's. For MPI_Init; without them there is no sharing.
+/// Whether slot_file and file are still the files that the start opened: a program may have closed all descriptors, and
+/// then the slot may belong to another process. For MPI_Init; without them there is no sharing.
 bool owns_heap_descriptors();
 
 struct user_heap_use {
   page_use pages;
-  std::uint64_t blocks_outside = 0;  ///< blocks the C library had to serve because the window was full
+  std::uint64_t blocks_outside = 0;  ///< blocks served by the C library because the window was full
 };
 user_heap_use use_of_user_heap();
 
-/// Gives free memory back to the system (malloc_trim): all pages that nobody has a block of, also those that only this
-/// thread kept blocks of for itself. Other threads keep theirs.
+/// Returns free memory to the system (malloc_trim): all pages without a block in use, also those whose free blocks only
+/// this thread caches. Other threads keep their caches.
 void trim_user_heap();
 
 // The allocator behind the C functions. None sets errno except to ENOMEM with a nullptr.

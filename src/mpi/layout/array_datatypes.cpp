@@ -1,6 +1,5 @@
-// The constructors of datatypes for parts of arrays: a box out of a local array, and what one process owns of an array
-// that is dealt out over a grid of processes. Both go through the dimensions from the one that lies closest together
-// outwards.
+// The constructors of datatypes for parts of arrays: a box of a local array, and one process's part of an array that is
+// distributed over a grid of processes. Both go through the dimensions from the fastest-varying one outwards.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +17,7 @@ void expect_dimensions(std::size_t found, std::size_t expected, const char* what
     throw std::invalid_argument(fmt::format("there are {} {} for an array of {} dimensions", found, what, expected));
 }
 
-// Dimension that lies `place`-th closest together.
+// The dimension with the `place`-th smallest stride.
 std::size_t dimension_at(std::size_t place, std::size_t dimensions, array_order order) {
   return order == array_order::fortran ? place : dimensions - 1 - place;
 }
@@ -88,7 +87,7 @@ datatype datatype::subarray(counts sizes, counts subsizes, counts starts, array_
   expect_dimensions(subsizes.size(), dimensions, "sizes of the part");
   expect_dimensions(starts.size(), dimensions, "starts of the part");
   placed_shape shape = old.shape_;
-  std::int64_t distance = old.extent();  // of neighbours in the dimension at hand
+  std::int64_t distance = old.extent();  // of neighbours in the current dimension
   std::uint64_t instances = 1;
   for (std::size_t place = 0; place < dimensions; ++place) {
     const std::size_t at = dimension_at(place, dimensions, order);

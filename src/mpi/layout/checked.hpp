@@ -1,5 +1,5 @@
-// Arithmetic on sizes and displacements of datatypes. MPI's constructors multiply what the user gives; a result that no
-// 64-bit word holds is an error of the type, never a wrapped value. Pure functions.
+// Arithmetic on sizes and displacements of datatypes. MPI's constructors multiply the user's values; a result that
+// exceeds 64 bits is an error of the type, never a wrapped value. Pure functions.
 #pragma once
 
 #include <cstdint>

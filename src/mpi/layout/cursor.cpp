@@ -11,7 +11,7 @@ std::uintptr_t moved(std::uintptr_t place, std::int64_t stride, std::uint64_t ti
   return place + static_cast<std::uintptr_t>(stride) * times;
 }
 
-// The last entry that begins at `value` or before. prefix[0] is 0 and prefix[entries] lies behind `value`.
+// The last entry that begins at or before `value`. prefix[0] is 0 and prefix[entries] is greater than `value`.
 std::uint64_t entry_at(const std::uint64_t* prefix, std::uint64_t first, std::uint64_t entries, std::uint64_t value) {
   if (prefix[first + 1] > value) return first;  // as when going on from where we were
   return static_cast<std::uint64_t>(std::upper_bound(prefix + first, prefix + entries, value) - prefix) - 1;
@@ -186,7 +186,7 @@ void cursor::enter_next_leaf() {
   }
 }
 
-// Down to what comes next: the frame of a node is popped before its parent goes on, so descend() pushes onto the
+// Descends to the next portion: the frame of a node is popped before its parent continues, so descend() pushes onto the
 // parent.
 template <class Find>
 void cursor::advance(std::uint64_t limit, portion& found, Find&& find) {

@@ -1,6 +1,6 @@
-// A place in the packed stream of `count` instances of a layout, and the way on from there portion by portion. Finding
-// the place takes O(depth + log entries); going on from one portion to the next a few nanoseconds. A cursor belongs to
-// one thread; it reads the layout, never the data.
+// A position in the packed stream of `count` instances of a layout, advanced portion by portion. Finding the position
+// takes O(depth + log entries), advancing by one portion a few nanoseconds. A cursor belongs to one thread; it reads
+// the layout, never the data.
 #pragma once
 
 #include <array>
@@ -53,7 +53,7 @@ class cursor {
   const layout_node* leaf_ = nullptr;
   std::uintptr_t leaf_place_ = 0;
   std::uint64_t position_ = 0;  // in the leaf
-  std::uint64_t entry_ = 0;     // list: an entry that does not lie behind the position
+  std::uint64_t entry_ = 0;     // list: an entry not behind the position
   std::uint32_t depth_ = 0;
   layout_node top_ = {};  // the root with `count` in it
   std::array<frame, ordinary_depth> ordinary_frames_;

@@ -66,7 +66,7 @@ class datatype::bounds_union {
     std::int64_t value = 0;
     bool any = false;
     bool marked = false;
-    // Markers stand above bytes, however far out those lie.
+    // Markers take precedence over bytes, however far out those are.
     template <class Better>
     void add(std::int64_t candidate, bool is_marked, Better better) {
       if (any && marked && !is_marked) return;
@@ -101,7 +101,7 @@ datatype datatype::basic(element_kind kind) {
   return {block_at(0, facts.bytes), run_of(kind, 1), where, facts.alignment};
 }
 
-// A marker by itself has a bound on one side only; `structure` gives that side to what contains it.
+// A single marker has a bound on one side only; `structure` gives that side to what contains it.
 datatype datatype::lower_marker() {
   bounds where;
   where.lower_marked = true;

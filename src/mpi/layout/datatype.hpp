@@ -1,8 +1,8 @@
-// An MPI datatype as it is described: one function per constructor of MPI, 64-bit counts and displacements. The value
-// is what the constructor makes of the type map: shape of the bytes, signature, bounds. It lives in private memory;
-// `encode` (layout_encoder.hpp) turns it into the layout that messages use.
-// Every constructor throws std::invalid_argument for what MPI forbids (with the value and what would be right) and
-// std::overflow_error for sizes above 2^63. Values never change and may be copied and shared by any thread.
+// The description of an MPI datatype: one function per constructor of MPI, 64-bit counts and displacements. The value
+// represents the resulting type map: shape of the bytes, signature, bounds. It is in private memory; `encode`
+// (layout_encoder.hpp) turns it into the layout that messages use. Every constructor throws std::invalid_argument for
+// arguments that MPI forbids (naming the value and the valid range) and std::overflow_error for sizes above 2^63.
+// Values never change and may be copied and shared by any thread.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace tri::mpi {
 
-enum class array_order { c, fortran };                // c: the last dimension lies closest together
+enum class array_order { c, fortran };                // c: the last dimension is contiguous
 enum class distribution { none, block, cyclic };      // of one dimension of a distributed array
 inline constexpr std::int64_t default_argument = -1;  // MPI_DISTRIBUTE_DFLT_DARG
 
@@ -40,8 +40,8 @@ class datatype {
   static datatype hindexed_block(std::int64_t block_length, counts displacements_bytes, const datatype& old);
   static datatype structure(counts block_lengths, counts displacements_bytes, std::span<const datatype> types);
   static datatype subarray(counts sizes, counts subsizes, counts starts, array_order order, const datatype& old);
-  /// What process `rank` of `processes` owns of a global array; ranks are laid out over the process grid in C order
-  /// whatever `order` says, as MPI_Type_create_darray does.
+  /// The part of a global array owned by process `rank` of `processes`; ranks are laid out over the process grid in C
+  /// order whatever `order` is, as in MPI_Type_create_darray.
   static datatype darray(std::int64_t processes, std::int64_t rank, counts sizes,
                          std::span<const distribution> distributions, counts arguments, counts process_grid,
                          array_order order, const datatype& old);
@@ -50,7 +50,7 @@ class datatype {
   /// The same with the bounds that an MPI library reports: libraries differ in how they pad.
   datatype with_bounds(std::int64_t lower_bound, std::int64_t extent) const;
 
-  // --- what it is ---
+  // --- properties ---
   std::uint64_t size() const { return shape_.empty() ? 0 : shape_.body->bytes; }  ///< packed bytes
   std::int64_t lower_bound() const { return bounds_.lower; }
   std::int64_t extent() const { return bounds_.upper - bounds_.lower; }
@@ -67,11 +67,11 @@ class datatype {
   struct bounds {
     std::int64_t lower = 0;
     std::int64_t upper = 0;
-    bool lower_marked = false;  // by LB, UB or resized: stays, whatever the bytes are
+    bool lower_marked = false;  // by LB, UB or resized: independent of the bytes
     bool upper_marked = false;
     bool any = false;  // false: neither bytes nor markers, so no bounds of others depend on it
   };
-  // The bounds of several things together.
+  // The bounds of several parts together.
   class bounds_union;
 
   datatype(placed_shape shape, shared_signature elements, const bounds& where, std::uint32_t alignment);

@@ -19,8 +19,8 @@ element_position elements_in(const layout& described, std::uint64_t count, std::
 /// Packed bytes of the first `elements` elements. elements <= count * described.elements.
 std::uint64_t bytes_of_elements(const layout& described, std::uint64_t count, std::uint64_t elements);
 
-/// The range of elements of one kind that the byte at `offset` belongs to, from the element that holds it to the end
-/// of the range: how a reduction goes through a stream. offset < count * size.
+/// The range of elements of one kind that the byte at `offset` belongs to, from the element that contains it to the end
+/// of the range: reductions go through a stream in such steps. offset < count * size.
 struct element_run {
   element_kind kind = element_kind::byte;
   std::uint64_t in_element = 0;  // bytes of its first element before `offset`
@@ -28,7 +28,7 @@ struct element_run {
 };
 element_run run_at(const layout& described, std::uint64_t count, std::uint64_t offset);
 
-/// The offset, or the beginning of the element that it lies in: where a stream may be cut for reductions.
+/// The offset rounded down to the beginning of its element: there a stream may be split for reductions.
 std::uint64_t element_start(const layout& described, std::uint64_t count, std::uint64_t offset);
 
 /// For checks of matching: the first `elements` elements as a hash. Messages match whose hashes are equal, or those of

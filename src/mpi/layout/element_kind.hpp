@@ -1,6 +1,6 @@
-// What the basic elements of a datatype are, by meaning and size, whatever language and library name them: MPI_INT,
-// MPI_INT32_T and MPI_INTEGER are int32. Reductions choose their code by it, checks of matching compare it.
-// Values are part of layouts in shared memory.
+// The kinds of a datatype's basic elements, by meaning and size, whatever their names in languages and libraries:
+// MPI_INT, MPI_INT32_T and MPI_INTEGER are int32. Reductions choose their code by kind, checks of matching signatures
+// compare it. Values are part of layouts in shared memory.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ enum class element_kind : std::uint32_t {
   uint32,
   uint64,
   boolean,   // C and C++: one byte, 0 or 1
-  logical8,  // Fortran LOGICAL of so many bits
+  logical8,  // Fortran LOGICAL of this many bits
   logical16,
   logical32,
   logical64,

@@ -1,11 +1,11 @@
-// A layout: a datatype flattened once into a program that moves bytes from any offset of the packed stream on. It is
-// one segment of plain bytes with offsets inside it and nothing else, so it may be copied anywhere (8-byte aligned),
-// also into memory that other processes map, and be read by all of them at once; nobody writes it again.
+// A layout: a datatype flattened once into a program that moves bytes starting at any offset of the packed stream. It
+// is one segment of plain bytes with internal offsets and no pointers, so it may be copied anywhere (8-byte aligned),
+// also into memory that other processes map, and be read by all of them at once; it is never written again.
 //
 //   [ layout | layout_node and tables of 64-bit words ... | signature_node and tables ... ]
 //
-// `layout_encoder.hpp` writes layouts, `transfer.hpp` moves data by them, `element_count.hpp` answers questions about
-// their elements. Numbers are of one instance of the type; every function takes a count besides.
+// `layout_encoder.hpp` writes layouts, `transfer.hpp` moves data by them, `element_count.hpp` counts their elements.
+// Numbers are for one instance of the type; every function also takes a count.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ enum class node_kind : std::uint32_t {
 
 struct layout_node {
   node_kind kind = node_kind::grid;
-  std::uint32_t interleaved = 0;  // comb: bytes of one instance may lie among those of another
+  std::uint32_t interleaved = 0;  // comb: bytes of one instance may be among those of another
   std::uint64_t bytes = 0;        // packed, of the whole node; never 0
   std::int64_t displacement = 0;  // from the origin of what contains it
   std::uint64_t count = 1;        // grid: rows
@@ -40,7 +40,7 @@ struct layout_node {
   std::uint64_t entries = 0;  // of the table
   // Offsets from the beginning of the layout; 0 where there is none.
   std::uint64_t table = 0;   // std::int64_t[entries], displacements; sequence: std::uint64_t[entries], nodes
-  std::uint64_t prefix = 0;  // std::uint64_t[entries + 1]: what lies before entry i, in packed bytes or instances
+  std::uint64_t prefix = 0;  // std::uint64_t[entries + 1]: packed bytes or instances before entry i
   std::uint64_t body = 0;    // node
 };
 
@@ -82,12 +82,13 @@ struct layout {
   std::uint64_t root = 0;            // layout_node; 0 without bytes
   std::uint64_t signature_root = 0;  // signature_node; 0 without elements
 
-  /// Whether `count` instances are one segment of memory, in order; then it lies at true_lower_bound from the address.
+  /// Whether `count` instances are one segment of memory, in order; it then starts at true_lower_bound from the
+  /// address.
   bool contiguous(std::uint64_t count) const {
     return size == 0 || (blocks == 1 && (count <= 1 || extent == static_cast<std::int64_t>(size)));
   }
 
-  /// What lies at an offset.
+  /// The object at an offset.
   template <class T>
   const T* at(std::uint64_t offset) const {
     return reinterpret_cast<const T*>(reinterpret_cast<const std::byte*>(this) + offset);
@@ -98,8 +99,8 @@ static_assert(std::is_trivially_copyable_v<layout> && std::is_trivially_copyable
               std::is_trivially_copyable_v<signature_node>);
 static_assert(sizeof(layout) == 13 * 8 + 8 && sizeof(layout_node) == 96 && sizeof(signature_node) == 88);
 
-/// The layout that begins at `memory`, or null unless it is whole and consistent: version, size, and every offset and
-/// number by which data is found. What it says about memory of the program cannot be checked.
+/// The layout that begins at `memory`, or null unless it is complete and consistent: version, size, and every offset
+/// and number used to locate data. Its statements about the program's memory cannot be checked.
 const layout* layout_at(const void* memory, std::size_t available_bytes);
 
 }  // namespace tri::mpi

@@ -1,4 +1,4 @@
-// Whether bytes are a layout: what a process does before it follows the offsets in bytes that another one has written.
+// Checks that bytes are a valid layout, before a process follows offsets that another one has written.
 #include <bit>
 #include <limits>
 
@@ -52,7 +52,7 @@ class checker {
     return visited_bytes_ <= layout_.total_bytes;
   }
 
-  // A node comes behind those that contain it, so that nothing contains itself. 0: something is wrong.
+  // A node comes after those that contain it, so no node contains itself. 0: something is wrong.
   std::uint64_t bytes_of(std::uint64_t offset, std::uint64_t parent, std::uint32_t level) {
     if (offset <= parent || !inside<layout_node>(offset, 1) || !first_visit(sizeof(layout_node))) return 0;
     const layout_node& node = *layout_.at<layout_node>(offset);

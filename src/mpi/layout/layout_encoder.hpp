@@ -10,7 +10,7 @@
 
 namespace tri::mpi {
 
-/// A layout in memory of its own. Its bytes() may be copied to where other processes see them.
+/// A layout in memory of its own. Its bytes() may be copied into shared memory.
 class owned_layout {
  public:
   explicit owned_layout(std::vector<std::uint64_t> words) : words_(std::move(words)) {}

@@ -41,8 +41,8 @@ class many_bytes {
   MPI_Datatype handle_ = MPI_DATATYPE_NULL;
 };
 
-// An element of more bytes than a call may pack: as a message to ourselves, whose other side is contiguous. Nobody else
-// sends there.
+// An element of more bytes than a call may pack: sent as a message to ourselves, whose other side is contiguous. No
+// other rank sends on this communicator.
 void carry(const void* from, MPI_Datatype from_type, void* to, MPI_Datatype to_type) {
   static const MPI_Comm alone = [] {
     MPI_Comm made = MPI_COMM_NULL;
@@ -92,7 +92,7 @@ void unpack_by_library(const std::byte* from, std::size_t bytes, void* to, MPI_C
   });
   const std::size_t done = static_cast<std::size_t>(whole) * of.bytes;
   if (done == bytes || whole == count) return;
-  // The part of an element: a whole one is made of the part and of what is there already.
+  // A partial element: a whole one is assembled from the part and the data already there.
   std::byte* const element = static_cast<std::byte*>(to) + whole * of.extent;
   std::vector<std::byte> one(of.bytes);
   pack_by_library(element, 1, type, one.data(), at_once);

@@ -14,8 +14,8 @@ __attribute__((weak)) extern struct ompi_predefined_datatype_t ompi_mpi_ub;
 namespace tri::mpi {
 namespace {
 
-// What a name stands for. Numbers of Fortran, and those of C whose size is up to the compiler, ask the library how long
-// they are; long double is told from a quadruple REAL by name only.
+// The meaning of a name. The sizes of Fortran numbers, and of C numbers whose size the compiler chooses, come from the
+// library; long double differs from a quadruple REAL by name only.
 enum class meaning {
   byte,
   packed,
@@ -135,7 +135,7 @@ const std::vector<name>& names() {
 #ifdef MPI_COMPLEX32
       {MPI_COMPLEX32, meaning::complex},
 #endif
-// MPI-3 took the markers out; libraries that still serve older programs know them all the same.
+// MPI-3 removed the markers; libraries that still support older programs have them.
 #ifdef OMPI_MAJOR_VERSION
       {OMPI_PREDEFINED_GLOBAL(MPI_Datatype, ompi_mpi_lb), meaning::lower_marker},
       {OMPI_PREDEFINED_GLOBAL(MPI_Datatype, ompi_mpi_ub), meaning::upper_marker},

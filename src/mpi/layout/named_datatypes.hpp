@@ -12,7 +12,7 @@ namespace tri::mpi {
 /// The predefined datatype with this handle, also LB and UB, or nothing.
 std::optional<datatype> named_datatype(MPI_Datatype handle);
 
-/// A number of so many bytes; nothing if there is none on this machine.
+/// A number of this many bytes; nothing if this machine has none.
 enum class number_class { integer, unsigned_integer, logical, real, complex };
 std::optional<element_kind> kind_of(number_class what, int bytes);
 

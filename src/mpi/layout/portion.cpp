@@ -1,5 +1,5 @@
-// The inner loops. The length of the blocks is looked at once per portion and chooses a loop in which it is a constant,
-// or at least the number of loads and stores is; only blocks above 256 bytes call memcpy.
+// The inner loops. The block length is checked once per portion and selects a loop in which it, or at least the number
+// of loads and stores, is constant; only blocks above 256 bytes call memcpy.
 #include "mpi/layout/portion.hpp"
 
 #include <algorithm>
@@ -111,7 +111,8 @@ void strided(const Copier& copier, std::uintptr_t to, std::int64_t to_stride, st
       count -= done;
     }
   }
-  // Far apart, every block waits for memory, and the shortest loop has the most of them under way (5 to 10 % more).
+  // With distant blocks each access waits for memory, and the shortest loop has the most of them in flight (5 to 10 %
+  // more).
   constexpr std::int64_t far_apart = 1024;
   if (std::max(std::abs(to_stride), std::abs(from_stride)) >= far_apart) {
 #pragma GCC unroll 1
@@ -140,7 +141,7 @@ void strided(const Copier& copier, std::uintptr_t to, std::int64_t to_stride, st
   }
 }
 
-// A block whose length is only known when it comes.
+// A block whose length is only known at run time.
 void copy_block(byte_pointer to, const_byte_pointer from, std::uint64_t length) {
   if (length >= 128) {
     std::memcpy(to, from, length);
@@ -161,7 +162,7 @@ void copy_block(byte_pointer to, const_byte_pointer from, std::uint64_t length) 
 // the same geometry elsewhere.
 enum class direction { pack, unpack, copy };
 
-// The other side of a block: `stream` bytes behind where the packed stream begins, or as far away as everything else.
+// The other side of a block: `stream` bytes behind the start of the packed stream, or at the common distance.
 template <direction Way>
 std::uintptr_t other_side(std::uintptr_t other, std::uintptr_t memory, std::uint64_t stream) {
   return Way == direction::copy ? memory + other : other + stream;

@@ -1,5 +1,5 @@
-// A portion: a range of the packed stream whose bytes lie regularly enough in memory for one loop to move them.
-// Positions in memory are numbers, since a base address may be MPI_BOTTOM (0) and displacements absolute.
+// A portion: a range of the packed stream whose bytes are regular enough in memory for one loop to move them. Positions
+// in memory are numbers, since a base address may be MPI_BOTTOM (0) and displacements absolute.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@ struct portion {
     comb,  // such a list, `rows` times
   };
   form what = form::grid;
-  bool interleaved = false;  // comb: what belongs to one row may lie among what belongs to another
-  std::uintptr_t place = 0;  // of the first row, or what the displacements count from
+  bool interleaved = false;  // comb: bytes of one row may be among those of another
+  std::uintptr_t place = 0;  // of the first row, or the origin of the displacements
   std::uint64_t bytes = 0;   // packed, of all of it
   std::uint64_t rows = 1;
   std::int64_t row_stride = 0;
@@ -35,7 +35,7 @@ void unpack_portion(const portion& to, const std::byte* packed);
 /// Moves a portion to memory of the same geometry, everything `distance` bytes (modulo 2^64) from where it was.
 void copy_portion(const portion& from, std::uintptr_t distance);
 
-/// `count` blocks of `length` bytes from one place to another, each side with a distance of its own.
+/// `count` blocks of `length` bytes from one place to another, each side with its own stride.
 void move_blocks(std::uintptr_t to, std::int64_t to_stride, std::uintptr_t from, std::int64_t from_stride,
                  std::uint64_t count, std::uint64_t length);
 

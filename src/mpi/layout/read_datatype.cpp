@@ -53,7 +53,7 @@ class constructor_arguments {
       refuse(type, "cannot be decoded (MPI_Type_get_contents failed)");
 #endif
   }
-  // Handles of types that somebody made are ours to release; the predefined ones are nobody's.
+  // Handles of derived types must be released by us; predefined ones must not.
   ~constructor_arguments() {
     for (MPI_Datatype& type : types_) {
       if (type == MPI_DATATYPE_NULL) continue;
@@ -119,7 +119,7 @@ class constructor_arguments {
 
 array_order order_of(std::int64_t order) { return order == MPI_ORDER_FORTRAN ? array_order::fortran : array_order::c; }
 
-// What MPI_Type_create_f90_* returned: numbers of the precision that was asked for.
+// What MPI_Type_create_f90_* returned: numbers of the requested precision.
 datatype fortran_number(MPI_Datatype type, constructor_arguments& arguments) {
   int bytes = 0;
   PMPI_Type_size(type, &bytes);
@@ -151,7 +151,7 @@ class reader {
     if (static_cast<std::uint64_t>(bytes) != made.size())
       refuse(type,
              fmt::format("has {} bytes according to the MPI library, but {} by its description", bytes, made.size()));
-    // A marker has its bound from where it lies, not from what the library says about it.
+    // A marker's bound follows from its displacement, not from the library's answer.
     if (!made.is_marker()) made = made.with_bounds(lower_bound, extent);
     return read_.emplace(type, std::move(made)).first->second;
   }

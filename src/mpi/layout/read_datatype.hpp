@@ -10,7 +10,7 @@
 
 namespace tri::mpi {
 
-/// A datatype that we do not know how to move; what() names it. The host library does.
+/// A datatype that we cannot move but the MPI library can; what() names it.
 class unsupported_datatype : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

@@ -8,14 +8,14 @@
 namespace tri::mpi {
 namespace {
 
-// A bundle: what is packed before it is unpacked. Half of a first-level cache of 32 KiB, so that the lines of both
-// sides that it touches have room beside it. Measured with 4 to 64 KiB (README).
+// A bundle: the bytes packed before they are unpacked. Half of a first-level cache of 32 KiB, leaving room for the
+// lines that it touches on both sides. Measured with 4 to 64 KiB (README).
 constexpr std::uint64_t bundle_bytes = 16384;
 
-// Block by block when a step moves at least so much on the average, else in bundles (README).
+// Block by block when a step moves at least this much on average, otherwise in bundles (README).
 constexpr std::uint64_t direct_step = 256;
 
-// How much of the stream lies in one segment, and in one row of segments.
+// How much of the stream is in one segment, and in one row of segments.
 struct regularity {
   std::uint64_t block = 0;
   std::uint64_t row = 0;
@@ -34,7 +34,7 @@ bool direct_is_better(const typed_buffer& from, const typed_buffer& to) {
   return step >= direct_step;
 }
 
-// A row of blocks of one side, and how much of its first block is gone.
+// A row of blocks of one side, and how much of its first block is consumed.
 struct open_row {
   std::uintptr_t place = 0;
   std::int64_t stride = 0;
@@ -107,8 +107,8 @@ void copy_directly(const typed_buffer& from, const typed_buffer& to, std::uint64
   }
 }
 
-// Whether both sides lie in the same way, though perhaps elsewhere, as the planes of a halo do: programs that differ in
-// nothing but where the root is. Only small ones are compared.
+// Whether both sides have the same geometry, perhaps at other addresses, as the planes of a halo do: programs that
+// differ in nothing but where the root is. Only small ones are compared.
 bool same_geometry(const typed_buffer& from, const typed_buffer& to) {
   constexpr std::uint64_t small_program = 2048;
   const layout &a = *from.type, &b = *to.type;
@@ -159,7 +159,7 @@ void unpack_to(cursor& where, std::uint64_t bytes, const std::byte* packed) {
   }
 }
 
-// Where the stream lies, when it is one segment of memory.
+// The address of the stream, when it is one segment of memory.
 void* packed_place(const typed_buffer& what, std::uint64_t offset) {
   return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(what.base) +
                                  static_cast<std::uintptr_t>(what.type->true_lower_bound) + offset);

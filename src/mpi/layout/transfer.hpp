@@ -1,6 +1,6 @@
 // Moves data that datatypes describe: any range [offset, offset + bytes) of the packed stream of `count` instances at
-// `base`. Ranges that do not overlap may be done at the same time by different processes, in any order and of any
-// sizes; nothing outside the range is written. Ranges must lie inside the stream: offset + bytes <= count * size.
+// `base`. Ranges that do not overlap may be moved concurrently by different processes, in any order and of any sizes;
+// nothing outside the range is written. Ranges must be inside the stream: offset + bytes <= count * size.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace tri::mpi {
 
-/// Where data lies in the memory of a program. The layout may lie in the memory of another process.
+/// The location of data in a program's memory. The layout may be in the memory of another process.
 struct typed_buffer {
   const layout* type = nullptr;
   std::uint64_t count = 0;
@@ -21,8 +21,8 @@ struct typed_buffer {
 void pack(const typed_buffer& from, std::uint64_t offset, std::uint64_t bytes, void* packed);
 void unpack(const typed_buffer& to, std::uint64_t offset, std::uint64_t bytes, const void* packed);
 
-/// From one layout to the other: block by block where both sides have the same geometry or long enough rows, else in
-/// bundles through a scratch that stays in the first-level cache.
+/// From one layout to the other: block by block where both sides have the same geometry or long enough rows, otherwise
+/// in bundles through a scratch buffer that stays in the first-level cache.
 void copy(const typed_buffer& from, const typed_buffer& to, std::uint64_t offset, std::uint64_t bytes);
 
 }  // namespace tri::mpi

@@ -231,7 +231,7 @@ placed_shape in_sequence(std::vector<placed_shape> parts) {
     for (const placed_shape& part : parts) displacements.push_back(part.displacement);
     return at_places(std::move(displacements), {0, parts[0].body});
   }
-  // Parts of parts become parts, and what are only blocks become one list per range.
+  // Nested parts are flattened, and plain blocks become one list per range.
   std::vector<placed_shape> flat;
   block_list blocks;
   const auto end_of_blocks = [&] {

@@ -1,4 +1,4 @@
-// Where the bytes of a datatype lie, in the order of its type map, as a tree in normal form: regular parts stay loops,
+// The places of a datatype's bytes, in the order of its type map, as a tree in normal form: regular parts stay loops,
 // neighbours in stream and memory are one block, small irregular parts are lists of blocks. Built in private memory
 // while a datatype is described (datatype.hpp), then written out as a layout program (layout_encoder.hpp). Shapes never
 // change and are shared between the types that contain them; any thread.
@@ -10,12 +10,12 @@
 
 namespace tri::mpi {
 
-/// Irregular shapes of at most so many blocks become lists, however they were described.
+/// Irregular shapes of at most this many blocks become lists, however they were described.
 inline constexpr std::uint64_t small_list = 64;
 
 struct shape;
 
-/// A shape with its origin `displacement` bytes behind that of whatever contains it. No body: no bytes at all.
+/// A shape with its origin `displacement` bytes behind that of its container. No body: no bytes.
 struct placed_shape {
   std::int64_t displacement = 0;
   std::shared_ptr<const shape> body = nullptr;
@@ -40,7 +40,7 @@ struct shape {
   std::uint32_t depth = 0;  // of nested loops, places, runs and sequences
   std::uint64_t count = 1;
   std::int64_t stride = 0;
-  std::shared_ptr<const shape> body = nullptr;  // its own origin is this one's plus what the form adds
+  std::shared_ptr<const shape> body = nullptr;  // its origin is this one's plus the form's offset
   std::vector<std::int64_t> displacements = {};
   std::vector<std::uint64_t> amounts = {};
   std::vector<placed_shape> parts = {};

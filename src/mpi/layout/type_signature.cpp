@@ -10,7 +10,7 @@ namespace {
 using form = signature::form;
 
 constexpr std::uint64_t prime = (std::uint64_t{1} << 61) - 1;
-constexpr std::uint64_t base = 0x0f3c'9a51'7b2d'4e6b % prime;  // any number that is no small power will do
+constexpr std::uint64_t base = 0x0f3c'9a51'7b2d'4e6b % prime;  // any number that is not a small power will do
 
 std::uint64_t multiply(std::uint64_t a, std::uint64_t b) {
   const unsigned __int128 product = static_cast<unsigned __int128>(a) * b;

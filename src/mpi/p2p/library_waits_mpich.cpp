@@ -1,7 +1,7 @@
 // MPICH keeps the core while it waits. With more ranks than cores that costs a slice of the scheduler's, milliseconds,
-// in every synchronisation inside the library: creating a communicator or a window, a scan. In each round of
-// such a wait it asks UCX for progress; ours stands before that function and gives the core away when there has been
-// none for a while. Builds of MPICH that do not take UCX from its shared library never come here.
+// in every synchronisation inside the library: creating a communicator or a window, a scan. In each round of such a
+// wait it calls UCX's progress function; ours interposes it and yields the core when there has been no progress for a
+// while. Builds of MPICH that do not load UCX as a shared library never come here.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <sched.h>
@@ -21,7 +21,7 @@ using progress_function = unsigned(void* worker);
 
 constexpr const char* progress_name = "ucp_worker_progress";
 
-// What the caller would have called without us.
+// The function that the caller would have called without us.
 progress_function& next_progress(const void* caller) {
   static progress_function* const found = [&] {
     void* next = dlsym(RTLD_NEXT, progress_name);
@@ -40,13 +40,13 @@ progress_function& next_progress(const void* caller) {
   return *found;
 }
 
-// A yield after each poll would be slow where several threads of a rank wait in the library: one that looks has its
-// lock, and gives it to the others after a number of looks.
+// A yield after each poll would be slow where several threads of a rank wait in the library: a polling thread holds its
+// lock, and passes it on after a number of polls.
 constexpr std::uint32_t polls_before_yielding = 16;
-// Looks of one wait follow each other within this time; a program that computes between its calls does not wait.
+// Polls of one wait follow each other within this time; a program that computes between its calls is not waiting.
 constexpr std::uint64_t most_ticks_between = 20'000;
 
-// Relaxed: a wish; nothing else hangs on it.
+// Relaxed: a hint; nothing else depends on it.
 std::atomic<bool> yields{false};
 
 }  // namespace

@@ -31,10 +31,10 @@ struct taken_message {
 };
 slot_table<taken_message> taken;
 
-// Whose handler hears of errors.
+// The communicator whose error handler is called.
 MPI_Comm reporting(const communicator& comm) { return comm.is_freed ? MPI_COMM_WORLD : comm.handle; }
 
-// The library does not know the message: what is wrong with its receive we say. The message stays, for another receive.
+// The library does not know the message, so we report the errors of its receive. The message stays for another receive.
 int check_buffer(const void* buffer, MPI_Count count, MPI_Datatype type, MPI_Message handle) {
   if (!is_missing(buffer, count, datatypes::find(type))) return MPI_SUCCESS;
   return report(reporting(*taken[abi::slot_of_message(handle)].comm), MPI_ERR_BUFFER);
@@ -44,7 +44,7 @@ bool is_taken(MPI_Message handle) {
   return handle != MPI_MESSAGE_NULL && handle != MPI_MESSAGE_NO_PROC && abi::is_own_message(handle);
 }
 
-// The receive of one; it ends by itself.
+// The receive of one; it completes independently.
 struct taken_receive {
   communicator* comm = nullptr;  // held
   transfer_arguments arguments;
@@ -138,7 +138,7 @@ int exchange_in_place(session& in, intercepted_call sent, const intercepted_call
   else
     pack(leaving.buffer, leaving.count, leaving.type, copy.data());
   leaving.buffer = copy.data();
-  leaving.count = 1;  // one element of so many bytes
+  leaving.count = 1;  // one element of this many bytes
   leaving.type = {MPI_BYTE, copy.size(), true, true, nullptr};
   return exchange(in, sent, received, status);
 }

@@ -1,6 +1,6 @@
-// Point-to-point operations with MPI's arguments, before they have the shape of one of MPI's functions: which are ours,
-// and how they are begun and completed. With the call guard. Functions that return an int return `pass_through`, with
-// nothing done, when the arguments are not ours.
+// Point-to-point operations with MPI's arguments, below MPI's individual functions: which ones are intercepted, and how
+// they are started and completed. With the call guard. Functions that return an int return `pass_through`, with nothing
+// done, when the arguments are not ours.
 #pragma once
 
 #include <mpi.h>
@@ -9,7 +9,7 @@
 
 namespace tri::mpi {
 
-/// The arguments of a send or a receive that is ours; otherwise without a communicator.
+/// The arguments of an intercepted send or receive; without a communicator when it is not intercepted.
 struct intercepted_call {
   communicator* comm = nullptr;
   transfer_arguments arguments;
@@ -24,9 +24,9 @@ int begin(session& in, const intercepted_call& mine, MPI_Request* request);
 
 int make_persistent(const intercepted_call& mine, MPI_Request* request);
 
-/// Either half may be with nobody. What is wrong with one leaves nothing behind of the other.
+/// Either partner may be MPI_PROC_NULL. An error in one half leaves nothing behind of the other.
 int exchange(session& in, const intercepted_call& sent, const intercepted_call& received, MPI_Status* status);
-/// The message that leaves is copied first, out of the buffer of the one that comes.
+/// The outgoing message is first copied out of the buffer of the incoming one.
 int exchange_in_place(session& in, intercepted_call sent, const intercepted_call& received, MPI_Status* status);
 /// Also of one buffer: the message that leaves is copied, so the request is done when the other one is.
 int begin_exchange(session& in, intercepted_call sent, const intercepted_call& received, MPI_Request* request);

@@ -1,6 +1,6 @@
-// MPI's point-to-point calls. What is not ours - another communicator, nobody as partner, arguments that are wrong -
-// goes to the MPI library unchanged, which also says what is wrong. Large counts (_c) and nonblocking exchanges came
-// with MPI 4; libraries of MPI 3 have none.
+// MPI's point-to-point calls. Calls that are not intercepted - another communicator, MPI_PROC_NULL as partner, wrong
+// arguments - go to the MPI library unchanged, which also reports the errors. Large counts (_c) and nonblocking
+// exchanges are new in MPI 4; libraries of MPI 3 lack them.
 #include <mpi.h>
 
 #include <optional>
@@ -22,7 +22,7 @@ void set_probed(MPI_Status* status, const Message& message) {
   abi::set_count(*status, message.bytes, false);
 }
 
-// What a probe looks for. Not ours with nobody: the library knows the answer.
+// The arguments of a probe. Not intercepted with MPI_PROC_NULL: the library knows the answer.
 struct probe {
   communicator* comm = nullptr;
   message_key key;
@@ -35,8 +35,8 @@ struct probe {
   explicit operator bool() const { return comm != nullptr; }
 };
 
-// What nearly all messages are: elements that lie one behind the other, to or from one rank. It is told from the
-// arguments alone, and they are copied nowhere. Otherwise without a communicator, and `ours` says what it is.
+// The common case: contiguous elements, to or from one rank. Recognized by the arguments alone, which are not copied.
+// Otherwise without a communicator, and `ours` decides.
 struct plain_message {
   communicator* comm = nullptr;
   user_buffer data;

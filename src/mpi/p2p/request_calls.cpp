@@ -21,7 +21,7 @@ bool has_intercepted(int count, const MPI_Request* list) {
 
 bool is_inactive(MPI_Request handle) {
   if (handle == MPI_REQUEST_NULL) return true;
-  return abi::is_own(handle) && requests::of(handle).is_inactive();  // of its own the library knows
+  return abi::is_own(handle) && requests::of(handle).is_inactive();  // the library knows for its own
 }
 
 // Of the library's requests, by asking it; it makes progress meanwhile.
@@ -75,7 +75,7 @@ MPI_Status* status_of(MPI_Status* statuses, int i) {
   return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : statuses + i;
 }
 
-// How the requests of a list have ended, and which error handler hears of it.
+// How the requests of a list have ended, and which error handlers to call.
 class endings {
  public:
   void add(MPI_Comm comm, MPI_Status* status, int error) {
@@ -84,9 +84,9 @@ class endings {
     failed_ = comm;
     cause_ = error;
   }
-  /// Its handler has heard of it.
+  /// Its handler was already called.
   void add_told(MPI_Status* status, int error) { each_.push_back({status, error}); }
-  /// With `are_bad` statuses tell of errors, whether or not there is somebody to report them to.
+  /// With `are_bad` the statuses contain errors, whether or not there is a handler for them.
   int report_all(bool are_bad = false) const {
     if (failed_ == MPI_COMM_NULL && !are_bad) return MPI_SUCCESS;
     for (const auto& [status, error] : each_)
@@ -108,10 +108,10 @@ bool asks_library(int count, const MPI_Request* list) {
   return std::any_of(list, list + count, [](MPI_Request each) { return asks_library(each); });
 }
 
-// A list of which all requests are to end. Those of the library that are not done are polled by its own call on lists,
-// also while ours are not done: somebody may wait for what they move, and MPICH moves files in this call only. A
-// request that stays open is among them, so that the library ends none. Of those that are done the library is not asked
-// again: MPICH (4.0, 5.0) would complete a file's request once more, and its counter of references ends the program.
+// A list whose requests must all end. The library's pending ones are polled by its own call on lists, also while ours
+// are pending: another rank may wait for their data, and MPICH progresses file I/O in this call only. A request that
+// stays pending is among them, so that the library completes none. Completed ones are not passed to the library again:
+// MPICH (4.0, 5.0) would complete a file's request twice, and its reference count would abort the program.
 class whole_list {
  public:
   whole_list(session& in, int count, MPI_Request* list) : in_(in), count_(count), list_(list) {
@@ -184,8 +184,8 @@ class whole_list {
     if (error != MPI_SUCCESS) take_ended_early(error);
     look();
   }
-  // MPICH ends all that are complete when one of them has failed. With another error than that the library tells
-  // nothing of its requests; none of them is asked for again.
+  // MPICH ends all completed requests when one of them has failed. With any other error the library reports nothing
+  // about its requests; none of them is polled again.
   void take_ended_early(int error) {
     std::vector<int> left;
     for (std::size_t i = 0; i < indices_.size(); ++i) {
@@ -214,14 +214,14 @@ class whole_list {
   std::vector<early_ending> ended_early_;
 };
 
-// The first requests of a list of which all are to end, as far as they are simple ones of ours: each is ended as soon
-// as it is done, in the order of the list. With the first one that is not, or that has failed, begins the rest.
+// The first requests of a list whose requests must all end, as far as they are simple ones of ours: each is ended as
+// soon as it is done, in the order of the list. With the first one that is not, or that has failed, begins the rest.
 class simple_requests {
  public:
   simple_requests(session& in, int count, MPI_Request* list, MPI_Status* statuses)
       : in_(in), count_(count), list_(list), statuses_(statuses) {}
 
-  /// False: the next one is under way.
+  /// False: the next one is pending.
   bool step() {
     for (; next_ < count_; ++next_) {
       MPI_Request& handle = list_[next_];
@@ -258,8 +258,8 @@ class simple_requests {
   int next_ = 0;
 };
 
-// A list with requests of ours and of the library, of which some are to end. The library's are asked for by its own
-// calls on lists: it alone knows which of them are inactive.
+// A list with our requests and the library's, of which some must end. The library's are polled by its own calls on
+// lists: only it knows which of them are inactive.
 class mixed_list {
  public:
   mixed_list(session& in, int count, MPI_Request* list) : in_(in), list_(list) {
@@ -302,7 +302,7 @@ class mixed_list {
     return true;
   }
 
-  /// Ends all that are done; their statuses stand in a row. False when there are none, but active ones.
+  /// Ends all that are done; their statuses are stored consecutively. False when none is done but some are active.
   bool end_some(int& done, int* indices, MPI_Status* statuses) {
     done = 0;
     for (const int each : own_) {
@@ -323,7 +323,7 @@ class mixed_list {
       if (librarys_done == MPI_UNDEFINED) {
         librarys_.clear();  // all inactive
       } else {
-        if (of_library != MPI_SUCCESS) error_ = of_library;  // its handlers have heard of it
+        if (of_library != MPI_SUCCESS) error_ = of_library;  // its handlers were called
         for (int i = 0; i < librarys_done; ++i, ++done) {
           MPI_Status* const status = status_of(statuses, done);
           const bool says = of_library == MPI_ERR_IN_STATUS && status != MPI_STATUS_IGNORE;
@@ -422,7 +422,7 @@ TRIREME_EXPORTED int MPI_Waitall(int count, MPI_Request* list, MPI_Status* statu
   whole_list rest(*in, count - ended, list + ended);
   in->ranks().wait([&] { return rest.step(); }, asks_library(count - ended, list + ended));
   const int error = rest.end(status_of(statuses, ended));
-  // Where statuses tell of errors, all do.
+  // When one status has an error field, all do.
   for (int i = 0; i < ended && error == MPI_ERR_IN_STATUS && statuses != MPI_STATUSES_IGNORE; ++i)
     statuses[i].MPI_ERROR = MPI_SUCCESS;
   return error;
@@ -435,7 +435,7 @@ TRIREME_EXPORTED int MPI_Testall(int count, MPI_Request* list, int* flag, MPI_St
   in->ranks().progress();
   whole_list all(*in, count, list);
   const bool ends = all.step();
-  // Not asked for without it: others complete ours at any time, and what is told as done has to be ended.
+  // Not polled without it: others complete ours at any time, and a request reported as done must be ended.
   *flag = ends && all.are_done() ? 1 : 0;
   in->ranks().polled(ends);
   return ends ? all.end(statuses) : MPI_SUCCESS;
@@ -484,7 +484,7 @@ TRIREME_EXPORTED int MPI_Testsome(int count, MPI_Request* list, int* done_count,
 TRIREME_EXPORTED int MPI_Request_free(MPI_Request* handle) {
   session* const in = session::active();
   if (!is_intercepted(*handle)) return PMPI_Request_free(handle);
-  if (in == nullptr) {  // late in MPI_Finalize: what was ours has ended
+  if (in == nullptr) {  // late in MPI_Finalize: our requests have ended
     *handle = MPI_REQUEST_NULL;
     return MPI_SUCCESS;
   }
@@ -493,7 +493,7 @@ TRIREME_EXPORTED int MPI_Request_free(MPI_Request* handle) {
   return MPI_SUCCESS;
 }
 
-// Sends whose data has left go on: MPI allows it, and says so to whoever asks MPI_Test_cancelled.
+// Sends whose data has left continue: MPI allows it, and MPI_Test_cancelled reports it.
 TRIREME_EXPORTED int MPI_Cancel(MPI_Request* handle) {
   session* const in = session::active();
   if (in == nullptr || !is_intercepted(*handle)) return PMPI_Cancel(handle);

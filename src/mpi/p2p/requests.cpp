@@ -29,7 +29,7 @@ message_key key_of(const transfer_arguments& arguments, const communicator& comm
 
 }  // namespace
 
-// Where the engine finds or puts the data.
+// Where the engine reads or writes the data.
 user_buffer transfer::buffer_of(session& in, const transfer_arguments& a) {
   auto* const address = static_cast<std::byte*>(a.buffer);
   const std::size_t bytes = a.bytes();
@@ -78,7 +78,7 @@ int transfer::result_of_message(const transfer_arguments& a, const found_message
   set_received(status, message, a.bytes());
   if (receive_ != nullptr && receive_->failed != 0) return MPI_ERR_OTHER;
   if (message.bytes > a.bytes()) return MPI_ERR_TRUNCATE;
-  // What the ranks say of a collective operation has to agree (MPI 4.0, section 6.1).
+  // The ranks' arguments of a collective operation must agree (MPI 4.0, section 6.1).
   return a.is_of_collective && message.bytes != a.bytes() ? MPI_ERR_OTHER : MPI_SUCCESS;
 }
 

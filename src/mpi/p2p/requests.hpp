@@ -1,4 +1,4 @@
-// Our requests: what a handle of ours stands for, from the call that begins the operation to the one that ends it. With
+// Our requests: the objects behind our handles, from the call that starts the operation to the one that ends it. With
 // the call guard.
 #pragma once
 
@@ -36,11 +36,11 @@ struct transfer_arguments {
   bool is_of_collective = false;  // travels in the communicator's second context
 
   std::size_t bytes() const { return static_cast<std::size_t>(count) * type.bytes; }
-  /// Only the MPI library knows where the data lies.
+  /// Only the MPI library can pack the data.
   bool is_packed_by_library() const { return !type.is_plain && type.shape == nullptr && bytes() > 0; }
 };
 
-/// One operation under way. Ends in `finish`, exactly once for each `begin`.
+/// One pending operation. Ends in `finish`, exactly once for each `begin`.
 class transfer {
  public:
   transfer() = default;
@@ -99,7 +99,7 @@ class transfer {
   user_buffer buffer_of(session& in, const transfer_arguments& arguments);
   send_record* send_ = nullptr;
   receive_record* receive_ = nullptr;
-  found_message found_ = {};      // of a receive without a record: what it has got; context 0 is nobody's
+  found_message found_ = {};      // of a receive without a record: its message; context 0 is unused
   std::byte* staging_ = nullptr;  // packed data in the arena, between the message and what only the library can pack
   bool cancelled_ = false;
 };
@@ -116,13 +116,13 @@ struct request {
 
   bool is_inactive() const { return is_persistent && !is_active; }
   bool is_done(session& in) const { return settled || (several ? several->is_done(in) : under_way.is_done(in)); }
-  /// Of what is done: its results are there from now on, although the request goes on (MPI_Request_get_status).
+  /// For a completed operation: stores its results, while the request stays active (MPI_Request_get_status).
   void settle(session& in);
-  /// Ends what is done. MPI_SUCCESS or the class of an error.
+  /// Ends a completed operation. MPI_SUCCESS or an error class.
   int finish(session& in, MPI_Status* status);
-  /// Neither persistent nor several messages: its end is the end of the request.
+  /// Neither persistent nor several messages: it ends together with the request.
   bool is_simple() const { return !several && !is_persistent; }
-  /// Before its slot is given to another one. The other arguments are written by whoever gets it.
+  /// Before its slot is reused. The new owner writes the other arguments.
   void clear() {
     under_way.clear();
     if (several) several.reset();
@@ -139,10 +139,10 @@ struct request {
 
 class requests {
  public:
-  /// A handle for an operation that has been begun. Sends that are complete share one.
+  /// A handle for an operation that has started. Sends that are complete share one.
   static MPI_Request add(session& in, communicator& comm, const transfer_arguments& arguments, const transfer& pending);
   static MPI_Request add(session& in, communicator& comm, std::unique_ptr<compound> pending);
-  /// The same of elements that lie one behind the other, in standard mode.
+  /// The same for contiguous elements, in standard mode.
   static MPI_Request add_plain(session& in, communicator& comm, send_record& pending, const user_buffer& data,
                                int target, int tag);
   static MPI_Request add_plain(session& in, communicator& comm, receive_record* pending, const found_message& found,
@@ -159,7 +159,7 @@ class requests {
     if (slot != 0) remove(slot);
     handle = MPI_REQUEST_NULL;
   }
-  /// The same with what the operation has used, for one that is simple and done.
+  /// Also releases what the operation has used, for a simple and completed one.
   static void end_simple(session& in, request& ended, MPI_Request& handle) {
     ended.under_way.finish(in, ended.arguments);
     communicator& comm = *ended.comm;
@@ -168,9 +168,9 @@ class requests {
     communicators::release(comm);
     handle = MPI_REQUEST_NULL;
   }
-  /// The program gives the handle up; what is under way goes on (MPI_Request_free).
+  /// The program frees the handle; a pending operation continues (MPI_Request_free).
   static void give_up(session& in, MPI_Request& handle);
-  /// Ends what was given up and is done.
+  /// Ends completed operations whose requests were freed.
   static void collect(session& in);
   static MPI_Request done_send() { return abi::own_request(0); }
   /// A generalized request of the library that does not end before `stop`: in a list, it keeps the others from ending.
@@ -198,16 +198,16 @@ class buffered_send_space {
   static bool is_enough(const transfer_arguments& arguments);
 };
 
-/// Whether a request of the MPI library is done; it goes on. The library makes progress meanwhile.
+/// Whether a request of the MPI library is done; it is not freed. The library makes progress meanwhile.
 bool is_done_in_library(MPI_Request handle);
-/// MPI's empty status, and that of an operation with nobody.
+/// MPI's empty status, and that of an operation with MPI_PROC_NULL.
 inline void set_empty(MPI_Status* status) {
   if (status == MPI_STATUS_IGNORE) return;
   status->MPI_SOURCE = MPI_ANY_SOURCE;
   status->MPI_TAG = MPI_ANY_TAG;
   abi::set_count(*status, 0, false);
 }
-/// Of a receive that has got that message, and had room for so many bytes.
+/// For a receive of this message with room for `room` bytes.
 inline void set_received(MPI_Status* status, const found_message& message, std::size_t room) {
   if (status == MPI_STATUS_IGNORE) return;
   status->MPI_SOURCE = message.key.source;

@@ -28,7 +28,7 @@ struct target_elements {
   MPI_Datatype type;
 };
 
-// Packed elements, in place where they lie so already.
+// Packed elements, in place if they are already packed.
 class packed_elements {
  public:
   explicit packed_elements(const typed_memory& of) : memory_(of) {
@@ -53,8 +53,8 @@ accumulate_order order_of(const window& on, const window_access& there) {
   return {on.ranks.parts(), on.ranks.own(), there.part()};
 }
 
-// Elements that are not mapped here: a copy of them, changed under the lock of the target by `change(copy)`, which gets
-// them as its own elements of the predefined type. Nobody takes another way to such elements, not even their owner.
+// Elements that are not mapped here: a copy of them, changed under the target's lock by `change(copy)`, which gets them
+// as own elements of the predefined type. Such elements are accessed in no other way, not even by their owner.
 template <class Change>
 int change_remotely(const window_access& there, const element_type& element, Change&& change) {
   const typed_memory& memory = there.memory();
@@ -69,7 +69,7 @@ int change_remotely(const window_access& there, const element_type& element, Cha
   return write_remote(packed.data(), memory, process) ? MPI_SUCCESS : MPI_ERR_OTHER;
 }
 
-// `result` without a type: nobody wants to know what was there.
+// `result` without a type: the old values are not wanted.
 int accumulate(session& in, window& on, const own_elements& origin, const own_elements* result,
                const target_elements& target, MPI_Op handle) {
   const std::optional<reduction> operation = reduction_of(handle);
@@ -126,7 +126,7 @@ int swap(window& on, const void* desired, const void* expected, void* before, MP
   return MPI_SUCCESS;
 }
 
-// With a request, which is done at once. Only in passive epochs.
+// With a request, complete at once. Only in passive epochs.
 int with_request(session& in, window& on, const own_elements& origin, const own_elements* result,
                  const target_elements& target, MPI_Op operation, MPI_Request* request) {
   if (on.has(target.rank) && !on.epochs.is_passive(static_cast<std::uint32_t>(target.rank))) return MPI_ERR_RMA_SYNC;

@@ -18,7 +18,7 @@ bool is_predefined(int combiner) {
          combiner == MPI_COMBINER_F90_INTEGER;
 }
 
-// The predefined type that a datatype is made of. Parts without elements do not count.
+// The predefined type that a datatype consists of. Parts without elements do not count.
 MPI_Datatype predefined_part_of(MPI_Datatype type) {
   int integers = 0, addresses = 0, types = 0, combiner = MPI_COMBINER_NAMED;
   PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);

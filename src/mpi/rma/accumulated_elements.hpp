@@ -1,4 +1,4 @@
-// What the accumulate family needs to know of datatypes and operations: every datatype there is made of elements of one
+// Datatypes and operations as the accumulate family needs them: every datatype there consists of elements of one
 // predefined type.
 #pragma once
 
@@ -13,7 +13,7 @@
 namespace tri::mpi {
 
 struct element_type {
-  MPI_Datatype handle = MPI_DATATYPE_NULL;  // the predefined one; null: there is no such type
+  MPI_Datatype handle = MPI_DATATYPE_NULL;  // the predefined one; null: none
   element_kind kind = element_kind::mixed;
   bool is_pair = false;    // a value and its place
   std::size_t bytes = 0;   // packed

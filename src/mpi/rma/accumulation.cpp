@@ -12,14 +12,13 @@
 namespace tri::mpi {
 namespace {
 
-// The library computes; it knows all types, and how to do several elements at a time. Counts of its calls are of type
-// int, hence the steps.
+// The library computes: it knows all types, and its loops are vectorized. Counts of its calls are int, hence the steps.
 constexpr std::size_t most_at_once = 1 << 20;
 
-// From so many elements on it is cheaper to keep everybody out once than to take an instruction for each.
+// From this many elements on, excluding all other ranks once is cheaper than an atomic instruction for each.
 constexpr std::size_t long_run = 512;
 
-// Contiguous elements without holes between them, that nobody else changes meanwhile.
+// Contiguous elements without holes, which no other rank changes meanwhile.
 void reduce_alone(engine& ranks, std::byte* target, const element_type& element, reduction operation, MPI_Op handle,
                   const std::byte* operands, std::byte* before, std::size_t bytes) {
   if (has_plain_loop(operation, element.kind) && !element.is_pair) {

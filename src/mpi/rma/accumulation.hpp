@@ -13,13 +13,13 @@
 
 namespace tri::mpi {
 
-/// target = target op operands, element by element. `before`, if not null, gets what was there, packed; `operands` are
+/// target = target op operands, element by element. `before`, if not null, gets the old values, packed; `operands` are
 /// packed, as many bytes as the target has, and null for reduction::nothing. `order` is that of the target's elements.
-/// The type is valid, its elements are of `element`, and the operation is defined on them.
+/// The type is valid, its elements are `element`s, and the operation is defined on them.
 void accumulate(engine& ranks, const typed_memory& target, const element_type& element, reduction operation,
                 MPI_Op handle, const std::byte* operands, std::byte* before, accumulate_order order);
 
-/// One element: becomes `desired` if it is `expected`; `before` is what it was.
+/// One element: becomes `desired` if it is `expected`; `before` gets the old value.
 void compare_and_swap(void* target, const element_type& element, const void* expected, const void* desired,
                       void* before, accumulate_order order);
 

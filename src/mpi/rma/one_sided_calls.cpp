@@ -44,7 +44,7 @@ int transfer_remotely(const window_access& there, const typed_memory& here, bool
   return MPI_SUCCESS;
 }
 
-// Elements that lie one behind the other on both sides are for everybody who waits, when there are many.
+// Large contiguous copies are shared with all waiting ranks.
 void copy(session& in, const typed_memory& from, const typed_memory& to) {
   const bool are_plain = from.type->is_plain && to.type->is_plain && from.address != to.address;
   const std::size_t bytes = std::min(from.bytes(), to.bytes());
@@ -82,7 +82,7 @@ int get(const origin_side& origin, const target_side& target, MPI_Win handle, Li
       handle, [&](session& in, window& on) { return transfer_data(in, on, origin, target, false); }, library, name);
 }
 
-// With a request, which is done at once. Only in passive epochs.
+// With a request, complete at once. Only in passive epochs.
 template <class Library>
 int with_request(const origin_side& origin, const target_side& target, MPI_Win handle, bool is_put,
                  MPI_Request* request, Library&& library, const char* name = __builtin_FUNCTION()) {

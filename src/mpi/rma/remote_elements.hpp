@@ -1,4 +1,4 @@
-// Elements in memory of another process that this one does not map: the kernel copies them.
+// Elements in memory of another process that is not mapped here: the kernel copies them.
 #pragma once
 
 #include <sys/types.h>
@@ -9,7 +9,7 @@
 
 namespace tri::mpi {
 
-/// Whether we know where the elements lie; the MPI library alone may.
+/// Whether we know the elements' layout; possibly only the MPI library does.
 bool can_be_copied_by_kernel(const typed_memory& there);
 /// To and from their packed form; `process` is the other one, or this. False when the kernel refuses.
 [[nodiscard]] bool read_remote(const typed_memory& there, pid_t process, std::byte* packed);

@@ -27,7 +27,7 @@ touched_bytes bytes_touched(std::uint64_t count, const buffer_type& type);
 /// Whether elements of the type have bytes that begin where the buffer does. Those of a type made of absolute addresses
 /// begin elsewhere, and are given with MPI_BOTTOM, which is null.
 bool begins_at_buffer(const buffer_type& type);
-/// A null buffer where there are elements to read or write: what the MPI libraries call MPI_ERR_BUFFER.
+/// A null buffer with elements to read or write: MPI_ERR_BUFFER in the MPI libraries.
 inline bool is_missing(const void* buffer, MPI_Count count, const buffer_type& type) {
   return buffer == nullptr && count > 0 && begins_at_buffer(type);
 }
@@ -35,7 +35,7 @@ inline bool is_missing(const void* buffer, MPI_Count count, const buffer_type& t
 /// All elements, to and from their packed form.
 void pack(const typed_memory& from, std::byte* to);
 void unpack(const std::byte* from, const typed_memory& to);
-/// As many packed bytes as both have. The two may be the same memory, but not overlap otherwise.
+/// Copies the smaller of both packed sizes. The two may be the same memory, but must not overlap otherwise.
 void copy_elements(const typed_memory& from, const typed_memory& to);
 
 }  // namespace tri::mpi

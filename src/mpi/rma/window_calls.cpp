@@ -21,8 +21,8 @@ auto waiting(session& in) {
 }
 
 // Accesses are plain loads and stores, and complete when their calls return. This orders them against what follows on
-// this rank, so that two ranks that each write and then look at the other's memory cannot both miss it. What the other
-// side does is ordered by its own fence, or by the lock or counter through which it comes to know. pairs: window.order
+// this rank, so that two ranks that each write and then read the other's memory cannot both miss the write. The other
+// side's accesses are ordered by its own fence, or by the lock or counter that notifies it. pairs: window.order
 void order_accesses() { std::atomic_thread_fence(std::memory_order_seq_cst); }
 
 // A rank that reads the same again and again waits for another one, which may need this core, or the MPI library's
@@ -180,7 +180,7 @@ TRIREME_EXPORTED int MPI_Win_flush_local_all(MPI_Win handle) {
       handle, [&](session& in, window& on) { return flush(in, on); }, [&] { return PMPI_Win_flush_local_all(handle); });
 }
 
-// MPI wants an access epoch here; MPI libraries do not insist, and programs that share memory rely on it.
+// MPI requires an access epoch here; MPI libraries do not enforce it, and programs that share memory rely on that.
 TRIREME_EXPORTED int MPI_Win_sync(MPI_Win handle) {
   return on_window(
       handle,

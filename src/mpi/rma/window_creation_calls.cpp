@@ -16,20 +16,20 @@
 namespace tri::mpi {
 namespace {
 
-// What a rank brings to a window, told to all. Addresses are valid in all processes.
+// A rank's contribution to a window, broadcast to all. Addresses are valid in all processes.
 struct contribution {
   window_part* part = nullptr;  // null: this rank cannot take part
   window_memory memory;
 };
 
-// The state of the calling rank while a window is made. Whatever is not used is given back. The library is called
-// without the guard: other threads may have to get on before the other ranks come.
+// The state of the calling rank while a window is created. Unused parts are released. The library is called without the
+// guard: other threads may have to progress before the other ranks arrive.
 class window_creation {
  public:
   window_creation(session& in, MPI_Comm comm) : in_(in), comm_(comm) {
     const call_guard guard(in_);
     const communicator* const known = communicators::find(comm);
-    if (known == nullptr || known->size() == 1) return;  // nobody else: nothing to gain
+    if (known == nullptr || known->size() == 1) return;  // one rank: nothing to gain
     rank_ = static_cast<std::uint32_t>(known->rank);
     all_.resize(static_cast<std::size_t>(known->size()));
   }
@@ -45,7 +45,7 @@ class window_creation {
   std::uint32_t rank() const { return rank_; }
   int size() const { return static_cast<int>(all_.size()); }
 
-  /// Memory of the program. False when others do not reach it.
+  /// Memory of the program. False when others cannot access it.
   void offer(void* base, MPI_Aint bytes, MPI_Aint unit) {
     void* const shared = bytes > 0 ? shared_address_of_user_memory(base, static_cast<std::size_t>(bytes)) : nullptr;
     if (bytes < 0 || (bytes > 0 && shared == nullptr)) return;
@@ -63,7 +63,7 @@ class window_creation {
     }
     offer_part({block_, bytes, unit});
   }
-  /// Memory that each process finds at its own addresses; `set_memory` says where.
+  /// Memory mapped at different addresses in each process; `set_memory` gives the address.
   void offer_part(const window_memory& memory) {
     try {
       const call_guard guard(in_);
@@ -120,7 +120,7 @@ int create(void* base, MPI_Aint bytes, MPI_Aint unit, MPI_Comm comm, MPI_Win* ma
   return error;
 }
 
-// The library gets a window on memory of ours, so MPI_Win_get_attr has to say how it was made.
+// The library gets a window on memory of ours, so MPI_Win_get_attr must report how it was created.
 template <class Library, class Create>
 int allocate(MPI_Aint bytes, MPI_Aint unit, MPI_Comm comm, void* base, MPI_Win* made, Library&& library,
              Create&& create_on) {
@@ -164,7 +164,7 @@ int allocate_shared(MPI_Comm comm, MPI_Win* made, Library&& library) {
   return error;
 }
 
-// What will be attached is not known yet: some of it may lie where only the kernel reaches it.
+// Memory attached later is not known yet: some of it may be accessible through the kernel only.
 template <class Library>
 int create_dynamic(MPI_Comm comm, MPI_Win* made, Library&& library) {
   const int error = library();
@@ -246,7 +246,7 @@ TRIREME_EXPORTED int MPI_Win_allocate_shared_c(MPI_Aint bytes, MPI_Aint unit, MP
 }
 #endif
 
-// Nobody's accesses are under way when all have come.
+// No accesses are in flight once all have arrived.
 TRIREME_EXPORTED int MPI_Win_free(MPI_Win* handle) {
   session* const in = session::active();
   std::unique_ptr<window> gone;

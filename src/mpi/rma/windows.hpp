@@ -1,7 +1,7 @@
-// The intercepted windows: made on an intercepted communicator, with memory that all ranks of the host reach, so that a
-// rank accesses what belongs to another by itself, whatever that one does. Beside each the MPI library has a window of
-// its own, with the same handle, for attributes, names, groups and error handlers; no epoch of it is ever begun. Any
-// other handle is the library's alone. With the call guard.
+// The intercepted windows: created on an intercepted communicator, with memory that all ranks of the host can access,
+// so that the origin accesses the target's memory itself, whatever the target does. For each the MPI library has a
+// window of its own, with the same handle, for attributes, names, groups and error handlers; it never starts an epoch.
+// Any other handle is the library's alone. With the call guard.
 #pragma once
 
 #include <mpi.h>
@@ -20,7 +20,7 @@
 
 namespace tri::mpi {
 
-/// The memory of one rank, as this process reaches it.
+/// The memory of one rank, as mapped in this process.
 struct window_memory {
   std::byte* base = nullptr;
   std::int64_t bytes = 0;
@@ -44,14 +44,14 @@ struct window {
 
 class windows {
  public:
-  /// Null: not ours. The last one asked for is found at once.
+  /// Null: not ours. The most recently used one is cached.
   static window* find(MPI_Win handle);
   static void add(std::unique_ptr<window> made);
   static std::unique_ptr<window> remove(MPI_Win handle);
 };
 
 /// A call on a window: `body(session, window)` with the call guard when it is ours, `library()` otherwise. Errors of
-/// the body, classes of MPI's, go to the window's error handler, without the guard: it may call MPI.
+/// the body (MPI error classes) go to the window's error handler, without the guard: it may call MPI.
 template <class Body, class Library>
 int on_window(MPI_Win handle, Body&& body, Library&& library, const char* name = __builtin_FUNCTION()) {
   bool is_intercepted = false;

@@ -27,7 +27,7 @@ struct handles {
 
 // False: it writes them in no way that we know.
 bool find_handles(handles& found) {
-  char version[16384] = {};  // more than any of them says it needs
+  char version[16384] = {};  // more than any library requires
   int length = 0;
   reinterpret_cast<int (*)(char*, int*)>(find_profiled("PMPI_Get_library_version"))(version, &length);
   if (std::strstr(version, "Open MPI") != nullptr) {  // pointers to objects of the library
@@ -49,7 +49,7 @@ bool find_handles(handles& found) {
   return false;
 }
 
-// Once, by the thread that has begun MPI.
+// Once, by the thread that has initialized MPI.
 void make_trial() {
   const auto wanted =
       reinterpret_cast<decltype(&trireme_slack_wants_trial)>(dlsym(RTLD_DEFAULT, "trireme_slack_wants_trial"));

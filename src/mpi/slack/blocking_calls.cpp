@@ -1,6 +1,6 @@
-// The blocking calls of MPI by their C and Fortran names: each is timed and passed on under its profiling name.
-// Nothing here knows the types of an MPI implementation. Every argument of these functions is an integer of at most 64
-// bits or a pointer, so it travels in one register or one 8-byte place on the stack, and is passed on as it came; that
+// The blocking calls of MPI by their C and Fortran names: each is timed and forwarded under its profiling name. This
+// code is independent of the types of an MPI implementation. Every argument of these functions is an integer of at most
+// 64 bits or a pointer, so it is passed in one register or one 8-byte stack slot, and is forwarded unchanged; that
 // holds for MPICH, whose handles are integers, and for Open MPI, whose handles are pointers (64-bit x86 and Arm on
 // Linux). Fortran (names as gfortran and flang make them): all arguments are pointers, with the error code as one more.
 #include <cstdint>

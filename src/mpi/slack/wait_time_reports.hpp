@@ -1,4 +1,4 @@
-// Where the waits in MPI calls are reported, and which functions of the MPI library stand behind ours. Any thread.
+// Where the waits in MPI calls are reported, and the MPI library's functions behind ours. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 namespace tri::mpi_slack {
 
 // The definition behind a profiling name (PMPI_...): in the usual search order, or, when MPI was loaded privately by a
-// plug-in of an interpreter, in whichever loaded object has it. Says what is missing and ends the process when nobody
-// has it.
+// plug-in of an interpreter, in whichever loaded object defines it. When none does, reports the name and ends the
+// process.
 void* find_profiled(const char* name);
 
 using profiled_function = host::late_function<void(), find_profiled>;

@@ -37,7 +37,7 @@ namespace {
 constexpr std::size_t most_part_bytes = 128;
 static_assert(most_part_bytes * most_slots <= host::most_packet_bytes);
 
-// What a rank says when it has come.
+// A rank's first message after connecting.
 struct greeting {
   std::int32_t rank;
   std::int32_t ranks;
@@ -45,8 +45,8 @@ struct greeting {
 
 constexpr auto between_polls = std::chrono::microseconds(200);
 
-// Bootstrap sockets in the private folder. One at which nobody listens so long after it was made is left by a rank
-// that died in its bootstrap exchange.
+// Bootstrap sockets in the private folder. A socket of this age without a listener was left by a rank that died in its
+// bootstrap exchange.
 constexpr std::string_view socket_prefix = "mpi-start.";
 constexpr std::time_t longest_without_listener_s = 60;
 
@@ -64,14 +64,14 @@ bool is_number(std::string_view text, int number) {
   return error == std::errc{} && end == text.data() + text.size() && value == number;
 }
 
-// At rank 0: who has connected. Nobody there holds up another: who has not said yet which rank it is waits beside the
-// others, and who is not one of us is turned away.
+// At rank 0: the connected ranks. No connection blocks another: one that has not sent its rank yet waits in parallel,
+// and one from outside the job is rejected.
 class reception {
  public:
   reception(host::packet_socket listener, int ranks)
       : listener_(std::move(listener)), ranks_(ranks), others_(static_cast<std::size_t>(ranks) - 1) {}
 
-  // False when not all have come in time.
+  // False when not all have connected in time.
   bool wait_for_all(moment until) {
     while (here_ < others_.size()) {
       if (!wait_for_any(until)) return false;
@@ -86,14 +86,14 @@ class reception {
       if (!others_[other]) ranks.push_back(static_cast<int>(other) + 1);
     return ranks;
   }
-  // A connection to each rank that has come, in order.
+  // A connection to each connected rank, in order.
   std::vector<host::packet_socket> take() {
     std::erase_if(others_, [](const host::packet_socket& each) { return !each; });
     return std::move(others_);
   }
 
  private:
-  // So many at a time: who connects without end must not keep us from those who have come.
+  // At most this many at a time: a peer that keeps connecting must not starve the ranks that have connected.
   static constexpr int most_at_once = 64;
   static constexpr std::size_t most_unnamed = std::size_t{2} * most_slots;
 
@@ -114,7 +114,7 @@ class reception {
       unnamed_.push_back(std::move(next));
     }
   }
-  // False when it is to be asked again.
+  // False when it must be called again.
   bool is_heard(host::packet_socket& next) {
     host::packet hello;
     try {
@@ -141,7 +141,7 @@ class reception {
   std::size_t here_ = 0;
 };
 
-// A socket in the folder of the user, whose file goes as soon as it is not needed any more.
+// A socket in the user's folder, whose file is removed as soon as it is no longer needed.
 class named_listener {
  public:
   named_listener(int folder, const std::string& name) : folder_(folder), name_(name) {
@@ -159,7 +159,7 @@ class named_listener {
   host::packet_socket listener_;
 };
 
-// Whether nobody listens there any more; what cannot be told is left as it is.
+// Whether the socket has no listener any more; when that is unknown it is kept.
 bool is_left_behind(int folder, const char* name) {
   struct stat facts {};
   if (fstatat(folder, name, &facts, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISSOCK(facts.st_mode) ||
@@ -229,7 +229,7 @@ bootstrap_exchange::bootstrap_exchange(int rank, int ranks) : rank_(rank), ranks
   }
   try {
     rank == 0 ? wait_for_others(folder.get(), name) : come(folder.get(), name);
-  } catch (const std::exception& failure) {  // nobody has heard of it, or nobody will
+  } catch (const std::exception& failure) {  // no rank knows the name, or none will connect
     connections_.clear();
     failure_ = fmt::format("the ranks cannot connect in {}: {}", found.path.view(), failure.what());
   }
@@ -285,7 +285,7 @@ void bootstrap_exchange::come(int folder, const std::string& name) {
   }
   if (answer.what == host::packet::state::nothing_yet)
     end_job(silence_of(connections_[0], limits_.to_come + limits_.to_speak).c_str());
-  connected_ = answer.bytes.size() == 1 && answer.bytes[0] == yes;  // closed: rank 0 did not let us in
+  connected_ = answer.bytes.size() == 1 && answer.bytes[0] == yes;  // closed: rank 0 rejected us
   if (!connected_) connections_.clear();
 }
 
@@ -294,7 +294,7 @@ std::vector<host::packet_socket> connect_through_library(int rank, int ranks) {
   std::array<char, 64> name{};
   host::packet_socket listener;
   if (rank == 0) {
-    // Nobody can take a name that nobody can guess; all see it and may connect to it, once it is there.
+    // A name that cannot be guessed cannot be taken first; once it exists, any process can see it and connect.
     std::snprintf(name.data(), name.size(), "trireme-mpi-%s", host::random_text().c_str());
     try {
       listener = host::packet_socket::listen(name.data());

@@ -1,12 +1,12 @@
-// The bootstrap exchange: what the ranks of a job agree on while they start, before they share memory. When the
-// launcher says that all are on this host, they connect to a socket of rank 0 in a folder of the user alone
-// (heap/private_folder.hpp), and their agreements go that way: the first collective operation of a library makes up to
-// 640 KiB of it resident, which a program may never need. Else they agree by collective operations of the library.
-// Ranks that should connect and do not are left to the library: those that stay away run without us, and would never
-// come to a collective operation in MPI_Init.
+// The bootstrap exchange: the agreements of a job's ranks during start, before they share memory. When the launcher
+// states that all are on this host, they connect to a socket of rank 0 in the user's private folder
+// (heap/private_folder.hpp) and agree through it: the library's first collective operation makes up to 640 KiB
+// resident, which a program may never need. Otherwise they agree by collective operations of the library. When ranks
+// that should connect do not, the job is left to the library: the missing ones run without us, and would never enter a
+// collective operation in MPI_Init.
 //
-// Whether they are connected is the same for all: who has come to rank 0 waits for its word, and that is yes only when
-// everybody has come. Who gives up waiting for rank 0 to open its socket has not come yet.
+// The outcome is the same for all ranks: a connected rank waits for rank 0's answer, which is yes only when all have
+// connected. A rank that gives up waiting for rank 0's socket has not connected.
 #pragma once
 
 #include <chrono>
@@ -27,9 +27,9 @@ class bootstrap_exchange {
 
   /// Then all ranks are on this host, and connected.
   bool connected() const { return connected_; }
-  /// All should have connected, and some did not: the others must not wait for them. The same for all who came.
+  /// All should have connected, and some did not: the others must not wait for them. The same for all connected ranks.
   bool has_failed() const { return is_due_ && !connected_; }
-  /// What is said about that: by rank 0, and by those who did not find it.
+  /// The message about that: for rank 0, and for ranks that did not find it.
   const std::string& failure() const { return failure_; }
 
   // Each is collective. When a connection is lost, its rank has died, and the job ends; and when a rank is silent for
@@ -38,7 +38,7 @@ class bootstrap_exchange {
   int smallest(int mine) const;
   /// The parts of all, in the order of ranks; at most 128 bytes each.
   void gather(std::span<const std::byte> mine, std::span<std::byte> all) const;
-  /// Rank 0 tells all; at most 128 bytes.
+  /// Broadcast from rank 0; at most 128 bytes.
   void tell(std::span<std::byte> what) const;
 
   /// When connected: at rank 0 the connections to the others, in the order of ranks; at the others the one to it.
@@ -62,12 +62,12 @@ class bootstrap_exchange {
   std::vector<host::packet_socket> connections_;
 };
 
-/// The socket's name, unique among the jobs of the user that run on the host, when the launcher says that all of the
+/// The socket's name, unique among the jobs of the user that run on the host, when the launcher states that all of the
 /// job's `ranks` ranks are here; empty otherwise.
 std::string job_on_this_host(int ranks);
 
 /// Connections like those of a bootstrap exchange, at a socket whose name goes through the library. Collective over the
-/// job; when one throws and drops what it has, the others hear of it, within 20 s.
+/// job; when one throws and drops its connections, the others detect it within 20 s.
 std::vector<host::packet_socket> connect_through_library(int rank, int ranks);
 
 }  // namespace tri::mpi

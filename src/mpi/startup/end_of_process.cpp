@@ -1,5 +1,5 @@
-// At the end of a process whose MPI was never begun by a function of ours although the user asked for us: without a
-// word everything would look well, and the statistics would be missing.
+// Reports, at process exit, that MPI was never initialized through our functions although the user enabled the drop-in:
+// without a message all would seem fine, and the statistics would be missing.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <mpi.h>
@@ -16,16 +16,16 @@
 namespace tri::mpi {
 namespace {
 
-const pid_t loaded_in = getpid();  // children that are forked and end say nothing
+const pid_t loaded_in = getpid();  // forked children print nothing when they end
 
-// By its name: shells have no MPI library, and nothing to say.
+// By its name: shells have no MPI library, and nothing to report.
 bool has_begun_mpi() {
   auto* const ask = reinterpret_cast<int (*)(int*)>(dlsym(RTLD_DEFAULT, "PMPI_Initialized"));
   int begun = 0;
   return ask != nullptr && ask(&begun) == MPI_SUCCESS && begun != 0;
 }
 
-// MPI has ended: what the launcher said is left. A process without one is alone.
+// MPI has ended: only the launcher's variables are left. A process without a launcher is alone.
 bool is_first_rank() {
   const char* const rank = std::getenv(abi::rank_variable);
   return rank == nullptr || std::string_view(rank) == "0";

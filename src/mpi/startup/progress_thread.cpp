@@ -52,7 +52,7 @@ progress_thread::progress_thread(engine& of, std::mutex& api_mutex, const std::o
 }
 
 progress_thread::~progress_thread() {
-  ends_.store(true, std::memory_order_release);  // pairs: run. Then the bell: who is about to sleep looks again.
+  ends_.store(true, std::memory_order_release);  // pairs: run. Then the bell: a thread about to sleep checks again.
   engine_.wake(engine_.number());
   thread_.join();
 }

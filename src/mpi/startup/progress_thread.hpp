@@ -1,6 +1,6 @@
-// A thread of the rank that stays in a wait, so that messages get on while the program computes; for the modes `thread`
-// and `reserved`. It takes turns with the program's threads. The MPI library hears of it only if it allows several
-// threads, so it never calls it.
+// A thread of the rank that stays in a wait, so that messages progress while the program computes; for the modes
+// `thread` and `reserved`. It is serialized with the program's threads. It never calls the MPI library, which may not
+// support several threads.
 #pragma once
 
 #include <sched.h>
@@ -17,7 +17,8 @@ namespace tri::mpi {
 
 /// The cores that are reserved: the last `count` of those of all ranks.
 cpu_set_t last_of(const cpu_set_t& cores, std::uint32_t count);
-/// The calling thread leaves them, unless it was bound to nothing else; the threads that it starts later, too.
+/// Removes these CPUs from the calling thread's mask, and from threads that it starts later, unless it was bound to no
+/// others.
 void leave_to_progress(const cpu_set_t& reserved);
 
 class progress_thread {

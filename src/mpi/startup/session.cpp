@@ -35,10 +35,10 @@
 
 namespace tri::mpi {
 
-// What other processes find at the root of our window.
+// The root of our window, for other processes.
 struct published_parts {
   endpoint* rank = nullptr;
-  call_counts* calls = nullptr;  // where statistics are told
+  call_counts* calls = nullptr;  // when statistics are reported
   std::byte* board = nullptr;    // of rank 0 only
   std::size_t board_bytes = 0;
   std::byte sample{};  // for the test whether processes may copy from each other
@@ -48,7 +48,7 @@ namespace {
 
 struct another_rank_failed {};
 
-// By rank 0, when all have come to their end: their counters lie in shared memory.
+// By rank 0, when all have reached the end: their counters are in shared memory.
 void tell_statistics(const std::vector<endpoint*>& endpoints, const arena::arena_space& arena, double total_s) {
   std::vector<rank_statistics> ranks;
   for (const endpoint* const each : endpoints) {
@@ -114,7 +114,7 @@ bool kernel_copies_between(const bootstrap_exchange& bootstrap, const arena::are
                    may_copy_between_processes(endpoints[static_cast<std::size_t>(next)]->process, &parts.sample));
 }
 
-// Any call that looks for a message lets the library progress. (In a communicator of one process MPICH does not.)
+// Any call that polls for a message makes the library progress. (In a communicator of one process MPICH does not.)
 void poll_library() {
   if (progress_thread::is_this()) return;
   [[maybe_unused]] const abi::without_yields looking;
@@ -126,9 +126,9 @@ void say(int rank, const std::string& what) {
   if (rank == 0) fmt::print(stderr, "trireme mpi: {}; all messages are left to {}\n", what, abi::library_name);
 }
 
-// MPI_Finalize deletes the attributes of MPI_COMM_SELF before anything else, the last one first (MPI 4.0,
-// section 11.2.4). Ours was there before the program could set one: what the program does in its delete functions, with
-// requests of ours for example, it still does with us.
+// MPI_Finalize deletes the attributes of MPI_COMM_SELF before anything else, the last one first (MPI 4.0, section
+// 11.2.4). Ours was set before the program could set one, so the program's delete functions still run with the drop-in
+// active, with our requests for example.
 void stop_in_finalize() {
   int key = MPI_KEYVAL_INVALID;
   const auto copies_nothing = [](MPI_Comm, int, void*, void*, void*, int* copied) {
@@ -141,7 +141,7 @@ void stop_in_finalize() {
   };
   PMPI_Comm_create_keyval(copies_nothing, stop, &key, nullptr);
   PMPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr);
-  PMPI_Comm_free_keyval(&key);  // it goes with its attribute
+  PMPI_Comm_free_keyval(&key);  // freed with its attribute
 }
 
 }  // namespace
@@ -176,7 +176,7 @@ struct session::starting {
 
   bool everybody(bool fits) const { return bootstrap.everybody(fits); }
 
-  // Runs a step; where it throws on some rank, one line says why.
+  // Runs a step; when it throws on some rank, one line reports why.
   template <class Step>
   bool attempt(Step&& step) const {
     std::string problem;
@@ -184,7 +184,7 @@ struct session::starting {
     try {
       step();
       succeeded = true;
-    } catch (const another_rank_failed&) {  // which says why
+    } catch (const another_rank_failed&) {  // which reports why
     } catch (const std::exception& failure) {
       problem = failure.what();
     }
@@ -369,11 +369,11 @@ void session::start(int thread_level) {
   requests::start();
   active_ = ranks.made.release();
   stop_in_finalize();
-  // What the libraries freed again while they started is more than most programs allocate.
+  // The libraries freed more memory during their start than most programs allocate.
   trim_user_heap();
 }
 
-// What is under way between others may still use our memory; nobody leaves before all have come.
+// Transfers between others may still use our memory; no rank leaves before all have arrived.
 void session::stop() {
   session* const ended = active_;
   if (ended == nullptr) return;
@@ -391,10 +391,10 @@ void session::stop() {
   parts.ranks.reset();
   if (parts.tells_statistics) {
     const double total_s = static_cast<double>(host::ticks() - parts.began_ticks) * host::ns_per_tick() / 1e9;
-    PMPI_Barrier(MPI_COMM_WORLD);  // nobody counts any more
+    PMPI_Barrier(MPI_COMM_WORLD);  // counting has stopped
     if (ended->world_rank_ == 0) tell_statistics(parts.endpoints, *parts.arena, total_s);
   }
-  // The session itself stays: buffers of the program may lie in the arena.
+  // The session itself stays: buffers of the program may be in the arena.
 }
 
 session::session() = default;

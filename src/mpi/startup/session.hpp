@@ -1,5 +1,5 @@
 // The drop-in in this process, between MPI_Init and MPI_Finalize: whether it takes part, with whom, and the engine. If
-// anything does not fit, all processes of the job agree on leaving everything to the MPI library.
+// any requirement fails, all processes of the job agree to pass everything to the MPI library.
 #pragma once
 
 #include <mpi.h>
@@ -16,11 +16,11 @@ namespace tri::mpi {
 
 class session {
  public:
-  /// After PMPI_Init; collective over the job. Does nothing when a rank cannot take part: then one line says why.
+  /// After PMPI_Init; collective over the job. Does nothing when a rank cannot take part: then one line reports why.
   static void start(int thread_level);
-  /// In MPI_Finalize, after what the program has it do first; collective.
+  /// In MPI_Finalize, after the program's attribute delete functions; collective.
   static void stop();
-  /// Whether `start` was called, whatever came of it.
+  /// Whether `start` was called, whatever its outcome.
   static bool was_asked_to_start() { return was_asked_to_start_; }
   /// Null: everything is the MPI library's.
   static session* active() { return active_; }
@@ -31,7 +31,7 @@ class session {
   int world_rank() const { return world_rank_; }
   int world_size() const { return static_cast<int>(number_of_world_rank_.size()); }
   std::uint32_t number_of(int world_rank) const { return number_of_world_rank_[static_cast<std::size_t>(world_rank)]; }
-  /// The library's own limit, so that programs meet the same errors.
+  /// The library's own limit, so that programs get the same errors.
   int largest_tag() const { return largest_tag_; }
   MPI_Group world_group() const { return world_group_; }
   ~session();
@@ -53,8 +53,8 @@ class session {
   std::unique_ptr<shared_parts> parts_;
 };
 
-/// A call of the program that we take: one at a time where several threads call; at its end the others look after what
-/// it has begun.
+/// An intercepted call of the program: one at a time where several threads call; at its end the other ranks take over
+/// the progress of its pending operations.
 class call_guard {
  public:
   explicit call_guard(session& in) : session_(in) {
@@ -71,8 +71,8 @@ class call_guard {
   session& session_;
 };
 
-/// Within a call that has the guard: lets go of it while functions of the program may run, such as error handlers,
-/// which may call MPI themselves. `in` may be null: then there is nothing to let go of.
+/// Within a call that holds the guard: releases it while functions of the program may run, such as error handlers,
+/// which may call MPI themselves. `in` may be null: then there is nothing to release.
 class guard_release {
  public:
   explicit guard_release(session* in) : lock_(in != nullptr && in->is_threaded() ? &in->lock() : nullptr) {
@@ -88,11 +88,11 @@ class guard_release {
   std::mutex* lock_;
 };
 
-/// What a call returns that we do not take after all: no error of MPI's.
+/// Returned by a call that is not intercepted after all: not an MPI error code.
 inline constexpr int pass_through = -1;
 
 /// A call of the program: `body(session)` with the call guard, and `library()` without it when there is no session or
-/// the body says `pass_through`.
+/// the body returns `pass_through`.
 template <class Body, class Library>
 int intercept_or_pass(Body&& body, Library&& library) {
   if (session* const in = session::active()) {

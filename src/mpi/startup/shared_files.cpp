@@ -22,7 +22,7 @@ constexpr std::byte with_files{1};
 constexpr std::byte without_files{0};
 constexpr const char* advice = "is the limit of open files (ulimit -n) too low?";
 
-// Sends the files, or else that they do not come, for which the other side waits. False: the latter.
+// Sends the files, or a refusal that the other side waits for. False: refused.
 bool send_or_refuse(const host::packet_socket& to, std::span<const int> files) {
   if (!files.empty()) {
     try {
@@ -82,7 +82,7 @@ shared_files exchange_files(int own_arena, const std::vector<heap_location>& loc
       if (has_heap(of)) files.heaps[of] = std::move(came[at++]);
     return files;
   }
-  // Each of the others has sent its files, or that it cannot; each gets all, or that there are not all.
+  // Each of the others has sent its files or a refusal; each gets all files, or the notice that some are missing.
   bool complete = true;
   files.arenas[0] = host::unique_fd(dup(own_arena));
   if (has_heap(0)) files.heaps[0] = host::unique_fd(dup(user_heap().file));

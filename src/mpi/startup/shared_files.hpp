@@ -1,4 +1,4 @@
-// The files behind the memory that the ranks of a host share: who has one gives it to everybody, and everybody maps it.
+// The files behind the memory that the ranks of a host share: each owner sends its file to all ranks, and all map it.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace tri::mpi {
 
-/// A process's user heap, told to all.
+/// A process's user heap, broadcast to all.
 struct heap_location {
   std::int32_t slot = -1;  // -1: there is none
   std::uint32_t unused = 0;
@@ -23,12 +23,12 @@ struct shared_files {
   std::vector<host::unique_fd> heaps;   // likewise; those without one have none
 };
 
-/// Gives everybody's files to everybody: all send theirs to the first rank, which sends all back. Collective; when one
-/// rank throws, the caller has the others know: all have sent and received what they had to. `locations`: the heap of
-/// each rank.
+/// Exchanges all files among all ranks: all send theirs to the first rank, which sends all back. Collective; when one
+/// rank throws, the caller notifies the others: all have then finished their sends and receives. `locations`: the heap
+/// of each rank.
 shared_files exchange_files(int own_arena, const std::vector<heap_location>& locations,
                             const bootstrap_exchange& bootstrap, int rank, int ranks);
-/// Afterwards this rank reaches the heaps of all. Throws std::runtime_error when one cannot be mapped.
+/// Afterwards this rank can access the heaps of all. Throws std::runtime_error when one cannot be mapped.
 void map_heaps(const shared_files& files, const std::vector<heap_location>& locations, int rank);
 
 }  // namespace tri::mpi

@@ -20,8 +20,8 @@ void set_arena_windows(int windows) {
   mapped_bytes = static_cast<std::size_t>(windows) * host::default_arena_window_bytes;
 }
 
-// Behind the windows that the job has, the range of the arena is nobody's: MPICH, for one, maps its shared windows
-// anywhere, and at different places in different processes.
+// Behind the job's windows the address range of the arena is unused: MPICH, for example, may map its shared windows
+// there, at different addresses in different processes.
 void* shared_address_of_user_memory(const void* address, std::size_t bytes) {
   const auto offset = reinterpret_cast<std::uintptr_t>(address) - arena::base_address;
   if (offset < mapped_bytes && bytes <= mapped_bytes - offset) return const_cast<void*>(address);

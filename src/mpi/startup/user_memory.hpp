@@ -5,11 +5,11 @@
 
 namespace tri::mpi {
 
-/// Where all ranks of the host find it: the same address for the heap and for our own memory, an alias for static data.
-/// Null for all other memory (the stack, libraries, files).
+/// The address valid in all ranks of the host: the same for the heap and our own memory, an alias for static data. Null
+/// for all other memory (the stack, libraries, files).
 void* shared_address_of_user_memory(const void* address, std::size_t bytes);
 
-/// The arena of the job: so many windows, one behind the other, are mapped in every process.
+/// The arena of the job: this many consecutive windows are mapped in every process.
 void set_arena_windows(int windows);
 
 }  // namespace tri::mpi

@@ -55,7 +55,7 @@ user_settings read_user_settings() {
   user_settings read;
   engine_options& options = read.engine;
   options.sharing.from = number_in("TRIREME_MPI_SHARING_FROM", options.sharing.from);
-  options.learns_sharing = setting("TRIREME_MPI_SHARING_FROM").empty();  // who names a size means it
+  options.learns_sharing = setting("TRIREME_MPI_SHARING_FROM").empty();  // an explicit size is final
   if (const std::string_view text = setting("TRIREME_MPI_SHARING"); !text.empty()) {
     const sharing_choice chosen = parse_sharing(text);
     options.help = chosen.help;

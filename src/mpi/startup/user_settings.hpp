@@ -1,5 +1,5 @@
-// What the user asked of the drop-in, by variables of the environment that `trireme exec` sets from its options
-// (docs/user/mpi.md names them). A value that cannot be used throws std::invalid_argument, which names the variable.
+// The user's settings of the drop-in: environment variables that `trireme exec` sets from its options (docs/user/mpi.md
+// names them). A value that cannot be used throws std::invalid_argument, which names the variable.
 #pragma once
 
 #include <chrono>
@@ -27,15 +27,15 @@ statistics_wish wished_statistics();
 
 /// How long ranks wait for each other in MPI_Init; 0 s is for ever. TRIREME_MPI_START_TIMEOUT sets all of them.
 struct start_limits {
-  /// For one that does not come to where they meet: all have left the library's MPI_Init, in which they wait for each
-  /// other. Then the job goes on without us.
+  /// For a rank that does not come to the bootstrap exchange: all have left the library's MPI_Init, in which they wait
+  /// for each other. Then the job continues without us.
   std::chrono::seconds to_come{5};
-  /// For the next word of one that has come. Then the job ends.
+  /// For the next message of a connected rank. Then the job ends.
   std::chrono::seconds to_speak{60};
-  /// For one that has heard of the bootstrap exchange by the library. Then the job goes on without us.
+  /// For a rank that got the socket's name through the library. Then the job continues without us.
   std::chrono::seconds through_library{20};
 
-  /// As the user wishes. A value that cannot be used counts as none here: read_user_settings says so.
+  /// From the user's settings. An invalid value is ignored here: read_user_settings reports it.
   start_limits();
 };
 

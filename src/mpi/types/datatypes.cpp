@@ -16,8 +16,8 @@ namespace {
 // Never destroyed, as the requests (requests.cpp).
 std::unordered_map<std::uint64_t, buffer_type>& known = *new std::unordered_map<std::uint64_t, buffer_type>;
 
-// A message to nobody, where errors are returned: the library says whether it takes the type (it must be committed),
-// and reads no data.
+// A message to MPI_PROC_NULL, with errors returned: the library checks the type (it must be committed) and reads no
+// data.
 bool may_be_sent(MPI_Datatype type) {
   static const MPI_Comm silent = [] {
     MPI_Comm made = MPI_COMM_NULL;

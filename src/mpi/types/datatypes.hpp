@@ -1,4 +1,4 @@
-// What the calls need to know of a datatype, remembered by its handle until it is freed.
+// Properties of datatypes that the calls need, cached by handle until the datatype is freed.
 #pragma once
 
 #include <mpi.h>
@@ -14,16 +14,16 @@ namespace tri::mpi {
 struct buffer_type {
   MPI_Datatype handle = MPI_DATATYPE_NULL;
   std::size_t bytes = 0;  // packed, of one element
-  bool is_plain = false;  // elements lie one behind the other, without holes, from the address of the buffer on
+  bool is_plain = false;  // contiguous elements without holes, starting at the buffer's address
   bool is_valid = false;
-  // In the arena: whoever moves a message reads it. Outlives the handle for as long as messages need it. Null for
-  // plain types, and where the MPI library alone knows how to pack.
+  // In the arena: any process that copies a message reads it. Outlives the handle for as long as messages need it. Null
+  // for plain types, and when only the MPI library can pack the type.
   std::shared_ptr<const layout> shape;
 };
 
 class datatypes {
  public:
-  /// The last one asked for is found at once.
+  /// The most recently used one is cached.
   static const buffer_type& find(MPI_Datatype handle) {
     return last_ != nullptr && last_->handle == handle ? *last_ : find_among_all(handle);
   }

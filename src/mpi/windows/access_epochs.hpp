@@ -1,6 +1,6 @@
-// Which targets this rank may access at the moment, and by what right: the epochs of MPI's one-sided communication, as
-// far as the rank itself knows them. Each function says whether MPI allows the step, and does it only then. Private
-// memory, one thread at a time.
+// Which targets this rank may currently access, and in which kind of epoch: the epochs of MPI's one-sided communication
+// on the rank's own side. Each function returns whether MPI allows the step, and performs it only then. Private memory,
+// one thread at a time.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ class access_epochs {
   /// Nothing is open that has to be closed by another call.
   bool is_idle() const { return !is_passive() && !started_ && !posted_; }
 
-  /// A fence ends what the last one began, and begins something unless it is said to be the last.
+  /// A fence ends the epoch of the last one, and starts a new one unless it is declared the last.
   bool fence(bool begins) {
     if (!is_idle()) return false;
     fenced_ = begins;
@@ -38,7 +38,7 @@ class access_epochs {
     ++locked_;
     return true;
   }
-  /// What was held; `nothing` is an error.
+  /// The lock that was held; `nothing` is an error.
   held unlock(std::uint32_t target) {
     const held was = locks_[target];
     if (was != held::nothing) --locked_;

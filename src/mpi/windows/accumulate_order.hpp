@@ -1,9 +1,9 @@
-// Who changes elements of a target at the same time. Single ones are changed by instructions of the processor, by any
-// number of ranks at once; long runs by plain loops, of one rank at a time, that nobody's instructions come between;
-// all others by whoever holds the lock of the target.
+// Exclusion between ranks that change elements of a target. Single elements are changed by atomic instructions, by any
+// number of ranks at once; long runs by plain loops of one rank at a time, with all atomic instructions excluded; all
+// others by the holder of the target's lock.
 //
-// An asymmetric lock (after the big-reader locks of Linux): whoever changes single elements says so on a line of its
-// own, which costs no traffic between cores, and looks at one that only long runs write.
+// An asymmetric lock (after the big-reader locks of Linux): a rank that changes single elements marks that on a line of
+// its own, without traffic between cores, and reads a line that only long runs write.
 #pragma once
 
 #include <sched.h>
@@ -16,21 +16,21 @@
 
 namespace tri::mpi {
 
-/// The accumulates of one rank on one target. Without ranks: on a copy that nobody else changes.
+/// The accumulates of one rank on one target. Without ranks: on a copy that no other rank changes.
 class accumulate_order {
  public:
   accumulate_order() = default;
   accumulate_order(std::span<window_part* const> ranks, window_part& self, window_part& target)
       : ranks_(ranks), self_(&self), target_(&target) {}
 
-  /// `body` changes elements by instructions of the processor; it takes a short time.
+  /// `body` changes elements by atomic instructions; it is short.
   template <class Body>
   void by_instructions(Body&& body) {
     if (target_ == nullptr) {
       body();
       return;
     }
-    // seq_cst, with the poll that follows: either we see that others are kept out, or who keeps them out sees us.
+    // seq_cst, with the poll that follows: either we see that others are excluded, or the excluding rank sees us.
     // pairs: window.exclusion
     self_->changes.store(target_, std::memory_order_seq_cst);
     const bool is_free = target_->keeps_out.load(std::memory_order_seq_cst) == 0;  // pairs: window.exclusion
@@ -38,10 +38,10 @@ class accumulate_order {
       body();
     self_->changes.store(nullptr, std::memory_order_release);  // pairs: window.exclusion
     if (is_free) return;
-    const std::lock_guard guard(target_->accumulating);  // of who keeps us out
+    const std::lock_guard guard(target_->accumulating);  // of the rank that excludes us
     body();
   }
-  /// `body` changes elements in any way: nobody else does.
+  /// `body` changes elements in any way: no other rank does.
   template <class Body>
   void alone(Body&& body) {
     if (target_ == nullptr) {
@@ -62,7 +62,7 @@ class accumulate_order {
     body();
     target_->keeps_out.store(0, std::memory_order_release);  // pairs: window.exclusion
   }
-  /// `body` changes elements that nobody changes by instructions.
+  /// `body` changes elements that no rank changes by atomic instructions.
   template <class Body>
   void locked(Body&& body) {
     if (target_ == nullptr) {

@@ -11,7 +11,7 @@ bool lies_before(std::uintptr_t address, const attached_region& region) { return
 }  // namespace
 
 void attached_regions::attach(arena::block_cache& blocks, const attached_region& region) {
-  // The owner alone grows the list, so what it sees without the lock is so.
+  // Only the owner grows the list, so what it reads without the lock is current.
   attached_region* larger = nullptr;
   const std::size_t capacity = capacity_ == 0 ? 8 : 2 * capacity_;
   if (count_ == capacity_) larger = static_cast<attached_region*>(blocks.allocate(capacity * sizeof(attached_region)));

@@ -1,5 +1,5 @@
-// The memory that a rank has attached to a dynamic window, for all ranks to look up: where the owner has it, and where
-// everybody finds it. In shared memory; any rank looks, the owner alone changes it.
+// The memory that a rank has attached to a dynamic window, for all ranks to look up: the owner's address, and the
+// address valid in all ranks. In shared memory; any rank reads it, only the owner changes it.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace tri::mpi {
 struct attached_region {
   std::uintptr_t address = 0;  // in the owner's process
   std::size_t bytes = 0;
-  std::byte* shared = nullptr;  // null: others do not reach it
+  std::byte* shared = nullptr;  // null: others cannot access it
 
   bool holds(std::uintptr_t first, std::size_t length) const {
     return first >= address && length <= bytes && first - address <= bytes - length;

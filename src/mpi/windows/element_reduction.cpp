@@ -17,9 +17,9 @@ bool is_complex(element_kind kind) {
   return kind >= element_kind::complex_float16 && kind <= element_kind::complex_float128;
 }
 
-// Each access of an element is acq_rel: an element may be what ranks tell each other by that other memory is ready, and
-// on this processor the order costs nothing. It pairs with the other accesses to the same element. Ranks that need more
-// (two elements, or an element and plain memory) flush. pairs: window.element, window.order
+// Each access of an element is acq_rel: an element may be the flag that other memory is ready, and on this processor
+// the order costs nothing. It pairs with the other accesses to the same element. Ranks that need more (two elements, or
+// an element and plain memory) flush. pairs: window.element, window.order
 template <class T, class Combine>
 T exchange_with(T* target, Combine&& combine) {
   const std::atomic_ref<T> element(*target);
@@ -182,7 +182,7 @@ void reduce_atomically(reduction operation, element_kind kind, void* target, con
     case element_kind::uint64:
       return reduce_all<std::uint64_t>(operation, target, operands, before, count);
     default:
-      return;  // is_single_instruction says no
+      return;  // excluded by is_single_instruction
   }
 }
 
@@ -216,7 +216,7 @@ void reduce_plainly(reduction operation, element_kind kind, std::byte* target, c
     case element_kind::float64:
       return reduce_plainly<double>(operation, target, operands, count);
     default:
-      return;  // has_plain_loop says no
+      return;  // excluded by has_plain_loop
   }
 }
 

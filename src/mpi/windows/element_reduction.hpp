@@ -1,6 +1,6 @@
-// What the accumulate family does to elements of a window. Integers of 4 and 8 bytes at aligned addresses are changed
-// by instructions of the processor, or in long runs by plain loops while nobody else changes any; all other elements by
-// whoever holds the lock of the target. accumulate_order.hpp has who excludes whom.
+// Element updates of the accumulate family. Aligned integers of 4 and 8 bytes are changed by atomic instructions, or in
+// long runs by plain loops while no other rank changes any; all other elements by the holder of the target's lock.
+// accumulate_order.hpp implements the exclusion.
 #pragma once
 
 #include <cstddef>
@@ -40,19 +40,19 @@ inline bool is_single_instruction(element_kind kind, const void* address) {
   return is_single_instruction(kind) && reinterpret_cast<std::uintptr_t>(address) % facts_of(kind).bytes == 0;
 }
 
-/// `count` elements, each atomically: target = target op operand. What was there before goes to `before`, which may be
-/// null. Neither `operands` (null for `nothing`) nor `before` need be aligned. Only for single instructions.
+/// `count` elements, each atomically: target = target op operand. The old values go to `before`, which may be null.
+/// Neither `operands` (null for `nothing`) nor `before` need be aligned. Only for single instructions.
 void reduce_atomically(reduction operation, element_kind kind, void* target, const std::byte* operands,
                        std::byte* before, std::size_t count);
 
 /// Whether there is a plain loop for it: all that can be done by instructions, and the usual ones for floats and
 /// doubles.
 bool has_plain_loop(reduction operation, element_kind kind);
-/// The same by such a loop, on memory that nobody else changes meanwhile, aligned or not.
+/// The same by such a loop, on memory that no other rank changes meanwhile, aligned or not.
 void reduce_plainly(reduction operation, element_kind kind, std::byte* target, const std::byte* operands,
                     std::byte* before, std::size_t count);
 
-/// As by instructions: the element becomes `desired` if it is `expected`; `before` is what it was.
+/// Atomically: the element becomes `desired` if it is `expected`; `before` gets the old value.
 void compare_and_swap_atomically(element_kind kind, void* target, const void* expected, const void* desired,
                                  void* before);
 

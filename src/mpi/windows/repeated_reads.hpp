@@ -1,5 +1,5 @@
-// Tells a rank that polls memory of a window from one that gets on with its work: the same small value found at the
-// same address again and again. Such a rank should give its core to the one it waits for. Private memory.
+// Detects that a rank polls a window's memory instead of working: it reads the same small value at the same address
+// again and again. Such a rank should yield its core to the one it waits for. Private memory.
 #pragma once
 
 #include <array>

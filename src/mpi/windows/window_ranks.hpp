@@ -25,7 +25,7 @@ class window_ranks {
   std::span<window_part* const> parts() const { return parts_; }
   window_part& own() const { return *parts_[rank_]; }
 
-  /// Returns when all ranks have called it. Dissemination: in round k everybody hears from the rank 2^k before it
+  /// Returns when all ranks have called it. Dissemination: in round k every rank is notified by the rank 2^k before it
   /// (Hensgen, Finkel, Manber 1988).
   template <class Wait>
   void barrier(Wait&& wait) {
@@ -58,9 +58,9 @@ class window_ranks {
   }
 
  private:
-  // The counters go round; nobody is ever half a round ahead.
+  // The counters wrap around; no rank is ever half a cycle ahead.
   static bool has_reached(const std::atomic<std::uint32_t>& counter, std::uint32_t value) {
-    // acquire: what the others did to the memory of the window before they counted. pairs: window_ranks.count
+    // acquire: the others' writes to the window's memory before they counted. pairs: window_ranks.count
     return static_cast<std::int32_t>(counter.load(std::memory_order_acquire) - value) >= 0;
   }
   static void announce(std::atomic<std::uint32_t>& counter, window_part& of) {

@@ -1,11 +1,11 @@
-// What the PEs of one host contribute to reductions whose root is on another host. One PE of the host combines their
-// parts, so that one message of the host crosses for each contribution (Mei 2012, M57). States and events only: who
-// calls it sends. `Sum` is what parts add up to.
+// The contributions of one host's PEs to reductions whose root is on another host. One PE of the host combines their
+// parts, so that one message of the host crosses for each contribution (Mei 2012, M57). States and events only: the
+// caller sends. `Sum` is the sum of parts.
 //
-// Each PE says how far it has come: it has sent its parts of all contributions below its level, and of those from the
-// level on it may still send some. A level that rises without a part is told by itself; so a sum never waits for a part
-// that does not come. Elements move: a level may fall, and a part may come when the sum of its number has gone. Such a
-// part goes by itself, and nothing is lost, because the root counts elements.
+// Each PE reports its level: it has sent its parts of all contributions below it, and may still send some of those from
+// the level on. A level that rises without a part is reported separately; so a sum never waits for a part that does not
+// come. Elements move: a level may fall, and a part may arrive after the sum of its number was sent. Such a part is
+// sent separately, and nothing is lost, because the root counts elements.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ class host_contributions {
   explicit host_contributions(std::vector<std::uint64_t> levels)
       : levels_(std::move(levels)), numbers_(levels_.size(), 0), lowest_(find_lowest()) {}
 
-  /// The sum that a part is added to; afterwards comes `heard` with the level of its PE.
+  /// The sum to which a part is added; call `heard` afterwards with the level of its PE.
   Sum& sum(std::uint64_t number) { return sums_[number]; }
   void heard(std::size_t pe, const reported_watermark& told) {
     if (told.number <= numbers_[pe]) return;  // something newer passed it
@@ -45,7 +45,7 @@ class host_contributions {
       send(first.key(), first.mapped());
     }
   }
-  /// Calls `visit(number, sum, pe)` for what waits; `pe` is the first PE that has not come so far.
+  /// Calls `visit(number, sum, pe)` for waiting sums; `pe` is the first PE that has not reached that level.
   template <class Visit>
   void visit_waiting(Visit&& visit) const {
     for (const auto& [number, sum] : sums_) {

@@ -48,7 +48,7 @@ multicast_turn multicast_arrived(sched::pe& here, int sender, std::uint64_t numb
 
 void keep_multicast(sched::pe& here, int sender, std::uint64_t number, const sched::envelope& message) {
   pe_objects::of(here).multicasts_from().keep(sender, number, message);
-  here.counters().sent.add();  // this delivery ends; the message itself goes on
+  here.counters().sent.add();  // this delivery ends; the message itself continues
   here.counters().held.add();
 }
 

@@ -47,7 +47,7 @@ void pause_deliver(sched::pe& here, sched::envelope&) {
 }
 const std::uint32_t pause_handler = sched::register_handler(&pause_deliver, "quiescence pause");
 
-// Other hosts do not tell when they fall idle: ask again, at growing intervals while there is work.
+// Other hosts do not report when they become idle: query again, at growing intervals while there is work.
 void pause(sched::pe& here, requests& service) {
   service.pausing = true;
   sched::envelope alarm{};

@@ -1,5 +1,5 @@
 // Quiescence detection: PE 0 collects the requests and, whenever it is idle, compares the counters of all PEs (see
-// trireme/detail/sched/runtime.hpp, all_processed). While anybody waits, PEs that fall asleep ring PE 0.
+// trireme/detail/sched/runtime.hpp, all_processed). While there are requests, PEs that fall asleep ring PE 0.
 #pragma once
 
 #include "trireme/detail/sched/pe.hpp"

@@ -70,7 +70,7 @@ void element_route::take_message(pe_number from, message_ref message, location_a
 
 void element_route::take_backlog(message_ref message, location_actions& out) {
   if (state_ == state::flushing && want_insert_) {
-    // Only a message that may overtake comes before its grant; it has no order to keep, so it waits with the others.
+    // Only a message that may overtake arrives before its grant; it is unordered, so it waits with the others.
     --owed_;
     held_.push_back({true, self_, message, {}});
     return;
@@ -80,7 +80,8 @@ void element_route::take_backlog(message_ref message, location_actions& out) {
   if (--owed_ == 0) finish_filling(out);
 }
 
-// Tells the previous hop once in a while that its route is old. Lost or repeated notices cost time, never order.
+// Notifies the previous hop once in a while that its route is outdated. Lost or repeated notices cost time, never
+// order.
 void element_route::announce_move(pe_number hop, location_actions& out) {
   if (hop == self_ || std::find(announced_.begin(), announced_.end(), hop) != announced_.end()) return;
   announced_[next_announced_] = hop;
@@ -134,7 +135,7 @@ void element_route::take_flush(const location_control& flush, location_actions& 
       held_.push_back({false, no_pe, 0, flush});
       return;
     case state::absent:
-      if (!wants_insert(flush)) fail("a flush");  // nobody learns of a move before the first insertion
+      if (!wants_insert(flush)) fail("a flush");  // no PE learns of a move before the first insertion
       return grant(flush.origin, out);
   }
 }
@@ -179,15 +180,15 @@ void element_route::answer_at_dead(const location_control& flush, location_actio
   }
 }
 
-// Only a flush sent after `prepare` arrived counts: as long as it is under way the element stays here, so no PE ever
-// finds a `prepare` that is out of date.
+// Only a flush sent after `prepare` arrived counts: while it is in flight the element stays here, so no PE ever
+// receives an outdated `prepare`.
 bool element_route::answers_us(const location_control& flush) const { return flush.prepared && flush.origin == asked_; }
 
 bool element_route::wants_insert(const location_control& flush) {
   return flush.signal == location_signal::flush_insert;
 }
 
-// absent, dead: `origin` stands for the element from now on. What was held here follows the grant on the same channel.
+// absent, dead: `origin` represents the element from now on. Held messages follow the grant on the same channel.
 void element_route::grant(pe_number origin, location_actions& out) {
   state_ = state::open;
   target_ = origin;
@@ -237,11 +238,11 @@ void element_route::on_prepare(pe_number from, location_actions& out) {
   if (state_ == state::open) start_flush(target_, out);
 }
 
-// Nothing of ours is under way any more, `place` is where our flush found the element.
+// Nothing of ours is in flight any more; `place` is where our flush found the element.
 void element_route::settle(pe_number place, location_actions& out) {
-  if (prepared_by_ == answered_) prepared_by_ = no_pe;  // no element came from there: it is not to come any more
+  if (prepared_by_ == answered_) prepared_by_ = no_pe;  // no element came from there: none is expected any more
   if (prepared_by_ != no_pe) {
-    start_flush(prepared_by_, out);  // its `prepare` came while an older flush was under way
+    start_flush(prepared_by_, out);  // its `prepare` came while an older flush was in flight
   } else if (want_insert_) {
     start_flush(place, out);
   } else {
@@ -290,7 +291,7 @@ bool element_route::migrate(pe_number to, location_actions& out) {
   return true;
 }
 
-// local: one PE at a time is asked, so that a prepared PE always is prepared for the place the element is at.
+// local: one PE at a time is told to prepare, so that a prepared PE is always prepared for the element's current place.
 void element_route::ask_to_prepare(location_actions& out) {
   if (wanted_ == no_pe || asked_ != no_pe) return;
   asked_ = wanted_;
@@ -309,7 +310,7 @@ bool element_route::insert(location_actions& out) {
       want_insert_ = true;
       start_flush(target_, out);
       break;
-    default:  // flushing, dying, filling and doomed: when what is under way has ended
+    default:  // flushing, dying, filling and doomed: when the pending operation has ended
       want_insert_ = true;
   }
   return true;

@@ -1,5 +1,5 @@
-// One PE's view of one element of an object array: where its messages go, and what is held until they may go there.
-// A pure state machine: events in, actions out, no I/O, no clock, no memory shared with anything. Owned by the
+// One PE's view of one element of an object array: where its messages go, and messages held until they may go there. A
+// pure state machine: events in, actions out, no I/O, no clock, no memory shared with anything. Owned by the
 // location_protocol of its (PE, collection) and used only by that PE's thread. README.md has the transition table and
 // the argument for the order; the idea of a marker that pushes a channel empty is Chandy and Lamport's (1985).
 #pragma once
@@ -18,11 +18,11 @@ class element_route {
   enum class state : std::uint8_t {
     local,     // the element is here
     filling,   // the element was created here; messages held for it elsewhere are still coming
-    dying,     // deleted here, while a PE that was asked to prepare for it has not answered yet
-    dead,      // deleted here: this PE stands for the element
-    absent,    // never created: this PE, the home, stands for the element and holds its messages
+    dying,     // deleted here, while a PE told to prepare for it has not answered yet
+    dead,      // deleted here: this PE represents the element
+    absent,    // never created: this PE, the home, represents the element and holds its messages
     open,      // messages go to `target`
-    flushing,  // a flush is under way along `target`; messages are held
+    flushing,  // a flush is in flight along `target`; messages are held
   };
 
   static element_route at_home(pe_number self, bool exists);
@@ -37,7 +37,7 @@ class element_route {
   [[nodiscard]] bool insert(location_actions& out);
   [[nodiscard]] bool erase(location_actions& out);
 
-  // The PE that ordinary messages can be handed to without asking the machine; no_pe: it has to be asked.
+  // The PE to which ordinary messages can be sent without the state machine; no_pe: it must decide.
   pe_number fast_route() const;
   bool is_local() const { return state_ == state::local; }
   // Nothing is held and no answer is awaited.
@@ -105,11 +105,11 @@ class element_route {
   pe_number self_;
   pe_number target_;               // open, flushing
   pe_number prepared_by_ = no_pe;  // flushing: the element's place, which waits for our flush to send us the element
-  pe_number answered_ = no_pe;     // flushing: whose `prepare` the flush under way answers, so that it ends there
-  pe_number asked_ = no_pe;        // local, dying: whom we asked to prepare and whose flush has not come yet
+  pe_number answered_ = no_pe;     // flushing: the PE whose `prepare` the flush answers, so that it ends there
+  pe_number asked_ = no_pe;        // local, dying: the PE told to prepare whose flush has not arrived yet
   pe_number wanted_ = no_pe;       // local, filling: where the element is to go
-  std::int32_t owed_ = 0;          // filling: backlog still to come; flushing: minus what came before its grant
-  // The last few hops told that the element moved. It only saves repeated notices, so a fixed size is enough.
+  std::int32_t owed_ = 0;          // filling: backlog still to come; flushing: minus those that came before the grant
+  // The last few hops notified that the element moved. It only saves repeated notices, so a fixed size is enough.
   std::array<pe_number, 4> announced_{no_pe, no_pe, no_pe, no_pe};
   std::uint8_t next_announced_ = 0;
   state state_;

@@ -36,7 +36,7 @@ class location_protocol {
     return (home == self_ && initial_ == population::sparse) || is_dead(key) ? no_pe : home;
   }
 
-  // True: a message that came may be delivered at once; otherwise it has to be given to on_arrival.
+  // True: an arrived message may be delivered at once; otherwise it must be passed to on_arrival.
   bool is_local_ready(const Key& key) const { return fast_route(key) == self_; }
   // True while every route is the initial placement: fast_route is then the placement itself.
   bool all_default() const { return routes_.empty() && dead_.empty(); }
@@ -50,7 +50,7 @@ class location_protocol {
   void on_control(const Key& key, pe_number from, const location_control& control, location_actions& out) {
     apply(key, out, [&](element_route& r) { r.on_control(from, control, out); });
   }
-  // The element is installed here; the actions hand it what was held for it.
+  // The element is installed here; the actions deliver the messages held for it.
   void on_element_arrived(const Key& key, pe_number from, location_actions& out) {
     apply(key, out, [&](element_route& r) { r.on_element_arrived(from, out); });
   }
@@ -75,7 +75,7 @@ class location_protocol {
     return accepted;
   }
 
-  // At the end: hands every message that is held to `drop`. Nothing else is asked of this object afterwards.
+  // At the end: passes every held message to `drop`. No other calls may follow.
   template <class Drop>
   void drop_held(Drop&& drop) {
     for (auto& [key, route] : std::exchange(routes_, {})) route.visit_held(drop);
@@ -103,7 +103,7 @@ class location_protocol {
 
  private:
   bool is_dead(const Key& key) const { return !dead_.empty() && dead_.contains(static_cast<std::uint64_t>(key)); }
-  // What a key without an entry stands for.
+  // The state of a key without an entry.
   element_route initial(const Key& key) const {
     return is_dead(key) ? element_route::deleted_at(self_) : never_touched(key);
   }
@@ -140,7 +140,7 @@ class location_protocol {
   population initial_;
   Placement placement_;
   std::unordered_map<Key, element_route, Hash> routes_;
-  number_set dead_;  // deleted here, and nothing else to say about them; never at the same time in routes_
+  number_set dead_;  // deleted here, without further state; never at the same time in routes_
 };
 
 }  // namespace tri::objects

@@ -1,7 +1,7 @@
-// Where an element keeps messages for methods that its coroutines await (`when`), and the coroutines that wait for
-// them. A message for an awaited method runs the method when both are there: the message, and a coroutine that asks for
-// it with the same reference number (the method's first argument, if that is an integer). The method is named by the
-// handler of its sends; the message may also be a call, which has a handler of its own.
+// An element's messages for methods that its coroutines await (`when`), and the coroutines that wait for them. A
+// message for an awaited method runs the method once both exist: the message, and a coroutine that awaits it with the
+// same reference number (the method's first argument, if that is an integer). The method is named by the handler of its
+// sends; the message may also be a call, which has a handler of its own.
 #pragma once
 
 #include <coroutine>
@@ -14,7 +14,7 @@
 
 namespace tri::objects {
 
-/// A waiting coroutine and everything it waits for at once.
+/// A waiting coroutine and all messages it waits for together.
 struct waiting_coroutine {
   std::vector<message_waiter*> wanted;
   std::coroutine_handle<> coroutine;
@@ -31,10 +31,10 @@ class awaited_messages {
   };
 
   /// A message came, and a method of the element counts as running (owner_scope): gives it to the coroutine that has
-  /// waited longest for it (and resumes that coroutine when it has all it wants), or keeps a copy. Returns true if the
+  /// waited longest for it (and resumes that when it has all its messages), or keeps a copy. Returns true if the
   /// message was used.
   bool arrive(const message_key& key, sched::envelope& message);
-  /// A coroutine asks: uses kept messages. True if it need not wait.
+  /// A coroutine requests messages: uses kept ones. True if it need not wait.
   bool satisfy(const std::vector<message_waiter*>& wanted);
   /// Afterwards, if it has to.
   void wait(std::vector<message_waiter*> wanted, std::coroutine_handle<> coroutine);

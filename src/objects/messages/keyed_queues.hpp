@@ -1,6 +1,6 @@
-// Queues by key in one container: what an element keeps for its coroutines, and the coroutines that wait for it. The
-// first of a key is found without looking at the others; things of one key come out in the order in which they went in,
-// and the container as a whole can be read in that order, too. Used by one thread at a time.
+// Queues by key in one container: an element's messages for its coroutines, and the coroutines that wait for them. The
+// first entry of a key is found without visiting others; entries of one key are in FIFO order, and so is the container
+// as a whole. Used by one thread at a time.
 #pragma once
 
 #include <cstddef>

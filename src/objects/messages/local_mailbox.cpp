@@ -27,8 +27,8 @@ constexpr std::uint32_t no_recall = std::numeric_limits<std::uint32_t>::max();
 // Of a message that a receive waits for, a copy up to this size costs less than another round trip.
 constexpr std::size_t largest_copied = 32768;
 
-// One message takes at most a quarter of the pool, so that it serves several; larger ones than this are announced and
-// fetched by the wire in any case, and gain nothing.
+// One message uses at most a quarter of the pool, so that it serves several; larger ones are announced and fetched by
+// the wire in any case, and gain nothing.
 std::uint64_t largest_on_credit(std::uint64_t credits) {
   constexpr std::size_t largest = 131072;
   return std::min<std::uint64_t>(credits / 4, wire::flow::credit_cost(cost_of(largest)));
@@ -83,13 +83,13 @@ local_mailbox::local_mailbox(const mailbox_limits& limits)
     : limits_(limits),
       late_calls_(&home().objects().late_mailbox_calls(home().facts().id)),
       sender_(static_cast<std::size_t>(home().here().job().pes()), largest_on_credit(limits.credits)),
-      // Half of the memory is kept for records: a message without one is asked for again and again.
+      // Half of the memory is kept for records: a message without one is requested repeatedly.
       receiver_(static_cast<std::size_t>(home().here().job().pes()), limits.memory, 64,
                 wire::flow::restart_pace::by_name, limits.memory / 2) {
   if (largest_on_credit(limits.credits) == 0) return;
   wire::prediction::credit_options options;
   options.largest_eager = largest_on_credit(limits.credits);
-  options.pool_limit = std::min(limits.credits, line * (no_recall - 1));  // what a note can say
+  options.pool_limit = std::min(limits.credits, line * (no_recall - 1));  // representable in a control message
   prediction_ = std::make_unique<predicted_credits>(static_cast<std::uint32_t>(home().here().job().pes()), options);
 }
 
@@ -141,8 +141,8 @@ void local_mailbox::noted(std::uint32_t from, const wire::prediction::credit_con
   fail_half_way(error);
 }
 
-// A short message goes with its first request. Should that be refused, the later ones go without, as most of what is
-// asked for again is refused again; unless a receive waits for it.
+// A short message goes with its first request. If that is refused, later requests go without, as most repeated ones are
+// refused again, unless a receive waits for it.
 void local_mailbox::transmit(bool data_is_there) try {
   const auto own = static_cast<std::uint32_t>(number());
   for (const wire::flow::outgoing& one : out_) {
@@ -180,7 +180,7 @@ void local_mailbox::transmit(bool data_is_there) try {
   fail_half_way(error);
 }
 
-// The machines have noted what was about to be sent.
+// The state machines have already recorded the message as sent.
 void local_mailbox::fail_half_way(const std::exception& error) {
   home().here().job().fail(
       fmt::format("mailbox {} on PE {} cannot go on: {}", home().facts().id, home().here().number(), error.what()));
@@ -208,7 +208,7 @@ void local_mailbox::requested(const request_control& note, message_contents* eag
   if (request_of(note).paid == wire::flow::payment::before) return requested_paid(note);
   const wire::flow::decision made = receiver_.on_request(note.source, request_of(note));
   using wire::flow::verdict;
-  if (made.what != verdict::refused && made.what != verdict::stale)  // those come again
+  if (made.what != verdict::refused && made.what != verdict::stale)  // those are sent again
     trace(trace::event::incoming, note.source, note.tag, bytes_of(note.bytes), 0);
   if (eager != nullptr) {
     ++eager_;
@@ -263,7 +263,7 @@ void local_mailbox::arrived(std::uint32_t from, std::uint64_t place, message_con
   if (done.has_value()) finish(*done);
 }
 
-// The packets that an event gave rise to. Nothing else comes between, so there is always room for the next answer.
+// The packets that result from an event. Nothing else comes in between, so there is always room for the next answer.
 void local_mailbox::answer(std::uint64_t came_with_request) try {
   const auto own = static_cast<std::uint32_t>(number());
   while (const auto next = receiver_.next_packet()) {
@@ -290,7 +290,7 @@ void local_mailbox::answer(std::uint64_t came_with_request) try {
   fail_half_way(error);
 }
 
-// Last of an event: a coroutine that goes on may call us.
+// Last step of an event: a resumed coroutine may call us.
 void local_mailbox::finish(const wire::flow::delivery& done) {
   const auto found = arrived_.find(done.place);
   received_message here(static_cast<int>(done.source), done.tag, std::move(found->second));

@@ -1,7 +1,7 @@
-// One PE's part of a tri::mailbox: what it has sent and is not taken yet, unexpected messages that have come,
-// and the receives that wait. The rules are those of the machines in flow: the receiver's memory is bounded, what
-// has no room stays with its sender. This turns their packets into messages of objects, and carries the data. Used by
-// its PE's thread only.
+// One PE's part of a tri::mailbox: sent messages that are not received yet, arrived unexpected messages, and waiting
+// receives. The rules are those of the state machines in flow: the receiver's memory is bounded, messages without room
+// stay with their sender. This turns their packets into messages of objects, and carries the data. Used by its PE's
+// thread only.
 #pragma once
 
 #include <cstddef>
@@ -75,7 +75,7 @@ class local_mailbox final : public group_member<local_mailbox> {
   std::optional<message_info> probe(const message_pattern& wanted) const;
   /// Calls that were made before wait as messages.
   bool has_late_calls() const { return *late_calls_ != 0; }
-  /// For the program's own use; false: not so much is free.
+  /// For the program's own use; false: not enough is free.
   bool take_memory(std::uint64_t bytes) { return receiver_.reserve(bytes); }
   mailbox_statistics statistics() const;
   std::string describe_unclaimed() const;
@@ -130,7 +130,7 @@ class local_mailbox final : public group_member<local_mailbox> {
     receiver_.release(bytes);
     answer(0);
   }
-  /// What was asked for on this PE before the creation of the mailbox had arrived, or behind that.
+  /// Calls on this PE before the creation of the mailbox had arrived, or queued behind those.
   void send_late(std::int32_t to, std::int32_t tag, std::uint32_t type, buffer<std::byte> data) {
     --*late_calls_;
     send(to, tag, {type, std::move(data)});
@@ -149,7 +149,7 @@ class local_mailbox final : public group_member<local_mailbox> {
     std::size_t next_free = 0;
   };
 
-  // What is predicted of the next messages, and the credits for them. 40 KiB, and 64 bytes for each PE.
+  // Predictions of the next messages, and the credits for them. 40 KiB, and 64 bytes per PE.
   struct predicted_credits {
     predicted_credits(std::uint32_t pes, const wire::prediction::credit_options& options) : in(pes, options) {}
     wire::prediction::predicting_receiver in;
@@ -184,7 +184,7 @@ class local_mailbox final : public group_member<local_mailbox> {
   static constexpr std::size_t none = ~std::size_t{0};
   std::size_t free_unsent_ = none;
   std::size_t free_receive_ = none;
-  std::unordered_map<std::uint64_t, message_contents> arrived_;  // by place, complete, nobody has asked for them
+  std::unordered_map<std::uint64_t, message_contents> arrived_;  // by place, complete, not received yet
   std::uint64_t buffered_bytes_ = 0;
   std::uint64_t eager_ = 0;
   std::uint64_t asked_ = 0;  // receives so far

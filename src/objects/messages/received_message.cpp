@@ -9,7 +9,7 @@ namespace objects {
 namespace {
 
 std::deque<message_type>& types() {
-  // The first is that of a message that nobody has sent.
+  // The first is for a message that was not sent.
   static std::deque<message_type> registered{{"nothing", 0}};
   return registered;
 }

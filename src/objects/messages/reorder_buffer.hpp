@@ -1,6 +1,5 @@
-// Messages of one PE to another that take different routes, and are to arrive in the order in which they were sent all
-// the same: the sender numbers them for each receiver, and the receiver holds those that arrive early. Of one PE, used
-// by its thread only. Numbers begin with 1.
+// Restores the order of messages between two PEs that take different routes: the sender numbers them for each receiver,
+// and the receiver holds those that arrive early. One per PE, used by its thread only. Numbers begin with 1.
 #pragma once
 
 #include <cstddef>

@@ -50,9 +50,9 @@ void fiber::go_to(fiber& to) {
 
 #else
 
-// trireme_omp_switch(void** keep, void* go): keeps the registers on this stack and its address in *keep, and takes
-// those at `go`. trireme_omp_leave(void* go): takes them, without the control words. trireme_omp_begin: where a new
-// context comes out; nothing called it, which the unwinder is told.
+// trireme_omp_switch(void** keep, void* go): saves the registers on this stack and its address in *keep, and loads
+// those at `go`. trireme_omp_leave(void* go): only loads them, without the control words. trireme_omp_begin: entry of a
+// new context; its unwind information marks the outermost frame.
 extern "C" {
 void trireme_omp_switch(void** keep, void* go);
 [[noreturn]] void trireme_omp_leave(void* go);
@@ -132,7 +132,7 @@ void fiber::prepare(void* stack, std::size_t size, function enter, void* argumen
     std::uintptr_t r15 = 0, r14 = 0, r13 = 0, r12, rbx, rbp = 0;
     void (*go_on)();
   };
-  // The call in trireme_omp_begin finds the stack aligned to 16 bytes when the frame has been taken from it.
+  // The call in trireme_omp_begin finds the stack aligned to 16 bytes after the frame is popped.
   const auto top = (reinterpret_cast<std::uintptr_t>(stack) + size) & ~std::uintptr_t{15};
   static_assert(sizeof(frame) == 64);
   auto* const first = new (reinterpret_cast<void*>(top - sizeof(frame))) frame;

@@ -20,7 +20,7 @@ constexpr std::array known_libraries{
     "ld-linux", "ld64",  "ld",         "linux-vdso", "linux-gate",  "libc_malloc_debug",
 };
 
-// What virtual threads answer, or what does not care who asks.
+// Entry points that virtual threads implement, or that do not depend on the calling thread.
 constexpr std::array known_entries{
     "GOMP_alloc",
     "GOMP_atomic_end",

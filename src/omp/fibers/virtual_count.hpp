@@ -28,7 +28,7 @@ inline std::uint32_t parse_virtual_count(std::string_view source, std::string_vi
   return count;
 }
 
-// Thrown when the schedule is `host` as well.
+// Thrown when the schedule is also `host`.
 inline std::invalid_argument host_schedule_problem(std::string_view source) {
   return std::invalid_argument(
       fmt::format("{}: the schedule `host` leaves loops to a runtime that knows nothing of virtual threads; choose "

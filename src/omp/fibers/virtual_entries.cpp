@@ -1,8 +1,8 @@
-// The entry points of libgomp that virtual threads answer themselves: barriers, critical sections, single, sections,
-// ordered, tasks. Regions and loops are in libgomp_entries.cpp. Where there is no virtual thread, the host does what it
-// always did. Signatures as in gcc 12.
-//   Tasks are run at once by whoever creates them, which a runtime may always do: dependences are then in order, and
-//   waiting for children is waiting for nothing.
+// The entry points of libgomp that virtual threads implement themselves: barriers, critical sections, single, sections,
+// ordered, tasks. Regions and loops are in libgomp_entries.cpp. Without a virtual thread the host's functions are
+// called. Signatures as in gcc 12.
+//   Tasks are run at once by the creating thread, which a runtime may always do: dependences are then in order, and
+//   waiting for children does nothing.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -46,7 +46,7 @@ TRIREME_PUBLIC bool GOMP_cancellation_point(int which) {
   return current_state() != nullptr ? false : host(which);
 }
 
-// Critical sections. The compiler gives a named one a pointer of its own, zero at the beginning; its first half serves.
+// Critical sections. The compiler gives a named one a pointer of its own, initially zero; its first half is used.
 
 namespace {
 std::uint32_t unnamed_critical = 0;
@@ -73,7 +73,7 @@ TRIREME_PUBLIC void GOMP_critical_name_end(void** name) {
   release_word(current_state(), reinterpret_cast<std::uint32_t*>(name));
 }
 
-// Single. Threads may be several singles apart (nowait); the first to come to number n finds n taken before.
+// Single. Threads may be several singles apart (nowait); the first to reach number n finds n singles taken.
 
 namespace {
 bool takes_single(virtual_thread_state& state) {
@@ -89,8 +89,8 @@ TRIREME_PUBLIC bool GOMP_single_start() {
   virtual_thread_state* const state = current_state();
   return state != nullptr ? takes_single(*state) : host();
 }
-// With copyprivate: null for the one that executes it, where its values are for the others. A barrier follows, made by
-// the compiler, before the next one can change what the others read.
+// With copyprivate: null for the thread that executes it, the address of its values for the others. The compiler emits
+// a barrier before the next one can change what the others read.
 TRIREME_PUBLIC void* GOMP_single_copy_start() {
   static host_function<void*()> host("GOMP_single_copy_start");
   virtual_thread_state* const state = current_state();
@@ -146,7 +146,7 @@ TRIREME_PUBLIC void GOMP_sections_end_nowait() {
   host();
 }
 
-// Ordered regions. The loops around them are begun in libgomp_entries.cpp.
+// Ordered regions. Their loops start in libgomp_entries.cpp.
 
 TRIREME_PUBLIC void GOMP_ordered_start() {
   static host_function<void()> host("GOMP_ordered_start");

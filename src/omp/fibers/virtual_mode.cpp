@@ -27,9 +27,9 @@ namespace {
 
 constexpr int bad_setting_status = 2;
 
-std::uint32_t asked_for = 0;  // k; 0: not asked for
+std::uint32_t asked_for = 0;  // k; 0: not requested
 virtual_settings settings_now;
-control_variables first_control;  // of every thread of the program, at its first look; written as settings_now is
+control_variables first_control;  // initial values of every thread of the program; written like settings_now
 
 struct thread_control {
   control_variables variables;
@@ -102,7 +102,7 @@ control_variables& outer_control() {
 void read_virtual_request() {
   const char* const text = std::getenv(virtual_variable);
   if (text == nullptr || *text == '\0') {
-    virtual_mode.store(virtual_state::off, std::memory_order_relaxed);  // relaxed: nothing comes with it
+    virtual_mode.store(virtual_state::off, std::memory_order_relaxed);  // relaxed: publishes no other data
     return;
   }
   try {

@@ -1,5 +1,5 @@
-// Whether this process has virtual threads, decided once: at the first thing of OpenMP that the program does, when what
-// it consists of is loaded. And what is then the same for the whole process.
+// Whether this process has virtual threads, decided once: at the program's first use of OpenMP, when its objects are
+// loaded. And the settings that are then the same for the whole process.
 #pragma once
 
 #include <atomic>
@@ -34,12 +34,12 @@ const virtual_settings& the_virtual_settings();
 /// Of this thread of the program, outside of every region. Each has its own; they begin with the environment's values.
 control_variables& outer_control();
 
-/// This is the library that stands before omp_*: without that there are no virtual threads.
+/// Whether this library interposes omp_*: otherwise there are no virtual threads.
 bool answers_interface();
 
-/// Reads the environment; ends the process with status 2 and a message if what it says cannot be. At load.
+/// Reads the environment; ends the process with status 2 and a message if the request is invalid. At load.
 void read_virtual_request();
-/// A line for --report, or nothing if virtual threads were not asked for.
+/// A line for --report, or nothing if virtual threads were not requested.
 void print_virtual_report();
 void forget_virtual_counts();
 

@@ -1,14 +1,14 @@
-// Critical sections and OpenMP locks of virtual threads: a word of the program's own storage, which is enough while
-// nobody waits, and a place where waiting contexts are kept by the address of the word they wait for.
+// Critical sections and OpenMP locks of virtual threads: a word of the program's own storage, sufficient while no
+// context waits, and a table of waiting contexts by the address of the word.
 //
-// A lock that is given back is free at once: a context that waited is told to try again, not made the owner, or a lock
-// would be held by a context whose host is busy with another. The states are those of U. Drepper, "Futexes are
-// tricky", mutex 2.
+// A released lock is free at once: a waiting context is made ready to try again, not made the owner; otherwise a lock
+// could be held by a context whose host is busy with another. The states are those of U. Drepper, "Futexes are tricky",
+// mutex 2.
 //
-//   free -> held -> free                                  nobody waited
+//   free -> held -> free                                  no waiters
 //   held -> contended -> free, and one waiter tries again
 //
-// Whoever waited and gets the lock leaves it contended, for there may be others: at worst one look too many.
+// A waiter that gets the lock leaves it contended, for there may be others: at worst one superfluous check.
 #pragma once
 
 #include <algorithm>
@@ -38,17 +38,18 @@ template <class Word>
 bool take_mutex_again(Word&& word) {
   return word.exchange(mutex_contended, std::memory_order_acquire) == mutex_free;  // pairs: mutex.release
 }
-// True: somebody may wait, and has to be told.
+// True: a context may wait and must be made ready.
 template <class Word>
 bool release_mutex(Word&& word) {
   return word.exchange(mutex_free, std::memory_order_release) == mutex_contended;  // mutex.release
 }
 
-// Who waits for words in one part of memory, first come first told.
+// The waiters for words in one part of memory, in FIFO order.
 template <class Lock>
 class mutex_waiters {
  public:
-  /// True: the word was free meanwhile and is the context's now. Else the context is kept until next() names it.
+  /// True: the word was free meanwhile and is the context's now. Otherwise the context is queued until next() returns
+  /// it.
   template <class Word>
   bool take_or_wait(Word&& word, const void* address, std::uint32_t context) {
     const std::lock_guard held(guard_);
@@ -56,7 +57,7 @@ class mutex_waiters {
     waiting_.push_back({address, context});
     return false;
   }
-  /// After release_mutex said so: who may try again, if anybody is there.
+  /// After release_mutex returned true: the context that may try again, if any.
   std::optional<std::uint32_t> next(const void* address) {
     const std::lock_guard held(guard_);
     const auto found = std::find_if(waiting_.begin(), waiting_.end(),

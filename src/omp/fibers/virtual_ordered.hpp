@@ -17,7 +17,7 @@ struct ordered_chunk {
   std::uint64_t first = 0;  // items
   std::uint64_t last = 0;
 };
-/// The next chunk of this thread; the turn of the one before is passed on, when it comes.
+/// The next chunk of this thread; passes on the turn of the previous one, once it has it.
 ordered_chunk next_ordered_chunk(virtual_thread_state& state);
 
 /// The thread is through with a loop (ordered or not) or sections, and waits for the others if it has to.

@@ -40,7 +40,7 @@ struct real_memory {
 using schedule_of_contexts = context_schedule<real_memory>;
 using advice = schedule_of_contexts::advice;
 
-// What the C++ runtime keeps for each thread: exceptions that are being handled, and how many are on their way.
+// The C++ runtime's state per thread: exceptions being handled, and the number in flight.
 struct exception_globals {
   void* caught = nullptr;
   unsigned int uncaught = 0;
@@ -82,7 +82,7 @@ class alignas(128) virtual_context {
 
 namespace {
 
-// The one region of several threads, and what is kept for the next.
+// The one region of several threads, and what is reused by the next.
 struct virtual_team {
   std::atomic<bool> busy{false};
   schedule_of_contexts schedule;
@@ -98,7 +98,7 @@ struct virtual_team {
   alignas(64) std::optional<team_share> share;
   int error_number = 0;  // of the program's thread, which is virtual thread 0 inside the region
 
-  // Of the region: one line, which goes to every host.
+  // The region: one cache line, read by every host.
   struct alignas(64) region {
     void (*function)(void*) = nullptr;
     void* data = nullptr;
@@ -129,9 +129,9 @@ void count(std::atomic<std::uint64_t>& total, std::uint64_t more) {
   total.fetch_add(more, std::memory_order_relaxed);  // relaxed: a count
 }
 
-constexpr std::uint32_t patience = 7;  // moments of rest before a host takes from others: about a microsecond
-// Where what is taken never comes back: some tens of microseconds, so that the first short part of a region, up to its
-// first barrier, does not decide for all others.
+constexpr std::uint32_t patience = 7;  // pauses before a host steals: about a microsecond
+// When stolen contexts never return: some tens of microseconds, so that the first short part of a region, up to its
+// first barrier, does not decide for the rest.
 constexpr std::uint32_t pinned_patience = 100;
 constexpr std::size_t wait_buckets = 64;
 mutex_waiters<spin_lock>& waiters_for(const void* word) {
@@ -198,7 +198,7 @@ void set_up(virtual_team& all, host_thread& me, virtual_context& context, std::u
   context.started = true;
 }
 
-// Puts the context where what it waits for will find it. True: it need not wait, and goes on.
+// Queues the context at what it waits for. True: it need not wait and continues.
 bool file_away(virtual_team& all, std::uint32_t host, virtual_context& context) {
   const std::uint32_t number = context.state.thread;
   if (context.why == request::barrier) {
@@ -217,7 +217,7 @@ bool file_away(virtual_team& all, std::uint32_t host, virtual_context& context) 
     const virtual_thread_state& state = *context.innermost;
     goes_on = state.ordered->turns.has_turn_or_waits(state.chunk, number);
   }
-  // Unless it goes on, others may run it from here on: `context` is not to be touched.
+  // Unless it continues, others may run it from here on: `context` must not be accessed.
   if (goes_on) {
     all.schedule.take_back(host);
     context.granted = true;
@@ -311,7 +311,7 @@ void run_host(void* argument) {
   look_for_contexts(all, static_cast<std::uint32_t>(all.number_of_host()));
 }
 
-// What a region that this thread begins inside `outer` inherits.
+// The control variables that a region started by this thread inside `outer` inherits.
 const control_variables& control_inside(const virtual_thread_state* outer) {
   return outer != nullptr ? outer->control : outer_control();
 }
@@ -401,7 +401,7 @@ bool run_on_virtual_threads(const region_start& start) {
   const std::uint32_t threads = threads_for(start, outer);
   virtual_team& all = process_team();
   bool busy = false;
-  // acquire: what the last region left; relaxed on failure: nothing is read
+  // acquire: the last region's writes; relaxed on failure: nothing is read
   if (threads > 1 && all.busy.compare_exchange_strong(busy, true, std::memory_order_acquire,  // pairs: team.free
                                                       std::memory_order_relaxed)) {
     run_region_of_many(all, start, outer, threads);
@@ -451,7 +451,7 @@ void take_word(virtual_thread_state* state, std::uint32_t* word) {
       if (atomically(word).load(std::memory_order_relaxed) == mutex_free && take_mutex(atomically(word))) return;
     }
   }
-  if (context == nullptr) {  // no virtual thread: there is nothing else this one could run
+  if (context == nullptr) {  // not a virtual thread: it has nothing else to run
     while (!take_mutex(atomically(word))) sched_yield();
     return;
   }

@@ -1,6 +1,6 @@
 // Parallel regions on virtual threads: contexts with stacks, switched by the threads of the host runtime as the
-// schedule (virtual_schedule.hpp) says. One region of several threads exists at a time; regions inside it have one
-// thread, and so has one that another thread of the process begins meanwhile.
+// schedule (virtual_schedule.hpp) says. One region of several threads exists at a time; nested regions have one thread,
+// and so have regions that other threads of the process start meanwhile.
 #pragma once
 
 #include <cstddef>
@@ -14,12 +14,12 @@ namespace tri::omp {
 struct region_start {
   void (*function)(void*) = nullptr;
   void* data = nullptr;
-  unsigned threads = 0;                  // that the program wants; 0: as many as its control variables say
+  unsigned threads = 0;                  // requested by the program; 0: from its control variables
   unsigned flags = 0;                    // for the host runtime
   const loop_start* combined = nullptr;  // the loop that the body is inside from its beginning, or null
   unsigned sections = 0;                 // the same for sections
 };
-/// False: there are no virtual threads, and nothing was done.
+/// False, with nothing done: there are no virtual threads.
 bool run_on_virtual_threads(const region_start& start);
 
 /// For loops that all threads of a region take.
@@ -34,15 +34,15 @@ void begin_sections(virtual_thread_state& state, unsigned count);
 void take_word(virtual_thread_state* state, std::uint32_t* word);
 bool try_word(std::uint32_t* word);
 void release_word(virtual_thread_state* state, std::uint32_t* word);
-/// Others may run: what this thread asks for again and again may be theirs to give.
+/// Lets others run: this thread may be polling for something that they provide.
 void step_back(virtual_thread_state* state);
 /// Until it is the turn of the chunk that the thread works on.
 void wait_for_turn(virtual_thread_state& state);
 /// ... and then the next one's.
 void pass_turn(virtual_thread_state& state);
 
-/// Calls function(argument), on a new stack when little is left of this one: tasks that are run at once nest deeper
-/// than the host runtime's.
+/// Calls function(argument), on a new stack when this one is nearly full: tasks that run at once nest deeper than the
+/// host runtime's.
 void call_on_large_stack(virtual_thread_state& state, void (*function)(void*), void* argument);
 
 void count_task(virtual_thread_state& state);

@@ -1,36 +1,35 @@
-// Which context runs next on which host thread, and who waits at the barrier of the team: a state machine that knows
-// nothing of stacks, threads and entry points. Contexts are the virtual threads of one parallel region, numbered as the
-// program sees them; hosts are the threads of the host runtime that run them.
+// Which context runs next on which host thread, and which contexts wait at the team's barrier: a state machine
+// independent of stacks, threads and entry points. Contexts are the virtual threads of one parallel region, numbered as
+// the program sees them; hosts are the threads of the host runtime that run them.
 //
-// A host goes through its own contexts in the order of their numbers, those that have not started and those that may go
-// on; when none is left it takes one from the far end of another host's, the next host first, so that hosts that run
-// out together look at different ones. Where started contexts may not move, only those that have not started are
-// taken, and what is taken stays where it is until the region ends. So there nothing is taken from a host that is only
-// late, and nothing at all where there are no more contexts than hosts, for a program may rely on a thread for each.
+// A host runs its own contexts in the order of their numbers, both new and ready ones; when none is left it steals from
+// the far end of another host's queue, the next host first, so that hosts that run out together try different victims.
+// Where started contexts may not migrate, only new ones are stolen, and stay with the thief until the region ends. In
+// that case nothing is stolen from a host that is only late, nor when there are no more contexts than hosts, for a
+// program may rely on a thread for each.
 //
-// Each call below is one transition: one lock or one shared word, so that all interleavings of calls are all there is
-// (tests/omp/fibers/virtual_schedule_test.cpp). `Memory` supplies the words and the lock, which the tests replace by
-// plain ones. Calls with a host's number belong to that host; make_ready() may be called by anybody.
+// Each call below is one transition: one lock or one shared word, so the interleavings of calls are the complete state
+// space (tests/omp/fibers/virtual_schedule_test.cpp). `Memory` supplies the words and the lock, which the tests replace
+// by plain ones. Calls with a host's number are made by that host; any thread may call make_ready().
 //
 //   context: not started -> running -> put aside -> ready -> running -> ... -> finished
 //            put aside: at the barrier, elsewhere (a lock, an ordered turn), or stepped back and ready at once
 //   host:    look: own -> [arrivals -> [release]] -> others -> rest (or sleep, or leave) -> own
 //
-// A barrier is complete when all contexts have arrived. Arrivals are counted by each host for itself and reported when
-// it has nothing of its own left to run, which delays nothing: what it still runs has to arrive too. Who reports the
-// last one begins a new generation; contexts that wait since an earlier generation are ready, whoever looks first,
-// their host or a thief.
+// A barrier is complete when all contexts have arrived. Each host counts its own arrivals and reports them when it has
+// nothing of its own left to run, which delays nothing: the contexts it still runs must arrive too. The host that
+// reports the last one starts a new generation; contexts that wait since an earlier generation are ready, for their
+// host or a thief.
 //
-// A host leaves when some context of the region has finished (then no barrier is still to come), no context that is
-// suspended belongs to it, and there is nothing to take. Nobody waits for a host: one that never comes is one whose
-// contexts are taken by others.
+// A host leaves when some context of the region has finished (then no barrier can follow), it owns no suspended
+// context, and there is nothing to steal. No host is waited for: the contexts of one that never comes are stolen by
+// others.
 //
-// Before a host takes from others, it looks past what they have a few times: they may just be on their way, from a fork
-// or a barrier, and a context that moves for less than that costs more than it brings.
+// Before a host steals, it passes others by a few times: they may be about to arrive from a fork or a barrier, and
+// migrating a context for less than that costs more than it gains.
 //
-// Few cache lines move: a region begins by one line, which says its number; what belongs to a host is made ready for
-// the region by whoever needs it first, its owner unless somebody takes from it. Numbers of regions and generations
-// only rise.
+// Few cache lines move: a region starts by one line with its number; a host's state is initialized for the region by
+// its first user, the owner or a thief. Numbers of regions and generations only increase.
 #pragma once
 
 #include <atomic>
@@ -42,7 +41,7 @@
 
 namespace tri::omp {
 
-// Context numbers in a queue, with room for a number of them that is known before; in cache lines of its own.
+// A queue of context numbers with a fixed capacity, in cache lines of its own.
 class context_queue {
  public:
   void reserve(std::uint32_t capacity) {
@@ -88,9 +87,9 @@ class context_schedule {
  public:
   enum class advice : std::uint8_t {
     run,      // `context`, which is now this host's
-    look_on,  // call look() again; `rings`: whoever sleeps has to be woken first
+    look_on,  // call look() again; `rings`: wake sleepers first
     rest,     // nothing to do now; look() again later, or prepare_sleep()
-    sleep,    // nothing to do, and whoever makes something will ring
+    sleep,    // nothing to do; new work comes with a wake-up
     leave     // this host is not needed any more
   };
   struct step {
@@ -102,7 +101,7 @@ class context_schedule {
     std::uint32_t contexts = 1;
     std::uint32_t hosts = 1;
     bool started_may_move = true;
-    std::uint32_t patience = 0;  // times that a host without work of its own looks past what others have
+    std::uint32_t patience = 0;  // times that a host without own work passes others by
   };
 
   /// A region begins. Called while no host is inside.
@@ -117,8 +116,8 @@ class context_schedule {
     ++round_;
   }
 
-  /// How many hosts there are in this region, the first ones: the host runtime may give fewer than it was asked for.
-  /// Each host says so before its first look, where started contexts may not move.
+  /// The number of hosts in this region, the first ones: the host runtime may provide fewer than requested. Each host
+  /// calls this before its first look() where started contexts may not migrate.
   void set_present(std::uint32_t hosts) {
     present_.store(hosts, std::memory_order_relaxed);  // relaxed: all say the same
   }
@@ -140,7 +139,7 @@ class context_schedule {
     return {};
   }
 
-  /// What look() said was run has been put aside: at the barrier, ...
+  /// The context that look() returned is suspended: at the barrier, ...
   void arrive(std::uint32_t host, std::uint32_t context) {
     host_state& me = hosts_[host];
     me.stepped_back = 0;
@@ -152,7 +151,7 @@ class context_schedule {
     ++me.arrived;
     ++me.counts.suspended;
   }
-  /// ... or where somebody else keeps it, who will call make_ready(). Called before anybody else can know of it.
+  /// ... or in a queue whose owner will call make_ready(). Called before the context is visible there.
   void put_elsewhere(std::uint32_t host) {
     host_state& me = hosts_[host];
     me.stepped_back = 0;
@@ -160,8 +159,8 @@ class context_schedule {
     ++me.elsewhere;
     ++me.counts.suspended;
   }
-  /// ... or behind whatever else there is to run, here and, if there is nothing here, elsewhere: it asked for something
-  /// that only another context can give.
+  /// ... or behind all other runnable contexts, here and, if there are none here, elsewhere: it polls for something
+  /// that only another context can provide.
   void yield(std::uint32_t host, std::uint32_t context) {
     host_state& me = hosts_[host];
     const std::lock_guard held(me.guard);
@@ -170,7 +169,7 @@ class context_schedule {
     ++me.stepped_back;
     ++me.counts.suspended;
   }
-  /// It need not be put aside after all: what it wanted was there. It goes on running.
+  /// It need not be suspended after all and continues running.
   void take_back(std::uint32_t host) {
     host_state& me = hosts_[host];
     const std::lock_guard held(me.guard);
@@ -189,7 +188,7 @@ class context_schedule {
     update_signs(me);
   }
 
-  /// A context that was put elsewhere may go on. Whoever sleeps has to be woken afterwards.
+  /// A context that was put elsewhere may continue. Sleepers must be woken afterwards.
   void make_ready(std::uint32_t context) {
     host_state& home = hosts_[home_[context]];
     const std::lock_guard held(home.guard);
@@ -198,8 +197,8 @@ class context_schedule {
     update_signs(home);
   }
 
-  /// After advice::rest: the host wants to sleep and looks again, thoroughly. If there is nothing, advice::sleep
-  /// follows. Whoever makes something to do and does not see this sleeper did so before the sleeper looked: either both
+  /// After advice::rest: the host wants to sleep and checks again, thoroughly. If there is nothing, advice::sleep
+  /// follows. A thread that creates work and does not see this sleeper did so before the sleeper's check: either both
   /// took the same lock, or both words are written and read in the one order of seq_cst.
   void prepare_sleep(std::uint32_t host) {
     hosts_[host].thorough = true;
@@ -229,7 +228,7 @@ class context_schedule {
   void describe(Append&& append) const {
     for (std::uint32_t host = 0; host < region_.hosts; ++host) hosts_[host].describe(append, round_);
     for (std::uint32_t context = 0; context < region_.contexts; ++context) append(home_[context]);
-    append(barrier_.load(std::memory_order_relaxed));   // relaxed: nobody else is there
+    append(barrier_.load(std::memory_order_relaxed));   // relaxed: no other thread is there
     append(sleepers_.load(std::memory_order_relaxed));  // relaxed: as above
     append(present_.load(std::memory_order_relaxed));   // relaxed: as above
   }
@@ -254,18 +253,18 @@ class context_schedule {
     // Under the lock.
     context_queue ready;
     context_queue waiting;  // at the barrier, since generation waiting_since - 1
-    // Written by their host, or under the lock, and only when they change; others look at them again and again.
+    // Written by their host, or under the lock, and only when they change; others poll them.
     alignas(64) word<std::uint64_t> signs{0};  // {region, flags below}; of an earlier region: the host has not come
-    word<std::uint32_t> waiting_since{0};      // a generation + 1; 0: nobody waits
+    word<std::uint32_t> waiting_since{0};      // a generation + 1; 0: no context waits
     // The host's own.
     alignas(128) phase at = phase::own;
-    bool thorough = false;    // it looks without trusting hints
+    bool thorough = false;    // its check ignores hints
     bool finished = false;    // a context of the region ended here
-    bool tells = false;       // ... of which those who sleep are to be told
+    bool tells = false;       // ... of which sleepers must be notified
     bool knows_end = false;   // a context of the region ended somewhere else
     bool suspends = false;    // at its last look, suspended contexts belonged to it
     bool looks_away = false;  // all that it could run have stepped back
-    bool passed_by = false;   // in this round of looks, somebody who may have something
+    bool passed_by = false;   // in this round of polls, a host that may have work
     std::uint32_t seen = 0;   // generation, at its last look at its own contexts
     std::uint64_t own_round = 0;
     std::uint32_t patience = 0;
@@ -285,7 +284,7 @@ class context_schedule {
       }
       append(elsewhere);
       append(static_cast<std::uint32_t>(ended));
-      append(waiting_since.load(std::memory_order_relaxed));  // relaxed: nobody else is there
+      append(waiting_since.load(std::memory_order_relaxed));  // relaxed: no other thread is there
       append(signs.load(std::memory_order_relaxed));          // relaxed: as above
       append(static_cast<std::uint32_t>(at));
       append(static_cast<std::uint32_t>(thorough | finished << 1 | tells << 2 | knows_end << 3 | suspends << 4 |
@@ -303,7 +302,7 @@ class context_schedule {
   }
   static std::uint32_t generation_of(std::uint64_t barrier) { return static_cast<std::uint32_t>(barrier >> 32); }
   std::uint32_t generation() const {
-    return generation_of(barrier_.load(std::memory_order_relaxed));  // relaxed: a hint to look again
+    return generation_of(barrier_.load(std::memory_order_relaxed));  // relaxed: a hint to check again
   }
   std::uint32_t generation_now() const {
     // pairs: schedule.release; seq_cst: see prepare_sleep
@@ -332,7 +331,7 @@ class context_schedule {
     return whole + (context_of(host, whole) < region_.contexts ? 1 : 0);
   }
 
-  // The host's own part, when it comes to a region.
+  // The host's own part of entering a region.
   void come(host_state& me) {
     me.at = phase::own;
     me.thorough = me.finished = me.tells = me.knows_end = me.suspends = me.looks_away = me.passed_by = false;
@@ -340,7 +339,7 @@ class context_schedule {
     me.patience = region_.patience;
     me.own_round = round_;
   }
-  // The part under the lock, by whoever is the first to hold it in a region.
+  // The part under the lock, done by its first holder in a region.
   void make_current(host_state& state, std::uint32_t host) {
     if (state.round == round_) return;
     state.round = round_;
@@ -351,7 +350,7 @@ class context_schedule {
     update_signs(state);
   }
 
-  // Hints are written when they change: others look at them again and again.
+  // Hints are written only when they change: others poll them.
   template <class Value>
   static void set_hint(word<Value>& hint, Value value) {
     if (hint.load(std::memory_order_relaxed) != value) hint.store(value, std::memory_order_relaxed);  // relaxed: a hint
@@ -404,7 +403,8 @@ class context_schedule {
       if (!region_.started_may_move && !me.came) {
         me.came = true;
         update_signs(me);
-        // What it has may be taken from now on, and it may never look again: its first context may wait for the others.
+        // Its contexts may be stolen from now on, and it may never look again: its first context may wait for the
+        // others.
         if (region_.contexts > region_.hosts) return {advice::look_on, 0, true};
       }
       me.seen = generation_now();
@@ -432,13 +432,13 @@ class context_schedule {
 
   step report_arrivals(host_state& me) {
     const std::uint32_t count = std::exchange(me.arrived, 0);
-    // acq_rel: what the contexts wrote before the barrier goes to whoever completes it, and on from there
+    // acq_rel: the contexts' writes before the barrier become visible to the host that completes it, and on from there
     const std::uint64_t before = barrier_.fetch_sub(count, std::memory_order_acq_rel);
     me.at = static_cast<std::uint32_t>(before) == count ? phase::release : phase::others;
     return {advice::look_on, 0, false};
   }
   step release(host_state& me) {
-    // Nobody else writes it: all have arrived, and nobody arrives before the new generation.
+    // No other host writes it: all have arrived, and none arrives before the new generation.
     const std::uint32_t now = generation_of(barrier_.load(std::memory_order_relaxed));   // relaxed: as said
     barrier_.store(barrier_word(now + 1, region_.contexts), std::memory_order_seq_cst);  // schedule.release
     me.at = phase::own;
@@ -452,7 +452,7 @@ class context_schedule {
     return since != 0 && since != generation() + 1;
   }
 
-  // Whether anything may be taken from that host, where what was taken cannot come back.
+  // Whether that host may be stolen from, where stolen contexts cannot return.
   bool may_lose(std::uint32_t number, bool came) const {
     if (region_.started_may_move) return true;
     const std::uint32_t present = present_.load(std::memory_order_relaxed);  // relaxed: we have said so ourselves
@@ -513,7 +513,7 @@ class context_schedule {
   word<std::uint32_t> present_{0};
   std::uint32_t capacity_ = 0;  // contexts that there is room for
   std::vector<host_state> hosts_;
-  std::vector<std::uint32_t> home_;  // the host that ran it last; written under the lock of whoever had it
+  std::vector<std::uint32_t> home_;  // the host that ran it last; written under the lock of the host that had it
   context_counts earlier_;           // from before the last growth
   alignas(128) word<std::uint64_t> barrier_{0};
 };

@@ -1,10 +1,9 @@
-// Stacks for virtual threads: mapped with a page below that may not be touched, kept for the next one. A context that
-// ends gives its stack back to the host that ran it, so that contexts which never wait run one after another on one
-// warm stack.
+// Stacks for virtual threads: mapped with a guard page below, and reused. A context that ends returns its stack to the
+// host that ran it, so that contexts that never wait run one after another on one warm stack.
 //
-// The size is what the program would have got: OMP_STACKSIZE (or GOMP_STACKSIZE), else the limit of `ulimit -s`.
-// Virtual thread 0 stands for the program's first thread, whose stack is that of the process, and gets at least as
-// much.
+// The size is the one without virtual threads: OMP_STACKSIZE (or GOMP_STACKSIZE), otherwise the limit of `ulimit -s`.
+// Virtual thread 0 replaces the program's first thread, whose stack is that of the process, and gets at least that
+// size.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +34,7 @@ stack_area map_stack(std::size_t size);
 class stack_shelf {
  public:
   stack_area take(std::size_t size);
-  /// What is more than `most` goes to where all hosts look before they map another.
+  /// Stacks beyond `most` go to a common pool that all hosts check before they map another.
   void put_back(stack_area stack, std::size_t most);
 
  private:

@@ -1,10 +1,10 @@
-// The state of a virtual thread: one record for each region that it is inside, on
-// the thread's stack or in its context. Answers omp_get_thread_num and its like, and keeps what the constructs of a
-// region count. Threads outside of every region have none.
+// The state of a virtual thread: one record for each enclosing region, on the thread's stack or in its context. The
+// source for omp_get_thread_num and the like, with the counters of a region's constructs. Threads outside of every
+// region have none.
 //
-// Which record is the current one belongs to the thread of the host runtime and changes when it switches contexts. Code
-// that may be put aside reads it once, at its entry, and goes on with the pointer: a compiler may keep the address of a
-// thread-local variable across a call from which another thread returns.
+// The current record belongs to the thread of the host runtime and changes when it switches contexts. Code that may be
+// suspended reads it once, on entry, and continues with the pointer: a compiler may keep the address of a thread-local
+// variable across a call from which another thread returns.
 #pragma once
 
 #include <atomic>
@@ -31,12 +31,12 @@ struct ordered_loop {
   std::uint32_t left = 0;  // threads that are through; under team_share::guard
 };
 
-// What the threads of one region share, besides their loops.
+// The shared state of a region's threads, besides their loops.
 struct team_share {
-  std::atomic<std::uint64_t> singles{0};  // that somebody has taken
+  std::atomic<std::uint64_t> singles{0};  // taken by some thread
   std::atomic<void*> copied{nullptr};     // copyprivate: where the values of the last single are
   spin_lock guard;                        // for what follows
-  std::map<std::uint64_t, std::unique_ptr<ordered_loop>> ordered;  // by number, while somebody is inside
+  std::map<std::uint64_t, std::unique_ptr<ordered_loop>> ordered;  // by number, while in use
 };
 
 // Internal control variables, which every task has its own of.
@@ -75,7 +75,7 @@ struct virtual_thread_state {
 extern thread_local virtual_thread_state* state_of_thread [[gnu::tls_model("initial-exec")]];
 
 inline virtual_thread_state* current_state() { return state_of_thread; }
-/// A call, so that the thread that returns from it is asked, not the one that was here before.
+/// A function call, so that it reads the state of the thread that resumes, not of the one that was here before.
 void go_to(virtual_thread_state* state);
 
 }  // namespace tri::omp

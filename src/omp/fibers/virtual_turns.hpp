@@ -1,6 +1,6 @@
 // The ordered regions of one loop: its chunks take turns in the order of the iterations. A context works on one chunk
-// at a time and passes the turn on before it takes another, so the chunks in flight are fewer than contexts behind the
-// turn, and a place for each context is enough to keep who waits.
+// at a time and passes the turn on before it takes another, so fewer chunks than contexts are in flight behind the
+// turn, and one slot per context is enough for the waiters.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ class chunk_turns {
  public:
   explicit chunk_turns(std::uint32_t contexts) : waiting_(contexts, none) {}
 
-  /// True: it is the turn of `chunk`. Else `context` is kept until pass() names it.
+  /// True: it is the turn of `chunk`. Otherwise `context` is queued until pass() returns it.
   bool has_turn_or_waits(std::uint64_t chunk, std::uint32_t context) {
     const std::lock_guard held(guard_);
     if (turn_ == chunk) return true;
@@ -27,7 +27,7 @@ class chunk_turns {
     const std::lock_guard held(guard_);
     return turn_ == chunk;
   }
-  /// The chunk whose turn it is has no more ordered regions. Who waits for the next turn, if anybody does.
+  /// The chunk whose turn it is has no more ordered regions. Returns the context that waits for the next turn, if any.
   std::optional<std::uint32_t> pass() {
     const std::lock_guard held(guard_);
     ++turn_;

@@ -55,7 +55,7 @@ void virtual_watchdog::start() {
   pthread_attr_init(&attributes);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   pthread_t thread;
-  pthread_create(&thread, &attributes, &watch, this);  // without it there is no line, and nothing else is different
+  pthread_create(&thread, &attributes, &watch, this);  // if this fails only the message is missing
   pthread_attr_destroy(&attributes);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }

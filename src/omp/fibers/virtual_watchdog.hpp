@@ -1,7 +1,7 @@
-// Says so, once, when no virtual thread has begun, waited or ended for some seconds although there are more of them
-// than threads that run them: a program whose threads wait for each other by polling variables then never ends, because
-// a virtual thread that polls keeps its thread, and what it polls for may be another one's to write. From outside that
-// cannot be told from a long computation, so nothing else is done.
+// Prints one warning when no virtual thread has started, waited or ended for some seconds although there are more of
+// them than threads that run them: a program whose threads wait for each other by polling variables then never ends,
+// because a polling virtual thread occupies its thread, and the awaited write may be another one's. This cannot be
+// distinguished from a long computation, so the watchdog does nothing else.
 #pragma once
 
 #include <array>

@@ -27,10 +27,10 @@ namespace {
 using host::mpi_channel;
 using host::mpi_completion;
 
-// Which program may talk to us. Changes with every change of what packets look like.
+// Identifies compatible programs. Changes with every change of the packet format.
 constexpr std::array<char, 4> address_mark = {'T', 'R', 'M', '2'};
 
-// Nobody wakes a sleeper when a message comes, so it looks again: soon at first, then less and less often.
+// A sleeper is not woken when a message arrives, so it polls: soon at first, then less and less often.
 constexpr std::int64_t shortest_nap_ns = 50'000;
 constexpr std::int64_t longest_nap_ns = 1'000'000;
 
@@ -83,10 +83,10 @@ class mpi_conduit::engine {
     int rank = 0;
     std::uint64_t name = 0;     // of an offered body, until its end
     std::size_t under_way = 0;  // requests
-    bool offered = false;       // waits to be asked for
-    bool may_fail = false;      // nobody waits for it: a farewell
+    bool offered = false;       // waits to be requested
+    bool may_fail = false;      // a farewell: the peer does not wait for it
     std::span<const std::byte> body;
-    std::vector<std::byte> copy;  // what is sent from here
+    std::vector<std::byte> copy;  // the bytes that are sent
   };
   /// A body that a peer has offered; then the memory that it is received into.
   struct incoming {
@@ -131,7 +131,7 @@ class mpi_conduit::engine {
   std::vector<std::int32_t> ranks_;                    // by peer; -1: not connected
   std::unordered_map<int, peer_number> peer_of_rank_;  // of connected ones
   std::unordered_map<outgoing*, std::unique_ptr<outgoing>> outgoing_;
-  std::unordered_map<std::uint64_t, outgoing*> offered_;  // bodies that have not been asked for, by name
+  std::unordered_map<std::uint64_t, outgoing*> offered_;  // bodies that have not been requested, by name
   std::unordered_map<incoming*, std::unique_ptr<incoming>> incoming_;
   request_table<outgoing> sends_;
   request_table<incoming> places_;
@@ -276,7 +276,7 @@ send_result mpi_conduit::engine::send(peer_number to, sending how, std::span<con
     return send_result::under_way;
   } catch (const std::runtime_error& failure) {
     fail_peer(to, failure.what());
-    // What MPI has of it goes its way; fail_peer() has released what was offered.
+    // Sends that MPI has continue; fail_peer() has released the offered ones.
     if (message != nullptr && outgoing_.contains(message) && message->under_way == 0) finish(*message);
     return message == nullptr ? send_result::done : send_result::under_way;
   }
@@ -290,7 +290,7 @@ send_result mpi_conduit::engine::send_small(peer_number to, std::span<const std:
   const std::span<const std::byte> whole = apart ? std::span<const std::byte>(copy) : header.empty() ? body : header;
   host::mpi_request request =
       mpi_.send(mpi_channel::small, ranks_[to], small_tag(small_kind::packet, header.size()), whole);
-  // Most small ones are out at once.
+  // Most small messages complete at once.
   mpi_completion done;
   if (mpi_.test(request, done)) {
     if (apart) keep(std::move(copy));
@@ -307,8 +307,8 @@ send_result mpi_conduit::engine::send_small(peer_number to, std::span<const std:
   return apart ? send_result::done : send_result::under_way;
 }
 
-// The receives are posted. All bodies that a peer asks for have one tag: they are asked for in the order in which their
-// receives were posted, and sent in the order in which they are asked for, so each finds its own.
+// The receives are posted. All bodies that a peer requests have one tag: they are requested in the order in which their
+// receives were posted, and sent in the order of the requests, so each matches its own.
 void mpi_conduit::engine::hand_over(std::uint64_t name) {
   if (name == 0 || name > names_)
     throw std::runtime_error(fmt::format("a peer asked over MPI for message body {}, which was never offered", name));
@@ -413,7 +413,7 @@ void mpi_conduit::engine::refuse(announcement body) {
   try {
     if (!said_farewell_.contains(offered->rank) && !heard_farewell_.contains(offered->rank))
       say(offered->rank, small_kind::refused, &name, sizeof name);
-  } catch (const std::runtime_error&) {  // then nobody is there to whom it matters
+  } catch (const std::runtime_error&) {  // then no one is left who needs it
   }
   incoming_.erase(offered);
 }
@@ -446,7 +446,7 @@ void mpi_conduit::engine::fail_peer(peer_number peer, const std::string& why) {
   failures_.push_back({peer, fmt::format("its connection broke ({})", why)});
 }
 
-// Nothing more comes from there, but what it announced before; and it wants nothing more but what it asked for before.
+// Afterwards that rank sends only bodies announced before, and receives only bodies requested before.
 void mpi_conduit::engine::hear_farewell(int rank) {
   if (!heard_farewell_.insert(rank).second) return;
   say_farewell(rank);
@@ -485,13 +485,13 @@ bool mpi_conduit::engine::progress(conduit_events& events) {
   return something;
 }
 
-// Nothing of MPI's can wake a sleeper. It looks again after a nap, which grows while nothing comes.
+// MPI cannot wake a sleeper. It polls after a nap, which grows while nothing arrives.
 bool mpi_conduit::engine::prepare_sleep() {
   if (!drained_ || !sent_.empty() || !filled_.empty() || !failures_.empty()) return false;
   eventfd_t woken = 0;
   eventfd_read(descriptor.get(), &woken);
   const std::int64_t before = nap_ns.load(std::memory_order_relaxed);
-  // What is under way may need this process to go on.
+  // Operations in flight may need this process's progress.
   const bool waits = sends_.empty() && places_.empty() && bodies.is_settled();
   nap_ns.store(waits && before != 0 ? std::min(before * 2, longest_nap_ns) : shortest_nap_ns,
                std::memory_order_relaxed);
@@ -503,8 +503,8 @@ bool mpi_conduit::engine::all_have_said_farewell() const {
                      [&](int rank) { return heard_farewell_.contains(rank); });
 }
 
-// Both sides say farewell as their last words, and take what comes until they have heard the other's: then nothing of
-// the two is under way any more, and the receives can be withdrawn.
+// Both sides send a farewell as their last message, and receive until the other's has arrived: then nothing between the
+// two is in flight, and the receives can be cancelled.
 bool mpi_conduit::engine::close(conduit_events& events, bool at_once) {
   if (!std::exchange(closing_, true)) {
     for (peer_number peer = 0; peer < states.size(); ++peer) {
@@ -526,7 +526,7 @@ bool mpi_conduit::engine::close(conduit_events& events, bool at_once) {
       all_have_said_farewell() && offered_.empty() && sends_.empty() && places_.empty() && bodies.is_settled();
   withdrawing_ = withdrawing_ || quiet || at_once;
   if (!withdrawing_) return false;
-  finish_sends();  // what was sent last, where nobody waits for the other side
+  finish_sends();  // the last sends, when not waiting for the other side
   report(events);
   const bool small_gone = small_.withdraw();
   const bool bodies_gone = bodies.withdraw();

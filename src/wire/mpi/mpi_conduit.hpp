@@ -1,9 +1,9 @@
-// The conduit over two-sided calls of MPI, for networks whose only good library is an MPI. Which MPI is behind the
-// calls (boot/mpi/mpi_calls.hpp) it does not know: tests put one of their own there. The owner calls it from one thread
-// at a time; MPI_THREAD_SERIALIZED is enough. README.md has the protocol and its source.
+// The conduit over two-sided calls of MPI, for networks whose only good library is an MPI. It is independent of the MPI
+// behind the calls (boot/mpi/mpi_calls.hpp): tests substitute their own. The owner calls it from one thread at a time;
+// MPI_THREAD_SERIALIZED is enough. README.md has the protocol and its source.
 //
-// Two promises of other conduits MPI cannot give: it has no descriptor to sleep on, so a sleeper is told how long it
-// may sleep at most; and a dead peer is noticed by those that monitor the processes, not here.
+// MPI lacks two guarantees of other conduits: it has no descriptor to sleep on, so sleeps have a maximum length; and
+// dead peers are detected by the process monitors, not here.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ namespace tri::wire {
 struct mpi_options {
   std::size_t small_bytes = 8192;  // packets up to this size go into receives that are posted for anything
   std::size_t small_receives = 64;
-  posting_options posted = {};                     // for bodies above that come without being asked for
+  posting_options posted = {};                     // for larger bodies that arrive without a request
   std::size_t piece_bytes = std::size_t{1} << 30;  // of one call, which counts in int
 };
 
@@ -28,7 +28,7 @@ struct mpi_conduit_counters {
   std::uint64_t small_arrived = 0;        // packets that came in one small message
   std::uint64_t bodies_arrived = 0;       // in a message of their own, behind an announcement
   std::uint64_t bodies_posted_ahead = 0;  // of those, that found a receive when they were announced
-  std::uint64_t offered_arrived = 0;      // bodies that were asked for
+  std::uint64_t offered_arrived = 0;      // requested bodies
   std::uint64_t receives_withdrawn = 0;   // because other sizes came more often
 };
 

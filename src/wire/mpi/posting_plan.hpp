@@ -1,6 +1,6 @@
-// For which sizes of bodies receives are posted before anybody has announced one: what the user says, and what was seen
-// most often of late. A state machine without I/O, used by sized_receives. After C. Mei's dissertation (UIUC 2012),
-// section 6.2, pre-posted receives.
+// The body sizes for which receives are posted ahead of announcements: those that the user sets, and those seen most
+// often lately. A state machine without I/O, used by sized_receives. After C. Mei's dissertation (UIUC 2012), section
+// 6.2, pre-posted receives.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ std::vector<posted_ahead> read_posted_ahead(std::string_view text);
 struct posting_options {
   std::vector<posted_ahead> fixed = {};
   std::size_t adaptive_classes = 0;  // the most frequent ones; 0: only the fixed
-  std::size_t interval = 256;        // bodies between two polls of what was seen
+  std::size_t interval = 256;        // bodies between two evaluations
   std::size_t buffers = 16;          // that the adaptive classes share
 };
 
@@ -38,7 +38,7 @@ class posting_plan {
 
   /// A body of that class has been announced.
   void saw(std::size_t size_class);
-  /// True: an interval is over, and what is wanted may be different now.
+  /// True: an interval is over, and the plan may have changed.
   bool renew();
   std::size_t wanted(std::size_t size_class) const { return wanted_[size_class]; }
 

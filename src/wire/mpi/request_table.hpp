@@ -1,5 +1,5 @@
-// Operations that are under way, each with what it belongs to. In each turn a part of them is tested, by turns, so that
-// many of them do not make a turn long. Used by mpi_conduit, on the thread that is at the wire.
+// Pending operations, each with its owner's data. Each poll tests a part of them, round-robin, so that many of them do
+// not make a poll long. Used by mpi_conduit, on the thread that is at the wire.
 #pragma once
 
 #include <algorithm>
@@ -58,7 +58,7 @@ class request_table {
   static constexpr std::size_t most_tested = 64;
   std::vector<host::mpi_request> requests_;
   std::vector<Owner*> owners_;
-  std::size_t from_ = 0;  // what is tested next
+  std::size_t from_ = 0;  // tested next
 };
 
 }  // namespace tri::wire

@@ -20,7 +20,7 @@ sized_receives::sized_receives(host::mpi_calls& mpi, const posting_options& opti
   }
 }
 
-// What the library may still write into is left to it: better lost than written to after somebody else has it.
+// Memory that the library may still write to is leaked: better than written to after reuse.
 sized_receives::~sized_receives() {
   for (const auto& all : classes_) {
     if (all == nullptr) continue;
@@ -49,8 +49,8 @@ void sized_receives::post(std::size_t size_class, of_class& all) {
   all.posted.push_back(std::move(made));
 }
 
-// As many as there are bodies announced: each of those then has one of these receives, or a body that was not announced
-// yet has it and makes room when it has come.
+// As many as there are bodies announced: each of those then has one of these receives, or a body not yet announced has
+// it and makes room when it has arrived.
 void sized_receives::top_up(std::size_t size_class, of_class& all) {
   if (ending_ && all.expected.empty()) return;
   const std::size_t on_demand = std::min(all.expected.size(), most_posted_on_demand);
@@ -96,7 +96,7 @@ bool sized_receives::take(const on_body& to) {
 
 bool sized_receives::take_from(std::size_t size_class, of_class& all, const on_body& to) {
   bool something = false;
-  pair(all, to);  // what came before it was announced
+  pair(all, to);  // bodies that came before their announcement
   while (!all.posted.empty() && (!all.expected.empty() || all.posted.front().cancelled)) {
     host::mpi_completion done;
     if (!mpi_.test(all.posted.front().request, done)) break;
@@ -154,8 +154,8 @@ void sized_receives::cancel_all(std::size_t size_class, of_class& all) {
   if (!all.posted.empty()) list(size_class);
 }
 
-// The safe point of a class: none of its bodies is known to be under way. One that is under way unannounced either
-// finds its receive cancelled, and waits for the next one, or completes it, and is taken as any other.
+// The safe point of a class: none of its bodies is known to be in flight. An unannounced one in flight either finds its
+// receive cancelled, and waits for the next one, or completes it, and is handled like any other.
 void sized_receives::follow_plan() {
   for (std::size_t size_class = 1; size_class <= most_size_classes; ++size_class) {
     const std::size_t wanted = plan_.wanted(size_class);

@@ -1,10 +1,10 @@
-// Receives for bodies that come without being asked for: one size class, one tag. A body is announced by a small
-// message of the same sender, which may be taken before or after the body; MPI keeps the order of each sender in a
-// class, so the first body of a sender belongs to its first announcement. Receives are posted for what is announced,
-// and ahead as the plan says. Used by mpi_conduit, on the thread that is at the wire.
+// Receives for bodies that arrive without a request: one size class, one tag. A body is announced by a small message of
+// the same sender, which may arrive before or after the body; MPI keeps the order of each sender in a class, so the
+// first body of a sender belongs to its first announcement. Receives are posted for announced bodies, and ahead
+// according to the plan. Used by mpi_conduit, on the thread that is at the wire.
 //
 // Receives of a class complete for us in the order in which they were posted, which is the order of matching. So two
-// bodies of one sender are never taken for each other, and a slow body holds up those behind it in its class alone.
+// bodies of one sender are never confused, and a slow body delays only those behind it in its class.
 #pragma once
 
 #include <cstddef>
@@ -38,14 +38,14 @@ class sized_receives {
 
   /// At most most_size_classes * size_class_bytes.
   void announced(int source, std::span<const std::byte> header, std::size_t bytes);
-  /// Hands over what has come. True if something happened. Throws std::runtime_error when a receive failed.
+  /// Delivers bodies that have arrived. True if something happened. Throws std::runtime_error when a receive failed.
   bool take(const on_body& body);
   /// Nothing that was announced is missing.
   bool is_settled() const { return missing_ == 0; }
-  /// What this sender has announced will not come.
+  /// The announced bodies of this sender will not arrive.
   void forget(int source);
 
-  /// Nothing more is wanted. Repeated until it says true: no memory is the library's any more.
+  /// Cancels all receives. Repeated until it returns true: the library then holds no memory.
   bool withdraw();
 
   std::size_t posted(std::size_t size_class) const;  // for tests
@@ -62,7 +62,7 @@ class sized_receives {
     std::vector<std::byte> header;
     std::size_t bytes;
   };
-  struct body {  // that has come, and whose announcement may not have
+  struct body {  // arrived, perhaps before its announcement
     int source;
     std::unique_ptr<std::byte[]> place;
     std::size_t bytes;

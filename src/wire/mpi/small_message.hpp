@@ -1,5 +1,5 @@
-// Small messages between two conduits over MPI: what they are stands in the tag, so that a packet whose header and body
-// lie together travels from where it lies, with nothing put before it.
+// Small messages between two conduits over MPI: their kind is in the tag, so that a packet with adjacent header and
+// body is sent in place, without a prefix.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@ namespace tri::wire {
 
 enum class small_kind : std::uint8_t {
   packet,    // header and body
-  follows,   // header and follows_end: the body comes by itself, on the channel of bodies
-  offered,   // header and offered_end: the body comes when it is asked for
+  follows,   // header and follows_end: the body follows, on the channel of bodies
+  offered,   // header and offered_end: the body is sent on request
   wanted,    // body_name: the receive of an offered body is posted
   refused,   // body_name: an offered body is not wanted
   farewell,  // the last one of its sender
@@ -38,7 +38,7 @@ inline constexpr int small_tag(small_kind kind, std::size_t header_bytes) {
 inline constexpr small_kind kind_of_tag(int tag) { return static_cast<small_kind>(tag & 7); }
 inline constexpr std::size_t header_bytes_of_tag(int tag) { return static_cast<std::size_t>(tag) >> 3; }
 
-// On the channel of bodies: bodies that were asked for have this tag, others that of their size class (from 1 on).
+// On the channel of bodies: requested bodies have this tag, others that of their size class (from 1 on).
 inline constexpr int asked_body_tag = 0;
 
 }  // namespace tri::wire

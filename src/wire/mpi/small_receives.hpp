@@ -1,5 +1,5 @@
-// Receives for small messages of anybody, posted ahead and used in turn: what comes is handled in the order in which
-// MPI matched it, which for each sender is the order of its sends. Used by mpi_conduit, on the thread that is at the
+// Receives for small messages of any sender, posted ahead and used in turn: messages are handled in the order in which
+// MPI matched them, which for each sender is the order of its sends. Used by mpi_conduit, on the thread that is at the
 // wire.
 #pragma once
 
@@ -20,7 +20,7 @@ class small_receives {
       : mpi_(mpi), bytes_(bytes), memory_(std::make_unique_for_overwrite<std::byte[]>(count * bytes)), posted_(count) {
     for (std::size_t i = 0; i < count; ++i) post(i);
   }
-  // As sized_receives: what may still be written to is left to the library.
+  // As in sized_receives: memory that the library may still write to is leaked.
   ~small_receives() {
     for (const host::mpi_request each : posted_)
       if (each != 0) static_cast<void>(memory_.release());
@@ -28,7 +28,7 @@ class small_receives {
   small_receives(const small_receives&) = delete;
   small_receives& operator=(const small_receives&) = delete;
 
-  /// Calls `handle(source, tag, bytes)` for what has come, at most once per receive. True if something has.
+  /// Calls `handle(source, tag, bytes)` for messages that have arrived, at most once per receive. True if any has.
   template <class Handle>
   bool take(const Handle& handle) {
     if (withdrawing_) return false;
@@ -45,7 +45,7 @@ class small_receives {
     return true;
   }
 
-  /// Nothing more is wanted. Repeated until it says true.
+  /// Cancels all receives. Repeated until it returns true.
   bool withdraw() {
     bool gone = true;
     for (host::mpi_request& each : posted_) {

@@ -1,5 +1,5 @@
-// Reads the frames of one connection, from any sender: bytes in, valid frames out, or what is wrong. No I/O: the caller
-// reads from the socket and puts bytes where place() says, so that bodies go straight to where they belong. One thread.
+// Reads the frames of one connection, from any sender: bytes in, valid frames or an error out. No I/O: the caller reads
+// from the socket into place(), so that bodies go straight to their destination. One thread.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,13 @@
 
 namespace tri::wire {
 
-/// Told of frames. Spans are valid during the call. Must not call the decoder.
+/// Receives frames. Spans are valid during the call. Must not call the decoder.
 class frame_sink {
  public:
   virtual void packet(std::span<const std::byte> header, std::span<const std::byte> body) = 0;
   /// False: there is one of that name already.
   virtual bool announced(std::span<const std::byte> header, std::uint64_t bytes, std::uint32_t name) = 0;
-  /// Where the body goes that begins now; empty: there is none of that name and size that was accepted.
+  /// The memory for the body that begins now; empty: no body of that name and size was accepted.
   virtual std::span<std::byte> memory_of_body(std::uint32_t name, std::uint64_t bytes) = 0;
   virtual void body_is_whole(std::uint32_t name) = 0;
   /// False: there is none of that name.
@@ -35,10 +35,10 @@ class frame_decoder {
   /// Of frames that this side writes; `longest_packet` in bytes of its body.
   frame_decoder(frame_side by, std::size_t longest_packet) : by_(by), longest_packet_(longest_packet) {}
 
-  /// Where the next bytes of the stream go; empty: it is not known yet, they are given to take().
+  /// The memory for the next bytes of the stream; empty: not known yet, pass them to take().
   std::span<std::byte> place();
-  /// So many bytes, at most its size, were written to place(). False, here and below: the peer is out of order,
-  /// fault() says how, and nothing more may be given.
+  /// `bytes`, at most its size, were written to place(). False, here and below: the peer violates the protocol, fault()
+  /// describes how, and no more bytes may be passed.
   bool placed(std::size_t bytes, frame_sink& sink);
   /// The next bytes of the stream, however many; not while place() has some.
   bool take(std::span<const std::byte> bytes, frame_sink& sink);

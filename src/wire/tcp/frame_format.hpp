@@ -1,4 +1,4 @@
-// What goes over an authenticated connection of the conduit over TCP: frames, each with a head. Both processes have the
+// The format of an authenticated connection of the conduit over TCP: frames, each with a head. Both processes have the
 // same byte order and the same build; the marks of the handshake change with this file.
 //
 //   by the connector   packet      header, body

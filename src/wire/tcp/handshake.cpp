@@ -13,7 +13,7 @@
 namespace tri::wire {
 namespace {
 
-// Which program may talk to us. They change with every change of what goes over a connection.
+// Identify compatible programs. They change with every change of the connection's format.
 constexpr std::array<char, 8> address_mark = {'T', 'R', 'I', 'T', 'C', 'P', 'A', '1'};
 constexpr std::array<char, 8> greeting_mark = {'T', 'R', 'I', 'T', 'C', 'P', 'G', '1'};
 constexpr std::array<char, 8> welcome_mark = {'T', 'R', 'I', 'T', 'C', 'P', 'W', '1'};
@@ -45,7 +45,7 @@ struct welcome {
 static_assert(sizeof(welcome) == sizeof(welcome_bytes) && std::has_unique_object_representations_v<welcome>,
               "sent as it is");
 
-// Over all that stands before the proof. The marks keep the proofs of the two sides apart.
+// Over all bytes before the proof. The marks keep the proofs of the two sides apart.
 proof_bytes proof_of(const token_bytes& token, const greeting& of) {
   return keyed_hash(token, std::as_bytes(std::span(&of, 1)).first(offsetof(greeting, proof)));
 }

@@ -1,10 +1,10 @@
-// Which processes may open a connection of the conduit over TCP, and how both sides prove that they are of the job.
+// Which processes may open a connection of the conduit over TCP, and how both sides prove that they belong to the job.
 // Bytes in, bytes out, no I/O. Any thread.
 //
 // The address of a process carries a random token, which goes to the peers through the launcher and never over the
-// network. The connecting process says which one it is and proves, over a nonce of the connection, that it knows the
-// token of the receiver (greeting); the receiver proves over the same greeting that it knows it, too (welcome). Nothing
-// else is sent or read before that.
+// network. The connecting process sends its number and proves, over a nonce of the connection, that it knows the token
+// of the receiver (greeting); the receiver proves over the same greeting that it knows it, too (welcome). Nothing else
+// is sent or read before that.
 #pragma once
 
 #include <array>
@@ -37,13 +37,13 @@ struct tcp_address {
   std::vector<tcp_endpoint> endpoints;
 };
 std::vector<std::byte> encode_tcp_address(const tcp_address& address);
-/// Throws std::runtime_error that names the process and says what it may have done.
+/// Throws std::runtime_error that names the process and a possible cause.
 tcp_address decode_tcp_address(peer_number from, std::span<const std::byte> bytes);
 
 /// Random. Throws std::system_error.
 token_bytes make_token();
 
-/// Who speaks to whom, as both sides must see it.
+/// The two parties of a connection, as both sides must see them.
 struct tcp_parties {
   peer_number from = 0;
   peer_number to = 0;
@@ -56,7 +56,7 @@ using greeting_bytes = std::array<std::byte, 56>;
 using welcome_bytes = std::array<std::byte, 24>;
 
 greeting_bytes make_greeting(const token_bytes& of_receiver, const token_bytes& nonce, const tcp_parties& parties);
-/// Whether its sender knows the token and means this process of this job; then `from` is who it is.
+/// Whether its sender knows the token and addresses this process of this job; then `from` is its number.
 bool is_greeting(const greeting_bytes& bytes, const token_bytes& own_token, peer_number self, std::size_t peers,
                  peer_number& from);
 welcome_bytes make_welcome(const token_bytes& of_receiver, const greeting_bytes& greeting);

@@ -7,7 +7,7 @@
 namespace tri::wire {
 namespace {
 
-// Least significant byte first, as the paper has it, whatever the machine does.
+// Little-endian as in the paper, whatever the machine.
 std::uint64_t word_at(const std::byte* bytes, std::size_t count) {
   std::uint64_t word = 0;
   for (std::size_t i = 0; i < count; ++i) word |= static_cast<std::uint64_t>(bytes[i]) << (8 * i);

@@ -13,7 +13,7 @@ using proof_bytes = std::array<std::byte, 16>;
 
 proof_bytes keyed_hash(const token_bytes& token, std::span<const std::byte> message);
 
-/// Takes the same time whatever differs.
+/// Constant time.
 bool are_equal_proofs(const proof_bytes& one, const proof_bytes& other);
 
 }  // namespace tri::wire

@@ -1,5 +1,5 @@
-// Frames of one connection that are not written yet, in their order. They refer to the memory of the sender: nothing
-// is copied but heads. No I/O. One thread.
+// Frames of one connection that are not written yet, in order. They refer to the sender's memory: only heads are
+// copied. No I/O. One thread.
 #pragma once
 
 #include <sys/uio.h>
@@ -19,12 +19,12 @@ struct outgoing_frame {
   frame_head head;
   std::span<const std::byte> header = {};
   std::span<const std::byte> body = {};
-  packet_token token = nullptr;  // whose memory is free when the frame is written; null: nobody waits for that
+  packet_token token = nullptr;  // whose memory is free when the frame is written; null: no notification
 
   std::size_t bytes() const { return sizeof head + header.size() + body.size(); }
 };
 
-/// Says where the bytes of a frame are, without the first `written`. At most three pieces; how many.
+/// Stores where the bytes of a frame are, without the first `written`. Returns the number of pieces, at most three.
 inline std::size_t pieces_of(const outgoing_frame& frame, std::size_t written, std::span<iovec> pieces) {
   const std::span<const std::byte> parts[] = {std::as_bytes(std::span(&frame.head, 1)), frame.header, frame.body};
   std::size_t count = 0;
@@ -52,7 +52,7 @@ class send_queue {
       count += pieces_of(frames_[i], i == first_ ? written_ : 0, pieces.subspan(count));
     return count;
   }
-  /// So many of them are written. Calls `done(token)` for frames that are out.
+  /// `bytes` of them are written. Calls `done(token)` for completed frames.
   template <class Done>
   void wrote(std::size_t bytes, Done&& done) {
     written_ += bytes;

@@ -25,7 +25,7 @@ void tcp_conduit::refuse(announcement body) { engine_->refuse(body); }
 bool tcp_conduit::progress(conduit_events& events) { return engine_->progress(events); }
 int tcp_conduit::wake_descriptor() const { return engine_->epoll.get(); }
 
-// The descriptor tells of all that is there, whenever it came; only what was noted outside of progress() does not show.
+// The descriptor is level-triggered; only events noted outside of progress() do not show on it.
 bool tcp_conduit::prepare_sleep() { return !engine_->has_news(); }
 void tcp_conduit::wake() { engine_->wake(); }
 bool tcp_conduit::close(conduit_events& events, bool at_once) { return engine_->close(events, at_once); }

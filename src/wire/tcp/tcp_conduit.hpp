@@ -1,6 +1,6 @@
-// The conduit over TCP, without any library. A sender to a peer connects to it, and both prove that they are of the
+// The conduit over TCP, without any library. A sender to a peer connects to it, and both prove that they belong to the
 // job before anything else is read (handshake.hpp); so there are up to two connections between two processes. The owner
-// calls it from one thread at a time. What goes over a connection is in frame_format.hpp, why it is so in README.md.
+// calls it from one thread at a time. frame_format.hpp has the format, README.md the reasons.
 #pragma once
 
 #include <cstddef>
@@ -27,10 +27,11 @@ class tcp_conduit {
   tcp_conduit& operator=(const tcp_conduit&) = delete;
 
   std::span<const std::byte> address() const;
-  /// Throws std::runtime_error for what is not an address of this conduit. That nobody is there is a failure.
+  /// Throws std::runtime_error for bytes that are not an address of this conduit. An absent process counts as a failed
+  /// peer.
   void connect(peer_number peer, std::span<const std::byte> address);
   peer_state state(peer_number peer) const;
-  /// Throws std::length_error for a header or a body that is longer than what the receiver takes.
+  /// Throws std::length_error for a header or a body longer than the receiver accepts.
   send_result send(peer_number to, sending how, std::span<const std::byte> header, std::span<const std::byte> body,
                    packet_token token);
   void accept(announcement body, void* memory, std::size_t bytes, packet_token token);

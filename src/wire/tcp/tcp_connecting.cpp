@@ -14,14 +14,14 @@
 namespace tri::wire {
 namespace {
 
-// Connections of whom we know nothing: so many at once, for so long.
+// Unauthenticated connections: how many at once, and for how long.
 constexpr std::size_t most_unproven = 64;
 constexpr std::int64_t time_to_greet_ns = 10'000 * ns_of_ms;
 
-// An address that does not answer, where the peer has others. Who is the last one gets the system's time.
+// Timeout of an address when the peer has others. The last one gets the system's timeout.
 constexpr std::int64_t time_to_answer_ns = 3'000 * ns_of_ms;
 
-// Who listens at an address and does not welcome us may be somebody else, or the peer that computes.
+// A listener that does not send a welcome may be a foreign process, or the peer while it computes.
 constexpr std::int64_t time_to_welcome_ns = 3'000 * ns_of_ms;
 
 // A peer turns a connection away when strangers crowd it out. About 20 s in all, because the pauses grow to a second.
@@ -29,14 +29,14 @@ constexpr unsigned most_attempts = 30;
 
 constexpr std::int64_t pause_in_shortage_ns = 1'000 * ns_of_ms;
 
-// Of this process or host, not of the peer: it passes when others close what they have open.
+// A shortage of this process or host, not of the peer: it passes when others close descriptors.
 bool is_shortage(int error) {
   return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM || error == ENOSPC;
 }
 
 }  // namespace
 
-// ---- those who connect to us
+// ---- incoming connections
 
 void tcp_conduit::engine::accept_some(source& listener) {
   constexpr int most_at_once = 16;
@@ -54,7 +54,7 @@ void tcp_conduit::engine::accept_some(source& listener) {
     if (const int error = try_watch(*made, EPOLLIN, EPOLL_CTL_ADD); error != 0) return pause_listening(error);
     set_timer(made->deadline_ns);
     unproven_.push_back(std::move(made));
-    // Before one is turned away for it: most have greeted by the time we look.
+    // Before one is rejected for it: most have sent their greeting by now.
     read_greeting(*unproven_.back());
     if (unproven_.size() > most_unproven) turn_away(*unproven_.front());
   }
@@ -113,7 +113,7 @@ void tcp_conduit::engine::read_greeting(connection& of) {
   unproven_.erase(found);
 }
 
-// ---- those to whom we connect
+// ---- outgoing connections
 
 void tcp_conduit::engine::connect(peer_number peer, std::span<const std::byte> of_peer) {
   if (links_[peer] != nullptr && links_[peer]->state != peer_state::unknown) return;
@@ -176,12 +176,12 @@ void tcp_conduit::engine::greet(connection& of) {
                               {.from = self_, .to = of.peer, .peers = static_cast<std::uint32_t>(links_.size())});
   const ssize_t count =
       ::send(of.descriptor.get(), of.greeting.data(), of.greeting.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-  if (count < 0 && would_block(errno)) return;  // not connected yet, which epoll took for it
+  if (count < 0 && would_block(errno)) return;  // not connected yet, a spurious event of epoll
   if (count != static_cast<ssize_t>(of.greeting.size())) return try_again(of.peer);
   of.now = stage::greeted;
   peer.deadline_ns = 0;
   want_to_write(of, false);
-  // At its last address a process that computes takes its time.
+  // At its last address there is no deadline: the peer may be computing.
   if (peer.unanswered.size() + 1 < peer.endpoints.size()) set_deadline(of.peer, time_to_welcome_ns);
 }
 
@@ -195,7 +195,7 @@ void tcp_conduit::engine::read_welcome(connection& of) {
   of.have += static_cast<std::size_t>(count);
   if (of.have < of.welcome.size()) return;
   const welcome_bytes right = make_welcome(peer.token, of.greeting);
-  std::byte difference{0};  // in the same time whatever differs
+  std::byte difference{0};  // constant-time comparison
   for (std::size_t i = 0; i < right.size(); ++i) difference |= right[i] ^ of.welcome[i];
   if (difference != std::byte{0}) {
     constexpr const char* why = "the process that listens there is another one";
@@ -220,7 +220,7 @@ void tcp_conduit::engine::prefer(connection& of) {
   }
 }
 
-// Its address may be tried again, unless it is somebody else's.
+// Its address may be tried again, unless it belongs to a foreign process.
 void tcp_conduit::engine::drop_unanswered(connection& of) {
   const peer_number number = of.peer;
   link& peer = link_of(number);
@@ -232,7 +232,7 @@ void tcp_conduit::engine::drop_unanswered(connection& of) {
   if (peer.deadline_ns == 0) set_deadline(number, time_to_welcome_ns);
 }
 
-// Nobody of the job is at this one.
+// No process of the job is at this address.
 void tcp_conduit::engine::leave_endpoint(peer_number peer, const std::string& why) {
   link& of = link_of(peer);
   of.deadline_ns = 0;
@@ -253,7 +253,7 @@ bool tcp_conduit::engine::forget_endpoint(peer_number peer, const tcp_endpoint& 
   return false;
 }
 
-// The connection did not come to be, and the next one may.
+// The connection failed, and the next one may succeed.
 void tcp_conduit::engine::try_again(peer_number peer, const char* why) {
   link& of = link_of(peer);
   discard(of.ours);

@@ -56,8 +56,8 @@ void tcp_conduit::engine::watch(source& of, std::uint32_t events, int operation)
     throw std::system_error(error, std::generic_category(), "the wire cannot wait for a connection (epoll_ctl)");
 }
 
-// A forked child may hold the descriptor open: closing it here would end neither the connection nor what the set tells
-// of it.
+// A forked child may hold the descriptor open: closing it here would end neither the connection nor its events in the
+// epoll set.
 void tcp_conduit::engine::forget(source& of) const {
   if (!of.descriptor) return;
   epoll_ctl(epoll.get(), EPOLL_CTL_DEL, of.descriptor.get(), nullptr);
@@ -129,7 +129,7 @@ void tcp_conduit::engine::dispatch(source& of, std::uint32_t what) {
 
 void tcp_conduit::engine::wake() const {
   const std::uint64_t one = 1;
-  static_cast<void>(write(wake_.descriptor.get(), &one, sizeof one));  // full means readable, which is what it is for
+  static_cast<void>(write(wake_.descriptor.get(), &one, sizeof one));  // a full counter is readable, which suffices
 }
 
 // ---- deadlines
@@ -169,7 +169,7 @@ void tcp_conduit::engine::on_timer() {
 void tcp_conduit::engine::on_deadline(peer_number peer) {
   link& of = link_of(peer);
   if (of.state == peer_state::failed) return;
-  if (!of.why.empty()) {  // theirs says nothing more
+  if (!of.why.empty()) {  // the other one has no more information
     note({.peer = peer, .of_ours = true, .at_once = true, .why = of.why});
   } else if (of.ours == nullptr) {
     start_attempt(peer);
@@ -186,7 +186,7 @@ void tcp_conduit::engine::on_deadline(peer_number peer) {
 
 // ---- the end of connections
 
-// The port must not be called in the middle of a send, and somebody may sleep.
+// The port must not be called in the middle of a send, and a thread may be asleep.
 void tcp_conduit::engine::note(connection_break broken) {
   breaks_.push_back(std::move(broken));
   wake();
@@ -220,7 +220,7 @@ bool tcp_conduit::engine::settle() {
   return something;
 }
 
-// What a peer sent before its end comes on its own connection, which may be behind ours: all of it is read first.
+// A peer's last messages arrive on its own connection, which may lag behind ours: all of it is read first.
 void tcp_conduit::engine::settle_break(const connection_break& broken) {
   link& of = link_of(broken.peer);
   if (of.state == peer_state::failed) return;
@@ -275,7 +275,7 @@ bool tcp_conduit::engine::close(conduit_events& events, bool at_once) {
   for (peer_number peer = 0; peer < links_.size(); ++peer) {
     if (links_[peer] == nullptr || links_[peer]->state == peer_state::failed) continue;
     if (is_open(links_[peer]->ours) && !at_once) {
-      // What is not read when a socket is closed makes the kernel throw away what it has not sent.
+      // Unread data on close makes the kernel discard unsent data.
       const int descriptor = links_[peer]->ours->descriptor.get();
       shutdown(descriptor, SHUT_WR);
       std::array<std::byte, 256> unread;

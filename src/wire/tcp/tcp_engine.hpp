@@ -1,6 +1,6 @@
 // The state of a tcp_conduit: its connections and one epoll set over all of them. Parts of one class: tcp_engine.cpp
-// has the epoll set, deadlines and the ends, tcp_connecting.cpp how connections come to be, tcp_frames.cpp what goes
-// over them. Private to these.
+// has the epoll set, deadlines and shutdown, tcp_connecting.cpp connection setup, tcp_frames.cpp the data. Private to
+// these.
 #pragma once
 
 #include <cerrno>
@@ -24,7 +24,7 @@ namespace tri::wire {
 
 inline constexpr std::int64_t ns_of_ms = 1'000'000;
 
-// How long a peer may be silent once the connection to it has broken: what it sent before comes first.
+// How long a peer may be silent once the connection to it has broken: its earlier messages come first.
 inline constexpr std::int64_t time_for_last_words_ns = 2'000 * ns_of_ms;
 
 inline bool would_block(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
@@ -50,14 +50,14 @@ class tcp_conduit::engine {
   host::unique_fd epoll;
 
  private:
-  // What a descriptor in the epoll set stands for.
+  // The kind of a descriptor in the epoll set.
   enum class source_kind : std::uint8_t { wake, timer, listener, connection };
   struct source {
     source_kind kind;
     host::unique_fd descriptor = {};
   };
   enum class stage : std::uint8_t {
-    unproven,    // somebody connected to us
+    unproven,    // incoming, not authenticated
     connecting,  // we connect
     greeted,     // we wait for the welcome
     open,
@@ -94,7 +94,7 @@ class tcp_conduit::engine {
     packet_token token = nullptr;
     bool accepted = false;
   };
-  // A peer with which something was begun.
+  // A peer with any connection state.
   struct link {
     peer_state state = peer_state::unknown;
     token_bytes token = {};
@@ -146,14 +146,14 @@ class tcp_conduit::engine {
   void set_timer(std::int64_t deadline_ns);
   void dispatch(source& of, std::uint32_t what);
 
-  // Those who connect to us.
+  // Incoming connections.
   void accept_some(source& listener);
   void pause_listening(int error);
   void report_shortage(int error);
   void read_greeting(connection& of);
   void turn_away(connection& of, bool is_foreign = true);
 
-  // Those to whom we connect.
+  // Outgoing connections.
   void start_attempt(peer_number peer);
   void finish_connecting(connection& of);
   void greet(connection& of);
@@ -200,7 +200,7 @@ class tcp_conduit::engine {
   std::int64_t listen_again_ns_ = 0;  // 0: listening
   bool shortage_reported_ = false;
   std::unique_ptr<std::byte[]> scratch_;
-  conduit_events* events_ = nullptr;  // of the progress() that is under way
+  conduit_events* events_ = nullptr;  // of the current progress()
   std::vector<connection_break> breaks_;
   std::vector<filled_body> filled_at_once_;
   std::vector<std::unique_ptr<incoming>> detached_;     // announced by peers that have failed, not refused yet

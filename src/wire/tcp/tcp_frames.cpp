@@ -46,7 +46,7 @@ send_result tcp_conduit::engine::send(peer_number to, sending how, std::span<con
     peer.packets.push(frame);
     return send_result::under_way;
   }
-  // The usual case: it goes out at once.
+  // The usual case: written at once.
   std::array<iovec, 3> pieces;
   msghdr message = {};
   message.msg_iov = pieces.data();
@@ -83,7 +83,7 @@ void tcp_conduit::engine::flush(connection& of) {
 void tcp_conduit::engine::answer(incoming& body, frame_kind how) {
   link& peer = *links_[body.peer];
   peer.answers.push({.head = {.kind = how, .name = body.name}});
-  // Answers name no memory that somebody waits for, so this calls nobody.
+  // Answers refer to no memory of a sender, so this makes no callback.
   if (is_open(peer.theirs) && !peer.theirs->waits_to_write) flush(*peer.theirs);
 }
 

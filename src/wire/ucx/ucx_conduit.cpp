@@ -16,12 +16,12 @@
 namespace tri::wire {
 namespace {
 
-// What stands before UCX's address: which program may talk to us. Changes with every change of what packets look like.
+// Prefix of UCX's address: identifies compatible programs. Changes with every change of the packet format.
 constexpr std::array<char, 4> address_mark = {'T', 'R', 'I', '2'};
 constexpr unsigned handler_id = 0;
 
-// Unless somebody has named transports: networks alone. Inside a host nothing uses the wire, and for its shared memory
-// UCX opens abstract sockets, to which any user of the host may send, and System V segments that the group may write.
+// Unless transports are named: networks alone. Inside a host nothing uses the wire, and for its shared memory UCX opens
+// abstract sockets, to which any user of the host may send, and System V segments that the group may write.
 constexpr const char* networks_alone = "^shm,self";
 
 template <class Function>
@@ -99,7 +99,7 @@ class ucx_conduit::worker {
   static void on_closed(void* request, ucs_status_t status, void* self);
 
   ucp_context_h context_ = nullptr;
-  conduit_events* events_ = nullptr;    // of the progress() that is under way
+  conduit_events* events_ = nullptr;    // of the current progress()
   std::vector<peer_failure> failures_;  // not yet reported
   std::vector<ucp_ep_h> failed_;        // not yet closed
   struct filled_body {
@@ -107,7 +107,7 @@ class ucx_conduit::worker {
     bool whole;
   };
   std::vector<filled_body> filled_at_once_;
-  std::vector<void*> closing_;  // requests of endpoints whose end is under way
+  std::vector<void*> closing_;  // requests of endpoints being closed
   bool close_started_ = false;
   bool drained_ = false;  // the last thing done was a progress that found nothing
 };
@@ -134,8 +134,8 @@ void ucx_conduit::worker::open(const ucx_options& options) {
   const bool chosen = !options.transports.empty() || std::getenv("UCX_TLS") != nullptr;
   const ucs_status_t transports_set = set("TLS", chosen ? options.transports : networks_alone);
   const ucs_status_t devices_set = set("NET_DEVICES", options.devices);
-  // Devices that we list may be none to UCX (an interface with an IPv6 address only, a port without a cable): no word
-  // of it from every process. A UCX that does not know the variable has nothing to be told.
+  // UCX may not recognize devices that we list (an interface with only an IPv6 address, a port without a cable):
+  // suppress the warning from every process. A UCX without this variable does not need it.
   if (!chosen && !options.devices.empty()) set("WARN_INVALID_CONFIG", "n");
 
   ucp_params_t parameters = {};
@@ -284,7 +284,7 @@ bool ucx_conduit::worker::progress(conduit_events& events) {
   drained_ = !something;
   while (!failed_.empty() || !filled_at_once_.empty() || !failures_.empty()) {
     something = true;
-    // Closing by force ends what is under way to that peer, by calls of sent() and filled().
+    // A forced close ends operations in flight to that peer, by calls of sent() and filled().
     for (const ucp_ep_h endpoint : std::exchange(failed_, {})) start_closing(endpoint, true);
     for (const filled_body& body : std::exchange(filled_at_once_, {})) events.filled(body.token, body.whole);
     for (const peer_failure& failed : std::exchange(failures_, {})) events.peer_failed(failed.peer, failed.why);
@@ -292,9 +292,8 @@ bool ucx_conduit::worker::progress(conduit_events& events) {
   return something;
 }
 
-// The descriptor tells of what comes after the arming only: what is there already, and was not looked at, would never
-// wake anybody. So a progress that found nothing has to be the last thing before; UCX itself says BUSY in some cases
-// only.
+// The descriptor signals only events after arming: earlier, unprocessed ones would never wake a sleeper. So an empty
+// progress must come right before; UCX itself returns BUSY in some cases only.
 bool ucx_conduit::worker::prepare_sleep() {
   return drained_ && failures_.empty() && filled_at_once_.empty() && ucx().ucp_worker_arm(handle) == UCS_OK;
 }
@@ -318,13 +317,13 @@ bool ucx_conduit::worker::close(conduit_events& events, bool at_once) {
   events_ = &events;
   for (peer_number peer = 0; peer < endpoints.size() && !close_started_; ++peer) {
     if (endpoints[peer] == nullptr) continue;
-    failed_peers[peer] = true;  // nobody may connect again
+    failed_peers[peer] = true;  // must not be connected again
     start_closing(std::exchange(endpoints[peer], nullptr), at_once);
   }
   close_started_ = true;
   progress(events);
-  // Over TCP the end of an endpoint waits for an answer of the peer. Without one the worker takes the endpoints along,
-  // and demands that nobody waits for them any more.
+  // Over TCP the end of an endpoint waits for an answer of the peer. Without one the worker destroys the endpoints
+  // itself, and requires that no request waits for them.
   if (at_once)
     for (void* const request : std::exchange(closing_, {})) ucx().ucp_request_free(request);
   return closing_.empty();

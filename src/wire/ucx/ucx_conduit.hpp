@@ -1,6 +1,6 @@
 // The conduit over active messages of UCX (libucp, loaded when the first one is made). One worker; endpoints on first
 // use, with failure detection, so that a peer that dies is reported. The owner calls it from one thread at a time
-// (UCX is asked for no locks of its own). Facts about UCX 1.13 that this relies on are in README.md.
+// (UCX's own locks are not enabled). Facts about UCX 1.13 that this relies on are in README.md.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@
 namespace tri::wire {
 
 struct ucx_options {
-  std::string transports;  // as in UCX_TLS; empty: what the environment says, else all networks
-  std::string devices;     // as in UCX_NET_DEVICES, separated by commas; empty: what the environment says, else all
+  std::string transports;  // as in UCX_TLS; empty: from the environment, otherwise all networks
+  std::string devices;     // as in UCX_NET_DEVICES, separated by commas; empty: from the environment, otherwise all
 };
 
 class ucx_conduit {

@@ -11,8 +11,8 @@ namespace tri::tools {
 std::string output_of(const std::string& program, const std::vector<std::string>& arguments,
                       const std::vector<std::string>& variables);
 
-/// What the loader would load with the program ("libm.so.6 => /lib/libm.so.6 (...)", one a line); the program does not
-/// run. `preload`: libraries that are asked for beside its own, colons between them.
+/// The libraries that the loader would load with the program ("libm.so.6 => /lib/libm.so.6 (...)", one per line); the
+/// program does not run. `preload`: additional libraries, separated by colons.
 std::string loader_list(const std::string& program, const std::string& preload = {});
 
 }  // namespace tri::tools

@@ -105,8 +105,8 @@ mpi_finding mpi_in_loader_list(std::string_view list) {
 
 namespace {
 
-// The launcher of one of the two libraries: what it sets for its processes and no other launcher sets, and Debian's
-// name for it, which is there when both are installed.
+// The launcher of one of the two libraries: a variable that only it sets for its processes, and Debian's name for it
+// when both are installed.
 struct mpi_launcher {
   mpi_library library;
   const char* name;
@@ -205,7 +205,7 @@ void set_sharing(const std::string& sharing, const std::string& from) {
   try {
     if (const std::optional<int> domain = domain_of_this_rank(value_of("TRIREME_TOPOLOGY")))
       setenv("TRIREME_MPI_DOMAIN", std::to_string(*domain).c_str(), 1);
-  } catch (const std::runtime_error& problem) {  // what is said in TRIREME_TOPOLOGY
+  } catch (const std::runtime_error& problem) {  // an error in TRIREME_TOPOLOGY
     throw std::invalid_argument(problem.what());
   }
 }
@@ -236,7 +236,7 @@ void check_statistics_file(const std::string& name) {
 
 namespace {
 
-// As it was when the process began its program. False also for processes that are somebody else's.
+// In the environment at exec. Also false for other users' processes.
 bool began_with_variable(pid_t process, std::string_view variable) {
   std::ifstream in(fmt::format("/proc/{}/environ", process), std::ios::binary);
   for (std::string entry; std::getline(in, entry, '\0');)
@@ -244,8 +244,8 @@ bool began_with_variable(pid_t process, std::string_view variable) {
   return false;
 }
 
-// The launcher, or its proxy on this host: the nearest process above this one that is no rank itself, as wrappers
-// between the two are. What is further up, a shell or a Python environment, may belong to another MPI.
+// The launcher, or its proxy on this host: the nearest ancestor of this process that is not a rank itself, as wrappers
+// between the two are. Processes further up, a shell or a Python environment, may belong to another MPI.
 pid_t launcher_of_this_rank() {
   for (const char* const rank : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "MPI_LOCALRANKID"}) {
     if (value_of(rank).empty()) continue;

@@ -11,7 +11,7 @@ namespace tri::tools {
 /// By binary interface; `standard` is that of MPI 5.0 (libmpi_abi).
 enum class mpi_library : std::uint8_t { none, openmpi, mpich, standard };
 
-/// The names of libraries that programs ask the loader for, and our drop-in for each.
+/// The library names that programs request from the loader, and our drop-in for each.
 struct mpi_interface {
   mpi_library library;
   const char* name;
@@ -29,24 +29,24 @@ const mpi_interface* interface_of(mpi_library library);
 
 struct mpi_finding {
   mpi_library library = mpi_library::none;
-  bool is_linked = false;  // by the program itself; otherwise the launcher's variables say so
+  bool is_linked = false;  // by the program itself; otherwise known from the launcher's variables
   std::string obstacle;    // why the program cannot be helped, although it is one of MPI; then `library` is none
 };
 
-/// Looks at the program's file and at the libraries that the loader would give it; then at the variables that mpirun
-/// sets, for interpreters and scripts.
+/// Checks the program's file and the libraries that the loader would load; then, for interpreters and scripts, the
+/// variables that mpirun sets.
 mpi_finding find_mpi(const std::string& program);
 
-/// What is wrong when the launcher of the one MPI library starts a program of the other: each process is then a job of
-/// its own, and nobody else says so. Empty where the launcher fits, is none that is known, or starts one process; and
-/// on ranks other than 0, which would say the same again.
+/// The error message when the launcher of one MPI library starts a program of the other: each process is then a job of
+/// its own, which nothing else reports. Empty when the launcher matches, is unknown, or starts one process, and on
+/// ranks other than 0.
 std::string launcher_of_the_other(mpi_library library, const std::string& program);
 
 /// Whether a program of MPICH begins MPI through its mpi_f08 alone, which calls the library by inner names (PMPI_):
 /// there is nothing to put ours before.
 bool begins_by_inner_names(const std::string& program);
 
-/// From what the loader lists ("libmpi.so.40 => ..."): for find_mpi and its tests.
+/// From the loader's list ("libmpi.so.40 => ..."): for find_mpi and its tests.
 mpi_finding mpi_in_loader_list(std::string_view list);
 
 /// The drop-in's variables are `on`, `off` or not set; throws std::invalid_argument for other values. False when
@@ -58,11 +58,11 @@ bool check_mpi_switches();
 /// rank belongs to one NUMA domain. Throws std::exception naming what cannot be read and what would be right.
 void set_sharing(const std::string& sharing, const std::string& from);
 
-/// Who receives for ranks that compute: TRIREME_MPI_PROGRESS, which the option replaces unless it is empty.
+/// Which ranks receive for computing ranks: TRIREME_MPI_PROGRESS, which the option replaces unless it is empty.
 void set_progress(const std::string& progress);
 
-/// The rank that will write the statistics, 0, looks at the start whether it can: its folder is there, and nothing
-/// forbids it. Throws std::invalid_argument where it cannot. What changes until then the end tells.
+/// Rank 0, which writes the statistics, checks at the start whether it can: its folder exists and is writable. Throws
+/// std::invalid_argument otherwise. Later changes are reported at the end.
 void check_statistics_file(const std::string& name);
 
 /// The library of this name that belongs to the launcher of this process: in the lib folder beside the launcher's bin

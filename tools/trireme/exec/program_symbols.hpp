@@ -1,4 +1,4 @@
-// The functions that a program's file has, or wants of its libraries, by name. A stripped file tells the latter only.
+// The functions that a program's file defines or imports, by name. A stripped file has only the latter.
 #pragma once
 
 #include <initializer_list>
@@ -7,7 +7,7 @@
 
 namespace tri::tools {
 
-/// False also for files that cannot be read or are no 64-bit ELF files.
+/// Also false for files that cannot be read or are not 64-bit ELF files.
 bool defines_any(const std::string& file, std::initializer_list<std::string_view> functions);
 bool wants_any(const std::string& file, std::initializer_list<std::string_view> functions);
 

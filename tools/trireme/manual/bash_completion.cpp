@@ -5,7 +5,7 @@
 namespace tri::tools {
 namespace {
 
-// The words of an answer, or what the shell is to look up.
+// The possible values, or what the shell must look up.
 std::string values_of(const option_page& option) {
   if (!option.choices.empty()) return fmt::format("{}", fmt::join(option.choices, " "));
   if (option.value == "FILE") return "@file";
@@ -21,7 +21,7 @@ std::string value_row(const std::string& command, const option_page& option) {
 }
 
 struct tables {
-  std::string words;     // what may stand at the place of a subcommand, by command
+  std::string words;     // the words allowed as a subcommand, by command
   std::string options;   // by command
   std::string values;    // by command and option
   std::string programs;  // commands that start a program

@@ -1,5 +1,5 @@
-// What the command line offers, as data. `trireme --help`, the manual pages and the shell completions are written from
-// it. The options are those of the apps by which the subcommands parse, so there is no second list that could differ.
+// The command line as data. `trireme --help`, the manual pages and the shell completions are generated from it. The
+// options are those of the apps with which the subcommands parse, so there is no second list that could differ.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ namespace tri::tools {
 
 struct option_page {
   std::vector<std::string> names;    // "-n", "--processes"; of an argument its one name, without dashes
-  std::string value;                 // what stands for its value, such as FILE; empty: it takes none
+  std::string value;                 // placeholder of its value, such as FILE; empty: it takes none
   std::string allowed;               // "1 .. 4096"
   std::vector<std::string> choices;  // all its values, where they are few and known
   std::string help;
@@ -18,7 +18,7 @@ struct option_page {
 
 struct command_page {
   std::string name;         // "trireme run"
-  std::string summary;      // one line that goes on where the name ends
+  std::string summary;      // one line that continues after the name
   std::string description;  // sentences
   std::string usage;        // "trireme run [options] [--] program [arguments]"
   std::string footer;       // as in `--help`, with its line breaks
@@ -35,7 +35,7 @@ struct command_page {
 command_page front_page();
 
 /// The same with the pages of all subcommands. Removes the variables TRIREME_* from the environment first, as the pages
-/// hold for everybody; so this is for processes that do nothing else.
+/// must not depend on the user; so this is for processes that do nothing else.
 command_page all_pages();
 
 /// The options --tri-<name>, in the order of the table of options.

@@ -52,7 +52,7 @@ std::string italic(std::string_view text) { return "\\fI" + escaped(text) + "\\f
 // A line of its own; one that begins with a dot would be a command of troff.
 std::string line(const std::string& text) { return (text.starts_with('.') ? "\\&" : "") + text + "\n"; }
 
-// Prose: what stands in `backquotes` is bold.
+// Prose: text in `backquotes` is bold.
 std::string prose(std::string_view text) {
   std::string out;
   bool inside = false;
@@ -100,8 +100,8 @@ std::string options(const command_page& command, const char* macro) {
   return out;
 }
 
-// The text below the options of `--help`: paragraphs, and indented lists of "term  explanation" whose explanations may
-// go on in lines that are indented more. "Examples:" begins a section.
+// The text below the options of `--help`: paragraphs, and indented lists of "term explanation" whose explanations may
+// continue in lines that are indented more. "Examples:" begins a section.
 class footer_writer {
  public:
   explicit footer_writer(const char* macro) : macro_(macro) {}
@@ -145,7 +145,7 @@ class footer_writer {
     const char* const gap = out_.ends_with(" EXAMPLES\n") ? "" : ".PP\n";  // a heading makes one itself
     if (!paragraph_.empty()) out_ += gap + prose(paragraph_);
     if (in_list_) {
-      // What is long is a command: its explanation begins on the next line in any case.
+      // A long term is a command: its explanation begins on the next line in any case.
       out_ += explanation_.empty() ? gap + line(bold(term_)) : ".TP\n" + line(bold(term_)) + prose(explanation_);
     }
     paragraph_.clear();

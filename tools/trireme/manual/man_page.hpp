@@ -1,4 +1,4 @@
-// Manual pages in man(7), the language of troff, from what the command line offers.
+// Manual pages in man(7), the language of troff, generated from the command line's description.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // How long messages wait for a thread that sends and receives in turn (Mei 2012, 6.3.2): `sends` and `receives` are
-// pending when it begins, it serves so many of one kind, then so many of the other, and changing the kind costs
-// something. What helps the one kind delays the other.
+// pending when it begins, it serves a number of one kind, then a number of the other, and changing the kind has a cost.
+// Speeding up one kind delays the other.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct waits {
   double total() const { return of_sends + of_receives; }
 };
 
-/// Message by message, with turns of any size (at least 1; larger than what is left: what is left).
+/// Message by message, with turns of any size (at least 1; capped at the rest).
 waits simulate_waits(const pending_messages& pending, first_served first, std::int64_t sends_per_turn,
                      std::int64_t receives_per_turn);
 
@@ -35,8 +35,8 @@ waits simulate_waits(const pending_messages& pending, first_served first, std::i
 double total_wait(const pending_messages& pending, first_served first, double rounds);
 
 /// The number of rounds with the smallest total_wait, from 1 (serve everything of one kind first) to that of the kind
-/// with fewer messages. More than 1 only if what is served first costs more than the other kind. Exact as total_wait
-/// is, or by one whole number of rounds beside the best divisor.
+/// with fewer messages. More than 1 only if the kind served first costs more than the other. Exact as total_wait is, or
+/// by one whole number of rounds beside the best divisor.
 std::int64_t best_rounds(const pending_messages& pending, first_served first);
 
 }  // namespace tri::tools

@@ -69,7 +69,7 @@ struct limit_row {
   std::size_t least_bytes;
   const char* below;  // what happens
 };
-// The heap has amounts of its own (mpi/heap/memory_limits). Each rank maps the windows of all, and one rank is no job.
+// The heap has its own amounts (mpi/heap/memory_limits). Each rank maps the windows of all, and one rank is not a job.
 constexpr std::array<limit_row, 3> limits{{
     {"address_space", "ulimit -v", RLIMIT_AS, 2 * (window_bytes + (window_bytes >> 1)), all_passes_through},
     {"data", "ulimit -d", RLIMIT_DATA, std::size_t{256} << 20, "the heap stays private"},

@@ -1,5 +1,5 @@
-// What this host allows ranks that share memory, found out by trying, and the limits that decide about it. The details
-// say what follows from a "no" and what would help.
+// What this host permits ranks that share memory, determined by trial, and the limits that decide. The details give the
+// consequence of a "no" and a remedy.
 #pragma once
 
 #include <optional>
@@ -10,12 +10,12 @@
 
 namespace tri::tools {
 
-/// May two processes that one launcher started, neither the other's parent, copy from and to each other's memory? Tries
-/// it between two children.
+/// Whether two siblings, processes that one launcher started, may copy from and to each other's memory. Tries it
+/// between two children.
 machine_fact try_kernel_copies();
 
-/// For the detail of a refusal: what the kernel answered, and the setting that forbids it where one is known.
-/// `ptrace_scope`: of Yama, nothing where the kernel has none.
+/// For the detail of a refusal: the kernel's error, and the setting that forbids it, if known. `ptrace_scope`: of Yama,
+/// nothing where the kernel has none.
 std::string why_no_kernel_copies(int error, std::optional<int> ptrace_scope);
 
 /// Memory files, address window of the arena, kernel copies, limits of the process and of its control group, room for

@@ -22,7 +22,7 @@ struct memory_kinds {
   std::vector<memory_kind> kinds;
   std::string heap_reason;         // why there is no shared heap
   std::string static_data_reason;  // why static data is not reached
-  std::string library_version;     // as MPI tells it
+  std::string library_version;     // as reported by MPI
   std::string problem;             // the process gave no answer; then the rest is empty
 };
 

@@ -15,11 +15,11 @@ namespace {
 
 double now() { return host::ticks_to_ns(host::ticks()); }
 
-// What one thread does: its share of each round, with the samples appended to `result`.
+// One thread's work: its share of each round, with the samples appended to `result`.
 void sample_round(const work_quantum& quantum, std::uint32_t count, double longest_s, loops::core_samples& result) {
   const std::uint32_t between_looks = std::isinf(longest_s) ? count : 50;
   const double until = now() + longest_s * 1e9;
-  quantum();  // the first one after a pause is no sample
+  quantum();  // the first one after a pause is not a sample
   for (std::uint32_t done = 0; done < count && (done == 0 || now() < until);) {
     const std::uint32_t batch = std::min(between_looks, count - done);
     const loops::core_samples more = loops::record_quanta(result.core, batch, quantum, now);
@@ -61,7 +61,7 @@ std::vector<loops::core_samples> sample_cores(const sampling_plan& plan, const w
   const std::size_t count = plan.cores.size();
   std::vector<loops::core_samples> results(count);
   std::vector<std::exception_ptr> errors(count);
-  // Between two phases only the calling thread runs. A thread that failed goes on arriving, and samples nothing.
+  // Between two phases only the calling thread runs. A thread that failed continues to arrive, without sampling.
   std::barrier phases(static_cast<std::ptrdiff_t>(count) + 1);
   std::vector<std::thread> threads;
   const std::uint32_t turns = plan.together ? 1 : static_cast<std::uint32_t>(count);

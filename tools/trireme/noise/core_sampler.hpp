@@ -1,6 +1,6 @@
-// Runs a fixed quantum of work again and again on each core and records how long it took: one thread per core, bound
-// to it, all at the same time or one after the other. In rounds, so that showing the progress disturbs nothing: between
-// two rounds everybody waits.
+// Runs a fixed quantum of work repeatedly on each core and records the times: one thread per core, bound to it, all at
+// the same time or one after the other. In rounds, so that showing the progress disturbs nothing: all threads wait
+// between two rounds.
 #pragma once
 
 #include <cstdint>

@@ -94,7 +94,7 @@ noise_report report_of(std::span<const loops::core_samples> cores, const noise_s
   noise_report report;
   report.settings = settings;
   std::vector<double> medians;
-  std::vector<double> excess;  // of all cores, each over its own undisturbed time: a slow core is no event
+  std::vector<double> excess;  // of all cores, each over its own undisturbed time: a slow core is not an event
   const std::vector<int> slow = loops::slow_cores(cores, settings.slow_factor);
   for (const loops::core_samples& each : cores) {
     core_noise own = noise_of(each, settings);

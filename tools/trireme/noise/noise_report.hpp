@@ -1,5 +1,5 @@
-// What samples of a fixed quantum say about the cores of a machine, and how it is shown: table, pictures, JSON. Pure
-// functions; times in nanoseconds.
+// Conclusions from samples of a fixed quantum about the cores of a machine, and their presentation: table, pictures,
+// JSON. Pure functions; times in nanoseconds.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ struct core_noise {
   int core = 0;
   std::uint64_t samples = 0;
   loops::sample_summary summary;
-  /// What a quantum takes when nothing disturbs it: the 10th percentile. Not the least, because a clock that is now and
-  /// then faster (turbo) gives a few samples that are no measure for the others.
+  /// The undisturbed time of a quantum: the 10th percentile. Not the least, because an occasionally faster clock
+  /// (turbo) gives a few samples that are not representative.
   double undisturbed = 0.0;
   double percentile_99 = 0.0;
   double percentile = 0.0;   ///< of the settings

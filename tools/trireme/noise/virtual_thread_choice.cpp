@@ -28,7 +28,7 @@ constexpr double longest_sampling_s = 0.15;  // on busy cores, which are seen to
 
 constexpr const char* one_core = "there is one core, so no thread could take virtual threads from another";
 
-// The middle one of three means, so that what passes within a third says nothing about the rest.
+// The median of three means, so that a disturbance within one third does not affect the result.
 double usual_time(std::span<const double> times) {
   constexpr std::size_t parts = 3;
   std::array<double, parts> means{};
@@ -44,7 +44,7 @@ double usual_time(std::span<const double> times) {
 
 virtual_thread_choice choose_virtual_threads(std::span<const loops::core_samples> cores) {
   if (cores.size() < 2) return {0, one_core};
-  // Beside the best core, so that one which is slow all the time counts as well.
+  // Relative to the best core, so that a permanently slow one also counts.
   double best = std::numeric_limits<double>::infinity();
   for (const loops::core_samples& each : cores) best = std::min(best, loops::percentile(each.times, 10.0));
   double most = 0.0;

@@ -1,5 +1,5 @@
 // `trireme exec --omp --virtual auto`: whether this host's cores lose so much time to other work that virtual threads
-// pay. Their number has to be known before the program begins, because programs ask for the number of threads first.
+// pay. Their number has to be known before the program begins, because programs query the number of threads first.
 #pragma once
 
 #include <cstddef>
@@ -21,9 +21,8 @@ struct virtual_thread_choice {
 /// From samples of a fixed quantum on each core. Throws std::invalid_argument when a core has no samples.
 virtual_thread_choice choose_virtual_threads(std::span<const loops::core_samples> cores);
 
-/// What of the environment speaks against sampling; empty: nothing. `value_of(name)` is empty for variables that are
-/// not set. `cores`: that this process may use; `quota`: processors' worth of time that its container grants, if it
-/// says so.
+/// The reason in the environment against sampling; empty: none. `value_of(name)` is empty for variables that are not
+/// set. `cores`: available to this process; `quota`: its container's CPU limit, if set.
 std::string obstacle_to_sampling(const std::function<std::string(const char*)>& value_of, std::size_t cores,
                                  std::optional<double> quota);
 

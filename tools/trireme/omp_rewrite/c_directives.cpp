@@ -32,7 +32,7 @@ bool same_tokens(const token_list& a, const token_list& b) {
                     [](const token& x, const token& y) { return x.text == y.text; });
 }
 
-// What a decision about the loop rests on.
+// The facts behind a decision about the loop.
 std::string facts_of(const directive& which) {
   std::string facts = fmt::format("{} {}", fmt::join(which.words, " "), which.problem);
   for (const clause& each : which.clauses) {
@@ -74,7 +74,7 @@ class finder {
     return std::move(found_);
   }
 
-  // What is left. When all has been read.
+  // The remaining words, after everything has been read.
   source_words rest() {
     for (const auto& [name, entry] : macros_) {
       token_list& all = rest_.macros[name];
@@ -166,7 +166,7 @@ class finder {
     if (what.is("pragma")) {
       if (word(first + 1, end).is("omp")) add(token_span(tokens_).subspan(first + 2, end - first - 2), at, end);
     } else if (what.is("define")) {
-      // What makes a directive of its argument is none itself: those who use it are.
+      // A macro that makes a directive of its argument is not one itself: its uses are.
       const auto known = macros_.find(word(first + 1, end).text);
       if (known != macros_.end() && (known->second.makes_pragma || known->second.adds_words)) return end;
       in_definition_ = true;
@@ -186,7 +186,7 @@ class finder {
     return end;
   }
 
-  // Directives that are not lines of their own. Returns where to go on.
+  // Directives that are not lines of their own. Returns the position at which to continue.
   std::size_t other(std::size_t at, std::size_t end) {
     const token& here = tokens_[at];
     if (here.kind == token_kind::identifier && word(at + 1, end).is("(")) {
@@ -194,7 +194,7 @@ class finder {
       if (!behind.has_value()) return at + 1;
       if (here.is("_Pragma")) {
         const token& literal = tokens_[at + 2];
-        // With an encoding prefix it would need another way of reading; nobody writes that.
+        // With an encoding prefix it would have to be read differently; no one writes that.
         if (*behind == at + 4 && literal.kind == token_kind::string && literal.text.starts_with('"')) {
           const mapped_text inside = contents_of(text_, literal);
           const token_list tokens = c_tokens(inside);
@@ -272,7 +272,7 @@ class finder {
         each.last = here.last;
       }
       replaced.insert(replaced.end(), rest.begin() + 1, rest.end());
-      // What comes behind the macro may contain it again, but no sane directive does.
+      // The text behind the macro may contain it again, but no sane directive does.
       expand(replaced, done, depth, in_schedule, variants);
     }
     expanding_.erase(here.text);
@@ -319,7 +319,7 @@ class finder {
   loop_nest nest_of(const directive& which, std::size_t at) const {
     const auto [depth, given] = collapse_depth_of(which);
     if (depth < 2) return loop_nest::single;
-    if (in_definition_) return loop_nest::unreadable;  // the loops stand where the macro is used
+    if (in_definition_) return loop_nest::unreadable;  // the loops are where the macro is used
     std::set<std::string> outer;
     for (std::size_t loop = 0; loop < depth; ++loop) {
       at = statement_at(at);
@@ -346,7 +346,7 @@ class finder {
 
   struct condition {
     bool inactive;  // we are in a part that is never compiled
-    bool taken;     // `#if 1`: what comes behind #else is not
+    bool taken;     // `#if 1`: the part behind #else is not
   };
 
   line_table lines_;

@@ -99,7 +99,7 @@ std::size_t code_structure::behind_statement(std::size_t at, int depth) const {
   return is(at, ";") ? at + 1 : at;
 }
 
-// Functions are looked for outside of functions: the words before an opening brace say what it begins.
+// Functions are looked for outside of functions: the words before an opening brace determine what it begins.
 void code_structure::find_functions() {
   std::size_t head = 0;
   for (std::size_t at = 0; at < words_.size();) {

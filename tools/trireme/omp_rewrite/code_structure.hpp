@@ -1,6 +1,6 @@
-// What stands where in the words of a C or C++ source, directives left out: functions, statements, blocks, what is
-// declared. The words are read without types and without what headers bring, so it is a guess where C is ambiguous;
-// those who ask decide so that a wrong guess leaves a loop alone. Plain values; the words are kept by the caller.
+// The structure of a C or C++ source without directives: functions, statements, blocks, declarations. The words are
+// read without types and without headers, so it is a guess where C is ambiguous; callers decide so that a wrong guess
+// leaves a loop alone. Plain values; the caller keeps the words.
 #pragma once
 
 #include <cstddef>
@@ -50,8 +50,8 @@ class code_structure {
   std::size_t partner(std::size_t at) const { return partners_[at]; }
   /// Where the statement that begins at `at` ends.
   std::size_t behind_statement(std::size_t at) const;
-  /// The innermost block, or statement that a condition or a loop governs, around the word. Whoever runs its first word
-  /// runs those of its own level; index into blocks(), or blocks().size() outside of all.
+  /// The innermost block, or statement that a condition or a loop governs, around the word. A thread that runs its
+  /// first word runs all words of its own level; index into blocks(), or blocks().size() outside of all.
   std::size_t block_of(std::size_t at) const { return at < block_of_.size() ? block_of_[at] : blocks_.size(); }
   const std::vector<extent>& blocks() const { return blocks_; }
   /// Statements that may run several times: for, while, do, and blocks with a goto.
@@ -64,7 +64,7 @@ class code_structure {
   };
   const std::vector<governed>& conditions() const { return conditions_; }
 
-  /// What is declared in the words, blocks inside included.
+  /// The declarations in the words, including inner blocks.
   std::vector<declared_name> declared_in(const extent& where) const;
 
  private:

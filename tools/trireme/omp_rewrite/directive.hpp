@@ -1,5 +1,5 @@
-// One OpenMP directive as far as rewriting needs it: which construct, which clauses, and what is known of the loops
-// behind it. The same for C, C++ and Fortran: `do` is called `for`. Plain values.
+// One OpenMP directive as far as rewriting needs it: which construct, which clauses, and facts about the loops behind
+// it. The same for C, C++ and Fortran: `do` is called `for`. Plain values.
 #pragma once
 
 #include <cstddef>
@@ -48,7 +48,7 @@ struct directive {
   const clause* find(std::string_view name) const;
 };
 
-/// How many loops collapse(n) joins, as far as the clause says.
+/// The number of loops that collapse(n) joins, if the clause gives it.
 struct collapse_depth {
   std::size_t loops = 1;
   bool given = true;  // false for a named constant: then `loops` is the most there can be

@@ -24,8 +24,8 @@ bool is_blank(char c) { return c == ' ' || c == '\t'; }
 struct fragment {
   std::size_t begin = 0;
   std::size_t end = 0;
-  bool continues = false;  // the line goes on in the next one (free form)
-  bool continued = false;  // ... and this one says that it does not begin a word
+  bool continues = false;  // the line continues in the next one (free form)
+  bool continued = false;  // ... and this one marks that it does not begin a word
 };
 
 std::vector<token> fortran_tokens(const mapped_text& text) {
@@ -94,7 +94,7 @@ class finder {
     return end;
   }
 
-  // What the line says, if it is one of a directive: its first one, or (`more`) one that goes on.
+  // The line's content, if it belongs to a directive: its first line, or (`more`) a continuation.
   std::optional<fragment> directive_fragment(std::size_t number, bool more) const {
     const std::string_view text = line(number);
     const auto sentinel_at = [&](std::size_t at) { return lower(text.substr(at, 5)).substr(1) == "$omp"; };
@@ -252,7 +252,7 @@ class finder {
     return loop_nest::rectangular;
   }
 
-  // `nowait` stands at the end directive, which may be missing: it belongs to the last open construct of its name.
+  // `nowait` is at the end directive, which may be missing: it belongs to the last open construct of its name.
   void note_ends() {
     std::vector<directive*> open;
     for (directive& each : found_) {

@@ -18,8 +18,8 @@ struct fortran_form {
 std::vector<directive> fortran_directives(std::string_view source, const fortran_form& form);
 
 /// For each directive: empty, or, of a loop that is not its own region, why it may rely on other static loops giving
-/// each thread the same iterations. Statements are not understood: that a file asks for thread numbers or has
-/// threadprivate data, or that a region has private names with brackets (arrays), is enough.
+/// each thread the same iterations. Statements are not parsed: that a file queries thread numbers or has threadprivate
+/// data, or that a region has private names with brackets (arrays), is enough.
 std::vector<std::string> fortran_reliances(const std::vector<directive>& directives, std::string_view source);
 
 }  // namespace tri::tools

@@ -242,7 +242,7 @@ class rewriter {
   editor editor_;
   std::vector<directive> directives_;
   std::vector<std::string> reliances_;  // of each: why it may rely on the threads of others
-  std::size_t unawaited_line_ = 0;      // of the last loop that nobody has waited for yet, or 0
+  std::size_t unawaited_line_ = 0;      // of the last loop not waited for yet, or 0
   rewritten_source result_;
 };
 

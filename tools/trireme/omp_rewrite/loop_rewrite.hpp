@@ -26,7 +26,7 @@ enum class loop_outcome : std::uint8_t { changed, reachable, left };
 struct loop_verdict {
   std::size_t line = 0;  // from 1
   loop_outcome outcome = loop_outcome::left;
-  std::string reason;  // for people; of what is reachable: its schedule
+  std::string reason;  // text; for reachable loops: the schedule
 };
 
 struct rewritten_source {

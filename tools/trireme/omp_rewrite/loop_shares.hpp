@@ -1,5 +1,5 @@
-// Whether static loops share out their iterations in the same way, as far as the text says: by their schedule, and by
-// bounds that are written down. Pure functions of the text.
+// Whether static loops distribute their iterations in the same way, as far as the text shows: by their schedule, and by
+// literal bounds. Pure functions of the text.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Text taken out of a source file with, for every character, where it stands in the file. Line splices, blanks or the
+// Text taken out of a source file with, for every character, its position in the file. Line splices, blanks or the
 // escapes of a string literal are left out, so a directive can be read as the compiler reads it and still be edited
 // where it was written. Plain values; one thread at a time.
 #pragma once
@@ -22,7 +22,7 @@ class mapped_text {
   bool empty() const { return text_.empty(); }
   char operator[](std::size_t index) const { return text_[index]; }
 
-  /// Where the character stands in the file.
+  /// The character's position in the file.
   std::size_t offset_of(std::size_t index) const { return offsets_[index]; }
   /// Behind the character before `index` > 0.
   std::size_t offset_behind(std::size_t index) const { return offsets_[index - 1] + 1; }

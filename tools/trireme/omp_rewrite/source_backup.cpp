@@ -114,7 +114,7 @@ void replace_source(const fs::path& file, std::string_view original, std::string
     }
     first_text = std::move(earlier->original);
   }
-  // The backup comes first: without it, a crash in between would leave a change that nobody can undo.
+  // The backup comes first: without it, a crash in between would leave a change that cannot be undone.
   write_whole(backup_of(real), fmt::format("{}{}\n{}", head, check_sum(text), first_text), mode_of(real));
   write_whole(real, text, mode_of(real));
 }

@@ -21,8 +21,8 @@ std::string read_source(const std::filesystem::path& file);
 /// Where the original is kept.
 std::filesystem::path backup_of(const std::filesystem::path& file);
 
-/// Puts `text` in the place of what the file holds, which must still be `original`. If there is a backup of an earlier
-/// rewriting, it goes on holding the text before that one; if the file was edited since, nothing is written.
+/// Replaces the file's contents, which must still be `original`, by `text`. A backup of an earlier rewriting keeps the
+/// text before that one; if the file was edited since, nothing is written.
 void replace_source(const std::filesystem::path& file, std::string_view original, std::string_view text);
 
 /// Gives the file back its original text and removes the backup. Refuses when the file was edited since.

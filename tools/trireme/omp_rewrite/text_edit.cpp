@@ -24,7 +24,7 @@ void sort_and_check(std::vector<text_edit>& edits, std::size_t size) {
   }
 }
 
-// Lines of the original, [first, last), and what they become.
+// Lines of the original, [first, last), and their replacement.
 struct changed_lines {
   std::size_t first = 0;
   std::size_t last = 0;

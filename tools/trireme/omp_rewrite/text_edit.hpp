@@ -1,4 +1,4 @@
-// Changes of a text: what is put where, and how the result differs from the original. Pure functions.
+// Edits of a text, and the difference between the result and the original. Pure functions.
 #pragma once
 
 #include <cstddef>

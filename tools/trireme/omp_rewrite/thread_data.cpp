@@ -43,7 +43,7 @@ class judge {
   using scope = thread_scopes::scope;
   struct use {
     std::string what;       // part of a sentence; empty: none
-    bool outlives = false;  // the function that the loop stands in
+    bool outlives = false;  // the function that contains the loop
   };
   // Whether a function of this file uses data of its thread, itself or by what it calls.
   std::string use_in_function(const std::string& name, name_set& seen) const {
@@ -64,7 +64,7 @@ class judge {
     if (harmless_calls.contains(name) || scopes_.is_macro(name)) return {};
     const bool here = scopes_.has_function(name);
     if (here) return use_in_function(name, seen);
-    // A method, a name of a library, what is declared here.
+    // A method, a name of a library, a declaration here.
     if (name.starts_with("omp_") || scopes_.is_member(at) || (at > 0 && scopes_.is(at - 1, "::")) ||
         scopes_.is_declared_at(at))
       return {};
@@ -174,7 +174,7 @@ class judge {
     }
     return 0;
   }
-  // What comes last in the words. `upwards`: if nothing does, what comes before the calls of the function.
+  // The last one in the words. `upwards`: if none, the last one before the calls of the function.
   waiting last_in(const scope& in, const extent& where, std::size_t loop, bool upwards, name_set& seen) const {
     waiting last;
     std::size_t last_at = 0;

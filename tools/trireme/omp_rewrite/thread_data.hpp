@@ -1,8 +1,8 @@
 // Which static loops of a C or C++ source may rely on others giving each thread the same iterations. OpenMP promises
 // that for static loops of one region with equally many iterations, and a barrier between them does not end the
-// promise: what a thread has for itself (its number and what is found by it, variables of its own, threadprivate ones)
-// lasts. Two loops that both use such data, and may run in the same region, are such a pair; so is one that may run
-// twice there. What cannot be decided counts as a pair. Pure functions of the text.
+// promise: a thread's own data (its number and data indexed by it, private variables, threadprivate ones) persist. Two
+// loops that both use such data, and may run in the same region, are such a pair; so is one that may run twice there.
+// Undecidable cases count as a pair. Pure functions of the text.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ namespace tri::tools {
 /// A source without comments, preprocessor lines and directives. Of a directive, `place` counts in these words.
 struct source_words {
   std::vector<token> words;
-  std::map<std::string, std::vector<token>> macros;  // what they stand for; all definitions one after the other
+  std::map<std::string, std::vector<token>> macros;  // their replacements; all definitions one after the other
 };
 
 /// For each directive: empty, or, of a loop that may rely on the same iterations being on the same thread, why.

@@ -22,7 +22,7 @@ thread_scopes::thread_scopes(const std::vector<directive>& directives, const sou
   declared_ = code_.declared_in({0, words_.size()});
   for (const declared_name& each : declared_) declared_at_.insert(each.at);
   find_scopes();
-  // What callers pass to functions depends on what they were passed.
+  // The arguments that functions pass on depend on those that they got.
   for (bool more = true; more;) {
     more = false;
     for (scope& each : scopes_) find_thread_data(each);
@@ -140,7 +140,7 @@ bool thread_scopes::in_a_region_inside(const scope& which, std::size_t at) const
   });
 }
 
-// For one thread at a time, or for one of them: what is assigned there differs from thread to thread.
+// Code run by one thread at a time, or by one of them: values assigned there differ between threads.
 bool thread_scopes::in_a_turn(std::size_t at) const {
   for (std::size_t index = 0; index < directives_.size(); ++index) {
     const directive& each = directives_[index];
@@ -166,7 +166,7 @@ void thread_scopes::add_private_names(const directive& region, scope& made) cons
   }
 }
 
-// Of a name that stands in a clause: as it is declared anywhere in the file, the worst if several are.
+// The kind of a name in a clause: as declared anywhere in the file, the worst if there are several.
 variable_kind thread_scopes::kind_of(const std::string& name) const {
   variable_kind kind = variable_kind::number;
   for (const declared_name& each : declared_)
@@ -200,7 +200,7 @@ name_set thread_scopes::names_hidden_in(std::size_t loop) const {
   return hidden;
 }
 
-// `name = ...` as a statement of its own or the beginning of a for: whoever comes past it has a new value.
+// `name = ...` as a statement of its own or the beginning of a for: every thread that passes it has a new value.
 bool thread_scopes::is_plain_write(std::size_t at) const {
   if (!is(at + 1, "=") || is(at + 2, "=") || at == 0) return false;
   if (is(at - 1, "(")) return at > 1 && is(at - 2, "for");
@@ -208,7 +208,7 @@ bool thread_scopes::is_plain_write(std::size_t at) const {
          is(at - 1, "else");
 }
 
-// Does a read at `at` in the loop see what an earlier iteration, or something before the loop, left there?
+// Whether a read at `at` in the loop sees a value left by an earlier iteration, or from before the loop.
 bool thread_scopes::is_covered(const extent& loop, std::size_t at) const {
   const std::string& name = words_[at].text;
   if (is_plain_write(at)) return true;
@@ -267,7 +267,7 @@ void thread_scopes::find_thread_data(scope& which) {
       const declared_name& each = function->parameters[index];
       if (each.name.empty()) continue;
       const bool known = called_.at(function->name);
-      if (known) which.thread_data.erase(each.name);  // that it is an object says nothing about whose it is
+      if (known) which.thread_data.erase(each.name);  // being an object does not determine whose it is
       if (known ? passed_.at(function->name)[index] : !is_a_bound(which, each.name)) {
         which.thread_data[each.name] =
             known ? fmt::format("'{}', which callers of '{}' take from data of their thread", each.name, function->name)

@@ -1,6 +1,6 @@
-// Which data of a C or C++ source each thread has for itself: in parallel regions, and in functions that may be called
-// from one, with what their callers pass to them. Asked by those who judge loops (thread_data.cpp); what cannot be
-// decided counts as data of a thread. Plain values; directives and words are kept by the caller.
+// Which data of a C or C++ source is private to each thread: in parallel regions, and in functions that may be called
+// from one, including their arguments. Used to judge loops (thread_data.cpp); undecidable cases count as private data.
+// Plain values; the caller keeps directives and words.
 #pragma once
 
 #include <cstddef>
@@ -25,9 +25,9 @@ class thread_scopes {
   // that may be called from one.
   struct scope {
     extent where;
-    std::size_t function = 0;  // index; of a region the one it stands in
+    std::size_t function = 0;  // index; of a region the one that contains it
     bool is_region = false;
-    bool everything = false;  // it cannot be known what is private
+    bool everything = false;  // unknown what is private
     std::map<std::string, variable_kind> own;
     std::map<std::string, std::string> thread_data;  // and why: part of a sentence
   };
@@ -38,7 +38,7 @@ class thread_scopes {
   const std::vector<extent>& statements() const { return statements_; }
   /// Which directives are loops.
   const std::vector<std::size_t>& loops() const { return loops_; }
-  /// Whether this file has the function; and whether a declaration, not a use, stands at the word.
+  /// Whether this file has the function; and whether the word is a declaration, not a use.
   bool has_function(const std::string& name) const { return called_.contains(name); }
   bool is_declared_at(std::size_t at) const { return declared_at_.contains(at); }
   bool is_macro(const std::string& name) const { return source_.macros.contains(name); }
@@ -57,7 +57,7 @@ class thread_scopes {
   bool in_a_loop(const scope& which, std::size_t at) const;
   bool in_a_region_inside(const scope& which, std::size_t at) const;
   bool hidden_in(std::size_t loop, const std::string& name) const { return hidden_[loop].contains(name); }
-  // Does a read at `at` in the loop see what an earlier iteration, or something before the loop, left there?
+  // Whether a read at `at` in the loop sees a value left by an earlier iteration, or from before the loop.
   bool is_covered(const extent& loop, std::size_t at) const;
 
  private:
@@ -65,14 +65,14 @@ class thread_scopes {
   std::set<std::string> number_names() const;
   void collect_thread_names();
   void find_scopes();
-  // For one thread at a time, or for one of them: what is assigned there differs from thread to thread.
+  // Code run by one thread at a time, or by one of them: values assigned there differ between threads.
   bool in_a_turn(std::size_t at) const;
   void add_private_names(const directive& region, scope& made) const;
-  // Of a name that stands in a clause: as it is declared anywhere in the file, the worst if several are.
+  // The kind of a name in a clause: as declared anywhere in the file, the worst if there are several.
   variable_kind kind_of(const std::string& name) const;
   // Names that the loop has copies of, or that each of its iterations declares.
   name_set names_hidden_in(std::size_t loop) const;
-  // `name = ...` as a statement of its own or the beginning of a for: whoever comes past it has a new value.
+  // `name = ...` as a statement of its own or the beginning of a for: every thread that passes it has a new value.
   bool is_plain_write(std::size_t at) const;
   bool has_label(std::size_t begin, std::size_t end) const;
   // Behind the value that is assigned at `at`.

@@ -1,4 +1,4 @@
-// The words of a source text, each with its place in the file. Comments and blanks are no tokens.
+// The words of a source text, each with its place in the file. Comments and blanks are not tokens.
 #pragma once
 
 #include <cstddef>
@@ -31,8 +31,8 @@ token make_token(const mapped_text& text, std::size_t begin, std::size_t end, to
 /// Tokens of C and C++, of preprocessor lines too. Never fails: a literal that is not closed ends with its line.
 std::vector<token> c_tokens(const mapped_text& text);
 
-/// What stands between the quotes of a string literal without encoding prefix, its escapes \" and \\ resolved as
-/// _Pragma does it. `literal` must come from `text`.
+/// The text between the quotes of a string literal without encoding prefix, its escapes \" and \\ resolved as _Pragma
+/// does it. `literal` must come from `text`.
 mapped_text contents_of(const mapped_text& text, const token& literal);
 
 }  // namespace tri::tools

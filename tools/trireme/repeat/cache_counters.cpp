@@ -25,7 +25,7 @@ constexpr event_kind kinds[] = {
     {PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES},
 };
 
-// Of this process and, from then on, of its children; what this process does itself while it waits is next to nothing.
+// Of this process and, from then on, of its children; this process itself does next to nothing while it waits.
 int open_event(const event_kind& kind) {
   perf_event_attr wanted{};
   wanted.size = sizeof wanted;

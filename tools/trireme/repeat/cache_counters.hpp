@@ -10,7 +10,7 @@ namespace tri::tools {
 
 class cache_counters {
  public:
-  /// Programs started from now on are counted, with all their threads and what they start.
+  /// Counts programs started from now on, with all their threads and children.
   cache_counters();
   ~cache_counters();
   cache_counters(const cache_counters&) = delete;

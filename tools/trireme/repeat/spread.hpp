@@ -1,4 +1,4 @@
-// How much repeated times of the same thing differ, as numbers and as a histogram. Pure functions.
+// The spread of repeated timings, as numbers and as a histogram. Pure functions.
 #pragma once
 
 #include <span>

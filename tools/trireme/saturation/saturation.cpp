@@ -23,7 +23,7 @@ namespace tri::tools {
 namespace {
 
 constexpr std::size_t piece_bytes = std::size_t{64} << 10;
-constexpr std::size_t buffer_bytes = std::size_t{64} << 20;  // beyond what a core finds in caches
+constexpr std::size_t buffer_bytes = std::size_t{64} << 20;  // larger than a core's caches
 constexpr double worth_it = 1.05;
 
 // One PU of each core, by domain.
@@ -62,7 +62,7 @@ double copy_together(std::vector<copier*>& copiers, double seconds) {
       host::pin_this_thread(mine->cpu);
       mine->copied = 0;
       begin.arrive_and_wait();
-      // relaxed: only tells when it is enough
+      // relaxed: only a stop flag
       for (std::size_t at = 0; !stop.load(std::memory_order_relaxed); at = (at + piece_bytes) % buffer_bytes) {
         std::memcpy(mine->to.get() + at, mine->from.get() + at, piece_bytes);
         mine->copied += piece_bytes;

@@ -1,6 +1,6 @@
-// How many cores take all that the memory of a NUMA domain gives: the number that TRIREME_MPI_SHARING=throughput,N asks
-// for. Copiers of the domain and of another one copy 64 KiB at a time inside the domain's memory, for every number of
-// the former and with none or one of the latter (Ouyang 2022, 2.4.2, profiles the same way).
+// The number of cores that saturate the memory of a NUMA domain: N of TRIREME_MPI_SHARING=throughput,N. Copiers of the
+// domain and of another one copy 64 KiB at a time inside the domain's memory, for every number of the former and with
+// none or one of the latter (Ouyang 2022, 2.4.2, profiles the same way).
 #pragma once
 
 #include <nlohmann/json.hpp>

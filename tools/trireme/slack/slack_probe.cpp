@@ -13,7 +13,7 @@ namespace {
 
 enum class operation : std::uint8_t { broadcast, reduction, exchange };
 
-// One on each PE. Rounds are told apart by their number, which the messages carry first.
+// One on each PE. Rounds are distinguished by their number, the first argument of the messages.
 class slack_probe : public group_member<slack_probe> {
  public:
   int broadcasted(int round) { return round; }
@@ -25,7 +25,7 @@ class slack_probe : public group_member<slack_probe> {
     const work_quantum work = work_quantum::lasting(work_ns);
     std::vector<double> waits;
     for (int round = 0; round < rounds; ++round) {
-      // Nobody begins a round before all have ended the last one: a broadcaster would be rounds ahead.
+      // No PE begins a round before all have ended the last one: a broadcaster would be rounds ahead.
       co_await meet(2 * round);
       work();
       const std::uint64_t began = host::ticks();
@@ -51,7 +51,7 @@ class slack_probe : public group_member<slack_probe> {
  private:
   int number() { return static_cast<int>(this_index()[0]); }
 
-  // All contribute to PE 0, which tells all. `number_of_meeting` must rise.
+  // A barrier through PE 0. `number_of_meeting` must increase.
   task<> meet(int number_of_meeting) {
     contribute(number_of_meeting, sum, to<&slack_probe::summed>(this_array()(0)));
     if (number() == 0) {

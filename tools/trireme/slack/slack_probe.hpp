@@ -1,6 +1,6 @@
-// Measures slack: every PE works for a moment, then takes part in a collective operation, again and again; what it
-// waits in the operation is its slack (V. Kale, PhD dissertation, Illinois 2015, chapter 4: a tool of that kind). Runs
-// in a job, called by its main program.
+// Measures slack: every PE works for a moment, then takes part in a collective operation, repeatedly; its wait in the
+// operation is its slack (V. Kale, PhD dissertation, Illinois 2015, chapter 4: a tool of that kind). Runs in a job,
+// called by its main program.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// How long each PE waits in collective operations, and what that says. Pure functions; times in nanoseconds.
+// How long each PE waits in collective operations, with an interpretation. Pure functions; times in nanoseconds.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -66,8 +66,8 @@ std::vector<message_path> paths_of(const trace_folder& trace) {
   std::vector<message_path> paths;
   for (const begin& one : begins) {
     // Messages of one sender to one receiver run in the order of their sends, unless they have priorities; the tag
-    // tells those apart. What ran while the receiver's trace was off leaves its send behind: it is older than the
-    // trace.
+    // distinguishes those. A message that ran while the receiver's trace was off leaves its send behind: it is older
+    // than the trace.
     std::deque<send>* from = nullptr;
     for (const std::int64_t to : {std::int64_t{one.row->pe}, std::int64_t{-1} - one.row->process}) {
       const auto found = sends.find({one.what->peer, one.what->handler, one.what->tag, to});

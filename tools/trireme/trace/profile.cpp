@@ -12,13 +12,14 @@ namespace {
 
 using trace::event;
 
-// What a row does is a stack: a method, the wait inside it, a method that runs meanwhile. Below all is the scheduler.
+// A row's activity is a stack: a method, the wait inside it, a method that runs meanwhile. The scheduler is at the
+// bottom.
 struct frame {
   activity what;
   std::uint32_t handler = 0;
 };
 
-// Events that change what the row does.
+// Events that change the row's activity.
 bool is_step(event what) {
   switch (what) {
     case event::on:

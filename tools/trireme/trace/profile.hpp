@@ -1,5 +1,5 @@
-// Where the time of each row went, method by method: the intervals of a row, one after another, and their sums. What a
-// PE does between methods (queues, scheduling, sends of the runtime) is overhead.
+// Where the time of each row went, method by method: the intervals of a row, one after another, and their sums. Time
+// between methods (queues, scheduling, sends of the runtime) is overhead.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@ namespace tri::tools {
 
 enum class activity : std::uint8_t { off, overhead, method, help, idle };
 
-/// A part of a row's time in which it did one thing. They follow each other without gaps.
+/// A part of a row's time with one activity. They follow each other without gaps.
 struct interval {
   std::int64_t begin = 0;
   std::int64_t end = 0;
   activity what{};
   std::uint32_t handler = 0;  // method
-  bool starts = false;        // the method begins with it; false: goes on
+  bool starts = false;        // the method begins with it; false: continues
 };
 std::vector<interval> intervals_of(const trace_row& row, std::int64_t end_ns);
 

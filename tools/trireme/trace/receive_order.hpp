@@ -1,4 +1,4 @@
-// Received messages in two orders (Farreras 2008, chapter 3): logical, in which the program asks for them, and
+// Received messages in two orders (Farreras 2008, chapter 3): logical, in which the program receives them, and
 // physical, in which they arrive. For each PE and mailbox; methods of objects run in the order of arrival, so they have
 // one order only, and count as physical.
 #pragma once

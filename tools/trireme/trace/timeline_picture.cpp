@@ -1,4 +1,4 @@
-// The timeline as SVG: of each row, what took most of the time that a pixel stands for.
+// The timeline as SVG: for each row, the activity with the largest share of a pixel's time.
 #include <fmt/format.h>
 
 #include <algorithm>

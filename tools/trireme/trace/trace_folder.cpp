@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What a trace may say at most: with these, no sum or difference of its numbers leaves its type.
+// Limits of a trace's numbers: within these, no sum or difference overflows its type.
 constexpr int most_processes = 1 << 20;
 constexpr int most_pes_per_process = 1 << 10;
 constexpr std::int64_t day_ns = std::int64_t{86'400} * 1'000'000'000;

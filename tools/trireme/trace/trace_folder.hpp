@@ -1,5 +1,5 @@
-// A folder of trace files as events with times in nanoseconds, for all that `trireme trace` tells. Times of hosts with
-// other clocks are brought together by message_path.hpp.
+// A folder of trace files as events with times in nanoseconds, for all output of `trireme trace`. message_path.hpp
+// aligns the times of hosts with different clocks.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct trace_event {
   std::uint8_t tag = 0;
 };
 
-/// What one file says: a PE, or (pe < 0) the wire of a process, where its communication thread is, too.
+/// The content of one file: a PE, or (pe < 0) the wire of a process, including its communication thread.
 struct trace_row {
   int pe = -1;
   int process = 0;
@@ -36,7 +36,7 @@ struct trace_row {
   std::string label() const;
 };
 
-/// Hosts with clocks of their own: what was taken off their times to bring them to that of the first host.
+/// Hosts with clocks of their own: the amount subtracted from their times to align them with the first host.
 struct clock_correction {
   std::string clock;
   int host = 0;  // one of those that have it

@@ -26,7 +26,7 @@ loop_report_file::loop_report_file() : memory_(memfd_create("trireme_loops", MFD
 loop_report_file::reported loop_report_file::take() const {
   reported found;
   const std::string taken = text();
-  std::ofstream(name_, std::ios::trunc).close();  // whatever is in it: it is taken once
+  std::ofstream(name_, std::ios::trunc).close();  // its text is consumed
   const json all = json::parse(taken, nullptr, false);
   if (all.is_discarded()) return found;
   double longest = -1.0;

@@ -27,7 +27,7 @@ class loop_report_file {
   };
   /// Of the run that was just made; empty when the program has no loops of ours. The file is empty afterwards.
   reported take() const;
-  /// What was written, as it stands there.
+  /// The text as written.
   std::string text() const;
 
  private:

@@ -1,4 +1,4 @@
-// Runs a program with some environment variables of its own and says how long it took.
+// Runs a program with additional environment variables and measures its time.
 #pragma once
 
 #include <map>

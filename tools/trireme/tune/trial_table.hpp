@@ -17,12 +17,12 @@ struct loop_location {
   friend auto operator<=>(const loop_location&, const loop_location&) = default;
 };
 
-/// What one run told.
+/// The result of one run.
 struct trial {
   double run_seconds = 0.0;
   struct loop_time {
     double seconds = 0.0;
-    std::string schedule;  ///< that it was run by: another than asked for where the program names its own
+    std::string schedule;  ///< actually used: not the requested one if the program names its own
   };
   std::map<loop_location, loop_time> loops;
 };
@@ -30,7 +30,8 @@ struct trial {
 class trial_table {
  public:
   /// `baseline`: the schedule that stays unless another one is faster by more than `gain` (0.01: one per cent), and by
-  /// more than the trials differ among themselves: the middle halves of its trials and of the baseline's lie apart.
+  /// more than the trials differ among themselves: the middle halves of its trials and of the baseline's do not
+  /// overlap.
   trial_table(std::string baseline, double gain) : baseline_(std::move(baseline)), gain_(gain) {}
 
   void add(const std::string& schedule, const trial& told);
@@ -38,7 +39,7 @@ class trial_table {
   struct times {
     std::vector<double> all;
     double median() const;
-    /// The trial below which a quarter of them lies, and the one above which a quarter does (the median of one or two).
+    /// The trial below which a quarter of them is, and the one above which a quarter is (the median of one or two).
     double lower_quartile() const;
     double upper_quartile() const;
     double least() const;

@@ -1,8 +1,8 @@
-// What the thread sanitizer cannot see by itself. It watches one process. When thread A hands a block to another
-// process and that process hands it on to our thread B, the hand-overs in between are made where it does not look, and
-// A's and B's accesses look like a race. So we tell it: what comes from another process comes after everything that was
-// handed to one. That is more order than there is, hence only hand-overs that do leave the process count: a job of one
-// process, and every test without an arena, is watched in full. In plain builds both functions are empty.
+// Annotations for the thread sanitizer, which sees one process. When thread A passes a block to another process and
+// that process passes it on to our thread B, the sanitizer does not see the hand-overs in between, and reports A's and
+// B's accesses as a race. So we declare: data received from another process happens after everything passed to one.
+// That is more order than exists, so only hand-overs that leave the process count: a job of one process, and every test
+// without an arena, is checked in full. In plain builds both functions are empty.
 #pragma once
 
 #include "trireme/detail/os/sanitizer.hpp"
@@ -21,24 +21,24 @@ void set_own_window(const window& own);
 void forget_own_window(const window& own);
 }  // namespace detail
 
-/// Whether `place` lies in a window of the arena, but not in our own. Memory outside of the arena, and everything while
-/// this process has no heap, is nobody else's.
+/// Whether `place` is in a window of the arena other than our own. False for memory outside of the arena, and for
+/// everything while this process has no heap.
 bool belongs_to_another_process(const void* place);
 
-/// The calling thread has put something at `place`. If that lies in the window of another process, then everything that
-/// the thread did so far is what that process is now given.
+/// The calling thread has written to `place`. If that is in the window of another process, all earlier actions of the
+/// thread are released to that process.
 inline void handed_over(const void* place) {
   if constexpr (host::under_thread_sanitizer)
     if (belongs_to_another_process(place)) detail::tell_sanitizer_handed_over();
 }
 
-/// The calling thread has published what another process draws conclusions from and acts upon towards us, such as a
-/// count that tells it that we are done. Not for what our own process alone reads.
+/// The calling thread has published state to which another process reacts by acting on our memory, such as a count that
+/// reports that we are done. Not for state read only by our own process.
 inline void published_to_another_process() {
   if constexpr (host::under_thread_sanitizer) detail::tell_sanitizer_handed_over();
 }
 
-/// The calling thread goes on with something that another process may have given.
+/// The calling thread continues with data that another process may have passed.
 inline void taken_over() {
   if constexpr (host::under_thread_sanitizer) detail::tell_sanitizer_taken_over();
 }

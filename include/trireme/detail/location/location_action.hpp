@@ -1,5 +1,5 @@
-// What the location protocol asks of the layer above it, and the control messages its instances exchange.
-// Values only: nothing here owns anything. Written by element_route, carried out by the caller of location_protocol.
+// The actions that the location protocol requests from the layer above it, and the control messages between its
+// instances. Non-owning values. Written by element_route, executed by the caller of location_protocol.
 #pragma once
 
 #include <cstdint>
@@ -17,19 +17,19 @@ inline constexpr pe_number no_pe = -1;
 enum class location_signal : std::uint8_t {
   moved,         // to the previous hop: what you sent here for this element had to be forwarded
   flush,         // travels the way of messages; answered where the element is, so it pushes all before it
-  flush_insert,  // the same, and asks for the element to be created at `origin`
+  flush_insert,  // the same, and requests creation of the element at `origin`
   flushed,       // answer from the element's place: everything before the flush has reached it
   refused,       // answer to flush_insert: the element exists; also means flushed
   parked,        // answer to flush_insert: deleted, but not to be re-created yet; a `moved` follows when it can be
   granted,       // answer to flush_insert: the element is yours; `owed` messages held for it follow
-  prepare,       // to the target of a migration: stop sending, flush, the element comes to you
+  prepare,       // to the target of a migration: stop sending, flush; the element moves to you
 };
 
 // One control message; trivially copyable so that it can be sent as it is.
 struct location_control {
   location_signal signal = location_signal::moved;
   bool prepared = false;     // flush, flush_insert: sent in answer to `prepare`
-  pe_number origin = no_pe;  // flush, flush_insert: who is to be answered
+  pe_number origin = no_pe;  // flush, flush_insert: receiver of the answer
   std::int32_t owed = 0;     // granted: number of backlog messages that follow on this channel
 
   friend bool operator==(const location_control&, const location_control&) = default;
@@ -54,7 +54,7 @@ struct location_action {
   location_control control{};
 };
 
-// All actions of one call concern the element named in that call; they are to be carried out in order.
+// All actions of one call concern the element named in that call; execute them in order.
 using location_actions = std::vector<location_action>;
 
 }  // namespace tri::objects

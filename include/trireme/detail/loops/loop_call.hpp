@@ -1,6 +1,6 @@
-// One execution of a loop on the board, from its post to its end. Lives where the poster keeps it (its stack, or a loop
-// handle) until the poster has seen every chunk finished. What a helper needs travels with the task (loop_arguments);
-// it touches the call itself only when something is out of the ordinary.
+// One execution of a loop on the board, from its post to its end. Owned by the poster (on its stack, or in a loop
+// handle) until the poster has seen every chunk finished. Helpers get their data with the task (loop_arguments) and
+// access the call itself only in exceptional cases.
 #pragma once
 
 #include <atomic>
@@ -24,8 +24,8 @@ struct loop_layout;
 /// Runs iterations [first, last) as participant `number`. May throw.
 using loop_body = void (*)(const void* context, std::uint64_t first, std::uint64_t last, int number);
 
-/// A context of at most this size that may be copied byte by byte travels with the task, so that a helper has it as
-/// soon as it has found the loop. Cache lines that depend on each other are what fork and join cost.
+/// A trivially copyable context of at most this size is copied with the task, so that a helper has it as soon as it has
+/// found the loop. Dependent cache misses are the cost of fork and join.
 inline constexpr std::size_t travelling_bytes = 96;
 
 class alignas(64) loop_call {
@@ -36,18 +36,18 @@ class alignas(64) loop_call {
   loop_call(const loop_call&) = delete;
   loop_call& operator=(const loop_call&) = delete;
 
-  /// Runs all iterations in the calling thread; keeps what a body throws.
+  /// Runs all iterations in the calling thread; stores an exception of a body.
   void run_here(std::uint64_t items, int number) noexcept;
   /// After the end.
   bool failed() const { return error_ != nullptr; }
-  /// After the end: what a body threw, once.
+  /// After the end: rethrows a body's exception, once.
   void rethrow() {
     if (error_ != nullptr) [[unlikely]]
       std::rethrow_exception(std::exchange(error_, nullptr));
   }
 
   loop_times* times = nullptr;              ///< when this execution is measured
-  std::uint32_t* tasklet_owners = nullptr;  ///< when the tasklets of the layout remember who ran them
+  std::uint32_t* tasklet_owners = nullptr;  ///< when the tasklets of the layout remember their last participant
 
  private:
   friend board::task_handle post_loop(loop_participant&, loop_call&, const loop_layout&, bool);

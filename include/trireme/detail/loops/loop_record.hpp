@@ -1,5 +1,5 @@
-// What is remembered of one loop of the program from execution to execution, and how a loop is run with it. Programs
-// are compiled against this file and loop_call.hpp. An execution is started_loop.hpp.
+// The memory of one loop of the program across executions, and functions that run a loop with it. Programs are compiled
+// against this file and loop_call.hpp. An execution is started_loop.hpp.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class loop_record {
   loop_record(const loop_record&) = delete;
   loop_record& operator=(const loop_record&) = delete;
 
-  /// What was learned. Only while no execution is under way.
+  /// What was learned. Call only while no execution is running.
   const automatic_schedule& automatic() const;
   const learning_schedule& named() const;
 
@@ -36,11 +36,11 @@ class loop_record {
   const std::unique_ptr<memory> memory_;
 };
 
-/// Runs all iterations and returns when they are done; what a body throws is in the call. Any thread.
+/// Runs all iterations and returns when they are done; an exception of a body is stored in the call. Any thread.
 void run_loop(loop_call& call, std::uint64_t items, const schedule& which, loop_record* record);
 
-/// The same in two steps, which must be taken by the same thread. The record, if any, is in use in between. The loop
-/// may outlive the thread, and then says so instead of waiting.
+/// The same in two steps, which must be taken by the same thread. The record, if any, is in use in between. If the loop
+/// outlives the thread, it reports that instead of waiting.
 class started_loop;
 struct end_started_loop {
   void operator()(started_loop* started) const;  ///< waits, unless that was done
@@ -52,8 +52,8 @@ void wait_for(started_loop& started);
 /// Every iteration has run. Throws std::logic_error on another thread.
 bool has_finished(const started_loop& started);
 
-/// An upper bound of the participant numbers in the loops of the calling thread, whether it gets a slot or not. Starts
-/// the team of the process at the first call outside of PEs.
+/// An upper bound of the participant numbers in loops of the calling thread, whether or not it gets a slot. Starts the
+/// team of the process at the first call outside of PEs.
 std::uint32_t participant_bound();
 /// Whether another participant of the calling thread's loops is idle.
 bool any_participant_is_idle();

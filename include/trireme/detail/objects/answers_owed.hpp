@@ -1,7 +1,7 @@
-// How many futures an element holds whose values are still to be had: made by its methods, with a promise that somebody
-// may set. They cannot go along to another process, so the element stays in its own until there are none. A future may
-// end on any PE of the process and after its element; the last of all ends this. Made by the element's PE, counted down
-// by whichever thread has the future.
+// The number of an element's futures whose values are outstanding: made by its methods, with a promise that may still
+// be set. They cannot migrate to another process, so the element stays in its own until there are none. A future may
+// end on any PE of the process and after its element; whichever ends last deletes this. Created by the element's PE,
+// decremented by the thread that owns the future.
 #pragma once
 
 #include <atomic>
@@ -19,8 +19,8 @@ class answers_owed {
 
   // relaxed: by the element's own thread, and nothing else is written with it
   void add() { word_.fetch_add(1, std::memory_order_relaxed); }
-  /// None can be added but by the caller's thread, so what this says of none remains true until then. acquire: a future
-  /// that has ended elsewhere comes before what the caller does now. pairs: answers_owed.end
+  /// Only the caller's thread can add futures, so a result of true remains true until it does. acquire: a future's end
+  /// elsewhere happens before the caller's next actions. pairs: answers_owed.end
   bool none() const { return (word_.load(std::memory_order_acquire) & futures) == 0; }
   /// The thread that ends the last future notifies the element. acq_rel: see none(); every change is one of the same
   /// word, so either none() sees the end of a future or that end sees this.
@@ -48,11 +48,11 @@ class answers_owed {
 
  private:
   static constexpr std::uint32_t alive = 1U << 31;    // the element
-  static constexpr std::uint32_t awaited = 1U << 30;  // it wants to hear of the last
+  static constexpr std::uint32_t awaited = 1U << 30;  // it waits for the last one
   static constexpr std::uint32_t futures = awaited - 1;
 
   ~answers_owed() = default;
-  // acq_rel: the thread that deletes this comes after all others. pairs: answers_owed.end
+  // acq_rel: all others happen before the thread that deletes this. pairs: answers_owed.end
   std::uint32_t end(std::uint32_t what) {
     const std::uint32_t before = word_.fetch_sub(what, std::memory_order_acq_rel);
     if (((before - what) & (alive | futures)) == 0) delete this;
@@ -64,7 +64,7 @@ class answers_owed {
   const std::uint64_t element_;
 };
 
-/// Ends one, and tells the element if it waits for that.
+/// Ends one, and notifies the element if it waits for that.
 void end_answer(answers_owed& owed);
 
 }  // namespace tri::objects

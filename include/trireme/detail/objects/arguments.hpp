@@ -2,8 +2,8 @@
 //   - all plain and at most 32 bytes together: in the envelope itself;
 //   - otherwise, to a PE of the same process or all plain: as C++ objects in one block of the arena, moved into place;
 //   - otherwise (another process): as an archive in a block.
-// The receiver moves them out; nothing is copied twice. When a message leaves for another host, arguments that mean
-// something only here (a tri::buffer is an address in the arena) become an archive, too.
+// The receiver moves them out; nothing is copied twice. When a message leaves for another host, arguments that are
+// valid only here (a tri::buffer is an address in the arena) are also archived.
 #pragma once
 
 #include <new>
@@ -25,8 +25,8 @@
 
 namespace tri {
 
-/// A value that stays inside its process whatever its type: sending it to another process is a run-time error. The way
-/// to say so for copyable types that have no serialize function.
+/// A value that stays inside its process whatever its type: sending it to another process is a run-time error. Declares
+/// this for copyable types without a serialize function.
 template <class T>
 struct local_only {
   T value;
@@ -39,7 +39,7 @@ inline constexpr bool is_local_only = false;
 template <class T>
 inline constexpr bool is_local_only<local_only<T>> = true;
 
-/// Whether a value can be copied. std::is_copy_constructible says so of a std::vector of what cannot be.
+/// Whether a value can be copied. std::is_copy_constructible is also true for a std::vector of non-copyable elements.
 template <class T>
 inline constexpr bool is_copyable = std::is_copy_constructible_v<T>;
 template <class T>
@@ -51,7 +51,7 @@ template <template <class...> class Product, class... T>
            std::is_same_v<Product<T...>, std::variant<T...>>)
 inline constexpr bool is_copyable<Product<T...>> = (is_copyable<std::remove_cv_t<T>> && ...);
 
-/// Copyable types of the user must say how they cross to another process; move-only types may stay at home.
+/// Copyable user types must define how they are sent to another process; move-only types may stay local.
 template <class T>
 constexpr bool may_be_argument() {
   return is_plain<T> || is_serializable<T> || is_local_only<T> || !std::is_copy_constructible_v<T> ||
@@ -92,7 +92,7 @@ void deserialize_value(input_archive& archive, T& value) {
     archive.read(&value, sizeof value);
 }
 
-/// Calls read(archive) with the archive of a message; what is wrong with it ends the job.
+/// Calls read(archive) with the archive of a message; an error in it ends the job.
 template <class Read>
 void read_archive(const sched::envelope& message, Read&& read) {
   try {
@@ -174,7 +174,7 @@ packed_arguments pack_arguments(sched::pe& here, bool same_process, bool needs_b
       fit,
       "the arguments do not fit the parameters of the entry method: their number and types must be those of the "
       "method, and a move-only argument must be passed with std::move");
-  if constexpr (fit)  // else the compiler would go on to list all constructors of std::tuple
+  if constexpr (fit)  // otherwise the compiler would list all constructors of std::tuple
     return pack_fitting_arguments<Tuple>(here, same_process, needs_block, std::forward<A>(arguments)...);
   else
     return {};
@@ -226,7 +226,7 @@ class unpacked_arguments {
   } storage_;
 };
 
-/// Lets go of the arguments of a message that will never run. An archive owns nothing beside its block.
+/// Destroys the arguments of a message that will never run. An archive owns nothing besides its block.
 template <class Tuple>
 void drop_arguments(sched::pe&, sched::envelope& message) {
   if (message.kind == sched::payload_kind::serialized)
@@ -263,7 +263,7 @@ void make_arguments_remote(sched::pe& here, sched::envelope& message) {
   }
 }
 
-/// What a handler whose messages carry `Tuple` registers for other hosts.
+/// The registration of a handler for messages with `Tuple` from other hosts.
 template <class Tuple>
 constexpr sched::handler_function remote_form_of() {
   if constexpr (tuple_facts<Tuple>::same_everywhere)
@@ -272,7 +272,7 @@ constexpr sched::handler_function remote_form_of() {
     return &make_arguments_remote<Tuple>;
 }
 
-/// What a message from another host has to look like if it carries `Tuple`.
+/// The required form of a message from another host that carries `Tuple`.
 template <class Tuple>
 constexpr sched::message_form form_of() {
   using content = sched::message_form::content;

@@ -1,5 +1,5 @@
-// What happens when the message of an entry method arrives: find the element, run the method on it, and pass on what it
-// returns or throws. The templates declared in method.hpp are defined here.
+// The arrival of an entry method's message: find the element, run the method on it, and pass on what it returns or
+// throws. The templates declared in method.hpp are defined here.
 #pragma once
 
 #include <exception>
@@ -177,7 +177,7 @@ struct called_method {
       reply.fail(describe_escaped(here, *self, method_name<Method>(), std::current_exception()));
     }
   }
-  // What the call throws goes to its caller; what leaves the coroutine that it resumes, to the coroutine's.
+  // An exception of the call goes to its caller; one that leaves the resumed coroutine goes to the coroutine's caller.
   static void wait_for_coroutine(sched::pe& here, element_base& self, sched::envelope& message) {
     try {
       self.awaited_message_arrived({entry_method<Method>::handler, peek_reference<tuple, 1>(message)}, message);

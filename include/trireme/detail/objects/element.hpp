@@ -35,7 +35,7 @@ class collection_manager;
 class local_collection;
 class awaited_messages;
 
-/// What an element that is being constructed, or has just arrived, finds out about itself.
+/// The identity of an element that is being constructed or has just arrived.
 struct construction {
   local_collection* home;
   std::uint64_t number;
@@ -70,20 +70,20 @@ class element_base {
   bool waits_for_results() const { return coroutines_.waits_for_result(); }
   /// A message for an awaited method came; see awaited_messages.
   void awaited_message_arrived(const message_key& key, sched::envelope& message);
-  /// A coroutine asks for messages: uses those that are kept. True: it need not wait.
+  /// A coroutine requests messages: consumes kept ones. True: it need not wait.
   bool satisfy_waiters(const std::vector<message_waiter*>& wanted);
   /// Afterwards, if it has to.
   void wait_for_messages(std::vector<message_waiter*> wanted, std::coroutine_handle<> coroutine);
   /// A coroutine that waited for messages will not be resumed any more.
   void forget_waiter(const message_waiter& any);
 
-  /// Where this element is going; nothing when it was not asked to move, has arrived, or the request was withdrawn.
+  /// The element's destination; nothing when no move was requested, it has arrived, or the request was cancelled.
   std::optional<int> pending_migration() const {
     return moving_to_ == stays ? std::nullopt : std::optional<int>(moving_to_);
   }
-  /// Whether a move to that PE would begin at once. A wait for a future keeps an element on its PE; a suspended
-  /// coroutine, or a future that it has made and whose value was not taken yet, in its process. False also for a PE to
-  /// which it cannot move at all.
+  /// Whether a move to that PE would start at once. A wait for a future keeps an element on its PE; a suspended
+  /// coroutine, or a future that it has made and whose value was not taken yet, keeps it in its process. Also false for
+  /// a PE to which it cannot move at all.
   bool can_migrate_now(int pe) const;
 
  private:
@@ -93,7 +93,7 @@ class element_base {
   static constexpr std::size_t nowhere = ~std::size_t{0};
   static constexpr std::int32_t stays = -1;
   bool ready_ = true;
-  std::int32_t moving_to_ = stays;     // asked to, and still here
+  std::int32_t moving_to_ = stays;     // requested, and still here
   std::size_t local_index_ = nowhere;  // in the local collection's list of local elements
   std::uint64_t seen_broadcasts_ = 0;  // at its last arrival; earlier ones are not for it any more
   std::uint64_t contributions_ = 0;    // number of the next contribute()
@@ -106,7 +106,7 @@ class element_base {
   coroutine_owner coroutines_;  // last: destroyed first, while the messages its coroutines refer to is still there
 };
 
-/// What when() is given for a method that has no reference number.
+/// Argument of when() for a method without a reference number.
 struct no_reference {};
 
 /// The first parameter of a method is its reference number if it is an integer or an enumeration.

@@ -12,7 +12,7 @@
 
 namespace tri {
 
-/// How a message is to be treated; made by `with`.
+/// Options of a message; made by `with`.
 struct message_options {
   std::optional<priority> urgency;
   bool immediate = false;
@@ -69,7 +69,7 @@ class element_sender {
   void send(A&&... arguments) const {
     send_with<Method>(nullptr, std::forward<A>(arguments)...);
   }
-  /// The same, with a future of what the method returns (or throws).
+  /// The same, with a future of the method's result or exception.
   template <auto Method, class... A>
   auto call(A&&... arguments) const {
     return call_with<Method>(nullptr, std::forward<A>(arguments)...);
@@ -124,8 +124,8 @@ class element_ref : public objects::element_sender<T> {
   auto with(priority urgency) const { return prioritised{*this, {urgency, false}}; }
   auto with(immediate_t) const { return prioritised{*this, {std::nullopt, true}}; }
 
-  /// The object itself if it lives on the calling PE now, else null. Its methods may be called as functions; what they
-  /// start then belongs to the caller's object.
+  /// The object itself if it is on the calling PE now, otherwise null. Its methods may be called as functions;
+  /// coroutines that they start then belong to the caller's object.
   T* local() const {
     auto* const home = objects::pe_objects::of(sched::this_pe()).find_local_collection(this->collection());
     return home == nullptr ? nullptr : static_cast<T*>(home->find(this->number()));

@@ -1,4 +1,4 @@
-// What the runtime must know of a class of objects to move one to another process. Classes are registered by type
+// The data of a class that the runtime needs to move its objects to another process. Classes are registered by type
 // before main, like entry methods, so that a number names the class in every process.
 #pragma once
 
@@ -22,13 +22,13 @@ struct element_type {
   void (*save)(element_base&, output_archive&) = nullptr;
   /// Makes an object from an archive, inside a `construction`; null if the class cannot be made so.
   std::unique_ptr<element_base> (*load)(input_archive&) = nullptr;
-  /// Tells the object that it has moved; null if it does not want to know.
+  /// Notifies the object that it has moved; null if it has no such function.
   void (*on_migrated)(element_base&) = nullptr;
 };
 
 std::uint32_t register_element_type(element_type type);
 const element_type& element_type_of(std::uint32_t number);
-/// Of a number that another process has sent. Throws archive_error where it is that of no class that can be read.
+/// For a number received from another process. Throws archive_error when it is not the number of a readable class.
 void check_element_type(std::uint32_t number);
 
 template <class T>

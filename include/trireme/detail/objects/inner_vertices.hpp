@@ -1,7 +1,7 @@
-// Which PEs are the inner vertices of a multicast's tree: those that hand it on. Every tree is planned by its sender,
-// who takes for each host one of the PEs that have members, and among them one that was chosen least often
-// (Mei 2012, M61). The counts are shared by the PEs of the sender's host. A multicast that is to reach many hosts is
-// handed on by some of them to the others: also those are the ones that had that part least often.
+// Which PEs are the inner vertices of a multicast's tree, which forward it. Every tree is planned by its sender, which
+// takes for each host one of the PEs with members, the one chosen least often (Mei 2012, M61). The counts are shared by
+// the PEs of the sender's host. A multicast to many hosts is forwarded by some of them to the others: these too are the
+// ones with that role least often.
 #pragma once
 
 #include <atomic>
@@ -14,14 +14,14 @@
 namespace tri::objects {
 
 /// Chooses one of `candidates` (0 .. candidates - 1) and counts it; of equal ones the first from `begin` on, which is
-/// different for those who do not share the counters. `count_of(candidate)` is its std::atomic counter.
-/// Of counters that only choices raise none is ever ahead of another by more than one, as long as all are candidates.
+/// different for senders that do not share the counters. `count_of(candidate)` is its std::atomic counter. Counters
+/// that only choices increment never differ by more than one, as long as all are candidates.
 template <class CountOf>
 std::size_t choose_least_used(std::size_t candidates, CountOf&& count_of, std::size_t begin = 0) {
   for (;;) {
     std::size_t best = begin % candidates;
-    // relaxed, all of them: the counts are hints about load and order nothing. The exchange fails when somebody else
-    // has chosen the same meanwhile; the others have only grown since we looked, so what succeeds is a least one.
+    // relaxed, all of them: the counts are hints about load and order nothing. The exchange fails when another thread
+    // has chosen the same meanwhile; the others have only grown since we read them, so success picks a least one.
     std::uint64_t least = count_of(best).load(std::memory_order_relaxed);
     for (std::size_t step = 1; step < candidates; ++step) {
       const std::size_t candidate = (begin + step) % candidates;
@@ -34,8 +34,8 @@ std::size_t choose_least_used(std::size_t candidates, CountOf&& count_of, std::s
   }
 }
 
-/// The tree over hosts: a vertex splits its list of hosts into so many parts, and the first host of each part hands the
-/// message on to the rest of the part.
+/// The tree over hosts: a vertex splits its list of hosts into this many parts, and the first host of each part
+/// forwards the message to the rest of the part.
 inline constexpr std::size_t most_child_hosts = 4;
 
 /// Calls visit(first, last) for the parts of a list of `hosts`.

@@ -1,6 +1,6 @@
-// One collection (array, group, ...) on one PE as messages, elements and the typed layer (array.hpp) see it: the
-// elements that live here, where the others are, and the part of its broadcasts and reductions that concerns this PE.
-// Used by its PE's thread only. Knows elements by their base class. What does it all is collection_manager.hpp.
+// One collection (array, group, ...) on one PE as messages, elements and the typed layer (array.hpp) see it: the local
+// elements, the locations of the others, and this PE's part of its broadcasts and reductions. Used by its PE's thread
+// only. Handles elements through their base class. The implementation is collection_manager.hpp.
 #pragma once
 
 #include <atomic>
@@ -26,14 +26,14 @@ namespace tri::objects {
 /// Placement maps by number; see trireme/placement.hpp.
 using placement_function = int (*)(std::uint64_t number, std::uint64_t elements, int pes, const array_shape& shape);
 
-/// What a collection shares among the PEs of a host; lies in the arena for the life of the job. Every host has its own.
+/// A collection's state shared by the PEs of a host; in the arena for the life of the job. One per host.
 struct collection_shared {
   /// Of the whole job, on the host of the creator.
   alignas(64) std::atomic<std::uint64_t> next_broadcast{0};
-  /// Elements there ever were: all of a dense collection from the start, those of a sparse one from their insertion on.
-  /// Of the whole job, on the host where the contributions meet.
+  /// Elements ever created: all of a dense collection from the start, those of a sparse one from their insertion on.
+  /// For the whole job, on the host where the contributions are combined.
   alignas(64) std::atomic<std::int64_t> created{0};
-  /// Broadcasts below this number will not be asked for again on behalf of elements that left: a PE of this host, or
+  /// Broadcasts below this number will not be requested again on behalf of elements that left: a PE of this host, or
   /// any PE of another host.
   struct alignas(64) watermark_line {
     std::atomic<std::uint64_t> value{0};
@@ -103,21 +103,21 @@ class local_collection {
   const std::vector<element_base*>& local_elements() const { return local_; }
   /// Creates the elements of a dense collection that the placement puts here.
   virtual void create_initial(const constructor& make) = 0;
-  /// Asks for a new element of a sparse collection to live here; the location protocol may delay or refuse it.
+  /// Requests a new element of a sparse collection on this PE; the location protocol may delay or refuse it.
   virtual void insert(std::uint64_t number, constructor make) = 0;
   virtual void erase(element_base& element) = 0;
   virtual void migrate(element_base& element, int to) = 0;
 
   // ---- messages
-  /// Where to send a message for an element: a PE, or no_pe when the location protocol has to be asked (send_slowly).
+  /// The PE to which to send a message for an element, or no_pe when the location protocol must decide (send_slowly).
   pe_number route(std::uint64_t number) const {
     if (routes_ != nullptr) [[likely]]
       return routes_[number];
     return route_sparse(number);
   }
-  /// A message whose route is not simply known; takes over its payload, also when it throws arena_exhausted.
+  /// Sends a message without a known route; takes over its payload, also when it throws arena_exhausted.
   virtual void send_slowly(const sched::envelope& message) = 0;
-  /// A message came for an element that is not (or not simply) here; takes over its payload.
+  /// A message arrived for an element that is not here, or not reachable directly; takes over its payload.
   virtual void arrived_elsewhere(sched::envelope& message) = 0;
 
   // ---- broadcasts: numbered in one order for the whole collection, run in that order on every PE
@@ -134,10 +134,11 @@ class local_collection {
   /// Where this PE, as root, collects a contribution; a fresh one has pe == no root.
   virtual root_name& contribution_root(std::uint64_t number) = 0;
   virtual void forget_contribution_root(std::uint64_t number) = 0;
-  /// The PE where the contributions of this collection meet. Only there: how many elements take part in a contribution.
+  /// The PE where the contributions of this collection are combined. Only there: the number of elements that take part
+  /// in one.
   int contribution_root_pe() const;
   virtual std::int64_t contributors(std::uint64_t number) const = 0;
-  /// The PE of this host where its parts meet first when the root is on another host, and there what they add up to.
+  /// The PE of this host that combines its parts first when the root is on another host, and there their sum.
   int host_contribution_pe() const;
   virtual std::unique_ptr<contribution_base>& contribution_of_host(std::uint64_t number) = 0;
   virtual void level_reported(int pe, const reported_watermark& level) = 0;
@@ -159,7 +160,7 @@ class local_collection {
   virtual pe_number route_sparse(std::uint64_t number) const = 0;
 };
 
-/// Of a message that makes a collection, from another host: ends the job when something in it cannot be true.
+/// For a message from another host that creates a collection: ends the job when a field is invalid.
 void check_collection_facts(sched::pe& here, const sched::envelope& message, const collection_facts& facts);
 
 }  // namespace tri::objects

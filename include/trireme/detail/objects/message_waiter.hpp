@@ -1,4 +1,4 @@
-// What a coroutine of an element waits for: messages of one method (awaited_messages.hpp).
+// A coroutine's wait for messages of one method (awaited_messages.hpp).
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ class message_waiter {
   message_waiter& operator=(const message_waiter&) = delete;
   virtual ~message_waiter() = default;
   /// Runs the method with the message's arguments and keeps its result. False: the method threw and its caller was
-  /// told; the coroutine goes on waiting.
+  /// notified; the coroutine continues to wait.
   virtual bool accept(sched::envelope& message) = 0;
 
   const message_key& key() const { return key_; }
@@ -37,7 +37,7 @@ class message_waiter {
  private:
   friend class awaited_messages;
   void use(sched::envelope& message) {
-    --missing_;  // first: the method may send, and what waits may change while it runs
+    --missing_;  // first: the method may send, and the waiters may change while it runs
     if (!accept(message)) ++missing_;
   }
   message_key key_;

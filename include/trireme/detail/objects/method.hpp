@@ -1,5 +1,5 @@
-// Entry methods: what the compiler knows of a member function, the handler that runs it when its message arrives, and
-// the registration that gives the handler its number before main.
+// Entry methods: compile-time properties of a member function, the handler that runs it when its message arrives, and
+// the registration that numbers the handler before main.
 #pragma once
 
 #include <cstdint>
@@ -77,7 +77,7 @@ struct method_facts : member_function<decltype(Method)> {
   }
 };
 
-/// Ends the job: an exception left an entry method that nobody waits for. Names object, index, method and PE.
+/// Ends the job: an exception left an entry method without a waiting caller. Names object, index, method and PE.
 [[noreturn]] void report_escaped(sched::pe& here, element_base& object, const std::string& method,
                                  std::exception_ptr error);
 /// The same as text, for a caller's future.

@@ -1,11 +1,11 @@
-// The way of a multicast to the members of a section. Its sender sorts them by the PEs where it believes them to be. On
-// its own host it sends to each of these; to the other hosts by a tree that crosses to each once (Mei 2012, M57). There
-// one PE hands the message on, to the PEs of its own process and to one PE of each other process. Which PEs hand on is
-// chosen anew for each multicast (inner_vertices.hpp), so multicasts of one sender go different ways; those that cross
-// are numbered for each receiving PE, where they come in order (reorder_buffer.hpp).
+// The route of a multicast to the members of a section. Its sender sorts them by their presumed PEs. On its own host it
+// sends to each of these; the other hosts are reached by a tree that crosses to each once (Mei 2012, M57). There one PE
+// forwards the message to the PEs of its own process and to one PE of each other process. The forwarding PEs are chosen
+// for each multicast (inner_vertices.hpp), so multicasts of one sender take different routes; those that cross are
+// numbered per receiving PE, which puts them in order (reorder_buffer.hpp).
 //
-// A member that has moved meanwhile is followed by a message of its own, and the sender is notified: its next multicast
-// finds the new place.
+// A member that has moved meanwhile gets a message of its own, and the sender is notified: its next multicast uses the
+// new location.
 #pragma once
 
 #include <bit>
@@ -29,15 +29,15 @@
 
 namespace tri::objects {
 
-/// Members of a section on one PE, by number; goes with the message without being copied. Behind them stands the
-/// number of the multicast for that PE; 0 if it did not cross.
+/// Members of a section on one PE, by number; sent with the message without a copy. They are followed by the number of
+/// the multicast for that PE; 0 if it did not cross.
 using member_list = shared_buffer<std::uint64_t>;
 inline std::span<const std::uint64_t> members_of(const member_list& list) {
   return std::span<const std::uint64_t>(list).first(list.size() - 1);
 }
 inline std::uint64_t number_of_multicast(const member_list& list) { return list[list.size() - 1]; }
 
-/// What goes along with the members, in the envelope's place for an element.
+/// Sent with the members, in the envelope's field for an element.
 struct multicast_route {
   std::int32_t sender = no_pe;   // whose list it is
   std::int32_t meeting = no_pe;  // the PE of another host that hands the message on there, and where parts of a
@@ -52,7 +52,7 @@ void check_pe_of_multicast(const sched::pe& here, const sched::envelope& message
 void check_route(const sched::pe& here, const sched::envelope& message);
 void check_list(const sched::envelope& message, std::size_t size);
 
-/// A PE hands a multicast on, to several; `crossed`: it came from another host, which chose this PE.
+/// A PE forwards a multicast to several; `crossed`: it came from another host, which chose this PE.
 void count_handing_on(sched::pe& here, bool crossed);
 /// The number of the next multicast that crosses to that PE.
 std::uint64_t draw_multicast_number(sched::pe& here, int receiver);
@@ -66,7 +66,7 @@ struct multicast_turn {
 };
 multicast_turn multicast_arrived(sched::pe& here, int sender, std::uint64_t number);
 void keep_multicast(sched::pe& here, int sender, std::uint64_t number, const sched::envelope& message);
-/// Runs those that are kept and whose turn has come.
+/// Runs kept multicasts whose turn has come.
 void run_kept_multicasts(sched::pe& here, int sender);
 
 template <class Tuple, class... First>
@@ -81,7 +81,7 @@ template <class Message>
 struct multicast_relay {
   using tuple = typename prepend<typename Message::inner, members_by_pe>::type;
 
-  /// By the sender, who has added the members in any order.
+  /// Called by the sender, which may have added the members in any order.
   static void post(sched::pe& here, std::uint32_t collection, members_by_pe members, const auto&... arguments) {
     const multicast_route route{here.number(), no_pe};
     if (here.job().hosts() > 1) {
@@ -98,7 +98,7 @@ struct multicast_relay {
  private:
   using relays = std::vector<std::pair<int, packed_arguments>>;
 
-  /// What packing throws must not leave numbers behind that the receivers wait for.
+  /// An exception of packing must not leave numbers behind that the receivers wait for.
   static void begin_tree(sched::pe& here, std::uint32_t collection, const multicast_route& route,
                          members_by_pe& members, const auto&... arguments) {
     plan_multicast(here.job(), members);
@@ -154,7 +154,7 @@ struct multicast_relay {
           relay(here, part[choose_relay(job, part)].first, collection, route, part, arguments...);
       }
   }
-  /// For the first PE of each part of the hosts, in the order of the plan. Takes the members.
+  /// For the first PE of each part of the hosts, in the order of the plan. Consumes the members.
   static relays pack_for_hosts(sched::pe& here, members_by_pe& members, const auto&... arguments) {
     const auto hosts = split_by_host(here.job(), members);
     relays packed;
@@ -174,7 +174,7 @@ struct multicast_relay {
     members_by_pe list(std::make_move_iterator(members.begin()), std::make_move_iterator(members.end()));
     return pack_arguments<tuple>(here, here.is_in_this_process(to), false, std::move(list), arguments...);
   }
-  /// To other hosts, which throws nothing: what cannot be sent there ends the job.
+  /// To other hosts. Does not throw: a failed send ends the job.
   static void post_all(sched::pe& here, std::uint32_t collection, const multicast_route& route, const relays& packed) {
     for (const auto& [to, each] : packed) post_packed(here, to, handler, collection, route.number(), each);
   }
@@ -191,8 +191,8 @@ struct multicast_relay {
   static inline const std::uint32_t handler = register_handler_of<tuple>(&deliver, "to hand on: " + Message::name());
 };
 
-/// What arrives on a PE with members. `Self` has `tuple`, whose first is a member_list, and
-/// run(here, home, message, arguments).
+/// The message that arrives on a PE with members. `Self` has `tuple`, whose first is a member_list, and run(here, home,
+/// message, arguments).
 template <class Self>
 struct multicast_handler {
   static void deliver(sched::pe& here, sched::envelope& message) {

@@ -1,4 +1,4 @@
-// Which way a multicast goes: the members of a section by PE, host by host, and who hands the message on. No messages.
+// The plan of a multicast: the members of a section by PE and host, and the forwarding PEs. No messages.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ class runtime;
 
 namespace tri::objects {
 
-/// Members on several PEs: those of a host stand together. Each list ends as a member_list does.
+/// Members on several PEs, grouped by host. Each list ends like a member_list.
 using members_of_pe = std::pair<std::int32_t, std::vector<std::uint64_t>>;
 using members_by_pe = std::vector<members_of_pe>;
 
@@ -28,14 +28,14 @@ void add_member(members_by_pe& members, pe_number pe, std::uint64_t number);
 std::vector<std::span<members_of_pe>> split_by_host(const sched::runtime& job, std::span<members_of_pe> members);
 std::vector<std::span<members_of_pe>> split_by_process(const sched::runtime& job, std::span<members_of_pe> members);
 
-/// Takes the members on this host out of the list.
+/// Removes the members on this host from the list.
 members_by_pe take_own_host(const sched::runtime& job, members_by_pe& members);
 
-/// Which of these PEs hands a multicast on to the others: the one that did so least often.
+/// Which of these PEs forwards a multicast to the others: the one that did so least often.
 std::size_t choose_relay(const sched::runtime& job, std::span<const members_of_pe> pes);
 
-/// Puts first among the PEs of each host the one that hands the multicast on there, and the hosts so that those that
-/// hand it on to others had that part least often.
+/// Puts the forwarding PE first among those of each host, and orders the hosts so that the forwarding ones are those
+/// with that role least often.
 void plan_multicast(const sched::runtime& job, members_by_pe& members);
 
 }  // namespace tri::objects

@@ -1,5 +1,5 @@
-// What the objects layer keeps on each PE: its local parts of all collections, the results it waits for, and the work
-// that must wait until the running method has ended (migration and deletion of elements). Reached through pe::upper.
+// The objects layer's state on each PE: its local parts of all collections, awaited results, and work deferred until
+// the running method has ended (migration and deletion of elements). Reached through pe::upper.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ class sequence_numbers;
 template <class Message>
 class reorder_buffer;
 
-/// What the PEs of this host have contributed to a reduction whose root is on another host; on one PE of the host.
-/// Complete when no base part is missing and nothing is under way.
+/// The contribution of this host's PEs to a reduction whose root is on another host; on one PE of the host. Complete
+/// when no base part is missing and nothing is in flight.
 struct host_part {
   std::int64_t bases = 0;
   std::int64_t population = 0;
@@ -49,19 +49,19 @@ class pe_objects {
   local_collection& add_local_collection(const collection_facts& facts, std::string name);
   /// Keeps a message until its collection is created here; takes over the payload.
   void hold_for_creation(const sched::envelope& message);
-  /// At the end of the job: lets go of all messages that are kept here, but for those that elements keep.
+  /// At the end of the job: drops all messages kept here, except those kept by elements.
   void drop_held();
   /// At the end of the job: destroys all objects of this PE.
   void end();
-  /// At the end of the job: tells the results that are waited for that this table goes; roots of reductions end.
+  /// At the end of the job: notifies awaited results that this table is destroyed; roots of reductions end.
   void abandon_results();
-  /// Methods do not run any more, and what destructors ask for is in vain: messages that cannot be handed to a PE at
-  /// once are dropped, elements neither move nor are they deleted one by one, and nothing is broadcast.
+  /// Methods no longer run, and requests of destructors have no effect: messages that cannot be delivered to a PE at
+  /// once are dropped, elements neither move nor are deleted individually, and nothing is broadcast.
   bool is_ending() const { return ending_; }
-  /// Runs what was held for a collection that exists now.
+  /// Runs messages held for a collection that now exists.
   void release_held(std::uint32_t collection);
 
-  /// Runs `work` when the method that runs now has ended; outside of methods, as the work of a message.
+  /// Runs `work` after the current method has ended; outside of methods, as the work of a message.
   void defer(host::unique_function<void()> work);
   /// Called at the end of every outermost method.
   void run_deferred() {
@@ -75,7 +75,7 @@ class pe_objects {
   /// By PE and name of the root; null at first.
   std::unique_ptr<host_part>& part_of_host(std::uint32_t root_pe, std::uint32_t slot, std::uint32_t generation);
   void forget_part_of_host(std::uint32_t root_pe, std::uint32_t slot, std::uint32_t generation);
-  /// Multicasts between hosts, which go different ways: the numbers of those sent, and what came early.
+  /// Multicasts between hosts, which take different routes: the numbers of those sent, and early arrivals.
   sequence_numbers& multicasts_to();
   reorder_buffer<sched::envelope>& multicasts_from();
   /// Running number of the single objects that this PE creates for another; 0 is that of no object. One count for each
@@ -83,7 +83,7 @@ class pe_objects {
   std::uint32_t next_single_for(int pe) { return ++singles_made_[static_cast<std::size_t>(pe)]; }
   sched::pe& here;
   /// Calls of a mailbox that wait as messages: made before it existed here, and those after them. While there are any,
-  /// further calls go the same way, or they would come first. The reference is valid as long as this.
+  /// further calls are also queued, to keep the order. The reference is valid as long as this object.
   std::uint64_t& late_mailbox_calls(std::uint32_t mailbox);
 
   std::string describe_waiting() const;
@@ -100,7 +100,7 @@ class pe_objects {
 
 /// The message names a result of another kind: ends the job.
 [[noreturn]] void refuse_wrong_result(const sched::envelope& message, const awaited_result& found);
-/// The result that a message names, null when nobody waits any more.
+/// The result that a message names, null when it is no longer awaited.
 template <class Result>
 Result* named_result(sched::pe& here, const sched::envelope& message, std::uint32_t slot, std::uint32_t generation) {
   awaited_result* const found = pe_objects::of(here).results.find(slot, generation);
@@ -109,8 +109,8 @@ Result* named_result(sched::pe& here, const sched::envelope& message, std::uint3
   return static_cast<Result*>(found);
 }
 
-/// Ends the job when another host speaks of a collection of this one that was never made. Of those of other hosts their
-/// hosts know: one that is asked ends the job.
+/// Ends the job when another host names a collection of this one that was never created. Collections of other hosts are
+/// checked by their hosts.
 void check_collection_number(sched::pe& here, const sched::envelope& message);
 void ask_whether_made(sched::pe& here, const sched::envelope& message);
 

@@ -12,7 +12,7 @@
 
 namespace tri::objects {
 
-/// Throws std::out_of_range when there is no such PE; what `what` returns begins the message.
+/// Throws std::out_of_range when there is no such PE; the message begins with the result of `what`.
 template <class Text>
 void check_pe(sched::pe& here, int pe, Text&& what) {
   if (pe < 0 || pe >= here.job().pes()) [[unlikely]]
@@ -20,7 +20,8 @@ void check_pe(sched::pe& here, int pe, Text&& what) {
                             std::to_string(here.job().pes() - 1));
 }
 
-/// Calls `post`, which takes the message over; when it throws (arena_exhausted), the arguments end here.
+/// Calls `post`, which takes ownership of the message; when it throws (arena_exhausted), the arguments are destroyed
+/// here.
 template <class Post>
 void post_or_drop(sched::pe& here, sched::envelope& message, Post&& post) {
   try {
@@ -31,7 +32,7 @@ void post_or_drop(sched::pe& here, sched::envelope& message, Post&& post) {
   }
 }
 
-/// Takes the arguments over: when there is no place for the message (arena_exhausted) they end here.
+/// Takes ownership of the arguments: when there is no room for the message (arena_exhausted) they are destroyed here.
 inline void post_packed(sched::pe& here, int destination, std::uint32_t handler, std::uint32_t collection,
                         std::uint64_t element, const packed_arguments& packed) {
   const auto fill = [&](sched::envelope& message) {

@@ -1,12 +1,11 @@
 // Reductions: the root that collects the parts, the parts that the PEs send, and broadcasts that end in a reduction.
 //
 // Each PE sends one base part per broadcast: the combined value of its elements, how many they were, and how many it
-// created minus how many it destroyed so far. Elements that were on their way contribute a part of their own when they
-// arrive. The reduction is complete when all PEs have sent their base part and the counts add up to the sum of created
-// minus destroyed, which is the population at the moment of the broadcast: exact under migration, insertion and
-// deletion.
+// created minus how many it destroyed so far. Elements in transit contribute a part of their own when they arrive. The
+// reduction is complete when all PEs have sent their base part and the counts add up to the sum of created minus
+// destroyed, which is the population at the moment of the broadcast: exact under migration, insertion and deletion.
 //
-// The parts of another host meet on one of its PEs, and go on as one (Mei 2012, M57).
+// The parts of another host are combined on one of its PEs and sent as one (Mei 2012, M57).
 #pragma once
 
 #include <cstdint>
@@ -35,7 +34,7 @@ struct part_header {
   static constexpr std::int32_t not_a_base = INT32_MIN;
 };
 
-/// What a host, or a part, adds to a reduction.
+/// The counts that a host or a part adds to a reduction.
 struct part_counts {
   std::int64_t bases = 0;
   std::int64_t population = 0;  // created minus destroyed on the PEs of the bases
@@ -46,8 +45,8 @@ struct part_counts {
   }
 };
 
-/// End the job when a faulty process names a root where no PE is, sends a contribution to a PE where those of the
-/// collection do not meet, or takes part where only PEs of one host do.
+/// End the job when a faulty process names a root on a PE that does not exist, sends a contribution to the wrong PE for
+/// the collection, or takes part where only PEs of one host do.
 inline void check_root(const sched::pe& here, const sched::envelope& message, const root_name& root) {
   if (root.pe >= static_cast<std::uint32_t>(here.job().pes())) [[unlikely]]
     refuse_arguments(message, ("the root of its reduction is on PE " + std::to_string(root.pe) + "; there are PEs 0.." +
@@ -74,7 +73,7 @@ void combine_into(std::optional<Partial>& sum, Partial&& value) {
     sum.emplace(std::forward<Partial>(value));
 }
 
-/// Parts go as the reducer wants it.
+/// Sends parts in the reducer's mode.
 template <class Reducer>
 void post_part(sched::pe& here, int to, std::uint32_t handler, std::uint32_t collection, std::uint64_t element,
                const packed_arguments& packed) {
@@ -95,8 +94,8 @@ class reduction_root final : public awaited_result {
     root->name_ = pe_objects::of(here).results.add(*root);
     return {static_cast<std::uint32_t>(here.number()), root->name_.slot, root->name_.generation};
   }
-  /// The same, and then `post(root)` sends the messages that ask for the parts. When that throws, the root goes: parts
-  /// that come nevertheless are dropped.
+  /// The same, and then `post(root)` sends the messages that request the parts. When that throws, the root is deleted:
+  /// parts that still arrive are dropped.
   template <class Post>
   static void start(sched::pe& here, std::string what, int expected_bases, std::int64_t population,
                     callback<result> target, Post&& post) {
@@ -187,13 +186,14 @@ struct part_handler {
   }
 };
 
-/// What a part says of others that come to the same host's PE of a reduction: so many have begun, so many are over.
+/// A part's information about others at the same host's PE of a reduction: how many have started, how many are
+/// finished.
 struct part_progress {
   std::int64_t begun = 0;
   std::int64_t over = 0;
 };
 
-/// The parts of one host on their way to a root on another host. They meet on one PE of the host and go on as one.
+/// The parts of one host for a root on another host. They are combined on one PE of the host and sent as one.
 template <class Reducer, class T>
 struct host_part_handler {
   using partial = partial_of<Reducer, T>;
@@ -224,7 +224,7 @@ struct host_part_handler {
     unpacked_arguments<tuple_in_host> arguments(message);
     auto& [root, counts, progress, value] = arguments.values();
     check_root(here, message, root);
-    // Members that have left the host say only that they are not under way any more.
+    // Members that have left the host only report that they are no longer pending.
     if (counts.bases != 0 || counts.population != 0 || counts.elements != 0) check_is_of_own_host(here, message);
     collected& sum = row_of(here, root, here.job().pes_of_host());
     sum.bases += counts.bases;
@@ -233,7 +233,7 @@ struct host_part_handler {
     sum.missing_bases -= counts.bases;
     sum.under_way += progress.begun - progress.over;
     if (counts.elements != 0) combine_into<Reducer>(sum.value, std::move(value));
-    // Parts under way may end before the base that counts them comes.
+    // Pending parts may finish before the base that counts them arrives.
     if (sum.missing_bases != 0 || sum.under_way != 0) return;
     const int to = static_cast<int>(root.pe);
     post_part<Reducer>(here, to, handler, 0, 0,
@@ -253,16 +253,16 @@ struct host_part_handler {
   static inline const std::uint32_t collector = register_handler_of<tuple_in_host>(
       &collect, "reduction part for a host " + type_name<Reducer>() + " of " + type_name<T>());
 
-  /// Where the parts of a broadcast's reduction meet on this host; nowhere: at the root.
+  /// The PE that combines the parts of a broadcast's reduction on this host; no_pe: at the root.
   static int meeting_of_broadcast(sched::pe& here, const root_name& root) {
     return here.job().is_on_own_host(static_cast<int>(root.pe)) ? no_pe : here.job().first_pe_of_host();
   }
-  /// On the PE where the parts of a section meet: so many members of this host will send theirs.
+  /// On the PE that combines the parts of a section: this many members of this host will send theirs.
   static void expect(sched::pe& here, const root_name& root, std::size_t members) {
     row_of(here, root, 0).under_way += static_cast<std::int64_t>(members);
   }
 
-  /// A base part of this PE. Of its elements so many have begun coroutines and send parts later.
+  /// A base part of this PE. Elements that have started coroutines send their parts later.
   static void send_base(sched::pe& here, const root_name& root, std::uint32_t count, std::int64_t net_created,
                         std::int64_t begun, partial&& value) {
     if (const int meeting = meeting_of_broadcast(here, root); meeting != no_pe)
@@ -270,13 +270,13 @@ struct host_part_handler {
     else
       part_handler<Reducer, T>::send(here, root, count, static_cast<std::int32_t>(net_created), std::move(value));
   }
-  /// A part of elements that were counted as under way where the parts meet (no_pe: at the root).
+  /// A part of elements that were counted as pending where the parts are combined (no_pe: at the root).
   static void send_part(sched::pe& here, int meeting, const root_name& root, std::uint32_t count, partial&& value) {
     if (meeting == no_pe) {
       part_handler<Reducer, T>::send(here, root, count, part_header::not_a_base, std::move(value));
     } else if (here.job().is_on_own_host(meeting)) {
       post(here, meeting, root, {0, 0, count}, {0, count}, std::move(value));
-    } else {  // a member that has left the host: the others there shall not wait for it
+    } else {  // a member that has left the host: the others there must not wait for it
       post(here, meeting, root, {}, {0, count}, partial{});
       part_handler<Reducer, T>::send(here, root, count, part_header::not_a_base, std::move(value));
     }
@@ -314,7 +314,7 @@ void for_broadcast_targets(local_collection& home, const sched::envelope& messag
     return;
   }
   const auto& local = home.local_elements();
-  for (std::size_t i = 0, count = local.size(); i < count; ++i)  // elements born meanwhile have had it by definition
+  for (std::size_t i = 0, count = local.size(); i < count; ++i)  // elements created meanwhile count as having had it
     if (local[i]->seen_broadcasts() <= message.element) each(*local[i]);
 }
 
@@ -345,7 +345,7 @@ struct broadcast_method : broadcast_handler<broadcast_method<Method>> {
     for_broadcast_targets(home, message, only, [&](element_base& element) {
       const owner_scope owner(&element.coroutines());
       try {
-        if (entry_method<Method>::is_awaited) {  // waits for the coroutine that asks for it, like any other message
+        if (entry_method<Method>::is_awaited) {  // waits for the coroutine that awaits it, like any other message
           sched::envelope single{};
           single.element = element.number();
           single.collection = message.collection;
@@ -447,7 +447,7 @@ struct reducing_broadcast : broadcast_handler<reducing_broadcast<Method, Reducer
 };
 
 /// Posts a broadcast message of a collection to every PE: others first, so that they start while we work; of another
-/// host one message reaches all. The number is drawn when all is packed: what packing throws must not leave a number
+/// host one message reaches all. The number is drawn after packing: an exception of packing must not leave a number
 /// behind that every PE waits for.
 template <class Tuple, class... A>
 void post_broadcast(sched::pe& here, const local_collection& home, std::uint32_t handler, const A&... arguments) {
@@ -529,8 +529,8 @@ class local_contribution final : public contribution_base {
   callback<result_of_reduction<Reducer, T>> target_;
 };
 
-/// Parts of contribute() meet on PE (collection mod PEs), which keeps one root per number; those of another host first
-/// on a PE there.
+/// Parts of contribute() are combined on PE (collection mod PEs), which keeps one root per number; those of another
+/// host first on a PE there.
 template <class Reducer, class T>
 struct contribution_root_handler {
   using partial = partial_of<Reducer, T>;
@@ -566,7 +566,7 @@ struct contribution_root_handler {
       register_handler_of<tuple>(&deliver, "contribution " + type_name<Reducer>() + " of " + type_name<T>());
 };
 
-/// On their way to a root on another host, parts meet on a PE of their own (host_contributions.hpp).
+/// Parts for a root on another host are first combined on a PE of their own host (host_contributions.hpp).
 template <class Reducer, class T>
 struct host_contribution_handler {
   using partial = partial_of<Reducer, T>;

@@ -1,4 +1,4 @@
-// How far the elements of a PE have come with their contributions (host_contributions.hpp); goes with messages.
+// The progress of a PE's elements with their contributions (host_contributions.hpp); sent with messages.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace tri::objects {
 /// Level of a PE without elements.
 inline constexpr std::uint64_t no_level = ~std::uint64_t{0};
 
-/// What a PE says of its level. Parts that are immediate messages pass others, so what it says is numbered.
+/// A PE's report of its level. Parts that are immediate messages overtake others, so reports are numbered.
 struct reported_watermark {
   std::uint64_t level = no_level;
   std::uint64_t number = 0;

@@ -1,6 +1,6 @@
 // Results that a PE waits for: futures and the roots of reductions. A result is named by a slot and a generation, so
-// that a value that comes after its future is gone is recognised and dropped. One table per PE, used by its thread
-// only.
+// that a value that arrives after its future has been destroyed is recognised and dropped. One table per PE, used by
+// its thread only.
 #pragma once
 
 #include <coroutine>
@@ -13,8 +13,8 @@
 
 namespace tri::objects {
 
-/// Names a class of results by an address of its own: messages name results by numbers, and what such a number leads to
-/// must be of the class that the message has a value for.
+/// Names a class of results by an address of its own: messages name results by numbers, and the result found must be of
+/// the class that the message has a value for.
 template <class Result>
 inline char kind_of_result = 0;
 
@@ -29,7 +29,7 @@ class awaited_result {
   virtual std::string describe() const = 0;
   virtual bool is_ready() const = 0;
   virtual void fail(std::exception_ptr error) = 0;
-  /// The job ends before the result came; what owns itself goes now.
+  /// The job ends before the result arrived; self-owned results delete themselves.
   virtual void abandon() {}
   /// For the roots of contributions: an element that would have taken part was deleted.
   virtual void member_left() {}
@@ -64,7 +64,7 @@ class result_table {
     removed.next_free = first_free_;
     first_free_ = which.slot;
   }
-  /// Null when nobody waits any more.
+  /// Null when it is no longer awaited.
   awaited_result* find(std::uint32_t slot, std::uint32_t generation) const {
     return slot < rows_.size() && rows_[slot].generation == generation ? rows_[slot].result : nullptr;
   }

@@ -11,7 +11,7 @@
 //
 // A container is any class with value_type, size(), clear(), iterators and push_back() or insert(): not only those of
 // the standard library, whose headers are not needed for this. Wrappers of the library cereal (named values, base
-// classes, sizes, binary data) are taken as what they wrap, so types written for it need no change.
+// classes, sizes, binary data) are treated as the values they wrap, so types written for it need no change.
 #pragma once
 
 #include <array>
@@ -76,9 +76,9 @@ inline constexpr bool is_a = false;
 template <template <class...> class Template, class... T>
 inline constexpr bool is_a<Template, Template<T...>> = true;
 
-/// Written as bytes, in a row where several of them lie in a row. Not what may not have every value: a bool, or the
-/// number of an alternative, for another process may send anything. And not pairs, whose elements a map reads as pairs
-/// of another type.
+/// Written as bytes, contiguously for contiguous values. Not types for which some bit patterns are invalid: a bool, or
+/// the number of an alternative, for another process may send anything. And not pairs, whose elements a map reads as
+/// pairs of another type.
 template <class T>
 inline constexpr bool has_invalid_bytes = std::is_same_v<T, bool> || is_a<std::optional, T> || is_a<std::variant, T> ||
                                           is_a<std::pair, T> || is_a<std::tuple, T>;
@@ -105,7 +105,7 @@ concept container =
         requires(T& values, typename T::value_type&& one) { values.push_back(std::move(one)); } ||
         requires(T& values, typename T::value_type&& one) { values.insert(values.end(), std::move(one)); });
 
-/// Vectors and strings of what is written as bytes.
+/// Vectors and strings of elements written as bytes.
 template <class T>
 concept bulk_container = container<T> && bulk_value<typename T::value_type> && requires(T& values, std::size_t size) {
   values.resize(size);
@@ -128,7 +128,7 @@ inline constexpr bool is_cereal_wrapper =
     is_a<cereal::NameValuePair, T> || is_a<cereal::BinaryData, T> || is_a<cereal::SizeTag, T> ||
     is_a<cereal::base_class, T> || is_a<cereal::virtual_base_class, T>;
 
-// ---- whether there is a way: asked of the elements, too
+// ---- whether a type can be serialized: checked for the elements, too
 
 template <class T>
 constexpr bool has_way();
@@ -141,7 +141,7 @@ template <class T, std::size_t... I>
 constexpr bool elements_have_way(std::index_sequence<I...>) {
   return (has_way<std::remove_cvref_t<std::tuple_element_t<I, T>>>() && ...);
 }
-// What a container's element is while it is read: a map's keys are constant.
+// The type of a container's element while it is read: a map's keys are const.
 template <class T>
 struct as_read {
   using type = T;

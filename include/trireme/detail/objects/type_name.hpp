@@ -1,4 +1,4 @@
-// Names of types and methods for messages to people, read from what the compiler calls them.
+// Names of types and methods for error messages, extracted from the compiler's names.
 #pragma once
 
 #include <string>

@@ -1,6 +1,5 @@
-// A parameter that is called: any callable, not copied, which has to live until the call has returned. As
-// std::function_ref of C++26; the standard library's <functional> is a tenth of what a program that includes our public
-// headers compiles.
+// A callable parameter: any callable, not copied; it must outlive the call. Like std::function_ref of C++26; the
+// standard library's <functional> would be a tenth of the code that our public headers make a program compile.
 #pragma once
 
 #include <memory>
@@ -11,7 +10,7 @@
 
 namespace tri::host {
 
-/// Calls it; a result that nothing is to be done with is dropped. As std::invoke_r of C++23, but for members.
+/// Calls it; an unused result is discarded. As std::invoke_r of C++23, but for members.
 template <class Result, class Callable, class... A>
 Result call_as(Callable& callable, A&&... arguments) {
   if constexpr (std::is_void_v<Result>)

@@ -15,7 +15,8 @@ namespace tri::host {
 template <class Signature>
 class unique_function;
 
-/// Callables of up to three words that can be moved without an exception lie inside. Calling an empty one is an error.
+/// Callables of up to three words that can be moved without an exception are stored inline. Calling an empty one is an
+/// error.
 template <class Result, class... A>
 class unique_function<Result(A...)> {
  public:
@@ -52,7 +53,7 @@ class unique_function<Result(A...)> {
  private:
   struct operations {
     Result (*call)(std::byte*, A&&...);
-    void (*move)(std::byte* from, std::byte* to) noexcept;  // and destroys what is left
+    void (*move)(std::byte* from, std::byte* to) noexcept;  // and destroys the source
     void (*destroy)(std::byte*) noexcept;
   };
   static constexpr std::size_t bytes_inside = 3 * sizeof(void*);

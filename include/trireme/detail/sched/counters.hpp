@@ -1,5 +1,5 @@
-// Counters of one PE, in the arena: written by the PE alone, read by anybody on the host (quiescence, reports, `trireme
-// top`).
+// Counters of one PE, in the arena: written by the PE alone, read by any thread of the host (quiescence, reports,
+// `trireme top`).
 #pragma once
 
 #include <atomic>
@@ -17,8 +17,8 @@ class counter {
   void add(std::uint64_t amount = 1) {
     value_.store(value_.load(std::memory_order_relaxed) + amount, std::memory_order_release);
   }
-  // seq_cst for who waits until all PEs are idle; else an acquire would do, and costs the same. pairs: counter.read,
-  // idle.listener
+  // seq_cst for threads that wait until all PEs are idle; otherwise an acquire would suffice, at the same cost. pairs:
+  // counter.read, idle.listener
   std::uint64_t read() const { return value_.load(std::memory_order_seq_cst); }
 
  private:
@@ -68,7 +68,7 @@ struct message_counts {
   std::uint64_t released = 0;
 
   bool all_processed() const { return sent == processed; }
-  /// Nothing is under way but what is kept back.
+  /// Only held messages are in flight.
   bool only_held_left() const { return sent - processed == held - released; }
 };
 

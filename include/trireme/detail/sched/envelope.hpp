@@ -1,6 +1,6 @@
-// One message as it lies in a queue: a cache line that carries the address of the receiver, the handler to run and
-// either the arguments themselves (up to 32 bytes) or a pointer to a block of the arena that holds them. Envelopes are
-// written straight into the receiver's queue, so a short message moves one cache line from core to core.
+// One message in a queue: a cache line with the address of the receiver, the handler to run and either the arguments
+// themselves (up to 32 bytes) or a pointer to a block of the arena that holds them. Envelopes are written straight into
+// the receiver's queue, so a short message moves one cache line from core to core.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@ namespace tri::sched {
 
 inline constexpr std::size_t inline_payload_bytes = 32;
 
-/// What the 32 bytes of payload mean.
+/// The meaning of the 32 bytes of payload.
 enum class payload_kind : std::uint8_t {
   direct,      ///< the arguments themselves
   block,       ///< a block_payload; the block holds the arguments as plain data
@@ -28,7 +28,7 @@ enum class payload_kind : std::uint8_t {
 struct block_payload {
   void* block;          // from arena::allocate; owned by the message
   std::uint64_t bytes;  // meaningful bytes in the block
-  priority urgency;     // meaningful when the envelope says so
+  priority urgency;     // valid when the envelope has has_priority
 };
 static_assert(sizeof(block_payload) == inline_payload_bytes);
 
@@ -36,8 +36,8 @@ struct alignas(64) envelope {
   static constexpr std::uint8_t has_priority = 1;  ///< payload is a block_payload whose urgency counts
   static constexpr std::uint8_t is_immediate = 2;  ///< runs before everything that waits, between two entry methods
   static constexpr std::uint8_t is_backlog = 4;    ///< was held for an element before it existed (location protocol)
-  /// Came from another host and counts in the memory of messages (wire_link.hpp) until it has run: of this process, or
-  /// (one of the copies of a message to all PEs) of the first process of the host. Handlers do not see these.
+  /// Came from another host and counts in the message memory (wire_link.hpp) until it has run: of this process, or (one
+  /// of the copies of a message to all PEs) of the host's first process. Handlers do not see these.
   static constexpr std::uint8_t is_counted = 8;
   static constexpr std::uint8_t is_counted_copy = 16;
   static constexpr std::uint8_t any_count = is_counted | is_counted_copy;
@@ -46,7 +46,7 @@ struct alignas(64) envelope {
   std::uint64_t element;
   std::uint32_t collection;
   std::uint32_t handler;
-  std::uint32_t source;  // PE that sent it last (the sender, or who forwarded it)
+  std::uint32_t source;  // PE that sent it last (the sender or a forwarder)
   std::uint16_t bytes;   // payload bytes in use; in the upper half the tag of a traced message. See used_bytes()
   payload_kind kind;
   std::uint8_t flags;
@@ -55,15 +55,15 @@ struct alignas(64) envelope {
   block_payload& block() { return *reinterpret_cast<block_payload*>(payload); }
   const block_payload& block() const { return *reinterpret_cast<const block_payload*>(payload); }
 
-  /// Payload bytes in use. Who writes a message writes them into `bytes`; the upper half is then 0, as they are few.
+  /// Payload bytes in use. The writer of a message stores them in `bytes`; the upper half is then 0, as they are few.
   std::uint8_t used_bytes() const { return static_cast<std::uint8_t>(bytes & 0xff); }
-  /// Bytes of arguments, wherever they lie.
+  /// Bytes of arguments, wherever they are.
   std::uint64_t argument_bytes() const { return kind == payload_kind::direct ? used_bytes() : block().bytes; }
   /// Of a traced message (trace/format.hpp); 0 of others.
   std::uint8_t trace_tag() const { return static_cast<std::uint8_t>(bytes >> 8); }
   void set_trace_tag(std::uint8_t tag) { bytes = static_cast<std::uint16_t>((bytes & 0xff) | tag << 8); }
 
-  /// The link of the intrusive lists in which overflowing and urgent messages travel.
+  /// The link of the intrusive lists of overflowing and urgent messages.
   envelope* next() const { return reinterpret_cast<envelope*>(stamp); }
   void set_next(envelope* other) { stamp = reinterpret_cast<std::uint64_t>(other); }
 

@@ -27,11 +27,11 @@ struct handler_row {
   /// Turns arguments that are C++ objects of this process into an archive, for a message that must be sent on to
   /// another process; null for handlers whose messages never have such arguments.
   handler_function make_portable = nullptr;
-  /// Destroys the arguments of a message that will never run and releases their block; null where nothing has to be
-  /// destroyed: then the block, if there is one, is only released.
+  /// Destroys the arguments of a message that will never run and releases their block; null when nothing must be
+  /// destroyed: then only the block, if any, is released.
   handler_function drop = nullptr;
-  /// In place of `drop` where somebody waits for an answer to the message: tells them why there will be none. Null
-  /// where nobody does.
+  /// Instead of `drop` when a caller waits for an answer to the message: tells it why there will be none. Null when no
+  /// caller waits.
   refusal_function refuse = nullptr;
   /// For another host: replaces arguments with addresses in the arena (a tri::buffer) or C++ objects by an archive.
   /// Null for handlers whose messages are plain bytes.
@@ -48,19 +48,19 @@ std::uint32_t register_handler(handler_function run, std::string name, handler_f
                                handler_function make_remote = nullptr, arrival_function at_host = nullptr,
                                message_form form = {});
 const std::vector<handler_row>& handler_table();
-/// Lets go of a message that will never run. The envelope stays the caller's.
+/// Releases a message that will never run. The caller keeps the envelope.
 void drop_message(pe& here, envelope& message);
-/// The same, and tells the PE that waits for its answer why there will be none. False if none waits: then
-/// nothing has happened to the message.
+/// The same, and tells the PE that waits for its answer why there will be none. False if none waits: then the message
+/// is unchanged.
 bool refuse_message(pe& here, envelope& message, const std::string& why);
-/// Another message with the same arguments, in a block of its own. Only of one whose bytes may be used for several:
-/// plain without owners, or an archive. Throws arena_exhausted.
+/// Another message with the same arguments, in a block of its own. Only for one whose bytes can be copied: plain data
+/// without owners, or an archive. Throws arena_exhausted.
 envelope copy_of_message(const envelope& message);
 /// Before a message leaves for another host: afterwards its bytes mean the same there.
 void make_remote(pe& here, envelope& message);
 /// The functions alone, indexed by number, for the PEs' loops.
 std::vector<handler_function> handler_functions();
-/// A hash of all names in order: equal in all processes of a job, or they are different programs.
+/// A hash of all names in order: equal in all processes of a job unless they are different programs.
 std::uint64_t handler_fingerprint();
 
 }  // namespace tri::sched

@@ -22,7 +22,7 @@ class local_queue {
 
   bool empty() const { return head_ == tail_ && head_position_ == tail_position_; }
 
-  /// A slot at the end; the caller fills it before anything else happens to the queue.
+  /// A slot at the end; the caller fills it before any other operation on the queue.
   envelope& push() {
     if (tail_position_ == chunk_envelopes) [[unlikely]]
       append_chunk();

@@ -1,5 +1,5 @@
-// What the messages of a handler look like, so that one from another host can be refused before its arguments are
-// touched. Registered with the handler (handler_table.hpp); pure functions, any thread.
+// The form of a handler's messages, so that one from another host can be refused before its arguments are accessed.
+// Registered with the handler (handler_table.hpp); pure functions, any thread.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace tri::sched {
 
-/// What the messages of a handler may carry when they come from another host.
+/// The permitted contents of a handler's messages from another host.
 struct message_form {
   enum class content : std::uint8_t {
-    anything,  // the handler looks for itself
-    plain,     // so many bytes
+    anything,  // checked by the handler
+    plain,     // this many bytes
     archive,
     stays_in_host,  // its arguments mean nothing to another
   };
@@ -23,7 +23,7 @@ struct message_form {
   std::uint64_t bytes = 0;
 };
 
-/// What is wrong with a message from another host that carries so many bytes in this way; empty if nothing is.
+/// The error in a message from another host with `bytes` bytes of this kind; empty if none.
 std::string fault_of_arguments(const message_form& form, payload_kind kind, std::uint64_t bytes);
 
 }  // namespace tri::sched

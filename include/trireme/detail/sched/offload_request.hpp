@@ -23,14 +23,14 @@ class offloaded_work {
   virtual ~offloaded_work() = default;
   /// On the offload thread.
   virtual void run() noexcept = 0;
-  /// On the PE that handed it over, as an immediate message. Not called when the job has ended before.
+  /// On the PE that handed it over, as an immediate message. Not called when the job ends first.
   virtual void finish(pe& here) = 0;
 };
 
 inline constexpr std::size_t offloaded_bytes = 416;  // what makes a request a multiple of a cache line, 512
 
-/// A piece of work on its way, in one block of the arena: its PE's cache uses the block again for the next one. What
-/// comes back is the envelope at its front, like any urgent message.
+/// A piece of work in transit, in one block of the arena, which the PE's cache reuses for the next one. It returns
+/// through the envelope at its front, like any urgent message.
 struct offload_request {
   envelope answer;
   inbox_shared* home;
@@ -41,7 +41,7 @@ struct offload_request {
 static_assert(sizeof(offload_request) == 512 && std::is_standard_layout_v<offload_request>);
 
 /// Hands the work in `request` (whose `work` is set) to the process's offload thread; the answer counts as sent by this
-/// PE. Takes the request over; when it throws, or the job is ending and false is returned, it is still the caller's.
+/// PE. Takes ownership of the request; when it throws, or the job is ending and false is returned, the caller keeps it.
 bool offload(pe& here, offload_request* request);
 
 }  // namespace tri::sched

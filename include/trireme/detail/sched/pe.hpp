@@ -1,6 +1,6 @@
-// A processing element as programs and upper layers see it: who it is, and how its handlers send. Its thread runs the
-// handlers of the messages sent to it, one after another, each to its end; what does that is its scheduler
-// (scheduler.hpp). What other PEs see of it is in host_records.hpp.
+// A processing element as seen by programs and upper layers: its identity, and how its handlers send. Its thread runs
+// the handlers of the messages sent to it, one after another, each to completion; its scheduler does that
+// (scheduler.hpp). Its state visible to other PEs is in host_records.hpp.
 //
 // Programs are compiled against this file: a message to the own PE is written inline, all else is behind
 // calls.
@@ -36,7 +36,7 @@ struct inbox_shared;
 class runtime;
 struct pe_record;
 
-/// Leaves the main program when somebody else stops the job. Not a std::exception: programs should not catch it.
+/// Unwinds the main program when another PE stops the job. Not a std::exception: programs should not catch it.
 struct stop_unwinding {};
 
 /// Handler of messages whose content was taken out of the queue before their turn.
@@ -48,7 +48,7 @@ struct pe_peer {
   int process;
 };
 
-/// Of the thread of this PE, unless said otherwise.
+/// Calls are for the thread of this PE, unless noted otherwise.
 class pe {
  public:
   pe(const pe&) = delete;
@@ -62,16 +62,16 @@ class pe {
   bool is_in_this_process(int destination) const {
     return peers_[static_cast<std::size_t>(destination)].process == process_;
   }
-  /// A message has had its effect. PE 0 finds quiescence by this count, and what it then sends to our process, to
-  /// whichever PE, comes after the message.
+  /// A message has had its effect. PE 0 detects quiescence by this count, and its later sends to any PE of our process
+  /// happen after the message.
   void count_processed() {
     if (!is_in_this_process(0)) arena::published_to_another_process();
     counters_.processed.add();
   }
 
-  /// Sends a message: `fill` writes every field of the envelope but stamp and source, and must not throw or send.
+  /// Sends a message: `fill` writes every field of the envelope except stamp and source, and must not throw or send.
   /// Messages without a priority from one PE to another arrive in the order in which they were sent.
-  /// Throws arena_exhausted (then nothing was sent). What cannot be sent to another host ends the job.
+  /// Throws arena_exhausted (then nothing was sent). A failed send to another host ends the job.
   template <class Fill>
   void send(int destination, Fill&& fill) {
     if (destination == number_) {
@@ -103,17 +103,17 @@ class pe {
   void send_copy(int destination, const envelope& message);
   /// To whichever PE of a process is idle first. No order is kept.
   void send_to_node(int process, const envelope& message);
-  /// To every PE of every other host; takes the payload over.
+  /// To every PE of every other host; takes ownership of the payload.
   void send_to_other_hosts(envelope& message);
-  /// The same with the creation of a collection, before any other PE of this host hears of it: all that is sent because
-  /// of it, by any sender, arrives later (creation_fence.hpp).
+  /// The same for the creation of a collection, before any other PE of this host learns of it: all messages that
+  /// causally follow it, from any sender, arrive later (creation_fence.hpp).
   void send_creation(envelope& message);
   /// To this PE itself once `delay_ns` have passed.
   virtual void send_later(std::int64_t delay_ns, const envelope& message) = 0;
 
-  /// Takes out of the queue of own messages those that wait and `match`, in order, and hands each to `use` (which takes
-  /// over its payload). For elements that leave while messages to them wait here. The message whose handler calls this
-  /// does not wait any more.
+  /// Removes waiting messages that `match` from the queue of own messages, in order, and passes each to `use` (which
+  /// takes ownership of its payload). For elements that leave while messages to them wait here. The message whose
+  /// handler calls this is not among them.
   template <class Match, class Use>
   void extract_own(Match&& match, Use&& use) {
     local_.for_each(running_own_ ? 1 : 0, [&](envelope& message) {
@@ -123,9 +123,9 @@ class pe {
     });
   }
 
-  /// Runs messages until `done()`; it is asked after every step. `waiting_on_result`: the main program waits for
-  /// something; turns the stall report on. When the job is stopped meanwhile, stop_unwinding is thrown, for what is
-  /// waited for may never come.
+  /// Runs messages until `done()`, which is called after every step. `waiting_on_result`: the main program waits for a
+  /// result; enables the stall report. When the job is stopped meanwhile, stop_unwinding is thrown, since the result
+  /// may never come.
   virtual void run_until(host::function_ref<bool()> done, bool waiting_on_result = false) = 0;
   /// True while a handler runs, i.e. when waiting by running other messages is not allowed.
   bool in_handler() const { return handler_depth_ > 0; }
@@ -134,7 +134,7 @@ class pe {
   /// This PE's access to the host's board of open work.
   board::board_pe& board() const { return board_; }
 
-  /// Called on every fruitless turn; returns true if it did something. Used by services such as quiescence.
+  /// Called on every idle turn; returns true if it did something. Used by services such as quiescence.
   virtual void add_idle_hook(host::unique_function<bool()> hook) = 0;
 
   /// Where events of this PE go now; null: nowhere. Switched by its own thread.

@@ -1,7 +1,7 @@
-// One process of a job as its PEs see it: how large the job is and where its parts are, and what concerns all of it.
-// What a process of a job has and does is process_runtime.hpp.
+// One process of a job as seen by its PEs: the size and topology of the job, and job-wide operations. The
+// implementation is process_runtime.hpp.
 //
-// Programs are compiled against this file, so it has numbers and calls, and no part of the machinery.
+// Programs are compiled against this file, so it has only numbers and calls, no implementation.
 #pragma once
 
 #include <atomic>
@@ -26,7 +26,8 @@ class offload_thread;
 struct pe_record;
 struct process_record;
 
-/// Thread-safe, but for add_stall_reporter, which comes before the PEs run; all but `fail` and the numbers is for PEs.
+/// Thread-safe, except add_stall_reporter, which must be called before the PEs run; all but `fail` and the numbers are
+/// for PEs.
 class runtime {
  public:
   runtime(const runtime&) = delete;
@@ -60,13 +61,13 @@ class runtime {
   virtual process_record* process_record_of(int process) const = 0;
   virtual host_record& own_host() const = 0;
 
-  /// A number that no other collection or node group of the job has.
+  /// A number unique among the collections and node groups of the job.
   virtual std::uint32_t new_collection_number() const = 0;
-  /// Whose host has drawn the number of a collection; not of 0.
+  /// The host that has drawn the number of a collection; not for 0.
   int host_of_collection(std::uint32_t number) const {
     return static_cast<int>((number - 1) % static_cast<std::uint32_t>(hosts_));
   }
-  /// False: this host would have drawn the number, and has not. Of those of other hosts nothing is known.
+  /// False: the number belongs to this host, and was not drawn. True for all numbers of other hosts.
   virtual bool may_exist(std::uint32_t collection) const = 0;
 
   virtual const host::configuration& values() const = 0;
@@ -80,13 +81,13 @@ class runtime {
   /// over all hosts (global_counts.hpp) does.
   virtual message_counts counts_of_host() const = 0;
 
-  /// All PEs of the job leave their loops soon; messages that are still under way are dropped. PE 0 of the job decides:
-  /// the first request it sees counts, so all processes end with the same status.
+  /// All PEs of the job leave their loops soon; messages in flight are dropped. PE 0 of the job decides: the first
+  /// request it sees counts, so all processes end with the same status.
   virtual void request_stop(int exit_status) = 0;
   bool stopping() const { return stopping_.load(std::memory_order_acquire); }  // pairs: runtime.stop
   /// Ends the whole job with this message, from any thread. Does not return.
   [[noreturn]] void fail(const std::string& message) const;
-  /// What upper layers know about results that never came; asked when the job stalls.
+  /// Upper layers' descriptions of missing results; called when the job stalls.
   virtual void add_stall_reporter(host::unique_function<std::string()> reporter) = 0;
 
  protected:

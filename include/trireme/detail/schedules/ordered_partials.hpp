@@ -1,9 +1,8 @@
-// What the participants of a reduction have combined so far, each part with the section of the range that it stands
-// for: so that at the end all of it is combined in the order of the range, and the operation need not be commutative.
-// A participant that goes on where it stopped keeps one part. One that has many (chunks dealt out in turn) puts them
-// together with those that others put there before: what is in order becomes one part, so that memory follows the
-// number of gaps, not of chunks. Owned by the caller of the loop; each participant adds at its own slot, one call at a
-// time.
+// The partial results of a reduction's participants, each with its section of the range: at the end all are combined in
+// the order of the range, so the operation need not be commutative. A participant that continues where it stopped keeps
+// one part. One with many parts (round-robin chunks) merges them with those of the others: adjacent parts become one,
+// so that memory grows with the number of gaps, not of chunks. Owned by the caller of the loop; each participant adds
+// at its own slot, one call at a time.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +22,8 @@ class ordered_partials {
  public:
   explicit ordered_partials(std::size_t participants) : slots_(participants) {}
 
-  /// Of [first, last), which nobody adds twice: `value`. combine(T, T) -> T is called by this thread, without a lock.
+  /// Adds the `value` of [first, last), which must be added only once. combine(T, T) -> T is called by this thread,
+  /// without a lock.
   template <class Combine>
   void add(int participant, std::uint64_t first, std::uint64_t last, T value, Combine& combine) {
     slot& own = slots_[static_cast<std::size_t>(participant)];
@@ -36,7 +36,7 @@ class ordered_partials {
     if (own.parts.size() >= own.limit) own.limit = std::max(fewest_parts, put_together(own.parts, combine));
   }
 
-  /// All of it behind `initial`, in order. When nobody adds any more.
+  /// Combines `initial` with all parts, in order. Call after the last add.
   template <class Combine>
   T combined(T initial, Combine& combine) {
     for (slot& each : slots_) move_behind(together_, each.parts);
@@ -46,14 +46,14 @@ class ordered_partials {
     return initial;
   }
 
-  /// How many parts are kept. For tests; when nobody adds.
+  /// The number of parts. For tests; not concurrently with add.
   std::size_t parts() const {
     std::size_t sum = together_.size();
     for (const slot& each : slots_) sum += each.parts.size();
     return sum;
   }
 
-  /// A participant keeps at least so many for itself.
+  /// A participant keeps at least this many for itself.
   static constexpr std::size_t fewest_parts = 256;
 
  private:
@@ -64,7 +64,7 @@ class ordered_partials {
   };
   struct alignas(64) slot {
     std::vector<part> parts;
-    std::size_t limit = fewest_parts;  // grows with what could not be joined: each part is looked at a few times only
+    std::size_t limit = fewest_parts;  // grows with unjoined parts: each part is visited only a few times
   };
 
   static void sort(std::vector<part>& parts) {
@@ -89,8 +89,8 @@ class ordered_partials {
     if (!parts.empty()) parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(kept) + 1, parts.end());
   }
 
-  // Takes away what others put together, adds `parts` and puts it back; again, if somebody has come meanwhile. User
-  // code runs outside of the lock: it may run loops of its own. Returns how many parts are left.
+  // Takes the merged parts, adds `parts` and puts them back; repeats if another participant has come meanwhile. User
+  // code runs outside of the lock: it may run loops of its own. Returns the number of parts left.
   template <class Combine>
   std::size_t put_together(std::vector<part>& parts, Combine& combine) {
     std::vector<part> mine;

@@ -1,6 +1,6 @@
-// The standard ABI of MPI 5.0 (chapter 20), as far as the drop-in needs it: any MPI library that has it brings
-// libmpi_abi.so.1. Types and values are the standard's; parameters have their types only. It stands in place of an
-// installed mpi.h, of which no distribution has one for this ABI yet.
+// The standard ABI of MPI 5.0 (chapter 20), as far as the drop-in needs it: any MPI library that supports it installs
+// libmpi_abi.so.1. Types and values are the standard's; parameters have types but no names. It replaces an installed
+// mpi.h: no distribution ships one for this ABI yet.
 #pragma once
 
 #include <stdint.h>
@@ -14,7 +14,7 @@ typedef intptr_t MPI_Aint;
 typedef int64_t MPI_Offset;
 typedef int64_t MPI_Count;
 
-// What the library keeps in the last part is its own: MPI_Status_set_elements and MPI_Status_set_cancelled write it.
+// The last part is private to the library: MPI_Status_set_elements and MPI_Status_set_cancelled write it.
 typedef struct {
   int MPI_SOURCE;
   int MPI_TAG;
@@ -32,7 +32,7 @@ typedef struct MPI_ABI_Op* MPI_Op;
 typedef struct MPI_ABI_Request* MPI_Request;
 typedef struct MPI_ABI_Win* MPI_Win;
 
-// Predefined handles are numbers in the first page, where no object lies.
+// Predefined handles are numbers in the first page, where no object can be.
 #define TRIREME_MPI_HANDLE(type, number) ((type)(number))
 // MPI_Op
 #define MPI_OP_NULL TRIREME_MPI_HANDLE(MPI_Op, 0x020)
