@@ -16,7 +16,7 @@
 #include "arena/host_lock.hpp"
 #include "arena/size_class.hpp"
 #include "arena/window.hpp"
-#include "trireme/detail/arena/other_process_order.hpp"
+#include "trireme/detail/arena/sanitizer_handover.hpp"
 
 namespace tri::arena {
 

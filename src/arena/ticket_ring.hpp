@@ -22,7 +22,7 @@
 #include <type_traits>
 
 #include "os/cpu_hints.hpp"
-#include "trireme/detail/arena/other_process_order.hpp"
+#include "trireme/detail/arena/sanitizer_handover.hpp"
 
 namespace tri::arena {
 

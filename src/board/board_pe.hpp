@@ -11,7 +11,7 @@
 #include "board/board_view.hpp"
 #include "board/cpu_hints.hpp"
 #include "board/progress_pe.hpp"
-#include "board/task_portion.hpp"
+#include "board/claim_search.hpp"
 
 namespace tri::board {
 

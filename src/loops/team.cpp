@@ -24,7 +24,7 @@
 #include "os/clock.hpp"
 #include "os/cpu_list.hpp"
 #include "os/pinning.hpp"
-#include "sched/idle.hpp"
+#include "sched/idle_limits.hpp"
 #include "sched/remote/host_records.hpp"
 #include "trireme/detail/loops/loop_record.hpp"
 #include "trireme/detail/sched/pe.hpp"

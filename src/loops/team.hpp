@@ -1,6 +1,6 @@
 // The thread pool of a process without PEs, which shares its loops. Started by the first loop, one thread for each core
 // of the process except one, which is the caller's. Between loops they spin a little, yield, then sleep
-// (sched/idle.hpp); a child of fork() starts its own.
+// (sched/idle_limits.hpp); a child of fork() starts its own.
 #pragma once
 
 #include <atomic>

@@ -1,10 +1,5 @@
-<<<<<<< HEAD:src/matching/message_key.hpp
 // What a receive and a message are compared by. The wildcards are values of our own: those of MPI differ between
 // implementations.
-=======
-// The key by which a receive and a message are matched. Ranks and tags are MPI's; the wildcards are our own values,
-// because MPI's differ between implementations.
->>>>>>> wt-prose:src/mpi/matching/message_key.hpp
 #pragma once
 
 #include <cstdint>

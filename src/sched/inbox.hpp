@@ -16,7 +16,7 @@
 
 #include "arena/doorbell.hpp"
 #include "arena/ticket_ring.hpp"
-#include "trireme/detail/arena/other_process_order.hpp"
+#include "trireme/detail/arena/sanitizer_handover.hpp"
 #include "trireme/detail/sched/envelope.hpp"
 #include "trireme/detail/sched/inbox_slot.hpp"
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "trireme/detail/arena/allocate.hpp"
-#include "trireme/detail/arena/other_process_order.hpp"
+#include "trireme/detail/arena/sanitizer_handover.hpp"
 
 namespace tri::sched {
 namespace {

@@ -10,7 +10,7 @@
 #include "arena/arena.hpp"
 #include "os/clock.hpp"
 #include "os/cpu_hints.hpp"
-#include "sched/idle.hpp"
+#include "sched/idle_limits.hpp"
 #include "sched/process_runtime.hpp"
 #include "sched/remote/wire_link.hpp"
 #include "trace/process_trace.hpp"

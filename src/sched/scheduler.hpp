@@ -15,7 +15,7 @@
 #include "sched/remote/global_counts.hpp"
 #include "sched/remote/host_records.hpp"
 #include "trace/recorder.hpp"
-#include "trireme/detail/arena/other_process_order.hpp"
+#include "trireme/detail/arena/sanitizer_handover.hpp"
 #include "trireme/detail/os/unique_function.hpp"
 #include "trireme/detail/sched/handler_table.hpp"
 #include "trireme/detail/sched/pe.hpp"

@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "board/task_portion.hpp"
+#include "board/claim_search.hpp"
 #include "os/clock.hpp"
 #include "schedules/loop_layout.hpp"
 #include "schedules/loop_times.hpp"

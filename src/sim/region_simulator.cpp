@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "board/task_portion.hpp"
+#include "board/claim_search.hpp"
 #include "board/victim_order.hpp"
 #include "loops/random_numbers.hpp"
 

@@ -198,7 +198,7 @@ static_assert(sizeof(return_stack) == cache_line_bytes && alignof(return_stack) 
 
 // What the thread sanitizer is told to take for a hand-over to another process must be one: each that is not hides
 // races.
-TEST(other_process_order, only_the_other_windows_of_the_arena_belong_to_others) {
+TEST(sanitizer_handover, only_the_other_windows_of_the_arena_belong_to_others) {
   const auto malloced = std::make_unique<int>(0);
   const auto in_window = [](int number, std::size_t offset) {
     return reinterpret_cast<const void*>(base_address + static_cast<std::size_t>(number) * testing::small_window_bytes +

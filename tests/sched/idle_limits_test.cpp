@@ -1,5 +1,5 @@
 // What an idle PE is told to do for each value of the option `idle`, turn by turn, with a clock made of numbers.
-#include "sched/idle.hpp"
+#include "sched/idle_limits.hpp"
 
 #include <gmock/gmock.h>
 

@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "board/task_portion.hpp"
+#include "board/claim_search.hpp"
 #include "board/victim_order.hpp"
 #include "schedules/loop_layout.hpp"
 

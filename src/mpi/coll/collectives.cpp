@@ -4,7 +4,7 @@
 #include <bit>
 #include <vector>
 
-#include "mpi/engine/shm_barrier.hpp"
+#include "mpi/engine/shm_collective.hpp"
 #include "mpi/p2p/requests.hpp"
 
 namespace tri::mpi::collectives {
@@ -27,15 +27,15 @@ void copy(const elements& from, const elements& to) {
 }
 
 // With more ranks than cores, and a few bytes each. All ranks decide alike.
-bool fits_shm_barrier(session& in, std::size_t bytes) {
-  return in.ranks().options().oversubscribed && bytes <= shm_barrier::most_bytes;
+bool fits_shm_collective(session& in, std::size_t bytes) {
+  return in.ranks().options().oversubscribed && bytes <= shm_collective::most_bytes;
 }
 
 // `combine` computes the result from all parts, on one of the ranks.
 template <class Combine>
 const std::byte* combine_in_shm(session& in, communicator& comm, const void* own, std::size_t bytes,
                                 Combine&& combine) {
-  shm_barrier& shared = *comm.barrier;
+  shm_collective& shared = *comm.barrier;
   const std::uint64_t count = ++comm.barriers;
   if (shared.arrive(static_cast<std::uint32_t>(comm.rank), own, bytes)) {
     combine(shared);
@@ -93,8 +93,8 @@ const void* own_part(const void* from, const void* to) { return from == MPI_IN_P
 
 // Otherwise dissemination: in round k every rank receives from the rank 2^k before it (Hensgen, Finkel, Manber 1988).
 int barrier(session& in, communicator& comm) {
-  if (fits_shm_barrier(in, 0)) {
-    combine_in_shm(in, comm, nullptr, 0, [](shm_barrier&) {});
+  if (fits_shm_collective(in, 0)) {
+    combine_in_shm(in, comm, nullptr, 0, [](shm_collective&) {});
     return MPI_SUCCESS;
   }
   operation all(in, comm);
@@ -151,9 +151,9 @@ int reduce(session& in, communicator& comm, const void* from, const elements& to
 int allreduce(session& in, communicator& comm, const void* from, const elements& to, MPI_Op operation_) {
   const buffer_type& type = datatypes::find(to.type);
   if (const std::size_t bytes = static_cast<std::size_t>(to.count) * type.bytes;
-      type.is_plain && fits_shm_barrier(in, bytes)) {
+      type.is_plain && fits_shm_collective(in, bytes)) {
     const void* const own = own_part(from, to.address);
-    const std::byte* const sum = combine_in_shm(in, comm, own, bytes, [&](shm_barrier& shared) {
+    const std::byte* const sum = combine_in_shm(in, comm, own, bytes, [&](shm_collective& shared) {
       const auto part = [&](int rank) { return shared.data_of(static_cast<std::uint32_t>(rank)); };
       const int sum_of = add_as_doubling(
           comm.size(), [&](int theirs, int mine) { reduce_local(part(theirs), part(mine), to, operation_); });
@@ -264,7 +264,7 @@ class nonblocking_barrier final : public compound {
   int finish(session&) override { return MPI_SUCCESS; }
 
  private:
-  shm_barrier& shared_;
+  shm_collective& shared_;
   std::uint64_t count_ = 0;
 };
 

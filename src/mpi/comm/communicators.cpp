@@ -8,7 +8,7 @@
 
 #include "mpi/abi/abi.hpp"
 #include "mpi/coll/collective_operation.hpp"
-#include "mpi/engine/shm_barrier.hpp"
+#include "mpi/engine/shm_collective.hpp"
 #include "mpi/startup/bootstrap_exchange.hpp"
 #include "mpi/startup/session.hpp"
 #include "trireme/detail/arena/allocate.hpp"
@@ -40,8 +40,8 @@ void leave(const communicator& comm) {
 agreement new_agreement(session& in, std::size_t members) {
   const auto count = static_cast<std::uint32_t>(members);
   try {
-    void* const memory = in.ranks().blocks().allocate(shm_barrier::size_for(count));
-    return {next_context(in), reinterpret_cast<std::uint64_t>(shm_barrier::create(memory, count))};
+    void* const memory = in.ranks().blocks().allocate(shm_collective::size_for(count));
+    return {next_context(in), reinterpret_cast<std::uint64_t>(shm_collective::create(memory, count))};
   } catch (const arena::arena_exhausted&) {
     return {};
   }
@@ -55,7 +55,7 @@ void remember(MPI_Comm handle, int rank, std::vector<std::uint32_t> number_of, c
   made->rank = rank;
   made->number_of = std::move(number_of);
   made->context = agreed.context;
-  made->barrier = reinterpret_cast<shm_barrier*>(agreed.barrier);
+  made->barrier = reinterpret_cast<shm_collective*>(agreed.barrier);
   // A handle that the library reuses has been freed, but the freeing thread has not recorded it yet.
   if (const communicator* const before = communicators::find(handle)) communicators::forget(handle, before->context);
   known[abi::word(handle)] = std::move(made);

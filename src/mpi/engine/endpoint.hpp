@@ -12,7 +12,7 @@
 #include "arena/heap.hpp"
 #include "arena/host_lock.hpp"
 #include "matching/match_table.hpp"
-#include "mpi/engine/helping.hpp"
+#include "mpi/engine/numa_help_policy.hpp"
 #include "mpi/engine/rank_inbox.hpp"
 
 namespace tri::mpi {

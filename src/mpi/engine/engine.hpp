@@ -322,4 +322,12 @@ class engine {
   } shared_copies_;           // those of `copies_on_board_`
 };
 
+template <class Record>
+void engine::complete(Record& record) {
+  endpoint& owner = *record.owner;  // afterwards the record may be gone
+  arena::handed_over(&record);
+  record.state.store(progress_state::complete, std::memory_order_release);  // pairs: record.complete
+  if (&owner != &own_ || api_mutex_ != nullptr) owner.inbox.wake();
+}
+
 }  // namespace tri::mpi

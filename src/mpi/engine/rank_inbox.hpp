@@ -20,7 +20,7 @@
 #include "arena/ticket_ring.hpp"
 #include "matching/message_key.hpp"
 #include "os/cpu_hints.hpp"
-#include "trireme/detail/arena/other_process_order.hpp"
+#include "trireme/detail/arena/sanitizer_handover.hpp"
 
 namespace tri::mpi {
 

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "explore/interleavings.hpp"
-#include "mpi/engine/shm_barrier.hpp"
+#include "mpi/engine/shm_collective.hpp"
 
 namespace tri::mpi {
 namespace {
@@ -120,8 +120,8 @@ class rank {
   }
   void set_flag() { flags_[number()].store(1, std::memory_order_relaxed); }
   std::uint32_t flag(std::uint32_t of) { return flags_[of].load(std::memory_order_relaxed); }
-  void set_place(shm_barrier* place) { place_ = place; }
-  shm_barrier& place() { return *place_; }
+  void set_place(shm_collective* place) { place_ = place; }
+  shm_collective& place() { return *place_; }
   void wake_all() {
     for (std::uint32_t other = 0; other < endpoints_.size(); ++other)
       if (other != number()) engine_.wake(other);
@@ -151,7 +151,7 @@ class rank {
   std::span<endpoint* const> endpoints_;
   std::byte* buffers_;
   std::atomic<std::uint32_t>* flags_;
-  shm_barrier* place_ = nullptr;
+  shm_collective* place_ = nullptr;
 };
 
 using body = std::function<void(rank&)>;
@@ -202,7 +202,7 @@ class ranks : public explore::scenario {
     blocks_at_begin_ = explore::watched_blocks();
     if (!limits_.meets) return;
     const auto members = static_cast<std::uint32_t>(count);
-    shm_barrier* const place = shm_barrier::create(explore::watched_allocate(shm_barrier::size_for(members)), members);
+    shm_collective* const place = shm_collective::create(explore::watched_allocate(shm_collective::size_for(members)), members);
     for (rank& each : ranks_) each.set_place(place);
   }
 

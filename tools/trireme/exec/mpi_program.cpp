@@ -19,7 +19,7 @@
 #include "exec/numa_domain.hpp"
 #include "exec/preload.hpp"
 #include "exec/program_symbols.hpp"
-#include "mpi/engine/helping.hpp"
+#include "mpi/engine/numa_help_policy.hpp"
 #include "mpi/engine/progress_mode.hpp"
 #include "os/child_process.hpp"
 #include "os/process_tree.hpp"

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "trireme/detail/arena/other_process_order.hpp"
+#include "trireme/detail/arena/sanitizer_handover.hpp"
 #include "trireme/detail/os/function_ref.hpp"
 #include "trireme/detail/os/unique_function.hpp"
 #include "trireme/detail/sched/counters.hpp"

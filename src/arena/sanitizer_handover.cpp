@@ -1,4 +1,4 @@
-#include "trireme/detail/arena/other_process_order.hpp"
+#include "trireme/detail/arena/sanitizer_handover.hpp"
 
 #include <cstdint>
 

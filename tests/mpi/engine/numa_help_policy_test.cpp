@@ -1,5 +1,5 @@
 // Whom a waiting rank helps, by strategy; and how a user says it.
-#include "mpi/engine/helping.hpp"
+#include "mpi/engine/numa_help_policy.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

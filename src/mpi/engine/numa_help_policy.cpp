@@ -1,4 +1,4 @@
-#include "mpi/engine/helping.hpp"
+#include "mpi/engine/numa_help_policy.hpp"
 
 #include <fmt/format.h>
 

@@ -10,19 +10,19 @@
 #include <memory>
 #include <new>
 
-#include "trireme/detail/arena/other_process_order.hpp"
+#include "trireme/detail/arena/sanitizer_handover.hpp"
 
 namespace tri::mpi {
 
 /// In shared memory. Barriers follow each other; a member enters the next one when it has left the last.
-class shm_barrier {
+class shm_collective {
  public:
   static constexpr std::size_t most_bytes = 64;
   static std::size_t size_for(std::uint32_t members) {
-    return sizeof(shm_barrier) + members * (sizeof(part) + sizeof(std::atomic<std::uint64_t>));
+    return sizeof(shm_collective) + members * (sizeof(part) + sizeof(std::atomic<std::uint64_t>));
   }
-  static shm_barrier* create(void* memory, std::uint32_t members) {
-    auto* const made = new (memory) shm_barrier(members);
+  static shm_collective* create(void* memory, std::uint32_t members) {
+    auto* const made = new (memory) shm_collective(members);
     std::uninitialized_value_construct_n(made->entered_, members);
     return made;
   }
@@ -31,7 +31,7 @@ class shm_barrier {
   bool arrive(std::uint32_t member, const void* data, std::size_t bytes) {
     if (bytes > 0) std::memcpy(data_of(member), data, bytes);
     arena::handed_over(this);
-    // acq_rel: the last one sees all parts. pairs: shm_barrier.arrive, with itself
+    // acq_rel: the last one sees all parts. pairs: shm_collective.arrive, with itself
     const bool is_last = arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == members_;
     if (is_last) arena::taken_over();
     return is_last;
@@ -42,12 +42,12 @@ class shm_barrier {
   void end() {
     arrived_.store(0, std::memory_order_relaxed);  // relaxed: the next member to arrive has seen the end
     arena::handed_over(this);
-    // relaxed: only last ones write, and each has seen the end before. release pairs: shm_barrier.end
+    // relaxed: only last ones write, and each has seen the end before. release pairs: shm_collective.end
     ended_.store(ended_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
   /// The member's `count`-th barrier, from 1, has ended; its result stays valid until all have arrived at the next.
   bool has_ended(std::uint64_t count) const {
-    const bool ended = ended_.load(std::memory_order_acquire) >= count;  // pairs: shm_barrier.end
+    const bool ended = ended_.load(std::memory_order_acquire) >= count;  // pairs: shm_collective.end
     if (ended) arena::taken_over();
     return ended;
   }
@@ -57,7 +57,7 @@ class shm_barrier {
     const std::uint64_t count = entered(member) + 1;
     arena::handed_over(this);
     // seq_cst, with the loads that follow: the member with the last of all these stores sees all others. pairs:
-    // shm_barrier.enter
+    // shm_collective.enter
     entered_[member].store(count, std::memory_order_seq_cst);
     return have_all_entered(count);
   }
@@ -67,7 +67,7 @@ class shm_barrier {
   }
   bool have_all_entered(std::uint64_t count) const {
     for (std::uint32_t member = 0; member < members_; ++member)
-      if (entered_[member].load(std::memory_order_seq_cst) < count) return false;  // pairs: shm_barrier.enter
+      if (entered_[member].load(std::memory_order_seq_cst) < count) return false;  // pairs: shm_collective.enter
     arena::taken_over();
     return true;
   }
@@ -75,7 +75,7 @@ class shm_barrier {
   /// True for the last member, which gives the memory back.
   bool leave_for_good() {
     const std::uint32_t members = members_;  // before the count: after it, the last one may have given the place back
-    // acq_rel: the others have finished reading. pairs: shm_barrier.leave, with itself
+    // acq_rel: the others have finished reading. pairs: shm_collective.leave, with itself
     return left_.fetch_add(1, std::memory_order_acq_rel) + 1 == members;
   }
 
@@ -83,7 +83,7 @@ class shm_barrier {
   struct alignas(64) part {
     std::byte data[most_bytes];
   };
-  explicit shm_barrier(std::uint32_t members)
+  explicit shm_collective(std::uint32_t members)
       : members_(members),
         entered_(reinterpret_cast<std::atomic<std::uint64_t>*>(reinterpret_cast<part*>(this + 1) + members)) {}
 

@@ -1,6 +1,6 @@
 // Members that come together again and again: nobody leaves before all have come, everybody sees every part, and a
 // sleeper is woken.
-#include "mpi/engine/shm_barrier.hpp"
+#include "mpi/engine/shm_collective.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,13 +11,13 @@ namespace {
 
 constexpr std::uint64_t barriers = 3000;
 
-class shm_barriers : public ::testing::TestWithParam<std::tuple<std::uint32_t, bool>> {};
+class shm_collectives : public ::testing::TestWithParam<std::tuple<std::uint32_t, bool>> {};
 
-TEST_P(shm_barriers, everybody_sees_everybodys_part_of_this_time) {
+TEST_P(shm_collectives, everybody_sees_everybodys_part_of_this_time) {
   const auto [ranks, oversubscribed] = GetParam();
   alignas(64) static std::byte memory[16 * 1024];
-  ASSERT_LE(shm_barrier::size_for(ranks), sizeof memory);
-  shm_barrier& place = *shm_barrier::create(memory, ranks);
+  ASSERT_LE(shm_collective::size_for(ranks), sizeof memory);
+  shm_collective& place = *shm_collective::create(memory, ranks);
   engine_options options;
   options.oversubscribed = oversubscribed;
   std::atomic<std::uint32_t> last_to_leave{0};
@@ -49,11 +49,11 @@ TEST_P(shm_barriers, everybody_sees_everybodys_part_of_this_time) {
 }
 
 // Members begin several barriers before they wait for the first one.
-TEST_P(shm_barriers, nonblocking_barriers_end_when_all_have_entered_them) {
+TEST_P(shm_collectives, nonblocking_barriers_end_when_all_have_entered_them) {
   const auto [ranks, oversubscribed] = GetParam();
   alignas(64) static std::byte memory[16 * 1024];
-  ASSERT_LE(shm_barrier::size_for(ranks), sizeof memory);
-  shm_barrier& place = *shm_barrier::create(memory, ranks);
+  ASSERT_LE(shm_collective::size_for(ranks), sizeof memory);
+  shm_collective& place = *shm_collective::create(memory, ranks);
   engine_options options;
   options.oversubscribed = oversubscribed;
   constexpr std::uint64_t rounds = 500, open = 4;
@@ -74,7 +74,7 @@ TEST_P(shm_barriers, nonblocking_barriers_end_when_all_have_entered_them) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(of, shm_barriers, ::testing::Combine(::testing::Values(1u, 2u, 3u, 8u), ::testing::Bool()));
+INSTANTIATE_TEST_SUITE_P(of, shm_collectives, ::testing::Combine(::testing::Values(1u, 2u, 3u, 8u), ::testing::Bool()));
 
 }  // namespace
 }  // namespace tri::mpi
