@@ -9,6 +9,10 @@
 #include "trireme/detail/loops/loop_call.hpp"
 #include "trireme/detail/schedules/loop_schedule.hpp"
 
+namespace tri::loops {
+class started_loop;
+}  // namespace tri::loops
+
 #pragma GCC visibility push(default)
 
 namespace tri::loops {
@@ -41,7 +45,6 @@ void run_loop(loop_call& call, std::uint64_t items, const schedule& which, loop_
 
 /// The same in two steps, which must be taken by the same thread. The record, if any, is in use in between. If the loop
 /// outlives the thread, it reports that instead of waiting.
-class started_loop;
 struct end_started_loop {
   void operator()(started_loop* started) const;  ///< waits, unless that was done
 };

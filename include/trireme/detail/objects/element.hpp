@@ -22,6 +22,11 @@
 #include "trireme/index.hpp"
 #include "trireme/task.hpp"
 
+namespace tri::objects {
+class awaited_messages;
+class collection_manager;
+}  // namespace tri::objects
+
 #pragma GCC visibility push(default)
 
 namespace tri {
@@ -31,9 +36,7 @@ class array;
 
 namespace objects {
 
-class collection_manager;
 class local_collection;
-class awaited_messages;
 
 /// The identity of an element that is being constructed or has just arrived.
 struct construction {

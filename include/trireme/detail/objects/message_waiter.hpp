@@ -6,6 +6,10 @@
 
 #include "trireme/detail/sched/envelope.hpp"
 
+namespace tri::objects {
+class awaited_messages;
+}  // namespace tri::objects
+
 #pragma GCC visibility push(default)
 
 namespace tri::objects {
