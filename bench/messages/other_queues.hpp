@@ -20,28 +20,31 @@ namespace tri::bench {
 /// Any number of producers and consumers.
 class locked_ring {
  public:
-  explicit locked_ring(std::size_t capacity) : cells_(capacity) {}
+  /// `capacity`: a power of two.
+  explicit locked_ring(std::size_t capacity) : cells_(capacity) {
+    if (!std::has_single_bit(capacity)) throw std::invalid_argument("locked_ring: not a power of two");
+  }
 
   /// False: the ring is full, and nothing is done.
   bool push(const sched::envelope& message) {
     const std::lock_guard guard(lock_);
     if (pushed_ - popped_ == cells_.size()) return false;
-    cells_[pushed_++ % cells_.size()] = message;
+    cells_[pushed_++ & (cells_.size() - 1)] = message;
     return true;
   }
   /// False: the ring is empty.
   bool pop(sched::envelope& message) {
     const std::lock_guard guard(lock_);
     if (pushed_ == popped_) return false;
-    message = cells_[popped_++ % cells_.size()];
+    message = cells_[popped_++ & (cells_.size() - 1)];
     return true;
   }
 
  private:
   arena::host_lock lock_;
   std::vector<sched::envelope> cells_;
-  std::uint64_t pushed_ = 0;
-  std::uint64_t popped_ = 0;
+  alignas(64) std::uint64_t pushed_ = 0;
+  alignas(64) std::uint64_t popped_ = 0;
 };
 
 /// One consumer. Each producer is one thread at a time.

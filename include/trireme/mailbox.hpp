@@ -38,7 +38,7 @@ inline constexpr int any_source = -1;
 inline constexpr int any_tag = -1;
 
 struct mailbox_options {
-  /// Bytes for unexpected messages on each PE; each uses 112 for its record, and 64 in addition to its data, if any; 0
+  /// Bytes for unexpected messages on each PE; each uses 120 for its record, and 64 in addition to its data, if any; 0
   /// is allowed: then all wait at their senders. Unset: --tri-mailbox-memory.
   std::optional<std::uint64_t> memory = {};
   /// Messages up to this size are sent eagerly; larger ones by rendezvous, one round trip later.

@@ -59,7 +59,7 @@ class ticket_ring {
   }
 
   std::uint64_t capacity() const { return capacity_; }
-  /// Tickets that may be out when one more is drawn.
+  /// `draw` with this limit leaves the margin: it refuses when this many tickets are out.
   std::uint64_t limit() const { return limit_; }
   Cell* cells() const { return cells_; }
   Cell& cell(std::uint64_t ticket) const { return cells_[ticket & (capacity_ - 1)]; }

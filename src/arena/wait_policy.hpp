@@ -38,9 +38,9 @@ class wait_policy {
 
   explicit wait_policy(const limits& chosen) : limits_(chosen) {}
 
-  /// A poll has found something: the wait is over.
+  /// A poll has found something, or a wait begins: what was found at once counts as a wait, too.
   void busy() {
-    if (polls_ != 0) end_wait();
+    if (polls_ != 0 || waits_asleep_ != 0) end_wait();
   }
   /// The last yield was in vain: the core came back at once.
   void was_vain() { ++vain_yields_; }
@@ -50,7 +50,10 @@ class wait_policy {
   /// Nothing was found at `now`, in ticks.
   wait_step next(std::uint64_t now) {
     if (limits_.polls == for_ever) return wait_step::poll;
-    if (polls_ == 0) began_ = now;
+    if (polls_ == 0) {
+      began_ = now;
+      vain_yields_ = 0;  // another thread may have ended a wait in the middle of a yield
+    }
     if (++polls_ < limits_.polls || now - began_ < limits_.poll_ticks) return wait_step::poll;
     if (waits_asleep_ > 0) return wait_step::sleep;
     if (limits_.most_vain_yields > 0 && vain_yields_ >= limits_.most_vain_yields) {

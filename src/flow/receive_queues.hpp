@@ -46,7 +46,7 @@ struct unexpected_message : matching::arrived_message {
 class receive_queues {
  public:
   receive_queues() = default;
-  receive_queues(const receive_queues& other) { copy(other); }
+  receive_queues(const receive_queues& other) : receive_queues() { copy(other); }
   receive_queues& operator=(const receive_queues& other) {
     if (this != &other) {
       clear();
@@ -136,7 +136,7 @@ class receive_queues {
   }
 
  private:
-  static constexpr std::size_t place_bins = 256;
+  static constexpr std::size_t place_bins = 64;  // data comes mostly in the order of places
   struct posted_entry : matching::posted_receive {
     receive what;
     std::list<posted_entry>::iterator self;

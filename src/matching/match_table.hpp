@@ -51,13 +51,13 @@ struct by_source {
 
 /// Bins for receives that name sender and tag, where one sender's messages wait by the thousand with different tags.
 struct by_source_and_tag {
-  static constexpr std::size_t bins = 256;
+  static constexpr std::size_t bins = 128;
   static constexpr bool has_bin(const message_key& receive) {
     return receive.source != any_source && receive.tag != any_tag;
   }
   static constexpr std::size_t bin_of(const message_key& key) {
     const auto source = static_cast<std::uint64_t>(static_cast<std::uint32_t>(key.source));
-    return spread(key.context, spread(0, source << 32 | static_cast<std::uint32_t>(key.tag))) >> 56;
+    return spread(key.context, spread(0, source << 32 | static_cast<std::uint32_t>(key.tag))) >> 57;
   }
 };
 

@@ -37,8 +37,9 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
 // In a child, first of all. False, with errno: the system refuses.
 bool end_with(pid_t parent) {
   if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return false;
-  if (getppid() != parent) _exit(127);  // it died before the line above
-  return true;
+  if (getppid() == parent) return true;
+  errno = ESRCH;  // it died before, or is in another namespace of process numbers
+  return false;
 }
 
 // Where dup2() to 0, 1 and 2 leaves it open, and exec closes it.
@@ -170,6 +171,7 @@ int wait_for(pid_t child) {
 }
 
 int kill_and_wait(pid_t child) {
+  if (child <= 0) return 0;  // kill() would take it for a group
   kill(child, SIGKILL);
   return wait_for(child);
 }

@@ -1,6 +1,7 @@
 // Child processes: other programs, and functions of ours in a copy of this process. A child is a process number;
-// whoever starts one waits for its end. A child gets SIGKILL when the thread that started it ends. Linux only; any
-// thread.
+// its starter waits for its end. A child gets SIGKILL when the thread that started it ends. Linux only; any thread. But
+// the child of start_function() holds all descriptors of this process until it ends, also those that start_program() or
+// run_program() have open meanwhile in another thread: these then wait for its end.
 #pragma once
 
 #include <signal.h>

@@ -6,7 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
+#include <random>
 #include <thread>
 #include <vector>
 
@@ -140,6 +140,8 @@ TYPED_TEST(ticket_ring_of, many_producers_and_a_reader_that_sleeps) {
   std::vector<std::thread> threads;
   for (std::uint64_t producer = 0; producer < producers; ++producer)
     threads.emplace_back([&, producer] {
+      std::mt19937 random(static_cast<unsigned>(producer));
+      while (!ring.seems_asleep()) std::this_thread::yield();  // it sleeps at least once
       for (std::uint64_t number = 0; number < each; ++number) {
         const std::uint64_t count = 1 + number % most_cells;
         std::uint64_t word = 0;
@@ -149,6 +151,8 @@ TYPED_TEST(ticket_ring_of, many_producers_and_a_reader_that_sleeps) {
         for (std::uint64_t i = 1; i < count; ++i) ring.stamp_quietly(ticket + i);
         ring.publish(word);
         if (ring.reader_sleeps(word) && ring.mark_awake()) bell.ring();
+        if (random() % 64 == 0)  // so that the ring runs empty in the middle of everything
+          for (volatile unsigned spin = 0; spin < random() % 3000;) spin = spin + 1;
       }
     });
   std::uint64_t next = 0, sleeps = 0, wrong = 0;

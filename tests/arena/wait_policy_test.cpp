@@ -92,6 +92,16 @@ TEST(wait_policy, sleeps_at_once_after_an_expensive_yield_and_tries_again_later_
   }
 }
 
+// A rank that finds its messages at once does not keep the penalty until its next long wait.
+TEST(wait_policy, waits_that_find_something_at_once_count) {
+  wait_policy policy(shared_cores());
+  ASSERT_EQ(after_polls(policy), wait_step::yield);
+  policy.was_expensive();
+  policy.busy();
+  for (std::uint32_t wait = 1; wait < wait_policy::fewest_waits_asleep; ++wait) policy.busy();
+  EXPECT_EQ(after_polls(policy), wait_step::yield);
+}
+
 TEST(wait_policy, sleeps_after_many_vain_yields_of_one_wait) {
   wait_policy::limits limits = shared_cores();
   limits.most_vain_yields = 3;

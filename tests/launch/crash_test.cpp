@@ -129,6 +129,7 @@ TEST(crash, a_process_that_stays_stopped_ends_the_job) {
 TEST(crash, a_process_that_was_stopped_and_continues_does_not) {
   launched_job started(probe(2, {"hang", "1"}));  // within the usual limit
   const pid_t stopped = told_pid(started);
+  while (state_of_process(started.launcher()) != 'S') usleep(200);
   const auto waits_before = waits_of(started.launcher());
   kill(stopped, SIGSTOP);
   // Until the launcher has heard of it and waits again.

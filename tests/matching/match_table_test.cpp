@@ -76,7 +76,7 @@ TEST(match_table, neighbouring_tags_have_bins_of_their_own) {
       ASSERT_LT(bin, by_source_and_tag::bins);
       of_all.insert(bin);
     }
-    EXPECT_GE(of_all.size(), 150u) << source;
+    EXPECT_GE(of_all.size(), 96u) << source;
   }
 }
 

@@ -65,7 +65,7 @@ TEST(runs, arguments_may_be_read_by_the_program) {
                          check_equal(count, 2);
                          check_equal(std::string(words[1]), "own");
                        },
-                       {"own", "--tri-queue=locked"}),
+                       {"own", "--tri-inbox-cells=64"}),
             0);
 }
 

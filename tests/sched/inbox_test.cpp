@@ -250,6 +250,8 @@ TEST(inbox_layout, has_no_shared_length_counter) {
   for (std::size_t i = 0; i < before.size(); ++i)
     if (before[i] != pushed[i]) changed_words.insert(i / 8);
   EXPECT_EQ(changed_words.size(), 1U) << "the ticket word alone";
+  EXPECT_EQ(inbox.ring.drawn(), 1U);
+  EXPECT_EQ(inbox.ring.consumed(), 0U);
   ASSERT_NE(reader.front(), nullptr);
   reader.pop();
   EXPECT_EQ(snapshot(), pushed);
