@@ -39,8 +39,7 @@ struct unmap {
 using mapped_memory = std::unique_ptr<std::byte, unmap>;
 
 mapped_memory map_memory(std::size_t bytes) {
-  void* const memory =
-      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
   return {static_cast<std::byte*>(memory), unmap{bytes}};
 }

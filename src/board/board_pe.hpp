@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "board/board_view.hpp"
+#include "board/claim_search.hpp"
 #include "board/cpu_hints.hpp"
 #include "board/progress_pe.hpp"
-#include "board/claim_search.hpp"
 
 namespace tri::board {
 

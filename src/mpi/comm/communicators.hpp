@@ -24,7 +24,7 @@ struct communicator {
   int rank = 0;
   std::vector<std::uint32_t> number_of;        // of the rank on the host
   std::uint64_t collectives = 0;               // started so far
-  shm_collective* barrier = nullptr;              // of the members
+  shm_collective* barrier = nullptr;           // of the members
   std::uint64_t barriers = 0;                  // started so far
   std::uint64_t users = 0;                     // requests and messages that were taken
   touch_order touched = touch_order::unknown;  // what is received, see communicator_hints

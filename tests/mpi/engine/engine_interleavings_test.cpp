@@ -202,7 +202,8 @@ class ranks : public explore::scenario {
     blocks_at_begin_ = explore::watched_blocks();
     if (!limits_.meets) return;
     const auto members = static_cast<std::uint32_t>(count);
-    shm_collective* const place = shm_collective::create(explore::watched_allocate(shm_collective::size_for(members)), members);
+    shm_collective* const place =
+        shm_collective::create(explore::watched_allocate(shm_collective::size_for(members)), members);
     for (rank& each : ranks_) each.set_place(place);
   }
 
