@@ -157,10 +157,10 @@ void children() {
 
 // In a process with these variables.
 std::map<std::string, double> measure(std::vector<std::string> variables, std::vector<std::string>& order) {
-  const tri::host::program_end end =
-      tri::host::run_program({.arguments = {"heap_bench", "--measure"},
+  const tri::os::program_end end =
+      tri::os::run_program({.arguments = {"heap_bench", "--measure"},
                               .path = "/proc/self/exe",
-                              .environment = tri::host::environment_with(std::move(variables))});
+                              .environment = tri::os::environment_with(std::move(variables))});
   std::map<std::string, double> rows;
   if (end.status != 0) return rows;
   std::istringstream lines(end.output);

@@ -23,7 +23,7 @@
 
 namespace {
 
-using namespace tri::wire::prediction;
+using namespace tri::flow::prediction;
 
 double now_ns() {
   timespec time{};

@@ -134,7 +134,7 @@ std::string explained(const CLI::App& app, const CLI::ParseError& error, const s
                        first_word.empty()
                            ? "name a kernel"
                            : fmt::format("'{}' is no kernel{}", first_word,
-                                         tri::host::did_you_mean(first_word, kernel_names, ", the nearest is ", "")),
+                                         tri::config::did_you_mean(first_word, kernel_names, ", the nearest is ", "")),
                        fmt::join(kernel_names, ", "));
   }
   std::string text = error.what();
@@ -142,7 +142,7 @@ std::string explained(const CLI::App& app, const CLI::ParseError& error, const s
   std::vector<std::string> names;
   for (const CLI::Option* option : chosen.front()->get_options()) names.push_back(option->get_name());
   const std::string word = text.substr(text.find_last_of(' ') + 1);
-  return text + tri::host::did_you_mean(word, names, "; the nearest is ", "") + ". See --help";
+  return text + tri::config::did_you_mean(word, names, "; the nearest is ", "") + ". See --help";
 }
 
 }  // namespace

@@ -25,19 +25,19 @@ void pair_compute::input_arrived(const step_kind& kind) {
 
 void pair_compute::work(const step_kind& kind) {
   const world& w = *the_world;
-  std::uint64_t start = tri::host::ticks();
+  std::uint64_t start = tri::os::ticks();
   const patch_view a = proxies_->view(patch_);
   const patch_view b = proxies_->view(other_);
   if (kind.build) {
     list_.build(w.kernels(), a, b, w.settings().reach(), w.coefficients(), proxies_->scratch());
-    const std::uint64_t built = tri::host::ticks();
+    const std::uint64_t built = tri::os::ticks();
     proxies_->spent_on_lists(built - start);
     start = built;
   }
   vec4* const a_forces = proxies_->forces(patch_, slot_);
   vec4* const b_forces = list_.self() ? a_forces : proxies_->forces(other_, other_slot_);
   const pair_sums sums = list_.compute(w.kernels(), a, b, w.coefficients(), kind.sums, a_forces, b_forces);
-  proxies_->spent_on_pairs(tri::host::ticks() - start);
+  proxies_->spent_on_pairs(tri::os::ticks() - start);
   proxies_->finished(patch_);
   if (!list_.self()) proxies_->finished(other_);
   if (kind.sums) {

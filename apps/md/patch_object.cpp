@@ -12,8 +12,8 @@ namespace {
 // Adds the life of this variable to the time that the PE spent on patches.
 class patch_timer {
  public:
-  explicit patch_timer(proxies& account) : account_(account), start_(tri::host::ticks()) {}
-  ~patch_timer() { account_.spent_on_patches(tri::host::ticks() - start_); }
+  explicit patch_timer(proxies& account) : account_(account), start_(tri::os::ticks()) {}
+  ~patch_timer() { account_.spent_on_patches(tri::os::ticks() - start_); }
   patch_timer(const patch_timer&) = delete;
   patch_timer& operator=(const patch_timer&) = delete;
 

@@ -94,7 +94,7 @@ void recorder::displacement(const step_maximum& largest) {
 
 void recorder::progress(std::int64_t step) {
   constexpr std::int64_t interval_ns = 100'000'000;
-  const std::int64_t now = tri::host::now_ns();
+  const std::int64_t now = tri::os::now_ns();
   if (now - progress_shown_ns_ < interval_ns && step != the_world->plan().last) return;
   progress_shown_ns_ = now;
   progress_line_ = true;

@@ -101,10 +101,10 @@ void simulate(const run_input& input, const options& values) {
 
   patches.reduce<&patch_object::start>(tri::sum).get();
   proxies.reduce<&md::proxies::report>(tri::gather).get();  // counts from zero
-  const std::int64_t begin = tri::host::now_ns();
+  const std::int64_t begin = tri::os::now_ns();
   const std::int64_t builds = patches.reduce<&patch_object::run>(tri::maximum).get();
   run_report report;
-  report.seconds = static_cast<double>(tri::host::now_ns() - begin) * 1e-9;
+  report.seconds = static_cast<double>(tri::os::now_ns() - begin) * 1e-9;
   report.pes = proxies.reduce<&md::proxies::report>(tri::gather).get();
   report.atoms = atoms;
   report.steps = values.steps;

@@ -73,22 +73,22 @@ samples keep_clean(const std::vector<batch_result>& batches, std::uint64_t opera
 
 samples batch_runner::time(const std::function<void(std::uint64_t)>& operation) const {
   return collect([&](std::uint64_t operations) {
-    const std::int64_t start_ns = host::now_ns();
+    const std::int64_t start_ns = os::now_ns();
     operation(operations);
-    return batch_result{.elapsed_ns = static_cast<double>(std::max<std::int64_t>(1, host::now_ns() - start_ns))};
+    return batch_result{.elapsed_ns = static_cast<double>(std::max<std::int64_t>(1, os::now_ns() - start_ns))};
   });
 }
 
 samples batch_runner::collect(const std::function<batch_result(std::uint64_t)>& operation) const {
   const double batch_ns = options_.batch_time_ms * 1e6;
-  const std::int64_t warm_until_ns = host::now_ns() + static_cast<std::int64_t>(options_.warm_up_ms * 1e6);
+  const std::int64_t warm_until_ns = os::now_ns() + static_cast<std::int64_t>(options_.warm_up_ms * 1e6);
   std::uint64_t operations = calibrate(operation, batch_ns);
-  while (host::now_ns() < warm_until_ns) run_batch(operation, operations);
+  while (os::now_ns() < warm_until_ns) run_batch(operation, operations);
   operations = calibrate(operation, batch_ns);
 
   std::vector<batch_result> batches;
-  const std::int64_t start_ns = host::now_ns();
-  const auto seconds = [start_ns] { return static_cast<double>(host::now_ns() - start_ns) * 1e-9; };
+  const std::int64_t start_ns = os::now_ns();
+  const auto seconds = [start_ns] { return static_cast<double>(os::now_ns() - start_ns) * 1e-9; };
   while (batches.size() < options_.repetitions || seconds() < options_.min_time_s) {
     if (batches.size() >= 3 && seconds() > options_.max_time_s) break;
     batches.push_back(run_batch(operation, operations));

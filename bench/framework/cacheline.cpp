@@ -29,13 +29,13 @@ void wait_for(const std::atomic<std::uint64_t>& turn, std::uint64_t expected) {
 double cacheline_handoff::lead(std::uint64_t round_trips) {
   // Relaxed: the last value was written before the follower's last store, which the previous call has waited for.
   std::uint64_t turn = turn_.load(std::memory_order_relaxed);
-  const std::int64_t start_ns = host::now_ns();
+  const std::int64_t start_ns = os::now_ns();
   for (std::uint64_t trip = 0; trip < round_trips; ++trip) {
     turn_.store(turn + 1, std::memory_order_release);  // pairs: handoff.turn
     turn += 2;
     wait_for(turn_, turn);
   }
-  return static_cast<double>(host::now_ns() - start_ns) / (2.0 * static_cast<double>(round_trips));
+  return static_cast<double>(os::now_ns() - start_ns) / (2.0 * static_cast<double>(round_trips));
 }
 
 void cacheline_handoff::follow(std::uint64_t round_trips) {
@@ -69,7 +69,7 @@ samples measure_handoff(const batch_runner& runner, int leader_cpu, int follower
 }
 
 cpu_pair two_cpus() {
-  const std::vector<int> cpus = host::cpus_of_this_thread();
+  const std::vector<int> cpus = os::cpus_of_this_thread();
   if (cpus.size() < 2) throw std::runtime_error("this row needs two CPUs, and this process may use only one");
   return {cpus[0], cpus[1]};
 }

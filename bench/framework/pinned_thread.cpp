@@ -39,7 +39,7 @@ bool pinned_thread::wait() {
 void pinned_thread::run(int cpu) {
   std::exception_ptr cannot_pin;
   try {
-    host::pin_this_thread(cpu);
+    os::pin_this_thread(cpu);
   } catch (...) {
     cannot_pin = std::current_exception();
   }

@@ -26,10 +26,10 @@ namespace {
 class child_process {
  public:
   explicit child_process(const std::vector<std::string>& command) {
-    host::pipe_ends pipe = host::open_pipe();
+    os::pipe_ends pipe = os::open_pipe();
     try {
-      pid_ = host::start_program({.arguments = command, .output = pipe.write.get()});
-    } catch (const host::start_error& failure) {
+      pid_ = os::start_program({.arguments = command, .output = pipe.write.get()});
+    } catch (const os::start_error& failure) {
       throw std::runtime_error(fmt::format("cannot start it: {}", failure.what()));
     }
     output_ = std::move(pipe.read);
@@ -42,7 +42,7 @@ class child_process {
       if (waitpid(pid_, nullptr, WNOHANG) != 0) return;
       usleep(10'000);
     }
-    host::kill_and_wait(pid_);
+    os::kill_and_wait(pid_);
   }
   child_process(const child_process&) = delete;
   child_process& operator=(const child_process&) = delete;
@@ -54,8 +54,8 @@ class child_process {
     std::array<char, 4096> part{};
     std::int64_t deadline_ns = 0;
     for (bool heard = true;;) {
-      if (std::exchange(heard, false)) deadline_ns = host::now_ns() + static_cast<std::int64_t>(output_timeout_s * 1e9);
-      const std::int64_t left_ms = (deadline_ns - host::now_ns()) / 1'000'000;
+      if (std::exchange(heard, false)) deadline_ns = os::now_ns() + static_cast<std::int64_t>(output_timeout_s * 1e9);
+      const std::int64_t left_ms = (deadline_ns - os::now_ns()) / 1'000'000;
       pollfd ready{output_.get(), POLLIN, 0};
       const int count = left_ms > 0 ? poll(&ready, 1, static_cast<int>(left_ms)) : 0;
       if (count < 0 && errno == EINTR) continue;
@@ -88,14 +88,14 @@ class child_process {
 
   // Throws unless the command ended with status 0.
   void expect_success() {
-    const int status = host::wait_for(std::exchange(pid_, 0));
+    const int status = os::wait_for(std::exchange(pid_, 0));
     if (WIFSIGNALED(status)) throw std::runtime_error(fmt::format("ended by signal {}", WTERMSIG(status)));
     if (WEXITSTATUS(status) != 0) throw std::runtime_error(fmt::format("exit status {}", WEXITSTATUS(status)));
   }
 
  private:
   pid_t pid_ = 0;
-  host::unique_fd output_;
+  os::unique_fd output_;
 };
 
 row row_in(const std::string& line) {

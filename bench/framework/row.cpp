@@ -28,7 +28,7 @@ std::optional<double> optional_number(const nlohmann::json& json, const char* ke
 
 summary summary_of(const nlohmann::json& json) {
   return {json.at("median").get<double>(), json.at("p10").get<double>(), json.at("p90").get<double>(),
-          json.contains("batches") ? host::json_number<std::size_t>(json, "batches", 0, most_batches) : 0};
+          json.contains("batches") ? config::json_number<std::size_t>(json, "batches", 0, most_batches) : 0};
 }
 
 nlohmann::json json_of(const summary& of) {
@@ -118,7 +118,7 @@ void from_json(const nlohmann::json& json, row& measured) {
     measured.best_peer = compared_row{best->at("name").get<std::string>(), summary_of(best->at("ratio"))};
   measured.counts = json.value("counts", std::map<std::string, double>());
   if (json.contains("disturbed"))
-    measured.disturbed = host::json_number<std::size_t>(json, "disturbed", 0, most_batches);
+    measured.disturbed = config::json_number<std::size_t>(json, "disturbed", 0, most_batches);
   measured.note = json.value("note", std::string());
 }
 

@@ -30,9 +30,9 @@ bool wanted(const suite& candidate, const run_options& options) {
   return false;
 }
 
-host::text_pattern parse_filter(const std::string& filter) {
+os::text_pattern parse_filter(const std::string& filter) {
   try {
-    return host::text_pattern(filter);
+    return os::text_pattern(filter);
   } catch (const std::invalid_argument& fault) {
     throw std::invalid_argument(fmt::format("--filter '{}' is not a regular expression: {}", filter, fault.what()));
   }
@@ -83,8 +83,8 @@ class report_file {
   }
   void write_now_and_then(const std::vector<std::optional<row>>& rows) {
     constexpr std::int64_t between_ns = 10'000'000'000;
-    if (!is_file_ || host::now_ns() - written_ns_ < between_ns) return;
-    written_ns_ = host::now_ns();
+    if (!is_file_ || os::now_ns() - written_ns_ < between_ns) return;
+    written_ns_ = os::now_ns();
     std::vector<row> measured;
     for (const std::optional<row>& each : rows)
       if (each) measured.push_back(*each);
@@ -95,7 +95,7 @@ class report_file {
   std::filesystem::path path_;
   bool is_file_;
   nlohmann::json context_;
-  std::int64_t written_ns_ = host::now_ns();
+  std::int64_t written_ns_ = os::now_ns();
 };
 
 // Measures the rows, those of one launch together, and prints them in the order of the registry as soon as possible.
@@ -152,7 +152,7 @@ batch_options batch_options_of(const run_options& options) {
 
 std::vector<const row_definition*> select_rows(const registry& known, const run_options& options) {
   for (const std::string& name : options.suites) known.find_suite(name);
-  const host::text_pattern filter = parse_filter(options.filter);
+  const os::text_pattern filter = parse_filter(options.filter);
   std::vector<const row_definition*> selected;
   for (const suite& candidate : known.suites()) {
     if (!wanted(candidate, options)) continue;

@@ -13,7 +13,7 @@ namespace {
 
 [[noreturn]] void throw_unknown(std::string_view kind, std::string_view name, const std::vector<std::string>& known) {
   throw std::invalid_argument(fmt::format("there is no {} '{}'; {}`trireme bench --list` shows all", kind, name,
-                                          host::did_you_mean(name, known, "did you mean '", "'? ")));
+                                          config::did_you_mean(name, known, "did you mean '", "'? ")));
 }
 
 }  // namespace

@@ -192,8 +192,8 @@ comparison_result run_comparison(const comparison_plan& plan, const batch_option
   handoff_probe probe(cpus.first, cpus.second);
   std::vector<double> handoff_ns;
   const std::size_t least_rounds = std::max<std::size_t>(3, method.repetitions / plan.batches_per_round);
-  const std::int64_t start_ns = host::now_ns();
-  const auto seconds = [start_ns] { return static_cast<double>(host::now_ns() - start_ns) * 1e-9; };
+  const std::int64_t start_ns = os::now_ns();
+  const auto seconds = [start_ns] { return static_cast<double>(os::now_ns() - start_ns) * 1e-9; };
   const int attempts = in_a_hurry ? 1 : 3;
   for (std::size_t round = 0; round < least_rounds || seconds() < method.min_time_s; ++round) {
     if (round >= 3 && seconds() > method.max_time_s) break;

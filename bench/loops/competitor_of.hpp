@@ -188,9 +188,9 @@ class competitor_of final : public competitor {
     data.run(warm_up, request.warm_up);
     double total_ns = 0;
     const auto time = [&](std::uint32_t executions) {
-      const std::int64_t start_ns = host::now_ns();
+      const std::int64_t start_ns = os::now_ns();
       data.run(timed, executions);
-      total_ns += static_cast<double>(host::now_ns() - start_ns);
+      total_ns += static_cast<double>(os::now_ns() - start_ns);
     };
     if (!request.first) time(request.loops);
     for (std::uint32_t i = 0; request.first && i < request.loops; ++i) {
@@ -225,17 +225,17 @@ class competitor_of final : public competitor {
     double total_ns = 0;
     for (std::uint32_t i = 0; i < request.loops; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
-      const std::int64_t start_ns = host::now_ns();
+      const std::int64_t start_ns = os::now_ns();
       loop_once(request.which, request.schedule, place);
-      total_ns += static_cast<double>(host::now_ns() - start_ns);
+      total_ns += static_cast<double>(os::now_ns() - start_ns);
     }
     return {.loop_ns = total_ns / request.loops};
   }
 
   double time_loops(const batch_request& request, std::size_t place) {
-    const std::int64_t start_ns = host::now_ns();
+    const std::int64_t start_ns = os::now_ns();
     for (std::uint32_t i = 0; i < request.loops; ++i) loop_once(request.which, request.schedule, place);
-    return static_cast<double>(host::now_ns() - start_ns) / request.loops;
+    return static_cast<double>(os::now_ns() - start_ns) / request.loops;
   }
 
   // The calling thread and another, on the other core.
@@ -250,10 +250,10 @@ class competitor_of final : public competitor {
       for (std::uint32_t i = 0; i < request.warm_up; ++i) loop_once(request.which, request.schedule, place);
       // relaxed: counting and the number itself are all there is
       if (arrived.fetch_add(1, std::memory_order_relaxed) == 1)
-        start_ns.store(host::now_ns(), std::memory_order_relaxed);
+        start_ns.store(os::now_ns(), std::memory_order_relaxed);
       while (start_ns.load(std::memory_order_relaxed) == 0) std::this_thread::yield();
       for (std::uint32_t i = 0; i < request.loops; ++i) loop_once(request.which, request.schedule, place);
-      loop_ns[which] = static_cast<double>(host::now_ns() - start_ns.load(std::memory_order_relaxed)) / request.loops;
+      loop_ns[which] = static_cast<double>(os::now_ns() - start_ns.load(std::memory_order_relaxed)) / request.loops;
     };
     second_->start([&] { work(1); });
     work(0);

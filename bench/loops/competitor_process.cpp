@@ -41,7 +41,7 @@ std::vector<std::string> environment_of(const std::string& which, const comparis
     return entry.starts_with("TRIREME_") || entry.starts_with("OMP_") || entry.starts_with("GOMP_") ||
            entry.starts_with("KMP_");
   };
-  std::vector<std::string> all = host::environment_with(settings);
+  std::vector<std::string> all = os::environment_with(settings);
   const auto inherited = all.begin() + static_cast<std::ptrdiff_t>(settings.size());
   all.erase(std::remove_if(inherited, all.end(), is_of_a_runtime), all.end());
   return all;
@@ -57,8 +57,8 @@ competitor_process::competitor_process(const std::string& program, const std::st
     throw std::runtime_error(fmt::format("socketpair: {}", std::strerror(errno)));
   connection_.reset(ends[0]);
   {
-    const host::unique_fd of_child(ends[1]);
-    pid_ = host::start_program({.arguments = {program, "bench", "--loop-competitor", which},
+    const os::unique_fd of_child(ends[1]);
+    pid_ = os::start_program({.arguments = {program, "bench", "--loop-competitor", which},
                                 .path = program,
                                 .environment = environment_of(which, setup, preload),
                                 .input = of_child.get(),
@@ -73,12 +73,12 @@ competitor_process::competitor_process(const std::string& program, const std::st
     }
     stop();
   } catch (...) {
-    host::kill_and_wait(pid_);
+    os::kill_and_wait(pid_);
     throw;
   }
 }
 
-competitor_process::~competitor_process() { host::kill_and_wait(pid_); }
+competitor_process::~competitor_process() { os::kill_and_wait(pid_); }
 
 // Returns when every thread of the process has stopped.
 void competitor_process::stop() {

@@ -38,7 +38,7 @@ class competitor_process {
 
   std::string which_;
   pid_t pid_ = 0;
-  host::unique_fd connection_;
+  os::unique_fd connection_;
   std::string received_;
   std::string name_;
   std::vector<std::string> schedules_;

@@ -136,9 +136,9 @@ class recycled_queue {
 class steps_runtime {
  public:
   explicit steps_runtime(const comparison_setup& setup) {
-    host::pin_this_thread(setup.first_cpu);
+    os::pin_this_thread(setup.first_cpu);
     helper_ = std::thread([this, cpu = setup.second_cpu] {
-      host::pin_this_thread(cpu);
+      os::pin_this_thread(cpu);
       help();
     });
   }

@@ -22,7 +22,7 @@ class pinning_observer : public oneapi::tbb::task_scheduler_observer {
   explicit pinning_observer(int cpu) : cpu_(cpu) { observe(true); }
   ~pinning_observer() override { observe(false); }
   void on_scheduler_entry(bool is_worker) override {
-    if (is_worker) host::pin_this_thread(cpu_);
+    if (is_worker) os::pin_this_thread(cpu_);
   }
 
  private:
@@ -35,7 +35,7 @@ class tbb_runtime {
       : two_(oneapi::tbb::global_control::max_allowed_parallelism, 2), observer_(setup.second_cpu) {
     // The library counts the cores when its first loop runs, and must still see both.
     oneapi::tbb::parallel_for(0, 2, [](int) {});
-    host::pin_this_thread(setup.first_cpu);
+    os::pin_this_thread(setup.first_cpu);
     for (std::size_t place = 0; place < places; ++place) affinities_.push_back(std::make_unique<affinity>());
   }
   static std::string name() { return "tbb"; }

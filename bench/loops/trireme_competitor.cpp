@@ -12,7 +12,7 @@ namespace {
 class trireme_runtime {
  public:
   explicit trireme_runtime(const comparison_setup& setup) {
-    host::pin_this_thread(setup.first_cpu);
+    os::pin_this_thread(setup.first_cpu);
     for (const std::string& text : schedules()) {
       if (text != "serial") schedules_.push_back(tri::loops::parse_schedule(text));
     }

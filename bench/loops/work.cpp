@@ -51,9 +51,9 @@ double steps_per_microsecond() {
   constexpr std::uint32_t steps = 100'000;
   double least_ns = std::numeric_limits<double>::max();
   for (int attempt = 0; attempt < 30; ++attempt) {
-    const std::int64_t start_ns = host::now_ns();
+    const std::int64_t start_ns = os::now_ns();
     work_steps(steps);
-    least_ns = std::min(least_ns, static_cast<double>(host::now_ns() - start_ns));
+    least_ns = std::min(least_ns, static_cast<double>(os::now_ns() - start_ns));
   }
   return steps * 1000.0 / least_ns;
 }

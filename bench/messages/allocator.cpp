@@ -36,13 +36,13 @@ std::vector<allocator_peer>& allocators() {
 
 double nanoseconds_of_all_blocks(const allocator_peer& allocator) {
   static thread_local std::vector<void*> held(blocks);
-  const std::int64_t start_ns = host::now_ns();
+  const std::int64_t start_ns = os::now_ns();
   for (void*& block : held) {
     block = allocator.allocate(block_bytes);
     *static_cast<std::uint64_t*>(block) = 1;
   }
   for (void* const block : held) allocator.release(block);
-  return static_cast<double>(host::now_ns() - start_ns);
+  return static_cast<double>(os::now_ns() - start_ns);
 }
 
 // Lets the two PEs begin at the same moment; one object for each batch.

@@ -52,11 +52,11 @@ struct calculator : tri::array_element<calculator, tri::index<1>> {
       contribute(1, tri::sum, target);
   }
   void compute() {
-    const std::uint64_t end = tri::host::ticks() + tri::host::ns_to_ticks(computation_us * 1000);
-    while (tri::host::ticks() < end) {
+    const std::uint64_t end = tri::os::ticks() + tri::os::ns_to_ticks(computation_us * 1000);
+    while (tri::os::ticks() < end) {
     }
   }
-  void hear(int) { heard_ticks = tri::host::ticks(); }
+  void hear(int) { heard_ticks = tri::os::ticks(); }
 };
 
 template <bool AtOnce>
@@ -65,12 +65,12 @@ measurement reduce_beside_computations(context& tools) {
   // One operation in each batch, whatever its size: it takes the same time when the callback comes at once, and batches
   // that were calibrated by such a one would be far too long.
   return {.samples = tools.runner().collect([&](std::uint64_t rounds) {
-    const std::uint64_t begin = tri::host::ticks();
+    const std::uint64_t begin = tri::os::ticks();
     calculators.broadcast<&calculator::give>(AtOnce, tri::to<&calculator::hear>(calculators(0)));
     for (int computation = 0; computation < 2; ++computation)
       for (int pe = 0; pe < tri::pe_count(); ++pe) calculators(pe).send<&calculator::compute>();
     tri::quiescence().get();
-    const double elapsed_ns = tri::host::ticks_to_ns(calculators(0).local()->heard_ticks - begin);
+    const double elapsed_ns = tri::os::ticks_to_ns(calculators(0).local()->heard_ticks - begin);
     return batch_result{.elapsed_ns = elapsed_ns * static_cast<double>(rounds)};
   })};
 }

@@ -180,7 +180,7 @@ kneighbor_shape parse_kneighbor(const std::string& text) {
     else
       throw std::invalid_argument(
           fmt::format("--kneighbor: there is no setting '{}'; there are k, bytes, elements, acks and processes{}", key,
-                      host::did_you_mean(key, {"k", "bytes", "elements", "acks", "processes"})));
+                      config::did_you_mean(key, {"k", "bytes", "elements", "acks", "processes"})));
   }
   return shape;
 }

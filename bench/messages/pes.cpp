@@ -30,9 +30,9 @@ samples time_beside_handoff(const batch_runner& runner, const std::function<void
   pe_handoff handoff;
   return runner.collect([&](std::uint64_t operations) {
     const double before_ns = handoff.measure();
-    const std::int64_t start_ns = host::now_ns();
+    const std::int64_t start_ns = os::now_ns();
     operation(operations);
-    const auto elapsed_ns = static_cast<double>(host::now_ns() - start_ns);
+    const auto elapsed_ns = static_cast<double>(os::now_ns() - start_ns);
     return batch_result{.elapsed_ns = elapsed_ns, .handoff_ns = (before_ns + handoff.measure()) / 2};
   });
 }
@@ -43,11 +43,11 @@ samples time_hops(const batch_runner& runner,
   return runner.collect([&](std::uint64_t operations) {
     const std::uint64_t hops = operations + operations % 2;
     const double before_ns = handoff.measure();
-    const std::int64_t start_ns = host::now_ns();
+    const std::int64_t start_ns = os::now_ns();
     tri::future<void> arrived;
     start(hops, arrived.get_promise());
     arrived.get();
-    const auto elapsed_ns = static_cast<double>(host::now_ns() - start_ns);
+    const auto elapsed_ns = static_cast<double>(os::now_ns() - start_ns);
     return batch_result{.elapsed_ns = elapsed_ns * static_cast<double>(operations) / static_cast<double>(hops),
                         .handoff_ns = (before_ns + handoff.measure()) / 2};
   });

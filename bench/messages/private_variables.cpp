@@ -50,9 +50,9 @@ measurement update_row(context& tools) {
       for (std::uint32_t turns = 0; arrived.load(std::memory_order_acquire) < 2;) {
         if (++turns % 4096 == 0) sched_yield();
       }
-      const std::int64_t start_ns = host::now_ns();
+      const std::int64_t start_ns = os::now_ns();
       update<Place>(rank, times);
-      elapsed_ns[rank] = static_cast<double>(host::now_ns() - start_ns);
+      elapsed_ns[rank] = static_cast<double>(os::now_ns() - start_ns);
     };
     first.start([&] { work(0); });
     second.start([&] { work(1); });

@@ -166,9 +166,9 @@ class contention {
       };
       consumer_.start([&] {
         begin_together();
-        const std::int64_t start_ns = host::now_ns();
+        const std::int64_t start_ns = os::now_ns();
         consume(each);
-        elapsed_ns = static_cast<double>(host::now_ns() - start_ns);
+        elapsed_ns = static_cast<double>(os::now_ns() - start_ns);
       });
       for (std::size_t i = 0; i < producing_.size(); ++i) {
         producing_[i]->start([&, i] {
@@ -227,7 +227,7 @@ class contention {
 
 std::vector<int> cpus_of_the_row() {
   static_cast<void>(two_cpus());  // throws when there are fewer
-  std::vector<int> cpus = host::cpus_of_this_thread();
+  std::vector<int> cpus = os::cpus_of_this_thread();
   if (cpus.size() > producers + 1) cpus.resize(producers + 1);
   return cpus;
 }

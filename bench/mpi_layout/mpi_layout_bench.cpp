@@ -26,8 +26,8 @@ using namespace tri::bench;
 class competitor {
  public:
   competitor(std::string name, std::vector<std::string> command) : name_(std::move(name)) {
-    tri::host::pipe_ends to_child = tri::host::open_pipe(), from_child = tri::host::open_pipe();
-    process_ = tri::host::start_program(
+    tri::os::pipe_ends to_child = tri::os::open_pipe(), from_child = tri::os::open_pipe();
+    process_ = tri::os::start_program(
         {.arguments = std::move(command), .input = to_child.read.get(), .output = from_child.write.get()});
     out_ = fdopen(to_child.write.release(), "w");
     in_ = fdopen(from_child.read.release(), "r");
@@ -35,7 +35,7 @@ class competitor {
   ~competitor() {
     std::fclose(out_);
     std::fclose(in_);
-    tri::host::wait_for(process_);
+    tri::os::wait_for(process_);
   }
   competitor(const competitor&) = delete;
   competitor& operator=(const competitor&) = delete;

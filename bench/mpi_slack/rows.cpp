@@ -25,7 +25,7 @@ constexpr mpi installed[] = {TRIREME_BENCH_MPIS{nullptr, nullptr, nullptr}};
 
 // Nanoseconds of a call, as the program prints them.
 double time_of(const std::string& command) {
-  const host::program_end end = host::run_program({.arguments = {"sh", "-c", command}});
+  const os::program_end end = os::run_program({.arguments = {"sh", "-c", command}});
   double found = -1.0;
   std::istringstream lines(end.output);
   for (std::string line; std::getline(lines, line);) {

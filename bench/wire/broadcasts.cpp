@@ -46,14 +46,14 @@ struct listener : tri::group_member<listener> {
 /// Nanoseconds for this many rounds, one after the other. begin(callback) starts a round.
 template <class Begin>
 double time_rounds(std::uint64_t rounds, Begin&& begin) {
-  const std::int64_t start_ns = host::now_ns();
+  const std::int64_t start_ns = os::now_ns();
   for (std::uint64_t i = 0; i < rounds; ++i) {
     tri::future<int> heard;
     begin(tri::callback<int>(heard.get_promise()));
     if (const int members = heard.get(); members != tri::pe_count())
       throw std::logic_error(fmt::format("broadcast: {} of {} members heard it", members, tri::pe_count()));
   }
-  return static_cast<double>(host::now_ns() - start_ns);
+  return static_cast<double>(os::now_ns() - start_ns);
 }
 
 measurement broadcast_and_answers(context& tools) {

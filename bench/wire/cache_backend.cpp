@@ -65,7 +65,7 @@ class port_cache_backend final : public cache_backend, private wire::port_user {
     for (int i = 0; i < task_.in_flight; ++i) send();
     if (task_.division != "separated") return;
     handler_ = std::thread([this] {
-      host::pin_this_thread(cpus_.second);
+      os::pin_this_thread(cpus_.second);
       while (!over_.load(std::memory_order_relaxed))  // relaxed: only an end
         if (!port_->progress()) std::this_thread::yield();
     });
@@ -86,9 +86,9 @@ class port_cache_backend final : public cache_backend, private wire::port_user {
     const std::uint64_t handled_before = handled();
     std::int64_t elapsed_ns = 0;
     for (std::uint64_t piece = 0; piece < pieces; ++piece) {
-      const std::int64_t start_ns = host::now_ns();
+      const std::int64_t start_ns = os::now_ns();
       computation_.piece();
-      elapsed_ns += host::now_ns() - start_ns;
+      elapsed_ns += os::now_ns() - start_ns;
       handle_messages();
     }
     const auto of_each = [&](auto total) { return static_cast<double>(total) / static_cast<double>(pieces); };
@@ -167,7 +167,7 @@ void print_cache_batches(cache_backend& leader, const wire_task& task) {
   // Short, so that most batches lose no slice of time to other programs.
   constexpr std::uint64_t pieces = 100;
   leader.compute(pieces);
-  const std::int64_t end_ns = host::now_ns() + static_cast<std::int64_t>(task.seconds * 1e9);
+  const std::int64_t end_ns = os::now_ns() + static_cast<std::int64_t>(task.seconds * 1e9);
   bool has_handled = task.division == "undisturbed";  // however busy the core of the other thread is
   do {
     const cache_batch batch = leader.compute(pieces);
@@ -176,7 +176,7 @@ void print_cache_batches(cache_backend& leader, const wire_task& task) {
     if (batch.misses) fmt::print(" {}", *batch.misses);
     fmt::print("\n");
     std::fflush(stdout);
-  } while (host::now_ns() < end_ns || !has_handled);
+  } while (os::now_ns() < end_ns || !has_handled);
   leader.stop();
 }
 

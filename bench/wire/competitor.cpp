@@ -67,7 +67,7 @@ void call(const char* what, bool succeeded) {
 }
 
 void run(const std::string& command) {
-  const int status = host::wait_for(host::start_program({.arguments = {"sh", "-c", command}}));
+  const int status = os::wait_for(os::start_program({.arguments = {"sh", "-c", command}}));
   if (status != 0) throw std::runtime_error(fmt::format("'{}' ended with status {}", command, status));
 }
 
@@ -111,7 +111,7 @@ void make_up(const char* device, int last_byte) {
 }
 
 std::unique_ptr<backend> ready(const wire_task& task, unsigned number, const cpu_pair& cpus, side_channel& other) {
-  host::pin_this_thread(number == 0 ? cpus.first : cpus.second);
+  os::pin_this_thread(number == 0 ? cpus.first : cpus.second);
   std::unique_ptr<backend> made = task.what == "cache" ? make_cache_backend(task, number, cpus)
                                   : task.who == "port" ? make_port_backend(task, number, cpus)
                                                        : make_raw_ucx_backend(task, number);
@@ -143,7 +143,7 @@ void connect_networks(const wire_task& task, side_channel& leader) {
 std::pair<pid_t, side_channel> start_second(const char* what, const std::function<void(side_channel&)>& body) {
   int ends[2] = {};
   call("socketpair", socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
-  const pid_t second = host::start_function([&] {
+  const pid_t second = os::start_function([&] {
     close(ends[0]);
     side_channel leader(ends[1]);
     try {
@@ -171,13 +171,13 @@ void measure(backend& leader, const wire_task& task) {
   leader.ping_pong(100);  // connections, both ways
   if (task.what == "cache") return print_cache_batches(dynamic_cast<cache_backend&>(leader), task);
   if (task.what == "wake") {
-    const std::int64_t end_ns = host::now_ns() + static_cast<std::int64_t>(task.seconds * 1e9);
+    const std::int64_t end_ns = os::now_ns() + static_cast<std::int64_t>(task.seconds * 1e9);
     do {
       std::this_thread::sleep_for(std::chrono::milliseconds(3));  // so that the follower sleeps
-      const std::int64_t start_ns = host::now_ns();
+      const std::int64_t start_ns = os::now_ns();
       leader.ping_pong(1);
-      print_batch(static_cast<double>(host::now_ns() - start_ns));
-    } while (host::now_ns() < end_ns);
+      print_batch(static_cast<double>(os::now_ns() - start_ns));
+    } while (os::now_ns() < end_ns);
     return;
   }
   const bool one_way = task.what == "one_way";
@@ -230,12 +230,12 @@ void measure(backend& leader, const wire_task& task) {
 
 // Both processes are started by mpirun or mpiexec, and end as MPI requires.
 int serve_over_mpi(const wire_task& task) {
-  const auto launcher = host::detect_launcher(host::environment_of_this_process()).kind;
-  if (launcher == host::launcher_kind::none && task.place == "veth") become_launcher(task);
-  host::mpi_calls& mpi = host::start_mpi("auto", launcher);
+  const auto launcher = boot::detect_launcher(config::environment_of_this_process()).kind;
+  if (launcher == boot::launcher_kind::none && task.place == "veth") become_launcher(task);
+  boot::mpi_calls& mpi = boot::start_mpi("auto", launcher);
   if (mpi.size() != 2) throw std::runtime_error(fmt::format("{} processes; the measurement needs 2", mpi.size()));
   const cpu_pair cpus = two_cpus();
-  host::pin_this_thread(mpi.rank() == 0 ? cpus.first : cpus.second);
+  os::pin_this_thread(mpi.rank() == 0 ? cpus.first : cpus.second);
   std::unique_ptr<backend> own = make_port_backend(task, static_cast<unsigned>(mpi.rank()), cpus);
   own->connect(mpi.exchange(own->address())[static_cast<std::size_t>(1 - mpi.rank())]);
   if (mpi.rank() == 0) {
@@ -268,11 +268,11 @@ int serve_as_wire_competitor(const std::string& text) {
     const std::unique_ptr<backend> leader = ready(task, 0, cpus, other);
     measure(*leader, task);
     std::fflush(stdout);
-    host::kill_and_wait(follower);
+    os::kill_and_wait(follower);
     _exit(0);  // the other side is gone, so there is nothing to end cleanly
   } catch (const std::exception& failure) {
     fmt::print(stderr, "trireme bench wire: {}\n", failure.what());
-    if (follower > 0) host::kill_and_wait(follower);
+    if (follower > 0) os::kill_and_wait(follower);
     return 1;
   }
 }

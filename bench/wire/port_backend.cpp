@@ -104,7 +104,7 @@ class port_backend final : public backend, private wire::port_user {
     std::vector<std::thread> threads;
     for (int thread = 0; thread < task_.senders; ++thread)
       threads.emplace_back([&] {
-        if (spread) host::pin_this_thread(thread % 2 == 0 ? cpus_.first : cpus_.second);
+        if (spread) os::pin_this_thread(thread % 2 == 0 ? cpus_.first : cpus_.second);
         const std::uint64_t own = messages / static_cast<std::uint64_t>(task_.senders);
         for (std::uint64_t message = 1; message <= own; ++message) {
           send(word::item);

@@ -106,8 +106,8 @@ class by_second_mapping final : public way {
 /// The calling thread stays on one CPU as long as this lives.
 class pinned_here {
  public:
-  explicit pinned_here(int cpu) : before_(host::cpus_of_this_thread()) { host::pin_this_thread(cpu); }
-  ~pinned_here() { host::pin_this_thread(before_); }
+  explicit pinned_here(int cpu) : before_(os::cpus_of_this_thread()) { os::pin_this_thread(cpu); }
+  ~pinned_here() { os::pin_this_thread(before_); }
   pinned_here(const pinned_here&) = delete;
   pinned_here& operator=(const pinned_here&) = delete;
 
@@ -120,7 +120,7 @@ class busy_thread {
  public:
   explicit busy_thread(int cpu)
       : thread_([this, cpu] {
-          host::pin_this_thread(cpu);
+          os::pin_this_thread(cpu);
           for (std::uint64_t count = 0; !over_.load(std::memory_order_relaxed);) {  // relaxed: only an end
             ++count;
             __asm__ volatile("" : "+r"(count));
@@ -144,11 +144,11 @@ samples time_way(const batch_runner& runner, way& moves, std::size_t bytes) {
     batch_result batch;
     for (std::uint64_t message = 0; message < messages; ++message) {
       std::memset(moves.come(), ++value, bytes);
-      const std::int64_t start_ns = host::now_ns();
+      const std::int64_t start_ns = os::now_ns();
       const std::byte* const place = moves.take();
       std::uint64_t sum = 0;
       for (std::size_t at = 0; at < bytes; at += cache_line) sum += static_cast<std::uint8_t>(place[at]);
-      batch.elapsed_ns += static_cast<double>(host::now_ns() - start_ns);
+      batch.elapsed_ns += static_cast<double>(os::now_ns() - start_ns);
       if (sum != value * (bytes / cache_line)) throw std::logic_error("a message did not come to its place");
     }
     return batch;

@@ -36,15 +36,15 @@ std::vector<std::string> under_mpi(const std::string& place, const std::vector<s
     command.insert(command.end(), words.begin(), words.end());
   };
   if (place == "veth") {
-    if (host::has_program("mpirun.mpich")) append(competitor);  // starts itself anew under it, in two namespaces
-  } else if (host::has_program("mpirun.openmpi")) {
+    if (os::has_program("mpirun.mpich")) append(competitor);  // starts itself anew under it, in two namespaces
+  } else if (os::has_program("mpirun.openmpi")) {
     // clang-format off
     append({"env", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "mpirun.openmpi", "--oversubscribe",
             "--bind-to", "none", "--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "lo",
             "--mca", "mpi_yield_when_idle", "0", "-n", "2"});
     // clang-format on
     append(competitor);
-  } else if (host::has_program("mpirun.mpich")) {
+  } else if (os::has_program("mpirun.mpich")) {
     append({"env", "UCX_TLS=tcp", "UCX_NET_DEVICES=lo", "MPIR_CVAR_NOLOCAL=1", "mpirun.mpich", "-n", "2"});
     append(competitor);
   }

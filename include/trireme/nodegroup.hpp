@@ -24,7 +24,7 @@ class node_object {
 
 /// Creates the member of this process if no other PE of it has; returns when it exists. Messages that arrived earlier
 /// are sent again.
-void install_node_object(sched::pe& here, std::uint32_t group, host::function_ref<std::unique_ptr<node_object>()> make);
+void install_node_object(sched::pe& here, std::uint32_t group, os::function_ref<std::unique_ptr<node_object>()> make);
 /// The member of this process; null when its creation has not arrived, and then the message is kept for it.
 node_object* find_node_object(sched::pe& here, sched::envelope& message);
 /// Without a message. Throws std::logic_error when there is no member.

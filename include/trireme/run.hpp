@@ -41,7 +41,7 @@ constexpr std::int64_t nanoseconds_of(const Duration& length) {
          (Duration::period::num * std::intmax_t{1'000'000'000} / Duration::period::den);
 }
 future<void> after_nanoseconds(std::int64_t delay);
-int run_program(int argc, char** argv, host::function_ref<int(int, char**)> main_program);
+int run_program(int argc, char** argv, os::function_ref<int(int, char**)> main_program);
 int wait_for_main(task<int> running);
 task<int> as_status(task<> running);
 }  // namespace objects

@@ -171,7 +171,7 @@ class owner_scope {
 /// The completion of an entry method, given its result or exception. Both null: its object was deleted first.
 template <class T>
 using completion =
-    host::unique_function<void(std::exception_ptr, std::conditional_t<std::is_void_v<T>, std::monostate, T>*)>;
+    os::unique_function<void(std::exception_ptr, std::conditional_t<std::is_void_v<T>, std::monostate, T>*)>;
 
 template <class T>
 struct task_result {

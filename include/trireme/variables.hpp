@@ -40,10 +40,10 @@ void create_pe_locals();
 void destroy_pe_locals();
 
 /// `drop` releases a message with a value that will not be stored; `make_remote` and `form` as in sched::handler_row.
-std::uint32_t register_read_only(host::unique_function<void(sched::envelope&)> store, sched::handler_function drop,
+std::uint32_t register_read_only(os::unique_function<void(sched::envelope&)> store, sched::handler_function drop,
                                  sched::handler_function make_remote, const sched::message_form& form);
 void reset_read_only();
-future<int> publish_read_only(std::uint32_t variable, host::function_ref<packed_arguments(bool same_process)> pack);
+future<int> publish_read_only(std::uint32_t variable, os::function_ref<packed_arguments(bool same_process)> pack);
 
 }  // namespace objects
 

@@ -18,14 +18,14 @@ arena_space* open_arena = nullptr;
 std::size_t automatic_limit(std::size_t window_bytes, std::size_t processes, const std::string& root) {
   const auto machine =
       static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  const std::size_t memory = std::min(machine, host::memory_limit(root).value_or(machine));
+  const std::size_t memory = std::min(machine, os::memory_limit(root).value_or(machine));
   return std::min(window_bytes, memory / 4 * 3 / processes);
 }
 
 arena_space* current() { return open_arena; }
 
 arena_space::arena_space(const arena_options& options, const std::vector<int>& files, int local_rank,
-                         host::function_ref<void()> wait_for_all)
+                         os::function_ref<void()> wait_for_all)
     : options_(options), local_rank_(local_rank), files_(files) {
   if (open_arena != nullptr) throw std::logic_error("arena: this process already has one open");
   if (!std::has_single_bit(options_.window_bytes) || options_.window_bytes < (std::size_t{64} << 20))

@@ -16,10 +16,10 @@
 
 namespace tri::arena {
 
-using host::allocator_kind;  // one cache per PE, or (for comparison) one for all under a lock
+using config::allocator_kind;  // one cache per PE, or (for comparison) one for all under a lock
 
 struct arena_options {
-  std::size_t window_bytes = host::default_arena_window_bytes;
+  std::size_t window_bytes = config::default_arena_window_bytes;
   std::size_t limit_bytes = 0;  ///< 0: automatic_limit
   allocator_kind allocator = allocator_kind::caches;
   error_hints what_to_do = {};
@@ -35,7 +35,7 @@ class arena_space {
   /// `files[i]` is the window file of local rank i, ours `files[local_rank]`; they stay the caller's and open.
   /// `wait_for_all` is called between writing the own window's header and reading those of the others.
   arena_space(const arena_options& options, const std::vector<int>& files, int local_rank,
-              host::function_ref<void()> wait_for_all);
+              os::function_ref<void()> wait_for_all);
   ~arena_space();
   arena_space(const arena_space&) = delete;
   arena_space& operator=(const arena_space&) = delete;

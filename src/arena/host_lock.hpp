@@ -20,7 +20,7 @@ class host_lock {
     if (state_.compare_exchange_strong(seen, 1, std::memory_order_acquire, std::memory_order_relaxed))
       return;  // pairs: host_lock.unlock
     for (int spin = 0; spin < 100; ++spin) {
-      host::cpu_relax();
+      os::cpu_relax();
       seen = 0;
       if (state_.load(std::memory_order_relaxed) == 0 &&  // relaxed: a hint; the exchange decides
           state_.compare_exchange_strong(seen, 1, std::memory_order_acquire,

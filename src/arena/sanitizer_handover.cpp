@@ -17,10 +17,10 @@ window own_window;
 
 namespace detail {
 void tell_sanitizer_handed_over() {
-  if constexpr (host::under_thread_sanitizer) __tsan_release(&other_processes);
+  if constexpr (os::under_thread_sanitizer) __tsan_release(&other_processes);
 }
 void tell_sanitizer_taken_over() {
-  if constexpr (host::under_thread_sanitizer) __tsan_acquire(&other_processes);
+  if constexpr (os::under_thread_sanitizer) __tsan_acquire(&other_processes);
 }
 void set_own_window(const window& own) { own_window = own; }
 void forget_own_window(const window& own) {

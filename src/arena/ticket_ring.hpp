@@ -78,7 +78,7 @@ class ticket_ring {
     const std::uint64_t word = tickets_.fetch_add(count, std::memory_order_acq_rel);
     // The margin makes this wait impossible unless `seen` was stale; then the reader is at work and the wait is short.
     while (ticket_of(word) + count - consumed > capacity_) [[unlikely]] {
-      host::cpu_relax();
+      os::cpu_relax();
       consumed = consumed_.load(std::memory_order_acquire);  // pairs: ticket_ring.consumed
     }
     return word;

@@ -16,7 +16,7 @@ namespace {
 
 // The mappings in an address range; for the message of a failed mapping.
 std::string what_lies_at(std::uintptr_t first, std::uintptr_t last) {
-  host::text_file maps("/proc/self/maps");
+  os::text_file maps("/proc/self/maps");
   for (std::string line; maps.next_line(line);) {
     const auto begin = std::stoull(line, nullptr, 16);
     const auto end = std::stoull(line.substr(line.find('-') + 1), nullptr, 16);

@@ -17,8 +17,8 @@
 
 namespace tri::arena {
 
-inline constexpr std::uintptr_t base_address = host::under_thread_sanitizer ? 0x7e8000000000 : 0x110000000000;
-inline constexpr std::uintptr_t end_address = host::under_thread_sanitizer ? 0x7ec000000000 : 0x310000000000;
+inline constexpr std::uintptr_t base_address = os::under_thread_sanitizer ? 0x7e8000000000 : 0x110000000000;
+inline constexpr std::uintptr_t end_address = os::under_thread_sanitizer ? 0x7ec000000000 : 0x310000000000;
 inline constexpr int most_local_pes = 256;  ///< PEs of one process
 
 /// How many processes of a host have a place for their windows: 512 with the default of 64 GiB.

@@ -5,7 +5,7 @@
 
 namespace tri::board {
 
-using host::cpu_relax;
-using host::prefetch_to_write;
+using os::cpu_relax;
+using os::prefetch_to_write;
 
 }  // namespace tri::board

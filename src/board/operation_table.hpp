@@ -70,8 +70,8 @@ class function_table {
 
   // Of the first `count` names, in order.
   std::uint64_t fingerprint(std::uint32_t count) const {
-    std::uint64_t hash = host::hash_of_nothing;
-    for (std::uint32_t id = 0; id < count && id < size(); ++id) hash = host::hashed_name(hash, *names_[id]);
+    std::uint64_t hash = os::hash_of_nothing;
+    for (std::uint32_t id = 0; id < count && id < size(); ++id) hash = os::hashed_name(hash, *names_[id]);
     return hash;
   }
 

@@ -16,7 +16,7 @@
 
 #include "boot/peer_table.hpp"
 
-namespace tri::host {
+namespace tri::boot {
 namespace {
 
 // The other end died or refuses the job. The process that monitors it reports which, and that ends this process, too.
@@ -30,10 +30,10 @@ namespace {
                               names.size() == 1 ? "has" : "have", limit.seconds()));
 }
 
-packet receive_until(std::chrono::steady_clock::time_point until, const packet_socket& socket, const std::string& name,
+os::packet receive_until(std::chrono::steady_clock::time_point until, const os::packet_socket& socket, const std::string& name,
                      time_limit limit) {
-  packet received = socket.receive_until(until);
-  if (received.what == packet::state::nothing_yet) report_peer_timeout({name}, limit);
+  os::packet received = socket.receive_until(until);
+  if (received.what == os::packet::state::nothing_yet) report_peer_timeout({name}, limit);
   return received;
 }
 
@@ -47,17 +47,17 @@ bool other_end_is_gone(const std::system_error& problem) {
 class arrivals {
  public:
   struct member {
-    packet_socket socket;
-    packet hello;
+    os::packet_socket socket;
+    os::packet hello;
   };
-  arrivals(packet_socket& listener, const machine_members& members) : listener_(listener), members_(members) {}
+  arrivals(os::packet_socket& listener, const machine_members& members) : listener_(listener), members_(members) {}
 
   // The next one that has sent something or closed. Nothing when none has until then.
   std::optional<member> next(std::chrono::steady_clock::time_point until) {
     while (true) {
       for (auto each = silent_.begin(); each != silent_.end(); ++each) {
-        packet said = each->receive(false);
-        if (said.what == packet::state::nothing_yet) continue;
+        os::packet said = each->receive(false);
+        if (said.what == os::packet::state::nothing_yet) continue;
         member found{std::move(*each), std::move(said)};
         silent_.erase(each);
         return found;
@@ -65,7 +65,7 @@ class arrivals {
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now()).count();
       if (left <= 0) return std::nullopt;
       std::vector<pollfd> waiting{{listener_.fd(), POLLIN, 0}};
-      for (const packet_socket& each : silent_) waiting.push_back({each.fd(), POLLIN, 0});
+      for (const os::packet_socket& each : silent_) waiting.push_back({each.fd(), POLLIN, 0});
       if (poll(waiting.data(), waiting.size(), static_cast<int>(std::min<std::int64_t>(left, 1'000'000))) < 0 &&
           errno != EINTR)
         throw std::system_error(errno, std::generic_category(), "cannot wait for the processes of this host");
@@ -75,15 +75,15 @@ class arrivals {
 
  private:
   void accept() {
-    packet_socket socket = listener_.accept();
+    os::packet_socket socket = listener_.accept();
     if (!socket || socket.peer_user() != geteuid()) return;
     if (std::find(members_.pids.begin(), members_.pids.end(), socket.peer_pid()) != members_.pids.end())
       silent_.push_back(std::move(socket));
   }
 
-  packet_socket& listener_;
+  os::packet_socket& listener_;
   const machine_members& members_;
-  std::vector<packet_socket> silent_;
+  std::vector<os::packet_socket> silent_;
 };
 
 }  // namespace
@@ -94,12 +94,12 @@ std::chrono::steady_clock::time_point time_limit::from_now() const {
          std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(seconds_));
 }
 
-std::vector<packet_socket> lead_exchange(packet_socket& listener, const machine_members& members, const layout& hosts,
+std::vector<os::packet_socket> lead_exchange(os::packet_socket& listener, const machine_members& members, const layout& hosts,
                                          const own_facts& own, time_limit limit, roster& table) {
   const hello_message own_hello = hello_of(members.first, own);
   const auto size = static_cast<std::size_t>(members.count());
-  std::vector<packet_socket> sockets(size);  // of the others, by place
-  std::vector<unique_fd> arenas(size);
+  std::vector<os::packet_socket> sockets(size);  // of the others, by place
+  std::vector<os::unique_fd> arenas(size);
   std::vector<peer_entry> entries(size);
   for (int place = 0; place < members.count(); ++place) {
     const int process = members.first + place;
@@ -119,9 +119,9 @@ std::vector<packet_socket> lead_exchange(packet_socket& listener, const machine_
         if (!sockets[place]) names.push_back(members.names[place]);
       report_peer_timeout(names, limit);
     }
-    packet_socket& socket = arrived->socket;
-    packet& received = arrived->hello;
-    if (received.what == packet::state::closed) throw protocol_error("a process of this host went away");
+    os::packet_socket& socket = arrived->socket;
+    os::packet& received = arrived->hello;
+    if (received.what == os::packet::state::closed) throw protocol_error("a process of this host went away");
     const auto hello = expect<hello_message>(decode(received.bytes));
     const int place = hello.process - members.first;
     const auto index = static_cast<std::size_t>(place);
@@ -150,8 +150,8 @@ std::vector<packet_socket> lead_exchange(packet_socket& listener, const machine_
         if (each.has_arena != 0) fds.push_back(fd_of(each));
       sockets[to].send(encode(part), fds);
     }
-    const packet taken = receive_until(all_have_answered, sockets[to], members.names[to], limit);
-    if (taken.what == packet::state::closed) throw protocol_error(members.names[to] + " went away");
+    const os::packet taken = receive_until(all_have_answered, sockets[to], members.names[to], limit);
+    if (taken.what == os::packet::state::closed) throw protocol_error(members.names[to] + " went away");
     expect<peers_taken_message>(decode(taken.bytes));
   }
   for (std::size_t to = 1; to < size; ++to) sockets[to].send(encode(start_message{}));
@@ -167,19 +167,19 @@ std::vector<packet_socket> lead_exchange(packet_socket& listener, const machine_
   return sockets;
 }
 
-std::vector<packet_socket> follow_exchange(const std::string& socket_name, int process, const machine_members& members,
+std::vector<os::packet_socket> follow_exchange(const std::string& socket_name, int process, const machine_members& members,
                                            const own_facts& own, time_limit limit, roster& table) {
   const hello_message hello = hello_of(process, own);
   // When two wait for each other, the first process knows more: it must report first.
   const time_limit timeout(2 * limit.seconds());
-  const auto receive = [&](const packet_socket& from) {
-    packet received = receive_until(timeout.from_now(), from, members.names[0], timeout);
-    if (received.what == packet::state::closed) wait_for_the_end();
+  const auto receive = [&](const os::packet_socket& from) {
+    os::packet received = receive_until(timeout.from_now(), from, members.names[0], timeout);
+    if (received.what == os::packet::state::closed) wait_for_the_end();
     return received;
   };
-  packet_socket socket;
+  os::packet_socket socket;
   try {
-    socket = packet_socket::connect(
+    socket = os::packet_socket::connect(
         socket_name, std::chrono::ceil<std::chrono::seconds>(std::chrono::duration<double>(timeout.seconds())));
     if (socket.peer_user() != geteuid() || socket.peer_pid() != members.pids[0])
       throw protocol_error(
@@ -192,9 +192,9 @@ std::vector<packet_socket> follow_exchange(const std::string& socket_name, int p
   take_table([&] { return receive(socket); }, members.first, members.count(), table);
   socket.send(encode(peers_taken_message{}));
   expect<start_message>(decode(receive(socket).bytes));
-  std::vector<packet_socket> remaining;
+  std::vector<os::packet_socket> remaining;
   remaining.push_back(std::move(socket));
   return remaining;
 }
 
-}  // namespace tri::host
+}  // namespace tri::boot

@@ -10,7 +10,7 @@
 #include "boot/membership.hpp"
 #include "os/packet_socket.hpp"
 
-namespace tri::host {
+namespace tri::boot {
 namespace {
 
 constexpr std::uint32_t bootstrap_magic = 0x74726962;  // "trib"
@@ -32,7 +32,7 @@ constexpr std::array<const char*, std::variant_size_v<bootstrap_message>> names{
     "hello",    "rejected", "peers",  "peers taken",       "start",          "barrier",
     "released", "left",     "failed", "published address", "wanted address", "address"};
 
-constexpr std::size_t most_text_bytes = most_packet_bytes - sizeof(message_header);
+constexpr std::size_t most_text_bytes = os::most_packet_bytes - sizeof(message_header);
 
 template <class Message>
 concept text_message = requires(Message message) { message.text; };
@@ -163,4 +163,4 @@ std::string difference_between(const hello_message& one, const hello_message& ot
   return {};
 }
 
-}  // namespace tri::host
+}  // namespace tri::boot

@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-namespace tri::host {
+namespace tri::boot {
 
 inline constexpr std::uint16_t bootstrap_version = 2;
 
@@ -94,4 +94,4 @@ std::string difference_between(const hello_message& one, const hello_message& ot
 
 inline constexpr int most_entries_of_a_message = 64;
 
-}  // namespace tri::host
+}  // namespace tri::boot

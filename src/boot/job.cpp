@@ -18,18 +18,18 @@
 #include "config/variable_names.hpp"
 #include "os/standard_output.hpp"
 
-namespace tri::host {
+namespace tri::boot {
 namespace {
 
 // The library is then the launcher's client, and a second one would interfere.
-std::unique_ptr<membership> membership_over_mpi(const configuration& values, const detected_launcher& found) {
+std::unique_ptr<membership> membership_over_mpi(const config::configuration& values, const detected_launcher& found) {
   mpi_calls& mpi = start_mpi(values.wire_mpi, found.kind);
   return std::make_unique<pmi_membership>(std::make_unique<mpi_space>(mpi, found.fd), values.start_timeout_s);
 }
 
-std::unique_ptr<membership> membership_of(const configuration& values, const detected_launcher& found) {
+std::unique_ptr<membership> membership_of(const config::configuration& values, const detected_launcher& found) {
   const bool by_mpi = found.kind == launcher_kind::pmi1 || found.kind == launcher_kind::pmix;
-  if (by_mpi && values.wire == wire_library::mpi) return membership_over_mpi(values, found);
+  if (by_mpi && values.wire == config::wire_library::mpi) return membership_over_mpi(values, found);
   switch (found.kind) {
     case launcher_kind::trireme:
       return std::make_unique<trireme_membership>(found.job_name);
@@ -45,16 +45,16 @@ std::unique_ptr<membership> membership_of(const configuration& values, const det
 }
 
 // Emulated hosts divide one machine; real ones are as they are.
-layout hosts_of(const configuration& values, const layout& machines) {
+layout hosts_of(const config::configuration& values, const layout& machines) {
   if (values.hosts == 1 || values.hosts == machines.hosts()) return machines;
   if (machines.hosts() > 1) {
-    throw configuration_error(
+    throw config::configuration_error(
         fmt::format("hosts is {}, but the job runs on {} machines; hosts can only be emulated on one", values.hosts,
                     machines.hosts()));
   }
   const int processes = machines.processes();
   if (values.hosts > processes) {
-    throw configuration_error(fmt::format("hosts is {}, but the job has only {} process{}; each host needs one",
+    throw config::configuration_error(fmt::format("hosts is {}, but the job has only {} process{}; each host needs one",
                                           values.hosts, processes, processes == 1 ? "" : "es"));
   }
   return layout::even(processes, values.hosts);
@@ -72,9 +72,9 @@ int host_of(int process, int processes, int hosts) {
   return host;
 }
 
-job job::join(const configuration& values, int own_arena_fd, std::uint64_t fingerprint) {
+job job::join(const config::configuration& values, int own_arena_fd, std::uint64_t fingerprint) {
   job joined;
-  const detected_launcher found = detect_launcher(environment_of_this_process());
+  const detected_launcher found = detect_launcher(config::environment_of_this_process());
   static std::atomic<bool> joined_before{false};
   // relaxed, here and below: the flag alone matters
   if (found.kind != launcher_kind::none && joined_before.load(std::memory_order_relaxed))
@@ -89,7 +89,7 @@ job job::join(const configuration& values, int own_arena_fd, std::uint64_t finge
       joined.machines_ = joined.membership_->machines();
     }
     joined.hosts_ = hosts_of(values, joined.machines_);
-    joined.pes_ = resolve_pes(values, joined.machine_processes());
+    joined.pes_ = config::resolve_pes(values, joined.machine_processes());
     if (!joined.launched()) {
       joined.peers_.push_back({0, getpid(), 0, 0, own_arena_fd});
       return joined;
@@ -100,7 +100,7 @@ job job::join(const configuration& values, int own_arena_fd, std::uint64_t finge
     joined.fds_ = std::move(met.fds);
   } catch (const job_error&) {
     throw;
-  } catch (const configuration_error&) {
+  } catch (const config::configuration_error&) {
     throw;
   } catch (const std::exception& problem) {
     throw job_error(fmt::format("process {} cannot join the job: {}", joined.process_, problem.what()));
@@ -149,8 +149,8 @@ void job::leave(int exit_status) {
 void job::fail(const std::string& message) const {
   const bool reported = launched() && membership_->fail(message);
   if (!reported) std::fputs(fmt::format("trireme: {}\n", message).c_str(), stderr);
-  write_out_standard_output();
+  os::write_out_standard_output();
   _exit(1);
 }
 
-}  // namespace tri::host
+}  // namespace tri::boot

@@ -17,16 +17,19 @@
 #include "boot/membership.hpp"
 #include "os/unique_fd.hpp"
 
-namespace tri::host {
-
+namespace tri::config {
 struct configuration;
+}
+
+namespace tri::boot {
+
 
 class job {
  public:
   // Collective over the job: returns when all processes have the whole table of peers. `own_arena_fd` (or -1) is sent
   // to the processes of the same host; the caller keeps it. `fingerprint` is a hash of what must be equal in all
   // processes (the program's registration tables); on a mismatch the job ends. Throws job_error, configuration_error.
-  static job join(const configuration& values, int own_arena_fd, std::uint64_t fingerprint);
+  static job join(const config::configuration& values, int own_arena_fd, std::uint64_t fingerprint);
 
   job(job&&) = default;
   job& operator=(job&&) = default;
@@ -82,7 +85,7 @@ class job {
   bool published_ = false;
   std::vector<std::byte> own_endpoint_address_;
   std::vector<peer> peers_;
-  std::vector<unique_fd> fds_;  // of the peers' arenas
+  std::vector<os::unique_fd> fds_;  // of the peers' arenas
 };
 
 // How emulated hosts divide the processes: host h has the contiguous ranks [first_process_of(h), first_process_of(h +
@@ -90,4 +93,4 @@ class job {
 int first_process_of(int host, int processes, int hosts);
 int host_of(int process, int processes, int hosts);
 
-}  // namespace tri::host
+}  // namespace tri::boot

@@ -4,11 +4,11 @@
 
 #include "boot/job.hpp"
 
-namespace tri::host {
+namespace tri::boot {
 
 layout layout::even(int processes, int hosts) {
   std::vector<int> first;
-  for (int host = 0; host <= hosts; ++host) first.push_back(host::first_process_of(host, processes, hosts));
+  for (int host = 0; host <= hosts; ++host) first.push_back(boot::first_process_of(host, processes, hosts));
   return layout(std::move(first));
 }
 
@@ -16,4 +16,4 @@ int layout::host_of(int process) const {
   return static_cast<int>(std::upper_bound(first_.begin(), first_.end(), process) - first_.begin()) - 1;
 }
 
-}  // namespace tri::host
+}  // namespace tri::boot

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace tri::host {
+namespace tri::boot {
 
 class layout {
  public:
@@ -26,4 +26,4 @@ class layout {
   std::vector<int> first_;
 };
 
-}  // namespace tri::host
+}  // namespace tri::boot

@@ -3,7 +3,7 @@
 
 #include <sys/types.h>
 
-namespace tri::host {
+namespace tri::boot {
 
 struct peer {
   int process = 0;  // rank in the job
@@ -13,4 +13,4 @@ struct peer {
   int arena_fd = -1;   // -1 for processes of another host, and for those that gave none; closed with the job
 };
 
-}  // namespace tri::host
+}  // namespace tri::boot

@@ -9,7 +9,7 @@
 #include "boot/membership.hpp"
 #include "config/configuration.hpp"
 
-namespace tri::host {
+namespace tri::boot {
 namespace {
 
 std::optional<std::string> value_of(const std::vector<std::string>& environment, std::string_view name) {
@@ -42,7 +42,7 @@ detected_launcher detect_launcher(const std::vector<std::string>& environment) {
   };
   constexpr claim claims[] = {{launcher_kind::pmix, "PMIX_NAMESPACE", "mpirun of Open MPI, or srun"},
                               {launcher_kind::pmi1, "PMI_FD", "mpiexec of MPICH, or another with PMI-1"},
-                              {launcher_kind::trireme, job_variable, "trireme run"}};
+                              {launcher_kind::trireme, config::job_variable, "trireme run"}};
   const claim* found = nullptr;
   for (const claim& each : claims) {
     if (!value_of(environment, each.variable)) continue;
@@ -66,7 +66,7 @@ detected_launcher detect_launcher(const std::vector<std::string>& environment) {
         *rank));
   }
   detected.kind = found->kind;
-  if (detected.kind == launcher_kind::trireme) detected.job_name = *value_of(environment, job_variable);
+  if (detected.kind == launcher_kind::trireme) detected.job_name = *value_of(environment, config::job_variable);
   if (detected.kind == launcher_kind::pmi1) {
     detected.fd = pmi_number(environment, "PMI_FD", 0);
     detected.size = pmi_number(environment, "PMI_SIZE", 1);
@@ -77,4 +77,4 @@ detected_launcher detect_launcher(const std::vector<std::string>& environment) {
   return detected;
 }
 
-}  // namespace tri::host
+}  // namespace tri::boot

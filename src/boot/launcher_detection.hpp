@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace tri::host {
+namespace tri::boot {
 
 enum class launcher_kind { none, trireme, pmi1, pmix };
 
@@ -20,4 +20,4 @@ struct detected_launcher {
 // unsupported protocol, and for malformed values.
 detected_launcher detect_launcher(const std::vector<std::string>& environment);
 
-}  // namespace tri::host
+}  // namespace tri::boot

@@ -18,12 +18,12 @@
 #include "boot/bootstrap_messages.hpp"
 #include "boot/peer_table.hpp"
 
-namespace tri::host {
+namespace tri::boot {
 namespace {
 
 // Nothing when the process no longer exists.
-unique_fd open_pidfd(pid_t pid) {
-  unique_fd fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+os::unique_fd open_pidfd(pid_t pid) {
+  os::unique_fd fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   if (!fd && errno != ESRCH)
     throw std::system_error(errno, std::generic_category(), fmt::format("cannot watch process {} (pidfd_open)", pid));
   return fd;
@@ -63,7 +63,7 @@ void local_peer_monitor::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-void local_peer_monitor::connect(int process, packet_socket socket) {
+void local_peer_monitor::connect(int process, os::packet_socket socket) {
   const std::lock_guard locked(lock_);
   const auto found = std::ranges::find_if(watched_, [&](const auto& each) { return each->who.process == process; });
   if (found != watched_.end()) (*found)->socket = std::move(socket);
@@ -89,9 +89,9 @@ void local_peer_monitor::say(const bootstrap_message& message) {
 void local_peer_monitor::hear(watched& from) {
   try {
     while (from.socket) {
-      const packet received = from.socket.receive(false);
-      if (received.what == packet::state::nothing_yet) return;
-      if (received.what == packet::state::closed) break;
+      const os::packet received = from.socket.receive(false);
+      if (received.what == os::packet::state::nothing_yet) return;
+      if (received.what == os::packet::state::closed) break;
       const bootstrap_message message = decode(received.bytes);
       failed_ = failed_ || std::holds_alternative<failed_message>(message);
       if (!std::holds_alternative<failed_message>(message)) expect<left_message>(message);
@@ -173,4 +173,4 @@ void local_peer_monitor::run() {
   }
 }
 
-}  // namespace tri::host
+}  // namespace tri::boot

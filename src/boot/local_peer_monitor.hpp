@@ -15,7 +15,7 @@
 #include "os/packet_socket.hpp"
 #include "os/unique_fd.hpp"
 
-namespace tri::host {
+namespace tri::boot {
 
 class local_peer_monitor {
  public:
@@ -34,7 +34,7 @@ class local_peer_monitor {
   local_peer_monitor& operator=(const local_peer_monitor&) = delete;
 
   // Over this connection the local peer and we report to each other that we leave or that the job ends.
-  void connect(int process, packet_socket socket);
+  void connect(int process, os::packet_socket socket);
   // To all connected peers: the end of this process will not be a crash.
   void say_left(int exit_status);
   // To all that are connected: the job has failed, which is reported. They end, if the launcher does not end them, and
@@ -45,8 +45,8 @@ class local_peer_monitor {
  private:
   struct watched {
     local_peer who;
-    unique_fd pidfd;  // none: ended already
-    packet_socket socket;
+    os::unique_fd pidfd;  // none: ended already
+    os::packet_socket socket;
     bool left = false;
     bool closed = false;  // its connection
     bool done = false;    // nothing more is expected of it
@@ -60,8 +60,8 @@ class local_peer_monitor {
   int launcher_fd_;
   int timeout_ms_;
   std::function<void(int, bool)> report_;
-  unique_fd parent_;         // none where the parent is outside of our namespace
-  unique_fd wake_;           // an eventfd: something changed
+  os::unique_fd parent_;         // none where the parent is outside of our namespace
+  os::unique_fd wake_;           // an eventfd: something changed
   mutable std::mutex lock_;  // guards what follows
   bool stop_ = false;
   bool failed_ = false;  // a failure was reported
@@ -69,4 +69,4 @@ class local_peer_monitor {
   std::thread thread_;  // last: it uses all of the above
 };
 
-}  // namespace tri::host
+}  // namespace tri::boot

@@ -16,7 +16,7 @@
 #include "boot/job_peer.hpp"
 #include "os/unique_fd.hpp"
 
-namespace tri::host {
+namespace tri::boot {
 
 // Joining failed; the text is for the user.
 class job_error : public std::runtime_error {
@@ -35,7 +35,7 @@ struct own_facts {
 // The result of the exchange.
 struct roster {
   std::vector<peer> peers;     // by process
-  std::vector<unique_fd> fds;  // owners of the peers' arena_fd
+  std::vector<os::unique_fd> fds;  // owners of the peers' arena_fd
 };
 
 inline constexpr std::size_t most_endpoint_address_bytes = 4096;
@@ -67,4 +67,4 @@ class membership {
   virtual bool fail(const std::string& message) = 0;
 };
 
-}  // namespace tri::host
+}  // namespace tri::boot

@@ -12,7 +12,7 @@
 
 #include "boot/bootstrap_messages.hpp"
 
-namespace tri::host {
+namespace tri::boot {
 namespace {
 
 std::uint64_t inode_of(const char* path) {
@@ -105,4 +105,4 @@ numbering number_processes(std::span<const node_record> by_rank) {
   return made;
 }
 
-}  // namespace tri::host
+}  // namespace tri::boot

@@ -13,7 +13,7 @@
 
 #include "boot/job_layout.hpp"
 
-namespace tri::host {
+namespace tri::boot {
 
 inline constexpr std::uint32_t node_record_version = 1;
 
@@ -49,4 +49,4 @@ struct numbering {
 };
 numbering number_processes(std::span<const node_record> by_rank);
 
-}  // namespace tri::host
+}  // namespace tri::boot

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace tri::host {
+namespace tri::boot {
 
 void throw_unexpected(const bootstrap_message& message, const char* instead_of) {
   throw protocol_error(fmt::format("the launcher sent '{}' instead of '{}'", name_of(message), instead_of));
@@ -28,10 +28,10 @@ std::vector<peers_message> parts_of_table(std::span<const peer_entry> entries) {
   return parts;
 }
 
-void take_table(const std::function<packet()>& receive, int first, int count, roster& table) {
+void take_table(const std::function<os::packet()>& receive, int first, int count, roster& table) {
   int next = first;
   while (next < first + count) {
-    packet received = receive();
+    os::packet received = receive();
     const auto part = expect<peers_message>(decode(received.bytes));
     std::size_t used_fds = 0;
     for (const peer_entry& entry : part.entries) {
@@ -59,4 +59,4 @@ void check_table(const roster& table, const layout& hosts, int process) {
   }
 }
 
-}  // namespace tri::host
+}  // namespace tri::boot

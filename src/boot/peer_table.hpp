@@ -10,7 +10,7 @@
 #include "boot/membership.hpp"
 #include "os/packet_socket.hpp"
 
-namespace tri::host {
+namespace tri::boot {
 
 // The next message of a kind. Throws job_error for 'rejected', protocol_error for another.
 template <class Message>
@@ -28,9 +28,9 @@ hello_message hello_of(int process, const own_facts& own);
 std::vector<peers_message> parts_of_table(std::span<const peer_entry> entries);
 
 // Receives the entries of processes [first, first + count) into table.peers, which has room for them.
-void take_table(const std::function<packet()>& receive, int first, int count, roster& table);
+void take_table(const std::function<os::packet()>& receive, int first, int count, roster& table);
 
 // Checks that entries and descriptors match the layout of the hosts, as seen by `process`. Throws protocol_error.
 void check_table(const roster& table, const layout& hosts, int process);
 
-}  // namespace tri::host
+}  // namespace tri::boot

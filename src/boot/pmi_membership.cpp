@@ -10,7 +10,7 @@
 #include "boot/peer_table.hpp"
 #include "os/standard_output.hpp"
 
-namespace tri::host {
+namespace tri::boot {
 namespace {
 
 // A launcher that notices a death itself ends the job within this time, and reports the signal.
@@ -19,7 +19,7 @@ constexpr int launcher_timeout_ms = 500;
 constexpr int reporter_timeout_ms = 1500;
 
 // Random, because any process of the machine can see and use the names of abstract sockets.
-std::string new_socket_name() { return fmt::format("trireme-{}-{}", getpid(), random_text()); }
+std::string new_socket_name() { return fmt::format("trireme-{}-{}", getpid(), os::random_text()); }
 
 }  // namespace
 
@@ -35,7 +35,7 @@ pmi_membership::pmi_membership(std::unique_ptr<key_value_space> space, double st
 
 void pmi_membership::find_places() {
   const std::string socket_name = new_socket_name();
-  listener_ = packet_socket::listen(socket_name);
+  listener_ = os::packet_socket::listen(socket_name);
   space_->put("node", bytes_of(this_node(socket_name)));
   space_->fence(true);
   for (int rank = 0; rank < space_->size(); ++rank) {
@@ -149,14 +149,14 @@ bool pmi_membership::fail(const std::string& message) {
 }
 
 void pmi_membership::end_job(const std::string& text) {
-  print_error_line("trireme: " + text);
+  os::print_error_line("trireme: " + text);
   if (monitor_) monitor_->say_failed();
-  write_out_standard_output();
-  wait_until_output_is_read();  // the launcher may kill this process at once
+  os::write_out_standard_output();
+  os::wait_until_output_is_read();  // the launcher may kill this process at once
   try {
     space_->abort(1, text);
   } catch (const std::exception&) {  // it is gone; the caller ends this process
   }
 }
 
-}  // namespace tri::host
+}  // namespace tri::boot

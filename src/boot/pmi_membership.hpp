@@ -13,7 +13,7 @@
 #include "boot/node_record.hpp"
 #include "os/packet_socket.hpp"
 
-namespace tri::host {
+namespace tri::boot {
 
 class pmi_membership final : public membership {
  public:
@@ -48,7 +48,7 @@ class pmi_membership final : public membership {
 
   std::unique_ptr<key_value_space> space_;
   time_limit limit_;
-  packet_socket listener_;
+  os::packet_socket listener_;
   std::vector<node_record> records_;  // by rank of the launcher
   numbering numbers_;
   int process_ = 0;
@@ -56,4 +56,4 @@ class pmi_membership final : public membership {
   std::unique_ptr<local_peer_monitor> monitor_;  // last: its thread uses the above
 };
 
-}  // namespace tri::host
+}  // namespace tri::boot

@@ -9,7 +9,7 @@
 #include <optional>
 #include <type_traits>
 
-namespace tri::host {
+namespace tri::boot {
 
 class shared_reader {
  public:
@@ -51,4 +51,4 @@ class shared_reader {
   std::exception_ptr broken_;
 };
 
-}  // namespace tri::host
+}  // namespace tri::boot

@@ -15,7 +15,7 @@
 #include "boot/peer_table.hpp"
 #include "config/configuration.hpp"
 
-namespace tri::host {
+namespace tri::boot {
 namespace {
 
 int launcher_number(const char* variable, int lowest, int highest) {
@@ -25,7 +25,7 @@ int launcher_number(const char* variable, int lowest, int highest) {
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
   if (error != std::errc() || end != word.data() + word.size() || number < lowest || number > highest) {
     throw job_error(fmt::format("{} is '{}', but with {} set it must be {} .. {}: start the program with `trireme run`",
-                                variable, word, job_variable, lowest, highest));
+                                variable, word, config::job_variable, lowest, highest));
   }
   return number;
 }
@@ -33,9 +33,9 @@ int launcher_number(const char* variable, int lowest, int highest) {
 constexpr int most_processes = 1 << 20;
 
 // The next message; a closed socket means that the launcher is gone or ends the job, and then this process ends too.
-packet receive_or_exit(const packet_socket& socket) {
-  packet received = socket.receive();
-  if (received.what == packet::state::closed) {
+os::packet receive_or_exit(const os::packet_socket& socket) {
+  os::packet received = socket.receive();
+  if (received.what == os::packet::state::closed) {
     std::fputs("trireme: the launcher is gone; this process ends\n", stderr);
     _exit(1);
   }
@@ -45,13 +45,13 @@ packet receive_or_exit(const packet_socket& socket) {
 }  // namespace
 
 trireme_membership::trireme_membership(const std::string& job_name) {
-  const int processes = launcher_number(processes_variable, 1, most_processes);
-  process_ = launcher_number(process_variable, 0, processes - 1);
-  machines_ = layout::even(processes, launcher_number(machines_variable, 1, processes));
+  const int processes = launcher_number(config::processes_variable, 1, most_processes);
+  process_ = launcher_number(config::process_variable, 0, processes - 1);
+  machines_ = layout::even(processes, launcher_number(config::machines_variable, 1, processes));
   // Even with a wrapper script between the launcher and us, we must end with the launcher.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   try {
-    socket_ = packet_socket::connect(job_name);
+    socket_ = os::packet_socket::connect(job_name);
     if (socket_.peer_user() != geteuid())  // the launcher is gone, and another user has taken its name
       throw std::runtime_error(fmt::format("the socket @{} belongs to user {}", job_name, socket_.peer_user()));
   } catch (const std::exception& problem) {
@@ -60,7 +60,7 @@ trireme_membership::trireme_membership(const std::string& job_name) {
 }
 
 std::string trireme_membership::name_of_machine(int machine) const {
-  const char* const names = std::getenv(machine_names_variable);
+  const char* const names = std::getenv(config::machine_names_variable);
   std::istringstream all(names == nullptr ? "" : names);
   std::string name;
   for (int i = 0; i <= machine; ++i)
@@ -138,4 +138,4 @@ bool trireme_membership::fail(const std::string& message) {
   return true;
 }
 
-}  // namespace tri::host
+}  // namespace tri::boot

@@ -10,7 +10,7 @@
 #include "boot/shared_reader.hpp"
 #include "os/packet_socket.hpp"
 
-namespace tri::host {
+namespace tri::boot {
 
 class trireme_membership final : public membership {
  public:
@@ -33,7 +33,7 @@ class trireme_membership final : public membership {
   void wait_until(std::unique_lock<std::mutex>& locked, const Arrived& arrived);
   void file(const bootstrap_message& message);
 
-  packet_socket socket_;
+  os::packet_socket socket_;
   int process_ = 0;
   layout machines_;
   std::uint64_t epoch_ = 0;  // barriers so far
@@ -45,4 +45,4 @@ class trireme_membership final : public membership {
   std::map<std::uint32_t, address_message> answers_;  // by question
 };
 
-}  // namespace tri::host
+}  // namespace tri::boot

@@ -11,7 +11,7 @@
 #include "config/suggestion.hpp"
 #include "config/variable_names.hpp"
 
-namespace tri::host {
+namespace tri::config {
 namespace {
 
 constexpr std::string_view variable_prefix = "TRIREME_";
@@ -227,4 +227,4 @@ std::string configuration_listing(const configuration& values) {
   return listing;
 }
 
-}  // namespace tri::host
+}  // namespace tri::config

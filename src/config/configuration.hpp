@@ -14,10 +14,10 @@
 #include "config/option_kinds.hpp"
 #include "trireme/detail/os/sanitizer.hpp"
 
-namespace tri::host {
+namespace tri::config {
 
 // The thread sanitizer leaves only a little address space to programs.
-inline constexpr std::size_t default_arena_window_bytes = std::size_t{under_thread_sanitizer ? 4 : 64} << 30;
+inline constexpr std::size_t default_arena_window_bytes = std::size_t{os::under_thread_sanitizer ? 4 : 64} << 30;
 
 // Names, values and what would be right: the text is meant for the user.
 class configuration_error : public std::invalid_argument {
@@ -70,4 +70,4 @@ inline constexpr const char* processes_variable = "TRIREME_PROCESSES";
 inline constexpr const char* machines_variable = "TRIREME_MACHINES";
 inline constexpr const char* machine_names_variable = "TRIREME_MACHINE_NAMES";  // separated by commas
 
-}  // namespace tri::host
+}  // namespace tri::config

@@ -1,5 +1,5 @@
 // The one table of options. A row is a line: ROW(type, name, default, unit, allowed values, help).
-// The members of tri::host::configuration, the environment variables TRIREME_<NAME>, the options --tri-<name>, their
+// The members of tri::config::configuration, the environment variables TRIREME_<NAME>, the options --tri-<name>, their
 // checks, their help and the suggestions for misspelt names all come from here. Included by configuration.hpp.
 // A macro over the rows, because only that gives plain typed members and one line for a row at the same time.
 #pragma once

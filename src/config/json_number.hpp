@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-namespace tri::host {
+namespace tri::config {
 
 /// The value of `key`. Throws std::out_of_range unless it is a whole number from `lowest` to `highest`, and
 /// nlohmann::json::exception when `object` is not an object or does not have it.
@@ -25,4 +25,4 @@ Integer json_number(const nlohmann::json& object, const char* key, Integer lowes
                           std::to_string(highest));
 }
 
-}  // namespace tri::host
+}  // namespace tri::config

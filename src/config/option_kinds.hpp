@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace tri::host {
+namespace tri::config {
 
 enum class allocator_kind : std::uint8_t { caches, locked };
 // Who is at the network: PEs without work; a thread that receives while all send; a thread alone (Mei 2012, 6.1.1).
@@ -11,4 +11,4 @@ enum class communication_thread : std::uint8_t { off, on, funnelled };
 enum class wire_library : std::uint8_t { automatic, tcp, ucx, mpi };      // "auto" is a keyword
 enum class idle_policy : std::uint8_t { automatic, spin, yield, sleep };  // "auto" is a keyword
 
-}  // namespace tri::host
+}  // namespace tri::config

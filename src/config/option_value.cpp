@@ -12,7 +12,7 @@
 #include "config/suggestion.hpp"
 #include "os/cpu_list.hpp"
 
-namespace tri::host {
+namespace tri::config {
 namespace {
 
 constexpr std::array<std::string_view, 4> words_of_on{"on", "true", "yes", "1"};
@@ -66,7 +66,7 @@ allowed_values cpus_or_words(std::string text) {
   allowed.check = [](std::string_view value) {
     if (value == "auto" || value == "none") return;
     try {
-      parse_cpu_list(value);
+      os::parse_cpu_list(value);
     } catch (const std::invalid_argument& problem) {
       throw std::invalid_argument(fmt::format("{}; or write auto or none", problem.what()));
     }
@@ -170,4 +170,4 @@ std::string write_size(std::uint64_t bytes) {
 
 std::string write_number(double value) { return fmt::format("{}", value); }
 
-}  // namespace tri::host
+}  // namespace tri::config

@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace tri::host {
+namespace tri::config {
 
 // What a row of the table allows, and how that reads in a message ("1 .. 4096", "a power of two in 16 .. 65536").
 struct allowed_values {
@@ -90,4 +90,4 @@ struct option_value<std::string> {
   static std::string write(const std::string& value, const allowed_values&) { return value; }
 };
 
-}  // namespace tri::host
+}  // namespace tri::config

@@ -10,18 +10,18 @@
 #include "os/cpu_list.hpp"
 #include "os/topology.hpp"
 
-namespace tri::host {
+namespace tri::config {
 namespace {
 
 // All PUs, the first of every core before the second of any.
-std::vector<int> cores_first(const topology& machine) {
+std::vector<int> cores_first(const os::topology& machine) {
   std::vector<int> order;
-  std::vector<const pu*> rest;
-  for (const pu& each : machine.pus()) rest.push_back(&each);
+  std::vector<const os::pu*> rest;
+  for (const os::pu& each : machine.pus()) rest.push_back(&each);
   while (!rest.empty()) {
-    std::vector<const pu*> siblings;
+    std::vector<const os::pu*> siblings;
     std::set<int> taken;
-    for (const pu* each : rest) {
+    for (const os::pu* each : rest) {
       if (taken.insert(each->core).second) {
         order.push_back(each->number);
       } else {
@@ -33,10 +33,10 @@ std::vector<int> cores_first(const topology& machine) {
   return order;
 }
 
-std::vector<int> listed_cpus(const configuration& values, const topology& machine, std::size_t pes) {
+std::vector<int> listed_cpus(const configuration& values, const os::topology& machine, std::size_t pes) {
   std::vector<int> list;
   try {
-    list = parse_cpu_list(values.affinity);
+    list = os::parse_cpu_list(values.affinity);
   } catch (const std::invalid_argument& problem) {
     throw configuration_error(fmt::format("affinity: {}; or write auto or none", problem.what()));
   }
@@ -49,10 +49,10 @@ std::vector<int> listed_cpus(const configuration& values, const topology& machin
   for (int cpu : list) {
     if (machine.has(cpu)) continue;
     std::vector<int> usable;
-    for (const pu& each : machine.pus()) usable.push_back(each.number);
+    for (const os::pu& each : machine.pus()) usable.push_back(each.number);
     std::sort(usable.begin(), usable.end());
     throw configuration_error(fmt::format("affinity '{}' has CPU {}, which this process may not use; it may use {}",
-                                          values.affinity, cpu, format_cpu_list(usable)));
+                                          values.affinity, cpu, os::format_cpu_list(usable)));
   }
   return list;
 }
@@ -61,10 +61,10 @@ std::vector<int> listed_cpus(const configuration& values, const topology& machin
 
 int resolve_pes(const configuration& values, int processes_on_machine) {
   if (values.pes > 0) return values.pes;
-  return std::max(1, topology::shared(values.topology).useful_cores() / processes_on_machine);
+  return std::max(1, os::topology::shared(values.topology).useful_cores() / processes_on_machine);
 }
 
-placement assign_cpus(const configuration& values, const topology& machine, int process, int processes,
+placement assign_cpus(const configuration& values, const os::topology& machine, int process, int processes,
                       int pes_per_process) {
   const auto pes = static_cast<std::size_t>(processes) * static_cast<std::size_t>(pes_per_process);
   placement placed;
@@ -84,10 +84,10 @@ placement assign_cpus(const configuration& values, const topology& machine, int 
 }
 
 placement assign_cpus(const configuration& values, int process, int processes, int pes_per_process) {
-  return assign_cpus(values, topology::shared(values.topology), process, processes, pes_per_process);
+  return assign_cpus(values, os::topology::shared(values.topology), process, processes, pes_per_process);
 }
 
-std::vector<int> victim_order(const topology& machine, std::span<const int> cpus, int self) {
+std::vector<int> victim_order(const os::topology& machine, std::span<const int> cpus, int self) {
   const int pes = static_cast<int>(cpus.size());
   std::vector<int> order;
   for (int step = 1; step < pes; ++step) order.push_back((self + step) % pes);
@@ -99,4 +99,4 @@ std::vector<int> victim_order(const topology& machine, std::span<const int> cpus
   return order;
 }
 
-}  // namespace tri::host
+}  // namespace tri::config

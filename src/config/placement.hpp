@@ -5,10 +5,13 @@
 #include <span>
 #include <vector>
 
-namespace tri::host {
+namespace tri::os {
+class topology;
+}
+
+namespace tri::config {
 
 struct configuration;
-class topology;
 
 // configuration::pes, or for 0 the cores of the machine that the processes on it may use, divided by their number; at
 // least 1.
@@ -27,12 +30,12 @@ struct placement {
 // more PEs than PUs (or the topology is not this machine) nothing is bound and the operating system spreads them. none:
 // nothing is bound. A list: entry i is for PE i of the machine, bound also where several share a CPU. Throws
 // configuration_error for a list that is too short or has a CPU that this process may not use.
-placement assign_cpus(const configuration& values, const topology& machine, int process, int processes,
+placement assign_cpus(const configuration& values, const os::topology& machine, int process, int processes,
                       int pes_per_process);
 placement assign_cpus(const configuration& values, int process, int processes, int pes_per_process);
 
 // The other PEs (indices in cpus) in the order in which PE `self` asks them for work: nearest distance class first, and
 // within a class starting behind itself, so that thieves do not all begin at the same victim.
-std::vector<int> victim_order(const topology& machine, std::span<const int> cpus, int self);
+std::vector<int> victim_order(const os::topology& machine, std::span<const int> cpus, int self);
 
-}  // namespace tri::host
+}  // namespace tri::config

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace tri::host {
+namespace tri::config {
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   const std::size_t width = b.size() + 1;
@@ -66,4 +66,4 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
   return did_you_mean(word, known, "; did you mean '", "'?");
 }
 
-}  // namespace tri::host
+}  // namespace tri::config

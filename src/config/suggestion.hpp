@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tri::host {
+namespace tri::config {
 
 // Smallest number of insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`
 // (optimal string alignment).
@@ -21,4 +21,4 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& known, std::string_view before,
                          std::string_view behind);
 
-}  // namespace tri::host
+}  // namespace tri::config

@@ -10,7 +10,7 @@
 #include "config/configuration.hpp"
 #include "config/suggestion.hpp"
 
-namespace tri::host {
+namespace tri::config {
 namespace {
 
 const std::vector<std::string>& names_to_suggest() {
@@ -103,4 +103,4 @@ void check_variable_names(const std::vector<std::string>& environment) {
   }
 }
 
-}  // namespace tri::host
+}  // namespace tri::config

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace tri::host {
+namespace tri::config {
 
 // A variable that no job reads. There is no option --tri-<name> for it.
 struct other_variable {
@@ -22,4 +22,4 @@ std::vector<std::string> environment_of_this_process();
 // Throws configuration_error for a name TRIREME_* that nobody reads. Values are not looked at.
 void check_variable_names(const std::vector<std::string>& environment);
 
-}  // namespace tri::host
+}  // namespace tri::config

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace tri::wire::flow {
+namespace tri::flow {
 
 class bounded_memory {
  public:
@@ -39,4 +39,4 @@ class bounded_memory {
   std::uint64_t most_used_ = 0;
 };
 
-}  // namespace tri::wire::flow
+}  // namespace tri::flow

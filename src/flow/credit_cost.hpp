@@ -6,8 +6,8 @@
 
 #include "flow/receive_queues.hpp"
 
-namespace tri::wire::flow {
+namespace tri::flow {
 
 constexpr std::uint64_t credit_cost(std::uint64_t bytes) { return record_bytes + bytes; }
 
-}  // namespace tri::wire::flow
+}  // namespace tri::flow

@@ -1,6 +1,6 @@
 #include "flow/credit_pool.hpp"
 
-namespace tri::wire::flow {
+namespace tri::flow {
 
 namespace {
 constexpr std::uint64_t grain = 64;
@@ -131,4 +131,4 @@ void credit_pool::dequeue_first(peer_credits& of) {
   --asking_;
 }
 
-}  // namespace tri::wire::flow
+}  // namespace tri::flow

@@ -10,7 +10,7 @@
 #include "flow/memory_credit.hpp"
 #include "flow/peer_number.hpp"
 
-namespace tri::wire::flow {
+namespace tri::flow {
 
 /// The credits of one sender.
 struct peer_credits {
@@ -116,4 +116,4 @@ class credit_pool {
   peer_number last_asking_ = 0;
 };
 
-}  // namespace tri::wire::flow
+}  // namespace tri::flow

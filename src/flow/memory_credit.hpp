@@ -8,7 +8,7 @@
 #include <optional>
 #include <type_traits>
 
-namespace tri::wire::flow {
+namespace tri::flow {
 
 /// The control message between the two sides. All totals are counted from the start of the pair, so control messages
 /// may overtake each other and messages.
@@ -71,4 +71,4 @@ class memory_credit {
 };
 static_assert(sizeof(memory_credit) == 24);
 
-}  // namespace tri::wire::flow
+}  // namespace tri::flow

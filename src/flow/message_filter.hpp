@@ -7,7 +7,7 @@
 #include "flow/packet.hpp"
 #include "matching/message_key.hpp"
 
-namespace tri::wire::flow {
+namespace tri::flow {
 
 using matching::any_tag;
 inline constexpr peer_number any_source = std::numeric_limits<peer_number>::max();
@@ -28,4 +28,4 @@ struct message_filter {
   }
 };
 
-}  // namespace tri::wire::flow
+}  // namespace tri::flow

@@ -9,9 +9,10 @@
 #include <string>
 #include <type_traits>
 
-namespace tri::wire::flow {
+#include "flow/peer_number.hpp"
 
-using peer_number = std::uint32_t;
+namespace tri::flow {
+
 using message_token = std::uint64_t;  // the caller's name of a message or a receive; never looked into
 
 enum class packet_kind : std::uint8_t {
@@ -68,4 +69,4 @@ class protocol_error : public std::runtime_error {
                            what) {}
 };
 
-}  // namespace tri::wire::flow
+}  // namespace tri::flow

@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-namespace tri::wire {
+namespace tri::flow {
 
 /// 0 to peers - 1, the same in every process of the job.
 using peer_number = std::uint32_t;
 
-}  // namespace tri::wire
+}  // namespace tri::flow

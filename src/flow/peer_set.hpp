@@ -8,7 +8,7 @@
 
 #include "flow/packet.hpp"
 
-namespace tri::wire::flow {
+namespace tri::flow {
 
 class peer_set {
  public:
@@ -45,4 +45,4 @@ class peer_set {
   std::size_t size_ = 0;
 };
 
-}  // namespace tri::wire::flow
+}  // namespace tri::flow

@@ -17,7 +17,7 @@
 #include "flow/message_filter.hpp"
 #include "flow/packet.hpp"
 
-namespace tri::wire::flow {
+namespace tri::flow {
 
 using entry_index = std::uint32_t;
 inline constexpr entry_index no_entry = std::numeric_limits<entry_index>::max();
@@ -186,4 +186,4 @@ class pending_sends {
   std::size_t size_ = 0;
 };
 
-}  // namespace tri::wire::flow
+}  // namespace tri::flow

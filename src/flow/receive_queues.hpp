@@ -16,7 +16,7 @@
 #include "matching/chain.hpp"
 #include "matching/match_table.hpp"
 
-namespace tri::wire::flow {
+namespace tri::flow {
 
 struct receive {
   message_filter filter;
@@ -164,4 +164,4 @@ class receive_queues {
 inline constexpr std::uint64_t record_bytes = 120;
 static_assert(sizeof(unexpected_message) + 16 <= record_bytes, "a record takes no more than is counted for it");
 
-}  // namespace tri::wire::flow
+}  // namespace tri::flow

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-namespace tri::wire::flow {
+namespace tri::flow {
 
 receiver::receiver(std::size_t peers, std::uint64_t memory_limit, std::size_t answers, restart_pace pace,
                    std::uint64_t buffer_limit)
@@ -250,4 +250,4 @@ std::optional<outgoing> receiver::next_packet() {
   return out;
 }
 
-}  // namespace tri::wire::flow
+}  // namespace tri::flow

@@ -17,7 +17,7 @@
 #include "flow/receive_queues.hpp"
 #include "flow/reserved_reply_slots.hpp"
 
-namespace tri::wire::flow {
+namespace tri::flow {
 
 /// A message that is here. From the buffer at `place` (to be copied or used, then `consumed(buffer_bytes)`), or, where
 /// `buffered` is false, already in the memory of the receive.
@@ -200,4 +200,4 @@ class receiver {
   counters count_;
 };
 
-}  // namespace tri::wire::flow
+}  // namespace tri::flow

@@ -9,7 +9,7 @@
 
 #include "flow/packet.hpp"
 
-namespace tri::wire::flow {
+namespace tri::flow {
 
 enum class request_kind : std::uint8_t {
   request,  // initiator: the request itself, with the data of a put or an update
@@ -44,4 +44,4 @@ class request_protocol_error : public std::runtime_error {
                            std::to_string(from) + ": " + what) {}
 };
 
-}  // namespace tri::wire::flow
+}  // namespace tri::flow

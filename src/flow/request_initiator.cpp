@@ -3,7 +3,7 @@
 #include <limits>
 #include <string>
 
-namespace tri::wire::flow {
+namespace tri::flow {
 namespace {
 
 using state = pending_send::state;
@@ -95,4 +95,4 @@ std::optional<message_token> request_initiator::on_control(peer_number from, con
   return std::nullopt;
 }
 
-}  // namespace tri::wire::flow
+}  // namespace tri::flow

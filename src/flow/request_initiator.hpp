@@ -12,7 +12,7 @@
 #include "flow/pending_sends.hpp"
 #include "flow/request_control.hpp"
 
-namespace tri::wire::flow {
+namespace tri::flow {
 
 class request_initiator {
  public:
@@ -66,4 +66,4 @@ class request_initiator {
   pending_sends entries_;
 };
 
-}  // namespace tri::wire::flow
+}  // namespace tri::flow

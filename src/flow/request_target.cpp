@@ -3,7 +3,7 @@
 #include <limits>
 #include <string>
 
-namespace tri::wire::flow {
+namespace tri::flow {
 
 request_target::request_target(std::size_t peers, std::size_t slots)
     : slots_(slots), refused_(peers), waiting_(peers), told_(peers), unsaid_(peers) {
@@ -78,4 +78,4 @@ std::optional<outgoing_control> request_target::next_control() {
   return outgoing_control{.peer = peer, .what = {.request = refused_[peer], .kind = request_kind::refused}};
 }
 
-}  // namespace tri::wire::flow
+}  // namespace tri::flow

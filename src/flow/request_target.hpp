@@ -13,7 +13,7 @@
 #include "flow/peer_set.hpp"
 #include "flow/request_control.hpp"
 
-namespace tri::wire::flow {
+namespace tri::flow {
 
 using slot_number = std::uint32_t;
 
@@ -96,4 +96,4 @@ class request_target {
   counters count_;
 };
 
-}  // namespace tri::wire::flow
+}  // namespace tri::flow

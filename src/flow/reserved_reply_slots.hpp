@@ -10,7 +10,7 @@
 
 #include "flow/packet.hpp"
 
-namespace tri::wire::flow {
+namespace tri::flow {
 
 class reserved_reply_slots {
  public:
@@ -44,4 +44,4 @@ class reserved_reply_slots {
   std::size_t most_used_ = 0;
 };
 
-}  // namespace tri::wire::flow
+}  // namespace tri::flow

@@ -2,7 +2,7 @@
 
 #include "flow/credit_cost.hpp"
 
-namespace tri::wire::flow {
+namespace tri::flow {
 namespace {
 
 using state = pending_send::state;
@@ -131,4 +131,4 @@ void sender::on_packet(peer_number from, const packet& what, std::vector<outgoin
   pump(queue, out);
 }
 
-}  // namespace tri::wire::flow
+}  // namespace tri::flow

@@ -14,7 +14,7 @@
 #include "flow/pending_sends.hpp"
 #include "flow/prediction/credit_sender.hpp"
 
-namespace tri::wire::flow {
+namespace tri::flow {
 
 struct message_to_send {
   message_token token = 0;  // returned in the `data` packet
@@ -79,4 +79,4 @@ class sender {
   prediction::credit_sender credits_;
 };
 
-}  // namespace tri::wire::flow
+}  // namespace tri::flow

@@ -23,7 +23,7 @@
 #include "os/clock.hpp"
 #include "os/standard_output.hpp"
 
-namespace tri::host {
+namespace tri::launch {
 namespace {
 
 // The most output in flight to the launcher; beyond it the processes block on their pipes, as with any reader.
@@ -31,7 +31,7 @@ constexpr std::int64_t most_output_on_its_way = std::int64_t{1} << 20;
 
 constexpr int the_launcher = -1;  // its number among the monitored peers
 
-std::string bytes_of(const bootstrap_message& message) {
+std::string bytes_of(const boot::bootstrap_message& message) {
   const std::vector<std::byte> bytes = encode(message);
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
@@ -43,12 +43,12 @@ int number_of(const link_message& message, std::size_t word) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (error == std::errc() && end == text.data() + text.size()) return number;
   }
-  throw protocol_error("a number is missing in the description of the job");
+  throw boot::protocol_error("a number is missing in the description of the job");
 }
 
 class agent final : public process_events {
  public:
-  agent() : link_(unique_fd(dup_of(STDIN_FILENO)), unique_fd(dup_of(STDOUT_FILENO))) {}
+  agent() : link_(os::unique_fd(dup_of(STDIN_FILENO)), os::unique_fd(dup_of(STDOUT_FILENO))) {}
 
   int run() {
     while (phase_ != phase::over) {
@@ -79,7 +79,7 @@ class agent final : public process_events {
   static int dup_of(int fd) { return fcntl(fd, F_DUPFD_CLOEXEC, 3); }
 
   void started(int process, pid_t pid) override { link_.send({link_kind::started, process, pid, "", {}}); }
-  void said(int process, pid_t pid, const bootstrap_message& message) override {
+  void said(int process, pid_t pid, const boot::bootstrap_message& message) override {
     link_.send({link_kind::said, process, pid, bytes_of(message), {}});
   }
   void disconnected(int process) override { link_.send({link_kind::disconnected, process, 0, "", {}}); }
@@ -113,7 +113,7 @@ class agent final : public process_events {
     while (phase_ == phase::serving) {
       const std::optional<link_message> message = take_frame(link_.received());
       if (!message) return;
-      if (liveness_) liveness_->begins(the_launcher, now_ns());
+      if (liveness_) liveness_->begins(the_launcher, os::now_ns());
       handle(*message);
     }
   }
@@ -129,7 +129,7 @@ class agent final : public process_events {
         job_.machines = number_of(message, 1);
         peer_timeout_ms_ = number_of(message, 2);
         liveness_.emplace(peer_timeout_ms_ * ns_of_ms);
-        liveness_->begins(the_launcher, now_ns());
+        liveness_->begins(the_launcher, os::now_ns());
         return;
       case link_kind::folder:
         if (chdir(message.text.c_str()) != 0)
@@ -137,13 +137,13 @@ class agent final : public process_events {
               fmt::format("cannot work in the folder '{}': {}", message.text, std::generic_category().message(errno)));
         return;
       case link_kind::environment:
-        job_.environment = environment_of_this_process();
+        job_.environment = config::environment_of_this_process();
         job_.environment.insert(job_.environment.end(), message.words.begin(), message.words.end());
         return;
       case link_kind::start:
         return start(message.words);
       case link_kind::deliver:
-        return running().send(message.process, decode(std::as_bytes(std::span(message.text))));
+        return running().send(message.process, boot::decode(std::as_bytes(std::span(message.text))));
       case link_kind::refuse:
         return running().refuse(message.process, message.text);
       case link_kind::signal:
@@ -155,12 +155,12 @@ class agent final : public process_events {
       case link_kind::end:
         return finish();
       default:
-        throw protocol_error(fmt::format("the launcher sent a message of kind {}", static_cast<int>(message.kind)));
+        throw boot::protocol_error(fmt::format("the launcher sent a message of kind {}", static_cast<int>(message.kind)));
     }
   }
 
   local_processes& running() {
-    if (!here_) throw protocol_error("the launcher speaks to processes that are not started");
+    if (!here_) throw boot::protocol_error("the launcher speaks to processes that are not started");
     return *here_;
   }
 
@@ -195,13 +195,13 @@ class agent final : public process_events {
     phase_ = phase::flushing;
     link_.send({.kind = link_kind::ended});
     constexpr int usual_patience_ms = 30'000;
-    flush_until_ns_ = now_ns() + (peer_timeout_ms_ > 0 ? peer_timeout_ms_ : usual_patience_ms) * ns_of_ms;
+    flush_until_ns_ = os::now_ns() + (peer_timeout_ms_ > 0 ? peer_timeout_ms_ : usual_patience_ms) * ns_of_ms;
   }
 
   // Without a launcher nothing reads the rest.
   void stop(const std::string& problem) {
     if (phase_ == phase::over) return;
-    print_error_line(
+    os::print_error_line(
         fmt::format("trireme agent: {}; {}", problem,
                     phase_ == phase::serving ? "the processes of this host end" : "the rest of their output is lost"));
     end_processes();
@@ -211,14 +211,14 @@ class agent final : public process_events {
 
   int wait_ms() const {
     if (phase_ == phase::flushing)
-      return static_cast<int>(std::clamp<std::int64_t>((flush_until_ns_ - now_ns()) / ns_of_ms + 1, 0, 60'000));
+      return static_cast<int>(std::clamp<std::int64_t>((flush_until_ns_ - os::now_ns()) / ns_of_ms + 1, 0, 60'000));
     if (!liveness_ || peer_timeout_ms_ == 0) return -1;
     return std::clamp(peer_timeout_ms_ / 4, 1, 60'000);
   }
 
   // Heartbeats in both directions, often enough to stay below the launcher's timeout and ours.
   void keep_time() {
-    const std::int64_t now = now_ns();
+    const std::int64_t now = os::now_ns();
     if (phase_ == phase::flushing) {
       link_.received().clear();
       if (!link_.waiting()) phase_ = phase::over;
@@ -255,4 +255,4 @@ int run_agent() {
   return agent().run();
 }
 
-}  // namespace tri::host
+}  // namespace tri::launch

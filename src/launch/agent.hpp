@@ -3,9 +3,9 @@
 // is gone or silent for too long, it ends them all.
 #pragma once
 
-namespace tri::host {
+namespace tri::launch {
 
 // Speaks on standard input and output. Returns the exit status.
 int run_agent();
 
-}  // namespace tri::host
+}  // namespace tri::launch

@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-namespace tri::host {
+namespace tri::launch {
 
 std::string describe_exit(int wait_status) {
   if (WIFEXITED(wait_status)) return fmt::format("exited with status {}", WEXITSTATUS(wait_status));
@@ -22,4 +22,4 @@ int shell_status(int wait_status) {
   return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
 }
 
-}  // namespace tri::host
+}  // namespace tri::launch

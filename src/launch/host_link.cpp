@@ -11,7 +11,7 @@
 
 #include "boot/bootstrap_messages.hpp"
 
-namespace tri::host {
+namespace tri::launch {
 namespace {
 
 constexpr std::uint32_t most_frame_bytes = 16u << 20;
@@ -40,7 +40,7 @@ void check_version(std::string_view text, const char* who) {
   int version = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), version);
   if (error == std::errc() && end == text.data() + text.size() && version == link_version) return;
-  throw protocol_error(fmt::format(
+  throw boot::protocol_error(fmt::format(
       "{} speaks version '{}' of the protocol between hosts instead of {}; install the same version of Trireme on both",
       who, text, link_version));
 }
@@ -54,7 +54,7 @@ std::string encode_frame(const link_message& message) {
     body += each;
   }
   if (body.size() > most_frame_bytes - sizeof(frame_header) || message.words.size() > 65535)
-    throw protocol_error(fmt::format("{} bytes are too much for a message between hosts", body.size()));
+    throw boot::protocol_error(fmt::format("{} bytes are too much for a message between hosts", body.size()));
   const frame_header header{static_cast<std::uint32_t>(sizeof(frame_header) + body.size()),
                             static_cast<std::uint16_t>(message.kind),
                             static_cast<std::uint16_t>(message.words.size()),
@@ -70,7 +70,7 @@ std::optional<link_message> take_frame(std::string& bytes) {
   std::memcpy(&header, bytes.data(), sizeof header);
   if (header.bytes < sizeof header || header.bytes > most_frame_bytes ||
       header.text_bytes > header.bytes - sizeof header || header.kind > static_cast<std::uint16_t>(link_kind::alive)) {
-    throw protocol_error(fmt::format("a message between hosts of kind {} says that it has {} bytes, {} of them text",
+    throw boot::protocol_error(fmt::format("a message between hosts of kind {} says that it has {} bytes, {} of them text",
                                      header.kind, header.bytes, header.text_bytes));
   }
   if (bytes.size() < header.bytes) return std::nullopt;
@@ -85,11 +85,11 @@ std::optional<link_message> take_frame(std::string& bytes) {
     std::uint32_t length = 0;
     if (rest.size() >= sizeof length) std::memcpy(&length, rest.data(), sizeof length);
     if (rest.size() < sizeof length || length > rest.size() - sizeof length)
-      throw protocol_error("a word in a message between hosts is cut off");
+      throw boot::protocol_error("a word in a message between hosts is cut off");
     message.words.emplace_back(rest.substr(sizeof length, length));
     rest.remove_prefix(sizeof length + length);
   }
-  if (!rest.empty()) throw protocol_error("a message between hosts is longer than its header says");
+  if (!rest.empty()) throw boot::protocol_error("a message between hosts is longer than its header says");
   bytes.erase(0, header.bytes);
   return message;
 }
@@ -105,7 +105,7 @@ std::string greeting_of_agent(const std::string& token) {
 std::string token_of_greeting(std::string_view line) {
   const std::size_t blank = line.rfind(' ');
   if (!line.starts_with(launcher_word) || blank < launcher_word.size())
-    throw protocol_error("no launcher is at the other end; `trireme run --hosts` starts the agent");
+    throw boot::protocol_error("no launcher is at the other end; `trireme run --hosts` starts the agent");
   check_version(line.substr(launcher_word.size(), blank - launcher_word.size()), "the launcher");
   return std::string(line.substr(blank + 1));
 }
@@ -114,18 +114,18 @@ bool take_agent_greeting(std::string& bytes, const std::string& token) {
   const std::string ending = " " + token + "\n";
   const std::size_t found = bytes.find(ending);
   if (found == std::string::npos) {
-    if (bytes.size() > most_chatter_bytes) throw protocol_error("the login prints without end, and no agent answers");
+    if (bytes.size() > most_chatter_bytes) throw boot::protocol_error("the login prints without end, and no agent answers");
     return false;
   }
   const std::size_t begin = bytes.rfind(agent_word, found);
-  if (begin == std::string::npos) throw protocol_error("no agent answers");
+  if (begin == std::string::npos) throw boot::protocol_error("no agent answers");
   check_version(std::string_view(bytes).substr(begin + agent_word.size(), found - begin - agent_word.size()),
                 "the agent");
   bytes.erase(0, found + ending.size());
   return true;
 }
 
-host_link::host_link(unique_fd in, unique_fd out) : in_(std::move(in)), out_(std::move(out)) {
+host_link::host_link(os::unique_fd in, os::unique_fd out) : in_(std::move(in)), out_(std::move(out)) {
   make_non_blocking(in_.get());
   make_non_blocking(out_.get());
 }
@@ -167,4 +167,4 @@ void host_link::watch(std::vector<pollfd>& watched) const {
   if (!unsent_.empty() && out_) watched.push_back({out_.get(), POLLOUT, 0});
 }
 
-}  // namespace tri::host
+}  // namespace tri::launch

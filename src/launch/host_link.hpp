@@ -16,7 +16,7 @@
 
 #include "os/unique_fd.hpp"
 
-namespace tri::host {
+namespace tri::launch {
 
 inline constexpr int link_version = 1;
 
@@ -69,7 +69,7 @@ bool take_agent_greeting(std::string& bytes, const std::string& token);
 // Two descriptors as a connection that never blocks. What does not fit is kept.
 class host_link {
  public:
-  host_link(unique_fd in, unique_fd out);
+  host_link(os::unique_fd in, os::unique_fd out);
   void send(const link_message& message) { send_raw(encode_frame(message)); }
   void send_raw(std::string_view bytes);
   void flush();
@@ -81,10 +81,10 @@ class host_link {
   void close_out() { out_.reset(); }
 
  private:
-  unique_fd in_;
-  unique_fd out_;
+  os::unique_fd in_;
+  os::unique_fd out_;
   std::string received_;
   std::string unsent_;
 };
 
-}  // namespace tri::host
+}  // namespace tri::launch

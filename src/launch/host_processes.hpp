@@ -12,14 +12,14 @@
 
 #include "boot/bootstrap_messages.hpp"
 
-namespace tri::host {
+namespace tri::launch {
 
 // What happens to them; called from collect() and end().
 class process_events {
  public:
   virtual ~process_events() = default;
   virtual void started(int process, pid_t pid) = 0;
-  virtual void said(int process, pid_t pid, const bootstrap_message& message) = 0;
+  virtual void said(int process, pid_t pid, const boot::bootstrap_message& message) = 0;
   virtual void disconnected(int process) = 0;
   virtual void broke_protocol(int process, const std::string& text) = 0;
   virtual void exited(int process, int wait_status) = 0;
@@ -36,7 +36,7 @@ class host_processes {
   virtual void collect() = 0;
   virtual bool read_output() = 0;  // the available output; whether there was any
   // To a connected process; a table is sent with the arenas of its entries.
-  virtual void send(int process, const bootstrap_message& message) = 0;
+  virtual void send(int process, const boot::bootstrap_message& message) = 0;
   virtual void refuse(int process, const std::string& text) = 0;  // its hello, with the reason
   virtual void signal(int signal, int except) = 0;  // to all and their descendants but one (-1: none) and its
   // Ends all remaining processes; ended() when none is left and their output has arrived.
@@ -44,4 +44,4 @@ class host_processes {
   virtual bool ended() const = 0;
 };
 
-}  // namespace tri::host
+}  // namespace tri::launch

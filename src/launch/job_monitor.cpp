@@ -11,7 +11,7 @@
 #include "boot/job.hpp"
 #include "launch/exit_status.hpp"
 
-namespace tri::host {
+namespace tri::launch {
 namespace {
 
 // After a crash the others end by SIGTERM, or by SIGKILL after this time: in all less than a second.
@@ -24,7 +24,7 @@ constexpr int grace_after_disconnect_ms = 200;
 
 }  // namespace
 
-job_monitor::job_monitor(layout machines, std::vector<std::string> names)
+job_monitor::job_monitor(boot::layout machines, std::vector<std::string> names)
     : machines_(std::move(machines)),
       names_(std::move(names)),
       members_(static_cast<std::size_t>(machines_.processes())) {}
@@ -39,11 +39,11 @@ std::string job_monitor::name(int process) const {
 }
 
 // Real hosts, or emulated ones once a process has joined with their number.
-layout job_monitor::hosts() const {
+boot::layout job_monitor::hosts() const {
   const int any = first_joined();
   if (any < 0 || machines_.hosts() > 1) return machines_;
   const int processes = machines_.processes();
-  return layout::even(processes, std::clamp(at(any).hello.hosts, 1, processes));
+  return boot::layout::even(processes, std::clamp(at(any).hello.hosts, 1, processes));
 }
 
 int job_monitor::host_of_process(int process) const { return hosts().host_of(process); }
@@ -60,7 +60,7 @@ std::string job_monitor::mismatch(int process, int other) const {
   return difference_between(at(process).hello, at(other).hello, name(other));
 }
 
-std::optional<std::string> job_monitor::hello(int process, pid_t pid, const hello_message& hello) {
+std::optional<std::string> job_monitor::hello(int process, pid_t pid, const boot::hello_message& hello) {
   if (process < 0 || process >= static_cast<int>(members_.size())) {
     return fmt::format("there is no process {} in this job of {}", process, members_.size());
   }
@@ -102,7 +102,7 @@ void job_monitor::peers_taken(int process) {
   if (process + 1 < static_cast<int>(members_.size())) {
     actions_.push_back(send_peers{process + 1});
   } else {
-    actions_.push_back(send_to_all{start_message{}});
+    actions_.push_back(send_to_all{boot::start_message{}});
   }
 }
 
@@ -119,7 +119,7 @@ void job_monitor::barrier(int process, std::uint64_t epoch) {
   for (const member& each : members_)
     if (each.epoch != epoch) return;
   barrier_ = epoch;
-  if (!ending_) actions_.push_back(send_to_all{released_message{epoch}});
+  if (!ending_) actions_.push_back(send_to_all{boot::released_message{epoch}});
 }
 
 void job_monitor::published_address(int process, std::vector<std::byte> address) {
@@ -128,10 +128,10 @@ void job_monitor::published_address(int process, std::vector<std::byte> address)
   at(process).address = std::move(address);
 }
 
-void job_monitor::wanted_address(int process, const wanted_address_message& wanted) {
+void job_monitor::wanted_address(int process, const boot::wanted_address_message& wanted) {
   if (at(process).now != state::joined || wanted.process < 0 || wanted.process >= static_cast<int>(members_.size()))
     return broke_protocol(process, fmt::format("the network address of process {} at a wrong moment", wanted.process));
-  address_message answer;
+  boot::address_message answer;
   answer.about = {wanted.process, wanted.question, at(wanted.process).address ? 1u : 0u, 0};
   answer.address = at(wanted.process).address.value_or(std::vector<std::byte>());
   actions_.push_back(send_to{process, std::move(answer)});
@@ -269,15 +269,15 @@ int job_monitor::exit_status() const {
   return 0;
 }
 
-peer_entry job_monitor::entry_of(int process) const {
-  peer_entry entry;
+boot::peer_entry job_monitor::entry_of(int process) const {
+  boot::peer_entry entry;
   entry.process = process;
   entry.pid = at(process).pid;
-  const layout all = hosts();
+  const boot::layout all = hosts();
   entry.host = all.host_of(process);
   entry.local_rank = all.local_rank_of(process);
   entry.has_arena = at(process).hello.has_arena;
   return entry;
 }
 
-}  // namespace tri::host
+}  // namespace tri::launch

@@ -15,7 +15,7 @@
 #include "boot/bootstrap_messages.hpp"
 #include "boot/job_layout.hpp"
 
-namespace tri::host {
+namespace tri::launch {
 
 class job_monitor {
  public:
@@ -24,11 +24,11 @@ class job_monitor {
     int process;
   };
   struct send_to_all {  // to all that have joined and are connected
-    bootstrap_message message;
+    boot::bootstrap_message message;
   };
   struct send_to {  // to this one
     int process;
-    bootstrap_message message;
+    boot::bootstrap_message message;
   };
   struct print {
     std::string text;
@@ -43,18 +43,18 @@ class job_monitor {
   };
   using action = std::variant<send_peers, send_to_all, send_to, print, signal_all, start_timer>;
 
-  explicit job_monitor(int processes) : job_monitor(layout::even(processes, 1), {}) {}
+  explicit job_monitor(int processes) : job_monitor(boot::layout::even(processes, 1), {}) {}
   // On several machines; their names are for messages.
-  job_monitor(layout machines, std::vector<std::string> names);
+  job_monitor(boot::layout machines, std::vector<std::string> names);
 
   // Events. `process` is a rank.
   void started(int process, pid_t pid);
   // Accepts the process, or returns why it is not part of the job (then close the connection).
-  std::optional<std::string> hello(int process, pid_t pid, const hello_message& hello);
+  std::optional<std::string> hello(int process, pid_t pid, const boot::hello_message& hello);
   void peers_taken(int process);
   void barrier(int process, std::uint64_t epoch);
   void published_address(int process, std::vector<std::byte> address);
-  void wanted_address(int process, const wanted_address_message& wanted);
+  void wanted_address(int process, const boot::wanted_address_message& wanted);
   void left(int process, int exit_status);
   void failed(int process, const std::string& text);
   void disconnected(int process);                             // its socket was closed
@@ -74,7 +74,7 @@ class job_monitor {
   bool finished() const;  // all processes have exited
   bool ending() const { return ending_; }
   int exit_status() const;
-  peer_entry entry_of(int process) const;  // for send_peers; of a process that has joined
+  boot::peer_entry entry_of(int process) const;  // for send_peers; of a process that has joined
 
  private:
   enum class state : std::uint8_t { starting, joined, left, exited };
@@ -86,14 +86,14 @@ class job_monitor {
     pid_t pid = 0;
     int exit_status = 0;
     std::uint64_t epoch = 0;
-    hello_message hello;
+    boot::hello_message hello;
     std::optional<std::vector<std::byte>> address;
   };
 
   member& at(int process) { return members_[static_cast<std::size_t>(process)]; }
   const member& at(int process) const { return members_[static_cast<std::size_t>(process)]; }
   std::string name(int process) const;  // "process 1 (pid 4711) on node7"; the host only where there are several
-  layout hosts() const;
+  boot::layout hosts() const;
   int host_of_process(int process) const;
   int first_joined() const;  // -1 for none
   // The difference that keeps two processes from being one job; empty for none.
@@ -102,7 +102,7 @@ class job_monitor {
   void problem(int process, int status, const std::string& text);
   void check_exit_before_join();
 
-  layout machines_;
+  boot::layout machines_;
   std::vector<std::string> names_;  // of the machines
   std::vector<member> members_;
   std::vector<action> actions_;
@@ -111,4 +111,4 @@ class job_monitor {
   std::uint64_t barrier_ = 0;
 };
 
-}  // namespace tri::host
+}  // namespace tri::launch

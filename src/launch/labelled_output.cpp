@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace tri::host {
+namespace tri::launch {
 namespace {
 constexpr std::size_t longest_line = 1 << 20;
 }
@@ -29,4 +29,4 @@ std::string labelled_output::finish() {
   return label_ + std::exchange(waiting_, {}) + "\n";
 }
 
-}  // namespace tri::host
+}  // namespace tri::launch

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace tri::host {
+namespace tri::launch {
 
 class labelled_output {
  public:
@@ -21,4 +21,4 @@ class labelled_output {
   std::string waiting_;
 };
 
-}  // namespace tri::host
+}  // namespace tri::launch

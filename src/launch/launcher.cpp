@@ -28,7 +28,7 @@
 #include "os/clock.hpp"
 #include "os/process_tree.hpp"
 
-namespace tri::host {
+namespace tri::launch {
 namespace {
 
 constexpr std::int64_t ns_of_ms = 1'000'000;
@@ -44,7 +44,7 @@ class launcher final : public process_events {
  public:
   explicit launcher(const launch_options& options)
       : options_(options),
-        machines_(layout::even(options.processes, std::max<int>(1, static_cast<int>(options.hosts.size())))),
+        machines_(boot::layout::even(options.processes, std::max<int>(1, static_cast<int>(options.hosts.size())))),
         monitor_(machines_, options.hosts),
         liveness_(static_cast<std::int64_t>(options.peer_timeout_s * 1e9)) {
     if (!nonblocking_output::same_target(STDOUT_FILENO, STDERR_FILENO)) error_.emplace(STDERR_FILENO);
@@ -53,7 +53,7 @@ class launcher final : public process_events {
   launcher& operator=(const launcher&) = delete;
 
   int run() {
-    if (options_.timeout_s > 0) deadline_ns_ = now_ns() + static_cast<std::int64_t>(options_.timeout_s * 1e9);
+    if (options_.timeout_s > 0) deadline_ns_ = os::now_ns() + static_cast<std::int64_t>(options_.timeout_s * 1e9);
     start();
     while (!monitor_.finished()) step();
     end_groups();
@@ -75,7 +75,7 @@ class launcher final : public process_events {
   host_processes& group_of(int process) { return *groups_[static_cast<std::size_t>(machines_.host_of(process))]; }
 
   void started(int process, pid_t pid) override { monitor_.started(process, pid); }
-  void said(int process, pid_t pid, const bootstrap_message& message) override;
+  void said(int process, pid_t pid, const boot::bootstrap_message& message) override;
   void disconnected(int process) override { monitor_.disconnected(process); }
   void broke_protocol(int process, const std::string& text) override { monitor_.broke_protocol(process, text); }
   void exited(int process, int wait_status) override;
@@ -94,7 +94,7 @@ class launcher final : public process_events {
   void send_table(int process);
 
   const launch_options& options_;
-  layout machines_;
+  boot::layout machines_;
   job_monitor monitor_;
   launcher_mode mode_;
   peer_liveness liveness_;           // by process: stopped by a signal
@@ -128,10 +128,10 @@ void launcher::start_on_hosts() {
   job.folder = std::filesystem::current_path().string();
   job.command = options_.command;
   job.peer_timeout_s = options_.peer_timeout_s;
-  for (const std::string& each : environment_of_this_process())
+  for (const std::string& each : config::environment_of_this_process())
     if (travels(each)) job.environment.push_back(each);
   for (const auto& [name, value] : options_.environment) job.environment.push_back(fmt::format("{}={}", name, value));
-  job.environment.push_back(fmt::format("{}={}", machine_names_variable, fmt::join(options_.hosts, ",")));
+  job.environment.push_back(fmt::format("{}={}", config::machine_names_variable, fmt::join(options_.hosts, ",")));
   for (int machine = 0; machine < machines_.hosts(); ++machine) {
     job.host = options_.hosts[static_cast<std::size_t>(machine)];
     job.first = machines_.first_process_of(machine);
@@ -160,15 +160,15 @@ void launcher::start_here() {
 // Agents need a moment for it; one that cannot be reached any more is not waited for.
 void launcher::end_groups() {
   for (const auto& each : groups_) each->end();
-  const std::int64_t until_ns = now_ns() + agents_timeout_ns;
+  const std::int64_t until_ns = os::now_ns() + agents_timeout_ns;
   const auto all_ended = [this] {
     return std::all_of(groups_.begin(), groups_.end(), [](const auto& each) { return each->ended(); });
   };
-  while (!hosts_.empty() && !all_ended() && now_ns() < until_ns) {
+  while (!hosts_.empty() && !all_ended() && os::now_ns() < until_ns) {
     timer_ns_ = until_ns;
     step();
   }
-  if (!hosts_.empty()) end_descendants([] {});  // remote shells
+  if (!hosts_.empty()) os::end_descendants([] {});  // remote shells
 }
 
 int launcher::wait_ms() const {
@@ -182,7 +182,7 @@ int launcher::wait_ms() const {
   for (const remote_host* each : hosts_)
     if (const auto next_ns = each->next_ns()) until = std::min(until.value_or(*next_ns), *next_ns);
   if (!until) return -1;
-  return static_cast<int>(std::clamp<std::int64_t>((*until - now_ns()) / ns_of_ms + 1, 0, 60'000));
+  return static_cast<int>(std::clamp<std::int64_t>((*until - os::now_ns()) / ns_of_ms + 1, 0, 60'000));
 }
 
 // One round: wait for an event, pass it to the monitor, execute its actions.
@@ -210,11 +210,11 @@ void launcher::take_signals() {
 }
 
 void launcher::keep_time() {
-  const std::int64_t now = now_ns();
+  const std::int64_t now = os::now_ns();
   if (timer_ns_ && now >= *timer_ns_) {
     // Its exit status says more than that it is gone; releasing its memory may take long.
     const std::optional<pid_t> lost = monitor_.lost_here();
-    if (lost && is_exiting(*lost)) {
+    if (lost && os::is_exiting(*lost)) {
       timer_ns_ = now + 50 * ns_of_ms;
     } else {
       timer_ns_.reset();
@@ -244,20 +244,20 @@ void launcher::keep_time_with_hosts(std::int64_t now) {
   }
 }
 
-void launcher::said(int process, pid_t pid, const bootstrap_message& message) {
-  if (const auto* hello = std::get_if<hello_message>(&message)) {
+void launcher::said(int process, pid_t pid, const boot::bootstrap_message& message) {
+  if (const auto* hello = std::get_if<boot::hello_message>(&message)) {
     if (const auto refusal = monitor_.hello(process, pid, *hello)) group_of(process).refuse(process, *refusal);
-  } else if (std::holds_alternative<peers_taken_message>(message)) {
+  } else if (std::holds_alternative<boot::peers_taken_message>(message)) {
     monitor_.peers_taken(process);
-  } else if (const auto* barrier = std::get_if<barrier_message>(&message)) {
+  } else if (const auto* barrier = std::get_if<boot::barrier_message>(&message)) {
     monitor_.barrier(process, barrier->epoch);
-  } else if (const auto* address = std::get_if<published_address_message>(&message)) {
+  } else if (const auto* address = std::get_if<boot::published_address_message>(&message)) {
     monitor_.published_address(process, address->address);
-  } else if (const auto* wanted = std::get_if<wanted_address_message>(&message)) {
+  } else if (const auto* wanted = std::get_if<boot::wanted_address_message>(&message)) {
     monitor_.wanted_address(process, *wanted);
-  } else if (const auto* left = std::get_if<left_message>(&message)) {
+  } else if (const auto* left = std::get_if<boot::left_message>(&message)) {
     monitor_.left(process, left->exit_status);
-  } else if (const auto* failed = std::get_if<failed_message>(&message)) {
+  } else if (const auto* failed = std::get_if<boot::failed_message>(&message)) {
     monitor_.failed(process, failed->text);
   } else {
     monitor_.broke_protocol(process, fmt::format("it sent '{}', which only the launcher may send", name_of(message)));
@@ -272,7 +272,7 @@ void launcher::exited(int process, int wait_status) {
 
 void launcher::stopped(int process, bool stopped) {
   if (stopped)
-    liveness_.begins(process, now_ns());
+    liveness_.begins(process, os::now_ns());
   else
     liveness_.ends(process);
 }
@@ -303,13 +303,13 @@ void launcher::watch_outputs(std::vector<pollfd>& watched) const {
 // The job is over, but its output is still to be read. After a clean end we wait for the reader, as any program does,
 // unless a signal arrives. After a problem the user must learn of it now.
 void launcher::finish_output() {
-  std::int64_t last_progress_ns = now_ns();
+  std::int64_t last_progress_ns = os::now_ns();
   while (true) {
     const bool some_read = read_outputs();
-    if (write_outputs() || some_read) last_progress_ns = now_ns();
+    if (write_outputs() || some_read) last_progress_ns = os::now_ns();
     const std::size_t waiting = output_.waiting() + (error_ ? error_->waiting() : 0);
     if (waiting == 0 && !some_read) return;
-    const std::int64_t timeout_ns = last_progress_ns + readers_timeout_ns - now_ns();
+    const std::int64_t timeout_ns = last_progress_ns + readers_timeout_ns - os::now_ns();
     if (monitor_.ending() && timeout_ns <= 0) {
       own_error().add(fmt::format("trireme: the output of the job is not read; {} bytes of it are lost\n", waiting));
       return;
@@ -351,18 +351,18 @@ void launcher::act(const job_monitor::action& each) {
   } else if (const auto* signal = std::get_if<job_monitor::signal_all>(&each)) {
     for (const auto& group : groups_) group->signal(signal->signal, signal->except);
   } else if (const auto* timer = std::get_if<job_monitor::start_timer>(&each)) {
-    timer_ns_ = now_ns() + timer->milliseconds * ns_of_ms;
+    timer_ns_ = os::now_ns() + timer->milliseconds * ns_of_ms;
   }
 }
 
 void launcher::send_table(int process) {
   const int host = monitor_.entry_of(process).host;
-  std::vector<peer_entry> entries;
+  std::vector<boot::peer_entry> entries;
   for (int i = 0; i < options_.processes; ++i) {
     entries.push_back(monitor_.entry_of(i));
     if (entries.back().host != host) entries.back().has_arena = 0;
   }
-  for (const peers_message& part : parts_of_table(entries)) group_of(process).send(process, part);
+  for (const boot::peers_message& part : parts_of_table(entries)) group_of(process).send(process, part);
 }
 
 }  // namespace
@@ -372,7 +372,7 @@ int launch(const launch_options& options) {
     throw std::invalid_argument(
         fmt::format("{} processes cannot be started; it must be 1 .. {}", options.processes, most_launched_processes));
   }
-  if (options.command.empty()) throw start_error("no program is given");
+  if (options.command.empty()) throw os::start_error("no program is given");
   if (options.hosts.size() > static_cast<std::size_t>(options.processes)) {
     throw std::invalid_argument(fmt::format("{} processes cannot be spread over {} hosts; each host needs one",
                                             options.processes, options.hosts.size()));
@@ -380,4 +380,4 @@ int launch(const launch_options& options) {
   return launcher(options).run();
 }
 
-}  // namespace tri::host
+}  // namespace tri::launch

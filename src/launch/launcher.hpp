@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace tri::host {
+namespace tri::launch {
 
 struct launch_options {
   int processes = 1;
@@ -30,4 +30,4 @@ inline constexpr int most_launched_processes = 4096;
 // resource.
 int launch(const launch_options& options);
 
-}  // namespace tri::host
+}  // namespace tri::launch

@@ -7,7 +7,7 @@
 #include <csignal>
 #include <system_error>
 
-namespace tri::host {
+namespace tri::launch {
 namespace {
 
 [[noreturn]] void fail(const char* what) { throw std::system_error(errno, std::generic_category(), what); }
@@ -24,7 +24,7 @@ launcher_mode::launcher_mode() {
       sigaddset(&handled, each);  // nohup and `&` ignore some: so do we
   }
   if (sigprocmask(SIG_BLOCK, &handled, &mask_before_) != 0) fail("cannot block signals");
-  signals_ = unique_fd(signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
+  signals_ = os::unique_fd(signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!signals_) fail("cannot open a signalfd");
   if (prctl(PR_GET_CHILD_SUBREAPER, &subreaper_before_) != 0 || prctl(PR_SET_CHILD_SUBREAPER, 1) != 0)
     fail("cannot become the reaper of the job's processes");
@@ -42,4 +42,4 @@ launcher_mode::~launcher_mode() {
   sigprocmask(SIG_SETMASK, &mask_before_, nullptr);
 }
 
-}  // namespace tri::host
+}  // namespace tri::launch

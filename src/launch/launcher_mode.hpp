@@ -8,7 +8,7 @@
 
 #include "os/unique_fd.hpp"
 
-namespace tri::host {
+namespace tri::launch {
 
 class launcher_mode {
  public:
@@ -22,11 +22,11 @@ class launcher_mode {
   unsigned long files_before() const { return files_before_.rlim_cur; }
 
  private:
-  unique_fd signals_;
+  os::unique_fd signals_;
   sigset_t mask_before_{};
   rlimit files_before_{};
   int subreaper_before_ = 0;
   void (*pipe_action_before_)(int) = SIG_DFL;
 };
 
-}  // namespace tri::host
+}  // namespace tri::launch

@@ -18,7 +18,7 @@
 #include "os/child_process.hpp"
 #include "os/process_tree.hpp"
 
-namespace tri::host {
+namespace tri::launch {
 namespace {
 
 constexpr int most_accepted_at_once = 64;
@@ -42,14 +42,14 @@ void check_limit_of_files(int processes, bool capture_output) {
   const std::size_t for_each = capture_output ? 4 : 2;  // its socket and its arena, and two pipes
   const std::size_t needed = open_files() + files_of_a_start + for_each * static_cast<std::size_t>(processes);
   if (limit.rlim_cur >= needed) return;
-  throw start_error(fmt::format(
+  throw os::start_error(fmt::format(
       "{} process{} of a job need {} open files here, but the limit is {} (ulimit -n, which cannot be raised "
       "beyond ulimit -Hn); ask for a limit of {} or more, or start fewer processes",
       processes, processes == 1 ? "" : "es", needed, limit.rlim_cur, needed));
 }
 
 // Random, because any process of the machine can see and use the names of abstract sockets.
-std::string new_job_name() { return fmt::format("trireme-{}-{}", getpid(), random_text()); }
+std::string new_job_name() { return fmt::format("trireme-{}-{}", getpid(), os::random_text()); }
 
 }  // namespace
 
@@ -57,13 +57,13 @@ local_processes::local_processes(const local_job& job, const launcher_mode& mode
     : job_(job), mode_(mode), events_(events), job_name_(new_job_name()) {}
 
 local_processes::~local_processes() {
-  if (!ended_) end_descendants([] {});
+  if (!ended_) os::end_descendants([] {});
 }
 
 void local_processes::start() {
-  const std::string path = find_program(job_.command.at(0));
+  const std::string path = os::find_program(job_.command.at(0));
   check_limit_of_files(job_.count, job_.capture_output);
-  listener_ = packet_socket::listen(job_name_);
+  listener_ = os::packet_socket::listen(job_name_);
   for (int i = 0; i < job_.count; ++i) start(job_.first + i, path);
 }
 
@@ -73,32 +73,32 @@ std::vector<std::string> local_processes::environment_of(int process) const {
     const std::size_t equals = std::min(text.find('='), text.size());
     variables[text.substr(0, equals)] = equals < text.size() ? text.substr(equals + 1) : "";
   }
-  variables[job_variable] = job_name_;
-  variables[process_variable] = std::to_string(process);
-  variables[processes_variable] = std::to_string(job_.processes);
-  variables[machines_variable] = std::to_string(job_.machines);
+  variables[config::job_variable] = job_name_;
+  variables[config::process_variable] = std::to_string(process);
+  variables[config::processes_variable] = std::to_string(job_.processes);
+  variables[config::machines_variable] = std::to_string(job_.machines);
   std::vector<std::string> list;
   for (const auto& [name, value] : variables) list.push_back(fmt::format("{}={}", name, value));
   return list;
 }
 
-unique_fd local_processes::output_pipe(int process, bool error) {
-  pipe_ends ends = open_pipe();
+os::unique_fd local_processes::output_pipe(int process, bool error) {
+  os::pipe_ends ends = os::open_pipe();
   fcntl(ends.read.get(), F_SETFL, O_NONBLOCK);
   streams_.push_back({std::move(ends.read), process, error});
   return std::move(ends.write);
 }
 
 void local_processes::start(int process, const std::string& path) {
-  start_request request;
+  os::start_request request;
   request.path = path;
   request.arguments = job_.command;
   request.environment = environment_of(process);
   request.signal_mask = mode_.mask_before();
   request.open_files = mode_.files_before();
-  unique_fd nothing, output, error;
+  os::unique_fd nothing, output, error;
   if (process != job_.first || !job_.input_for_first) {  // only one process can read the user's input
-    nothing = unique_fd(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    nothing = os::unique_fd(open("/dev/null", O_RDONLY | O_CLOEXEC));
     request.input = nothing.get();
   }
   if (job_.capture_output) {
@@ -145,7 +145,7 @@ void local_processes::collect() {
 void local_processes::accept_new() {
   // At most this many at a time: strangers that keep connecting must not starve the processes of the job.
   for (int count = 0; count < most_accepted_at_once; ++count) {
-    packet_socket socket = listener_.accept();
+    os::packet_socket socket = listener_.accept();
     if (!socket) return;
     if (socket.peer_user() != geteuid()) continue;  // closes it
     connections_.push_back(std::make_unique<connection>());
@@ -156,10 +156,10 @@ void local_processes::accept_new() {
 void local_processes::read_connection(connection& from) {
   try {
     while (from.socket) {
-      packet received = from.socket.receive(false);
-      if (received.what == packet::state::nothing_yet) return;
-      if (received.what == packet::state::closed) break;
-      handle(from, decode(received.bytes), received.fds);
+      os::packet received = from.socket.receive(false);
+      if (received.what == os::packet::state::nothing_yet) return;
+      if (received.what == os::packet::state::closed) break;
+      handle(from, boot::decode(received.bytes), received.fds);
     }
   } catch (const std::exception& problem) {
     if (from.process >= 0) {
@@ -176,8 +176,8 @@ void local_processes::read_connection(connection& from) {
   from.socket.close();
 }
 
-void local_processes::handle(connection& from, const bootstrap_message& message, std::vector<unique_fd>& fds) {
-  if (const auto* hello = std::get_if<hello_message>(&message); hello != nullptr && from.process < 0) {
+void local_processes::handle(connection& from, const boot::bootstrap_message& message, std::vector<os::unique_fd>& fds) {
+  if (const auto* hello = std::get_if<boot::hello_message>(&message); hello != nullptr && from.process < 0) {
     handle_hello(from, *hello, fds);
   } else if (from.process < 0) {
     from.socket.close();  // a stranger that does not introduce itself
@@ -188,13 +188,13 @@ void local_processes::handle(connection& from, const bootstrap_message& message,
 
 void local_processes::reject(connection& from, const std::string& reason) {
   try {
-    from.socket.send(encode(rejected_message{reason}), {}, false);
+    from.socket.send(encode(boot::rejected_message{reason}), {}, false);
   } catch (const std::system_error&) {  // it did not wait for the answer
   }
   from.socket.close();
 }
 
-void local_processes::handle_hello(connection& from, const hello_message& hello, std::vector<unique_fd>& fds) {
+void local_processes::handle_hello(connection& from, const boot::hello_message& hello, std::vector<os::unique_fd>& fds) {
   if (hello.has_arena > 1 || fds.size() != hello.has_arena) {
     return reject(from,
                   fmt::format("the hello announces {} descriptors and comes with {}", hello.has_arena, fds.size()));
@@ -226,12 +226,12 @@ void local_processes::refuse(int process, const std::string& text) {
   reject(from, text);
 }
 
-void local_processes::send(int process, const bootstrap_message& message) {
+void local_processes::send(int process, const boot::bootstrap_message& message) {
   const auto to = connection_of_process_.find(process);
   if (to == connection_of_process_.end()) return;  // it is gone, which is known or will be
   std::vector<int> fds;
-  if (const auto* table = std::get_if<peers_message>(&message)) {
-    for (const peer_entry& each : table->entries)
+  if (const auto* table = std::get_if<boot::peers_message>(&message)) {
+    for (const boot::peer_entry& each : table->entries)
       if (each.has_arena != 0) fds.push_back(arenas_.at(each.process).get());
   }
   try {
@@ -246,7 +246,7 @@ void local_processes::signal(int signal, int except) {
   pid_t spared = 0;
   for (const auto& [pid, process] : process_of_pid_)
     if (process == except) spared = pid;
-  signal_descendants(signal, spared);
+  os::signal_descendants(signal, spared);
 }
 
 bool local_processes::read_output() {
@@ -268,8 +268,8 @@ bool local_processes::read_stream(stream& from) {
 }
 
 void local_processes::end() {
-  end_descendants([this] { read_output(); });
+  os::end_descendants([this] { read_output(); });
   ended_ = true;
 }
 
-}  // namespace tri::host
+}  // namespace tri::launch

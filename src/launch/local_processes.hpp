@@ -13,7 +13,7 @@
 #include "os/packet_socket.hpp"
 #include "os/unique_fd.hpp"
 
-namespace tri::host {
+namespace tri::launch {
 
 struct local_job {
   int first = 0;  // the processes [first, first + count) of the job
@@ -38,7 +38,7 @@ class local_processes final : public host_processes {
   void watch(std::vector<pollfd>& watched) const override;
   void collect() override;
   bool read_output() override;
-  void send(int process, const bootstrap_message& message) override;
+  void send(int process, const boot::bootstrap_message& message) override;
   void refuse(int process, const std::string& text) override;
   void signal(int signal, int except) override;
   void end() override;
@@ -46,21 +46,21 @@ class local_processes final : public host_processes {
 
  private:
   struct connection {
-    packet_socket socket;
+    os::packet_socket socket;
     int process = -1;  // before its hello
   };
   struct stream {
-    unique_fd from;
+    os::unique_fd from;
     int process;
     bool error;
   };
   void start(int process, const std::string& path);
-  unique_fd output_pipe(int process, bool error);
+  os::unique_fd output_pipe(int process, bool error);
   std::vector<std::string> environment_of(int process) const;
   void accept_new();
   void read_connection(connection& from);
-  void handle(connection& from, const bootstrap_message& message, std::vector<unique_fd>& fds);
-  void handle_hello(connection& from, const hello_message& hello, std::vector<unique_fd>& fds);
+  void handle(connection& from, const boot::bootstrap_message& message, std::vector<os::unique_fd>& fds);
+  void handle_hello(connection& from, const boot::hello_message& hello, std::vector<os::unique_fd>& fds);
   void reject(connection& from, const std::string& reason);
   bool read_stream(stream& from);
 
@@ -68,14 +68,14 @@ class local_processes final : public host_processes {
   const launcher_mode& mode_;
   process_events& events_;
   std::string job_name_;
-  packet_socket listener_;
+  os::packet_socket listener_;
   std::map<pid_t, int> process_of_pid_;
   std::vector<std::unique_ptr<connection>> connections_;
   std::map<int, connection*> connection_of_process_;  // connected now
   std::map<int, bool> joined_;                        // ever
-  std::map<int, unique_fd> arenas_;
+  std::map<int, os::unique_fd> arenas_;
   std::vector<stream> streams_;
   bool ended_ = false;
 };
 
-}  // namespace tri::host
+}  // namespace tri::launch

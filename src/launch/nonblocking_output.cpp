@@ -11,7 +11,7 @@
 #include <cerrno>
 #include <climits>
 
-namespace tri::host {
+namespace tri::launch {
 
 nonblocking_output::nonblocking_output(int fd) : fd_(fd), mode_(mode::plain) {
   struct stat target {};
@@ -19,7 +19,7 @@ nonblocking_output::nonblocking_output(int fd) : fd_(fd), mode_(mode::plain) {
   if (S_ISSOCK(target.st_mode)) {
     mode_ = mode::socket;
   } else if (S_ISFIFO(target.st_mode) || S_ISCHR(target.st_mode)) {
-    own_ = unique_fd(open(fmt::format("/proc/self/fd/{}", fd).c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    own_ = os::unique_fd(open(fmt::format("/proc/self/fd/{}", fd).c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
     mode_ = own_ ? mode::non_blocking : mode::after_poll;  // another user's pipe cannot be opened again
   }
 }
@@ -73,4 +73,4 @@ bool nonblocking_output::flush() {
   return written > 0;
 }
 
-}  // namespace tri::host
+}  // namespace tri::launch

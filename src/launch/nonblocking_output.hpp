@@ -9,7 +9,7 @@
 
 #include "os/unique_fd.hpp"
 
-namespace tri::host {
+namespace tri::launch {
 
 class nonblocking_output {
  public:
@@ -36,10 +36,10 @@ class nonblocking_output {
   long write_some(const char* text, std::size_t bytes) const;
 
   int fd_;
-  unique_fd own_;
+  os::unique_fd own_;
   mode mode_;
   int failure_ = 0;
   std::string waiting_;
 };
 
-}  // namespace tri::host
+}  // namespace tri::launch

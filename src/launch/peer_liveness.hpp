@@ -6,7 +6,7 @@
 #include <map>
 #include <optional>
 
-namespace tri::host {
+namespace tri::launch {
 
 class peer_liveness {
  public:
@@ -41,4 +41,4 @@ class peer_liveness {
   std::map<int, std::int64_t> since_;
 };
 
-}  // namespace tri::host
+}  // namespace tri::launch

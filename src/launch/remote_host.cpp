@@ -14,7 +14,7 @@
 #include "os/child_process.hpp"
 #include "os/clock.hpp"
 
-namespace tri::host {
+namespace tri::launch {
 namespace {
 
 std::string new_token() {
@@ -29,7 +29,7 @@ std::string quoted(const std::string& text) {
   return made + "'";
 }
 
-std::string bytes_of(const bootstrap_message& message) {
+std::string bytes_of(const boot::bootstrap_message& message) {
   const std::vector<std::byte> bytes = encode(message);
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
@@ -46,11 +46,11 @@ std::string last_line_of(const std::string& text) {
 
 remote_host::remote_host(const remote_job& job, const launcher_mode& mode, process_events& events,
                          std::function<void(const std::string&)> failed)
-    : job_(job), events_(events), failed_(std::move(failed)), token_(new_token()), heard_ns_(now_ns()) {
-  pipe_ends to_agent = open_pipe();
-  pipe_ends from_agent = open_pipe();
-  pipe_ends errors = open_pipe();
-  start_request request;
+    : job_(job), events_(events), failed_(std::move(failed)), token_(new_token()), heard_ns_(os::now_ns()) {
+  os::pipe_ends to_agent = os::open_pipe();
+  os::pipe_ends from_agent = os::open_pipe();
+  os::pipe_ends errors = os::open_pipe();
+  os::start_request request;
   request.arguments = job_.shell;
   request.arguments.push_back(job_.host);
   request.arguments.push_back(fmt::format("exec {} agent", quoted(job_.agent)));
@@ -105,11 +105,11 @@ void remote_host::collect() {
     while (greeted_ && !gone_) {
       const std::optional<link_message> message = take_frame(link_->received());
       if (!message) break;
-      heard_ns_ = now_ns();
+      heard_ns_ = os::now_ns();
       handle(*message);
     }
-  } catch (const protocol_error& problem) {
-    if (!greeted_) throw start_error(fmt::format("cannot start on host {}: {}", job_.host, problem.what()));
+  } catch (const boot::protocol_error& problem) {
+    if (!greeted_) throw os::start_error(fmt::format("cannot start on host {}: {}", job_.host, problem.what()));
     give_up(fmt::format("its agent broke the protocol: {}", problem.what()));
   }
   if (!open && !gone_) connection_is_closed();
@@ -144,7 +144,7 @@ void remote_host::greeted() {
 // with its children; its end is then a signal as for any child. One that does not even die is not waited for.
 void remote_host::connection_is_closed() {
   if (shell_status_) return shell_has_ended();
-  const std::int64_t now = now_ns();
+  const std::int64_t now = os::now_ns();
   if (shell_until_ns_ && now < *shell_until_ns_) return;
   if (shell_killed_) return shell_has_ended();
   if (!shell_until_ns_) {
@@ -163,7 +163,7 @@ void remote_host::shell_has_ended() {
     std::string why = last_line_of(error_text_);
     if (shell_status_ && WIFEXITED(*shell_status_) && WEXITSTATUS(*shell_status_) == 127)
       why += fmt::format("{}is {} there?", why.empty() ? "" : "; ", job_.agent);
-    throw start_error(
+    throw os::start_error(
         fmt::format("cannot start on host {}: {} {}{}", job_.host, job_.shell[0], how, why.empty() ? "" : ": " + why));
   }
   give_up(fmt::format("the connection to its agent was lost ({} {})", job_.shell[0], how));
@@ -178,7 +178,7 @@ void remote_host::give_up(const std::string& text) {
 
 int remote_host::checked_process(const link_message& message) const {
   if (message.process < job_.first || message.process >= job_.first + job_.count)
-    throw protocol_error(fmt::format("it speaks of process {}, which is not there", message.process));
+    throw boot::protocol_error(fmt::format("it speaks of process {}, which is not there", message.process));
   return message.process;
 }
 
@@ -189,10 +189,10 @@ void remote_host::handle(const link_message& message) {
     case link_kind::started:
       return events_.started(checked_process(message), static_cast<pid_t>(message.number));
     case link_kind::cannot_start:
-      throw start_error(fmt::format("host {}: {}", job_.host, message.text));
+      throw os::start_error(fmt::format("host {}: {}", job_.host, message.text));
     case link_kind::said:
       return events_.said(checked_process(message), static_cast<pid_t>(message.number),
-                          decode(std::as_bytes(std::span(message.text))));
+                          boot::decode(std::as_bytes(std::span(message.text))));
     case link_kind::disconnected:
       return events_.disconnected(checked_process(message));
     case link_kind::broke:
@@ -208,11 +208,11 @@ void remote_host::handle(const link_message& message) {
       ending_ = true;
       return give_up("");
     default:
-      throw protocol_error(fmt::format("it sent a message of kind {}", static_cast<int>(message.kind)));
+      throw boot::protocol_error(fmt::format("it sent a message of kind {}", static_cast<int>(message.kind)));
   }
 }
 
-void remote_host::send(int process, const bootstrap_message& message) {
+void remote_host::send(int process, const boot::bootstrap_message& message) {
   say({.kind = link_kind::deliver, .process = process, .text = bytes_of(message)});
 }
 
@@ -230,4 +230,4 @@ void remote_host::end() {
   say({.kind = link_kind::end});
 }
 
-}  // namespace tri::host
+}  // namespace tri::launch

@@ -13,7 +13,7 @@
 #include "launch/host_processes.hpp"
 #include "launch/launcher_mode.hpp"
 
-namespace tri::host {
+namespace tri::launch {
 
 struct remote_job {
   std::string host;
@@ -39,7 +39,7 @@ class remote_host final : public host_processes {
   void watch(std::vector<pollfd>& watched) const override;
   void collect() override;  // throws start_error when the agent or the program cannot be started
   bool read_output() override { return false; }
-  void send(int process, const bootstrap_message& message) override;
+  void send(int process, const boot::bootstrap_message& message) override;
   void refuse(int process, const std::string& text) override;
   void signal(int signal, int except) override;
   void end() override;
@@ -71,7 +71,7 @@ class remote_host final : public host_processes {
   std::optional<std::int64_t> shell_until_ns_;  // the connection is closed, and the shell has until then to end
   bool shell_killed_ = false;
   std::optional<host_link> link_;
-  unique_fd errors_;        // its standard error
+  os::unique_fd errors_;        // its standard error
   std::string error_text_;  // its error output before the agent answered
   bool greeted_ = false;
   bool ending_ = false;
@@ -80,4 +80,4 @@ class remote_host final : public host_processes {
   std::int64_t unacknowledged_[2] = {0, 0};  // bytes of standard output and of standard error
 };
 
-}  // namespace tri::host
+}  // namespace tri::launch

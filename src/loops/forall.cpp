@@ -45,7 +45,7 @@ int fail(std::string text) {
 }
 
 // Equal schedules have equal keys whatever text they were written as.
-std::uint64_t number_of(const schedule& which) { return tri::host::hashed(to_text(which)); }
+std::uint64_t number_of(const schedule& which) { return tri::os::hashed(to_text(which)); }
 
 }  // namespace
 
@@ -106,7 +106,7 @@ struct tri_team {
         memory = std::make_unique<loop_memory>(memory_setup{
             .which = which, .limits = automatic_limits::of_this_machine(), .machine = &costs_of_this_machine});
       }
-      if (memory->arm(loop, key.items, key.participants, held)) loop.measure(tri::host::ticks());
+      if (memory->arm(loop, key.items, key.participants, held)) loop.measure(tri::os::ticks());
     } catch (const std::exception& problem) {
       loop.arm(layout_of({.kind = schedule_kind::static_blocks}, 0, key.participants));
       loop.link() = {};

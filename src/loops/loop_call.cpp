@@ -136,9 +136,9 @@ void finish_loop(loop_participant& me, board::task_handle posted) {
       return;
     }
     sched_yield();
-    const std::uint64_t now = host::ticks();
+    const std::uint64_t now = os::ticks();
     if (began == 0) began = now;
-    if (now - began > host::ns_to_ticks(timeout_ns)) {
+    if (now - began > os::ns_to_ticks(timeout_ns)) {
       me.board().run_for_the_absent(posted);
       began = now;
     }

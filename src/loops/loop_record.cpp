@@ -169,7 +169,7 @@ void started_loop::start_measuring(std::uint64_t items, std::uint32_t participan
   times.reset(items, participants);
   if (reported_ != nullptr) times.keep_chunks();
   call_.times = &times;
-  began_ = host::ticks();
+  began_ = os::ticks();
 }
 
 // The loop's learned state is unchanged: the schedule is not called.
@@ -187,7 +187,7 @@ void started_loop::report() {
   const loop_times& times = record_user::times(*record_);
   const bool alone = me_ == nullptr || me_->participants() == 1 || times.items() == 1;
   const measured_execution one{.began = began_,
-                               .ended = host::ticks(),
+                               .ended = os::ticks(),
                                .participants = alone ? 1 : me_->participants(),
                                .times = &times,
                                .layout = layout_};
@@ -222,8 +222,8 @@ void started_loop::wait() {
     report();
   const loop_times& times = record_user::times(*record_);
   if (!call_.failed()) {  // skipped iterations would look fast
-    if (learner_ == learner::automatic) record_user::automatic(*record_).learn(times, host::ticks() - began_);
-    if (learner_ == learner::named) record_user::named(*record_).learn(times, host::ticks() - began_);
+    if (learner_ == learner::automatic) record_user::automatic(*record_).learn(times, os::ticks() - began_);
+    if (learner_ == learner::named) record_user::named(*record_).learn(times, os::ticks() - began_);
   }
   record_user::release(*std::exchange(record_, nullptr));
 }

@@ -102,7 +102,7 @@ void write_report(const std::vector<loop_site_report>& rows, const std::string& 
                      {"steps_s", each.steps}});
   }
   try {
-    host::write_output_file(name, nlohmann::json{{"program", program_name()}, {"loops", loops}}.dump(2) + '\n');
+    os::write_output_file(name, nlohmann::json{{"program", program_name()}, {"loops", loops}}.dump(2) + '\n');
   } catch (const std::runtime_error& problem) {
     fmt::print(stderr, "trireme loops: {}; this would have been the report\n", problem.what());
   }
@@ -248,7 +248,7 @@ void set_loop_report(std::string_view wish, const std::string& file) {
   const bool full = wish == "full";
   if (!off && !full && wish != "on" && wish != "1") {
     throw std::invalid_argument(fmt::format("loops_report is '{}'; {}off, on (or 1) and full are known", wish,
-                                            host::did_you_mean(wish, {"off", "on", "full"}, "did you mean ", "? ")));
+                                            config::did_you_mean(wish, {"off", "on", "full"}, "did you mean ", "? ")));
   }
   if (off && file.empty()) return;
   measure_loops(full ? loop_measuring::with_one_core_runs : loop_measuring::as_is);
@@ -267,7 +267,7 @@ std::vector<loop_site_report> loop_report() {
   loops::site_list& list = loops::all_sites();
   std::vector<loop_site_report> rows;
   {
-    const double seconds_per_tick = host::ns_per_tick() * 1e-9;
+    const double seconds_per_tick = os::ns_per_tick() * 1e-9;
     const std::lock_guard lock(list.mutex);
     for (const loops::site_times& each : list.sites) {
       loop_site_report row = each.row(seconds_per_tick);

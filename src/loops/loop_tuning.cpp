@@ -47,10 +47,10 @@ schedule schedule_of(const std::string& file, const std::string& text) {
 }  // namespace
 
 std::string machine_fingerprint() {
-  const host::topology& machine = host::topology::shared("auto");
+  const os::topology& machine = os::topology::shared("auto");
   // Of each level one size is enough: cores of different sorts have different ones.
   std::map<int, std::set<std::uint64_t>> sizes;
-  for (const host::cache_info& each : machine.all_caches()) sizes[each.level].insert(each.bytes / 1024);
+  for (const os::cache_info& each : machine.all_caches()) sizes[each.level].insert(each.bytes / 1024);
   std::string caches;
   for (const auto& [level, kib] : sizes) caches += fmt::format(", L{} {} KiB", level, fmt::join(kib, "/"));
   return fmt::format("{}, {} cores, {} CPUs{}", cpu_model(), machine.cores(), machine.pus().size(), caches);
@@ -70,7 +70,7 @@ tune_file tune_file::read(const std::string& name, const std::string& this_machi
     result.omp = all.value("omp", false);
     for (const json& each : all.value("loops", json::array())) {
       result.loops.push_back({each.at("file").get<std::string>(),
-                              host::json_number<std::uint32_t>(each, "line", 0, ~std::uint32_t{0}),
+                              config::json_number<std::uint32_t>(each, "line", 0, ~std::uint32_t{0}),
                               each.at("schedule").get<std::string>()});
     }
   } catch (const std::out_of_range& problem) {

@@ -17,9 +17,9 @@ const calibrated_value& claim_time_of_this_machine() {
     constexpr std::uint64_t iterations = 5000;
     const auto time_of = [&](const schedule& which) {
       loop_call call([](const void*, std::uint64_t, std::uint64_t, int) {}, nullptr, 0);
-      const std::uint64_t began = host::ticks();
+      const std::uint64_t began = os::ticks();
       run_loop(call, iterations, which, nullptr);
-      return static_cast<double>(host::ticks() - began);
+      return static_cast<double>(os::ticks() - began);
     };
     const schedule dynamic{.kind = schedule_kind::dynamic, .chunk = 1};
     const schedule blocks{.kind = schedule_kind::static_blocks};
@@ -48,7 +48,7 @@ const machine_costs& costs_of_this_machine() {
           for (int i = 0; i < 3000; ++i) root = root * 0.5 + 1.0 / root;
           value = root;
         },
-        [] { return static_cast<double>(host::ticks()); });
+        [] { return static_cast<double>(os::ticks()); });
     costs.noise_delay = delay_by_percentile(samples.times, 99.9);
     return costs;
   }();

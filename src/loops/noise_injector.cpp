@@ -142,7 +142,7 @@ core_injector::core_injector(const plan& wanted, std::vector<int> cores) {
     throw std::invalid_argument(
         "noise: sleeping takes nothing from a core; kind::computing does, or a thread_injector lets threads sleep");
   }
-  if (cores.empty()) cores = host::cpus_of_this_thread();
+  if (cores.empty()) cores = os::cpus_of_this_thread();
   for (auto core = cores.begin(); core != cores.end(); ++core) {
     if (std::find(cores.begin(), core, *core) != core)
       throw std::invalid_argument(fmt::format("noise: core {} is named twice", *core));
@@ -154,7 +154,7 @@ core_injector::core_injector(const plan& wanted, std::vector<int> cores) {
     shared.threads.emplace_back([&shared, index, core = cores[index], start,
                                  events = sequence(wanted, static_cast<std::uint64_t>(cores[index]))] {
       try {
-        host::pin_this_thread(core);
+        os::pin_this_thread(core);
       } catch (...) {
         shared.errors[index] = std::current_exception();
       }

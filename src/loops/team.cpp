@@ -38,8 +38,8 @@ thread_local loop_participant* this_worker = nullptr;
 std::uint32_t participants_of(const team_options& options) {
   constexpr std::uint32_t most = board::most_pes - team::most_guests;  // the board has no more slots
   if (options.participants > 0) return std::min(most, static_cast<std::uint32_t>(options.participants));
-  const auto cpus = static_cast<double>(host::cpus_of_this_thread().size());
-  const double wanted = std::max(1.0, std::min(cpus, std::ceil(host::cpu_quota().value_or(cpus))));
+  const auto cpus = static_cast<double>(os::cpus_of_this_thread().size());
+  const double wanted = std::max(1.0, std::min(cpus, std::ceil(os::cpu_quota().value_or(cpus))));
   return std::min(most, static_cast<std::uint32_t>(wanted));
 }
 
@@ -51,19 +51,19 @@ board::board_shape shape_of(std::uint32_t participants) {
 
 // By trial: the mask of the calling thread may be narrower than that of the process.
 void check_cpus(const std::string& list, const std::vector<int>& cpus) {
-  const std::vector<int> own = host::cpus_of_this_thread();
+  const std::vector<int> own = os::cpus_of_this_thread();
   const auto may_run_on = [](int cpu) {
     try {
-      host::pin_this_thread(cpu);
+      os::pin_this_thread(cpu);
       return true;
     } catch (const std::exception&) {
       return false;
     }
   };
   const auto wrong = std::ranges::find_if_not(cpus, may_run_on);
-  host::pin_this_thread(own);
+  os::pin_this_thread(own);
   if (wrong != cpus.end())
-    throw host::configuration_error(
+    throw config::configuration_error(
         fmt::format("affinity '{}' has CPU {}, which this process may not use", list, *wrong));
 }
 
@@ -72,7 +72,7 @@ void check_cpus(const std::string& list, const std::vector<int>& cpus) {
 team_options team_options_of_environment() {
   int argc = 0;
   char* none[] = {nullptr};
-  const host::configuration values = host::configuration::from(argc, none);
+  const config::configuration values = config::configuration::from(argc, none);
   set_loop_report(values.loops_report, values.loops_report_file);
   set_loop_tuning(values.loops_schedule, values.loops_tune);
   team_options options;
@@ -81,9 +81,9 @@ team_options team_options_of_environment() {
   options.idle_spin_us = values.idle_spin_us;
   if (values.affinity != "auto" && values.affinity != "none") {
     try {
-      options.cpus = host::parse_cpu_list(values.affinity);
+      options.cpus = os::parse_cpu_list(values.affinity);
     } catch (const std::invalid_argument& problem) {
-      throw host::configuration_error(fmt::format("affinity: {}; or write auto or none", problem.what()));
+      throw config::configuration_error(fmt::format("affinity: {}; or write auto or none", problem.what()));
     }
     check_cpus(values.affinity, options.cpus);
     if (options.participants == 0) options.participants = static_cast<int>(options.cpus.size());
@@ -194,10 +194,10 @@ void team::sleep(worker& self) {
 void team::work(std::uint32_t number) {
   worker& self = *workers_[number - 1];
   this_worker = &self;
-  if (!options_.cpus.empty()) host::pin_this_thread(options_.cpus[number % options_.cpus.size()]);
-  const bool oversubscribed = participants_ > host::cpus_of_this_thread().size() && options_.cpus.empty();
+  if (!options_.cpus.empty()) os::pin_this_thread(options_.cpus[number % options_.cpus.size()]);
+  const bool oversubscribed = participants_ > os::cpus_of_this_thread().size() && options_.cpus.empty();
   arena::wait_policy waiting(
-      sched::idle_limits(options_.idle, oversubscribed, host::ns_to_ticks(1000.0 * options_.idle_spin_us)));
+      sched::idle_limits(options_.idle, oversubscribed, os::ns_to_ticks(1000.0 * options_.idle_spin_us)));
   // relaxed: only the end of waiting; a sleeper looks again, seq_cst
   while (!stopping_.load(std::memory_order_relaxed)) {
     if (self.board().has_work()) {
@@ -211,7 +211,7 @@ void team::work(std::uint32_t number) {
         continue;
       }
     }
-    switch (waiting.next(host::ticks())) {
+    switch (waiting.next(os::ticks())) {
       case arena::wait_step::poll:
         board::cpu_relax();
         break;

@@ -19,12 +19,12 @@ namespace tri::loops {
 struct team_options {
   int participants = 0;   ///< 0: the cores this process may use
   std::vector<int> cpus;  ///< core of each participant from number 1 on; empty: left to the system
-  host::idle_policy idle = host::idle_policy::automatic;
+  config::idle_policy idle = config::idle_policy::automatic;
   int idle_spin_us = 200;
 };
 
 /// From TRIREME_PES, TRIREME_AFFINITY (a list), TRIREME_IDLE and TRIREME_IDLE_SPIN_US.
-/// Throws host::configuration_error.
+/// Throws config::configuration_error.
 team_options team_options_of_environment();
 
 class team {

@@ -782,7 +782,7 @@ void collection_manager::catch_up(element_base& element, std::uint64_t seen) {
 // ---- contributions
 
 contribution_base& collection_manager::contribution(element_base& element,
-                                                    host::function_ref<std::unique_ptr<contribution_base>()> make) {
+                                                    os::function_ref<std::unique_ptr<contribution_base>()> make) {
   auto& slot = contributions_[element.contributions_];
   if (slot == nullptr) slot = make();
   return *slot;

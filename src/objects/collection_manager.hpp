@@ -63,7 +63,7 @@ class collection_manager final : public local_collection {
 
   // ---- contributions
   contribution_base& contribution(element_base& element,
-                                  host::function_ref<std::unique_ptr<contribution_base>()> make) override;
+                                  os::function_ref<std::unique_ptr<contribution_base>()> make) override;
   void contributed(element_base& element) override;
   root_name& contribution_root(std::uint64_t number) override { return contribution_roots_[number]; }
   void forget_contribution_root(std::uint64_t number) override { contribution_roots_.erase(number); }
@@ -114,7 +114,7 @@ class collection_manager final : public local_collection {
   std::unordered_map<std::uint64_t, std::unique_ptr<element_base>> sparse_;
   std::shared_ptr<const std::vector<pe_number>> initial_routes_;  // dense: one table per process
   std::vector<pe_number> own_routes_;                             // dense, once anything has migrated
-  location_protocol<std::uint64_t, host::unique_function<pe_number(const std::uint64_t&)>> location_;
+  location_protocol<std::uint64_t, os::unique_function<pe_number(const std::uint64_t&)>> location_;
   std::unordered_map<std::uint64_t, constructor> pending_inserts_;
 
   std::uint64_t delivered_ = 0;

@@ -194,7 +194,7 @@ void pe_objects::release_held(std::uint32_t collection) {
 }
 
 // The main program, too, may call a method of a local object as a function; nothing here sees the end of that.
-void pe_objects::defer(host::unique_function<void()> work) {
+void pe_objects::defer(os::unique_function<void()> work) {
   if (ending_) return;
   deferred_.push_back(std::move(work));
   if (method_depth == 0)

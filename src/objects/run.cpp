@@ -37,13 +37,13 @@ std::string describe_waiting_everywhere() {
                 pack_arguments<std::tuple<promise<std::string>>>(
                     here, here.is_in_this_process(pe), false, answers[static_cast<std::size_t>(pe - 1)].get_promise()));
   constexpr std::int64_t timeout_ns = 1'000'000'000;
-  const std::int64_t deadline = host::now_ns() + timeout_ns;
+  const std::int64_t deadline = os::now_ns() + timeout_ns;
   sched::envelope alarm{};  // we may fall asleep, and nothing else would wake us after the deadline
   alarm.handler = sched::taken_handler;
   alarm.kind = sched::payload_kind::direct;
   here.send_later(timeout_ns + timeout_ns / 10, alarm);
   here.run_until(
-      [&] { return host::now_ns() > deadline || std::ranges::all_of(answers, &future<std::string>::ready); });
+      [&] { return os::now_ns() > deadline || std::ranges::all_of(answers, &future<std::string>::ready); });
   std::string text = own;
   for (std::size_t i = 0; i < answers.size(); ++i)
     text += answers[i].ready() ? answers[i].get() : "\n  PE " + std::to_string(i + 1) + " does not answer";
@@ -52,10 +52,10 @@ std::string describe_waiting_everywhere() {
 
 }  // namespace
 
-int run_program(int argc, char** argv, host::function_ref<int(int, char**)> main_program) {
+int run_program(int argc, char** argv, os::function_ref<int(int, char**)> main_program) {
   std::unique_ptr<sched::process_runtime> job;
   try {
-    auto values = host::configuration::from(argc, argv);
+    auto values = config::configuration::from(argc, argv);
     loops::set_loop_report(values.loops_report, values.loops_report_file);
     loops::set_loop_tuning(values.loops_schedule, values.loops_tune);
     job = std::make_unique<sched::process_runtime>(std::move(values));

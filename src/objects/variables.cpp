@@ -10,7 +10,7 @@ namespace {
 
 std::uint32_t pe_local_count = 0;
 struct read_only_variable {
-  host::unique_function<void(sched::envelope&)> store;
+  os::unique_function<void(sched::envelope&)> store;
   sched::handler_function drop;
   sched::handler_function make_remote;
   sched::message_form form;
@@ -78,7 +78,7 @@ void destroy_pe_locals() {
   pe_local_slots = nullptr;
 }
 
-std::uint32_t register_read_only(host::unique_function<void(sched::envelope&)> store, sched::handler_function drop,
+std::uint32_t register_read_only(os::unique_function<void(sched::envelope&)> store, sched::handler_function drop,
                                  sched::handler_function make_remote, const sched::message_form& form) {
   variables().push_back({std::move(store), drop, make_remote, form});
   return static_cast<std::uint32_t>(variables().size() - 1);
@@ -91,7 +91,7 @@ void reset_read_only() {
   }
 }
 
-future<int> publish_read_only(std::uint32_t variable, host::function_ref<packed_arguments(bool)> pack) {
+future<int> publish_read_only(std::uint32_t variable, os::function_ref<packed_arguments(bool)> pack) {
   auto& here = sched::this_pe();
   auto& job = here.job();
   future<int> all_have_it;

@@ -29,7 +29,7 @@ bool is_ours(void* address) {
 }  // namespace
 
 void* find_behind_object(const char* object, const char* name) {
-  void* const found = host::find_in_object(object, name);
+  void* const found = os::find_in_object(object, name);
   return found != nullptr && !is_ours(found) ? found : nullptr;
 }
 
@@ -40,7 +40,7 @@ void* find_global_host_function(const char* name) {
 
 void* find_host_function(const char* name) {
   if (void* const found = find_global_host_function(name)) return found;
-  for (const std::string& object : host::loaded_objects()) {
+  for (const std::string& object : os::loaded_objects()) {
     if (void* const found = find_behind_object(object.c_str(), name)) return found;
   }
   return nullptr;

@@ -62,7 +62,7 @@ class host_function {
 
  private:
   const char* name_;
-  host::late_function<Signature, find> usual_;
+  os::late_function<Signature, find> usual_;
 };
 
 }  // namespace tri::omp

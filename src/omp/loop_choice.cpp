@@ -144,7 +144,7 @@ void arm_loop(worksharing_loop& record, const loop_key& key, held_before held) {
     memory = known ? record.link().memory : memory_of(key);
   }
   if (memory != nullptr) {
-    if (memory->arm(record, key.items, key.participants, held)) record.measure(host::ticks());
+    if (memory->arm(record, key.items, key.participants, held)) record.measure(os::ticks());
   } else if (held == held_before::same_key) {
     record.arm_again();
   } else {
@@ -164,7 +164,7 @@ std::string learned_of(const void* site) {
       if (!learned.slack_comes_from.empty())
         line += fmt::format(", slack {:.1f} us before {}", learned.slack / 1000.0, learned.slack_comes_from);
     } else if (learned.ticks_per_item > 0) {
-      line = fmt::format("{:.1f} ns for {}, {}", learned.ticks_per_item * host::ns_per_tick(),
+      line = fmt::format("{:.1f} ns for {}, {}", learned.ticks_per_item * os::ns_per_tick(),
                          there.key.chunk > 1 ? fmt::format("{} iterations", there.key.chunk) : "an iteration",
                          learned.plain_blocks ? "fixed blocks" : "blocks and stealing");
     }

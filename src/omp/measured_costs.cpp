@@ -23,7 +23,7 @@ double measured_noise() {
         for (int i = 0; i < 3000; ++i) root = root * 0.5 + 1.0 / root;
         value = root;
       },
-      [] { return static_cast<double>(host::ticks()); });
+      [] { return static_cast<double>(os::ticks()); });
   return loops::delay_by_percentile(samples.times, event_percentile);
 }
 
@@ -32,7 +32,7 @@ double measured_noise() {
 const loops::machine_costs& machine_costs_of_this_process() {
   static const loops::machine_costs costs = [] {
     const double given = the_settings().noise_us;
-    const double ticks_per_ns = 1.0 / host::ns_per_tick();
+    const double ticks_per_ns = 1.0 / os::ns_per_tick();
     return loops::machine_costs{claim_ns * ticks_per_ns, given >= 0 ? given * 1000.0 * ticks_per_ns : measured_noise()};
   }();
   return costs;

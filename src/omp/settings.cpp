@@ -36,7 +36,7 @@ double microseconds_of(const char* variable, const std::string& text) {
   throw std::invalid_argument(
       fmt::format("{}: '{}' means nothing; it must be one of call-path, operation, "
                   "naive, naive=MICROSECONDS, off, and perhaps window=N with N of 1 or more{}",
-                  slack_variable, word, host::did_you_mean(word, words, "; did you mean ", "?")));
+                  slack_variable, word, config::did_you_mean(word, words, "; did you mean ", "?")));
 }
 
 void read_slack(std::string_view text, settings& values) {

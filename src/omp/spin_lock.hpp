@@ -16,7 +16,7 @@ class spin_lock {
     while (taken_.exchange(true, std::memory_order_acquire)) {  // pairs: spin_lock.unlock
       while (taken_.load(std::memory_order_relaxed)) {          // relaxed: the exchange decides
         if (++spins < spins_before_yield) {
-          host::cpu_relax();
+          os::cpu_relax();
         } else {
           sched_yield();  // its holder may have lost its core
         }

@@ -60,7 +60,7 @@ bool take_block(const void* site, location* where, std::int32_t kind, std::int32
   if (is_last != nullptr) *is_last = first < last && last == space->items ? 1 : 0;
   *stride = static_cast<std::make_signed_t<Value>>(space->items);
   context->in_static = share;
-  context->static_since = host::ticks();
+  context->static_since = os::ticks();
   return true;
 }
 
@@ -103,6 +103,6 @@ TRIREME_PUBLIC void __kmpc_for_static_fini(location* where, std::int32_t thread)
   static host_function<void(location*, std::int32_t)> host("__kmpc_for_static_fini");
   thread_context* const context = followed();
   if (context == nullptr || context->in_static == nullptr) return host(where, thread);
-  context->in_static->took(context->thread, tri::host::ticks() - context->static_since);
+  context->in_static->took(context->thread, tri::os::ticks() - context->static_since);
   context->in_static = nullptr;
 }

@@ -42,7 +42,7 @@ void static_shares::wait(const static_share& share) {
   constexpr int spins_before_yield = 2000;
   for (int spin = 0; !share.ready_.load(std::memory_order_acquire); ++spin) {  // pairs: static_shares.publish
     if (spin < spins_before_yield)
-      host::cpu_relax();
+      os::cpu_relax();
     else
       sched_yield();
   }

@@ -9,7 +9,7 @@
 
 #include "os/text_file.hpp"
 
-namespace tri::host {
+namespace tri::os {
 namespace {
 
 std::optional<std::string> first_line(const std::string& path) {
@@ -99,4 +99,4 @@ std::optional<std::size_t> memory_limit(const std::string& root) {
       root, "memory", {"/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/memory"}, group_memory);
 }
 
-}  // namespace tri::host
+}  // namespace tri::os

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-namespace tri::host {
+namespace tri::os {
 
 // CPUs worth of time that the control groups (version 2 and 1) of this process allow, e.g. 1.5; the smallest of all
 // enclosing groups; nothing when there is no limit. `root` stands in for "/" in tests.
@@ -16,4 +16,4 @@ std::optional<double> cpu_quota(const std::string& root = "");
 // Bytes of memory that they allow, likewise.
 std::optional<std::size_t> memory_limit(const std::string& root = "");
 
-}  // namespace tri::host
+}  // namespace tri::os

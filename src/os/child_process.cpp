@@ -16,7 +16,7 @@
 #include <string_view>
 #include <system_error>
 
-namespace tri::host {
+namespace tri::os {
 namespace {
 
 std::string reason(int error) { return std::generic_category().message(error); }
@@ -197,4 +197,4 @@ pipe_ends open_pipe() {
   return {unique_fd(ends[0]), unique_fd(ends[1])};
 }
 
-}  // namespace tri::host
+}  // namespace tri::os

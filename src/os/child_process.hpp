@@ -15,7 +15,7 @@
 
 #include "os/unique_fd.hpp"
 
-namespace tri::host {
+namespace tri::os {
 
 /// Says which program cannot be started, and why.
 class start_error : public std::runtime_error {
@@ -76,4 +76,4 @@ struct pipe_ends {
 /// A pipe that programs do not inherit, but for an end that a start_request names. Throws std::system_error.
 pipe_ends open_pipe();
 
-}  // namespace tri::host
+}  // namespace tri::os

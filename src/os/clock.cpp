@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace tri::host {
+namespace tri::os {
 
 // Of several tries the one with the shortest bracket, so that a preemption between the two reads does not count.
 clock_pair both_clocks() {
@@ -47,4 +47,4 @@ double ns_per_tick() {
   return value;
 }
 
-}  // namespace tri::host
+}  // namespace tri::os

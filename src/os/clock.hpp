@@ -7,7 +7,7 @@
 
 #include "os/cpu_hints.hpp"
 
-namespace tri::host {
+namespace tri::os {
 
 inline std::int64_t now_ns() {
   timespec time;
@@ -42,4 +42,4 @@ inline double ticks_to_ns(std::uint64_t difference) { return static_cast<double>
 // The other way, for deadlines in ticks.
 inline std::uint64_t ns_to_ticks(double ns) { return static_cast<std::uint64_t>(ns / ns_per_tick()); }
 
-}  // namespace tri::host
+}  // namespace tri::os

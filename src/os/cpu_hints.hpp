@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace tri::host {
+namespace tri::os {
 
 // A hint to the core between two polls of a word that another thread will change.
 inline void cpu_relax() {
@@ -35,4 +35,4 @@ inline void prefetch_to_write(const void* address) {
 // The same to read: what comes from another core's cache travels while the caller does something else.
 inline void prefetch_to_read(const void* address) { __builtin_prefetch(address, 0); }
 
-}  // namespace tri::host
+}  // namespace tri::os

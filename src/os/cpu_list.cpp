@@ -6,7 +6,7 @@
 #include <charconv>
 #include <stdexcept>
 
-namespace tri::host {
+namespace tri::os {
 namespace {
 
 constexpr int highest_cpu = 1 << 16;
@@ -71,4 +71,4 @@ std::string format_cpu_list(const std::vector<int>& cpus) {
   return text;
 }
 
-}  // namespace tri::host
+}  // namespace tri::os

@@ -14,7 +14,7 @@
 #include <span>
 #include <string_view>
 
-namespace tri::host {
+namespace tri::os {
 
 class dynamic_section {
  public:
@@ -98,4 +98,4 @@ class dynamic_section {
   std::string_view names_;
 };
 
-}  // namespace tri::host
+}  // namespace tri::os

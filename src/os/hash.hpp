@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace tri::host {
+namespace tri::os {
 
 inline constexpr std::uint64_t hash_of_nothing = 0xcbf29ce484222325u;
 
@@ -29,4 +29,4 @@ constexpr std::uint64_t hashed_word(std::uint64_t hash, std::uint64_t word) {
   return hash;
 }
 
-}  // namespace tri::host
+}  // namespace tri::os

@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 #include <link.h>
 
-namespace tri::host {
+namespace tri::os {
 
 std::vector<std::string> loaded_objects() {
   std::vector<std::string> objects;
@@ -26,4 +26,4 @@ void* find_in_object(const char* object, const char* name) {
   return found;
 }
 
-}  // namespace tri::host
+}  // namespace tri::os

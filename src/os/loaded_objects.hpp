@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace tri::host {
+namespace tri::os {
 
 /// The paths of all libraries that are loaded, also those that a plug-in of an interpreter loaded for itself.
 std::vector<std::string> loaded_objects();
@@ -38,4 +38,4 @@ class late_function {
   std::atomic<void*> found_{nullptr};
 };
 
-}  // namespace tri::host
+}  // namespace tri::os

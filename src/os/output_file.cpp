@@ -12,7 +12,7 @@
 
 #include "os/packet_socket.hpp"
 
-namespace tri::host {
+namespace tri::os {
 namespace {
 
 std::string folder_of(const std::string& path) {
@@ -87,4 +87,4 @@ void write_output_file(const std::string& path, std::string_view text) {
   file.finish();
 }
 
-}  // namespace tri::host
+}  // namespace tri::os

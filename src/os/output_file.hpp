@@ -9,7 +9,7 @@
 
 #include "os/unique_fd.hpp"
 
-namespace tri::host {
+namespace tri::os {
 
 class output_file {
  public:
@@ -36,4 +36,4 @@ void write_output_file(const std::string& path, std::string_view text);
 // std::runtime_error. Whatever else is there, or nothing, passes.
 void refuse_planted(const std::string& path);
 
-}  // namespace tri::host
+}  // namespace tri::os

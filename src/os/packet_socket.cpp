@@ -16,7 +16,7 @@
 #include <stdexcept>
 #include <system_error>
 
-namespace tri::host {
+namespace tri::os {
 namespace {
 
 [[noreturn]] void fail(const std::string& what) { throw std::system_error(errno, std::generic_category(), what); }
@@ -220,4 +220,4 @@ packet packet_socket::receive_until(std::chrono::steady_clock::time_point until)
 pid_t packet_socket::peer_pid() const { return credentials(fd_.get()).pid; }
 uid_t packet_socket::peer_user() const { return credentials(fd_.get()).uid; }
 
-}  // namespace tri::host
+}  // namespace tri::os

@@ -15,7 +15,7 @@
 
 #include "os/unique_fd.hpp"
 
-namespace tri::host {
+namespace tri::os {
 
 inline constexpr std::size_t most_packet_bytes = std::size_t{64} << 10;
 inline constexpr std::size_t most_packet_fds = 128;  // the kernel's own limit for one message is 253
@@ -62,4 +62,4 @@ class packet_socket {
   unique_fd fd_;
 };
 
-}  // namespace tri::host
+}  // namespace tri::os

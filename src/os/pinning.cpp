@@ -10,7 +10,7 @@
 
 #include "os/cpu_list.hpp"
 
-namespace tri::host {
+namespace tri::os {
 namespace {
 
 // A CPU set for any number of CPUs; the fixed cpu_set_t ends at 1024.
@@ -70,4 +70,4 @@ bool migration_probe::sample() {
   return changed;
 }
 
-}  // namespace tri::host
+}  // namespace tri::os

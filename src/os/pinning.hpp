@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace tri::host {
+namespace tri::os {
 
 // From now on the calling thread runs only on these CPUs (numbers of the operating system). Throws std::system_error
 // with the list when the system refuses, e.g. for a CPU that does not exist or is not allowed.
@@ -32,4 +32,4 @@ class migration_probe {
   int last_cpu_ = -1;
 };
 
-}  // namespace tri::host
+}  // namespace tri::os

@@ -17,7 +17,7 @@
 
 #include "os/clock.hpp"
 
-namespace tri::host {
+namespace tri::os {
 namespace {
 
 struct parent_and_state {
@@ -106,4 +106,4 @@ void end_descendants(const std::function<void()>& meanwhile) {
   }
 }
 
-}  // namespace tri::host
+}  // namespace tri::os

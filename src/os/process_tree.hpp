@@ -9,7 +9,7 @@
 #include <functional>
 #include <vector>
 
-namespace tri::host {
+namespace tri::os {
 
 // 0 when there is no such process.
 pid_t parent_of(pid_t process);
@@ -28,4 +28,4 @@ std::size_t signal_descendants(int signal, pid_t spared);
 // children. meanwhile() is called again and again.
 void end_descendants(const std::function<void()>& meanwhile);
 
-}  // namespace tri::host
+}  // namespace tri::os

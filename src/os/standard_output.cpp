@@ -6,7 +6,7 @@
 
 #include <cstdio>
 
-namespace tri::host {
+namespace tri::os {
 namespace {
 
 // At its writing end a pipe tells how much is in it; a terminal tells what was typed instead.
@@ -40,4 +40,4 @@ void wait_until_output_is_read() {
   }
 }
 
-}  // namespace tri::host
+}  // namespace tri::os

@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace tri::host {
+namespace tri::os {
 
 // Writes out what the user may lose: standard output that is not written yet. A thread that holds the lock of the
 // stream (it may be blocked in a full pipe) does not keep the caller.
@@ -13,4 +13,4 @@ void print_error_line(const std::string& text);
 // Until the launcher has read what this process wrote, or for a second: some drop the rest when the job ends.
 void wait_until_output_is_read();
 
-}  // namespace tri::host
+}  // namespace tri::os

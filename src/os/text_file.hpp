@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-namespace tri::host {
+namespace tri::os {
 
 class text_file {
  public:
@@ -39,4 +39,4 @@ class text_file {
   std::unique_ptr<std::FILE, closer> file_;
 };
 
-}  // namespace tri::host
+}  // namespace tri::os

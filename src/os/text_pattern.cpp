@@ -5,7 +5,7 @@
 #include <array>
 #include <stdexcept>
 
-namespace tri::host {
+namespace tri::os {
 
 struct text_pattern::compiled {
   explicit compiled(const std::string& expression) {
@@ -28,4 +28,4 @@ bool text_pattern::is_found_in(const std::string& text) const {
   return regexec(&compiled_->pattern, text.c_str(), 0, nullptr, 0) == 0;
 }
 
-}  // namespace tri::host
+}  // namespace tri::os

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-namespace tri::host {
+namespace tri::os {
 
 class text_pattern {
  public:
@@ -20,4 +20,4 @@ class text_pattern {
   std::shared_ptr<const compiled> compiled_;
 };
 
-}  // namespace tri::host
+}  // namespace tri::os

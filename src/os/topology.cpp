@@ -20,7 +20,7 @@
 #include "os/cpu_list.hpp"
 #include "os/pinning.hpp"
 
-namespace tri::host {
+namespace tri::os {
 namespace {
 
 struct hwloc_deleter {
@@ -241,4 +241,4 @@ int topology::useful_pus() const { return useful_of(static_cast<int>(pus_.size()
 
 std::string topology::tree() const { return tree_; }
 
-}  // namespace tri::host
+}  // namespace tri::os

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace tri::host {
+namespace tri::os {
 
 class topology_error : public std::runtime_error {
  public:
@@ -85,4 +85,4 @@ class topology {
   int packages_ = 0;
 };
 
-}  // namespace tri::host
+}  // namespace tri::os

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace tri::host {
+namespace tri::os {
 
 class unique_fd {
  public:
@@ -30,4 +30,4 @@ class unique_fd {
   int fd_ = -1;
 };
 
-}  // namespace tri::host
+}  // namespace tri::os

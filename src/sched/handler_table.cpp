@@ -60,8 +60,8 @@ std::vector<handler_function> handler_functions() {
 }
 
 std::uint64_t handler_fingerprint() {
-  std::uint64_t hash = host::hash_of_nothing;
-  for (const auto& row : rows()) hash = host::hashed_name(hash, row.name);
+  std::uint64_t hash = os::hash_of_nothing;
+  for (const auto& row : rows()) hash = os::hashed_name(hash, row.name);
   return hash;
 }
 

@@ -10,16 +10,16 @@
 namespace tri::sched {
 
 /// `oversubscribed`: more threads than cores. `spin_ticks`: how long `automatic` polls before it yields.
-inline arena::wait_policy::limits idle_limits(host::idle_policy choice, bool oversubscribed, std::uint64_t spin_ticks) {
+inline arena::wait_policy::limits idle_limits(config::idle_policy choice, bool oversubscribed, std::uint64_t spin_ticks) {
   constexpr std::uint64_t never = std::numeric_limits<std::uint64_t>::max();
   switch (choice) {
-    case host::idle_policy::spin:
+    case config::idle_policy::spin:
       return {.polls = arena::wait_policy::for_ever};
-    case host::idle_policy::yield:
+    case config::idle_policy::yield:
       return {.polls = 16, .polls_between = 16, .yield_ticks = never};
-    case host::idle_policy::sleep:
+    case config::idle_policy::sleep:
       return {.polls = 3, .polls_between = 1};
-    case host::idle_policy::automatic:
+    case config::idle_policy::automatic:
       break;
   }
   // Oversubscribed: the PE that is to send us work may be waiting for our core. A few polls cost less than a system

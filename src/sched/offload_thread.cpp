@@ -103,7 +103,7 @@ offload_request* offload_thread::sleep_until_some() {
 
 void offload_thread::serve() {
   try {
-    host::pin_this_thread(cpus_);
+    os::pin_this_thread(cpus_);
   } catch (const std::exception&) {  // the CPUs were taken away meanwhile: then it stays where it is
   }
   for (;;) {

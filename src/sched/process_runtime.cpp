@@ -36,7 +36,7 @@ const std::uint32_t stop_message = register_handler(&stop_handler, "scheduler: s
 void stop_request_handler(pe& here, envelope& message) { of(here).stop_all(here, static_cast<int>(message.element)); }
 const std::uint32_t stop_request = register_handler(&stop_request_handler, "scheduler: stop request");
 
-arena::arena_options arena_options_of(const host::configuration& values) {
+arena::arena_options arena_options_of(const config::configuration& values) {
   return {values.arena_window_bytes, values.arena_limit_bytes, values.allocator};
 }
 
@@ -61,17 +61,17 @@ struct process_runtime::stall_watch {
   std::int64_t since_ns = 0;
 };
 
-process_runtime::process_runtime(host::configuration values)
+process_runtime::process_runtime(config::configuration values)
     : values_(std::move(values)),
       own_file_(arena::create_window_file(values_.arena_window_bytes)),
-      job_(host::job::join(values_, own_file_, handler_fingerprint())),
-      placement_(host::assign_cpus(values_, job_.machine_rank(), job_.machine_processes(), job_.pes_per_process())),
+      job_(boot::job::join(values_, own_file_, handler_fingerprint())),
+      placement_(config::assign_cpus(values_, job_.machine_rank(), job_.machine_processes(), job_.pes_per_process())),
       stall_(std::make_unique<stall_watch>()) {
   number_ = jobs_begun++;
   pes_per_process_ = job_.pes_per_process();
   process_ = job_.process();
   hosts_ = job_.hosts();
-  for (const host::peer& other : job_.peers()) host_of_process_.push_back(other.host);
+  for (const boot::peer& other : job_.peers()) host_of_process_.push_back(other.host);
   if (the_runtime != nullptr) throw std::logic_error("trireme: tri::run is already active in this process");
   if (job_.pes_per_process() > arena::most_local_pes)
     throw std::runtime_error(fmt::format("trireme: {} PEs asked for in one process; at most {} are possible",
@@ -82,11 +82,11 @@ process_runtime::process_runtime(host::configuration values)
         "(--pes)",
         pes_of_host(), board::most_pes));
   std::vector<int> files;
-  for (const host::peer& other : job_.peers())
+  for (const boot::peer& other : job_.peers())
     if (other.host == job_.host()) files.push_back(other.process == job_.process() ? own_file_ : other.arena_fd);
   arena_ = std::make_unique<arena::arena_space>(arena_options_of(values_), files, job_.self().local_rank,
                                                 [this] { job_.barrier(); });
-  host::ns_per_tick();  // calibrate before anybody needs it
+  os::ns_per_tick();  // calibrate before anybody needs it
   lay_out_records();
   if (!values_.trace.empty() && job_.self().local_rank == 0) trace::remove_old_traces(values_.trace);
   if (hosts() > 1) {
@@ -173,7 +173,7 @@ void process_runtime::lay_out_records() {
 }
 
 void process_runtime::find_peers() {
-  for (const host::peer& other : job_.peers()) {
+  for (const boot::peer& other : job_.peers()) {
     process_record* record = nullptr;
     if (other.host == job_.host()) {
       auto* const root = static_cast<window_root*>(arena_->root_of(other.local_rank));
@@ -206,12 +206,12 @@ board::board_pe process_runtime::join_board(int number) const {
   const auto first = static_cast<std::size_t>(first_pe_of_host() - job_.first_process_of_machine() * pes_per_process());
   const auto cpus = std::span(placement_.all_cpus).subspan(first, static_cast<std::size_t>(pes_of_host()));
   const std::vector<int> order =
-      host::victim_order(host::topology::shared(values_.topology), cpus, static_cast<int>(own));
+      config::victim_order(os::topology::shared(values_.topology), cpus, static_cast<int>(own));
   return board_->join(own, std::vector<std::uint32_t>(order.begin(), order.end()));
 }
 
 void process_runtime::wake_helpers(std::uint32_t count, std::int32_t only_process) const {
-  for (const host::peer& other : job_.peers()) {
+  for (const boot::peer& other : job_.peers()) {
     if (other.host != job_.host() || (only_process >= 0 && other.local_rank != only_process)) continue;
     count -= process_record_of(other.process)->wake(count);
     if (count == 0) return;
@@ -228,13 +228,13 @@ pe_record* process_runtime::record_of(int number) const {
 }
 
 void process_runtime::run_pe(scheduler& which, const program& steps) {
-  if (placement_.pinned) host::pin_this_thread(placement_.cpus[static_cast<std::size_t>(which.local_number())]);
+  if (placement_.pinned) os::pin_this_thread(placement_.cpus[static_cast<std::size_t>(which.local_number())]);
   detail::this_pe = &which;
   steps.prepare(which);
   phase_->all.arrive_and_wait();
   if (values_.trace_start) which.switch_trace(true);
   if (which.number() == 0) {
-    if (which.trace() != nullptr) which.trace()->mark(trace::event::begin, host::ticks(), trace::main_program);
+    if (which.trace() != nullptr) which.trace()->mark(trace::event::begin, os::ticks(), trace::main_program);
     try {
       const int status = steps.main_program();
       if (arena::in_forked_child()) std::exit(status);  // made by fork in the program; the job is its parent's
@@ -243,7 +243,7 @@ void process_runtime::run_pe(scheduler& which, const program& steps) {
     } catch (const std::exception& error) {
       fail(fmt::format("an exception left the main program: {}", error.what()));
     }
-    if (which.trace() != nullptr) which.trace()->mark(trace::event::end, host::ticks(), trace::main_program);
+    if (which.trace() != nullptr) which.trace()->mark(trace::event::end, os::ticks(), trace::main_program);
   }
   which.run_until([this] { return stopping(); });
   which.switch_trace(false);
@@ -283,7 +283,7 @@ void process_runtime::wait_for_job(const pe& which) {
 // once more, when all that this process sent is out. What has arrived then lies in the inboxes. A process that takes
 // nothing, though it lives and answers heartbeats, must not keep the others for ever.
 void process_runtime::meet_with_wire() {
-  const bool is_alone = values_.comm_thread == host::communication_thread::funnelled;
+  const bool is_alone = values_.comm_thread == config::communication_thread::funnelled;
   const auto poll = [&] {  // funnelled: the communication thread is alone at the wire
     if (is_alone || !wire_->progress()) std::this_thread::yield();
   };
@@ -309,17 +309,17 @@ void process_runtime::meet_with_wire() {
   std::uint64_t moves = wire_->counters().moves;
   const double limit_s = values_.peer_timeout_s * most_peer_timeouts_at_end;
   constexpr double stopped_s = 1;  // between two polls: the process itself was stopped, and nobody is to blame
-  std::uint64_t last_movement = host::ticks();
+  std::uint64_t last_movement = os::ticks();
   std::uint64_t last_poll = last_movement;
   while (!wire_->is_idle()) {
     poll();
-    const double since_last_poll_s = static_cast<double>(host::ticks() - last_poll) * host::ns_per_tick() * 1e-9;
-    last_poll = host::ticks();
+    const double since_last_poll_s = static_cast<double>(os::ticks() - last_poll) * os::ns_per_tick() * 1e-9;
+    last_poll = os::ticks();
     if (since_last_poll_s > stopped_s) last_movement = last_poll;
     // The holder of the progress lock counts them, parts of a body included. A heartbeat does not count as movement.
     const std::uint64_t before = std::exchange(moves, wire_->counters().moves);
-    if (moves != before) last_movement = host::ticks();
-    const double still_s = static_cast<double>(host::ticks() - last_movement) * host::ns_per_tick() * 1e-9;
+    if (moves != before) last_movement = os::ticks();
+    const double still_s = static_cast<double>(os::ticks() - last_movement) * os::ns_per_tick() * 1e-9;
     if (limit_s != 0 && still_s > limit_s)
       fail(
           fmt::format("process {} ends, but its messages to other hosts are still under way, without any movement for "
@@ -338,17 +338,17 @@ void process_runtime::drop_messages(scheduler& which, const program& steps) {
 
 // The communication thread: no PE, owns nothing but its time on the wire.
 void process_runtime::communicate() {
-  const auto spin_ticks = host::ns_to_ticks(static_cast<double>(values_.idle_spin_us) * 1000.0);
-  std::uint64_t last_work = host::ticks();
+  const auto spin_ticks = os::ns_to_ticks(static_cast<double>(values_.idle_spin_us) * 1000.0);
+  std::uint64_t last_work = os::ticks();
   trace::wire_row* const row = traces_ == nullptr ? nullptr : traces_->wire();
   while (!communication_ends_.load(std::memory_order_acquire)) {  // pairs: runtime.communication_ends
-    const std::uint64_t before = row == nullptr ? 0 : host::ticks();
+    const std::uint64_t before = row == nullptr ? 0 : os::ticks();
     const bool worked = wire_->progress();
     if (row != nullptr) row->thread_worked(worked, before);
     if (worked) {
-      last_work = host::ticks();
-    } else if (!placement_.oversubscribed && host::ticks() - last_work < spin_ticks) {
-      host::cpu_relax();
+      last_work = os::ticks();
+    } else if (!placement_.oversubscribed && os::ticks() - last_work < spin_ticks) {
+      os::cpu_relax();
     } else if (wire_->prepare_sleep()) {
       wire_wakeup_->sleep(wire_->wake_descriptor(), wire_->sleep_at_most(-1));
     } else {
@@ -361,7 +361,7 @@ int process_runtime::run(const program& steps) {
   const int local_pes = pes_per_process();
   for (int i = 0; i < local_pes; ++i) pes_.push_back(std::make_unique<scheduler>(*this, process() * local_pes + i, i));
   phase_ = std::make_unique<meeting>(local_pes);
-  const std::vector<int> cpus_before = host::cpus_of_this_thread();
+  const std::vector<int> cpus_before = os::cpus_of_this_thread();
   offloads_ = std::make_unique<offload_thread>(cpus_before);
   const auto body = [&](int i) {
     arena::cache_guard cache(i);
@@ -376,7 +376,7 @@ int process_runtime::run(const program& steps) {
   std::vector<std::thread> threads;
   std::thread communication;
   if (wire_ != nullptr) wire_->start_heartbeat();
-  if (wire_ != nullptr && values_.comm_thread != host::communication_thread::off)
+  if (wire_ != nullptr && values_.comm_thread != config::communication_thread::off)
     communication = std::thread([this] {
       try {
         communicate();
@@ -392,7 +392,7 @@ int process_runtime::run(const program& steps) {
     wakeup_socket::ring(wire_wakeup_->name());                   // kept by the kernel if it is not asleep yet
     communication.join();
   }
-  host::pin_this_thread(cpus_before);
+  os::pin_this_thread(cpus_before);
   job_.barrier();  // nobody unmaps what others still read, and the reports below come after all output of the PEs
   if (values_.counters) print_counters();
   if (values_.footprint) print_footprint();
@@ -465,7 +465,7 @@ void process_runtime::end_job(const std::string& message) const {
 // Messages that are kept back do not count as under way: if nothing else is, they will stay. Two sweeps that find the
 // same long after each other leave no room for a message between them.
 bool process_runtime::is_stalled(const message_counts& counts) {
-  const std::int64_t now = host::now_ns();
+  const std::int64_t now = os::now_ns();
   if (counts.processed != stall_->progress || stall_->since_ns == 0 || !counts.only_held_left()) {
     stall_->progress = counts.processed;
     stall_->since_ns = now;
@@ -483,7 +483,7 @@ void process_runtime::check_for_stall(pe& here) {
     if (!is_stalled(counts_of_host())) return;
   } else if (!stall_->found) {
     constexpr std::int64_t between_questions_ns = 500'000'000;
-    const std::int64_t now = host::now_ns();
+    const std::int64_t now = os::now_ns();
     if (here.global_counts().is_running() || now - stall_->asked_hosts_ns < between_questions_ns) return;
     stall_->asked_hosts_ns = now;
     looking.unlock();

@@ -32,7 +32,7 @@ class wire_link;
 class process_runtime final : public runtime {
  public:
   /// Collective over the processes of the job: maps the arena, lays out the PEs' records, waits for everybody.
-  explicit process_runtime(host::configuration values);
+  explicit process_runtime(config::configuration values);
   ~process_runtime();
 
   /// What to run: `prepare` first on every PE, `main_program` on PE 0 of the job only (when it ends the job stops, with
@@ -41,12 +41,12 @@ class process_runtime final : public runtime {
   /// share. What destructors send meanwhile is dropped too, so `drop_held` is called once more. `leave` is the last on
   /// every PE, when no message is left. Any may be empty.
   struct program {
-    host::unique_function<void(pe&)> prepare;
-    host::unique_function<int()> main_program;
-    host::unique_function<void(pe&)> drop_held;
-    host::unique_function<void(pe&)> finish;
-    host::unique_function<void(pe&)> finish_process;
-    host::unique_function<void(pe&)> leave;
+    os::unique_function<void(pe&)> prepare;
+    os::unique_function<int()> main_program;
+    os::unique_function<void(pe&)> drop_held;
+    os::unique_function<void(pe&)> finish;
+    os::unique_function<void(pe&)> finish_process;
+    os::unique_function<void(pe&)> leave;
   };
   /// Starts the PEs of this process; local PE 0 is the calling thread. Returns the exit status, the same in every
   /// process.
@@ -61,13 +61,13 @@ class process_runtime final : public runtime {
   host_record& own_host() const override { return *host_; }
   std::uint32_t new_collection_number() const override;
   bool may_exist(std::uint32_t collection) const override;
-  const host::configuration& values() const override { return values_; }
-  const host::placement& placement() const override { return placement_; }
+  const config::configuration& values() const override { return values_; }
+  const config::placement& placement() const override { return placement_; }
   offload_thread& offloads() override { return *offloads_; }
   void wake_helpers(std::uint32_t count, std::int32_t only_process) const override;
   message_counts counts_of_host() const override;
   void request_stop(int exit_status) override;
-  void add_stall_reporter(host::unique_function<std::string()> reporter) override {
+  void add_stall_reporter(os::unique_function<std::string()> reporter) override {
     stall_reporters_.push_back(std::move(reporter));
   }
 
@@ -76,7 +76,7 @@ class process_runtime final : public runtime {
   /// Called now and then by a PE whose program waits for a result: ends the job when none can come any more.
   void check_for_stall(pe& here);
 
-  /// What the wire of another process published; see host::job::endpoint_address_of.
+  /// What the wire of another process published; see boot::job::endpoint_address_of.
   std::vector<std::byte> endpoint_address_of(int process) const { return job_.endpoint_address_of(process); }
   /// The way to other hosts; null when there is only one.
   wire_link* wire() const { return wire_.get(); }
@@ -106,10 +106,10 @@ class process_runtime final : public runtime {
   void print_counters() const;
   void print_footprint() const;
 
-  host::configuration values_;
+  config::configuration values_;
   int own_file_;
-  host::job job_;
-  host::placement placement_;
+  boot::job job_;
+  config::placement placement_;
   std::unique_ptr<trace::process_trace> traces_;
   std::unique_ptr<arena::arena_space> arena_;
   window_root* root_ = nullptr;
@@ -126,7 +126,7 @@ class process_runtime final : public runtime {
   int exit_status_ = 0;
   struct meeting;
   std::unique_ptr<meeting> phase_;  // the PEs of this process start and end together
-  std::vector<host::unique_function<std::string()>> stall_reporters_;
+  std::vector<os::unique_function<std::string()>> stall_reporters_;
   struct stall_watch;
   std::unique_ptr<stall_watch> stall_;
 };

@@ -45,11 +45,11 @@ scheduler::scheduler(process_runtime& owner, int number, int local_number)
       handlers_(functions().data()),
       inbox_(*record_.inbox),
       wire_(owner.wire()),
-      makes_progress_on_wire_(wire_ != nullptr && owner.values().comm_thread == host::communication_thread::off),
-      wire_every_ticks_(host::ns_to_ticks(wire_every_ns)),
+      makes_progress_on_wire_(wire_ != nullptr && owner.values().comm_thread == config::communication_thread::off),
+      wire_every_ticks_(os::ns_to_ticks(wire_every_ns)),
       own_board_(owner.join_board(number)),
       waiting_(idle_limits(owner.values().idle, owner.placement().oversubscribed,
-                           host::ns_to_ticks(static_cast<double>(owner.values().idle_spin_us) * 1000.0))) {}
+                           os::ns_to_ticks(static_cast<double>(owner.values().idle_spin_us) * 1000.0))) {}
 
 scheduler::~scheduler() = default;
 
@@ -72,11 +72,11 @@ void scheduler::run_traced(pe& here, envelope& message) {
 }
 
 void scheduler::send_later(std::int64_t delay_ns, const envelope& message) {
-  const auto delay = delay_ns > 0 ? host::ns_to_ticks(static_cast<double>(delay_ns)) : 0;
+  const auto delay = delay_ns > 0 ? os::ns_to_ticks(static_cast<double>(delay_ns)) : 0;
   auto* const block = static_cast<envelope*>(arena::allocate(sizeof(envelope)));
   block->assign_message(message);
   block->source = static_cast<std::uint32_t>(number_);
-  timers_.push_back({host::ticks() + delay, timer_sequence_++, block});
+  timers_.push_back({os::ticks() + delay, timer_sequence_++, block});
   std::push_heap(timers_.begin(), timers_.end(), std::greater<>());
   counters_.sent.add();
 }
@@ -194,14 +194,14 @@ envelope* scheduler::pop_timer() {
 }
 
 bool scheduler::run_timers() {
-  if (timers_.empty() || timers_.front().deadline_ticks > host::ticks()) return false;
+  if (timers_.empty() || timers_.front().deadline_ticks > os::ticks()) return false;
   run_block(pop_timer());
   return true;
 }
 
 bool scheduler::help_on_board() {
   if (own_board_.has_work() && !own_board_.is_in_chunks()) {
-    const std::uint64_t before = trace_ == nullptr ? 0 : host::ticks();
+    const std::uint64_t before = trace_ == nullptr ? 0 : os::ticks();
     // A portion ends when a message arrives: helping must not delay what only this PE can do.
     if (own_board_.help([this] { return inbox_.seems_empty(); }) > 0) {
       counters_.board_portions.add();
@@ -218,7 +218,7 @@ bool scheduler::help_on_board() {
 
 bool scheduler::own_work_waits() {
   return !inbox_.seems_empty() || !local_.empty() || !ordered_.empty() ||
-         (!timers_.empty() && timers_.front().deadline_ticks <= host::ticks());
+         (!timers_.empty() && timers_.front().deadline_ticks <= os::ticks());
 }
 
 // In our place, if anybody sleeps.
@@ -256,7 +256,7 @@ bool scheduler::hand_on_polling() {
 bool scheduler::step() {
   // What comes after that look is left to the next step, or it would run without a poller.
   if (owes_poller_ && !hand_on_polling()) [[unlikely]] {
-    last_wire_ticks_ = host::ticks();
+    last_wire_ticks_ = os::ticks();
     return wire_->progress() || own_board_.progress().help();
   }
   if (may_be_rung_ && answer_ring()) [[unlikely]]
@@ -274,7 +274,7 @@ bool scheduler::step() {
   worked |= run_own();
   if (makes_progress_on_wire_ && (!worked || wire_is_due())) {
     worked |= wire_->progress();
-    last_wire_ticks_ = host::ticks();
+    last_wire_ticks_ = os::ticks();
   }
   // Own messages may be left: those that come after them in priority, and other work, wait.
   if (worked) {
@@ -288,7 +288,7 @@ bool scheduler::step() {
   return run_ordered(false) || run_node_message() || help_on_board();
 }
 
-void scheduler::run_until(host::function_ref<bool()> done, bool waiting_on_result) {
+void scheduler::run_until(os::function_ref<bool()> done, bool waiting_on_result) {
   if (trace_ != nullptr && waiting_on_result) [[unlikely]]
     trace_->mark(trace::event::wait);
   while (!done()) {
@@ -313,9 +313,9 @@ void scheduler::idle(bool waiting_on_result) {
   if (trace_ != nullptr) [[unlikely]]
     trace_->idle();
   if (run_idle_hooks()) return;
-  switch (waiting_.next(host::ticks())) {
+  switch (waiting_.next(os::ticks())) {
     case arena::wait_step::poll:
-      host::cpu_relax();
+      os::cpu_relax();
       break;
     case arena::wait_step::yield:
       sched_yield();
@@ -344,9 +344,9 @@ std::int64_t scheduler::longest_sleep_ns(bool waiting_on_result) const {
   if (runtime_.values().longest_sleep_ms > 0) no_longer_than(runtime_.values().longest_sleep_ms * ns_of_ms);
   if (waiting_on_result && runtime_.values().stall_report_s > 0) no_longer_than(between_stall_checks_ns);
   if (!timers_.empty()) {
-    const std::uint64_t now = host::ticks();
+    const std::uint64_t now = os::ticks();
     const std::uint64_t deadline = timers_.front().deadline_ticks;
-    no_longer_than(deadline <= now ? 0 : static_cast<std::int64_t>(host::ticks_to_ns(deadline - now)));
+    no_longer_than(deadline <= now ? 0 : static_cast<std::int64_t>(os::ticks_to_ns(deadline - now)));
   }
   return limit_ns;
 }

@@ -31,9 +31,9 @@ class scheduler final : public pe {
   ~scheduler();
 
   void send_later(std::int64_t delay_ns, const envelope& message) override;
-  void run_until(host::function_ref<bool()> done, bool waiting_on_result = false) override;
+  void run_until(os::function_ref<bool()> done, bool waiting_on_result = false) override;
   global_message_counts& global_counts() override { return global_counts_; }
-  void add_idle_hook(host::unique_function<bool()> hook) override { idle_hooks_.push_back(std::move(hook)); }
+  void add_idle_hook(os::unique_function<bool()> hook) override { idle_hooks_.push_back(std::move(hook)); }
   void switch_trace(bool on) override;
 
   /// One step: true if anything was done.
@@ -52,7 +52,7 @@ class scheduler final : public pe {
   };
 
   static void run_traced(pe& here, envelope& message);
-  bool wire_is_due() const { return makes_progress_on_wire_ && host::ticks() - last_wire_ticks_ > wire_every_ticks_; }
+  bool wire_is_due() const { return makes_progress_on_wire_ && os::ticks() - last_wire_ticks_ > wire_every_ticks_; }
   void run(envelope& message) {
     if ((message.flags & envelope::any_count) != 0) [[unlikely]]
       return run_counted(message);
@@ -100,7 +100,7 @@ class scheduler final : public pe {
   std::uint64_t timer_sequence_ = 0;
   global_message_counts global_counts_;
   arena::wait_policy waiting_;
-  std::vector<host::unique_function<bool()>> idle_hooks_;
+  std::vector<os::unique_function<bool()>> idle_hooks_;
   bool may_be_rung_ = false;  // it was marked asleep since the last step
   bool owes_poller_ = false;  // it got up when there was no poller, and no other PE was rung to become it
   std::uint32_t steps_ = 0;

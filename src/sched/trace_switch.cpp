@@ -18,7 +18,7 @@ void switch_own(sched::pe& here, bool on) {
   const bool was_on = here.trace() != nullptr;
   here.switch_trace(on);
   if (!was_on && here.trace() != nullptr && here.number() == 0 && !here.in_handler())
-    here.trace()->mark(trace::event::begin, host::ticks(), trace::main_program);
+    here.trace()->mark(trace::event::begin, os::ticks(), trace::main_program);
 }
 
 void switch_all(bool on) {

@@ -34,7 +34,7 @@ std::uint64_t chunk_for(std::uint64_t items) {
 automatic_limits automatic_limits::of_this_machine() {
   // A loop shared between two cores costs a few hand-offs of a cache line, half a microsecond or so; stealing costs one
   // more, and fetching the data that the other has had.
-  const auto ticks_of = [](double us) { return static_cast<double>(host::ns_to_ticks(1000.0 * us)); };
+  const auto ticks_of = [](double us) { return static_cast<double>(os::ns_to_ticks(1000.0 * us)); };
   static const automatic_limits limits{
       .in_place = ticks_of(1.2), .claim = ticks_of(1), .least_left = ticks_of(2), .most_left = ticks_of(20)};
   return limits;

@@ -42,7 +42,7 @@ double learning_schedule::fraction_of_model(const machine_costs& machine, std::u
   const bool uses_slack = wanted_.kind == schedule_kind::slack_conscious || wanted_.kind == schedule_kind::combined;
   // Slack is kept in nanoseconds.
   slack_ = uses_slack ? slack::of_this_process().before_loop(link_) : 0.0;
-  return fractions_.next(wanted_, items_, participants, machine, slack_ > 0.0 ? slack_ / host::ns_per_tick() : 0.0);
+  return fractions_.next(wanted_, items_, participants, machine, slack_ > 0.0 ? slack_ / os::ns_per_tick() : 0.0);
 }
 
 learning_schedule::decision learning_schedule::next(const schedule& which, std::uint64_t items,
@@ -102,7 +102,7 @@ void learning_schedule::learn(const loop_times& times, std::uint64_t elapsed) {
     last_times_.assign(participants_, {});
     for (std::uint32_t number = 0; number < participants_; ++number) {
       const loop_times::participant_times& own = times.participants()[number];
-      last_times_[number] = {static_cast<double>(own.busy) * host::ns_per_tick() * 1e-9, own.iterations};
+      last_times_[number] = {static_cast<double>(own.busy) * os::ns_per_tick() * 1e-9, own.iterations};
     }
     return;
   }

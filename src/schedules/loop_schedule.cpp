@@ -88,7 +88,7 @@ Number read_number(std::string_view key, std::string_view text, Number lowest, N
 }
 
 std::string nearest(std::string_view word, const std::vector<std::string>& known) {
-  return host::did_you_mean(word, known, "; the nearest is '", "'");
+  return config::did_you_mean(word, known, "; the nearest is '", "'");
 }
 
 std::string chosen(std::string_view key, std::string_view text, const std::vector<std::string>& allowed) {

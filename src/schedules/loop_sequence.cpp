@@ -31,7 +31,7 @@ loop_sequence::record* loop_sequence::wait_for_successor(const record& from) {
     record* const next = from.successor.load(std::memory_order_acquire);  // pairs: sequence.publish
     if (next != being_armed()) return next;
     if (spin < spins_before_yield) {
-      host::cpu_relax();
+      os::cpu_relax();
     } else {
       sched_yield();
     }

@@ -36,10 +36,10 @@ class loop_times {
 
   loop_times(std::uint64_t items, std::uint32_t participants) : items_(items), of_(participants) {}
 
-  void start(int number) { of_[static_cast<std::size_t>(number)].started = host::ticks(); }
+  void start(int number) { of_[static_cast<std::size_t>(number)].started = os::ticks(); }
   void stop(int number, std::uint64_t first, std::uint64_t last) {
     participant_times& own = of_[static_cast<std::size_t>(number)];
-    own.last_end = host::ticks();
+    own.last_end = os::ticks();
     if (own.claims == 0) own.first_started = own.started;
     record(own, first, last, own.last_end - own.started);
   }

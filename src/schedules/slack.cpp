@@ -41,7 +41,7 @@ void check(const settings& how) {
 }  // namespace
 
 std::uint64_t operation_type(std::string_view name) {
-  const std::uint64_t type = host::hashed(name);
+  const std::uint64_t type = os::hashed(name);
   name_table& table = known_names();
   const std::lock_guard lock(table.mutex);
   table.names.try_emplace(type, name);
@@ -58,10 +58,10 @@ std::string operation_name(std::uint64_t type) {
 std::uint64_t call_path() {
   std::array<void*, 48> frames;
   const int count = ::backtrace(frames.data(), static_cast<int>(frames.size()));
-  std::uint64_t path = host::hash_of_nothing;
+  std::uint64_t path = os::hash_of_nothing;
   // The first frame is this function.
   for (int index = 1; index < count; ++index) {
-    path = host::hashed_word(path, reinterpret_cast<std::uint64_t>(frames[static_cast<std::size_t>(index)]));
+    path = os::hashed_word(path, reinterpret_cast<std::uint64_t>(frames[static_cast<std::size_t>(index)]));
   }
   return path;
 }
@@ -90,7 +90,7 @@ void predictor::set(const settings& how) {
 }
 
 std::uint64_t predictor::key_of(const operation& which) const {
-  return how_.by == history::call_path ? host::hashed_word(which.type, which.call_path) : which.type;
+  return how_.by == history::call_path ? os::hashed_word(which.type, which.call_path) : which.type;
 }
 
 double predictor::prediction(const operation& which) const {

@@ -125,7 +125,7 @@ class fetch_position {
   /// it.
   item_span next() {
     if (measurement_ != nullptr) [[unlikely]]
-      return next_at(host::ticks());
+      return next_at(os::ticks());
     return fetch();
   }
   /// The same in an execution that is measured, at this tick: the iterations returned before have run by now.

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-namespace tri::wire::prediction {
+namespace tri::flow::prediction {
 
 accuracy measure(const prediction_options& options, std::span<const message_facts> stream, std::uint64_t larger_than) {
   accuracy result;
@@ -50,4 +50,4 @@ std::string text_of(std::span<const accuracy_row> rows) {
   return text;
 }
 
-}  // namespace tri::wire::prediction
+}  // namespace tri::flow::prediction

@@ -13,7 +13,7 @@
 #include "flow/prediction/message_predictor.hpp"
 #include "sim/stream_generator.hpp"
 
-namespace tri::wire::prediction {
+namespace tri::flow::prediction {
 
 inline constexpr std::array<int, 6> lookaheads{1, 2, 3, 4, 5, 10};
 
@@ -44,4 +44,4 @@ std::vector<accuracy_row> accuracy_report(prediction_options options, std::uint6
 // One line per row: percentages for +1 to +5 and +10.
 std::string text_of(std::span<const accuracy_row> rows);
 
-}  // namespace tri::wire::prediction
+}  // namespace tri::flow::prediction

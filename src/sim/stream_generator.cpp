@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-namespace tri::wire::prediction {
+namespace tri::flow::prediction {
 namespace {
 
 // The senders of SP are not in the thesis: those of BT, which has the same decomposition. Nor are its collective
@@ -131,4 +131,4 @@ generated_stream generate(const stream_shape& shape, std::uint64_t seed) {
   return stream;
 }
 
-}  // namespace tri::wire::prediction
+}  // namespace tri::flow::prediction

@@ -11,7 +11,7 @@
 
 #include "flow/prediction/message_predictor.hpp"
 
-namespace tri::wire::prediction {
+namespace tri::flow::prediction {
 
 struct stream_shape {
   std::string_view program;
@@ -42,4 +42,4 @@ struct generated_stream {
 
 generated_stream generate(const stream_shape& shape, std::uint64_t seed);
 
-}  // namespace tri::wire::prediction
+}  // namespace tri::flow::prediction

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 // Processes with the same text have the same monotonic clock.
 std::string name_of_clock() {
   std::string boot;
-  if (!host::text_file("/proc/sys/kernel/random/boot_id").next_line(boot)) {
+  if (!os::text_file("/proc/sys/kernel/random/boot_id").next_line(boot)) {
     utsname names{};
     if (uname(&names) == 0) boot = names.nodename;
   }
@@ -35,7 +35,7 @@ std::vector<bool> chosen_pes(const std::string& text, int pes) {
   if (text == "all") return chosen;
   std::vector<int> listed;
   try {
-    listed = host::parse_cpu_list(text);
+    listed = os::parse_cpu_list(text);
   } catch (const std::invalid_argument&) {
     throw std::invalid_argument(
         fmt::format("--tri-trace-pes (TRIREME_TRACE_PES) is '{}'; right are all, or PEs such as 0-3,7", text));
@@ -58,7 +58,7 @@ bool is_trace_file(const fs::path& file) {
 
 void remove_old_traces(const std::string& folder) {
   try {
-    host::refuse_planted(folder);
+    os::refuse_planted(folder);
     fs::create_directories(folder);
     std::vector<fs::path> old;
     for (const fs::directory_entry& entry : fs::directory_iterator(folder))
@@ -84,12 +84,12 @@ std::unique_ptr<process_trace> process_trace::open(const trace_options& options,
                                 {"pes_per_process", facts.pes_per_process},
                                 {"comm_thread", facts.comm_thread},
                                 {"slow_us", options.slow_us},
-                                {"ns_per_tick", host::ns_per_tick()},
+                                {"ns_per_tick", os::ns_per_tick()},
                                 {"clock", name_of_clock()},
                                 {"handlers", facts.handlers}};
   const auto text = [&] { return description.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace); };
   const fs::path folder(options.folder);
-  const std::uint64_t slow_ticks = host::ns_to_ticks(1000.0 * options.slow_us);
+  const std::uint64_t slow_ticks = os::ns_to_ticks(1000.0 * options.slow_us);
   std::unique_ptr<process_trace> traces(new process_trace);
   for (int local = 0; local < facts.pes_per_process; ++local) {
     const int pe = first + local;
@@ -109,14 +109,14 @@ std::unique_ptr<process_trace> process_trace::open(const trace_options& options,
 
 void wire_row::left(std::uint32_t source, std::uint32_t number) {
   if (!is_on()) return;
-  const std::uint64_t now = host::ticks();
+  const std::uint64_t now = os::ticks();
   const std::lock_guard guard(lock_);
   recorder_.add({.ticks = now, .number = number, .peer = source, .what = event::left});
 }
 
 void wire_row::arrived(std::uint32_t source, std::uint32_t number, std::uint32_t handler, target to, int destination) {
   if (!is_on()) return;
-  const std::uint64_t now = host::ticks();
+  const std::uint64_t now = os::ticks();
   const std::lock_guard guard(lock_);
   recorder_.add({.ticks = now,
                  .number = number,
@@ -128,7 +128,7 @@ void wire_row::arrived(std::uint32_t source, std::uint32_t number, std::uint32_t
 }
 
 void wire_row::call_ended(std::uint32_t call, std::uint64_t began) {
-  const std::uint64_t now = host::ticks();
+  const std::uint64_t now = os::ticks();
   if (now - began < slow_ticks_) [[likely]]
     return;
   const std::lock_guard guard(lock_);

@@ -44,7 +44,7 @@ bool recorder::write(const void* bytes, std::size_t size) {
 }
 
 void recorder::note_clock() {
-  const host::clock_pair both = host::both_clocks();
+  const os::clock_pair both = os::both_clocks();
   add({.ticks = both.tick, .number = static_cast<std::uint64_t>(both.ns), .what = event::clock});
 }
 
@@ -54,16 +54,16 @@ void recorder::slow(std::uint32_t handler, std::uint64_t taken, std::uint64_t no
 }
 
 void recorder::write_out() {
-  const std::uint64_t before = host::ticks();
+  const std::uint64_t before = os::ticks();
   const std::size_t records = std::exchange(used_, 0);
   if (file_.get() < 0) return;  // a write failed before: events are dropped
   if (!write(buffer_.data(), records * sizeof(record))) {
     std::fprintf(stderr, "trireme: cannot write the trace %s: %s; it ends here\n", path_.c_str(), std::strerror(errno));
-    file_ = host::unique_fd();
+    file_ = os::unique_fd();
     return;
   }
   note_clock();
-  const std::uint64_t now = host::ticks();
+  const std::uint64_t now = os::ticks();
   add({.ticks = now, .number = now - before, .what = event::written});
 }
 
@@ -73,7 +73,7 @@ void recorder::close() {
   const std::size_t records = std::exchange(used_, 0);
   if (!write(buffer_.data(), records * sizeof(record)))
     std::fprintf(stderr, "trireme: cannot write the trace %s: %s\n", path_.c_str(), std::strerror(errno));
-  file_ = host::unique_fd();
+  file_ = os::unique_fd();
 }
 
 }  // namespace tri::trace

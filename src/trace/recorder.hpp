@@ -28,26 +28,26 @@ class recorder {
     std::uint64_t slow_before;
   };
   began begin(std::uint32_t handler, std::uint32_t source, std::uint64_t bytes, std::uint8_t tag,
-              std::uint64_t now = host::ticks()) {
+              std::uint64_t now = os::ticks()) {
     idle_ = false;
     add({.ticks = now, .bytes = short_of(bytes), .peer = source, .handler = handler, .what = event::begin, .tag = tag});
     return {now, slow_ticks_reported_};
   }
-  void end(std::uint32_t handler, const began& start, std::uint64_t now = host::ticks()) {
+  void end(std::uint32_t handler, const began& start, std::uint64_t now = os::ticks()) {
     add({.ticks = now, .handler = handler, .what = event::end});
     call_ended(handler, start, now);
   }
   /// Some other call has ended: an event if it was slow. Slow calls inside it have been reported and do not count.
-  void call_ended(std::uint32_t handler, const began& start, std::uint64_t now = host::ticks()) {
+  void call_ended(std::uint32_t handler, const began& start, std::uint64_t now = os::ticks()) {
     const std::uint64_t taken = now - start.ticks - (slow_ticks_reported_ - start.slow_before);
     if (taken >= slow_ticks_) [[unlikely]]
       slow(handler, taken, now);
   }
-  began call_begins(std::uint64_t now = host::ticks()) const { return {now, slow_ticks_reported_}; }
+  began call_begins(std::uint64_t now = os::ticks()) const { return {now, slow_ticks_reported_}; }
 
   /// Returns the number of the send.
   std::uint64_t send(std::uint32_t handler, target to, std::uint32_t peer, std::uint64_t bytes,
-                     std::uint64_t now = host::ticks()) {
+                     std::uint64_t now = os::ticks()) {
     add({.ticks = now,
          .number = ++sends_,
          .bytes = short_of(bytes),
@@ -59,13 +59,13 @@ class recorder {
   }
   std::uint64_t last_send() const { return sends_; }
 
-  void idle(std::uint64_t now = host::ticks()) {
+  void idle(std::uint64_t now = os::ticks()) {
     if (idle_) return;
     idle_ = true;
     add({.ticks = now, .what = event::idle});
   }
   /// Events that consist of their time, and of a handler where they have one.
-  void mark(event what, std::uint64_t now = host::ticks(), std::uint32_t handler = 0) {
+  void mark(event what, std::uint64_t now = os::ticks(), std::uint32_t handler = 0) {
     idle_ = false;
     add({.ticks = now, .handler = handler, .what = what});
   }
@@ -90,7 +90,7 @@ class recorder {
 
   const std::string path_;
   const std::uint64_t slow_ticks_;
-  host::unique_fd file_;
+  os::unique_fd file_;
   std::vector<record> buffer_;
   std::size_t used_ = 0;
   std::uint64_t sends_ = 0;

@@ -15,6 +15,8 @@
 
 namespace tri::wire {
 
+using flow::peer_number;
+
 /// Identifies a packet at its sender and a body at its receiver: a base of the port's own record.
 struct packet_record {
   void* conduit = nullptr;  // for the conduit while the packet or the body is in flight

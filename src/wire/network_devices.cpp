@@ -196,7 +196,7 @@ void check_network_devices(const std::string& wanted, const std::vector<std::str
   for (const std::string& name : names_in_list(wanted.starts_with('^') ? wanted.substr(1) : wanted)) {
     if (name == "all" || std::find(present.begin(), present.end(), name) != present.end()) continue;
     throw std::runtime_error(fmt::format("this host has no network device '{}'; it has: {}{}", name,
-                                         fmt::join(present, ", "), host::did_you_mean(name, present)));
+                                         fmt::join(present, ", "), config::did_you_mean(name, present)));
   }
 }
 
@@ -216,7 +216,7 @@ std::string devices_of_network(const std::string& network, const std::vector<net
       chosen.push_back(part);
     } else {
       throw std::runtime_error(fmt::format("--tri-network: this host has no network interface '{}'; it has: {}{}", part,
-                                           words_of(interfaces, devices), host::did_you_mean(part, devices)));
+                                           words_of(interfaces, devices), config::did_you_mean(part, devices)));
     }
   }
   if (chosen.empty())

@@ -85,7 +85,7 @@ namespace {
 
 std::unique_ptr<port> open_port_over_mpi(peer_number self, std::size_t peers, port_user& user, address_lookup lookup,
                                          const port_options& options) {
-  host::mpi_calls* const mpi = host::started_mpi();
+  boot::mpi_calls* const mpi = boot::started_mpi();
   if (mpi == nullptr) {
     throw std::runtime_error(
         "the wire 'mpi' exists only where MPI starts the processes: use mpirun or mpiexec instead of `trireme run`, or "

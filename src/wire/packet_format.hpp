@@ -21,6 +21,8 @@
 
 namespace tri::wire {
 
+using flow::peer_number;
+
 enum class packet_kind : std::uint16_t { short_messages, one_message, disconnect, credit, heartbeat, answer };
 constexpr bool has_order(packet_kind kind) {
   return kind == packet_kind::short_messages || kind == packet_kind::one_message || kind == packet_kind::disconnect;

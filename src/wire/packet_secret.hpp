@@ -12,6 +12,8 @@
 
 namespace tri::wire {
 
+using flow::peer_number;
+
 using packet_key = std::array<std::byte, 32>;
 
 /// Of one receiver. The two parts have nothing to do with each other: the tag travels in every packet, the key never.

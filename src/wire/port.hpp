@@ -16,6 +16,8 @@
 
 namespace tri::wire {
 
+using flow::peer_number;
+
 /// The longest header of a message.
 inline constexpr std::size_t header_limit = 128;
 

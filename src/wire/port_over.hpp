@@ -53,7 +53,7 @@ class port_over final : public port, private conduit_events, private flow::credi
     if (options_.checks) load_check_library();
     conduit_.emplace(std::forward<Arguments>(conduit_arguments)...);
     address_ = encode_address(options_.secret, options_.checks, conduit_->address());
-    if (options_.coalesce_messages != 1) longest_hold_ = host::ns_to_ticks(1000.0 * options_.coalesce_us);
+    if (options_.coalesce_messages != 1) longest_hold_ = os::ns_to_ticks(1000.0 * options_.coalesce_us);
   }
   ~port_over() override;
   port_over(const port_over&) = delete;

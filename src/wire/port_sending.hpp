@@ -248,7 +248,7 @@ void port_over<Conduit>::post_short(peer_record& peer, peer_number to, std::span
   if (packet.messages == options_.coalesce_messages || packet.messages == 65535) send_short(&packet);
   if (longest_hold_ == 0) return;
   // A packet that was opened just now cannot be too old, however long this thread was away since.
-  const std::uint64_t now = peer.open != nullptr && peer.open->messages == 1 ? peer.open->opened_at : host::ticks();
+  const std::uint64_t now = peer.open != nullptr && peer.open->messages == 1 ? peer.open->opened_at : os::ticks();
   while (!open_.empty() && static_cast<std::int64_t>(now - open_.first()->opened_at - longest_hold_) > 0)
     send_short(open_.first());
 }
@@ -267,7 +267,7 @@ outgoing_packet* port_over<Conduit>::open_packet(peer_number to) {
   packet->traced.clear();
   packet->used = sizeof(packet_head) + check_bytes_;  // filled in when it is sent
   packet->body = {};
-  packet->opened_at = longest_hold_ == 0 ? 0 : host::ticks();
+  packet->opened_at = longest_hold_ == 0 ? 0 : os::ticks();
   return packet.release();
 }
 

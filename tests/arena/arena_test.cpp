@@ -207,13 +207,13 @@ TEST(arena, a_forked_child_reads_the_past_and_disturbs_nobody) {
   open_arena arena;
   auto* const word = static_cast<int*>(allocate(sizeof(int)));
   *word = 41;
-  const pid_t child = host::start_function([&] {
+  const pid_t child = os::start_function([&] {
     if (!in_forked_child() || *word != 41) return 1;
     *word = 666;
     std::memset(arena.space->heap().own_window().address, 0, 4096);
     return *word == 666 ? 0 : 2;
   });
-  EXPECT_EQ(host::wait_for(child), 0);
+  EXPECT_EQ(os::wait_for(child), 0);
   EXPECT_EQ(*word, 41);
   EXPECT_NO_THROW(heap::validate(arena.space->heap().own_window(), 0));
   EXPECT_FALSE(in_forked_child());
@@ -236,7 +236,7 @@ TEST(arena, leaves_nothing_in_dev_shm) {
 
 TEST(arena, automatic_limit_is_a_share_of_what_the_container_allows) {
   constexpr std::size_t container = std::size_t{64} << 20;
-  const host::testing::fake_root root;
+  const tri::testing::fake_root root;
   const std::size_t of_machine = automatic_limit(~std::size_t{0}, 1, root.path());
   EXPECT_GT(of_machine, container);
   root.file("/proc/self/cgroup", "0::/job");

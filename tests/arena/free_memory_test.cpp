@@ -161,7 +161,7 @@ TEST(free_memory, that_another_process_released) {
     std::vector<void*> blocks = take_all(owner, bytes);
     if (bytes > mib)
       for (void* const block : blocks) std::memset(block, 1, bytes);
-    const pid_t child = host::start_function([&] {  // has the window at its own place, as a peer would have
+    const pid_t child = os::start_function([&] {  // has the window at its own place, as a peer would have
       test_window peer(heap.place.mapped.bytes, 1);
       tri::arena::heap of_peer(peer.mapped, 1, 64 * mib);
       block_cache cache(of_peer, 0);
@@ -169,7 +169,7 @@ TEST(free_memory, that_another_process_released) {
       cache.flush();
       return 0;
     });
-    ASSERT_EQ(host::wait_for(child), 0);
+    ASSERT_EQ(os::wait_for(child), 0);
     if (bytes == 48 * mib) {
       EXPECT_LT(heap.allocated_bytes(), 4 * mib) << "it has no pages on its way home";
     }

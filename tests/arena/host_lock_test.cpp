@@ -49,7 +49,7 @@ TEST(host_lock, excludes_processes_and_doorbells_wake_across_them) {
     }
   };
   const std::uint32_t heard = shared.to_parent.listen();
-  const pid_t child = host::start_function([&] {
+  const pid_t child = os::start_function([&] {
     const std::uint32_t child_heard = shared.to_child.listen();
     shared.to_parent.ring();
     if (child_heard == 0) shared.to_child.sleep(child_heard, -1);  // for ever, unless rung (before or after)
@@ -59,7 +59,7 @@ TEST(host_lock, excludes_processes_and_doorbells_wake_across_them) {
   while (shared.to_parent.listen() == heard) shared.to_parent.sleep(heard, -1);
   shared.to_child.ring();
   count();
-  EXPECT_EQ(host::wait_for(child), 0);
+  EXPECT_EQ(os::wait_for(child), 0);
   EXPECT_EQ(shared.counted, 100'000);
   munmap(memory, 4096);
 }

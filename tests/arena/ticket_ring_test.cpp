@@ -130,7 +130,7 @@ static_assert(alignof(ticket_ring<wide_cell>) == 64 && sizeof(ticket_ring<wide_c
 // nothing torn, the order of each producer kept, and no wake-up missed (a lost one hangs).
 TYPED_TEST(ticket_ring_of, many_producers_and_a_reader_that_sleeps) {
   constexpr std::uint64_t producers = 4;
-  const std::uint64_t each = host::under_thread_sanitizer ? 5'000 : 100'000;
+  const std::uint64_t each = os::under_thread_sanitizer ? 5'000 : 100'000;
   constexpr std::uint64_t most_cells = 3;
   std::vector<TypeParam> cells(64);
   ticket_ring<TypeParam> ring;

@@ -44,9 +44,9 @@ TEST(window, refuses_numbers_that_no_host_has) {
 
 // Beyond 256 processes, too, each has a place of its own.
 TEST(window, there_are_places_for_512_processes_with_the_default_size) {
-  constexpr std::size_t bytes = host::default_arena_window_bytes;
+  constexpr std::size_t bytes = config::default_arena_window_bytes;
   constexpr int most = most_windows(bytes);
-  EXPECT_EQ(most, host::under_thread_sanitizer ? 64 : 512);
+  EXPECT_EQ(most, os::under_thread_sanitizer ? 64 : 512);
   EXPECT_EQ(most_windows(bytes / 2), 2 * most);
   const int file = create_window_file(bytes);
   for (const int number : {most / 2 - 1, most / 2, most - 1}) {
@@ -86,11 +86,11 @@ TEST(window, explains_a_limit_on_file_sizes_instead_of_ending_the_process) {
 }
 
 TEST(window, explains_a_limit_on_address_space) {
-  if (host::under_thread_sanitizer)
+  if (os::under_thread_sanitizer)
     GTEST_SKIP() << "the thread sanitizer itself needs more address space than any limit";
   const int file = create_window_file(small_window_bytes);
-  host::pipe_ends answer = host::open_pipe();
-  const pid_t child = host::start_function([&] {
+  os::pipe_ends answer = os::open_pipe();
+  const pid_t child = os::start_function([&] {
     std::size_t pages = 0;
     if (std::FILE* const statm = std::fopen("/proc/self/statm", "r")) {
       if (std::fscanf(statm, "%zu", &pages) != 1) return 3;
@@ -110,7 +110,7 @@ TEST(window, explains_a_limit_on_address_space) {
   std::string text(1000, '\0');
   const ssize_t length = read(answer.read.get(), text.data(), text.size());
   text.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
-  EXPECT_EQ(host::wait_for(child), 0);
+  EXPECT_EQ(os::wait_for(child), 0);
   EXPECT_THAT(text, AllOf(HasSubstr("64 MiB of address space"),
                           HasSubstr("'ulimit -v' forbids it; raise it or choose a smaller --tri-arena-window-bytes)")));
   close(file);
@@ -170,7 +170,7 @@ TEST(window, two_processes_pass_blocks_by_pointer) {
   void* const memory = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   auto& place = *new (memory) meeting;
   const std::vector<int> files{create_window_file(small_window_bytes), create_window_file(small_window_bytes)};
-  const pid_t child = host::start_function([&] {
+  const pid_t child = os::start_function([&] {
     try {
       return one_of_two(place, files, 1);
     } catch (const std::exception& error) {
@@ -179,7 +179,7 @@ TEST(window, two_processes_pass_blocks_by_pointer) {
     }
   });
   EXPECT_EQ(one_of_two(place, files, 0), 0);
-  const int status = host::wait_for(child);
+  const int status = os::wait_for(child);
   EXPECT_EQ(status, 0) << "exit status " << WEXITSTATUS(status);
   for (const int file : files) close(file);
   munmap(memory, 4096);

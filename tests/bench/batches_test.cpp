@@ -88,10 +88,10 @@ TEST(batches, times_by_the_clock) {
 }
 
 TEST(pinned_thread, runs_work_on_its_cpu_and_reports_failures) {
-  const int cpu = host::cpus_of_this_thread().back();
+  const int cpu = os::cpus_of_this_thread().back();
   pinned_thread thread(cpu);
   int seen = -1;
-  thread.start([&] { seen = host::current_cpu(); });
+  thread.start([&] { seen = os::current_cpu(); });
   thread.wait();
   EXPECT_EQ(seen, cpu);
   thread.start([] { throw std::runtime_error("from the thread"); });
@@ -102,7 +102,7 @@ TEST(pinned_thread, runs_work_on_its_cpu_and_reports_failures) {
 }
 
 TEST(cacheline_handoff, can_be_used_again_and_again_by_either_order_of_arrival) {
-  const std::vector<int> cpus = host::cpus_of_this_thread();
+  const std::vector<int> cpus = os::cpus_of_this_thread();
   cacheline_handoff line;
   pinned_thread leader(cpus.front());
   pinned_thread follower(cpus.back());

@@ -25,7 +25,7 @@ sched::envelope message_of(std::uint32_t producer, std::uint64_t number) {
 // `push(producer, message)` of each producer in a thread of its own; `pop(message)` here.
 template <class Push, class Pop>
 void expect_order_of_each_producer(Push&& push, Pop&& pop) {
-  const std::uint64_t each = host::under_thread_sanitizer ? 5'000 : 50'000;
+  const std::uint64_t each = os::under_thread_sanitizer ? 5'000 : 50'000;
   std::vector<std::thread> threads;
   for (std::uint32_t producer = 0; producer < producers; ++producer)
     threads.emplace_back([&, producer] {

@@ -9,7 +9,7 @@
 #include "boot/membership.hpp"
 #include "os/packet_socket.hpp"
 
-namespace tri::host {
+namespace tri::boot {
 namespace {
 
 template <class Message>
@@ -48,7 +48,7 @@ TEST(bootstrap_messages, round_trips) {
 
 TEST(bootstrap_messages, long_texts_are_cut_to_a_packet) {
   const auto bytes = encode(failed_message{std::string(1'000'000, 'x')});
-  EXPECT_EQ(bytes.size(), most_packet_bytes);
+  EXPECT_EQ(bytes.size(), os::most_packet_bytes);
   EXPECT_GT(std::get<failed_message>(decode(bytes)).text.size(), 60'000u);
 }
 
@@ -108,4 +108,4 @@ TEST(bootstrap_messages, random_bytes_are_read_or_refused) {
 }
 
 }  // namespace
-}  // namespace tri::host
+}  // namespace tri::boot

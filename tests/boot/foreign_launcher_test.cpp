@@ -11,12 +11,12 @@
 
 #include "launched_job.hpp"
 
-namespace tri::host {
+namespace tri::boot {
 namespace {
 
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
-using testing::launched_job;
+using boot::testing::launched_job;
 
 struct launcher_command {
   const char* name;
@@ -223,4 +223,4 @@ INSTANTIATE_TEST_SUITE_P(launchers, under, ::testing::ValuesIn(launchers()),
                          [](const auto& each) { return std::string(each.param.name); });
 
 }  // namespace
-}  // namespace tri::host
+}  // namespace tri::boot

@@ -22,7 +22,7 @@
 
 namespace {
 
-using namespace tri::host;
+using namespace tri::boot;
 
 void say(const std::string& line) {
   const std::string text = line + "\n";
@@ -30,13 +30,13 @@ void say(const std::string& line) {
 }
 
 int own_rank() {
-  for (const char* variable : {process_variable, "PMIX_RANK", "PMI_RANK"})
+  for (const char* variable : {tri::config::process_variable, "PMIX_RANK", "PMI_RANK"})
     if (const char* const text = std::getenv(variable)) return std::atoi(text);
   return 0;
 }
 
-unique_fd arena_with(const std::string& text) {
-  unique_fd memory(memfd_create("probe", MFD_CLOEXEC));
+tri::os::unique_fd arena_with(const std::string& text) {
+  tri::os::unique_fd memory(memfd_create("probe", MFD_CLOEXEC));
   if (write(memory.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) _exit(98);
   return memory;
 }
@@ -48,8 +48,8 @@ std::string content_of(int fd) {
 }
 
 // Every process writes into its arena and says what it reads in those of the others.
-int exchange(const configuration& values) {
-  const unique_fd arena = arena_with(fmt::format("memory-{}", own_rank()));
+int exchange(const tri::config::configuration& values) {
+  const tri::os::unique_fd arena = arena_with(fmt::format("memory-{}", own_rank()));
   job own = job::join(values, arena.get(), 7);
   own.barrier();
   std::string line = fmt::format("process {} of {} on host {} of {}, pes {}:", own.process(), own.processes(),
@@ -67,7 +67,7 @@ int exchange(const configuration& values) {
 }
 
 // As a program that calls tri::run twice.
-int join_twice(const configuration& values) {
+int join_twice(const tri::config::configuration& values) {
   for (int time = 1; time <= 2; ++time) {
     job own = job::join(values, -1, 7);
     own.barrier();
@@ -84,7 +84,7 @@ std::vector<std::byte> address_for(int process) {
 
 // Every process but `silent` publishes an address, and some threads of each ask for all addresses, again and again,
 // while another thread goes through barriers.
-int show_addresses(const configuration& values, int silent) {
+int show_addresses(const tri::config::configuration& values, int silent) {
   job own = job::join(values, -1, 7);
   if (own.process() != silent) own.publish_endpoint_address(address_for(own.process()));
   own.barrier();
@@ -125,10 +125,10 @@ void start_daemon() {
 
 // Sends garbage over a connection of its own before the process joins.
 void send_garbage() {
-  const packet_socket stranger = packet_socket::connect(std::getenv(job_variable));
+  const tri::os::packet_socket stranger = tri::os::packet_socket::connect(std::getenv(tri::config::job_variable));
   const char text[] = "this is no bootstrap message";
   stranger.send(std::as_bytes(std::span(text)));
-  const packet answer = stranger.receive();
+  const tri::os::packet answer = stranger.receive();
   say("garbage: " + std::get<rejected_message>(decode(answer.bytes)).text);
 }
 
@@ -143,7 +143,7 @@ void run_nested(const char* program) {
   say(fmt::format("nested ended with status {}", WEXITSTATUS(status)));
 }
 
-int act(int argc, char** argv, configuration values) {
+int act(int argc, char** argv, tri::config::configuration values) {
   const std::string what = argc > 1 ? argv[1] : "";
   const int number = argc > 2 ? std::atoi(argv[2]) : 0;
   const int status = argc > 3 ? std::atoi(argv[3]) : 0;
@@ -240,7 +240,7 @@ int act(int argc, char** argv, configuration values) {
 
 int main(int argc, char** argv) {
   try {
-    const configuration values = configuration::from(argc, argv);
+    const tri::config::configuration values = tri::config::configuration::from(argc, argv);
     return act(argc, argv, values);
   } catch (const std::exception& problem) {
     fmt::print(stderr, "job_probe: {}\n", problem.what());

@@ -11,12 +11,12 @@
 #include "config/configuration.hpp"
 #include "launched_job.hpp"
 
-namespace tri::host {
+namespace tri::boot {
 namespace {
 
 using ::testing::HasSubstr;
-using testing::launched_job;
-using testing::probe;
+using boot::testing::launched_job;
+using boot::testing::probe;
 
 std::vector<std::string> sorted_lines(const std::string& text) {
   std::istringstream stream(text);
@@ -32,7 +32,7 @@ void expect_clean(launched_job& started) {
 }
 
 TEST(job, of_one_process_without_a_launcher) {
-  configuration values;
+  config::configuration values;
   values.pes = 3;
   job own = job::join(values, 42, 1);
   EXPECT_EQ(own.process(), 0);
@@ -48,12 +48,12 @@ TEST(job, of_one_process_without_a_launcher) {
 }
 
 TEST(job, needs_a_process_for_each_host) {
-  configuration values;
+  config::configuration values;
   values.hosts = 2;
   try {
     job::join(values, -1, 1);
     FAIL();
-  } catch (const configuration_error& problem) {
+  } catch (const config::configuration_error& problem) {
     EXPECT_STREQ(problem.what(), "hosts is 2, but the job has only 1 process; each host needs one");
   }
 }
@@ -64,24 +64,24 @@ TEST(job, fail_without_a_launcher_prints_and_exits) {
 }
 
 TEST(job, broken_launcher_variables_are_named) {
-  setenv(job_variable, "nobody-listens-here", 1);
-  setenv(process_variable, "zero", 1);
-  setenv(processes_variable, "2", 1);
-  setenv(machines_variable, "1", 1);
+  setenv(config::job_variable, "nobody-listens-here", 1);
+  setenv(config::process_variable, "zero", 1);
+  setenv(config::processes_variable, "2", 1);
+  setenv(config::machines_variable, "1", 1);
   try {
     job::join({}, -1, 1);
     FAIL();
   } catch (const job_error& problem) {
     EXPECT_THAT(problem.what(), HasSubstr("TRIREME_PROCESS is 'zero'"));
   }
-  setenv(process_variable, "0", 1);
+  setenv(config::process_variable, "0", 1);
   try {
     job::join({}, -1, 1);
     FAIL();
   } catch (const job_error& problem) {
     EXPECT_THAT(problem.what(), HasSubstr("cannot connect to the socket @nobody-listens-here"));
   }
-  for (const char* each : {job_variable, process_variable, processes_variable, machines_variable}) unsetenv(each);
+  for (const char* each : {config::job_variable, config::process_variable, config::processes_variable, config::machines_variable}) unsetenv(each);
 }
 
 TEST(job, one_launched_process) {
@@ -168,7 +168,7 @@ TEST(job, exit_status_is_the_first_that_is_not_zero) {
 }
 
 TEST(job, programs_that_never_join_are_just_run) {
-  launch_options options;
+  launch::launch_options options;
   options.processes = 3;
   options.command = {"sh", "-c", "echo $TRIREME_PROCESS of $TRIREME_PROCESSES; exit $((TRIREME_PROCESS * 2))"};
   launched_job started(options);
@@ -177,7 +177,7 @@ TEST(job, programs_that_never_join_are_just_run) {
 }
 
 TEST(job, a_wrapper_script_may_stand_between) {
-  launch_options options = probe(2, {"exchange"});
+  launch::launch_options options = probe(2, {"exchange"});
   options.command = {"sh", "-c", std::string(JOB_PROBE) + " exchange; exit $?"};
   launched_job started(options);
   EXPECT_EQ(started.wait(), 0) << started.output();
@@ -185,7 +185,7 @@ TEST(job, a_wrapper_script_may_stand_between) {
 }
 
 TEST(job, label_numbers_the_lines) {
-  launch_options options;
+  launch::launch_options options;
   options.processes = 2;
   options.label = true;
   options.command = {"sh", "-c", "echo one; echo two >&2; printf 'no end'"};
@@ -196,7 +196,7 @@ TEST(job, label_numbers_the_lines) {
 }
 
 TEST(job, only_the_first_process_reads_standard_input) {
-  launch_options options;
+  launch::launch_options options;
   options.processes = 2;
   options.command = {"sh", "-c", "if [ $TRIREME_PROCESS = 1 ]; then cat; fi"};
   launched_job started(options);
@@ -239,4 +239,4 @@ TEST(job, hosts_are_contiguous_blocks) {
 }
 
 }  // namespace
-}  // namespace tri::host
+}  // namespace tri::boot

@@ -16,10 +16,10 @@
 #include "os/child_process.hpp"
 #include "os/process_tree.hpp"
 
-namespace tri::host::testing {
+namespace tri::boot::testing {
 
-launch_options probe(int processes, std::vector<std::string> arguments) {
-  launch_options options;
+launch::launch_options probe(int processes, std::vector<std::string> arguments) {
+  launch::launch_options options;
   options.processes = processes;
   options.command = std::move(arguments);
   options.command.insert(options.command.begin(), JOB_PROBE);
@@ -27,15 +27,15 @@ launch_options probe(int processes, std::vector<std::string> arguments) {
   return options;
 }
 
-launched_job::launched_job(const launch_options& options, int standard_output, int standard_error)
+launched_job::launched_job(const launch::launch_options& options, int standard_output, int standard_error)
     : output_(memfd_create("output", MFD_CLOEXEC)) {
   prepare();
-  launcher_ = start_function([&] {
+  launcher_ = os::start_function([&] {
     setpgid(0, 0);
     dup2(standard_output < 0 ? output_.get() : standard_output, STDOUT_FILENO);
     dup2(standard_error < 0 ? output_.get() : standard_error, STDERR_FILENO);
     try {
-      return launch(options);
+      return launch::launch(options);
     } catch (const std::exception& problem) {
       dprintf(STDERR_FILENO, "launch: %s\n", problem.what());
       return 126;
@@ -46,13 +46,13 @@ launched_job::launched_job(const launch_options& options, int standard_output, i
 
 launched_job::launched_job(const std::vector<std::string>& command) : output_(memfd_create("output", MFD_CLOEXEC)) {
   prepare();
-  launcher_ = start_program({.arguments = command, .output = output_.get(), .error = output_.get(), .own_group = true});
+  launcher_ = os::start_program({.arguments = command, .output = output_.get(), .error = output_.get(), .own_group = true});
 }
 
 void launched_job::prepare() {
   prctl(PR_SET_CHILD_SUBREAPER, 1);  // orphans of a killed launcher come to us, so that we can reap them
   fcntl(output_.get(), F_SETFL, O_APPEND);
-  others_ = descendants();
+  others_ = os::descendants();
 }
 
 launched_job::~launched_job() {
@@ -63,9 +63,9 @@ launched_job::~launched_job() {
 }
 
 int launched_job::wait() {
-  const int status = wait_for(launcher_);
+  const int status = os::wait_for(launcher_);
   waited_ = true;
-  return shell_status(status);
+  return launch::shell_status(status);
 }
 
 std::string launched_job::output() const {
@@ -89,7 +89,7 @@ void launched_job::wait_for_lines(const std::string& line, int count) const {
 }
 
 std::vector<pid_t> launched_job::left() const {
-  std::vector<pid_t> ours = descendants();
+  std::vector<pid_t> ours = os::descendants();
   std::erase_if(ours, [&](pid_t each) { return std::find(others_.begin(), others_.end(), each) != others_.end(); });
   return ours;
 }
@@ -103,4 +103,4 @@ void launched_job::wait_until_nothing_is_left() const {
   }
 }
 
-}  // namespace tri::host::testing
+}  // namespace tri::boot::testing

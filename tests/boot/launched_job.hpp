@@ -11,16 +11,16 @@
 #include "launch/launcher.hpp"
 #include "os/unique_fd.hpp"
 
-namespace tri::host::testing {
+namespace tri::boot::testing {
 
 // Options for the probe with these arguments.
-launch_options probe(int processes, std::vector<std::string> arguments);
+launch::launch_options probe(int processes, std::vector<std::string> arguments);
 
 class launched_job {
  public:
   // `standard_output`, `standard_error`: descriptors that take the place of the one that collects; they stay the
   // caller's.
-  explicit launched_job(const launch_options& options, int standard_output = -1, int standard_error = -1);
+  explicit launched_job(const launch::launch_options& options, int standard_output = -1, int standard_error = -1);
   // Under a launcher of others: a program with its arguments.
   explicit launched_job(const std::vector<std::string>& command);
   ~launched_job();  // kills what is left
@@ -37,10 +37,10 @@ class launched_job {
  private:
   void prepare();
   std::vector<pid_t> left() const;
-  unique_fd output_;
+  os::unique_fd output_;
   std::vector<pid_t> others_;  // that descend from the test, but were there before
   pid_t launcher_ = -1;
   bool waited_ = false;
 };
 
-}  // namespace tri::host::testing
+}  // namespace tri::boot::testing

@@ -5,7 +5,7 @@
 
 #include "boot/membership.hpp"
 
-namespace tri::host {
+namespace tri::boot {
 namespace {
 
 void expect_refused(const std::vector<std::string>& environment, const std::string& text) {
@@ -53,4 +53,4 @@ TEST(launcher_detection, broken_numbers_are_named) {
 }
 
 }  // namespace
-}  // namespace tri::host
+}  // namespace tri::boot

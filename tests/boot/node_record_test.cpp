@@ -8,7 +8,7 @@
 
 #include "boot/bootstrap_messages.hpp"
 
-namespace tri::host {
+namespace tri::boot {
 namespace {
 
 using ints = std::vector<int>;
@@ -90,4 +90,4 @@ TEST(node_record, processes_of_a_host_get_contiguous_numbers) {
 }
 
 }  // namespace
-}  // namespace tri::host
+}  // namespace tri::boot

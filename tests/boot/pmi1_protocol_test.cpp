@@ -9,7 +9,7 @@
 #include "boot/bootstrap_messages.hpp"
 #include "support/refusal.hpp"
 
-namespace tri::host::pmi1 {
+namespace tri::boot::pmi1 {
 namespace {
 
 using ::testing::HasSubstr;
@@ -116,4 +116,4 @@ TEST(pmi1_protocol, what_nobody_asked_for_is_refused) {
 }
 
 }  // namespace
-}  // namespace tri::host::pmi1
+}  // namespace tri::boot::pmi1

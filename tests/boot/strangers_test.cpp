@@ -22,11 +22,11 @@
 #include "support/another_user.hpp"
 #include "support/stranger.hpp"
 
-namespace tri::host {
+namespace tri::boot {
 namespace {
 
 using ::testing::HasSubstr;
-using testing::launched_job;
+using boot::testing::launched_job;
 using ::testing::ThrowsMessage;
 
 class strangers : public ::testing::Test {
@@ -56,7 +56,7 @@ class strangers : public ::testing::Test {
   std::optional<tri::testing::connecting_stranger> stranger_;
 };
 
-TEST_F(strangers, do_not_disturb_a_job_of_our_launcher) { expect_exchanges(testing::probe(4, {"exchange"})); }
+TEST_F(strangers, do_not_disturb_a_job_of_our_launcher) { expect_exchanges(boot::testing::probe(4, {"exchange"})); }
 
 TEST_F(strangers, do_not_disturb_a_job_of_another_launcher) {
   if (*MPIRUN_MPICH == 0) GTEST_SKIP() << "mpirun.mpich is not installed (scripts/deps.sh test)";
@@ -66,13 +66,13 @@ TEST_F(strangers, do_not_disturb_a_job_of_another_launcher) {
 // The processes of a host, played by children of the test.
 class exchange_of_a_host : public ::testing::Test {
  protected:
-  const std::string name = fmt::format("trireme-test-{}", random_text());
+  const std::string name = fmt::format("trireme-test-{}", os::random_text());
   const own_facts facts{-1, 7, 1, 1};
   machine_members members{0, {getpid()}, {"the first"}};
   roster table;
 
   void add(const std::string& called, const std::function<void()>& what) {
-    members.pids.push_back(start_function([&] {
+    members.pids.push_back(os::start_function([&] {
       what();
       return pause();
     }));
@@ -80,17 +80,17 @@ class exchange_of_a_host : public ::testing::Test {
   }
   ~exchange_of_a_host() override {
     for (const pid_t each : members.pids)
-      if (each != getpid()) kill_and_wait(each);
+      if (each != getpid()) os::kill_and_wait(each);
   }
 };
 
 TEST_F(exchange_of_a_host, names_the_absent_and_the_silent) {
-  packet_socket listener = packet_socket::listen(name);
-  std::vector<packet_socket> open;
-  add("the silent one", [&] { open.push_back(packet_socket::connect(name)); });
+  os::packet_socket listener = os::packet_socket::listen(name);
+  std::vector<os::packet_socket> open;
+  add("the silent one", [&] { open.push_back(os::packet_socket::connect(name)); });
   add("the absent one", [] {});
   add("the third", [&] {
-    open.push_back(packet_socket::connect(name));
+    open.push_back(os::packet_socket::connect(name));
     open.back().send(encode(hello_of(3, facts)));
   });
   table.peers.resize(4);
@@ -100,24 +100,24 @@ TEST_F(exchange_of_a_host, names_the_absent_and_the_silent) {
 }
 
 TEST_F(exchange_of_a_host, a_follower_does_not_wait_for_ever) {
-  packet_socket listener = packet_socket::listen(name);
+  os::packet_socket listener = os::packet_socket::listen(name);
   EXPECT_THAT([&] { follow_exchange(name, 1, members, facts, time_limit(0.2), table); },
               ThrowsMessage<job_error>("the first has said nothing for 0.4 s (--tri-start-timeout-s)"));
 }
 
 // A listener with no room: its owner accepts nobody.
 TEST_F(exchange_of_a_host, a_follower_that_is_not_let_in_does_not_wait_for_ever) {
-  const host::unique_fd full(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  const os::unique_fd full(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path + 1, name.data(), name.size());
   const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
   ASSERT_EQ(bind(full.get(), reinterpret_cast<const sockaddr*>(&address), length), 0);
   ASSERT_EQ(listen(full.get(), 0), 0);
-  const packet_socket in_the_way = packet_socket::connect(name);
+  const os::packet_socket in_the_way = os::packet_socket::connect(name);
   EXPECT_THAT([&] { follow_exchange(name, 1, members, facts, time_limit(0.5), table); },
               ThrowsMessage<std::system_error>(HasSubstr("cannot connect to the socket @" + name)));
 }
 
 }  // namespace
-}  // namespace tri::host
+}  // namespace tri::boot

@@ -7,7 +7,7 @@
 
 #include "config/variable_names.hpp"
 
-namespace tri::host {
+namespace tri::config {
 namespace {
 
 using ::testing::HasSubstr;
@@ -50,7 +50,7 @@ TEST(configuration, defaults) {
   EXPECT_EQ(values.affinity, "auto");
   EXPECT_EQ(values.inbox_cells, 1024);
   EXPECT_EQ(values.node_queue_cells, 4096);
-  EXPECT_EQ(values.arena_window_bytes, std::size_t{under_thread_sanitizer ? 4 : 64} << 30);
+  EXPECT_EQ(values.arena_window_bytes, std::size_t{os::under_thread_sanitizer ? 4 : 64} << 30);
   EXPECT_EQ(values.idle, idle_policy::automatic);
   EXPECT_DOUBLE_EQ(values.stall_report_s, 5);
   EXPECT_FALSE(values.counters);
@@ -182,4 +182,4 @@ TEST(configuration, listing_shows_value_and_origin) {
 }
 
 }  // namespace
-}  // namespace tri::host
+}  // namespace tri::config

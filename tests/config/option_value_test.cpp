@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-namespace tri::host {
+namespace tri::config {
 namespace {
 
 TEST(option_value, sizes) {
@@ -48,4 +48,4 @@ TEST(option_value, names_and_switches) {
 }
 
 }  // namespace
-}  // namespace tri::host
+}  // namespace tri::config

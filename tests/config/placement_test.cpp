@@ -9,12 +9,12 @@
 #include "config/configuration.hpp"
 #include "os/topology.hpp"
 
-namespace tri::host {
+namespace tri::config {
 namespace {
 
 using cpus = std::vector<int>;
 
-const topology& eight_cores() { return topology::shared("synthetic:pack:2 numa:1 l3:1 core:4 pu:2"); }
+const os::topology& eight_cores() { return os::topology::shared("synthetic:pack:2 numa:1 l3:1 core:4 pu:2"); }
 
 TEST(placement, cores_before_second_hardware_threads) {
   const configuration values;
@@ -27,7 +27,7 @@ TEST(placement, cores_before_second_hardware_threads) {
 }
 
 TEST(placement, more_pes_than_pus_are_spread_and_not_bound) {
-  const topology machine = topology::load("auto");
+  const os::topology machine = os::topology::load("auto");
   const int pus = static_cast<int>(machine.pus().size());
   const placement many = assign_cpus({}, machine, 1, 2, pus);
   EXPECT_TRUE(many.oversubscribed);
@@ -42,7 +42,7 @@ TEST(placement, fake_machines_and_none_are_not_bound) {
   configuration values;
   EXPECT_FALSE(assign_cpus(values, eight_cores(), 0, 1, 2).pinned);
   values.affinity = "none";
-  const placement none = assign_cpus(values, topology::load("auto"), 0, 1, 1);
+  const placement none = assign_cpus(values, os::topology::load("auto"), 0, 1, 1);
   EXPECT_FALSE(none.pinned);
   EXPECT_FALSE(none.oversubscribed);
 }
@@ -99,7 +99,7 @@ TEST(placement, victims_near_ones_first_and_staggered) {
 }
 
 TEST(placement, victim_orders_are_permutations_with_growing_distance) {
-  const topology& machine = eight_cores();
+  const os::topology& machine = eight_cores();
   const cpus placed = assign_cpus({}, machine, 0, 1, 16).cpus;
   std::set<int> first_victims;
   for (int self = 0; self < 16; ++self) {
@@ -116,4 +116,4 @@ TEST(placement, victim_orders_are_permutations_with_growing_distance) {
 }
 
 }  // namespace
-}  // namespace tri::host
+}  // namespace tri::config

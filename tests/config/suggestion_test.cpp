@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace tri::host {
+namespace tri::config {
 namespace {
 
 TEST(suggestion, edit_distance) {
@@ -39,4 +39,4 @@ TEST(suggestion, texts) {
 }
 
 }  // namespace
-}  // namespace tri::host
+}  // namespace tri::config

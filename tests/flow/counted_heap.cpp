@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <new>
 
-namespace tri::wire::flow {
+namespace tri::flow {
 namespace {
 
 bool is_counting = false;
@@ -22,9 +22,9 @@ std::int64_t counted() { return in_use; }
 std::int64_t most_counted() { return most_in_use; }
 void reset_count() { in_use = most_in_use = 0; }
 
-}  // namespace tri::wire::flow
+}  // namespace tri::flow
 
-using namespace tri::wire::flow;
+using namespace tri::flow;
 
 void* operator new(std::size_t bytes) {
   void* const block = std::malloc(bytes + front);

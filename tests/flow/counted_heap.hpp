@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace tri::wire::flow {
+namespace tri::flow {
 
 struct counting {
   counting();
@@ -19,4 +19,4 @@ std::int64_t most_counted();
 /// From now on; blocks that were counted before must not be freed later.
 void reset_count();
 
-}  // namespace tri::wire::flow
+}  // namespace tri::flow

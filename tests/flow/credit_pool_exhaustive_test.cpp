@@ -10,7 +10,7 @@
 #include "credit_pool_world.hpp"
 #include "explore/explorer.hpp"
 
-namespace tri::wire::flow {
+namespace tri::flow {
 namespace {
 
 constexpr std::size_t state_limit = 6'000'000;
@@ -64,4 +64,4 @@ TEST_F(streams, when_a_sender_is_lost) {
 }
 
 }  // namespace
-}  // namespace tri::wire::flow
+}  // namespace tri::flow

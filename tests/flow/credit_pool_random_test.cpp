@@ -11,7 +11,7 @@
 #include "credit_pool_world.hpp"
 #include "explore/explorer.hpp"
 
-namespace tri::wire::flow {
+namespace tri::flow {
 namespace {
 
 TEST(random_streams, end_with_everything_received_within_the_limit) {
@@ -65,4 +65,4 @@ TEST(random_streams, pay_few_notes_when_the_receiver_is_slow) {
 }
 
 }  // namespace
-}  // namespace tri::wire::flow
+}  // namespace tri::flow

@@ -14,7 +14,7 @@
 
 #include "flow/credit_pool.hpp"
 
-namespace tri::wire::flow {
+namespace tri::flow {
 
 struct credit_pool_scope {
   std::vector<std::vector<std::uint64_t>> sends;  // bytes of the messages of each sender, in its order
@@ -257,4 +257,4 @@ class credit_pool_world final : private credit_pool_owner {
   mutable std::vector<step> steps_;
 };
 
-}  // namespace tri::wire::flow
+}  // namespace tri::flow

@@ -7,7 +7,7 @@
 #include "explore/explorer.hpp"
 #include "programs.hpp"
 
-namespace tri::wire::flow {
+namespace tri::flow {
 namespace {
 
 void explore(program which, std::uint64_t memory, std::size_t window) {
@@ -32,4 +32,4 @@ TEST(every_interleaving_of_three_messages, from_named_sources) {
 }
 
 }  // namespace
-}  // namespace tri::wire::flow
+}  // namespace tri::flow

@@ -9,7 +9,7 @@
 #include "explore/explorer.hpp"
 #include "programs.hpp"
 
-namespace tri::wire::flow {
+namespace tri::flow {
 namespace {
 
 constexpr std::size_t state_limit = 4'000'000;
@@ -197,4 +197,4 @@ TEST(a_fixed_threshold, hangs_where_these_rules_do_not) {
 }
 
 }  // namespace
-}  // namespace tri::wire::flow
+}  // namespace tri::flow

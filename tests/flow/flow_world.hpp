@@ -22,7 +22,7 @@
 #include "flow/receiver.hpp"
 #include "flow/sender.hpp"
 
-namespace tri::wire::flow {
+namespace tri::flow {
 
 struct planned_send {
   std::int32_t tag = 0;
@@ -501,4 +501,4 @@ class flow_world {
   static inline thread_local std::vector<step> steps_;  // scratch of list_steps
 };
 
-}  // namespace tri::wire::flow
+}  // namespace tri::flow

@@ -16,7 +16,7 @@
 #include "flow/receiver.hpp"
 #include "flow/sender.hpp"
 
-namespace tri::wire::flow {
+namespace tri::flow {
 namespace {
 
 // One receiver and many senders; control packets in order, handled as they come. Only what the receiver takes (and the
@@ -190,4 +190,4 @@ TEST(flow_footprint, of_65536_peers_is_below_64_bytes_each) {
 }
 
 }  // namespace
-}  // namespace tri::wire::flow
+}  // namespace tri::flow

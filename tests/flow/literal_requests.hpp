@@ -13,7 +13,7 @@
 #include "flow/peer_set.hpp"
 #include "flow/request_target.hpp"
 
-namespace tri::wire::flow {
+namespace tri::flow {
 
 class literal_request_initiator {
  public:
@@ -149,4 +149,4 @@ class literal_request_target {
   peer_set owed_;
 };
 
-}  // namespace tri::wire::flow
+}  // namespace tri::flow

@@ -10,7 +10,7 @@
 #include "literal_sender.hpp"
 #include "programs.hpp"
 
-namespace tri::wire::flow {
+namespace tri::flow {
 namespace {
 
 using testing::HasSubstr;
@@ -66,4 +66,4 @@ TEST(literal_rules_at_random, deadlock_often_and_break_the_order_sometimes) {
 }
 
 }  // namespace
-}  // namespace tri::wire::flow
+}  // namespace tri::flow

@@ -11,7 +11,7 @@
 #include "flow/packet.hpp"
 #include "flow/sender.hpp"
 
-namespace tri::wire::flow {
+namespace tri::flow {
 
 class literal_sender {
  public:
@@ -94,4 +94,4 @@ class literal_sender {
   std::uint64_t next_request_ = 1;
 };
 
-}  // namespace tri::wire::flow
+}  // namespace tri::flow

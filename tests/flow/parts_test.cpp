@@ -8,7 +8,7 @@
 #include "flow/pending_sends.hpp"
 #include "flow/reserved_reply_slots.hpp"
 
-namespace tri::wire::flow {
+namespace tri::flow {
 namespace {
 
 TEST(flow_bounded_memory, never_exceeds_its_limit) {
@@ -93,4 +93,4 @@ TEST(flow_pending_sends, entries_leave_from_anywhere_and_are_used_again) {
 }
 
 }  // namespace
-}  // namespace tri::wire::flow
+}  // namespace tri::flow

@@ -10,7 +10,7 @@
 
 #include "flow_world.hpp"
 
-namespace tri::wire::flow {
+namespace tri::flow {
 
 enum class program : std::uint8_t {
   in_order,     // source by source in turn, each tag in the order of sending
@@ -84,4 +84,4 @@ inline scope make_random_scope(std::uint64_t seed, std::size_t senders, std::siz
   return made;
 }
 
-}  // namespace tri::wire::flow
+}  // namespace tri::flow

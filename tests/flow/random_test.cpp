@@ -10,7 +10,7 @@
 #include "explore/explorer.hpp"
 #include "programs.hpp"
 
-namespace tri::wire::flow {
+namespace tri::flow {
 namespace {
 
 std::uint64_t interleavings() {
@@ -104,4 +104,4 @@ TEST(random_programs, receive_in_the_order_of_sending) {
 }
 
 }  // namespace
-}  // namespace tri::wire::flow
+}  // namespace tri::flow

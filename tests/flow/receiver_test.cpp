@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace tri::wire::flow {
+namespace tri::flow {
 namespace {
 
 using testing::ElementsAre;
@@ -456,4 +456,4 @@ TEST(flow_receive, looks_at_what_it_would_take) {
 }
 
 }  // namespace
-}  // namespace tri::wire::flow
+}  // namespace tri::flow

@@ -15,7 +15,7 @@
 #include "flow/request_initiator.hpp"
 #include "flow/request_target.hpp"
 
-namespace tri::wire::flow {
+namespace tri::flow {
 
 struct request_scope {
   std::vector<std::size_t> requests;  // of each initiator
@@ -252,4 +252,4 @@ class request_world {
   static inline thread_local std::vector<step> steps_;  // scratch of list_steps
 };
 
-}  // namespace tri::wire::flow
+}  // namespace tri::flow

@@ -8,7 +8,7 @@
 #include "explore/explorer.hpp"
 #include "request_world.hpp"
 
-namespace tri::wire::flow {
+namespace tri::flow {
 namespace {
 
 struct shape {
@@ -57,4 +57,4 @@ TEST(every_interleaving_of_requests, of_three_initiators) {
 }
 
 }  // namespace
-}  // namespace tri::wire::flow
+}  // namespace tri::flow

@@ -13,7 +13,7 @@
 #include "literal_requests.hpp"
 #include "request_world.hpp"
 
-namespace tri::wire::flow {
+namespace tri::flow {
 namespace {
 
 using testing::HasSubstr;
@@ -287,4 +287,4 @@ TEST(literal_requests, keep_the_order_one_at_a_time) {
 }
 
 }  // namespace
-}  // namespace tri::wire::flow
+}  // namespace tri::flow

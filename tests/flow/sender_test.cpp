@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace tri::wire::flow {
+namespace tri::flow {
 namespace {
 
 using testing::ElementsAre;
@@ -225,4 +225,4 @@ TEST_F(flow_sender, refuses_what_cannot_come) {
 }
 
 }  // namespace
-}  // namespace tri::wire::flow
+}  // namespace tri::flow

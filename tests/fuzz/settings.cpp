@@ -34,9 +34,9 @@ void read_arguments(std::string_view input) {
   for (std::string& each : words) arguments.push_back(each.data());
   arguments.push_back(nullptr);
   int count = static_cast<int>(words.size());
-  const host::configuration values = host::configuration::from(count, arguments.data(), {});
-  for (const host::option_description& each : host::option_table()) {
-    host::configuration again;
+  const config::configuration values = config::configuration::from(count, arguments.data(), {});
+  for (const config::option_description& each : config::option_table()) {
+    config::configuration again;
     again.set(each.name, values.text_of(each.name));
     expect(again.text_of(each.name) == values.text_of(each.name), "a value is written as it is read");
   }
@@ -56,14 +56,14 @@ void read_control_groups(std::string_view input) {
   }
   scratch_file("proc/self/cgroup", input);
   const std::string root = scratch_folder().string();
-  const std::optional<double> quota = host::cpu_quota(root);
+  const std::optional<double> quota = os::cpu_quota(root);
   expect(!quota || *quota > 0, "a quota is above 0");
-  host::memory_limit(root);
+  os::memory_limit(root);
 }
 
 void read_cpus(std::string_view input) {
-  const std::vector<int> cpus = host::parse_cpu_list(input);
-  expect(host::parse_cpu_list(host::format_cpu_list(cpus)) == cpus, "a list of CPUs is written as it is read");
+  const std::vector<int> cpus = os::parse_cpu_list(input);
+  expect(os::parse_cpu_list(os::format_cpu_list(cpus)) == cpus, "a list of CPUs is written as it is read");
 }
 
 bool read_with(char reader, std::string_view input) {
@@ -84,7 +84,7 @@ bool read_with(char reader, std::string_view input) {
       tools::parse_host_list(input);
       return true;
     case 'l':
-      host::detect_launcher(lines_of(input));
+      boot::detect_launcher(lines_of(input));
       return true;
     default:
       return false;
@@ -99,7 +99,7 @@ bool read(std::string_view input) {
     return read_with(input[0], input.substr(1));
   } catch (const std::invalid_argument&) {
     return false;
-  } catch (const host::job_error&) {
+  } catch (const boot::job_error&) {
     return false;
   }
 }
@@ -115,9 +115,9 @@ std::vector<std::string> seeds() {
                                 "lPMI_FD=3\nPMI_RANK=1\nPMI_SIZE=2",
                                 "lTRIREME_JOB=name",
                                 "lPMIX_NAMESPACE=x"};
-  const host::configuration defaults;
+  const config::configuration defaults;
   std::string all = "a";
-  for (const host::option_description& each : host::option_table())
+  for (const config::option_description& each : config::option_table())
     all += each.option() + "=" + defaults.text_of(each.name) + "\n";
   made.push_back(all);
   made.push_back("a--tri-counters\non\n--tri-pes\n4\n--\n--tri-pes");

@@ -25,7 +25,7 @@ extern "C" const char* __lsan_default_suppressions() { return "leak:libhwloc"; }
 namespace tri::fuzz {
 namespace {
 
-using host::topology;
+using os::topology;
 
 // What placement asks of a machine.
 void ask(const topology& machine) {
@@ -34,10 +34,10 @@ void ask(const topology& machine) {
   expect(machine.useful_cores() >= 1 && machine.useful_pus() >= 1, "something can run on it");
   expect(!machine.is_this_machine() && !machine.quota(), "it is not the machine that reads it");
   expect(machine.tree().find("PU") != std::string::npos, "its CPUs are shown");
-  for (const host::cache_info& cache : machine.all_caches())
-    expect(cache.level >= 1 && cache.level <= 5 && !host::format_cpu_list(cache.pus).empty(), "a cache has CPUs");
+  for (const os::cache_info& cache : machine.all_caches())
+    expect(cache.level >= 1 && cache.level <= 5 && !os::format_cpu_list(cache.pus).empty(), "a cache has CPUs");
   std::vector<int> cpus;
-  for (const host::pu& each : machine.pus()) {
+  for (const os::pu& each : machine.pus()) {
     expect(each.core >= 0 && each.core < machine.cores() && each.numa >= 0 && each.numa < machine.numa_domains() &&
                each.package >= 0 && each.package < machine.packages() && each.cache >= -1 &&
                each.cache < machine.caches(),
@@ -49,10 +49,10 @@ void ask(const topology& machine) {
   for (const int one : {cpus.front(), cpus[cpus.size() / 2], cpus.back()})
     for (const int other : cpus)
       expect(machine.distance(one, other) == machine.distance(other, one), "the way there is as far as the way back");
-  const std::vector<int> order = host::victim_order(machine, cpus, static_cast<int>(cpus.size() / 2));
+  const std::vector<int> order = config::victim_order(machine, cpus, static_cast<int>(cpus.size() / 2));
   expect(order.size() + 1 == cpus.size(), "work is looked for at all others");
-  host::configuration values;
-  for (const int processes : {1, 3}) host::assign_cpus(values, machine, 0, processes, 1);
+  config::configuration values;
+  for (const int processes : {1, 3}) config::assign_cpus(values, machine, 0, processes, 1);
 }
 
 struct hwloc_deleter {
@@ -137,7 +137,7 @@ bool read(std::string_view input) {
       default:
         return false;
     }
-  } catch (const host::topology_error&) {
+  } catch (const os::topology_error&) {
     return false;
   }
 }

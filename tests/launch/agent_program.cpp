@@ -6,7 +6,7 @@
 
 int main() {
   try {
-    return tri::host::run_agent();
+    return tri::launch::run_agent();
   } catch (const std::exception& problem) {
     std::fprintf(stderr, "agent: %s\n", problem.what());
     return 1;

@@ -13,7 +13,7 @@
 #include "launch/host_link.hpp"
 #include "os/child_process.hpp"
 
-namespace tri::host {
+namespace tri::launch {
 namespace {
 
 using ::testing::HasSubstr;
@@ -22,8 +22,8 @@ using ::testing::HasSubstr;
 class deaf_launcher {
  public:
   explicit deaf_launcher(int peer_timeout_ms) {
-    unique_fd(mkstemp(marker_));
-    agent_ = start_program({.arguments = {AGENT},
+    os::unique_fd(mkstemp(marker_));
+    agent_ = os::start_program({.arguments = {AGENT},
                             .input = to_agent_.read.get(),
                             .output = from_agent_.write.get(),
                             .error = errors_.write.get()});
@@ -54,7 +54,7 @@ class deaf_launcher {
 
   // The agent's wait status once it has ended, and what it said itself.
   int wait(std::string& said) {
-    const int status = wait_for(std::exchange(agent_, -1));
+    const int status = os::wait_for(std::exchange(agent_, -1));
     char buffer[4096];
     for (ssize_t length; (length = read(errors_.read.get(), buffer, sizeof buffer)) > 0;)
       said.append(buffer, static_cast<std::size_t>(length));
@@ -85,7 +85,7 @@ class deaf_launcher {
     received += each;
   }
 
-  pipe_ends to_agent_ = open_pipe(), from_agent_ = open_pipe(), errors_ = open_pipe();
+  os::pipe_ends to_agent_ = os::open_pipe(), from_agent_ = os::open_pipe(), errors_ = os::open_pipe();
   pid_t agent_ = -1;
   char marker_[32] = "/tmp/trireme-agent-test-XXXXXX";
 };
@@ -117,4 +117,4 @@ TEST(agent, gives_up_a_launcher_that_does_not_read_the_last_output) {
 }
 
 }  // namespace
-}  // namespace tri::host
+}  // namespace tri::launch

@@ -13,13 +13,13 @@
 #include "os/child_process.hpp"
 #include "support/process_state.hpp"
 
-namespace tri::host {
+namespace tri::launch {
 namespace {
 
 using ::testing::HasSubstr;
-using testing::launched_job;
+using boot::testing::launched_job;
 using ::testing::MatchesRegex;
-using testing::probe;
+using boot::testing::probe;
 using tri::testing::state_of_process;
 using tri::testing::waits_of;
 
@@ -192,8 +192,8 @@ TEST(crash, a_program_that_cannot_be_executed) {
 }
 
 // A pipe that nobody reads while it is full.
-struct stalled_reader : pipe_ends {
-  stalled_reader() : pipe_ends(open_pipe()) {}
+struct stalled_reader : os::pipe_ends {
+  stalled_reader() : pipe_ends(os::open_pipe()) {}
   bool full() const {
     pollfd room{write.get(), POLLOUT, 0};
     return poll(&room, 1, 0) == 0;
@@ -244,7 +244,7 @@ TEST(crash, an_interrupt_reaches_a_launcher_whose_reader_stopped) {
 
 TEST(crash, a_full_standard_error_does_not_keep_the_job_alive) {
   const stalled_reader reader;
-  const unique_fd filler(
+  const os::unique_fd filler(
       open(("/proc/self/fd/" + std::to_string(reader.write.get())).c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
   const std::string page(4096, 'x');
   while (write(filler.get(), page.data(), page.size()) > 0) {
@@ -272,4 +272,4 @@ TEST(crash, after_a_clean_end_a_slow_reader_gets_everything) {
 }
 
 }  // namespace
-}  // namespace tri::host
+}  // namespace tri::launch

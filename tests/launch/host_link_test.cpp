@@ -10,7 +10,7 @@
 #include "boot/bootstrap_messages.hpp"
 #include "support/refusal.hpp"
 
-namespace tri::host {
+namespace tri::launch {
 namespace {
 
 using ::testing::HasSubstr;
@@ -67,7 +67,7 @@ TEST(host_link, random_bytes_are_read_or_refused) {
     try {
       const auto message = take_frame(bytes);
       EXPECT_EQ(bytes.size(), message ? size - encode_frame(*message).size() : size);
-    } catch (const protocol_error&) {
+    } catch (const boot::protocol_error&) {
     }
   }
 }
@@ -104,8 +104,8 @@ TEST(host_link, keeps_what_does_not_fit_and_sees_the_end) {
   int there[2], back[2];
   ASSERT_EQ(pipe2(there, O_CLOEXEC), 0);
   ASSERT_EQ(pipe2(back, O_CLOEXEC), 0);
-  host_link one{unique_fd(back[0]), unique_fd(there[1])};
-  std::optional<host_link> other(std::in_place, unique_fd(there[0]), unique_fd(back[1]));
+  host_link one{os::unique_fd(back[0]), os::unique_fd(there[1])};
+  std::optional<host_link> other(std::in_place, os::unique_fd(there[0]), os::unique_fd(back[1]));
   const std::string text(1'000'000, 'y');
   one.send({.kind = link_kind::printed, .text = text});
   EXPECT_TRUE(one.waiting());
@@ -123,4 +123,4 @@ TEST(host_link, keeps_what_does_not_fit_and_sees_the_end) {
 }
 
 }  // namespace
-}  // namespace tri::host
+}  // namespace tri::launch

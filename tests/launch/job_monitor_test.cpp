@@ -5,7 +5,7 @@
 
 #include <csignal>
 
-namespace tri::host {
+namespace tri::launch {
 namespace {
 
 using ::testing::HasSubstr;
@@ -13,8 +13,8 @@ using ::testing::HasSubstr;
 int exit_of(int status) { return status << 8; }  // wait status as the kernel makes it
 int signal_of(int signal) { return signal; }
 
-hello_message hello_of(int process, std::uint64_t fingerprint = 1, int hosts = 1) {
-  hello_message hello;
+boot::hello_message hello_of(int process, std::uint64_t fingerprint = 1, int hosts = 1) {
+  boot::hello_message hello;
   hello.process = process;
   hello.pes = 1;
   hello.hosts = hosts;
@@ -44,7 +44,7 @@ class monitored {
       if (const auto* all = std::get_if<job_monitor::send_to_all>(&action))
         words.push_back(std::string("all ") + name_of(all->message));
       if (const auto* one = std::get_if<job_monitor::send_to>(&action)) {
-        const auto& address = std::get<address_message>(one->message);
+        const auto& address = std::get<boot::address_message>(one->message);
         words.push_back("address " + std::to_string(address.about.question) + " of " +
                         std::to_string(address.about.process) + " to " + std::to_string(one->process) + ": " +
                         (address.about.published != 0 ? std::to_string(address.address.size()) : "none"));
@@ -272,7 +272,7 @@ TEST(job_monitor, table_entries_of_emulated_hosts) {
 }
 
 TEST(job_monitor, processes_of_several_machines) {
-  job_monitor monitor(layout({0, 1, 3}), {"a", "b"});
+  job_monitor monitor(boot::layout({0, 1, 3}), {"a", "b"});
   for (int i = 0; i < 3; ++i) {
     monitor.started(i, 100 + i);
     EXPECT_FALSE(monitor.hello(i, 100 + i, hello_of(i)));
@@ -293,7 +293,7 @@ TEST(job_monitor, processes_of_several_machines) {
 }
 
 TEST(job_monitor, a_machine_that_fails_when_its_processes_have_ended_is_harmless) {
-  job_monitor monitor(layout({0, 1, 2}), {"a", "b"});
+  job_monitor monitor(boot::layout({0, 1, 2}), {"a", "b"});
   for (int i = 0; i < 2; ++i) {
     monitor.started(i, 100 + i);
     monitor.hello(i, 100 + i, hello_of(i));
@@ -317,4 +317,4 @@ TEST(job_monitor, a_process_that_is_stopped_for_too_long_ends_the_job) {
 }
 
 }  // namespace
-}  // namespace tri::host
+}  // namespace tri::launch

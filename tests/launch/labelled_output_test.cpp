@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tri::host {
+namespace tri::launch {
 namespace {
 
 TEST(labelled_output, whole_lines_only) {
@@ -23,4 +23,4 @@ TEST(labelled_output, an_endless_line_is_broken) {
 }
 
 }  // namespace
-}  // namespace tri::host
+}  // namespace tri::launch

@@ -9,21 +9,21 @@
 
 #include <csignal>
 
-namespace tri::host {
+namespace tri::launch {
 namespace {
 
 struct two_ends {
-  unique_fd read_end, write_end;
+  os::unique_fd read_end, write_end;
 };
 two_ends a_pipe() {
   int ends[2];
   EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);
-  return {unique_fd(ends[0]), unique_fd(ends[1])};
+  return {os::unique_fd(ends[0]), os::unique_fd(ends[1])};
 }
 two_ends a_socket() {
   int ends[2];
   EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
-  return {unique_fd(ends[0]), unique_fd(ends[1])};
+  return {os::unique_fd(ends[0]), os::unique_fd(ends[1])};
 }
 
 std::string numbered_lines(int count) {
@@ -66,7 +66,7 @@ TEST(nonblocking_output, leaves_the_descriptor_of_others_blocking) {
 }
 
 TEST(nonblocking_output, continues_a_file_where_it_is) {
-  const unique_fd file(memfd_create("file", MFD_CLOEXEC));
+  const os::unique_fd file(memfd_create("file", MFD_CLOEXEC));
   ASSERT_EQ(write(file.get(), "before ", 7), 7);
   nonblocking_output output(file.get());
   output.add("and after");
@@ -90,11 +90,11 @@ TEST(nonblocking_output, lets_go_when_nobody_can_read_any_more) {
 TEST(nonblocking_output, knows_equal_targets) {
   const two_ends one = a_pipe();
   const two_ends two = a_pipe();
-  const unique_fd copy(dup(one.write_end.get()));
+  const os::unique_fd copy(dup(one.write_end.get()));
   EXPECT_TRUE(nonblocking_output::same_target(one.write_end.get(), copy.get()));
   EXPECT_FALSE(nonblocking_output::same_target(one.write_end.get(), two.write_end.get()));
   EXPECT_FALSE(nonblocking_output::same_target(one.write_end.get(), -1));
 }
 
 }  // namespace
-}  // namespace tri::host
+}  // namespace tri::launch

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tri::host {
+namespace tri::launch {
 namespace {
 
 constexpr std::int64_t second = 1'000'000'000;
@@ -40,4 +40,4 @@ TEST(peer_liveness, without_a_limit_nothing_times_out) {
 }
 
 }  // namespace
-}  // namespace tri::host
+}  // namespace tri::launch

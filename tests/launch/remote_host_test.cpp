@@ -16,7 +16,7 @@
 #include "os/clock.hpp"
 #include "os/process_tree.hpp"
 
-namespace tri::host {
+namespace tri::launch {
 namespace {
 
 using ::testing::HasSubstr;
@@ -25,7 +25,7 @@ using ::testing::HasSubstr;
 class record final : public process_events {
  public:
   void started(int, pid_t) override { ++processes; }
-  void said(int, pid_t, const bootstrap_message&) override {}
+  void said(int, pid_t, const boot::bootstrap_message&) override {}
   void disconnected(int) override {}
   void broke_protocol(int, const std::string&) override {}
   void exited(int, int) override {}
@@ -41,7 +41,7 @@ struct watched_host {
   explicit watched_host(std::int64_t shell_timeout_ns)
       : host(job(shell_timeout_ns), mode, events, [this](const std::string& text) { failure = text; }) {}
   ~watched_host() {
-    end_descendants([] {});
+    os::end_descendants([] {});
   }
 
   static remote_job job(std::int64_t shell_timeout_ns) {
@@ -61,7 +61,7 @@ struct watched_host {
     host.watch(watched);
     int timeout_ms = -1;
     if (const auto next_ns = host.next_ns())
-      timeout_ms = static_cast<int>(std::clamp<std::int64_t>((*next_ns - now_ns()) / 1'000'000 + 1, 0, 1000));
+      timeout_ms = static_cast<int>(std::clamp<std::int64_t>((*next_ns - os::now_ns()) / 1'000'000 + 1, 0, 1000));
     poll(watched.data(), watched.size(), timeout_ms);
     signalfd_siginfo info{};
     while (read(mode.signals(), &info, sizeof info) == sizeof info) {
@@ -104,4 +104,4 @@ TEST(remote_host, a_shell_that_outlives_the_agent_is_killed) {
 }
 
 }  // namespace
-}  // namespace tri::host
+}  // namespace tri::launch

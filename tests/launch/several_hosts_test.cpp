@@ -10,15 +10,15 @@
 
 #include "boot/launched_job.hpp"
 
-namespace tri::host {
+namespace tri::launch {
 namespace {
 
 using ::testing::HasSubstr;
-using testing::launched_job;
+using boot::testing::launched_job;
 using ::testing::MatchesRegex;
 
 launch_options on_hosts(std::vector<std::string> hosts, int processes, std::vector<std::string> arguments) {
-  launch_options options = testing::probe(processes, std::move(arguments));
+  launch_options options = boot::testing::probe(processes, std::move(arguments));
   options.hosts = std::move(hosts);
   options.remote_shell = {REMOTE_SHELL};
   options.agent = AGENT;
@@ -222,4 +222,4 @@ TEST(several_hosts, a_login_that_never_answers_is_not_waited_for) {
 }
 
 }  // namespace
-}  // namespace tri::host
+}  // namespace tri::launch

@@ -202,7 +202,7 @@ TEST(handle, belongs_to_the_thread_that_started_the_loop) {
   EXPECT_EQ(ran, 1000);
 }
 TEST(handle_death_test, that_outlives_its_thread_says_so) {
-  if (host::under_thread_sanitizer) GTEST_SKIP() << "the sanitizer starts no threads in a child of threads";
+  if (os::under_thread_sanitizer) GTEST_SKIP() << "the sanitizer starts no threads in a child of threads";
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_DEATH(
       {
@@ -221,26 +221,26 @@ TEST(handle_death_test, that_outlives_its_thread_says_so) {
       "another thread");
 }
 TEST(handle, names_nothing_in_a_child_of_fork) {
-  if (host::under_thread_sanitizer) GTEST_SKIP() << "the sanitizer starts no threads in a child of threads";
+  if (os::under_thread_sanitizer) GTEST_SKIP() << "the sanitizer starts no threads in a child of threads";
   std::atomic<int> ran{0};
   loop_handle handle = start_for(100, [&](int) { ++ran; });
-  const pid_t child = host::start_function([&] {
+  const pid_t child = os::start_function([&] {
     const bool finished = handle.finished();
     { const loop_handle gone = std::move(handle); }
     std::atomic<int> own{0};
     parallel_for(100, [&](int) { ++own; });
     return finished && own == 100 ? 0 : 1;
   });
-  EXPECT_EQ(host::wait_for(child), 0);
+  EXPECT_EQ(os::wait_for(child), 0);
   handle.wait();
   EXPECT_EQ(ran, 100);
 }
 
 TEST(environment, cores_that_the_process_may_not_use_are_refused) {
   setenv("TRIREME_AFFINITY", "0,1000", 1);
-  EXPECT_THROW(loops::team_options_of_environment(), host::configuration_error);
+  EXPECT_THROW(loops::team_options_of_environment(), config::configuration_error);
   setenv("TRIREME_AFFINITY", "first", 1);
-  EXPECT_THROW(loops::team_options_of_environment(), host::configuration_error);
+  EXPECT_THROW(loops::team_options_of_environment(), config::configuration_error);
   unsetenv("TRIREME_AFFINITY");
 }
 

@@ -190,7 +190,7 @@ TEST(thread_injector, participants_of_a_loop_use_it_at_the_same_time) {
 }
 
 TEST(core_injector, takes_processor_time_from_its_cores_until_it_is_stopped) {
-  const int core = host::cpus_of_this_thread().front();
+  const int core = os::cpus_of_this_thread().front();
   core_injector noise({.period = 500us, .duration = 50us}, {core});
   while (noise.so_far().events < 5) std::this_thread::yield();
   noise.stop();
@@ -204,11 +204,11 @@ TEST(core_injector, takes_processor_time_from_its_cores_until_it_is_stopped) {
 
 TEST(core_injector, ends_with_the_object_even_far_from_the_next_event) {
   const core_injector noise({.period = 1h * 24, .duration = 1us});
-  EXPECT_LE(noise.so_far().events, host::cpus_of_this_thread().size());
+  EXPECT_LE(noise.so_far().events, os::cpus_of_this_thread().size());
 }
 
 TEST(core_injector, cores_and_kind_are_checked) {
-  const int core = host::cpus_of_this_thread().front();
+  const int core = os::cpus_of_this_thread().front();
   EXPECT_THAT([] { core_injector({.kind = kind::sleeping}); },
               ThrowsMessage<std::invalid_argument>(HasSubstr("sleeping takes nothing from a core")));
   EXPECT_THAT(

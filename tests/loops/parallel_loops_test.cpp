@@ -350,15 +350,15 @@ TEST(threads, run_loops_at_the_same_time) {
 }
 
 TEST(fork, a_child_starts_a_team_of_its_own) {
-  if (host::under_thread_sanitizer) GTEST_SKIP() << "the sanitizer starts no threads in a child of threads";
+  if (os::under_thread_sanitizer) GTEST_SKIP() << "the sanitizer starts no threads in a child of threads";
   parallel_for(100, [](int) {});
-  const pid_t child = host::start_function([] {
+  const pid_t child = os::start_function([] {
     std::atomic<int> ran{0};
     parallel_for(
         1000, [&](int) { ran.fetch_add(1); }, "dynamic");
     return ran.load() == 1000 ? 0 : 1;
   });
-  EXPECT_EQ(host::wait_for(child), 0);
+  EXPECT_EQ(os::wait_for(child), 0);
   parallel_for(100, [](int) {});
 }
 

@@ -4,7 +4,7 @@
 
 #include "support/fake_root.hpp"
 
-namespace tri::host {
+namespace tri::os {
 namespace {
 
 using testing::fake_root;
@@ -90,4 +90,4 @@ TEST(cgroup, memory_version_1) {
 }
 
 }  // namespace
-}  // namespace tri::host
+}  // namespace tri::os

@@ -14,7 +14,7 @@
 
 #include "support/command_runner.hpp"
 
-namespace tri::host {
+namespace tri::os {
 namespace {
 
 using ::testing::Not;
@@ -171,4 +171,4 @@ TEST(children, die_with_the_thread_that_started_them) {
 }
 
 }  // namespace
-}  // namespace tri::host
+}  // namespace tri::os

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tri::host {
+namespace tri::os {
 namespace {
 
 TEST(clock, both_are_monotonic_and_agree) {
@@ -26,4 +26,4 @@ TEST(clock, conversions_are_inverse) {
 }
 
 }  // namespace
-}  // namespace tri::host
+}  // namespace tri::os

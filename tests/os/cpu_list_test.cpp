@@ -5,7 +5,7 @@
 
 #include <stdexcept>
 
-namespace tri::host {
+namespace tri::os {
 namespace {
 
 TEST(cpu_list, numbers_ranges_and_steps_in_order) {
@@ -44,4 +44,4 @@ TEST(cpu_list, formatting_reads_back) {
 }
 
 }  // namespace
-}  // namespace tri::host
+}  // namespace tri::os

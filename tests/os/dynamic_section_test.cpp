@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace tri::host {
+namespace tri::os {
 namespace {
 
 using ::testing::Contains;
@@ -209,4 +209,4 @@ TEST(dynamic_section, damaged_at_random_is_survived) {
 }
 
 }  // namespace
-}  // namespace tri::host
+}  // namespace tri::os

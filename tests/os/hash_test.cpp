@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tri::host {
+namespace tri::os {
 namespace {
 
 TEST(hash, has_the_published_values) {
@@ -24,4 +24,4 @@ TEST(hash, takes_words_by_their_bytes) {
 }
 
 }  // namespace
-}  // namespace tri::host
+}  // namespace tri::os

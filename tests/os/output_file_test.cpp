@@ -15,7 +15,7 @@
 #include "support/another_user.hpp"
 #include "support/command_runner.hpp"
 
-namespace tri::host {
+namespace tri::os {
 namespace {
 
 namespace fs = std::filesystem;
@@ -113,4 +113,4 @@ TEST_F(output_file_test, replaces_a_file_that_a_stranger_has_put_there) {
 }
 
 }  // namespace
-}  // namespace tri::host
+}  // namespace tri::os

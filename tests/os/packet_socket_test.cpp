@@ -6,7 +6,7 @@
 
 #include <system_error>
 
-namespace tri::host {
+namespace tri::os {
 namespace {
 
 std::string unused_name() {
@@ -88,4 +88,4 @@ TEST(packet_socket, accept_without_anybody_and_connect_to_nobody) {
 }
 
 }  // namespace
-}  // namespace tri::host
+}  // namespace tri::os

@@ -6,7 +6,7 @@
 #include <system_error>
 #include <thread>
 
-namespace tri::host {
+namespace tri::os {
 namespace {
 
 TEST(pinning, a_pinned_thread_runs_where_it_was_put) {
@@ -48,4 +48,4 @@ TEST(pinning, a_cpu_that_does_not_exist_is_refused_by_number) {
 }
 
 }  // namespace
-}  // namespace tri::host
+}  // namespace tri::os

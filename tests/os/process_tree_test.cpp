@@ -10,7 +10,7 @@
 
 #include "os/child_process.hpp"
 
-namespace tri::host {
+namespace tri::os {
 namespace {
 
 TEST(process_tree, all_descendants_are_found_and_signalled) {
@@ -38,4 +38,4 @@ TEST(process_tree, a_process_that_has_ended_and_is_not_reaped_is_exiting) {
 }
 
 }  // namespace
-}  // namespace tri::host
+}  // namespace tri::os

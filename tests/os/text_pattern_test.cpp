@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-namespace tri::host {
+namespace tri::os {
 namespace {
 
 TEST(text_pattern, is_found_anywhere_unless_it_is_anchored) {
@@ -34,4 +34,4 @@ TEST(text_pattern, copies_search_for_the_same) {
 }
 
 }  // namespace
-}  // namespace tri::host
+}  // namespace tri::os

@@ -12,7 +12,7 @@
 #include "os/cpu_list.hpp"
 #include "os/pinning.hpp"
 
-namespace tri::host {
+namespace tri::os {
 namespace {
 
 using ::testing::HasSubstr;
@@ -181,4 +181,4 @@ TEST(topology, same_core_and_same_cache_are_what_the_system_says) {
 }
 
 }  // namespace
-}  // namespace tri::host
+}  // namespace tri::os

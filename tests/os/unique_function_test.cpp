@@ -10,7 +10,7 @@
 
 #include "trireme/detail/os/function_ref.hpp"
 
-namespace tri::host {
+namespace tri::os {
 namespace {
 
 int twice(int value) { return 2 * value; }
@@ -77,4 +77,4 @@ TEST(function_ref, calls_lambdas_functions_and_what_changes) {
 }
 
 }  // namespace
-}  // namespace tri::host
+}  // namespace tri::os

@@ -18,7 +18,7 @@ namespace {
 
 using namespace testing;
 
-constexpr std::uint64_t scaled(std::uint64_t count) { return host::under_thread_sanitizer ? count / 10 : count; }
+constexpr std::uint64_t scaled(std::uint64_t count) { return os::under_thread_sanitizer ? count / 10 : count; }
 
 // Takes `expected` messages, sleeping whenever there is none. Returns how often it slept.
 std::uint64_t consume(inbox_shared& inbox, std::uint64_t expected, std::vector<std::uint64_t>& next_of_producer,
@@ -129,21 +129,21 @@ TEST_P(inbox_stress, ping_pong_beside_a_consumer_that_falls_asleep) {
   inbox_shared& inbox = memory.inbox;
   std::array<line, 16> both_write;
   std::atomic<std::uint64_t> taken{0};
-  const std::vector<int> cpus = host::cpus_of_this_thread();
+  const std::vector<int> cpus = os::cpus_of_this_thread();
   const auto touch_all = [&](std::uint64_t value) {
     for (line& each : both_write) each.value.store(value, std::memory_order_relaxed);
   };
   std::thread producer([&] {
-    host::pin_this_thread(cpus.back());
+    os::pin_this_thread(cpus.back());
     arena::cache_guard cache(1);
     for (std::uint64_t i = 0; i < rounds; ++i) {
-      while (taken.load(std::memory_order_acquire) < i) host::cpu_relax();
+      while (taken.load(std::memory_order_acquire) < i) os::cpu_relax();
       for (volatile std::uint64_t spin = 0; spin < i % 128;) spin = spin + 1;
       touch_all(i);
       push(inbox, 0, i);
     }
   });
-  host::pin_this_thread(cpus.front());
+  os::pin_this_thread(cpus.front());
   arena::cache_guard cache(0);
   inbox_reader reader(inbox);
   std::uint64_t sleeps = 0;
@@ -161,7 +161,7 @@ TEST_P(inbox_stress, ping_pong_beside_a_consumer_that_falls_asleep) {
     reader.wake_up();
   }
   producer.join();
-  host::pin_this_thread(cpus);
+  os::pin_this_thread(cpus);
   EXPECT_GT(sleeps, 0U);
 }
 
@@ -225,7 +225,7 @@ TEST(inbox_processes, send_through_a_shared_window) {
   auto& place = *new (memory) meeting;
   const std::vector<int> files{arena::create_window_file(small_window_bytes),
                                arena::create_window_file(small_window_bytes)};
-  const pid_t child = host::start_function([&] {
+  const pid_t child = os::start_function([&] {
     try {
       return one_of_two(place, files, 1);
     } catch (const std::exception& error) {
@@ -234,7 +234,7 @@ TEST(inbox_processes, send_through_a_shared_window) {
     }
   });
   EXPECT_EQ(one_of_two(place, files, 0), 0);
-  EXPECT_EQ(host::wait_for(child), 0);
+  EXPECT_EQ(os::wait_for(child), 0);
   for (const int file : files) close(file);
   munmap(memory, 4096);
 }

@@ -54,7 +54,7 @@ TEST(node_queue, several_producers_and_consumers) {
   open_arena arena;
   made_queue made(16);
   constexpr int pairs = 2;
-  const std::uint64_t each = host::under_thread_sanitizer ? 5'000 : 100'000;
+  const std::uint64_t each = os::under_thread_sanitizer ? 5'000 : 100'000;
   std::vector<std::atomic<std::uint8_t>> seen(pairs * each);
   std::atomic<std::uint64_t> taken{0};
   std::atomic<int> damaged{0};

@@ -17,7 +17,7 @@
 namespace tri::sched {
 namespace {
 
-constexpr std::uint64_t scaled(std::uint64_t count) { return host::under_thread_sanitizer ? count / 10 : count; }
+constexpr std::uint64_t scaled(std::uint64_t count) { return os::under_thread_sanitizer ? count / 10 : count; }
 
 // The tests of one process share these; each test resets what it uses before it starts its PEs.
 std::atomic<bool> finished{false};
@@ -36,8 +36,8 @@ envelope message_for(std::uint32_t handler, std::uint64_t element = 0, std::uint
   return made;
 }
 
-host::configuration values_for(int pes, std::initializer_list<std::pair<const char*, const char*>> settings = {}) {
-  host::configuration values;
+config::configuration values_for(int pes, std::initializer_list<std::pair<const char*, const char*>> settings = {}) {
+  config::configuration values;
   values.set("pes", std::to_string(pes));
   values.set("arena_window_bytes", std::to_string(std::size_t{256} << 20));
   values.set("longest_sleep_ms", "0");
@@ -47,7 +47,7 @@ host::configuration values_for(int pes, std::initializer_list<std::pair<const ch
 }
 
 int run(
-    const host::configuration& values, const std::function<int(pe&)>& main_program,
+    const config::configuration& values, const std::function<int(pe&)>& main_program,
     const std::function<void(pe&)>& finish = [](pe&) {}, const std::function<void(pe&)>& prepare_more = [](pe&) {}) {
   finished = false;
   created = done = misplaced = 0;
@@ -120,7 +120,7 @@ TEST(oversubscribed, eight_pes_pass_a_token_and_sleep_meanwhile) {
 
 void note_place(pe& here, envelope& message) {
   misplaced += message.element != static_cast<std::uint64_t>(here.number()) || &here != &this_pe() ? 1 : 0;
-  const host::placement& places = here.job().placement();
+  const config::placement& places = here.job().placement();
   if (places.pinned && sched_getcpu() != places.cpus[static_cast<std::size_t>(here.local_number())]) ++misplaced;
   ++done;
 }
@@ -300,7 +300,7 @@ TEST(counting, a_message_that_could_not_be_sent_does_not_count) {
 // ---- timers
 
 std::vector<std::pair<std::uint64_t, std::uint64_t>> timed;  // deadline asked for, time it ran
-void note_time(pe&, envelope& message) { timed.emplace_back(message.element, host::ticks()); }
+void note_time(pe&, envelope& message) { timed.emplace_back(message.element, os::ticks()); }
 const std::uint32_t time_handler = register_handler(&note_time, "test.time");
 
 TEST(timers, run_in_order_and_never_early_also_out_of_sleep) {
@@ -308,8 +308,8 @@ TEST(timers, run_in_order_and_never_early_also_out_of_sleep) {
     timed.clear();
     run(values_for(1, {{"idle", idle}}), [](pe& here) {
       for (const std::int64_t delay_us : {3000, 0, 500, 10'000, 500, -7}) {
-        const auto ticks = delay_us > 0 ? host::ns_to_ticks(static_cast<double>(delay_us) * 1000) : 0;
-        here.send_later(delay_us * 1000, message_for(time_handler, host::ticks() + ticks));
+        const auto ticks = delay_us > 0 ? os::ns_to_ticks(static_cast<double>(delay_us) * 1000) : 0;
+        here.send_later(delay_us * 1000, message_for(time_handler, os::ticks() + ticks));
       }
       wait_until_quiet(here);
       return 0;

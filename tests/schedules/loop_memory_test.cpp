@@ -334,7 +334,7 @@ TEST(loop_memory, teams_that_run_the_loop_at_the_same_time_do_not_disturb_each_o
                 return loop_key{&memory, items, 1, 0, threads};
               },
               [&](worksharing_loop& record, const loop_key& key, held_before held) {
-                if (memory.arm(record, key.items, key.participants, held)) record.measure(host::ticks());
+                if (memory.arm(record, key.items, key.participants, held)) record.measure(os::ticks());
               });
           fetch_position position(loop, number);
           for (item_span got = position.next(); !got.empty(); got = position.next()) {

@@ -20,7 +20,7 @@ namespace tri::testing {
 
 /// Why a crash of this process's children leaves no core file where they run; empty if it does.
 inline std::string why_no_core_files() {
-  if (host::under_thread_sanitizer) return "a core file would hold the shadow memory of the sanitizer";
+  if (os::under_thread_sanitizer) return "a core file would hold the shadow memory of the sanitizer";
   if (std::getenv("ASAN_OPTIONS") != nullptr) return "the address sanitizer forbids core files (disable_coredump)";
   std::string pattern;
   std::getline(std::ifstream("/proc/sys/kernel/core_pattern"), pattern);

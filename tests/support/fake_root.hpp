@@ -6,7 +6,7 @@
 #include <fstream>
 #include <string>
 
-namespace tri::host::testing {
+namespace tri::testing {
 
 class fake_root {
  public:
@@ -25,4 +25,4 @@ class fake_root {
   std::string path_;
 };
 
-}  // namespace tri::host::testing
+}  // namespace tri::testing

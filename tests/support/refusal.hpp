@@ -5,16 +5,16 @@
 
 #include "boot/bootstrap_messages.hpp"
 
-namespace tri::host::testing {
+namespace tri::testing {
 
 template <class Call>
 std::string refusal_of(const Call& call) {
   try {
     call();
-  } catch (const protocol_error& problem) {
+  } catch (const boot::protocol_error& problem) {
     return problem.what();
   }
   return "nothing was refused";
 }
 
-}  // namespace tri::host::testing
+}  // namespace tri::testing

@@ -19,8 +19,8 @@ namespace {
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
-host::launch_options program(int processes, int pes, std::vector<std::string> arguments) {
-  host::launch_options options;
+launch::launch_options program(int processes, int pes, std::vector<std::string> arguments) {
+  launch::launch_options options;
   options.processes = processes;
   options.command = {JOB_PROBE, std::to_string(processes), std::to_string(pes)};
   options.command.insert(options.command.end(), arguments.begin(), arguments.end());
@@ -31,7 +31,7 @@ host::launch_options program(int processes, int pes, std::vector<std::string> ar
 class crash : public ::testing::Test {
  protected:
   // Other jobs may run at the same time on the machine; only what carries the launcher's pid is this job's.
-  static void expect_nothing_left(const host::testing::launched_job& job) {
+  static void expect_nothing_left(const boot::testing::launched_job& job) {
     EXPECT_FALSE(job.anything_left());
     const std::string pid = std::to_string(job.launcher());
     for (const auto& entry : std::filesystem::directory_iterator("/dev/shm"))
@@ -41,7 +41,7 @@ class crash : public ::testing::Test {
       EXPECT_FALSE(line.find("trireme") != std::string::npos && line.find(pid) != std::string::npos) << line;
   }
   static std::string end_of(int processes, int pes, std::vector<std::string> arguments, int status) {
-    host::testing::launched_job job(program(processes, pes, std::move(arguments)));
+    boot::testing::launched_job job(program(processes, pes, std::move(arguments)));
     EXPECT_EQ(job.wait(), status);
     expect_nothing_left(job);
     return job.output();
@@ -85,7 +85,7 @@ TEST_F(crash, the_arena_is_exhausted) {
 }
 
 TEST_F(crash, the_launcher_is_asked_to_end) {
-  host::testing::launched_job job(program(2, 2, {"crash_fly"}));
+  boot::testing::launched_job job(program(2, 2, {"crash_fly"}));
   job.wait_for_lines("ready", 1);
   kill(job.launcher(), SIGTERM);
   EXPECT_EQ(job.wait(), 128 + SIGTERM);

@@ -308,7 +308,7 @@ struct exchanger : group_member<exchanger> {
 };
 void order() {
   auto all = make_group<exchanger>();
-  const int count = host::under_thread_sanitizer ? 12 : 25;
+  const int count = os::under_thread_sanitizer ? 12 : 25;
   const int rounds = pe_count() > 4 ? 1 : 2;
   int seed = 1;
   for (int round = 0; round < rounds; ++round)
@@ -367,7 +367,7 @@ void worst_case() {
       if (memory == 0) check(seen.refusals > 0, "nothing was refused");
     }
   // Many messages and no memory: each is asked for when it is sent, and when it is wanted.
-  const int many = host::under_thread_sanitizer ? 100 : 1000 / pe_count();
+  const int many = os::under_thread_sanitizer ? 100 : 1000 / pe_count();
   const auto found = kill(many, 10, {.memory = 0});
   const auto sent = static_cast<std::uint64_t>(many) * pes;
   check_equal(found.requests, 2 * sent);
@@ -375,7 +375,7 @@ void worst_case() {
   check_equal(found.restarts, sent);
   // Many messages. Records for all and little memory for data: most data waits at the senders, and each is asked for
   // once.
-  const int count = host::under_thread_sanitizer ? 200 : 2000 / pe_count();
+  const int count = os::under_thread_sanitizer ? 200 : 2000 / pe_count();
   const auto all = static_cast<std::uint64_t>(count) * pes;
   const auto recorded = kill(count, 1000, {.memory = 2 * all * record, .eager_bytes = 0});
   check_equal(recorded.requests, all);
@@ -440,7 +440,7 @@ std::vector<mailbox_statistics> exchange_on_all(const group<neighbour>& all, mai
 }
 void predicted() {
   const auto all = make_group<neighbour>();
-  const int learning = 20, rounds = host::under_thread_sanitizer ? 40 : 100;
+  const int learning = 20, rounds = os::under_thread_sanitizer ? 40 : 100;
   const auto messages = static_cast<std::uint64_t>(6 * rounds);
   for (const std::uint64_t memory : {std::uint64_t{0}, std::uint64_t{1} << 20}) {
     const mailbox asking = make_mailbox({.memory = memory});

@@ -142,7 +142,7 @@ class crossing_job : public traced_job, public ::testing::WithParamInterface<wir
 
 // M50, M52: each message has three segments that add up, whoever is at the wire; rows have the numbers of their nodes.
 TEST_P(crossing_job, follows_messages_between_hosts) {
-  if (host::under_thread_sanitizer) GTEST_SKIP() << "it does not know UCX";
+  if (os::under_thread_sanitizer) GTEST_SKIP() << "it does not know UCX";
   run(2, 2, "cross", "--tri-hosts 2 " + GetParam().options);
   EXPECT_THAT(files(), UnorderedElementsAre("pe-0.trace", "pe-1.trace", "pe-2.trace", "pe-3.trace", "wire-0.trace",
                                             "wire-1.trace"));
@@ -201,7 +201,7 @@ std::vector<received> from(std::uint32_t sender, const std::vector<received>& st
 
 // FA-01 and FA-08: four hosts, in each round another link is late.
 TEST_F(traced_job, has_messages_in_the_order_of_the_program_and_of_arrival) {
-  if (host::under_thread_sanitizer) GTEST_SKIP() << "it does not know UCX";
+  if (os::under_thread_sanitizer) GTEST_SKIP() << "it does not know UCX";
   run(4, 1, "orders", "--tri-hosts 4");
   const trace_folder trace = read();
   std::vector<receive_stream> streams = streams_of(trace);

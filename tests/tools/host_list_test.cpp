@@ -21,10 +21,10 @@ TEST(host_list, what_a_shell_would_take_for_something_else_is_refused) {
                                   "'a'", "\"a\"", "a\\b", "*", "~a", "\x1b[0m"}) {
     const std::string list = std::string("first,") + wrong;
     EXPECT_THAT([&] { parse_host_list(list); },
-                ThrowsMessage<host::configuration_error>(HasSubstr(std::string("has the host '") + wrong + "'")));
+                ThrowsMessage<config::configuration_error>(HasSubstr(std::string("has the host '") + wrong + "'")));
   }
   for (const char* const empty : {"", ",", "a,", ",a", "a,,b"})
-    EXPECT_THAT([&] { parse_host_list(empty); }, ThrowsMessage<host::configuration_error>(
+    EXPECT_THAT([&] { parse_host_list(empty); }, ThrowsMessage<config::configuration_error>(
                                                      HasSubstr("has the host ''; write names separated by commas")));
 }
 

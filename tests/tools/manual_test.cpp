@@ -101,11 +101,11 @@ TEST_F(manual_pages, say_what_help_says) {
 TEST_F(manual_pages, config_has_every_option_and_variable) {
   if (!installed("man")) GTEST_SKIP() << "man-db is not installed";
   const std::string text = shown("man7/trireme-config.7");
-  for (const host::option_description& row : host::option_table()) {
+  for (const config::option_description& row : config::option_table()) {
     EXPECT_THAT(text, HasSubstr(row.option()));
     EXPECT_THAT(text, HasSubstr(row.environment_variable()));
   }
-  for (const host::other_variable& each : host::other_variables()) EXPECT_THAT(text, HasSubstr(each.name));
+  for (const config::other_variable& each : config::other_variables()) EXPECT_THAT(text, HasSubstr(each.name));
 }
 
 TEST(manual_command, does_not_depend_on_variables_of_the_user) {

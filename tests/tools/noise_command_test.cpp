@@ -29,7 +29,7 @@ TEST(noise_command, figures_agree_with_each_other_and_with_the_samples) {
   EXPECT_THAT(done.output, HasSubstr("300 samples on each of"));
   EXPECT_THAT(done.output, HasSubstr("weights"));
   const json report = json::parse(contents_of(folder.path() / "out.json"));
-  const std::vector<int> usable = host::cpus_of_this_thread();
+  const std::vector<int> usable = os::cpus_of_this_thread();
   ASSERT_EQ(report["cores"].size(), usable.size());
   if (report.contains("claim_ns")) {  // K42; with one core there is nobody to claim beside
     EXPECT_GE(report["claim_ns"]["trials"].get<int>(), 9);
@@ -59,7 +59,7 @@ TEST(noise_command, figures_agree_with_each_other_and_with_the_samples) {
 
 TEST(noise_command, cores_can_be_chosen) {
   const temporary_folder folder;
-  const int core = host::cpus_of_this_thread().back();
+  const int core = os::cpus_of_this_thread().back();
   const command_result done =
       run_command(folder.path(),
                   noise + "-q --one-by-one --quantum 2us --samples 20 --json o.json --cores " + std::to_string(core));

@@ -196,7 +196,7 @@ TEST(noise_report, wrong_settings_are_named) {
 
 // Rounds need not divide the samples; nothing is lost or invented.
 TEST(core_sampler, takes_as_many_samples_as_were_asked_for) {
-  const std::vector<int> cores{host::cpus_of_this_thread().front()};
+  const std::vector<int> cores{os::cpus_of_this_thread().front()};
   for (const bool together : {true, false}) {
     std::vector<double> shown;
     const std::vector<core_samples> samples =
@@ -214,14 +214,14 @@ TEST(core_sampler, takes_as_many_samples_as_were_asked_for) {
 // A core that others use must not hold up the program that waits for the choice.
 TEST(core_sampler, a_round_ends_with_the_samples_that_its_time_allows) {
   const std::vector<core_samples> samples = sample_cores(
-      {.cores = {host::cpus_of_this_thread().front()}, .samples = 1'000'000, .rounds = 2, .longest_round_s = 0.0},
+      {.cores = {os::cpus_of_this_thread().front()}, .samples = 1'000'000, .rounds = 2, .longest_round_s = 0.0},
       work_quantum(10), [](double) {});
   ASSERT_THAT(samples, SizeIs(1));
   EXPECT_THAT(samples[0].times, SizeIs(100)) << "of each round those before the first look at the clock";
 }
 
 TEST(core_sampler, a_core_that_does_not_exist_is_an_error_of_the_call) {
-  EXPECT_THROW(sample_cores({.cores = {host::cpus_of_this_thread().front(), 100000}, .samples = 10, .rounds = 2},
+  EXPECT_THROW(sample_cores({.cores = {os::cpus_of_this_thread().front(), 100000}, .samples = 10, .rounds = 2},
                             work_quantum(10), [](double) {}),
                std::system_error);
 }

@@ -34,7 +34,7 @@ class machine_files {
   testing::temporary_folder folder_;
 };
 
-const std::string mine = host::format_cpu_list(host::cpus_of_this_thread());
+const std::string mine = os::format_cpu_list(os::cpus_of_this_thread());
 
 TEST(numa_domain, is_the_one_that_has_all_cpus_of_the_process) {
   EXPECT_EQ(domain_of_this_rank("auto", machine_files({"900-910", mine}).root()), 1);
@@ -63,7 +63,7 @@ TEST(numa_domain, of_another_machine_follows_from_the_rank) {
   setenv("OMPI_COMM_WORLD_LOCAL_RANK", "3", 1);
   setenv("OMPI_COMM_WORLD_LOCAL_SIZE", "4", 1);
   EXPECT_EQ(domain_of_this_rank(machine), 1);
-  EXPECT_THROW(domain_of_this_rank("synthetic:numma:2"), host::topology_error);
+  EXPECT_THROW(domain_of_this_rank("synthetic:numma:2"), os::topology_error);
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ TEST(saturation, is_told_as_the_setting_that_takes_it) {
 }
 
 TEST(saturation, is_measured_with_every_number_of_cores) {
-  const host::topology& machine = host::topology::shared("auto");
+  const os::topology& machine = os::topology::shared("auto");
   const std::vector<copy_throughput> rows = measure_copies(machine, 0.002);
   EXPECT_GE(rows.size(), 1u);
   EXPECT_EQ(rows.front().near, 1);

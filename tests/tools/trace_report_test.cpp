@@ -300,7 +300,7 @@ TEST_F(written_trace, has_both_orders) {
 
 // FA-08: the streams of FA-07 through a trace: in the order of the program more than 90 % are predicted.
 TEST_F(written_trace, predicts_the_order_of_the_program) {
-  namespace prediction = wire::prediction;
+  namespace prediction = flow::prediction;
   for (const auto& [program, processes] : {std::pair("BT", 9), {"CG", 8}, {"LU", 4}, {"SP", 9}}) {
     const auto stream = prediction::generate(prediction::known_stream(program, processes), 2008);
     ASSERT_EQ(stream.logical.size(), stream.physical.size());

@@ -236,7 +236,7 @@ TEST_F(process_trace_test, any_thread_may_write_to_the_wire) {
         for (std::uint32_t i = 0; i < messages; ++i) {
           traces->wire()->left(self, i);
           traces->wire()->arrived(self, i, 0, target::pe, 4);
-          if (self == 0) traces->wire()->thread_worked(i % 2 == 0, host::ticks());
+          if (self == 0) traces->wire()->thread_worked(i % 2 == 0, os::ticks());
           if (i % 1000 == 0) traces->wire()->call_ended(wire_progress_call, 0);  // since the machine was started
         }
       });

@@ -22,7 +22,7 @@ int agent_command(int argc, char** argv) {
                stderr);
     return usage_status;
   }
-  return host::run_agent();
+  return launch::run_agent();
 }
 
 }  // namespace tri::tools

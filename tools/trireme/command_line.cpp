@@ -34,7 +34,7 @@ bool shown(const CLI::App& app) {
   }
   const std::string name = word.substr(0, word.find('='));
   throw CLI::ExtrasError(
-      fmt::format("unknown option {}{}", name, host::did_you_mean(name, names, "; did you mean ", "?")),
+      fmt::format("unknown option {}{}", name, config::did_you_mean(name, names, "; did you mean ", "?")),
       CLI::ExitCodes::ExtrasError);
 }
 

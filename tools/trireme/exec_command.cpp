@@ -237,7 +237,7 @@ std::string set_up(const exec_options& options, const std::string& name) {
   const bool times_mpi = options.omp && set_up_openmp(options);
   if (times_mpi && options.mpi && options.asks_for_mpi)
     throw std::invalid_argument("--mpi and a schedule that uses slack do not go together yet");
-  std::string program = host::find_program(name);
+  std::string program = os::find_program(name);
   const bool leaves_mpi = !options.mpi || times_mpi || !mpi_is_on;
   mpi_finding found = leaves_mpi ? mpi_finding() : find_mpi(program);
   // MPI and virtual threads exclude each other; that a launcher of MPI started it does not make it a program of MPI.
@@ -293,7 +293,7 @@ int exec_command(int argc, char** argv) {
     options.asks_for_mpi = app.count("--mpi") > 0;
     options.asks_for_virtual = app.count("--virtual") > 0;
     // The program would not notice a misspelt one.
-    host::check_variable_names(host::environment_of_this_process());
+    config::check_variable_names(config::environment_of_this_process());
     if (!options.omp) check_needs_omp(app);
     start(set_up(options, command[0]), command);
     return cannot_start_status;

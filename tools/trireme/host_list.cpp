@@ -26,7 +26,7 @@ std::vector<std::string> parse_host_list(std::string_view text) {
     const std::size_t comma = std::min(text.find(',', begin), text.size());
     const std::string_view host = text.substr(begin, comma - begin);
     if (!is_name(host)) {
-      throw host::configuration_error(
+      throw config::configuration_error(
           fmt::format("--hosts '{}' has the host '{}'; write names separated by commas, such as a,b", text, host));
     }
     hosts.emplace_back(host);

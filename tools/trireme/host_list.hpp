@@ -8,7 +8,7 @@
 namespace tri::tools {
 
 /// "a,b" -> {a, b}. The names become arguments of a remote shell, so they do not begin with '-' and have no
-/// blanks, control characters or characters that a shell interprets. Throws host::configuration_error that names the
+/// blanks, control characters or characters that a shell interprets. Throws config::configuration_error that names the
 /// faulty one.
 std::vector<std::string> parse_host_list(std::string_view text);
 

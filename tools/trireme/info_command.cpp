@@ -49,9 +49,9 @@ constexpr const char* footer =
     "  trireme info --saturation             how many cores the memory of a NUMA domain feeds\n"
     "  trireme info --migrations 1           do threads stay on their core? with and without pinning, for a second";
 
-json config_json(const host::configuration& values) {
+json config_json(const config::configuration& values) {
   json rows = json::array();
-  for (const host::option_description& row : host::option_table()) {
+  for (const config::option_description& row : config::option_table()) {
     rows.push_back({{"name", row.name},
                     {"kind", row.kind},
                     {"default", row.default_value},
@@ -61,14 +61,14 @@ json config_json(const host::configuration& values) {
                     {"variable", row.environment_variable()},
                     {"option", row.option()},
                     {"value", values.text_of(row.name)},
-                    {"from", host::to_string(values.origin_of(row.name))}});
+                    {"from", config::to_string(values.origin_of(row.name))}});
   }
   return rows;
 }
 
-json topology_json(const host::topology& machine) {
+json topology_json(const os::topology& machine) {
   json pus = json::array();
-  for (const host::pu& each : machine.pus()) {
+  for (const os::pu& each : machine.pus()) {
     pus.push_back({{"number", each.number},
                    {"core", each.core},
                    {"cache", each.cache},
@@ -76,7 +76,7 @@ json topology_json(const host::topology& machine) {
                    {"package", each.package}});
   }
   json caches = json::array();
-  for (const host::cache_info& each : machine.all_caches()) {
+  for (const os::cache_info& each : machine.all_caches()) {
     caches.push_back({{"level", each.level}, {"bytes", each.bytes}, {"pus", each.pus}});
   }
   json quota = machine.quota() ? json(*machine.quota()) : json(nullptr);
@@ -103,17 +103,17 @@ std::vector<machine_fact> part_facts() {
   return facts;
 }
 
-void print_topology(const host::configuration& values, const host::topology& machine) {
+void print_topology(const config::configuration& values, const os::topology& machine) {
   fmt::print("Topology ({})\n{}", machine.description(), machine.tree());
   std::vector<int> usable;
-  for (const host::pu& each : machine.pus()) usable.push_back(each.number);
-  fmt::print("usable: CPU {} = {} PUs on {} cores, {} NUMA domains, {} packages\n", host::format_cpu_list(usable),
+  for (const os::pu& each : machine.pus()) usable.push_back(each.number);
+  fmt::print("usable: CPU {} = {} PUs on {} cores, {} NUMA domains, {} packages\n", os::format_cpu_list(usable),
              machine.pus().size(), machine.cores(), machine.numa_domains(), machine.packages());
   if (machine.quota()) fmt::print("the control group allows {:.2f} CPUs worth of time\n", *machine.quota());
-  const int pes = host::resolve_pes(values, 1);
-  const host::placement placed = host::assign_cpus(values, machine, 0, 1, pes);
+  const int pes = config::resolve_pes(values, 1);
+  const config::placement placed = config::assign_cpus(values, machine, 0, 1, pes);
   fmt::print("one process would start {} PE{} on CPU {} ({})\n\n", pes, pes == 1 ? "" : "s",
-             host::format_cpu_list(placed.cpus), placed.pinned ? "pinned" : "not pinned");
+             os::format_cpu_list(placed.cpus), placed.pinned ? "pinned" : "not pinned");
 }
 
 void print_facts(const char* title, const std::vector<machine_fact>& facts) {
@@ -124,13 +124,13 @@ void print_facts(const char* title, const std::vector<machine_fact>& facts) {
 
 // Runs one busy thread per CPU for `seconds` and counts how often they change their CPU.
 std::uint64_t count_migrations(const std::vector<int>& cpus, bool pinned, double seconds) {
-  std::vector<host::migration_probe> probes(cpus.size());
+  std::vector<os::migration_probe> probes(cpus.size());
   std::vector<std::thread> threads;
-  const std::int64_t end_ns = host::now_ns() + static_cast<std::int64_t>(seconds * 1e9);
+  const std::int64_t end_ns = os::now_ns() + static_cast<std::int64_t>(seconds * 1e9);
   for (std::size_t i = 0; i < cpus.size(); ++i) {
     threads.emplace_back([&, i] {
-      if (pinned) host::pin_this_thread(cpus[i]);
-      while (host::now_ns() < end_ns) probes[i].sample();
+      if (pinned) os::pin_this_thread(cpus[i]);
+      while (os::now_ns() < end_ns) probes[i].sample();
     });
   }
   std::uint64_t changes = 0;
@@ -142,14 +142,14 @@ std::uint64_t count_migrations(const std::vector<int>& cpus, bool pinned, double
 }
 
 void print_migrations(double seconds) {
-  const std::vector<int> cpus = host::cpus_of_this_thread();
+  const std::vector<int> cpus = os::cpus_of_this_thread();
   for (const bool pinned : {false, true}) {
     fmt::print("{} busy threads {}: {} changes of CPU in {} s\n", cpus.size(), pinned ? "pinned" : "not pinned",
                count_migrations(cpus, pinned, seconds), seconds);
   }
 }
 
-void print_all(const host::configuration& values, const host::topology& machine) {
+void print_all(const config::configuration& values, const os::topology& machine) {
   fmt::print("trireme {}\n\n", tri::version());
   print_facts("Parts of this build", part_facts());
   fmt::print("\n");
@@ -157,7 +157,7 @@ void print_all(const host::configuration& values, const host::topology& machine)
   const std::size_t limit =
       values.arena_limit_bytes == 0 ? arena::automatic_limit(values.arena_window_bytes, 1) : values.arena_limit_bytes;
   fmt::print("Shared memory\n  {:<16}{} of addresses for each process, from {:#x} on; up to {} processes on a host\n",
-             "arena window", host::write_size(values.arena_window_bytes), arena::base_address,
+             "arena window", config::write_size(values.arena_window_bytes), arena::base_address,
              arena::most_windows(values.arena_window_bytes));
   fmt::print("  {:<16}{} MiB for one process{}\n", "arena limit", limit >> 20,
              values.arena_limit_bytes == 0 ? ", divided by the processes of the host (automatic)" : "");
@@ -195,7 +195,7 @@ double parse_work(const std::string& text) {
 
 int info_command(int argc, char** argv) {
   const std::vector<char*> all_arguments(argv, argv + argc);  // a job takes its own options out of them
-  const host::configuration values = host::configuration::from(argc, argv);
+  const config::configuration values = config::configuration::from(argc, argv);
   CLI::App app("Shows the machine, what it allows our shared memory and counters, and the options.", argv[0]);
   app.footer(footer);
   bool config = false;
@@ -229,7 +229,7 @@ int info_command(int argc, char** argv) {
   app.add_flag(memory_kinds_option, mpi_memory)->group("");
   if (const std::optional<int> done = parse_options(app, argc, argv)) return *done;
   if (saturation) {
-    const std::vector<copy_throughput> rows = measure_copies(host::topology::shared(values.topology), 0.2);
+    const std::vector<copy_throughput> rows = measure_copies(os::topology::shared(values.topology), 0.2);
     fmt::print("{}", as_json ? to_json(rows).dump(2) + "\n" : to_text(rows));
     return 0;
   }
@@ -243,9 +243,9 @@ int info_command(int argc, char** argv) {
   if (migrations_s > 0) {
     print_migrations(migrations_s);
   } else if (config) {
-    fmt::print("{}", as_json ? config_json(values).dump(2) + "\n" : host::configuration_listing(values));
+    fmt::print("{}", as_json ? config_json(values).dump(2) + "\n" : config::configuration_listing(values));
   } else if (as_json) {
-    const host::topology& machine = host::topology::shared(values.topology);
+    const os::topology& machine = os::topology::shared(values.topology);
     const json all = {{"version", tri::version()},
                       {"parts", facts_json(part_facts())},
                       {"topology", topology_json(machine)},
@@ -254,7 +254,7 @@ int info_command(int argc, char** argv) {
                       {"config", config_json(values)}};
     fmt::print("{}\n", all.dump(2));
   } else {
-    print_all(values, host::topology::shared(values.topology));
+    print_all(values, os::topology::shared(values.topology));
   }
   return 0;
 }

@@ -55,7 +55,7 @@ machine_fact try_perf_event(const char* name, std::uint32_t type, std::uint64_t 
   attributes.config = config;
   attributes.disabled = 1;
   attributes.exclude_kernel = 1;
-  const host::unique_fd event(
+  const os::unique_fd event(
       static_cast<int>(syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC)));
   if (event) return {name, true, "can be counted"};
   const int error = errno;
@@ -67,7 +67,7 @@ machine_fact try_perf_event(const char* name, std::uint32_t type, std::uint64_t 
 }  // namespace
 
 std::vector<machine_fact> memory_facts() {
-  const host::unique_fd memory(memfd_create("trireme-info", MFD_CLOEXEC));
+  const os::unique_fd memory(memfd_create("trireme-info", MFD_CLOEXEC));
   if (!memory) return {{"memfd", false, reason(errno)}};
   if (ftruncate(memory.get(), static_cast<off_t>(huge_page_bytes)) != 0) return {{"memfd", false, reason(errno)}};
   return {{"memfd", true, "shared memory without files is available"}, try_huge_page(memory.get())};
@@ -75,7 +75,7 @@ std::vector<machine_fact> memory_facts() {
 
 std::vector<machine_fact> counter_facts() {
   return {
-      {"tick", true, fmt::format("{:.4f} ns ({:.0f} MHz)", host::ns_per_tick(), 1e3 / host::ns_per_tick())},
+      {"tick", true, fmt::format("{:.4f} ns ({:.0f} MHz)", os::ns_per_tick(), 1e3 / os::ns_per_tick())},
       try_perf_event("task_clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK),
       try_perf_event("cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES),
       try_perf_event("instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS),

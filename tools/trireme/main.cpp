@@ -65,13 +65,13 @@ int run_subcommand(const subcommand& chosen, int argc, char** argv) {
 int unknown(std::string_view word) {
   if (word.starts_with("-")) {
     fmt::print(stderr, "trireme: unknown option {}; {}`trireme --help` lists all\n", word,
-               tri::host::did_you_mean(word, {"--help", "--version"}, "did you mean ", "? "));
+               tri::config::did_you_mean(word, {"--help", "--version"}, "did you mean ", "? "));
     return usage_status;
   }
   std::vector<std::string> names;
   for (const subcommand& each : subcommands()) names.emplace_back(each.name);
   fmt::print(stderr, "trireme: there is no command '{}'; {}`trireme --help` lists all\n", word,
-             tri::host::did_you_mean(word, names, "did you mean '", "'? "));
+             tri::config::did_you_mean(word, names, "did you mean '", "'? "));
   return usage_status;
 }
 

@@ -66,7 +66,7 @@ double cost_of(const char* option, const std::string& text) {
 
 void write_json(const std::string& file, const nlohmann::json& content) {
   if (file.empty()) return;
-  host::write_output_file(file, content.dump(2) + '\n');
+  os::write_output_file(file, content.dump(2) + '\n');
 }
 
 class waiting_table {

@@ -62,13 +62,13 @@ struct request {
 };
 
 std::vector<int> cores_of(const std::string& wish) {
-  const std::vector<int> usable = host::cpus_of_this_thread();
+  const std::vector<int> usable = os::cpus_of_this_thread();
   if (wish == "all") return usable;
-  std::vector<int> cores = host::parse_cpu_list(wish);
+  std::vector<int> cores = os::parse_cpu_list(wish);
   for (std::size_t index = 0; index < cores.size(); ++index) {
     if (std::find(usable.begin(), usable.end(), cores[index]) == usable.end()) {
       throw std::invalid_argument(fmt::format("--cores: this process may not use core {}; it may use {}", cores[index],
-                                              host::format_cpu_list(usable)));
+                                              os::format_cpu_list(usable)));
     }
     if (std::find(cores.begin(), cores.begin() + static_cast<std::ptrdiff_t>(index), cores[index]) !=
         cores.begin() + static_cast<std::ptrdiff_t>(index))
@@ -108,9 +108,9 @@ int measure(const request& wanted) {
   if (shows_progress) fmt::print(stderr, "\r{:60}\r", "");
   const noise_report report = report_of(samples, settings);
   // The other number of the models (K42): the cost of dynamic work. With one core there is no competing claimer.
-  const double ns = host::ns_per_tick();
+  const double ns = os::ns_per_tick();
   const loops::calibrated_value* const claim = loop_participants() > 1 ? &loops::claim_time_of_this_machine() : nullptr;
-  if (!wanted.svg.empty()) host::write_output_file(wanted.svg, to_svg(report));
+  if (!wanted.svg.empty()) os::write_output_file(wanted.svg, to_svg(report));
   if (!wanted.json.empty()) {
     nlohmann::json all = to_json(report);
     all["quantum_us"] = length / 1e3;
@@ -122,9 +122,9 @@ int measure(const request& wanted) {
                          {"largest", claim->largest * ns},
                          {"trials", claim->trials}};
     }
-    host::write_output_file(wanted.json, all.dump(2) + "\n");
+    os::write_output_file(wanted.json, all.dump(2) + "\n");
   }
-  if (!wanted.csv.empty()) host::write_output_file(wanted.csv, loops::samples_csv(samples));
+  if (!wanted.csv.empty()) os::write_output_file(wanted.csv, loops::samples_csv(samples));
   if (wanted.quiet) return 0;
   fmt::print("fixed quantum of {} roots ({} when undisturbed), {} samples on each of {} cores, {}\n\n", quantum.roots(),
              format_duration(length), plan.samples, plan.cores.size(),

@@ -154,7 +154,7 @@ void write_csv(const std::string& name, const std::vector<times_of_schedule>& al
     for (std::size_t run = 0; run < times.size(); ++run)
       file << fmt::format("\"{}\",{},{:.9f}\n", each.schedule, run, times[run] * 1e-9);
   }
-  host::write_output_file(name, file.view());
+  os::write_output_file(name, file.view());
 }
 
 int repeat(const request& wanted) {

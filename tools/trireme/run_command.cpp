@@ -67,13 +67,13 @@ struct usage_with_program : CLI::Formatter {
 
 struct job_option {
   CLI::Option* option;
-  const host::option_description* row;
+  const config::option_description* row;
 };
 
 // The --tri-* options of the table, with dashes or underscores. Not in the help: `trireme info --config` shows them.
 std::vector<job_option> add_job_options(CLI::App& app) {
   std::vector<job_option> options;
-  for (const host::option_description& row : host::option_table()) {
+  for (const config::option_description& row : config::option_table()) {
     std::string spellings = row.option();
     if (row.name.find('_') != std::string::npos) spellings += ",--tri-" + row.name;
     CLI::Option* const option = row.kind == "switch" ? app.add_flag(spellings) : app.add_option(spellings);
@@ -88,7 +88,7 @@ std::vector<job_option> add_job_options(CLI::App& app) {
 // `--tri-counters=on`. What follows "--" is left alone.
 std::vector<std::string> with_values_of_switches(int argc, char** argv) {
   const auto is_switch = [](const std::string& word) {
-    return std::ranges::any_of(host::option_table(), [&](const host::option_description& row) {
+    return std::ranges::any_of(config::option_table(), [&](const config::option_description& row) {
       return row.kind == "switch" && (word == row.option() || word == "--tri-" + row.name);
     });
   };
@@ -97,7 +97,7 @@ std::vector<std::string> with_values_of_switches(int argc, char** argv) {
   for (int i = 0; i < argc; ++i) {
     std::string word = argv[i];
     left_alone |= word == "--";
-    if (!left_alone && i + 1 < argc && is_switch(word) && host::is_bool_word(argv[i + 1]))
+    if (!left_alone && i + 1 < argc && is_switch(word) && config::is_bool_word(argv[i + 1]))
       word += fmt::format("={}", argv[++i]);
     words.push_back(std::move(word));
   }
@@ -107,11 +107,11 @@ std::vector<std::string> with_values_of_switches(int argc, char** argv) {
 // Checks the values of the options that were given, here and once, and turns them into variables for the processes.
 variables checked(const std::vector<job_option>& options) {
   variables given;
-  host::configuration values;
+  config::configuration values;
   for (const job_option& each : options) {
     if (each.option->count() == 0) continue;
     const std::string text = each.option->results().back();
-    values.set(each.row->name, text, host::value_origin::command_line);
+    values.set(each.row->name, text, config::value_origin::command_line);
     given.emplace_back(each.row->environment_variable(), text);
   }
   return given;
@@ -126,14 +126,14 @@ std::vector<std::string> split(const std::string& text, char separator) {
 
 // A number means emulated hosts, which the processes make among themselves; anything else is a list of names.
 void choose_hosts(const std::string& hosts, const std::string& shell, bool processes_given,
-                  host::launch_options& launch) {
+                  launch::launch_options& launch) {
   if (hosts.empty()) return;
   if (hosts.find_first_not_of("0123456789") == std::string::npos) {
-    host::configuration values;
+    config::configuration values;
     try {
-      values.set("hosts", hosts, host::value_origin::command_line);
-    } catch (const host::configuration_error&) {
-      throw host::configuration_error(
+      values.set("hosts", hosts, config::value_origin::command_line);
+    } catch (const config::configuration_error&) {
+      throw config::configuration_error(
           fmt::format("--hosts '{}': 1 to 1024 emulated hosts, or names such as a,b", hosts));
     }
     launch.environment.emplace_back("TRIREME_HOSTS", hosts);
@@ -143,19 +143,19 @@ void choose_hosts(const std::string& hosts, const std::string& shell, bool proce
   launch.hosts = parse_host_list(hosts);
   if (!processes_given) launch.processes = static_cast<int>(launch.hosts.size());
   if (launch.hosts.size() > static_cast<std::size_t>(launch.processes)) {
-    throw host::configuration_error(
+    throw config::configuration_error(
         fmt::format("--hosts names {} hosts, but there {} only {} process{}; each host needs one", launch.hosts.size(),
                     launch.processes == 1 ? "is" : "are", launch.processes, launch.processes == 1 ? "" : "es"));
   }
   std::erase_if(launch.remote_shell = split(shell, ' '), [](const std::string& word) { return word.empty(); });
-  if (launch.remote_shell.empty()) throw host::configuration_error("--rsh is empty; leave it out for ssh");
+  if (launch.remote_shell.empty()) throw config::configuration_error("--rsh is empty; leave it out for ssh");
   launch.agent = std::filesystem::read_symlink("/proc/self/exe").string();
 }
 
 // Its MPI library knows the launchers of MPI only.
-void warn_of_mpi_program(const host::launch_options& launch) {
+void warn_of_mpi_program(const launch::launch_options& launch) {
   if (launch.processes == 1) return;
-  if (!wants_any(host::find_program(launch.command[0]),
+  if (!wants_any(os::find_program(launch.command[0]),
                  {"MPI_Init", "MPI_Init_thread", "mpi_init_", "mpi_init_thread_"}))
     return;
   fmt::print(
@@ -175,18 +175,18 @@ int run_command(int argc, char** argv) {
   app.footer(footer);
   app.prefix_command();  // from the first word that is not an option on, everything belongs to the program
 
-  host::launch_options launch;
+  launch::launch_options launch;
   app.add_option("-n,--processes,--np", launch.processes, "number of processes, 1 by default")
       ->type_name("N")
       ->check([](const std::string& text) { return text == "p" ? "-np is -n or --np here" : ""; })
-      ->check(whole_number_between(1, host::most_launched_processes));
+      ->check(whole_number_between(1, launch::most_launched_processes));
   app.add_flag("--label", launch.label, "start each line of output with the number of its process");
   app.add_option("--timeout", launch.timeout_s, "end the job after this many seconds, with status 124")
       ->type_name("SECONDS")
       ->check(number_above_zero());
   std::vector<job_option> job_options = add_job_options(app);
   const auto short_form = [&](const std::string& option, const std::string& help) {
-    for (const host::option_description& row : host::option_table())
+    for (const config::option_description& row : config::option_table())
       if ("--" + row.name == option)
         job_options.push_back({app.add_option(option, help)->type_name(row.unit.empty() ? "TEXT" : "NUMBER"), &row});
   };
@@ -218,11 +218,11 @@ int run_command(int argc, char** argv) {
       launch.environment.emplace_back("TRIREME_PEER_TIMEOUT_S", fmt::format("{}", launch.peer_timeout_s));
     choose_hosts(hosts, shell, app.count("--processes") > 0, launch);
     warn_of_mpi_program(launch);
-    return host::launch(launch);
-  } catch (const host::configuration_error& problem) {
+    return launch::launch(launch);
+  } catch (const config::configuration_error& problem) {
     fmt::print(stderr, "trireme run: {}\n", problem.what());
     return usage_status;
-  } catch (const host::start_error& problem) {
+  } catch (const os::start_error& problem) {
     fmt::print(stderr, "trireme run: {}\n", problem.what());
     return cannot_start_status;
   }

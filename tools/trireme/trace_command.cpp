@@ -74,10 +74,10 @@ int report(const request& wanted) {
   if (!wanted.json.empty()) {
     std::ostringstream out;
     write_chrome_trace(out, trace, paths);
-    host::write_output_file(wanted.json, out.view());
+    os::write_output_file(wanted.json, out.view());
   }
-  if (!wanted.svg.empty()) host::write_output_file(wanted.svg, to_svg(trace, profile, paths, from, to, wanted.most));
-  if (!wanted.streams.empty()) host::write_output_file(wanted.streams, streams_as_csv(streams));
+  if (!wanted.svg.empty()) os::write_output_file(wanted.svg, to_svg(trace, profile, paths, from, to, wanted.most));
+  if (!wanted.streams.empty()) os::write_output_file(wanted.streams, streams_as_csv(streams));
   return 0;
 }
 

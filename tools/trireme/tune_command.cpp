@@ -160,7 +160,7 @@ class tuner {
     run_program_once(under_the_drop_in({"--report"}), {}, !wanted_.show_output, report_.name());
     const std::string report = report_.text();
     if (wanted_.show_output) fmt::print(stderr, "{}", report);
-    if (host::text_pattern("loops taken [1-9]|static loops by weights [1-9]").is_found_in(report)) return;
+    if (os::text_pattern("loops taken [1-9]|static loops by weights [1-9]").is_found_in(report)) return;
     finish_progress();
     throw std::runtime_error(fmt::format(
         "{0} ran no loop whose schedule can be chosen: gcc compiles static loops, and loops without a "
@@ -254,7 +254,7 @@ class tuner {
     const json all{{"trireme_tune", 1},  {"machine", loops::machine_fingerprint()}, {"program", program},
                    {"omp", wanted_.omp}, {"schedule", table_.best(by_).schedule},   {"loops", loops},
                    {"seconds", trials}};
-    host::write_output_file(name, all.dump(2) + "\n");
+    os::write_output_file(name, all.dump(2) + "\n");
     if (wanted_.quiet) return;
     if (wanted_.omp)
       fmt::print("\nwritten: {0}; use it with trireme exec --omp --tune-file {0}\n", name);
@@ -271,7 +271,7 @@ class tuner {
                               times->largest(), times->all.size());
         }
       }
-      host::write_output_file(wanted_.csv, text);
+      os::write_output_file(wanted_.csv, text);
     }
     if (wanted_.svg.empty()) return;
     pictures::line_chart chart;
@@ -292,7 +292,7 @@ class tuner {
       if (!on_curve && times != nullptr && !schedule.starts_with("tasklets"))
         chart.levels.push_back({schedule, times->median() * 1e3});
     }
-    host::write_output_file(wanted_.svg, to_svg(chart));
+    os::write_output_file(wanted_.svg, to_svg(chart));
   }
 
   const request& wanted_;
@@ -348,9 +348,9 @@ int tune_command(int argc, char** argv) {
     if (wanted.omp && wanted.measure == "loops")
       throw std::invalid_argument("--measure loops needs a program that uses trireme/loops.hpp; with --omp it is run");
     check_kind(wanted);
-    host::find_program(wanted.command[0]);
+    os::find_program(wanted.command[0]);
     return tuner(wanted).run();
-  } catch (const host::start_error& problem) {
+  } catch (const os::start_error& problem) {
     fmt::print(stderr, "trireme tune: {}\n", problem.what());
     return cannot_start_status;
   } catch (const std::invalid_argument& problem) {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace tri::host {
+namespace tri::boot {
 
 class key_value_space {
  public:
@@ -36,4 +36,4 @@ class key_value_space {
   virtual int launcher_fd() const { return -1; }
 };
 
-}  // namespace tri::host
+}  // namespace tri::boot

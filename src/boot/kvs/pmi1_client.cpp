@@ -13,7 +13,7 @@
 #include "boot/bootstrap_messages.hpp"
 #include "boot/membership.hpp"
 
-namespace tri::host {
+namespace tri::boot {
 
 pmi1_client::pmi1_client(int fd, int rank, int size) : fd_(fd), rank_(rank), size_(size) {
   fcntl(fd, F_SETFD, FD_CLOEXEC);
@@ -106,4 +106,4 @@ void pmi1_client::abort(int exit_status, const std::string&) {
   send(pmi1::build("abort", {{"exitcode", std::to_string(exit_status)}}));
 }
 
-}  // namespace tri::host
+}  // namespace tri::boot

@@ -8,7 +8,7 @@
 #include "boot/shared_reader.hpp"
 #include "os/unique_fd.hpp"
 
-namespace tri::host {
+namespace tri::boot {
 
 class pmi1_client final : public key_value_space {
  public:
@@ -32,7 +32,7 @@ class pmi1_client final : public key_value_space {
   void send(const std::string& text) const;
   std::string read_some() const;
 
-  unique_fd fd_;
+  os::unique_fd fd_;
   int rank_;
   int size_;
   std::string space_name_;
@@ -45,4 +45,4 @@ class pmi1_client final : public key_value_space {
   shared_reader reader_;
 };
 
-}  // namespace tri::host
+}  // namespace tri::boot

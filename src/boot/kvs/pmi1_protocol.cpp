@@ -8,7 +8,7 @@
 
 #include "boot/bootstrap_messages.hpp"
 
-namespace tri::host::pmi1 {
+namespace tri::boot::pmi1 {
 namespace {
 
 constexpr std::size_t longest_line = 65536;
@@ -192,4 +192,4 @@ message conversation::take_answer() {
   return taken;
 }
 
-}  // namespace tri::host::pmi1
+}  // namespace tri::boot::pmi1

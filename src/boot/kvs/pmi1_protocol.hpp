@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace tri::host::pmi1 {
+namespace tri::boot::pmi1 {
 
 // A line without its end.
 struct message {
@@ -74,4 +74,4 @@ class conversation {
   std::optional<message> answer_;
 };
 
-}  // namespace tri::host::pmi1
+}  // namespace tri::boot::pmi1

@@ -12,7 +12,7 @@
 #include "boot/bootstrap_messages.hpp"
 #include "boot/membership.hpp"
 
-namespace tri::host {
+namespace tri::boot {
 namespace {
 
 constexpr const char* library_name = "libpmix.so.2";
@@ -150,4 +150,4 @@ std::optional<std::vector<std::byte>> pmix_client::get(int rank, const std::stri
 
 std::unique_ptr<key_value_space> connect_to_pmix() { return std::make_unique<pmix_client>(); }
 
-}  // namespace tri::host
+}  // namespace tri::boot

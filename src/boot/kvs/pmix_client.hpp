@@ -6,10 +6,10 @@
 
 #include "boot/kvs/key_value_space.hpp"
 
-namespace tri::host {
+namespace tri::boot {
 
 // Throws job_error when libpmix cannot be loaded, when this build has no support for it, or when the launcher does not
 // answer.
 std::unique_ptr<key_value_space> connect_to_pmix();
 
-}  // namespace tri::host
+}  // namespace tri::boot

@@ -2,7 +2,7 @@
 #include "boot/kvs/pmix_client.hpp"
 #include "boot/membership.hpp"
 
-namespace tri::host {
+namespace tri::boot {
 
 std::unique_ptr<key_value_space> connect_to_pmix() {
   throw job_error(
@@ -11,4 +11,4 @@ std::unique_ptr<key_value_space> connect_to_pmix() {
       "run`");
 }
 
-}  // namespace tri::host
+}  // namespace tri::boot

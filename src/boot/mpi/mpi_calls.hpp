@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace tri::host {
+namespace tri::boot {
 
 enum class mpi_thread_level : std::uint8_t { single, funneled, serialized, multiple };
 
@@ -74,4 +74,4 @@ class mpi_calls {
 /// the reason in `problem`. The object lives until the process ends.
 using start_mpi_function = mpi_calls*(int version, char* problem, std::size_t problem_bytes);
 
-}  // namespace tri::host
+}  // namespace tri::boot

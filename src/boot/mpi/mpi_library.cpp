@@ -10,7 +10,7 @@
 #include "boot/membership.hpp"
 #include "config/variable_names.hpp"
 
-namespace tri::host {
+namespace tri::boot {
 namespace {
 
 // Of this process; written at the start and the end of a job, when one thread is there.
@@ -107,7 +107,7 @@ mpi_calls& start_mpi(std::string_view choice, launcher_kind launcher) {
   mpi_calls* const started = start(mpi_calls::version, problem.data(), problem.size());
   if (started == nullptr) throw job_error(fmt::format("the wire 'mpi' cannot be used: {}", problem.data()));
   was_started = true;
-  check_usable(*started, processes_by_environment(environment_of_this_process()));
+  check_usable(*started, processes_by_environment(config::environment_of_this_process()));
   the_started = started;
   return *started;
 }
@@ -115,4 +115,4 @@ mpi_calls& start_mpi(std::string_view choice, launcher_kind launcher) {
 mpi_calls* started_mpi() { return the_started; }
 void forget_started_mpi() { the_started = nullptr; }
 
-}  // namespace tri::host
+}  // namespace tri::boot

@@ -9,7 +9,7 @@
 #include "boot/launcher_detection.hpp"
 #include "boot/mpi/mpi_calls.hpp"
 
-namespace tri::host {
+namespace tri::boot {
 
 /// The file of the plug-in for `choice`: auto (by the launcher), openmpi, mpich, or a path, which has a slash. Throws
 /// job_error for other names.
@@ -29,4 +29,4 @@ mpi_calls& start_mpi(std::string_view choice, launcher_kind launcher);
 mpi_calls* started_mpi();
 void forget_started_mpi();  // it has ended
 
-}  // namespace tri::host
+}  // namespace tri::boot

@@ -14,7 +14,7 @@
 
 #include "boot/mpi/mpi_calls.hpp"
 
-namespace tri::host {
+namespace tri::boot {
 namespace {
 
 static_assert(sizeof(MPI_Request) <= sizeof(mpi_request));
@@ -247,17 +247,17 @@ void library_calls::abort(int exit_status) {
 }
 
 }  // namespace
-}  // namespace tri::host
+}  // namespace tri::boot
 
-extern "C" [[gnu::visibility("default")]] tri::host::mpi_calls* trireme_start_mpi(int version, char* problem,
+extern "C" [[gnu::visibility("default")]] tri::boot::mpi_calls* trireme_start_mpi(int version, char* problem,
                                                                                   std::size_t problem_bytes) {
-  if (version != tri::host::mpi_calls::version) {
+  if (version != tri::boot::mpi_calls::version) {
     std::snprintf(problem, problem_bytes, "the plug-in is of another build of Trireme (version %d, not %d)",
-                  tri::host::mpi_calls::version, version);
+                  tri::boot::mpi_calls::version, version);
     return nullptr;
   }
   try {
-    return new tri::host::library_calls;
+    return new tri::boot::library_calls;
   } catch (const std::exception& failure) {
     std::snprintf(problem, problem_bytes, "%s", failure.what());
     return nullptr;

@@ -8,7 +8,7 @@
 #include "boot/bootstrap_messages.hpp"
 #include "boot/mpi/mpi_library.hpp"
 
-namespace tri::host {
+namespace tri::boot {
 namespace {
 
 void append(std::vector<std::byte>& to, const void* bytes, std::size_t size) {
@@ -73,4 +73,4 @@ void mpi_space::finalize() {
 // Text has no place in MPI_Abort; the caller printed it.
 void mpi_space::abort(int exit_status, const std::string&) { mpi_.abort(exit_status); }
 
-}  // namespace tri::host
+}  // namespace tri::boot

@@ -10,7 +10,7 @@
 #include "boot/kvs/key_value_space.hpp"
 #include "boot/mpi/mpi_calls.hpp"
 
-namespace tri::host {
+namespace tri::boot {
 
 class mpi_space final : public key_value_space {
  public:
@@ -37,4 +37,4 @@ class mpi_space final : public key_value_space {
   std::map<std::pair<int, std::string>, std::vector<std::byte>> values_;
 };
 
-}  // namespace tri::host
+}  // namespace tri::boot

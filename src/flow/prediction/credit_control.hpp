@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace tri::wire::prediction {
+namespace tri::flow::prediction {
 
 // The bytes of the pool that a message of `size` uses, the same on both sides: whole cache lines, at least one, so that
 // empty messages are also bounded.
@@ -28,4 +28,4 @@ struct credit_message {
   bool operator==(const credit_message&) const = default;
 };
 
-}  // namespace tri::wire::prediction
+}  // namespace tri::flow::prediction

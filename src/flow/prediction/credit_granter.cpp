@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-namespace tri::wire::prediction {
+namespace tri::flow::prediction {
 namespace {
 
 [[noreturn]] void broken(std::uint32_t peer, const char* what, std::uint64_t bytes, const char* against,
@@ -141,4 +141,4 @@ credit_control credit_granter::take_control(peer_credit& it) {
   return taken;
 }
 
-}  // namespace tri::wire::prediction
+}  // namespace tri::flow::prediction

@@ -19,7 +19,7 @@
 
 #include "flow/prediction/credit_control.hpp"
 
-namespace tri::wire::prediction {
+namespace tri::flow::prediction {
 
 // A peer violated the protocol, or the caller reported an event that did not happen.
 class credit_error : public std::logic_error {
@@ -91,4 +91,4 @@ class credit_granter {
   std::uint64_t most_in_use_ = 0;
 };
 
-}  // namespace tri::wire::prediction
+}  // namespace tri::flow::prediction

@@ -11,7 +11,7 @@
 
 #include "flow/prediction/credit_control.hpp"
 
-namespace tri::wire::prediction {
+namespace tri::flow::prediction {
 
 enum class route {
   eager,  // send it unasked: its buffer at the receiver is reserved, and paid for by this call
@@ -50,4 +50,4 @@ class credit_sender {
   std::uint64_t largest_eager_;
 };
 
-}  // namespace tri::wire::prediction
+}  // namespace tri::flow::prediction

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace tri::wire::prediction {
+namespace tri::flow::prediction {
 
 void graph_predictor::push(symbol value) {
   if (seen_ == 3) {
@@ -45,4 +45,4 @@ void graph_predictor::follow(state_edges& edges, symbol value) {
   for (; it != edges.begin() && (it - 1)->count <= it->count; --it) std::swap(*(it - 1), *it);
 }
 
-}  // namespace tri::wire::prediction
+}  // namespace tri::flow::prediction

@@ -15,7 +15,7 @@
 #include "flow/prediction/recent_table.hpp"
 #include "flow/prediction/symbol.hpp"
 
-namespace tri::wire::prediction {
+namespace tri::flow::prediction {
 
 class graph_predictor {
  public:
@@ -55,4 +55,4 @@ class graph_predictor {
   int seen_ = 0;  // values, up to three
 };
 
-}  // namespace tri::wire::prediction
+}  // namespace tri::flow::prediction

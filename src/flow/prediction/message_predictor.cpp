@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace tri::wire::prediction {
+namespace tri::flow::prediction {
 namespace {
 
 constexpr std::array<std::pair<std::string_view, predictor_kind>, 4> kinds{{
@@ -81,4 +81,4 @@ std::size_t message_predictor::memory_bytes() const {
          std::visit([](const auto& predictor) { return predictor.memory_bytes(); }, predictor_);
 }
 
-}  // namespace tri::wire::prediction
+}  // namespace tri::flow::prediction

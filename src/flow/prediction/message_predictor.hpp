@@ -19,7 +19,7 @@
 #include "flow/prediction/period_predictor.hpp"
 #include "flow/prediction/recent_table.hpp"
 
-namespace tri::wire::prediction {
+namespace tri::flow::prediction {
 
 struct message_facts {
   std::uint64_t address = 0;  // of the buffer; 0 where that is not to be predicted
@@ -62,4 +62,4 @@ class message_predictor {
   std::variant<period_predictor, graph_predictor> predictor_;
 };
 
-}  // namespace tri::wire::prediction
+}  // namespace tri::flow::prediction

@@ -17,7 +17,7 @@
 
 #include "flow/prediction/periodicity_detector.hpp"
 
-namespace tri::wire::prediction {
+namespace tri::flow::prediction {
 
 enum class period_rule {
   full,   // the detector runs on every value, as in equation 3.1
@@ -75,4 +75,4 @@ class period_predictor {
   std::vector<symbol> pattern_;
 };
 
-}  // namespace tri::wire::prediction
+}  // namespace tri::flow::prediction

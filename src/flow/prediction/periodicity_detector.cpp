@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace tri::wire::prediction {
+namespace tri::flow::prediction {
 
 periodicity_detector::periodicity_detector(int window, int longest_period)
     : window_(window), longest_period_(longest_period) {
@@ -59,4 +59,4 @@ int periodicity_detector::smallest_of_longest_agreement() const {
   }
 }
 
-}  // namespace tri::wire::prediction
+}  // namespace tri::flow::prediction

@@ -15,7 +15,7 @@
 
 #include "flow/prediction/symbol.hpp"
 
-namespace tri::wire::prediction {
+namespace tri::flow::prediction {
 
 class periodicity_detector {
  public:
@@ -64,4 +64,4 @@ class periodicity_detector {
   std::uint64_t pushes_ = 0;
 };
 
-}  // namespace tri::wire::prediction
+}  // namespace tri::flow::prediction

@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace tri::wire::prediction {
+namespace tri::flow::prediction {
 
 predicting_receiver::predicting_receiver(std::uint32_t peers, const credit_options& options)
     : options_(options), predictor_(options.prediction), credits_(peers, options.pool_limit) {
@@ -36,4 +36,4 @@ void predicting_receiver::plan() {
   credits_.plan(expected_);
 }
 
-}  // namespace tri::wire::prediction
+}  // namespace tri::flow::prediction

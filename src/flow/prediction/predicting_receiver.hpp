@@ -16,7 +16,7 @@
 #include "flow/prediction/credit_granter.hpp"
 #include "flow/prediction/message_predictor.hpp"
 
-namespace tri::wire::prediction {
+namespace tri::flow::prediction {
 
 struct credit_options {
   int batch = 32;  // M: messages per prediction
@@ -51,4 +51,4 @@ class predicting_receiver {
   std::vector<credit_message> leaving_;
 };
 
-}  // namespace tri::wire::prediction
+}  // namespace tri::flow::prediction

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <deque>
 
-namespace tri::wire::prediction {
+namespace tri::flow::prediction {
 
 class program_order {
  public:
@@ -73,4 +73,4 @@ class program_order {
   std::size_t longest_;
 };
 
-}  // namespace tri::wire::prediction
+}  // namespace tri::flow::prediction

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace tri::wire::prediction {
+namespace tri::flow::prediction {
 
 template <class Key, class Hash>
 class recent_table {
@@ -107,4 +107,4 @@ class recent_table {
   slot newest_ = none;
 };
 
-}  // namespace tri::wire::prediction
+}  // namespace tri::flow::prediction

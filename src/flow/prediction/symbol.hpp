@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-namespace tri::wire::prediction {
+namespace tri::flow::prediction {
 
 using symbol = std::uint16_t;
 
-}  // namespace tri::wire::prediction
+}  // namespace tri::flow::prediction

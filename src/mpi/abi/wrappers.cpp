@@ -38,7 +38,7 @@ int look(dl_phdr_info* object, std::size_t, void* argument) {
   // A program that is not position-independent is loaded at 0, but begins elsewhere.
   Dl_info itself{};
   if (object->dlpi_phnum == 0 || dladdr(object->dlpi_phdr, &itself) == 0 || itself.dli_fbase != base) return 0;
-  host::dynamic_section(*object).for_each_wanted(
+  os::dynamic_section(*object).for_each_wanted(
       [&](std::string_view wanted, const ElfW(Sym)&) { asked.is_used |= wanted == asked.name; });
   return 1;
 }

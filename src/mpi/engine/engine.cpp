@@ -30,19 +30,19 @@ constexpr double vain_yield_ns = 1'500;
 constexpr double longest_between_polls_ns = 20'000;
 // A bare loop of MPI_Test needs 50 to 150 ns per round. A yield that no rank uses costs 400.
 polling_pace::limits usual_pace() {
-  return {.own_work = host::ns_to_ticks(500),
-          .shortest_offer = host::ns_to_ticks(8'000),
-          .longest_offer = host::ns_to_ticks(32'000)};
+  return {.own_work = os::ns_to_ticks(500),
+          .shortest_offer = os::ns_to_ticks(8'000),
+          .longest_offer = os::ns_to_ticks(32'000)};
 }
 
 arena::wait_policy::limits waiting_limits(bool oversubscribed) {
   if (oversubscribed)
     return {.polls = 4,
             .polls_between = 1,
-            .yield_ticks = host::ns_to_ticks(5e6),
+            .yield_ticks = os::ns_to_ticks(5e6),
             .least_yields = 0,
             .most_vain_yields = 64};
-  return {.polls = 1000, .polls_between = 16, .yield_ticks = host::ns_to_ticks(5e6), .least_yields = 100};
+  return {.polls = 1000, .polls_between = 16, .yield_ticks = os::ns_to_ticks(5e6), .least_yields = 100};
 }
 
 // What a program looks for may come without a ring (values of windows), so where each rank has a core it never sleeps.
@@ -65,7 +65,7 @@ void for_lines_of(const void* block, std::size_t bytes, Prefetch&& prefetch) {
 
 // The cell has the address of its message: the lines are in flight while the receive is matched.
 void expect_block(const inbox_cell& cell) {
-  if (cell.kind == message_kind::in_block) for_lines_of(cell.node, cell.bytes, host::prefetch_to_read);
+  if (cell.kind == message_kind::in_block) for_lines_of(cell.node, cell.bytes, os::prefetch_to_read);
 }
 
 }  // namespace
@@ -85,10 +85,10 @@ engine::engine(std::span<endpoint* const> endpoints, std::uint32_t number, board
       waiting_(waiting_limits(options.oversubscribed)),
       polling_(polling_limits(options.oversubscribed)),
       pace_(usual_pace()),
-      polling_ticks_(host::ns_to_ticks(longest_between_polls_ns)),
-      vain_yield_ticks_(host::ns_to_ticks(vain_yield_ns)),
-      expensive_yield_ticks_(host::ns_to_ticks(dear_yield_ns)) {
-  if (options.oversubscribed) cores_.emplace(options.cores, host::now_ns(), used_by_all_ns());
+      polling_ticks_(os::ns_to_ticks(longest_between_polls_ns)),
+      vain_yield_ticks_(os::ns_to_ticks(vain_yield_ns)),
+      expensive_yield_ticks_(os::ns_to_ticks(dear_yield_ns)) {
+  if (options.oversubscribed) cores_.emplace(options.cores, os::now_ns(), used_by_all_ns());
   engines[number] = this;
   has_domains_ = std::any_of(endpoints.begin(), endpoints.end(),
                              [&](const endpoint* each) { return is_far(each->domain, endpoints[0]->domain); });
@@ -364,7 +364,7 @@ arrived_message* engine::take(const message_key& key) {
 unexpected_message& engine::new_eager_message(const message_key& key, std::size_t bytes) {
   unexpected_message* const buffer = eager_.take(bytes);
   if (buffer == nullptr) return new_message(key, bytes);
-  for_lines_of(buffer, bytes, host::prefetch_to_write);
+  for_lines_of(buffer, bytes, os::prefetch_to_write);
   buffer->key = key;
   buffer->bytes = bytes;
   return *buffer;

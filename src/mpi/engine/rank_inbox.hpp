@@ -191,8 +191,8 @@ class rank_inbox {
   /// The reader is behind: the messages after the one at the front have most likely come, too.
   void expect_more() const {
     const std::uint64_t next = read_.load(std::memory_order_relaxed);  // relaxed: a hint
-    host::prefetch_to_read(&ring_.cell(next + 2));
-    host::prefetch_to_read(&ring_.cell(next + 4));
+    os::prefetch_to_read(&ring_.cell(next + 2));
+    os::prefetch_to_read(&ring_.cell(next + 4));
   }
   /// How many cells are taken, those of all of the caller's own messages among them.
   std::uint64_t tickets() const { return ring_.drawn(); }

@@ -92,7 +92,7 @@ rank_statistics statistics_of(const endpoint& rank) {
   // relaxed: the ranks' writes happened before, by the barrier that ends the job
   const auto of = [](const std::atomic<std::uint64_t>& counter) { return counter.load(std::memory_order_relaxed); };
   const auto seconds = [&](const std::atomic<std::uint64_t>& ticks) {
-    return static_cast<double>(of(ticks)) * host::ns_per_tick() / 1e9;
+    return static_cast<double>(of(ticks)) * os::ns_per_tick() / 1e9;
   };
   const endpoint_counters& counted = rank.counters;
   rank_statistics made;

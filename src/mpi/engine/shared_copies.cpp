@@ -32,7 +32,7 @@ void engine::run(copy_list& list) {
   tell(activity::busy);
   const std::uint64_t size_class = class_to_time(list);
   const bool shares = size_class == 0 || timing_.shares(size_class);
-  const std::uint64_t began = size_class == 0 ? 0 : host::ticks();
+  const std::uint64_t began = size_class == 0 ? 0 : os::ticks();
   std::uint64_t total = 0;
   for (std::size_t i = 0; i < list.count; ++i) {
     total += list.list[i].bytes();  // before it is run: then the records may be gone
@@ -41,7 +41,7 @@ void engine::run(copy_list& list) {
   list.count = 0;
   if (size_class == 0) return;
   if (!shares)
-    timing_.took(size_class, total, false, host::ticks() - began);
+    timing_.took(size_class, total, false, os::ticks() - began);
   else if (open_copies_ > 0)                      // otherwise there was no room on the board
     shared_copies_ = {size_class, total, began};  // finish_copies knows when they end
 }
@@ -122,7 +122,7 @@ void engine::finish(const board::task_handle& task, Yield&& yield) {
     if (options_.oversubscribed || ++polls > polls_before_yielding)
       yield();
     else
-      host::cpu_relax();
+      os::cpu_relax();
   });
 }
 
@@ -135,7 +135,7 @@ bool engine::finish_copies() {
     finish(task, [this] { yield(); });
   }
   if (shared_copies_.size_class != 0) {
-    timing_.took(shared_copies_.size_class, shared_copies_.bytes, true, host::ticks() - shared_copies_.began);
+    timing_.took(shared_copies_.size_class, shared_copies_.bytes, true, os::ticks() - shared_copies_.began);
     shared_copies_ = {};
   }
   return any;

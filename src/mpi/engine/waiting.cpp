@@ -55,7 +55,7 @@ bool engine::progress_for(endpoint& owner) {
 void engine::begin_wait() {
   if (waits_++ == 0) {
     withdraw_progress();  // we make our own progress now
-    if (options_.measures_time) wait_began_ = host::ticks();
+    if (options_.measures_time) wait_began_ = os::ticks();
   }
   waiting_.busy();
 }
@@ -64,7 +64,7 @@ void engine::end_wait() {
   tell(activity::busy);
   shared_copies_ = {};  // what is still on the board now also waits for the program
   if (--waits_ == 0 && options_.measures_time)
-    endpoint_counters::add(own_.counters.waited_ticks, host::ticks() - wait_began_);
+    endpoint_counters::add(own_.counters.waited_ticks, os::ticks() - wait_began_);
 }
 
 void engine::offer_progress() {
@@ -114,9 +114,9 @@ bool engine::help_with_copies(Again&& again) {
 
 // Leaves a task as soon as a message arrives for us (Ouyang 2022, 2.4.1).
 bool engine::help_somebody() {
-  const std::uint64_t began = options_.measures_time ? host::ticks() : 0;
+  const std::uint64_t began = options_.measures_time ? os::ticks() : 0;
   const bool worked = help_with_copies([this] { return !own_.inbox.has_message(); }) || help_others();
-  if (worked && options_.measures_time) endpoint_counters::add(own_.counters.helped_ticks, host::ticks() - began);
+  if (worked && options_.measures_time) endpoint_counters::add(own_.counters.helped_ticks, os::ticks() - began);
   return worked;
 }
 
@@ -129,12 +129,12 @@ bool engine::step_of_wait() {
     return false;
   }
   tell(activity::looking);
-  switch (waiting_.next(host::ticks())) {
+  switch (waiting_.next(os::ticks())) {
     case arena::wait_step::poll:
       if (api_mutex_ != nullptr)
         yield();
       else
-        host::cpu_relax();
+        os::cpu_relax();
       return false;
     case arena::wait_step::yield:
       yield(waiting_);
@@ -150,7 +150,7 @@ void engine::polled(bool found) {
     polling_.busy();
     return;
   }
-  const std::uint64_t now = host::ticks();
+  const std::uint64_t now = os::ticks();
   const std::uint64_t outside = now - last_poll_;
   if (outside > polling_ticks_)
     polling_.busy();
@@ -159,10 +159,10 @@ void engine::polled(bool found) {
   if (options_.oversubscribed && pace_.works_between()) {
     if (pace_.is_time_to_offer(now)) {
       yield();
-      const std::uint64_t after = host::ticks();
+      const std::uint64_t after = os::ticks();
       pace_.offered(after, after - now < vain_yield_ticks_);
     }
-    last_poll_ = host::ticks();
+    last_poll_ = os::ticks();
     return;
   }
   switch (polling_.next(now)) {
@@ -175,13 +175,13 @@ void engine::polled(bool found) {
       nap();
       break;
   }
-  last_poll_ = host::ticks();
+  last_poll_ = os::ticks();
 }
 
 void engine::yield(arena::wait_policy& policy) {
-  const std::uint64_t began = host::ticks();
+  const std::uint64_t began = os::ticks();
   yield();
-  const std::uint64_t took = host::ticks() - began;
+  const std::uint64_t took = os::ticks() - began;
   if (took < vain_yield_ticks_)
     policy.was_vain();
   else if (cores_ && took > expensive_yield_ticks_ && !has_its_share_of_cores())
@@ -213,7 +213,7 @@ std::int64_t engine::used_by_all_ns() const {
 }
 
 bool engine::has_its_share_of_cores() {
-  const std::int64_t now = host::now_ns();
+  const std::int64_t now = os::now_ns();
   if (cores_->is_due(now)) cores_->judge(now, used_by_all_ns());
   return cores_->are_enough();
 }
@@ -232,7 +232,7 @@ void engine::sleep(std::uint32_t heard, bool asks_others) {
   own_.lock.unlock();
   ++sleepers_;
   tell(activity::asleep);
-  const std::uint64_t fell_asleep = options_.measures_time ? host::ticks() : 0;
+  const std::uint64_t fell_asleep = options_.measures_time ? os::ticks() : 0;
   // Our messages are published before we check which ranks offer progress: either we see that a rank has returned to
   // computing, and sleep only briefly, or that rank sees our message. A fence here, so that publishing needs none; a
   // computing rank pays nothing on x86, where its part is loads. pairs: engine.leave
@@ -245,7 +245,7 @@ void engine::sleep(std::uint32_t heard, bool asks_others) {
                                                               : -1);
   if (api_mutex_ != nullptr) api_mutex_->lock();
   --sleepers_;
-  if (options_.measures_time) endpoint_counters::add(own_.counters.slept_ticks, host::ticks() - fell_asleep);
+  if (options_.measures_time) endpoint_counters::add(own_.counters.slept_ticks, os::ticks() - fell_asleep);
 }
 
 }  // namespace tri::mpi

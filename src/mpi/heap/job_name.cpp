@@ -17,7 +17,7 @@ text_line named(std::string_view kind, std::string_view name) {
   if (name.size() <= longest_name - kind.size())
     line << name;
   else
-    line.hexadecimal(host::hashed(name));
+    line.hexadecimal(os::hashed(name));
   return line;
 }
 

@@ -23,7 +23,7 @@ ino_t locks_number = 0;
 // Where the bytes of a job begin among those that a file can have. Jobs that fall together share their slots.
 off_t first_byte_of(std::string_view job) {
   constexpr std::uint64_t jobs = (std::uint64_t{1} << 62) / most_slots;
-  return static_cast<off_t>(host::hashed(job) % jobs * most_slots);
+  return static_cast<off_t>(os::hashed(job) % jobs * most_slots);
 }
 
 struct flock lock_of(std::string_view job, unsigned slot) {

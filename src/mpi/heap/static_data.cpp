@@ -49,7 +49,7 @@ struct program_data {
   std::uintptr_t base = 0;
   page_range zero[4] = {};  // pages without a file; more than one range where arrays beyond 2 GiB have a segment
   std::size_t zero_count = 0;
-  std::optional<host::dynamic_section> dynamic = {};
+  std::optional<os::dynamic_section> dynamic = {};
 };
 
 int look_at_program(dl_phdr_info* object, std::size_t, void* result) {

@@ -64,14 +64,14 @@ TRIREME_EXPORTED unsigned ucp_worker_progress(void* worker) {
   static thread_local std::uint32_t polls = 0;
   const unsigned done = next_progress(__builtin_return_address(0))(worker);
   if (!yields.load(std::memory_order_relaxed) || tri::mpi::abi::without_yields::is_active()) return done;
-  const std::uint64_t now = tri::host::ticks();
+  const std::uint64_t now = tri::os::ticks();
   const bool waits_on = done == 0 && now - last_poll < most_ticks_between;
   last_poll = now;
   polls = waits_on ? polls + 1 : 0;
   if (polls >= polls_before_yielding) {
     sched_yield();
     polls = 0;
-    last_poll = tri::host::ticks();
+    last_poll = tri::os::ticks();
   }
   return done;
 }

@@ -64,9 +64,9 @@ void make_trial() {
   for (int trial = 0; trial < trial_reductions; ++trial) {
     const std::int32_t mine = trial;
     std::int32_t sum = 0;
-    const std::int64_t began = tri::host::now_ns();
+    const std::int64_t began = tri::os::now_ns();
     reduce(&mine, &sum, 1, with.integer, with.sum, with.world);
-    waited += tri::host::now_ns() - began;
+    waited += tri::os::now_ns() - began;
   }
   tell(static_cast<double>(waited) / trial_reductions);
 }

@@ -28,8 +28,8 @@ report_function receiver() {
 
 void* find_profiled(const char* name) {
   if (void* const found = dlsym(RTLD_DEFAULT, name)) return found;
-  for (const std::string& object : host::loaded_objects()) {
-    if (void* const found = host::find_in_object(object.c_str(), name)) return found;
+  for (const std::string& object : os::loaded_objects()) {
+    if (void* const found = os::find_in_object(object.c_str(), name)) return found;
   }
   std::fprintf(stderr,
                "trireme mpi-slack: the program calls %s, but no MPI library that is loaded has %s. Run it "
@@ -39,14 +39,14 @@ void* find_profiled(const char* name) {
 }
 
 blocking_call::blocking_call(const char* operation, std::int64_t count) : operation_(operation), count_(count) {
-  if (depth++ == 0) began_ = host::now_ns();
+  if (depth++ == 0) began_ = os::now_ns();
 }
 
 blocking_call::~blocking_call() {
   if (--depth > 0) return;
   if (const report_function report = receiver()) {
     report(operation_, count_ > 0 ? static_cast<std::uint64_t>(count_) : 0,
-           static_cast<double>(host::now_ns() - began_));
+           static_cast<double>(os::now_ns() - began_));
   }
 }
 

@@ -12,7 +12,7 @@ namespace tri::mpi_slack {
 // process.
 void* find_profiled(const char* name);
 
-using profiled_function = host::late_function<void(), find_profiled>;
+using profiled_function = os::late_function<void(), find_profiled>;
 
 // A blocking call of this thread, from its beginning to its end. Calls that the MPI library makes inside of it (a
 // Fortran binding that calls the C one) are part of it and not reported.

@@ -35,7 +35,7 @@ namespace tri::mpi {
 namespace {
 
 constexpr std::size_t most_part_bytes = 128;
-static_assert(most_part_bytes * most_slots <= host::most_packet_bytes);
+static_assert(most_part_bytes * most_slots <= os::most_packet_bytes);
 
 // A rank's first message after connecting.
 struct greeting {
@@ -68,7 +68,7 @@ bool is_number(std::string_view text, int number) {
 // and one from outside the job is rejected.
 class reception {
  public:
-  reception(host::packet_socket listener, int ranks)
+  reception(os::packet_socket listener, int ranks)
       : listener_(std::move(listener)), ranks_(ranks), others_(static_cast<std::size_t>(ranks) - 1) {}
 
   // False when not all have connected in time.
@@ -76,7 +76,7 @@ class reception {
     while (here_ < others_.size()) {
       if (!wait_for_any(until)) return false;
       let_in();
-      std::erase_if(unnamed_, [&](host::packet_socket& each) { return !each || is_heard(each); });
+      std::erase_if(unnamed_, [&](os::packet_socket& each) { return !each || is_heard(each); });
     }
     return true;
   }
@@ -87,8 +87,8 @@ class reception {
     return ranks;
   }
   // A connection to each connected rank, in order.
-  std::vector<host::packet_socket> take() {
-    std::erase_if(others_, [](const host::packet_socket& each) { return !each; });
+  std::vector<os::packet_socket> take() {
+    std::erase_if(others_, [](const os::packet_socket& each) { return !each; });
     return std::move(others_);
   }
 
@@ -101,13 +101,13 @@ class reception {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - clock::now()).count();
     if (left <= 0) return false;
     std::vector<pollfd> watched{{listener_.fd(), POLLIN, 0}};
-    for (const host::packet_socket& each : unnamed_) watched.push_back({each.fd(), POLLIN, 0});
+    for (const os::packet_socket& each : unnamed_) watched.push_back({each.fd(), POLLIN, 0});
     poll(watched.data(), watched.size(), static_cast<int>(std::min<std::int64_t>(left, 1'000'000)));
     return true;
   }
   void let_in() {
     for (int count = 0; count < most_at_once; ++count) {
-      host::packet_socket next = listener_.accept();
+      os::packet_socket next = listener_.accept();
       if (!next) return;
       if (next.peer_user() != geteuid()) continue;  // not one of us
       if (unnamed_.size() == most_unnamed) unnamed_.erase(unnamed_.begin());
@@ -115,29 +115,29 @@ class reception {
     }
   }
   // False when it must be called again.
-  bool is_heard(host::packet_socket& next) {
-    host::packet hello;
+  bool is_heard(os::packet_socket& next) {
+    os::packet hello;
     try {
       hello = next.receive(false);
     } catch (const std::exception&) {  // no greeting
       return true;
     }
-    if (hello.what == host::packet::state::nothing_yet) return false;
+    if (hello.what == os::packet::state::nothing_yet) return false;
     greeting from{};
     if (hello.bytes.size() != sizeof from) return true;
     std::memcpy(&from, hello.bytes.data(), sizeof from);
     if (from.ranks != ranks_ || from.rank < 1 || from.rank >= ranks_) return true;
-    host::packet_socket& place = others_[static_cast<std::size_t>(from.rank) - 1];
+    os::packet_socket& place = others_[static_cast<std::size_t>(from.rank) - 1];
     if (place) return true;
     place = std::move(next);
     ++here_;
     return true;
   }
 
-  host::packet_socket listener_;
+  os::packet_socket listener_;
   int ranks_;
-  std::vector<host::packet_socket> others_;   // by rank - 1
-  std::vector<host::packet_socket> unnamed_;  // the oldest first
+  std::vector<os::packet_socket> others_;   // by rank - 1
+  std::vector<os::packet_socket> unnamed_;  // the oldest first
   std::size_t here_ = 0;
 };
 
@@ -146,17 +146,17 @@ class named_listener {
  public:
   named_listener(int folder, const std::string& name) : folder_(folder), name_(name) {
     unlinkat(folder_, name_.c_str(), 0);  // of a job whose launcher had the same number
-    listener_ = host::packet_socket::listen_in(folder_, name_);
+    listener_ = os::packet_socket::listen_in(folder_, name_);
   }
   ~named_listener() { unlinkat(folder_, name_.c_str(), 0); }
   named_listener(const named_listener&) = delete;
   named_listener& operator=(const named_listener&) = delete;
-  host::packet_socket take() { return std::move(listener_); }
+  os::packet_socket take() { return std::move(listener_); }
 
  private:
   int folder_;
   const std::string& name_;
-  host::packet_socket listener_;
+  os::packet_socket listener_;
 };
 
 // Whether the socket has no listener any more; when that is unknown it is kept.
@@ -166,7 +166,7 @@ bool is_left_behind(int folder, const char* name) {
       facts.st_mtime + longest_without_listener_s >= std::time(nullptr))
     return false;
   try {
-    return !host::packet_socket::try_connect_in(folder, name);
+    return !os::packet_socket::try_connect_in(folder, name);
   } catch (const std::exception&) {
     return false;
   }
@@ -190,7 +190,7 @@ constexpr std::byte yes{1};
 
 std::string job_on_this_host(int ranks) {
   const start_environment environment;
-  std::uint64_t hash = host::hash_of_nothing;
+  std::uint64_t hash = os::hash_of_nothing;
   if (!is_number(environment[abi::ranks_variable], ranks) || !is_number(environment[abi::ranks_here_variable], ranks))
     return {};
   if (abi::launcher_is_pmix) {
@@ -200,15 +200,15 @@ std::string job_on_this_host(int ranks) {
       if (server.empty()) server = environment[name];
     const std::string_view job = environment["PMIX_NAMESPACE"];
     if (server.empty() || job.empty()) return {};
-    hash = host::hashed_name(hash, server);
-    hash = host::hashed_name(hash, job);
+    hash = os::hashed_name(hash, server);
+    hash = os::hashed_name(hash, job);
   } else {
     // Programs that were spawned have the launcher of their parents.
     const pid_t launcher = process_behind(environment["PMI_FD"]);
     struct stat of_processes {};  // which process numbers these are: containers may share the names of sockets
     if (launcher <= 0 || !environment["PMI_SPAWNED"].empty() || stat("/proc/self/ns/pid", &of_processes) != 0)
       return {};
-    hash = host::hashed_name(hash, fmt::format("{}.{}", launcher, of_processes.st_ino));
+    hash = os::hashed_name(hash, fmt::format("{}.{}", launcher, of_processes.st_ino));
   }
   return fmt::format("{}{:016x}", socket_prefix, hash);
 }
@@ -222,7 +222,7 @@ bootstrap_exchange::bootstrap_exchange(int rank, int ranks) : rank_(rank), ranks
   if (name.empty()) return;
   is_due_ = true;
   const private_folder found = open_private_folder(start_environment());
-  const host::unique_fd folder(found.descriptor);
+  const os::unique_fd folder(found.descriptor);
   if (!folder) {
     failure_ = found.reason.view();
     return;
@@ -251,7 +251,7 @@ void bootstrap_exchange::wait_for_others(int folder, const std::string& name) {
     }
     connections_ = others.take();
   }
-  for (const host::packet_socket& other : connections_) {
+  for (const os::packet_socket& other : connections_) {
     try {
       other.send({connected_ ? &yes : &no, 1});
     } catch (const std::exception& failure) {
@@ -263,8 +263,8 @@ void bootstrap_exchange::wait_for_others(int folder, const std::string& name) {
 
 void bootstrap_exchange::come(int folder, const std::string& name) {
   const moment until = after(limits_.to_come);
-  host::packet_socket first;
-  while (!(first = host::packet_socket::try_connect_in(folder, name))) {
+  os::packet_socket first;
+  while (!(first = os::packet_socket::try_connect_in(folder, name))) {
     if (clock::now() > until) {
       failure_ = fmt::format(
           "rank 0 has not come within {} s of MPI_Init; 'trireme exec' must stand before every program of the job",
@@ -277,27 +277,27 @@ void bootstrap_exchange::come(int folder, const std::string& name) {
   first.send(std::as_bytes(std::span(&hello, 1)));
   // From here on rank 0 may count on us.
   connections_.push_back(std::move(first));
-  host::packet answer;
+  os::packet answer;
   try {
     answer = connections_[0].receive_until(after(limits_.to_come + limits_.to_speak));
   } catch (const std::exception& failure) {
     end_job(failure.what());
   }
-  if (answer.what == host::packet::state::nothing_yet)
+  if (answer.what == os::packet::state::nothing_yet)
     end_job(silence_of(connections_[0], limits_.to_come + limits_.to_speak).c_str());
   connected_ = answer.bytes.size() == 1 && answer.bytes[0] == yes;  // closed: rank 0 rejected us
   if (!connected_) connections_.clear();
 }
 
-std::vector<host::packet_socket> connect_through_library(int rank, int ranks) {
+std::vector<os::packet_socket> connect_through_library(int rank, int ranks) {
   const std::chrono::seconds patience = start_limits().through_library;
   std::array<char, 64> name{};
-  host::packet_socket listener;
+  os::packet_socket listener;
   if (rank == 0) {
     // A name that cannot be guessed cannot be taken first; once it exists, any process can see it and connect.
-    std::snprintf(name.data(), name.size(), "trireme-mpi-%s", host::random_text().c_str());
+    std::snprintf(name.data(), name.size(), "trireme-mpi-%s", os::random_text().c_str());
     try {
-      listener = host::packet_socket::listen(name.data());
+      listener = os::packet_socket::listen(name.data());
     } catch (const std::exception&) {
       name[0] = '\0';  // the others wait for a name
     }
@@ -311,15 +311,15 @@ std::vector<host::packet_socket> connect_through_library(int rank, int ranks) {
           fmt::format("ranks {} did not come within {} s", fmt::join(others.missing(), ", "), patience.count()));
     return others.take();
   }
-  std::vector<host::packet_socket> first;
-  first.push_back(host::packet_socket::connect(name.data(), patience));
+  std::vector<os::packet_socket> first;
+  first.push_back(os::packet_socket::connect(name.data(), patience));
   if (first[0].peer_user() != geteuid()) throw std::runtime_error("the first rank's socket belongs to another user");
   const greeting hello{rank, ranks};
   first[0].send(std::as_bytes(std::span(&hello, 1)));
   return first;
 }
 
-std::string bootstrap_exchange::silence_of(const host::packet_socket& other, std::chrono::seconds limit) const {
+std::string bootstrap_exchange::silence_of(const os::packet_socket& other, std::chrono::seconds limit) const {
   std::size_t rank = 0;
   if (rank_ == 0)
     while (rank < connections_.size() && connections_[rank++].fd() != other.fd()) {
@@ -334,11 +334,11 @@ void bootstrap_exchange::end_job(const char* why) const {
   std::abort();
 }
 
-host::packet bootstrap_exchange::received_from(const host::packet_socket& rank) const {
+os::packet bootstrap_exchange::received_from(const os::packet_socket& rank) const {
   try {
-    host::packet part = rank.receive_until(after(limits_.to_speak));
-    if (part.what == host::packet::state::message) return part;
-    if (part.what == host::packet::state::nothing_yet) end_job(silence_of(rank, limits_.to_speak).c_str());
+    os::packet part = rank.receive_until(after(limits_.to_speak));
+    if (part.what == os::packet::state::message) return part;
+    if (part.what == os::packet::state::nothing_yet) end_job(silence_of(rank, limits_.to_speak).c_str());
   } catch (const std::length_error&) {  // descriptors were lost; the message itself is not wanted then
     return {};
   } catch (const std::exception& failure) {
@@ -353,12 +353,12 @@ void bootstrap_exchange::gather(std::span<const std::byte> mine, std::span<std::
     PMPI_Allgather(mine.data(), bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, MPI_COMM_WORLD);
     return;
   }
-  const auto take = [&](const host::packet_socket& from, std::span<std::byte> to) {
-    const host::packet part = received_from(from);
+  const auto take = [&](const os::packet_socket& from, std::span<std::byte> to) {
+    const os::packet part = received_from(from);
     if (part.bytes.size() != to.size()) end_job("it sent something else than was agreed");
     std::copy(part.bytes.begin(), part.bytes.end(), to.begin());
   };
-  const auto give = [&](const host::packet_socket& to, std::span<const std::byte> what) {
+  const auto give = [&](const os::packet_socket& to, std::span<const std::byte> what) {
     try {
       to.send(what);
     } catch (const std::exception& failure) {
@@ -373,7 +373,7 @@ void bootstrap_exchange::gather(std::span<const std::byte> mine, std::span<std::
   std::copy(mine.begin(), mine.end(), all.begin());
   for (std::size_t other = 0; other < connections_.size(); ++other)
     take(connections_[other], all.subspan((other + 1) * mine.size(), mine.size()));
-  for (const host::packet_socket& other : connections_) give(other, all);
+  for (const os::packet_socket& other : connections_) give(other, all);
 }
 
 int bootstrap_exchange::smallest(int mine) const {

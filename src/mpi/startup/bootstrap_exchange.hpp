@@ -42,15 +42,15 @@ class bootstrap_exchange {
   void tell(std::span<std::byte> what) const;
 
   /// When connected: at rank 0 the connections to the others, in the order of ranks; at the others the one to it.
-  const std::vector<host::packet_socket>& connections() const { return connections_; }
+  const std::vector<os::packet_socket>& connections() const { return connections_; }
 
   /// What came on one of them; nothing when its descriptors were lost on the way. Ends the job when the rank has died.
-  host::packet received_from(const host::packet_socket& rank) const;
+  os::packet received_from(const os::packet_socket& rank) const;
 
  private:
   void wait_for_others(int folder, const std::string& name);  // rank 0
   void come(int folder, const std::string& name);
-  std::string silence_of(const host::packet_socket& other, std::chrono::seconds limit) const;
+  std::string silence_of(const os::packet_socket& other, std::chrono::seconds limit) const;
   [[noreturn]] void end_job(const char* why) const;
 
   int rank_;
@@ -59,7 +59,7 @@ class bootstrap_exchange {
   bool connected_ = false;
   bool is_due_ = false;
   std::string failure_;
-  std::vector<host::packet_socket> connections_;
+  std::vector<os::packet_socket> connections_;
 };
 
 /// The socket's name, unique among the jobs of the user that run on the host, when the launcher states that all of the
@@ -68,6 +68,6 @@ std::string job_on_this_host(int ranks);
 
 /// Connections like those of a bootstrap exchange, at a socket whose name goes through the library. Collective over the
 /// job; when one throws and drops its connections, the others detect it within 20 s.
-std::vector<host::packet_socket> connect_through_library(int rank, int ranks);
+std::vector<os::packet_socket> connect_through_library(int rank, int ranks);
 
 }  // namespace tri::mpi

@@ -64,7 +64,7 @@ void tell_statistics(const std::vector<endpoint*>& endpoints, const arena::arena
   if (wish.table) fmt::print(stderr, "{}{}", to_table(ranks, abi::library_name), calls_to_table(calls));
   if (wish.file.empty()) return;
   try {
-    host::write_output_file(wish.file, to_json(ranks, abi::library_name, calls_to_json(calls)));
+    os::write_output_file(wish.file, to_json(ranks, abi::library_name, calls_to_json(calls)));
   } catch (const std::exception& failure) {
     fmt::print(stderr, "trireme mpi: the statistics could not be written: {}\n", failure.what());
   }
@@ -234,7 +234,7 @@ struct session::starting {
 
   // The ranks give each other the files of their arenas and heaps, and map them.
   bool share_memory() {
-    std::optional<host::unique_fd> own_file;
+    std::optional<os::unique_fd> own_file;
     if (!attempt([&] {
           read_settings();
           own_file.emplace(arena::create_window_file(window_bytes));
@@ -253,7 +253,7 @@ struct session::starting {
 
   void map_arena() {
     std::vector<int> files;
-    for (const host::unique_fd& file : parts->files.arenas) files.push_back(file.get());
+    for (const os::unique_fd& file : parts->files.arenas) files.push_back(file.get());
     bool connected = false;
     try {
       const arena::arena_options wanted{.window_bytes = window_bytes, .what_to_do = error_hints_of(window_bytes, size)};
@@ -303,7 +303,7 @@ struct session::starting {
     options.cores = cores;
     abi::set_more_ranks_than_cores(options.oversubscribed);
     options.measures_time = parts->tells_statistics = everybody(wished_statistics().any());
-    parts->began_ticks = host::ticks();
+    parts->began_ticks = os::ticks();
     parts->ranks = std::make_unique<engine>(parts->endpoints, static_cast<std::uint32_t>(rank), *parts->pe,
                                             *parts->blocks, options);
     set_arena_windows(size);
@@ -347,7 +347,7 @@ struct session::starting {
     counted_calls::counts = counts;
   }
 
-  static constexpr std::size_t window_bytes = host::default_arena_window_bytes;
+  static constexpr std::size_t window_bytes = config::default_arena_window_bytes;
 };
 
 void session::start(int thread_level) {
@@ -390,7 +390,7 @@ void session::stop() {
   parts.progress.reset();
   parts.ranks.reset();
   if (parts.tells_statistics) {
-    const double total_s = static_cast<double>(host::ticks() - parts.began_ticks) * host::ns_per_tick() / 1e9;
+    const double total_s = static_cast<double>(os::ticks() - parts.began_ticks) * os::ns_per_tick() / 1e9;
     PMPI_Barrier(MPI_COMM_WORLD);  // counting has stopped
     if (ended->world_rank_ == 0) tell_statistics(parts.endpoints, *parts.arena, total_s);
   }

@@ -23,7 +23,7 @@ constexpr std::byte without_files{0};
 constexpr const char* advice = "is the limit of open files (ulimit -n) too low?";
 
 // Sends the files, or a refusal that the other side waits for. False: refused.
-bool send_or_refuse(const host::packet_socket& to, std::span<const int> files) {
+bool send_or_refuse(const os::packet_socket& to, std::span<const int> files) {
   if (!files.empty()) {
     try {
       to.send({&with_files, 1}, files);
@@ -47,47 +47,47 @@ shared_files exchange_files(int own_arena, const std::vector<heap_location>& loc
                             const bootstrap_exchange& bootstrap, int rank, int ranks) {
   // Our own go when we throw, and the others throw, too. Those of the bootstrap exchange stay: on them, refusals are
   // sent.
-  std::vector<host::packet_socket> own;
+  std::vector<os::packet_socket> own;
   if (!bootstrap.connected()) own = connect_through_library(rank, ranks);
-  const std::vector<host::packet_socket>& connections = bootstrap.connected() ? bootstrap.connections() : own;
-  const auto receive = [&](const host::packet_socket& from) {
+  const std::vector<os::packet_socket>& connections = bootstrap.connected() ? bootstrap.connections() : own;
+  const auto receive = [&](const os::packet_socket& from) {
     if (bootstrap.connected()) return bootstrap.received_from(from);
-    host::packet part = from.receive();
-    if (part.what != host::packet::state::message) throw std::runtime_error("another rank has closed the connection");
+    os::packet part = from.receive();
+    if (part.what != os::packet::state::message) throw std::runtime_error("another rank has closed the connection");
     return part;
   };
   const auto has_heap = [&](std::size_t of) { return locations[of].slot >= 0; };
-  shared_files files{std::vector<host::unique_fd>(static_cast<std::size_t>(ranks)),
-                     std::vector<host::unique_fd>(static_cast<std::size_t>(ranks))};
+  shared_files files{std::vector<os::unique_fd>(static_cast<std::size_t>(ranks)),
+                     std::vector<os::unique_fd>(static_cast<std::size_t>(ranks))};
   std::size_t in_all = static_cast<std::size_t>(ranks);
   for (std::size_t of = 0; of < locations.size(); ++of) in_all += has_heap(of) ? 1 : 0;
-  const std::size_t messages = (in_all + host::most_packet_fds - 1) / host::most_packet_fds;
+  const std::size_t messages = (in_all + os::most_packet_fds - 1) / os::most_packet_fds;
   if (rank != 0) {
     std::vector<int> mine{own_arena};
     if (has_heap(static_cast<std::size_t>(rank))) mine.push_back(user_heap().file);
     send_or_refuse(connections[0], mine);
-    std::vector<host::unique_fd> came;
+    std::vector<os::unique_fd> came;
     std::size_t count = 0;
     for (bool refused = false; count < messages && !refused; ++count) {
-      host::packet part = receive(connections[0]);
+      os::packet part = receive(connections[0]);
       refused = part.bytes == std::vector{without_files};
-      for (host::unique_fd& file : part.fds) came.push_back(std::move(file));
+      for (os::unique_fd& file : part.fds) came.push_back(std::move(file));
     }
     if (came.size() != in_all)
       throw std::runtime_error(
           fmt::format("the files of the job's memory did not all come: {} of {}; {}", came.size(), in_all, advice));
     std::size_t at = 0;
-    for (host::unique_fd& file : files.arenas) file = std::move(came[at++]);
+    for (os::unique_fd& file : files.arenas) file = std::move(came[at++]);
     for (std::size_t of = 0; of < locations.size(); ++of)
       if (has_heap(of)) files.heaps[of] = std::move(came[at++]);
     return files;
   }
   // Each of the others has sent its files or a refusal; each gets all files, or the notice that some are missing.
   bool complete = true;
-  files.arenas[0] = host::unique_fd(dup(own_arena));
-  if (has_heap(0)) files.heaps[0] = host::unique_fd(dup(user_heap().file));
+  files.arenas[0] = os::unique_fd(dup(own_arena));
+  if (has_heap(0)) files.heaps[0] = os::unique_fd(dup(user_heap().file));
   for (std::size_t of = 1; of < locations.size(); ++of) {
-    host::packet part = receive(connections[of - 1]);
+    os::packet part = receive(connections[of - 1]);
     if (part.fds.size() != (has_heap(of) ? 2U : 1U)) {
       complete = false;
       continue;
@@ -96,14 +96,14 @@ shared_files exchange_files(int own_arena, const std::vector<heap_location>& loc
     if (has_heap(of)) files.heaps[of] = std::move(part.fds[1]);
   }
   std::vector<int> numbers;
-  for (const host::unique_fd& file : files.arenas) numbers.push_back(file.get());
+  for (const os::unique_fd& file : files.arenas) numbers.push_back(file.get());
   for (std::size_t of = 0; of < locations.size(); ++of)
     if (has_heap(of)) numbers.push_back(files.heaps[of].get());
   complete = complete && std::find(numbers.begin(), numbers.end(), -1) == numbers.end();
-  for (const host::packet_socket& other : connections) {
+  for (const os::packet_socket& other : connections) {
     bool goes_on = true;
-    for (std::size_t at = 0; at < numbers.size() && goes_on; at += host::most_packet_fds) {
-      const auto part = std::span(numbers).subspan(at, std::min(host::most_packet_fds, numbers.size() - at));
+    for (std::size_t at = 0; at < numbers.size() && goes_on; at += os::most_packet_fds) {
+      const auto part = std::span(numbers).subspan(at, std::min(os::most_packet_fds, numbers.size() - at));
       goes_on = send_or_refuse(other, complete ? part : std::span<const int>());
     }
     complete = complete && goes_on;

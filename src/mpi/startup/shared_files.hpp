@@ -19,8 +19,8 @@ struct heap_location {
 heap_location own_heap();
 
 struct shared_files {
-  std::vector<host::unique_fd> arenas;  // of each rank
-  std::vector<host::unique_fd> heaps;   // likewise; those without one have none
+  std::vector<os::unique_fd> arenas;  // of each rank
+  std::vector<os::unique_fd> heaps;   // likewise; those without one have none
 };
 
 /// Exchanges all files among all ranks: all send theirs to the first rank, which sends all back. Collective; when one

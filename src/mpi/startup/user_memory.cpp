@@ -10,14 +10,14 @@
 namespace tri::mpi {
 namespace {
 
-static_assert(host::under_thread_sanitizer || arena::end_address <= heap_base_address);
+static_assert(os::under_thread_sanitizer || arena::end_address <= heap_base_address);
 
 std::size_t mapped_bytes = 0;  // of the arena, from its first window on
 
 }  // namespace
 
 void set_arena_windows(int windows) {
-  mapped_bytes = static_cast<std::size_t>(windows) * host::default_arena_window_bytes;
+  mapped_bytes = static_cast<std::size_t>(windows) * config::default_arena_window_bytes;
 }
 
 // Behind the job's windows the address range of the arena is unused: MPICH, for example, may map its shared windows

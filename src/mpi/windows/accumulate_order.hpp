@@ -54,7 +54,7 @@ class accumulate_order {
       // seq_cst, and an acquire of what it has changed. pairs: window.exclusion
       for (int poll = 0; other->changes.load(std::memory_order_seq_cst) == target_; ++poll) {
         if (poll < polls_before_yields)
-          host::cpu_relax();
+          os::cpu_relax();
         else
           sched_yield();  // it may have lost its core
       }

@@ -11,8 +11,8 @@
 
 namespace tri::objects {
 
-using wire::flow::packet;
-using wire::flow::packet_kind;
+using flow::packet;
+using flow::packet_kind;
 
 namespace {
 
@@ -21,7 +21,7 @@ std::uint64_t cost_of(std::size_t bytes) { return bytes == 0 ? 0 : bytes + sizeo
 std::size_t bytes_of(std::uint64_t cost) { return cost == 0 ? 0 : cost - sizeof(tri::detail::buffer_header); }
 
 // Credits are counted in whole cache lines.
-constexpr std::uint64_t line = wire::prediction::buffer_bytes(1);
+constexpr std::uint64_t line = flow::prediction::buffer_bytes(1);
 constexpr std::uint32_t no_recall = std::numeric_limits<std::uint32_t>::max();
 
 // Of a message that a receive waits for, a copy up to this size costs less than another round trip.
@@ -31,7 +31,7 @@ constexpr std::size_t largest_copied = 32768;
 // the wire in any case, and gain nothing.
 std::uint64_t largest_on_credit(std::uint64_t credits) {
   constexpr std::size_t largest = 131072;
-  return std::min<std::uint64_t>(credits / 4, wire::flow::credit_cost(cost_of(largest)));
+  return std::min<std::uint64_t>(credits / 4, flow::credit_cost(cost_of(largest)));
 }
 
 template <class Entry>
@@ -55,7 +55,7 @@ message_pattern pattern_of(sched::pe& here, int source, int tag) {
   constexpr int any = -1;  // tri::any_source, tri::any_tag
   if (source != any) {
     check_pe(here, source, [] { return "tri::mailbox: asked for messages of a sender"; });
-    pattern.filter.source = static_cast<wire::flow::peer_number>(source);
+    pattern.filter.source = static_cast<flow::peer_number>(source);
   }
   if (tag != any) {
     check_tag(tag);
@@ -66,8 +66,8 @@ message_pattern pattern_of(sched::pe& here, int source, int tag) {
 
 std::string message_pattern::describe() const {
   return fmt::format("{} with {}",
-                     filter.source == wire::flow::any_source ? "any PE" : fmt::format("PE {}", filter.source),
-                     filter.tag == wire::flow::any_tag ? "any tag" : fmt::format("tag {}", filter.tag));
+                     filter.source == flow::any_source ? "any PE" : fmt::format("PE {}", filter.source),
+                     filter.tag == flow::any_tag ? "any tag" : fmt::format("tag {}", filter.tag));
 }
 
 receive_state::~receive_state() {
@@ -85,9 +85,9 @@ local_mailbox::local_mailbox(const mailbox_limits& limits)
       sender_(static_cast<std::size_t>(home().here().job().pes()), largest_on_credit(limits.credits)),
       // Half of the memory is kept for records: a message without one is requested repeatedly.
       receiver_(static_cast<std::size_t>(home().here().job().pes()), limits.memory, 64,
-                wire::flow::restart_pace::by_name, limits.memory / 2) {
+                flow::restart_pace::by_name, limits.memory / 2) {
   if (largest_on_credit(limits.credits) == 0) return;
-  wire::prediction::credit_options options;
+  flow::prediction::credit_options options;
   options.largest_eager = largest_on_credit(limits.credits);
   options.pool_limit = std::min(limits.credits, line * (no_recall - 1));  // representable in a control message
   prediction_ = std::make_unique<predicted_credits>(static_cast<std::uint32_t>(home().here().job().pes()), options);
@@ -105,7 +105,7 @@ void local_mailbox::send(int to, int tag, message_contents contents) {
   const std::uint64_t cost = cost_of(contents.data.size());
   unsent_[token] = {.contents = std::move(contents)};
   out_.clear();
-  sender_.send(static_cast<wire::flow::peer_number>(to), {.token = token, .bytes = cost, .context = 0, .tag = tag},
+  sender_.send(static_cast<flow::peer_number>(to), {.token = token, .bytes = cost, .context = 0, .tag = tag},
                out_);
   transmit(false);
 }
@@ -134,7 +134,7 @@ void local_mailbox::take_answer(const answer_control& note) {
   transmit(note.has_data != 0);
 }
 
-void local_mailbox::noted(std::uint32_t from, const wire::prediction::credit_control& note) try {
+void local_mailbox::noted(std::uint32_t from, const flow::prediction::credit_control& note) try {
   if (const auto back = sender_.on_credit(from, note))
     at(from).send<&local_mailbox::take_returned_credit>(*back, static_cast<std::uint32_t>(number()));
 } catch (const std::exception& error) {
@@ -145,7 +145,7 @@ void local_mailbox::noted(std::uint32_t from, const wire::prediction::credit_con
 // refused again, unless a receive waits for it.
 void local_mailbox::transmit(bool data_is_there) try {
   const auto own = static_cast<std::uint32_t>(number());
-  for (const wire::flow::outgoing& one : out_) {
+  for (const flow::outgoing& one : out_) {
     unsent_message& message = unsent_[one.message];
     if (one.what.kind == packet_kind::rts) {
       request_control note{.request = one.what.request,
@@ -158,9 +158,9 @@ void local_mailbox::transmit(bool data_is_there) try {
                            .granted_lines = 0};
       if (prediction_ != nullptr)
         note.granted_lines = static_cast<std::uint32_t>(prediction_->in.credits().grants_leaving_to(one.to) / line);
-      if (one.what.paid == wire::flow::payment::here) {
+      if (one.what.paid == flow::payment::here) {
         at(one.to).send<&local_mailbox::take_unasked>(note, message.contents.type, std::move(message.contents.data));
-      } else if (one.what.paid == wire::flow::payment::before ||
+      } else if (one.what.paid == flow::payment::before ||
                  (one.what.is_wanted ? message.contents.data.size() > largest_copied
                                      : message.was_offered || message.contents.data.size() > limits_.eager_bytes)) {
         at(one.to).send<&local_mailbox::take_request>(note);
@@ -192,7 +192,7 @@ namespace {
 
 packet request_of(const local_mailbox::request_control& note) {
   packet rts;
-  rts.paid = static_cast<wire::flow::payment>(note.paid);
+  rts.paid = static_cast<flow::payment>(note.paid);
   rts.none_asleep = note.none_asleep != 0;
   rts.age = note.age;
   rts.tag = note.tag;
@@ -205,9 +205,9 @@ packet request_of(const local_mailbox::request_control& note) {
 
 void local_mailbox::requested(const request_control& note, message_contents* eager) {
   if (note.granted_lines != 0) noted(note.source, {note.granted_lines * line, 0});
-  if (request_of(note).paid == wire::flow::payment::before) return requested_paid(note);
-  const wire::flow::decision made = receiver_.on_request(note.source, request_of(note));
-  using wire::flow::verdict;
+  if (request_of(note).paid == flow::payment::before) return requested_paid(note);
+  const flow::decision made = receiver_.on_request(note.source, request_of(note));
+  using flow::verdict;
   if (made.what != verdict::refused && made.what != verdict::stale)  // those are sent again
     trace(trace::event::incoming, note.source, note.tag, bytes_of(note.bytes), 0);
   if (eager != nullptr) {
@@ -222,7 +222,7 @@ void local_mailbox::requested(const request_control& note, message_contents* eag
 void local_mailbox::take_unasked(const request_control& note, std::uint32_t type, buffer<std::byte> data) {
   if (note.granted_lines != 0) noted(note.source, {note.granted_lines * line, 0});
   ++prediction_->unasked;
-  prediction_->in.credits().arrived(note.source, wire::flow::credit_cost(note.bytes));
+  prediction_->in.credits().arrived(note.source, flow::credit_cost(note.bytes));
   prediction_->parked[{note.source, note.request}] = {type, std::move(data)};
   requested_paid(note);
 }
@@ -230,9 +230,9 @@ void local_mailbox::take_unasked(const request_control& note, std::uint32_t type
 void local_mailbox::requested_paid(const request_control& note) {
   const auto here = prediction_->parked.find({note.source, note.request});
   if (here == prediction_->parked.end())
-    throw wire::flow::protocol_error(note.source, packet_kind::rts, "its data should be here and is not");
-  const wire::flow::decision made = receiver_.on_request(note.source, request_of(note));
-  if (made.what == wire::flow::verdict::refused || made.what == wire::flow::verdict::stale) return answer(0);
+    throw flow::protocol_error(note.source, packet_kind::rts, "its data should be here and is not");
+  const flow::decision made = receiver_.on_request(note.source, request_of(note));
+  if (made.what == flow::verdict::refused || made.what == flow::verdict::stale) return answer(0);
   trace(trace::event::incoming, note.source, note.tag, bytes_of(note.bytes), 0);
   message_contents contents = std::move(here->second);
   prediction_->parked.erase(here);
@@ -291,7 +291,7 @@ void local_mailbox::answer(std::uint64_t came_with_request) try {
 }
 
 // Last step of an event: a resumed coroutine may call us.
-void local_mailbox::finish(const wire::flow::delivery& done) {
+void local_mailbox::finish(const flow::delivery& done) {
   const auto found = arrived_.find(done.place);
   received_message here(static_cast<int>(done.source), done.tag, std::move(found->second));
   arrived_.erase(found);
@@ -305,15 +305,15 @@ void local_mailbox::finish(const wire::flow::delivery& done) {
   waiting->set(std::move(here));
 }
 
-void local_mailbox::predict(const posted_receive& served, const wire::flow::delivery& done) {
-  const std::uint64_t price = wire::flow::credit_cost(done.bytes);
+void local_mailbox::predict(const posted_receive& served, const flow::delivery& done) {
+  const std::uint64_t price = flow::credit_cost(done.bytes);
   if (done.is_paid) prediction_->in.credits().released(done.source, price);
   prediction_->order.served(served.number, done.source, price,
                             [this](std::uint32_t sender, std::uint64_t size) { report_prediction(sender, size); });
 }
 
 void local_mailbox::report_prediction(std::uint32_t sender, std::uint64_t size) try {
-  for (const wire::prediction::credit_message& one : prediction_->in.received(sender, size)) {
+  for (const flow::prediction::credit_message& one : prediction_->in.received(sender, size)) {
     ++prediction_->notes;
     at(one.peer).send<&local_mailbox::take_credit>(
         credit_control{one.note.granted, one.note.recalled, static_cast<std::uint32_t>(number())});
@@ -335,7 +335,7 @@ std::uint64_t local_mailbox::add(receive_state& waiting) {
 void local_mailbox::trace(trace::event what, std::uint32_t source, std::int32_t tag, std::size_t bytes,
                           std::uint64_t receive) const {
   if (trace::recorder* const to = home().here().trace())
-    to->add({.ticks = host::ticks(),
+    to->add({.ticks = os::ticks(),
              .number = trace::mailbox_number(home().facts().id, receive),
              .bytes = static_cast<std::uint32_t>(bytes),
              .peer = source,

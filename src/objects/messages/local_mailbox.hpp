@@ -31,7 +31,7 @@ class local_mailbox;
 
 /// What a receive waits for.
 struct message_pattern {
-  wire::flow::message_filter filter;
+  flow::message_filter filter;
   std::string describe() const;
 };
 /// Throws std::out_of_range, std::invalid_argument.
@@ -151,9 +151,9 @@ class local_mailbox final : public group_member<local_mailbox> {
 
   // Predictions of the next messages, and the credits for them. 40 KiB, and 64 bytes per PE.
   struct predicted_credits {
-    predicted_credits(std::uint32_t pes, const wire::prediction::credit_options& options) : in(pes, options) {}
-    wire::prediction::predicting_receiver in;
-    wire::prediction::program_order order;
+    predicted_credits(std::uint32_t pes, const flow::prediction::credit_options& options) : in(pes, options) {}
+    flow::prediction::predicting_receiver in;
+    flow::prediction::program_order order;
     std::map<std::pair<std::uint32_t, std::uint64_t>, message_contents> parked;  // by sender and request: refused, paid
     std::uint64_t unasked = 0;
     std::uint64_t notes = 0;
@@ -162,11 +162,11 @@ class local_mailbox final : public group_member<local_mailbox> {
 
   void requested(const request_control& note, message_contents* eager);
   void requested_paid(const request_control& note);
-  void noted(std::uint32_t from, const wire::prediction::credit_control& note);
-  void predict(const posted_receive& served, const wire::flow::delivery& done);
+  void noted(std::uint32_t from, const flow::prediction::credit_control& note);
+  void predict(const posted_receive& served, const flow::delivery& done);
   void report_prediction(std::uint32_t sender, std::uint64_t size);
   void arrived(std::uint32_t from, std::uint64_t place, message_contents contents, std::uint64_t came_with_request);
-  void finish(const wire::flow::delivery& done);
+  void finish(const flow::delivery& done);
   void transmit(bool data_is_there);
   [[noreturn]] void fail_half_way(const std::exception& error);
   void answer(std::uint64_t came_with_request);
@@ -177,8 +177,8 @@ class local_mailbox final : public group_member<local_mailbox> {
 
   const mailbox_limits limits_;
   std::uint64_t* const late_calls_;  // of pe_objects
-  wire::flow::sender sender_;
-  wire::flow::receiver receiver_;
+  flow::sender sender_;
+  flow::receiver receiver_;
   std::vector<unsent_message> unsent_;
   std::vector<posted_receive> receives_;
   static constexpr std::size_t none = ~std::size_t{0};
@@ -190,7 +190,7 @@ class local_mailbox final : public group_member<local_mailbox> {
   std::uint64_t asked_ = 0;  // receives so far
   std::uint64_t handshakes_ = 0;
   std::unique_ptr<predicted_credits> prediction_;  // null: no credits
-  std::vector<wire::flow::outgoing> out_;          // of the event that is being dealt with
+  std::vector<flow::outgoing> out_;          // of the event that is being dealt with
 };
 
 }  // namespace objects

@@ -134,7 +134,7 @@ void look_at_object(const dl_phdr_info& object, const std::string& name, program
     traits.unsupported = fmt::format("{} has thread-local data (threadprivate, thread_local, __thread)", name);
     return;
   }
-  host::dynamic_section(object).for_each_wanted([&](std::string_view symbol, const ElfW(Sym) & entry) {
+  os::dynamic_section(object).for_each_wanted([&](std::string_view symbol, const ElfW(Sym) & entry) {
     if (!traits.unsupported.empty()) return;
     if (ELF64_ST_TYPE(entry.st_info) == STT_TLS) {
       traits.unsupported = fmt::format("{} uses the thread-local variable {} of another library", name, symbol);

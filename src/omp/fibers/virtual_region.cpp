@@ -256,7 +256,7 @@ void run_on_host(virtual_team& all, std::uint32_t host, std::uint32_t number, ex
 void rest_a_moment(const schedule_of_contexts& schedule, std::uint32_t host, int rested) {
   constexpr int longest = 16;  // less than a microsecond
   const int looks = rested < 3 ? 2 << rested : longest;
-  for (int count = 0; count < looks && !schedule.has_news(host); ++count) host::cpu_relax();
+  for (int count = 0; count < looks && !schedule.has_news(host); ++count) os::cpu_relax();
 }
 
 void look_for_contexts(virtual_team& all, std::uint32_t host) {
@@ -446,7 +446,7 @@ void take_word(virtual_thread_state* state, std::uint32_t* word) {
   virtual_context* const context = state != nullptr ? state->context : nullptr;
   if (context == nullptr || process_team().now.host_count > 1) {
     for (int count = 0; count < tries; ++count) {
-      host::cpu_relax();
+      os::cpu_relax();
       // relaxed: taking it decides
       if (atomically(word).load(std::memory_order_relaxed) == mutex_free && take_mutex(atomically(word))) return;
     }

@@ -46,7 +46,7 @@ const std::uint32_t question_message = register_handler(&question_handler, "sche
 void do_not_count_sent(pe& here) { here.counters().sent.add(~std::uint64_t{0}); }
 void do_not_count_processed(pe& here) { here.counters().processed.add(~std::uint64_t{0}); }
 
-void global_message_counts::begin(pe& here, host::unique_function<void(const message_counts&)> use) {
+void global_message_counts::begin(pe& here, os::unique_function<void(const message_counts&)> use) {
   use_ = std::move(use);
   first_round_ = true;
   ask(here);

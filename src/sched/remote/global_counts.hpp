@@ -17,13 +17,13 @@ struct envelope;
 class global_message_counts {
  public:
   /// Asks all hosts; `use` gets the sums, in a handler of this PE. One at a time.
-  void begin(pe& here, host::unique_function<void(const message_counts&)> use);
+  void begin(pe& here, os::unique_function<void(const message_counts&)> use);
   bool is_running() const { return use_ != nullptr; }
   void answered(pe& here, const message_counts& of_host);  ///< by the handler of the answers
 
  private:
   void ask(pe& here);
-  host::unique_function<void(const message_counts&)> use_;
+  os::unique_function<void(const message_counts&)> use_;
   bool first_round_ = true;
   int missing_ = 0;
   message_counts sums_;

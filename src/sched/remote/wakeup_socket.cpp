@@ -23,8 +23,8 @@ constexpr unsigned number_bits = 4 * name_bytes;  // of the name; the other 44 b
 constexpr auto prefix_bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path));
 constexpr auto address_bytes = static_cast<socklen_t>(prefix_bytes + 1 + name_bytes);
 
-host::unique_fd make_socket() {
-  host::unique_fd made(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+os::unique_fd make_socket() {
+  os::unique_fd made(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!made) throw std::system_error(errno, std::generic_category(), "trireme: a socket to be woken by");
   return made;
 }
@@ -91,7 +91,7 @@ bool wakeup_socket::sleep(int descriptor, std::int64_t timeout_ns) const {
 }
 
 void wakeup_socket::ring(std::uint64_t name) {
-  static const host::unique_fd ringer = make_socket();
+  static const os::unique_fd ringer = make_socket();
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   write_name(name & ((std::uint64_t{1} << number_bits) - 1), address.sun_path + 1);

@@ -24,7 +24,7 @@ class wakeup_socket {
   static void ring(std::uint64_t name);
 
  private:
-  host::unique_fd socket_;
+  os::unique_fd socket_;
   std::uint64_t name_;
 };
 

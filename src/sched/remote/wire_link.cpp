@@ -81,13 +81,13 @@ wire_link::wire_link(process_runtime& job)
   options_.devices = chosen.devices;
   options_.checks = job.values().wire_authentication;
   options_.message_memory = job.values().message_memory;
-  options_.funnelled = job.values().comm_thread == host::communication_thread::funnelled;
+  options_.funnelled = job.values().comm_thread == config::communication_thread::funnelled;
   options_.sends_per_poll = static_cast<std::uint32_t>(job.values().comm_thread_sends);
   options_.most_unfinished = static_cast<std::uint32_t>(job.values().comm_thread_backlog);
   constexpr double shortest_peer_timeout_s = 0.1;
   const double peer_timeout_s = job.values().peer_timeout_s;
   if (peer_timeout_s != 0 && peer_timeout_s < shortest_peer_timeout_s)
-    throw host::configuration_error(
+    throw config::configuration_error(
         fmt::format("peer_timeout_s '{}': seconds until a process counts as failed, at least {}, or 0 = never",
                     peer_timeout_s, shortest_peer_timeout_s));
   options_.least_bytes_per_heartbeat = std::max<std::uint64_t>(
@@ -296,7 +296,7 @@ int wire_link::to_child_hosts(const packet_header& header, void* block) {
 
 bool wire_link::progress_traced() {
   if (!row_->is_on()) return port_->progress();
-  const std::uint64_t before = host::ticks();
+  const std::uint64_t before = os::ticks();
   const bool worked = port_->progress();
   row_->call_ended(trace::wire_progress_call, before);
   return worked;

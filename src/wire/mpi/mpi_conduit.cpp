@@ -24,8 +24,8 @@
 namespace tri::wire {
 namespace {
 
-using host::mpi_channel;
-using host::mpi_completion;
+using boot::mpi_channel;
+using boot::mpi_completion;
 
 // Identifies compatible programs. Changes with every change of the packet format.
 constexpr std::array<char, 4> address_mark = {'T', 'R', 'M', '2'};
@@ -54,7 +54,7 @@ const mpi_options& checked(const mpi_options& options) {
 
 class mpi_conduit::engine {
  public:
-  engine(host::mpi_calls& mpi, std::size_t peers, const mpi_options& options);
+  engine(boot::mpi_calls& mpi, std::size_t peers, const mpi_options& options);
   ~engine();
   engine(const engine&) = delete;
   engine& operator=(const engine&) = delete;
@@ -71,7 +71,7 @@ class mpi_conduit::engine {
 
   own_address address;
   std::vector<peer_state> states;
-  const host::unique_fd descriptor;
+  const os::unique_fd descriptor;
   std::atomic<std::int64_t> nap_ns{0};  // the last one, 0 after work; relaxed, all: a hint
   sized_receives bodies;
 
@@ -125,7 +125,7 @@ class mpi_conduit::engine {
     return end;
   }
 
-  host::mpi_calls& mpi_;
+  boot::mpi_calls& mpi_;
   const mpi_options options_;
   small_receives small_;
   std::vector<std::int32_t> ranks_;                    // by peer; -1: not connected
@@ -157,7 +157,7 @@ class mpi_conduit::engine {
   mpi_conduit_counters counters_;
 };
 
-mpi_conduit::engine::engine(host::mpi_calls& mpi, std::size_t peers, const mpi_options& options)
+mpi_conduit::engine::engine(boot::mpi_calls& mpi, std::size_t peers, const mpi_options& options)
     : states(peers, peer_state::unknown),
       descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       bodies(mpi, options.posted),
@@ -288,7 +288,7 @@ send_result mpi_conduit::engine::send_small(peer_number to, std::span<const std:
   std::vector<std::byte> copy;
   if (apart) copy = joined(header, body.data(), body.size());
   const std::span<const std::byte> whole = apart ? std::span<const std::byte>(copy) : header.empty() ? body : header;
-  host::mpi_request request =
+  boot::mpi_request request =
       mpi_.send(mpi_channel::small, ranks_[to], small_tag(small_kind::packet, header.size()), whole);
   // Most small messages complete at once.
   mpi_completion done;
@@ -542,7 +542,7 @@ mpi_conduit_counters mpi_conduit::engine::counters() const {
   return all;
 }
 
-mpi_conduit::mpi_conduit(host::mpi_calls& mpi, std::size_t peers, const mpi_options& options)
+mpi_conduit::mpi_conduit(boot::mpi_calls& mpi, std::size_t peers, const mpi_options& options)
     : engine_(std::make_unique<engine>(mpi, peers, options)) {}
 mpi_conduit::~mpi_conduit() = default;
 

@@ -36,7 +36,7 @@ class mpi_conduit {
  public:
   /// The calls outlive the conduit, and no other one uses them meanwhile. Throws std::invalid_argument for options that
   /// cannot be.
-  mpi_conduit(host::mpi_calls& mpi, std::size_t peers, const mpi_options& options);
+  mpi_conduit(boot::mpi_calls& mpi, std::size_t peers, const mpi_options& options);
   ~mpi_conduit();
   mpi_conduit(const mpi_conduit&) = delete;
   mpi_conduit& operator=(const mpi_conduit&) = delete;

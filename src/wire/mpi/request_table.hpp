@@ -16,18 +16,18 @@ class request_table {
  public:
   bool empty() const { return requests_.empty(); }
 
-  void add(host::mpi_request request, Owner* owner) {
+  void add(boot::mpi_request request, Owner* owner) {
     requests_.push_back(request);
     owners_.push_back(owner);
   }
 
   /// Calls `complete(owner, completion)`, which may add, for those that are complete. True if there were some.
   template <class Complete>
-  bool collect(host::mpi_calls& mpi, const Complete& complete) {
+  bool collect(boot::mpi_calls& mpi, const Complete& complete) {
     if (requests_.empty()) return false;
     if (from_ >= requests_.size()) from_ = 0;
     const std::size_t count = std::min(requests_.size() - from_, most_tested);
-    std::array<host::mpi_completion, most_tested> done;
+    std::array<boot::mpi_completion, most_tested> done;
     const std::size_t found = mpi.test_some(std::span(requests_).subspan(from_, count), done);
     const std::size_t first = from_;
     for (std::size_t i = 0; i < found; ++i) complete(*owners_[first + done[i].index], done[i]);
@@ -49,14 +49,14 @@ class request_table {
 
   /// Cancels the receives of those that `which(owner)` names.
   template <class Which>
-  void cancel(host::mpi_calls& mpi, const Which& which) {
+  void cancel(boot::mpi_calls& mpi, const Which& which) {
     for (std::size_t i = 0; i < requests_.size(); ++i)
       if (which(*owners_[i])) mpi.cancel(requests_[i]);
   }
 
  private:
   static constexpr std::size_t most_tested = 64;
-  std::vector<host::mpi_request> requests_;
+  std::vector<boot::mpi_request> requests_;
   std::vector<Owner*> owners_;
   std::size_t from_ = 0;  // tested next
 };

@@ -12,7 +12,7 @@ constexpr std::size_t most_posted_on_demand = 16;
 
 }  // namespace
 
-sized_receives::sized_receives(host::mpi_calls& mpi, const posting_options& options)
+sized_receives::sized_receives(boot::mpi_calls& mpi, const posting_options& options)
     : mpi_(mpi), plan_(options), classes_(most_size_classes + 1) {
   for (const posted_ahead& each : options.fixed) {
     const std::size_t size_class = size_class_of(each.bytes);
@@ -45,7 +45,7 @@ void sized_receives::post(std::size_t size_class, of_class& all) {
   receive made;
   made.place = std::make_unique_for_overwrite<std::byte[]>(bytes);
   made.request =
-      mpi_.receive(host::mpi_channel::body, host::mpi_any, static_cast<int>(size_class), {made.place.get(), bytes});
+      mpi_.receive(boot::mpi_channel::body, boot::mpi_any, static_cast<int>(size_class), {made.place.get(), bytes});
   all.posted.push_back(std::move(made));
 }
 
@@ -98,7 +98,7 @@ bool sized_receives::take_from(std::size_t size_class, of_class& all, const on_b
   bool something = false;
   pair(all, to);  // bodies that came before their announcement
   while (!all.posted.empty() && (!all.expected.empty() || all.posted.front().cancelled)) {
-    host::mpi_completion done;
+    boot::mpi_completion done;
     if (!mpi_.test(all.posted.front().request, done)) break;
     something = true;
     receive complete = std::move(all.posted.front());
@@ -174,7 +174,7 @@ bool sized_receives::withdraw() {
     of_class& all = *classes_[size_class];
     cancel_all(size_class, all);
     while (!all.posted.empty()) {
-      host::mpi_completion done;
+      boot::mpi_completion done;
       if (!mpi_.test(all.posted.front().request, done)) break;
       all.posted.pop_front();
     }

@@ -31,7 +31,7 @@ class sized_receives {
   /// The spans are valid during the call, which must not use the receives.
   using on_body = std::function<void(std::span<const std::byte> header, std::span<const std::byte> body)>;
 
-  sized_receives(host::mpi_calls& mpi, const posting_options& options);
+  sized_receives(boot::mpi_calls& mpi, const posting_options& options);
   ~sized_receives();
   sized_receives(const sized_receives&) = delete;
   sized_receives& operator=(const sized_receives&) = delete;
@@ -53,7 +53,7 @@ class sized_receives {
 
  private:
   struct receive {
-    host::mpi_request request = 0;
+    boot::mpi_request request = 0;
     std::unique_ptr<std::byte[]> place;
     bool cancelled = false;
   };
@@ -83,7 +83,7 @@ class sized_receives {
   void cancel_all(std::size_t size_class, of_class& all);
   void follow_plan();
 
-  host::mpi_calls& mpi_;
+  boot::mpi_calls& mpi_;
   posting_plan plan_;
   std::vector<std::unique_ptr<of_class>> classes_;
   std::vector<std::size_t> busy_;  // classes that have to be looked at

@@ -16,13 +16,13 @@ namespace tri::wire {
 
 class small_receives {
  public:
-  small_receives(host::mpi_calls& mpi, std::size_t count, std::size_t bytes)
+  small_receives(boot::mpi_calls& mpi, std::size_t count, std::size_t bytes)
       : mpi_(mpi), bytes_(bytes), memory_(std::make_unique_for_overwrite<std::byte[]>(count * bytes)), posted_(count) {
     for (std::size_t i = 0; i < count; ++i) post(i);
   }
   // As in sized_receives: memory that the library may still write to is leaked.
   ~small_receives() {
-    for (const host::mpi_request each : posted_)
+    for (const boot::mpi_request each : posted_)
       if (each != 0) static_cast<void>(memory_.release());
   }
   small_receives(const small_receives&) = delete;
@@ -33,7 +33,7 @@ class small_receives {
   bool take(const Handle& handle) {
     if (withdrawing_) return false;
     for (std::size_t taken = 0; taken < posted_.size(); ++taken) {
-      host::mpi_completion done;
+      boot::mpi_completion done;
       if (posted_[next_] == 0 || !mpi_.test(posted_[next_], done)) return taken != 0;
       if (done.problem != 0)
         throw std::runtime_error("MPI cannot receive a small message between hosts: " + mpi_.text_of(done.problem));
@@ -48,10 +48,10 @@ class small_receives {
   /// Cancels all receives. Repeated until it returns true.
   bool withdraw() {
     bool gone = true;
-    for (host::mpi_request& each : posted_) {
+    for (boot::mpi_request& each : posted_) {
       if (each == 0) continue;
       if (!withdrawing_) mpi_.cancel(each);
-      host::mpi_completion done;
+      boot::mpi_completion done;
       gone = mpi_.test(each, done) && gone;
     }
     withdrawing_ = true;
@@ -61,13 +61,13 @@ class small_receives {
  private:
   std::span<std::byte> place(std::size_t i) { return {memory_.get() + i * bytes_, bytes_}; }
   void post(std::size_t i) {
-    posted_[i] = mpi_.receive(host::mpi_channel::small, host::mpi_any, host::mpi_any, place(i));
+    posted_[i] = mpi_.receive(boot::mpi_channel::small, boot::mpi_any, boot::mpi_any, place(i));
   }
 
-  host::mpi_calls& mpi_;
+  boot::mpi_calls& mpi_;
   const std::size_t bytes_;
   std::unique_ptr<std::byte[]> memory_;
-  std::vector<host::mpi_request> posted_;
+  std::vector<boot::mpi_request> posted_;
   std::size_t next_ = 0;  // the oldest
   bool withdrawing_ = false;
 };

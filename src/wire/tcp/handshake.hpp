@@ -20,6 +20,8 @@
 
 namespace tri::wire {
 
+using flow::peer_number;
+
 /// Where a process listens.
 struct tcp_endpoint {
   std::array<std::byte, 16> address = {};  // IPv4: the first four

@@ -48,8 +48,8 @@ void tcp_conduit::engine::accept_some(source& listener) {
       if (is_shortage(error)) pause_listening(error);
       return;  // no more, or one that has gone again
     }
-    auto made = std::make_unique<connection>(host::unique_fd(accepted), stage::unproven, options_.longest_packet);
-    made->deadline_ns = host::now_ns() + time_to_greet_ns;
+    auto made = std::make_unique<connection>(os::unique_fd(accepted), stage::unproven, options_.longest_packet);
+    made->deadline_ns = os::now_ns() + time_to_greet_ns;
     prepare_accepted(accepted);
     if (const int error = try_watch(*made, EPOLLIN, EPOLL_CTL_ADD); error != 0) return pause_listening(error);
     set_timer(made->deadline_ns);
@@ -64,7 +64,7 @@ void tcp_conduit::engine::accept_some(source& listener) {
 void tcp_conduit::engine::pause_listening(int error) {
   report_shortage(error);
   for (const auto& each : listeners_) watch(*each, 0, EPOLL_CTL_MOD);
-  listen_again_ns_ = host::now_ns() + pause_in_shortage_ns;
+  listen_again_ns_ = os::now_ns() + pause_in_shortage_ns;
   set_timer(listen_again_ns_);
 }
 

@@ -23,7 +23,7 @@ tcp_conduit::engine::engine(peer_number self, std::size_t peers, const tcp_optio
   allow_descriptors(2 * peers);
   const auto made = [](int descriptor, const char* what) {
     if (descriptor < 0) throw std::system_error(errno, std::generic_category(), what);
-    return host::unique_fd(descriptor);
+    return os::unique_fd(descriptor);
   };
   epoll = made(epoll_create1(EPOLL_CLOEXEC), "the wire has no descriptor to wait on (epoll)");
   wake_.descriptor =
@@ -136,13 +136,13 @@ void tcp_conduit::engine::wake() const {
 
 void tcp_conduit::engine::set_deadline(peer_number peer, std::int64_t from_now_ns) {
   link& of = link_of(peer);
-  of.deadline_ns = host::now_ns() + from_now_ns;
+  of.deadline_ns = os::now_ns() + from_now_ns;
   if (!std::exchange(of.has_deadline, true)) with_deadline_.push_back(peer);
   set_timer(of.deadline_ns);
 }
 
 void tcp_conduit::engine::on_timer() {
-  const std::int64_t now = host::now_ns();
+  const std::int64_t now = os::now_ns();
   timer_at_ns_ = 0;
   while (!unproven_.empty() && unproven_.front()->deadline_ns <= now) turn_away(*unproven_.front());
   if (!unproven_.empty()) set_timer(unproven_.front()->deadline_ns);

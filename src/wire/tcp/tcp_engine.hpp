@@ -47,14 +47,14 @@ class tcp_conduit::engine {
   }
 
   std::vector<std::byte> address;
-  host::unique_fd epoll;
+  os::unique_fd epoll;
 
  private:
   // The kind of a descriptor in the epoll set.
   enum class source_kind : std::uint8_t { wake, timer, listener, connection };
   struct source {
     source_kind kind;
-    host::unique_fd descriptor = {};
+    os::unique_fd descriptor = {};
   };
   enum class stage : std::uint8_t {
     unproven,    // incoming, not authenticated
@@ -64,7 +64,7 @@ class tcp_conduit::engine {
     closed,
   };
   struct connection : source {
-    connection(host::unique_fd with, stage at, std::size_t longest_packet)
+    connection(os::unique_fd with, stage at, std::size_t longest_packet)
         : source{.kind = source_kind::connection, .descriptor = std::move(with)},
           now(at),
           is_ours(at == stage::connecting),

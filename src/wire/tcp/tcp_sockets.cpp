@@ -39,8 +39,8 @@ socket_address socket_address_of(const tcp_endpoint& endpoint) {
   return made;
 }
 
-host::unique_fd make_socket(std::uint32_t family) {
-  return host::unique_fd(socket(family == 4 ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+os::unique_fd make_socket(std::uint32_t family) {
+  return os::unique_fd(socket(family == 4 ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
 }
 
 // Packets are gathered above; none may wait for the acknowledgement of another one.
@@ -50,7 +50,7 @@ void send_at_once(int descriptor) {
 }
 
 // errno, or 0.
-int listen_at(tcp_endpoint& endpoint, host::unique_fd& descriptor) {
+int listen_at(tcp_endpoint& endpoint, os::unique_fd& descriptor) {
   descriptor = make_socket(endpoint.family);
   if (!descriptor) return errno;
   const int on = 1;

@@ -13,7 +13,7 @@
 namespace tri::wire {
 
 struct listening_socket {
-  host::unique_fd descriptor;
+  os::unique_fd descriptor;
   tcp_endpoint endpoint;
 };
 
@@ -21,7 +21,7 @@ struct listening_socket {
 std::vector<listening_socket> listen_on(const std::vector<network_address>& addresses);
 
 struct started_connection {
-  host::unique_fd descriptor;  // none: it failed
+  os::unique_fd descriptor;  // none: it failed
   int error = 0;               // errno of that
 };
 started_connection start_connecting(const tcp_endpoint& to);

@@ -18,7 +18,7 @@
 
 namespace {
 
-using namespace tri::wire::prediction;
+using namespace tri::flow::prediction;
 
 struct scope {
   std::uint64_t limit = 128;

@@ -17,7 +17,7 @@
 #include "flow/prediction/credit_sender.hpp"
 #include "flow/prediction/predicting_receiver.hpp"
 
-namespace tri::wire::prediction {
+namespace tri::flow::prediction {
 
 struct operation {
   enum kind { send, begin_send, receive, receive_any } what = send;  // send waits until the receiver has let it go
@@ -219,4 +219,4 @@ class credit_traffic {
   traffic_counts counts_;
 };
 
-}  // namespace tri::wire::prediction
+}  // namespace tri::flow::prediction

@@ -15,7 +15,7 @@
 
 namespace {
 
-using namespace tri::wire::prediction;
+using namespace tri::flow::prediction;
 using testing::ElementsAre;
 using testing::IsEmpty;
 using plan_of = std::vector<expected_message>;

@@ -10,8 +10,8 @@
 
 namespace {
 
-using tri::wire::prediction::periodicity_detector;
-using tri::wire::prediction::symbol;
+using tri::flow::prediction::periodicity_detector;
+using tri::flow::prediction::symbol;
 
 // d(m) of Farreras 2008, equation 3.1, of the newest value; nothing where the window or what lies m before it has not
 // been seen yet. Any difference makes the sum positive, so it counts differences.

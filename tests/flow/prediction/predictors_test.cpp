@@ -16,7 +16,7 @@
 
 namespace {
 
-using namespace tri::wire::prediction;
+using namespace tri::flow::prediction;
 
 struct weak_hash {  // three chains only, so that chains have several keys
   std::size_t operator()(int key) const { return static_cast<std::size_t>(key) % 3; }

@@ -13,7 +13,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Pair;
-using tri::wire::prediction::program_order;
+using tri::flow::prediction::program_order;
 
 struct told {
   program_order order;

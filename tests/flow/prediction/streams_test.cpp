@@ -15,7 +15,7 @@
 
 namespace {
 
-using namespace tri::wire::prediction;
+using namespace tri::flow::prediction;
 
 std::string name_of_stream(const stream_shape& shape) {
   return std::string(shape.program) + "." + std::to_string(shape.processes);

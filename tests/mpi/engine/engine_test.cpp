@@ -480,9 +480,9 @@ TEST(engine, a_thread_that_leaves_does_not_take_the_bell_along) {
     constexpr int rounds = 3000;
     if (mine.number() == 1) {
       for (int i = 0; i < rounds; ++i) {
-        for (int spin = 0; spin < i % 50 * 40; ++spin) host::cpu_relax();
+        for (int spin = 0; spin < i % 50 * 40; ++spin) os::cpu_relax();
         send(mine, 0, {2, 1, i}, {});
-        for (int spin = 0; spin < i % 31 * 40; ++spin) host::cpu_relax();
+        for (int spin = 0; spin < i % 31 * 40; ++spin) os::cpu_relax();
         send(mine, 0, {4, 1, i}, {});
         receive(mine, {6, 0, i}, 0);
       }

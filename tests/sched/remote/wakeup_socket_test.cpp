@@ -22,7 +22,7 @@ namespace {
 class wakeup_socket_test : public ::testing::Test {
  protected:
   wakeup_socket bell;
-  host::unique_fd other{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+  os::unique_fd other{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
   bool was_rung() const { return bell.sleep(other.get(), 0); }
 };
 
@@ -38,7 +38,7 @@ std::vector<std::string> autobound_names() {
 
 // How many of them took it.
 int send_to_all(const std::string& text) {
-  const host::unique_fd from(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const os::unique_fd from(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   int taken = 0;
   for (const std::string& name : autobound_names()) {
     sockaddr_un address{};

@@ -19,10 +19,10 @@
 
 namespace tri::wire::test {
 
-using host::mpi_any;
-using host::mpi_channel;
-using host::mpi_completion;
-using host::mpi_request;
+using boot::mpi_any;
+using boot::mpi_channel;
+using boot::mpi_completion;
+using boot::mpi_request;
 
 struct fake_mpi_options {
   std::uint64_t seed = 1;
@@ -83,12 +83,12 @@ class fake_network {
   int broken_ = -1;
 };
 
-class fake_mpi final : public host::mpi_calls {
+class fake_mpi final : public boot::mpi_calls {
  public:
   fake_mpi(fake_network& network, int rank) : network_(network), rank_(rank) {}
 
   const char* library() const override { return "Fake MPI 1"; }
-  host::mpi_thread_level thread_level() const override { return level; }
+  boot::mpi_thread_level thread_level() const override { return level; }
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(network_.ranks_.size()); }
 
@@ -151,7 +151,7 @@ class fake_mpi final : public host::mpi_calls {
   void finalize() override { finalized = true; }
   void abort(int exit_status) override { aborted = exit_status; }
 
-  host::mpi_thread_level level = host::mpi_thread_level::serialized;
+  boot::mpi_thread_level level = boot::mpi_thread_level::serialized;
   bool finalized = false;
   int aborted = 0;
 

@@ -9,7 +9,7 @@
 #include "support/check.hpp"
 #include "wire/mpi/fake_mpi.hpp"
 
-namespace tri::host {
+namespace tri::boot {
 namespace {
 
 using testing::check_throws;
@@ -65,4 +65,4 @@ TEST(mpi_library, a_missing_plug_in_is_said_in_one_line) {
 }
 
 }  // namespace
-}  // namespace tri::host
+}  // namespace tri::boot

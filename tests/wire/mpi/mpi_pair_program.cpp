@@ -20,7 +20,7 @@ using namespace tri::wire::test;
 using tri::testing::check;
 using tri::testing::check_equal;
 
-mpi_conduit_counters play(tri::host::mpi_calls& mpi, const mpi_options& options) {
+mpi_conduit_counters play(tri::boot::mpi_calls& mpi, const mpi_options& options) {
   const auto self = static_cast<unsigned>(mpi.rank());
   mpi_conduit wire(mpi, 2, options);
   const auto addresses = mpi.exchange(wire.address());
@@ -58,7 +58,7 @@ struct counter final : conduit_events {
 };
 
 // There and back, first with one size, then with another: the receives of the first are cancelled in the real library.
-void change_sizes(tri::host::mpi_calls& mpi) {
+void change_sizes(tri::boot::mpi_calls& mpi) {
   const auto self = static_cast<unsigned>(mpi.rank());
   mpi_conduit wire(mpi, 2, {.posted = {.adaptive_classes = 1, .interval = 8, .buffers = 8}});
   wire.connect(1 - self, mpi.exchange(wire.address())[1 - self]);
@@ -93,7 +93,7 @@ void change_sizes(tri::host::mpi_calls& mpi) {
 }
 
 void run(const char* library) {
-  tri::host::mpi_calls& mpi = tri::host::start_mpi(library, tri::host::launcher_kind::none);
+  tri::boot::mpi_calls& mpi = tri::boot::start_mpi(library, tri::boot::launcher_kind::none);
   check_equal(mpi.size(), 2);
   play(mpi, {});
   play(mpi, {.small_bytes = 256, .small_receives = 1, .piece_bytes = 1000});
@@ -113,7 +113,7 @@ int main(int argc, char** argv) {
     return 0;
   } catch (const std::exception& failure) {
     std::fprintf(stderr, "mpi_pair_program: %s\n", failure.what());
-    if (tri::host::started_mpi() != nullptr) tri::host::started_mpi()->abort(1);
+    if (tri::boot::started_mpi() != nullptr) tri::boot::started_mpi()->abort(1);
     return 1;
   }
 }

@@ -415,7 +415,7 @@ class coalescing : public ::testing::Test {
     body_store bodies;
     for (std::uint64_t number = 0; number < messages; ++number) {
       send_checked(sender, bodies, 0, 1, number, 8);
-      for (const std::int64_t until = host::now_ns() + static_cast<std::int64_t>(pause_ns); host::now_ns() < until;) {
+      for (const std::int64_t until = os::now_ns() + static_cast<std::int64_t>(pause_ns); os::now_ns() < until;) {
       }
     }
     before_progress_ = sender.counters().short_packets;

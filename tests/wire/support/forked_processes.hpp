@@ -70,7 +70,7 @@ inline ended_processes run_processes(std::size_t count,
   auto* const shared = new (memory) shared_by_processes{};
   std::vector<pid_t> children;
   for (unsigned process = 0; process < count; ++process) {
-    children.push_back(host::start_function([&] {
+    children.push_back(os::start_function([&] {
       int status = 0;
       try {
         body(process, *shared);

@@ -43,13 +43,13 @@ struct plain_listener {
     std::memcpy(endpoint.address.data(), &own.sin_addr, sizeof own.sin_addr);
     endpoint.port = ntohs(own.sin_port);
   }
-  host::unique_fd accept() const { return host::unique_fd(accept4(descriptor.get(), nullptr, nullptr, SOCK_CLOEXEC)); }
-  host::unique_fd descriptor;
+  os::unique_fd accept() const { return os::unique_fd(accept4(descriptor.get(), nullptr, nullptr, SOCK_CLOEXEC)); }
+  os::unique_fd descriptor;
   tcp_endpoint endpoint;
 };
 
-inline host::unique_fd connect_to(std::uint32_t port) {
-  host::unique_fd made(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+inline os::unique_fd connect_to(std::uint32_t port) {
+  os::unique_fd made(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const sockaddr_in to = loopback(static_cast<std::uint16_t>(port));
   demand(::connect(made.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0, "connect");
   return made;
@@ -63,12 +63,12 @@ inline std::uint32_t port_of(const tcp_address& address) {
 }
 
 template <class Bytes>
-void send_bytes(const host::unique_fd& to, const Bytes& bytes) {
+void send_bytes(const os::unique_fd& to, const Bytes& bytes) {
   static_cast<void>(::send(to.get(), std::data(bytes), std::size(bytes), MSG_NOSIGNAL));
 }
 
 /// What has come so far, without waiting; -1: the other side has closed.
-inline ssize_t peek_bytes(const host::unique_fd& from, std::span<std::byte> into) {
+inline ssize_t peek_bytes(const os::unique_fd& from, std::span<std::byte> into) {
   const ssize_t count = recv(from.get(), into.data(), into.size(), MSG_DONTWAIT | MSG_PEEK);
   if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return 0;
   return count <= 0 ? -1 : count;

@@ -223,7 +223,7 @@ TEST(tcp_conduit, an_impostor_is_left) {
   record sent;
   const std::vector<std::byte> body(100, std::byte{42});
   ASSERT_EQ(wire.send(1, sending::copied, {}, body, &sent), send_result::under_way);
-  const host::unique_fd connection = impostor.accept();
+  const os::unique_fd connection = impostor.accept();
   std::array<std::byte, 1000> seen = {};
   progress_until(wire, events, [&] { return peek_bytes(connection, seen) > 0; });
   for (int step = 0; step < 100; ++step) wire.progress(events);
@@ -253,7 +253,7 @@ TEST(tcp_conduit, a_silent_impostor_is_left) {
   record sent;
   const std::vector<std::byte> body(100, std::byte{42});
   ASSERT_EQ(wire.send(1, sending::copied, {}, body, &sent), send_result::under_way);
-  const host::unique_fd connection = impostor.accept();
+  const os::unique_fd connection = impostor.accept();
   while (at_peer.packets.empty()) {
     wire.progress(events);
     peer.progress(at_peer);
@@ -278,7 +278,7 @@ TEST(tcp_conduit, whichever_connection_is_welcomed_is_used) {
     record sent;
     const std::vector<std::byte> body(10);
     wire.send(1, sending::copied, {}, body, &sent);
-    host::unique_fd connections[2];
+    os::unique_fd connections[2];
     greeting_bytes greetings[2];
     for (int i : {0, 1}) {
       // The order of nearness is not that of the list, where both are the same host: any of them comes first.
@@ -291,7 +291,7 @@ TEST(tcp_conduit, whichever_connection_is_welcomed_is_used) {
       recv(connections[i].get(), greetings[i].data(), greetings[i].size(), 0);
     }
     EXPECT_NE(greetings[0], greetings[1]);
-    const host::unique_fd& one = connections[welcomed];
+    const os::unique_fd& one = connections[welcomed];
     send_bytes(one, make_welcome(token, greetings[welcomed]));
     std::array<std::byte, 1000> seen = {};
     progress_until(wire, events,
@@ -314,8 +314,8 @@ TEST(tcp_conduit, an_unanswered_connection_that_ends_is_no_loss) {
     while (poll(&waiting, 1, 0) == 0) wire.progress(events);
     return listener.accept();
   };
-  host::unique_fd at_first = accept_of(first);
-  const host::unique_fd at_second = accept_of(second);
+  os::unique_fd at_first = accept_of(first);
+  const os::unique_fd at_second = accept_of(second);
   at_first.reset();
   for (int step = 0; step < 100; ++step) wire.progress(events);
   greeting_bytes greeting;
@@ -335,7 +335,7 @@ TEST(tcp_conduit, an_impostor_alone_is_a_loss) {
   tcp_conduit wire(0, 2, on_loopback);
   recorder events;
   wire.connect(1, address_with({impostor.endpoint}));
-  const host::unique_fd connection = impostor.accept();
+  const os::unique_fd connection = impostor.accept();
   send_bytes(connection, std::vector<char>(24, 'x'));
   progress_until(wire, events, [&] { return !events.failures.empty(); });
   EXPECT_EQ(events.failures[0].second,
@@ -352,12 +352,12 @@ TEST(tcp_conduit, comes_again_when_it_is_turned_away) {
   for (int i = 0; i < 4; ++i) {
     pollfd waiting = {.fd = crowded.descriptor.get(), .events = POLLIN, .revents = 0};
     while (poll(&waiting, 1, 0) == 0) wire.progress(events);
-    const host::unique_fd dropped = crowded.accept();
+    const os::unique_fd dropped = crowded.accept();
   }
   EXPECT_TRUE(events.failures.empty());
   pollfd waiting = {.fd = crowded.descriptor.get(), .events = POLLIN, .revents = 0};
   while (poll(&waiting, 1, 0) == 0) wire.progress(events);
-  const host::unique_fd taken = crowded.accept();
+  const os::unique_fd taken = crowded.accept();
   greeting_bytes greeting;
   while (peek_bytes(taken, greeting) < static_cast<ssize_t>(greeting.size())) wire.progress(events);
   std::array<std::byte, 1000> seen = {};
@@ -380,7 +380,7 @@ struct peer_by_hand {
   }
   tcp_address own;
   greeting_bytes greeting;
-  host::unique_fd connection;
+  os::unique_fd connection;
 };
 
 TEST(tcp_conduit, a_malformed_frame_loses_its_sender_alone) {
@@ -434,7 +434,7 @@ TEST(tcp_conduit, a_peer_connects_once) {
     progress_until(wire, events, [&] { return peek_bytes(second.connection, seen) == -1; });
   }
   EXPECT_EQ(events.turned_away_count, 0U);
-  const host::unique_fd repeated = connect_to(port_of(first.own));
+  const os::unique_fd repeated = connect_to(port_of(first.own));
   send_bytes(repeated, first.greeting);
   progress_until(wire, events, [&] { return peek_bytes(repeated, seen) == -1; });
   EXPECT_EQ(events.turned_away_count, 1U);
@@ -461,7 +461,7 @@ TEST(tcp_conduit, waits_for_descriptors) {
     tcp_conduit wire(0, 3, on_loopback);
     recorder events;
     const tcp_address own = decode_tcp_address(0, wire.address());
-    const host::unique_fd connection = connect_to(port_of(own));
+    const os::unique_fd connection = connect_to(port_of(own));
     send_bytes(connection, make_greeting(own.token, make_token(), {.from = 1, .to = 0, .peers = 3}));
     rlimit limit = {};
     getrlimit(RLIMIT_NOFILE, &limit);
@@ -519,7 +519,7 @@ TEST(tcp_conduit, a_forked_child_keeps_nothing_alive) {
   const ended_processes ended = run_processes(1, [](unsigned, shared_by_processes&) {
     pair_of_conduits wires;
     wires.greet();
-    const pid_t child = host::start_function([]() -> int {
+    const pid_t child = os::start_function([]() -> int {
       while (true) pause();
     });
     check(wires.first.close(wires.at_first, true), "it does not close");
@@ -531,7 +531,7 @@ TEST(tcp_conduit, a_forked_child_keeps_nothing_alive) {
     }
     pollfd waiting = {.fd = wires.second.wake_descriptor(), .events = POLLIN, .revents = 0};
     check_equal(poll(&waiting, 1, 0), 0);
-    host::kill_and_wait(child);
+    os::kill_and_wait(child);
   });
   EXPECT_EQ(ended.complaint, "");
   EXPECT_TRUE(ended.ends[0].clean());

@@ -100,7 +100,7 @@ void survive(const std::function<std::uint64_t(std::uint16_t port)>& annoy, bool
 
 // More than are listened to; the oldest make room. Returns how many of them must be gone by now.
 std::uint64_t hold_silent_connections(std::uint16_t port) {
-  static std::vector<host::unique_fd> held;
+  static std::vector<os::unique_fd> held;
   for (int i = 0; i < 500; ++i) held.push_back(connect_to(port));
   return 500 - 64;
 }
@@ -111,7 +111,7 @@ std::uint64_t send_garbage(std::uint16_t port, std::span<const std::byte> begin)
   std::uint64_t count = 0;
   for (int round = 0; round < 20; ++round) {
     for (const std::size_t size : {0, 1, 4, 8, 9, 16, 40, 55, 56, 57, 64, 1000, 9000, 20000}) {
-      const host::unique_fd connection = connect_to(port);
+      const os::unique_fd connection = connect_to(port);
       std::vector<std::byte> bytes(begin.begin(), begin.end());
       for (std::size_t i = 0; i < size; ++i) bytes.push_back(static_cast<std::byte>(random()));
       if (!bytes.empty()) send_bytes(connection, bytes);
@@ -145,7 +145,7 @@ TEST(tcp_stranger, one_without_the_token_is_counted_and_dropped) {
     const frame_stream stream = frame_stream().packet(0, 5000).announce(1, 30, 100'000).body(1, 100'000);
     std::uint64_t count = 0;
     for (int round = 0; round < 200; ++round) {
-      const host::unique_fd connection = connect_to(port);
+      const os::unique_fd connection = connect_to(port);
       const token_bytes token = round == 0 ? token_bytes{} : make_token();
       send_bytes(connection, make_greeting(token, make_token(), {.from = 1, .to = 0, .peers = 2}));
       send_bytes(connection, stream.bytes());

@@ -11,14 +11,14 @@ namespace tri::tools {
 
 std::string output_of(const std::string& program, const std::vector<std::string>& arguments,
                       const std::vector<std::string>& variables) {
-  const host::unique_fd nowhere(open("/dev/null", O_WRONLY | O_CLOEXEC));
-  host::start_request request;
+  const os::unique_fd nowhere(open("/dev/null", O_WRONLY | O_CLOEXEC));
+  os::start_request request;
   request.arguments = {program};
   request.arguments.insert(request.arguments.end(), arguments.begin(), arguments.end());
-  request.environment = host::environment_with(variables);
+  request.environment = os::environment_with(variables);
   request.error = nowhere.get();
   try {
-    return host::run_program(std::move(request)).output;
+    return os::run_program(std::move(request)).output;
   } catch (const std::runtime_error&) {
     return {};
   }

@@ -135,7 +135,7 @@ std::string launcher_of_the_other(mpi_library library, const std::string& progra
     return {};
   const std::string processes = value_of(other.size);
   if (value_of(other.rank) != "0" || processes.empty() || processes == "1") return {};
-  const std::string right = host::has_program(own.name)
+  const std::string right = os::has_program(own.name)
                                 ? fmt::format("`{} -n {} trireme exec {}`", own.name, processes, program)
                                 : fmt::format("the mpirun of {}", own.library_name);
   return fmt::format(
@@ -196,7 +196,7 @@ void set_sharing(const std::string& sharing, const std::string& from) {
   });
   set_for_drop_in("TRIREME_MPI_SHARING_FROM", from, "--sharing-from", [](const std::string& text) {
     try {
-      return std::to_string(host::read_size(text, host::anything("32K by default")));
+      return std::to_string(config::read_size(text, config::anything("32K by default")));
     } catch (const std::invalid_argument& problem) {
       throw std::invalid_argument(fmt::format("'{}' is not a size; {}", text, problem.what()));
     }
@@ -250,7 +250,7 @@ pid_t launcher_of_this_rank() {
   for (const char* const rank : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "MPI_LOCALRANKID"}) {
     if (value_of(rank).empty()) continue;
     pid_t process = getppid();
-    while (process > 1 && began_with_variable(process, rank)) process = host::parent_of(process);
+    while (process > 1 && began_with_variable(process, rank)) process = os::parent_of(process);
     return process;
   }
   return 0;

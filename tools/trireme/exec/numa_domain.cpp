@@ -18,8 +18,8 @@ namespace {
 
 std::vector<int> cpus_in(const std::string& file) {
   std::string line;
-  if (!host::text_file(file).next_line(line) || line.empty()) return {};
-  return host::parse_cpu_list(line);
+  if (!os::text_file(file).next_line(line) || line.empty()) return {};
+  return os::parse_cpu_list(line);
 }
 
 std::optional<int> number_of_first(std::initializer_list<const char*> variables) {
@@ -35,7 +35,7 @@ std::optional<int> domain_on_this_machine(const std::string& root) {
   const std::string nodes = root + "/sys/devices/system/node/";
   const std::vector<int> domains = cpus_in(nodes + "online");  // a list of the same form
   if (domains.size() < 2) return std::nullopt;
-  const std::vector<int> mine = host::cpus_of_this_thread();
+  const std::vector<int> mine = os::cpus_of_this_thread();
   for (const int domain : domains) {
     const std::vector<int> cpus = cpus_in(nodes + "node" + std::to_string(domain) + "/cpulist");
     if (std::all_of(mine.begin(), mine.end(),
@@ -52,10 +52,10 @@ std::optional<int> domain_of_this_rank(const std::string& topology, const std::s
   const std::optional<int> rank = number_of_first({"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PMI_RANK"});
   const std::optional<int> ranks = number_of_first({"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PMI_SIZE"});
   if (!rank || !ranks || *rank < 0 || *rank >= *ranks) return std::nullopt;
-  host::configuration values;
+  config::configuration values;
   values.topology = topology;
-  const host::topology& machine = host::topology::shared(topology);
-  return machine.at(host::assign_cpus(values, machine, *rank, *ranks, 1).cpus.front()).numa;
+  const os::topology& machine = os::topology::shared(topology);
+  return machine.at(config::assign_cpus(values, machine, *rank, *ranks, 1).cpus.front()).numa;
 }
 
 }  // namespace tri::tools

@@ -20,7 +20,7 @@ namespace {
 class mapped_file {
  public:
   explicit mapped_file(const std::string& name) {
-    const host::unique_fd file(open(name.c_str(), O_RDONLY | O_CLOEXEC));
+    const os::unique_fd file(open(name.c_str(), O_RDONLY | O_CLOEXEC));
     struct stat about {};
     if (file.get() < 0 || fstat(file.get(), &about) != 0 || about.st_size <= 0) return;
     void* const place = mmap(nullptr, static_cast<std::size_t>(about.st_size), PROT_READ, MAP_PRIVATE, file.get(), 0);

@@ -72,7 +72,7 @@ void fill_in(command_page& page, const CLI::App& app) {
 }
 
 void forget_own_variables() {
-  for (const std::string& entry : host::environment_of_this_process())
+  for (const std::string& entry : config::environment_of_this_process())
     if (entry.starts_with("TRIREME_")) unsetenv(entry.substr(0, entry.find('=')).c_str());
 }
 
@@ -120,7 +120,7 @@ command_page all_pages() {
 std::vector<option_page> job_options() {
   constexpr std::string_view list = "one of ";
   std::vector<option_page> all;
-  for (const host::option_description& row : host::option_table()) {
+  for (const config::option_description& row : config::option_table()) {
     option_page page;
     page.names = {row.option()};
     page.value = row.kind;

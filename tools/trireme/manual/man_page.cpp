@@ -231,7 +231,7 @@ std::string man_page_of_options(const page_origin& origin) {
       "line that says what would be right.");
   out += ".PP\n" + prose("`trireme info --config` lists all of them with their values and where these come from.");
   out += ".SH OPTIONS\n";
-  for (const host::option_description& row : host::option_table()) {
+  for (const config::option_description& row : config::option_table()) {
     out += ".TP\n" +
            line(fmt::format("{} {}, {}", bold(row.option()), italic(row.kind), bold(row.environment_variable())));
     out += prose(row.help);
@@ -242,7 +242,7 @@ std::string man_page_of_options(const page_origin& origin) {
                                        row.default_value.empty() ? "empty" : row.default_value));
   }
   out += ".SH OTHER VARIABLES\nThey have no option " + bold("--tri-") + italic("name") + ".\n";
-  for (const host::other_variable& each : host::other_variables())
+  for (const config::other_variable& each : config::other_variables())
     out +=
         ".TP\n" + line(bold(each.name)) + prose(each.help) + ".br\n" + prose(fmt::format("Allowed: {}.", each.allowed));
   return out + ".SH SEE ALSO\n" + reference("trireme", 1) + ",\n" + reference("trireme-info", 1) + ",\n" +

@@ -44,7 +44,7 @@ std::optional<int> ptrace_scope() {
   return std::nullopt;
 }
 
-constexpr std::size_t window_bytes = host::default_arena_window_bytes;
+constexpr std::size_t window_bytes = config::default_arena_window_bytes;
 constexpr const char* all_passes_through = "all messages are left to the MPI library";
 
 // The address space alone: the window's file has a limit of its own.
@@ -55,7 +55,7 @@ machine_fact arena_window() {
   const int error = errno;
   if (found != MAP_FAILED) munmap(found, window_bytes);
   const std::string what =
-      fmt::format("{} of addresses for each rank, from {:#x} on", host::write_size(window_bytes), arena::base_address);
+      fmt::format("{} of addresses for each rank, from {:#x} on", config::write_size(window_bytes), arena::base_address);
   if (found == place) return {"arena", true, what};
   return {"arena", false,
           fmt::format("no {}: {}; {}", what, found != MAP_FAILED ? "something else lies there" : reason(error),
@@ -87,11 +87,11 @@ machine_fact limit_fact(const limit_row& row) {
 }
 
 machine_fact memory_group() {
-  const std::optional<std::size_t> limit = host::memory_limit();
+  const std::optional<std::size_t> limit = os::memory_limit();
   if (!limit) return {"memory", true, "no limit by a control group"};
   return {"memory", true,
           fmt::format("{} for all ranks in this control group, shared memory included; malloc refuses before",
-                      host::write_size(*limit))};
+                      config::write_size(*limit))};
 }
 
 // Ours are memory files without a file system, so a small /dev/shm (64 MiB in containers) is the MPI library's problem
@@ -127,14 +127,14 @@ machine_fact try_kernel_copies() {
   pid_t first = -1;
   int status = 0;
   try {
-    first = host::start_function([]() -> int {
+    first = os::start_function([]() -> int {
       while (true) pause();
     });
-    status = host::wait_for(host::start_function([&] { return copy_from_and_to(first, &sample); }));
+    status = os::wait_for(os::start_function([&] { return copy_from_and_to(first, &sample); }));
   } catch (const std::system_error& problem) {
     fact.detail = fmt::format("could not be tried: {}", problem.code().message());
   }
-  if (first > 0) host::kill_and_wait(first);
+  if (first > 0) os::kill_and_wait(first);
   if (!fact.detail.empty()) return fact;
   if (WIFSIGNALED(status)) {  // a system call filter may end who calls
     fact.detail = fmt::format(

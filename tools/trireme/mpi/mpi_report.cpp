@@ -134,7 +134,7 @@ mpi_report make_mpi_report(const std::string& program) {
   for (const mpi_interface& each : mpi_interfaces) report.libraries.push_back(look_at(each));
   report.host = host_permissions();
   if (program.empty()) return report;
-  report.program = host::find_program(program);
+  report.program = os::find_program(program);
   const mpi_finding found = find_mpi(report.program);
   report.obstacle = found.obstacle;
   if (const mpi_interface* const used = interface_of(found.library)) report.program_uses = used->name;

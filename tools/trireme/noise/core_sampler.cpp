@@ -13,7 +13,7 @@
 namespace tri::tools {
 namespace {
 
-double now() { return host::ticks_to_ns(host::ticks()); }
+double now() { return os::ticks_to_ns(os::ticks()); }
 
 // One thread's work: its share of each round, with the samples appended to `result`.
 void sample_round(const work_quantum& quantum, std::uint32_t count, double longest_s, loops::core_samples& result) {
@@ -71,7 +71,7 @@ std::vector<loops::core_samples> sample_cores(const sampling_plan& plan, const w
       own.core = plan.cores[index];
       own.times.reserve(plan.samples);
       try {
-        host::pin_this_thread(own.core);
+        os::pin_this_thread(own.core);
       } catch (...) {
         errors[index] = std::current_exception();
       }

@@ -80,7 +80,7 @@ std::string obstacle_to_sampling(const std::function<std::string(const char*)>& 
 }
 
 virtual_thread_choice sample_and_choose_virtual_threads() {
-  const sampling_plan plan{.cores = host::cpus_of_this_thread(),
+  const sampling_plan plan{.cores = os::cpus_of_this_thread(),
                            .samples = quanta,
                            .rounds = 1,
                            .together = true,
@@ -89,7 +89,7 @@ virtual_thread_choice sample_and_choose_virtual_threads() {
     const char* const value = std::getenv(name);
     return std::string(value != nullptr ? value : "");
   };
-  if (std::string obstacle = obstacle_to_sampling(value_of, plan.cores.size(), host::cpu_quota()); !obstacle.empty())
+  if (std::string obstacle = obstacle_to_sampling(value_of, plan.cores.size(), os::cpu_quota()); !obstacle.empty())
     return {0, std::move(obstacle)};
   return choose_virtual_threads(sample_cores(plan, work_quantum::lasting(quantum_ns), [](double) {}));
 }

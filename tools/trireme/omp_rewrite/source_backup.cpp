@@ -27,7 +27,7 @@ constexpr std::string_view head = "trireme omp-rewrite: the original follows thi
 
 // Against edits that were forgotten, not against forgery.
 std::string check_sum(std::string_view text) {
-  return fmt::format("{} bytes, {:016x}", text.size(), host::hashed(text));
+  return fmt::format("{} bytes, {:016x}", text.size(), os::hashed(text));
 }
 
 fs::path behind_links(const fs::path& file) {
@@ -39,7 +39,7 @@ fs::path behind_links(const fs::path& file) {
 // A reader of `file` sees the old text or the new one, also after a crash.
 void write_whole(const fs::path& file, std::string_view text, mode_t mode) {
   std::string beside = file.string() + ".XXXXXX";
-  const host::unique_fd out(mkostemp(beside.data(), O_CLOEXEC));
+  const os::unique_fd out(mkostemp(beside.data(), O_CLOEXEC));
   if (!out) fail(file, "cannot write a file beside it");
   const auto give_up = [&](const char* what) {
     const int error = errno;
@@ -84,7 +84,7 @@ std::optional<backup> read_backup(const fs::path& file) {
 
 std::string read_source(const fs::path& file) {
   if (fs::is_directory(file)) throw source_file_error(fmt::format("{}: is a folder", file.string()));
-  const host::unique_fd in(open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  const os::unique_fd in(open(file.c_str(), O_RDONLY | O_CLOEXEC));
   if (!in) fail(file, "cannot be read");
   std::string text;
   char buffer[65536];

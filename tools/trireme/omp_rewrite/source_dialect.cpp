@@ -42,7 +42,7 @@ source_form parse_form(const std::string& name) {
   std::vector<std::string> names;
   for (const auto& [known, form] : forms) names.push_back(known);
   throw std::invalid_argument(fmt::format("there is no language '{}'{} (c, c++, fortran or free, fixed)", name,
-                                          host::did_you_mean(name, names)));
+                                          config::did_you_mean(name, names)));
 }
 
 }  // namespace tri::tools

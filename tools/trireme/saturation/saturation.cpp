@@ -27,10 +27,10 @@ constexpr std::size_t buffer_bytes = std::size_t{64} << 20;  // larger than a co
 constexpr double worth_it = 1.05;
 
 // One PU of each core, by domain.
-std::map<int, std::vector<int>> cores_by_domain(const host::topology& machine) {
+std::map<int, std::vector<int>> cores_by_domain(const os::topology& machine) {
   std::map<int, std::vector<int>> domains;
   std::set<int> cores;
-  for (const host::pu& each : machine.pus())
+  for (const os::pu& each : machine.pus())
     if (cores.insert(each.core).second) domains[each.numa].push_back(each.number);
   return domains;
 }
@@ -45,7 +45,7 @@ struct copier {
 // Memory belongs to the domain of the core that touches it first.
 void touch_from(int cpu, copier& mine) {
   std::thread([&] {
-    host::pin_this_thread(cpu);
+    os::pin_this_thread(cpu);
     mine.from.reset(new std::byte[buffer_bytes]);
     mine.to.reset(new std::byte[buffer_bytes]);
     std::memset(mine.from.get(), 1, buffer_bytes);
@@ -59,7 +59,7 @@ double copy_together(std::vector<copier*>& copiers, double seconds) {
   std::vector<std::thread> threads;
   for (copier* const mine : copiers) {
     threads.emplace_back([mine, &stop, &begin] {
-      host::pin_this_thread(mine->cpu);
+      os::pin_this_thread(mine->cpu);
       mine->copied = 0;
       begin.arrive_and_wait();
       // relaxed: only a stop flag
@@ -70,11 +70,11 @@ double copy_together(std::vector<copier*>& copiers, double seconds) {
     });
   }
   begin.arrive_and_wait();
-  const std::int64_t began_ns = host::now_ns();
+  const std::int64_t began_ns = os::now_ns();
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
   stop.store(true, std::memory_order_relaxed);  // relaxed: as above
   for (std::thread& each : threads) each.join();
-  const auto passed_ns = static_cast<double>(host::now_ns() - began_ns);
+  const auto passed_ns = static_cast<double>(os::now_ns() - began_ns);
   std::uint64_t bytes = 0;
   for (const copier* const each : copiers) bytes += each->copied;
   return static_cast<double>(bytes) / passed_ns;
@@ -88,7 +88,7 @@ double throughput_of(const std::vector<copy_throughput>& rows, int near, int far
 
 }  // namespace
 
-std::vector<copy_throughput> measure_copies(const host::topology& machine, double seconds) {
+std::vector<copy_throughput> measure_copies(const os::topology& machine, double seconds) {
   const std::map<int, std::vector<int>> domains = cores_by_domain(machine);
   const std::vector<int>& near = domains.begin()->second;
   std::vector<copier> copiers(near.size() + 1);

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace tri::host {
+namespace tri::os {
 class topology;
 }
 
@@ -21,7 +21,7 @@ struct copy_throughput {
 
 /// Copiers of the first domain that the process may use, up to one per core; `seconds` for each row. A machine with one
 /// domain has no far copiers.
-std::vector<copy_throughput> measure_copies(const host::topology& machine, double seconds);
+std::vector<copy_throughput> measure_copies(const os::topology& machine, double seconds);
 
 /// The least number of near copiers beside which a further one - a far one where there are any - adds less than a
 /// twentieth. As many as were measured, when each added more.

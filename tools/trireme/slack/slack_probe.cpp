@@ -28,7 +28,7 @@ class slack_probe : public group_member<slack_probe> {
       // No PE begins a round before all have ended the last one: a broadcaster would be rounds ahead.
       co_await meet(2 * round);
       work();
-      const std::uint64_t began = host::ticks();
+      const std::uint64_t began = os::ticks();
       switch (which) {
         case operation::broadcast:
           if (number() == 0) this_array().template broadcast<&slack_probe::broadcasted>(round);
@@ -43,7 +43,7 @@ class slack_probe : public group_member<slack_probe> {
           co_await when_n<&slack_probe::from_neighbour>(2, round);
           break;
       }
-      waits.push_back(host::ticks_to_ns(host::ticks() - began));
+      waits.push_back(os::ticks_to_ns(os::ticks() - began));
     }
     co_return waits;
   }

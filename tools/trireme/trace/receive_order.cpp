@@ -13,7 +13,7 @@ namespace tri::tools {
 namespace {
 
 using trace::event;
-namespace prediction = wire::prediction;
+namespace prediction = flow::prediction;
 
 std::string name_of(const trace_folder& trace, const receive_stream& stream) {
   const trace_row* const row = trace.row_of_pe(stream.pe);

@@ -34,7 +34,7 @@ std::vector<receive_stream> streams_of(const trace_folder& trace);
 std::string text_of_orders(const trace_folder& trace, const std::vector<receive_stream>& streams);
 /// How often each stream's next messages (+1 to +5: their sender and size) are predicted, by each predictor.
 std::string text_of_prediction(const trace_folder& trace, const std::vector<receive_stream>& streams,
-                               const wire::prediction::prediction_options& options);
+                               const flow::prediction::prediction_options& options);
 /// Comma-separated: PE, mailbox, level, position, sender, bytes, tag.
 std::string streams_as_csv(const std::vector<receive_stream>& streams);
 

@@ -102,9 +102,9 @@ file_contents read_file(const fs::path& file) {
 trace_row row_of(const fs::path& file, const file_contents& contents, const trace_folder& job) {
   trace_row row;
   const nlohmann::json& facts = contents.description;
-  row.pe = facts.contains("pe") ? host::json_number(facts, "pe", 0, job.processes * job.pes_per_process - 1) : -1;
-  row.process = host::json_number(facts, "process", 0, job.processes - 1);
-  row.host = host::json_number(facts, "host", 0, job.hosts - 1);
+  row.pe = facts.contains("pe") ? config::json_number(facts, "pe", 0, job.processes * job.pes_per_process - 1) : -1;
+  row.process = config::json_number(facts, "process", 0, job.processes - 1);
+  row.host = config::json_number(facts, "host", 0, job.hosts - 1);
   row.clock = facts.at("clock");
   row.has_thread = facts.at("comm_thread") != "off";
   std::vector<anchor> known;
@@ -191,10 +191,10 @@ trace_folder read_trace(const fs::path& folder) {
       const nlohmann::json& facts = contents.description;
       if (first.is_null()) {
         first = facts;
-        all.processes = host::json_number(facts, "processes", 1, most_processes);
-        all.hosts = host::json_number(facts, "hosts", 1, all.processes);
-        all.pes_per_process = std::max(host::json_number(facts, "pes_per_process", 0, most_pes_per_process), 1);
-        all.slow_us = host::json_number(facts, "slow_us", 0, std::numeric_limits<int>::max());
+        all.processes = config::json_number(facts, "processes", 1, most_processes);
+        all.hosts = config::json_number(facts, "hosts", 1, all.processes);
+        all.pes_per_process = std::max(config::json_number(facts, "pes_per_process", 0, most_pes_per_process), 1);
+        all.slow_us = config::json_number(facts, "slow_us", 0, std::numeric_limits<int>::max());
         all.handlers = facts.at("handlers").get<std::vector<std::string>>();
       }
       for (const char* const equal : {"processes", "hosts", "pes_per_process", "handlers"})

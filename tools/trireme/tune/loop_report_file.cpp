@@ -33,7 +33,7 @@ loop_report_file::reported loop_report_file::take() const {
   try {
     for (const json& each : all.at("loops")) {
       const loop_location location{each.at("file").get<std::string>(),
-                                   host::json_number<std::uint32_t>(each, "line", 0, ~std::uint32_t{0})};
+                                   config::json_number<std::uint32_t>(each, "line", 0, ~std::uint32_t{0})};
       const auto total = each.at("total_s").get<double>();
       found.loops[location] = {total, each.at("schedule").get<std::string>()};
       if (total <= longest || !each.contains("steps_s")) continue;

@@ -31,7 +31,7 @@ class loop_report_file {
   std::string text() const;
 
  private:
-  host::unique_fd memory_;
+  os::unique_fd memory_;
   std::string name_;
 };
 

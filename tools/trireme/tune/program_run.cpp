@@ -14,8 +14,8 @@
 namespace tri::tools {
 namespace {
 
-host::unique_fd opened(const char* path, int how) {
-  host::unique_fd file(open(path, how | O_CLOEXEC));
+os::unique_fd opened(const char* path, int how) {
+  os::unique_fd file(open(path, how | O_CLOEXEC));
   if (!file) throw program_failed(fmt::format("{}: cannot be opened: {}", path, std::strerror(errno)));
   return file;
 }
@@ -24,12 +24,12 @@ host::unique_fd opened(const char* path, int how) {
 
 double run_program_once(const std::vector<std::string>& command, const std::map<std::string, std::string>& variables,
                         bool silent, const std::string& errors_into) {
-  host::start_request request;
+  os::start_request request;
   request.arguments = command;
   std::vector<std::string> entries;
   for (const auto& [name, value] : variables) entries.push_back(fmt::format("{}={}", name, value));
-  request.environment = host::environment_with(std::move(entries));
-  host::unique_fd nowhere, errors;
+  request.environment = os::environment_with(std::move(entries));
+  os::unique_fd nowhere, errors;
   if (silent) {
     nowhere = opened("/dev/null", O_WRONLY);
     request.output = request.error = nowhere.get();
@@ -38,15 +38,15 @@ double run_program_once(const std::vector<std::string>& command, const std::map<
     errors = opened(errors_into.c_str(), O_WRONLY | O_TRUNC);
     request.error = errors.get();
   }
-  const std::int64_t began_ns = host::now_ns();
+  const std::int64_t began_ns = os::now_ns();
   pid_t child = 0;
   try {
-    child = host::start_program(request);
-  } catch (const host::start_error& problem) {
+    child = os::start_program(request);
+  } catch (const os::start_error& problem) {
     throw program_failed(problem.what());
   }
-  const int status = host::wait_for(child);
-  const double seconds = static_cast<double>(host::now_ns() - began_ns) * 1e-9;
+  const int status = os::wait_for(child);
+  const double seconds = static_cast<double>(os::now_ns() - began_ns) * 1e-9;
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return seconds;
   const std::string how = WIFSIGNALED(status) ? fmt::format("was ended by signal {}", WTERMSIG(status))
                                               : fmt::format("ended with status {}", WEXITSTATUS(status));

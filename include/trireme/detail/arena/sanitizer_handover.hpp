@@ -28,19 +28,19 @@ bool belongs_to_another_process(const void* place);
 /// The calling thread has written to `place`. If that is in the window of another process, all earlier actions of the
 /// thread are released to that process.
 inline void handed_over(const void* place) {
-  if constexpr (host::under_thread_sanitizer)
+  if constexpr (os::under_thread_sanitizer)
     if (belongs_to_another_process(place)) detail::tell_sanitizer_handed_over();
 }
 
 /// The calling thread has published state to which another process reacts by acting on our memory, such as a count that
 /// reports that we are done. Not for state read only by our own process.
 inline void published_to_another_process() {
-  if constexpr (host::under_thread_sanitizer) detail::tell_sanitizer_handed_over();
+  if constexpr (os::under_thread_sanitizer) detail::tell_sanitizer_handed_over();
 }
 
 /// The calling thread continues with data that another process may have passed.
 inline void taken_over() {
-  if constexpr (host::under_thread_sanitizer) detail::tell_sanitizer_taken_over();
+  if constexpr (os::under_thread_sanitizer) detail::tell_sanitizer_taken_over();
 }
 
 }  // namespace tri::arena

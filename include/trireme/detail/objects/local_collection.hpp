@@ -82,7 +82,7 @@ class contribution_base {
 
 class local_collection {
  public:
-  using constructor = host::unique_function<std::unique_ptr<element_base>()>;
+  using constructor = os::unique_function<std::unique_ptr<element_base>()>;
 
   local_collection(const local_collection&) = delete;
   local_collection& operator=(const local_collection&) = delete;
@@ -129,7 +129,7 @@ class local_collection {
 
   // ---- contributions
   virtual contribution_base& contribution(element_base& element,
-                                          host::function_ref<std::unique_ptr<contribution_base>()> make) = 0;
+                                          os::function_ref<std::unique_ptr<contribution_base>()> make) = 0;
   virtual void contributed(element_base& element) = 0;
   /// Where this PE, as root, collects a contribution; a fresh one has pe == no root.
   virtual root_name& contribution_root(std::uint64_t number) = 0;

@@ -62,7 +62,7 @@ class pe_objects {
   void release_held(std::uint32_t collection);
 
   /// Runs `work` after the current method has ended; outside of methods, as the work of a message.
-  void defer(host::unique_function<void()> work);
+  void defer(os::unique_function<void()> work);
   /// Called at the end of every outermost method.
   void run_deferred() {
     if (!deferred_.empty()) [[unlikely]]
@@ -92,7 +92,7 @@ class pe_objects {
   void run_deferred_slowly();
   bool ending_ = false;
   std::vector<local_collection*> local_collections_;
-  std::vector<host::unique_function<void()>> deferred_;
+  std::vector<os::unique_function<void()>> deferred_;
   std::vector<std::uint32_t> singles_made_;  // by PE
   struct pending;
   std::unique_ptr<pending> pending_;

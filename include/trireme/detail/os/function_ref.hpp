@@ -8,7 +8,7 @@
 
 #pragma GCC visibility push(default)
 
-namespace tri::host {
+namespace tri::os {
 
 /// Calls it; an unused result is discarded. As std::invoke_r of C++23, but for members.
 template <class Result, class Callable, class... A>
@@ -51,6 +51,6 @@ class function_ref<Result(A...)> {
   Result (*call_)(void*, A...) = nullptr;
 };
 
-}  // namespace tri::host
+}  // namespace tri::os
 
 #pragma GCC visibility pop

@@ -13,7 +13,7 @@
 
 #pragma GCC visibility push(default)
 
-namespace tri::host {
+namespace tri::os {
 
 #ifdef TRIREME_UNDER_THREAD_SANITIZER
 inline constexpr bool under_thread_sanitizer = true;
@@ -21,7 +21,7 @@ inline constexpr bool under_thread_sanitizer = true;
 inline constexpr bool under_thread_sanitizer = false;
 #endif
 
-}  // namespace tri::host
+}  // namespace tri::os
 #undef TRIREME_UNDER_THREAD_SANITIZER
 
 #pragma GCC visibility pop

@@ -10,7 +10,7 @@
 
 #pragma GCC visibility push(default)
 
-namespace tri::host {
+namespace tri::os {
 
 template <class Signature>
 class unique_function;
@@ -94,6 +94,6 @@ class unique_function<Result(A...)> {
   alignas(void*) mutable std::byte place_[bytes_inside];
 };
 
-}  // namespace tri::host
+}  // namespace tri::os
 
 #pragma GCC visibility pop

@@ -126,7 +126,7 @@ class pe {
   /// Runs messages until `done()`, which is called after every step. `waiting_on_result`: the main program waits for a
   /// result; enables the stall report. When the job is stopped meanwhile, stop_unwinding is thrown, since the result
   /// may never come.
-  virtual void run_until(host::function_ref<bool()> done, bool waiting_on_result = false) = 0;
+  virtual void run_until(os::function_ref<bool()> done, bool waiting_on_result = false) = 0;
   /// True while a handler runs, i.e. when waiting by running other messages is not allowed.
   bool in_handler() const { return handler_depth_ > 0; }
   /// This PE's questions to all hosts.
@@ -135,7 +135,7 @@ class pe {
   board::board_pe& board() const { return board_; }
 
   /// Called on every idle turn; returns true if it did something. Used by services such as quiescence.
-  virtual void add_idle_hook(host::unique_function<bool()> hook) = 0;
+  virtual void add_idle_hook(os::unique_function<bool()> hook) = 0;
 
   /// Where events of this PE go now; null: nowhere. Switched by its own thread.
   trace::recorder* trace() const { return trace_; }

@@ -14,10 +14,10 @@
 
 #pragma GCC visibility push(default)
 
-namespace tri::host {
+namespace tri::config {
 struct configuration;
 struct placement;
-}  // namespace tri::host
+}  // namespace tri::config
 
 namespace tri::sched {
 
@@ -70,8 +70,8 @@ class runtime {
   /// False: the number belongs to this host, and was not drawn. True for all numbers of other hosts.
   virtual bool may_exist(std::uint32_t collection) const = 0;
 
-  virtual const host::configuration& values() const = 0;
-  virtual const host::placement& placement() const = 0;
+  virtual const config::configuration& values() const = 0;
+  virtual const config::placement& placement() const = 0;
   /// The thread of this process for work that may block.
   virtual offload_thread& offloads() = 0;
   /// Wakes up to `count` sleeping PEs of this host (or of one process): after work was posted on the board.
@@ -88,7 +88,7 @@ class runtime {
   /// Ends the whole job with this message, from any thread. Does not return.
   [[noreturn]] void fail(const std::string& message) const;
   /// Upper layers' descriptions of missing results; called when the job stalls.
-  virtual void add_stall_reporter(host::unique_function<std::string()> reporter) = 0;
+  virtual void add_stall_reporter(os::unique_function<std::string()> reporter) = 0;
 
  protected:
   runtime() = default;
