@@ -135,10 +135,10 @@ class ticket_ring {
   bool seems_asleep() const { return reader_sleeps(tickets_.load(std::memory_order_relaxed)); }  // relaxed: a hint
 
  private:
-  // Each end on a line of its own; what never changes on a third.
+  // Each end on a line of its own. What never changes is with `consumed_`, which producers read as well.
   alignas(64) std::atomic<std::uint64_t> tickets_{0};   // next ticket, plus asleep_bit
   alignas(64) std::atomic<std::uint64_t> consumed_{0};  // all tickets below are free again; written now and then
-  alignas(64) Cell* cells_ = nullptr;
+  Cell* cells_ = nullptr;
   std::uint64_t capacity_ = 0;
   std::uint64_t limit_ = 0;
 };

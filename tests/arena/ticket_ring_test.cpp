@@ -124,7 +124,7 @@ TYPED_TEST(ticket_ring_of, works_after_years) {
 }
 
 // M20: each end on a cache line of its own.
-static_assert(alignof(ticket_ring<wide_cell>) == 64 && sizeof(ticket_ring<wide_cell>) == 3 * 64);
+static_assert(alignof(ticket_ring<wide_cell>) == 64 && sizeof(ticket_ring<wide_cell>) == 2 * 64);
 
 // Four producers with messages of one to three cells, and a reader that sleeps whenever there is none: nothing is lost,
 // nothing torn, the order of each producer kept, and no wake-up missed (a lost one hangs).

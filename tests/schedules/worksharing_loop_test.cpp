@@ -379,7 +379,7 @@ TEST(worksharing_loop, a_layout_without_participants_is_refused) {
 // stands for the body.
 class sequence_run {
  public:
-  sequence_run(std::uint32_t threads, std::uint32_t loops) : threads_(threads), ran_(loops) {
+  sequence_run(std::uint32_t threads, std::uint32_t loops) : threads_(threads), left_(threads), ran_(loops) {
     for (std::uint32_t loop = 0; loop < loops; ++loop) ran_[loop] = std::vector<std::atomic<int>>(items_of(loop));
   }
   static std::uint64_t items_of(std::uint32_t loop) { return loop % 7 * 11 % 40; }
@@ -413,7 +413,14 @@ class sequence_run {
       // relaxed: as above
       stolen_.fetch_add(met.stolen, std::memory_order_relaxed);
       last_stolen_.fetch_add(met.last_stolen, std::memory_order_relaxed);
+      left_[participant].store(loop + 1, std::memory_order_release);  // pairs: sequence_run.left
     }
+  }
+  /// Until all others have left this loop: what may be stolen from this participant has been.
+  void wait_until_others_left(std::uint32_t participant, std::uint32_t loop) const {
+    for (std::uint32_t other = 0; other < threads_; ++other)
+      while (other != participant && left_[other].load(std::memory_order_acquire) <= loop)  // pairs: sequence_run.left
+        std::this_thread::yield();
   }
   std::uint64_t stolen() const { return stolen_.load(); }
   std::uint64_t last_stolen() const { return last_stolen_.load(); }
@@ -426,6 +433,7 @@ class sequence_run {
   std::uint32_t threads_;
   std::atomic<std::uint64_t> stolen_{0};
   std::atomic<std::uint64_t> last_stolen_{0};
+  std::vector<std::atomic<std::uint32_t>> left_;  // of each participant: loops that it has left
   std::vector<std::vector<std::atomic<int>>> ran_;
 };
 
@@ -438,7 +446,9 @@ TEST(loop_sequence, ten_thousand_loops_back_to_back_with_random_delays) {  // K7
     for (std::uint32_t participant = 0; participant < threads; ++participant) {
       team.emplace_back([&, participant] {
         std::mt19937 random(participant + 1);
-        run.thread(sequence, participant, 0, loops, [&](std::uint32_t, std::uint32_t) {
+        run.thread(sequence, participant, 0, loops, [&](std::uint32_t, std::uint32_t loop) {
+          // Now and then all of the last participant's share is stolen, in each shape of loop.
+          if (participant + 1 == threads && loop % 500 == 1) run.wait_until_others_left(participant, loop);
           const auto chance = static_cast<std::uint32_t>(random() % 200);
           if (chance == 0) std::this_thread::yield();
           if (chance == 1) std::this_thread::sleep_for(std::chrono::microseconds(random() % 200));

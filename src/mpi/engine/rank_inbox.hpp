@@ -241,12 +241,14 @@ class rank_inbox {
   }
 
   arena::ticket_ring<inbox_cell> ring_;
-  std::uint64_t most_cells_ = 1;   // of one message
-  std::uint64_t unpublished_ = 0;  // mask: so many may have been read without the producers knowing
   alignas(64) std::atomic<std::uint64_t> read_{0};
+  std::uint64_t unpublished_ = 0;  // mask: so many may have been read without the producers knowing
 
  public:
   alignas(64) arena::doorbell bell;
+
+ private:
+  std::uint64_t most_cells_ = 1;  // of one message
 };
 
 }  // namespace tri::mpi

@@ -20,7 +20,7 @@ constexpr std::int64_t longest_sleep_beside_library_ns = 1'000'000;
 }  // namespace
 
 bool engine::progress() {
-  bool worked = drain(own_);
+  bool worked = own_.inbox.has_message() && drain(own_);
   if (finish_copies()) worked = true;
   // One chunk at a time: the program has other work.
   if (!worked) worked = help_with_copies([] { return false; });
@@ -121,7 +121,7 @@ bool engine::help_somebody() {
 }
 
 bool engine::step_of_wait() {
-  bool worked = drain(own_);
+  bool worked = own_.inbox.has_message() && drain(own_);
   if (open_copies_ > 0) worked = finish_copies();
   if (!worked) worked = help_somebody();
   if (worked) {

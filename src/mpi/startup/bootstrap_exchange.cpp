@@ -335,10 +335,13 @@ void bootstrap_exchange::end_job(const char* why) const {
 }
 
 os::packet bootstrap_exchange::received_from(const os::packet_socket& rank) const {
+  // Rank 0 knows which rank is silent; the others, which wait for rank 0, leave it the time to say so.
+  const bool is_limited = limits_.to_speak.count() > 0;
+  const std::chrono::seconds limit = limits_.to_speak + std::chrono::seconds(rank_ > 0 && is_limited ? 2 : 0);
   try {
-    os::packet part = rank.receive_until(after(limits_.to_speak));
+    os::packet part = rank.receive_until(after(limit));
     if (part.what == os::packet::state::message) return part;
-    if (part.what == os::packet::state::nothing_yet) end_job(silence_of(rank, limits_.to_speak).c_str());
+    if (part.what == os::packet::state::nothing_yet) end_job(silence_of(rank, limit).c_str());
   } catch (const std::length_error&) {  // descriptors were lost; the message itself is not wanted then
     return {};
   } catch (const std::exception& failure) {
