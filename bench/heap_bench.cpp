@@ -159,8 +159,8 @@ void children() {
 std::map<std::string, double> measure(std::vector<std::string> variables, std::vector<std::string>& order) {
   const tri::os::program_end end =
       tri::os::run_program({.arguments = {"heap_bench", "--measure"},
-                              .path = "/proc/self/exe",
-                              .environment = tri::os::environment_with(std::move(variables))});
+                            .path = "/proc/self/exe",
+                            .environment = tri::os::environment_with(std::move(variables))});
   std::map<std::string, double> rows;
   if (end.status != 0) return rows;
   std::istringstream lines(end.output);

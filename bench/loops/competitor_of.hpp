@@ -249,8 +249,7 @@ class competitor_of final : public competitor {
       const std::size_t place = place_of(request.which) + which * kernels;
       for (std::uint32_t i = 0; i < request.warm_up; ++i) loop_once(request.which, request.schedule, place);
       // relaxed: counting and the number itself are all there is
-      if (arrived.fetch_add(1, std::memory_order_relaxed) == 1)
-        start_ns.store(os::now_ns(), std::memory_order_relaxed);
+      if (arrived.fetch_add(1, std::memory_order_relaxed) == 1) start_ns.store(os::now_ns(), std::memory_order_relaxed);
       while (start_ns.load(std::memory_order_relaxed) == 0) std::this_thread::yield();
       for (std::uint32_t i = 0; i < request.loops; ++i) loop_once(request.which, request.schedule, place);
       loop_ns[which] = static_cast<double>(os::now_ns() - start_ns.load(std::memory_order_relaxed)) / request.loops;

@@ -59,10 +59,10 @@ competitor_process::competitor_process(const std::string& program, const std::st
   {
     const os::unique_fd of_child(ends[1]);
     pid_ = os::start_program({.arguments = {program, "bench", "--loop-competitor", which},
-                                .path = program,
-                                .environment = environment_of(which, setup, preload),
-                                .input = of_child.get(),
-                                .output = of_child.get()});
+                              .path = program,
+                              .environment = environment_of(which, setup, preload),
+                              .input = of_child.get(),
+                              .output = of_child.get()});
   }
   try {
     name_ = ask(fmt::format("setup {} {} {}", setup.steps_per_us, setup.first_cpu, setup.second_cpu));

@@ -30,8 +30,8 @@ namespace {
                               names.size() == 1 ? "has" : "have", limit.seconds()));
 }
 
-os::packet receive_until(std::chrono::steady_clock::time_point until, const os::packet_socket& socket, const std::string& name,
-                     time_limit limit) {
+os::packet receive_until(std::chrono::steady_clock::time_point until, const os::packet_socket& socket,
+                         const std::string& name, time_limit limit) {
   os::packet received = socket.receive_until(until);
   if (received.what == os::packet::state::nothing_yet) report_peer_timeout({name}, limit);
   return received;
@@ -94,8 +94,9 @@ std::chrono::steady_clock::time_point time_limit::from_now() const {
          std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(seconds_));
 }
 
-std::vector<os::packet_socket> lead_exchange(os::packet_socket& listener, const machine_members& members, const layout& hosts,
-                                         const own_facts& own, time_limit limit, roster& table) {
+std::vector<os::packet_socket> lead_exchange(os::packet_socket& listener, const machine_members& members,
+                                             const layout& hosts, const own_facts& own, time_limit limit,
+                                             roster& table) {
   const hello_message own_hello = hello_of(members.first, own);
   const auto size = static_cast<std::size_t>(members.count());
   std::vector<os::packet_socket> sockets(size);  // of the others, by place
@@ -167,8 +168,9 @@ std::vector<os::packet_socket> lead_exchange(os::packet_socket& listener, const 
   return sockets;
 }
 
-std::vector<os::packet_socket> follow_exchange(const std::string& socket_name, int process, const machine_members& members,
-                                           const own_facts& own, time_limit limit, roster& table) {
+std::vector<os::packet_socket> follow_exchange(const std::string& socket_name, int process,
+                                               const machine_members& members, const own_facts& own, time_limit limit,
+                                               roster& table) {
   const hello_message hello = hello_of(process, own);
   // When two wait for each other, the first process knows more: it must report first.
   const time_limit timeout(2 * limit.seconds());

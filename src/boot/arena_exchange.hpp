@@ -39,9 +39,11 @@ class time_limit {
 // process has one to each other, in order; the others have one. Only processes of the same user with a pid of the list
 // are accepted, and none of them blocks another. Throw job_error (processes that do not match or are silent),
 // protocol_error, std::system_error.
-std::vector<os::packet_socket> lead_exchange(os::packet_socket& listener, const machine_members& members, const layout& hosts,
-                                         const own_facts& own, time_limit limit, roster& table);
-std::vector<os::packet_socket> follow_exchange(const std::string& socket_name, int process, const machine_members& members,
-                                           const own_facts& own, time_limit limit, roster& table);
+std::vector<os::packet_socket> lead_exchange(os::packet_socket& listener, const machine_members& members,
+                                             const layout& hosts, const own_facts& own, time_limit limit,
+                                             roster& table);
+std::vector<os::packet_socket> follow_exchange(const std::string& socket_name, int process,
+                                               const machine_members& members, const own_facts& own, time_limit limit,
+                                               roster& table);
 
 }  // namespace tri::boot

@@ -55,7 +55,7 @@ layout hosts_of(const config::configuration& values, const layout& machines) {
   const int processes = machines.processes();
   if (values.hosts > processes) {
     throw config::configuration_error(fmt::format("hosts is {}, but the job has only {} process{}; each host needs one",
-                                          values.hosts, processes, processes == 1 ? "" : "es"));
+                                                  values.hosts, processes, processes == 1 ? "" : "es"));
   }
   return layout::even(processes, values.hosts);
 }

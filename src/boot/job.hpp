@@ -23,7 +23,6 @@ struct configuration;
 
 namespace tri::boot {
 
-
 class job {
  public:
   // Collective over the job: returns when all processes have the whole table of peers. `own_arena_fd` (or -1) is sent

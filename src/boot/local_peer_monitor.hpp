@@ -60,8 +60,8 @@ class local_peer_monitor {
   int launcher_fd_;
   int timeout_ms_;
   std::function<void(int, bool)> report_;
-  os::unique_fd parent_;         // none where the parent is outside of our namespace
-  os::unique_fd wake_;           // an eventfd: something changed
+  os::unique_fd parent_;     // none where the parent is outside of our namespace
+  os::unique_fd wake_;       // an eventfd: something changed
   mutable std::mutex lock_;  // guards what follows
   bool stop_ = false;
   bool failed_ = false;  // a failure was reported

@@ -34,7 +34,7 @@ struct own_facts {
 
 // The result of the exchange.
 struct roster {
-  std::vector<peer> peers;     // by process
+  std::vector<peer> peers;         // by process
   std::vector<os::unique_fd> fds;  // owners of the peers' arena_fd
 };
 

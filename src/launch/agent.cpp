@@ -155,7 +155,8 @@ class agent final : public process_events {
       case link_kind::end:
         return finish();
       default:
-        throw boot::protocol_error(fmt::format("the launcher sent a message of kind {}", static_cast<int>(message.kind)));
+        throw boot::protocol_error(
+            fmt::format("the launcher sent a message of kind {}", static_cast<int>(message.kind)));
     }
   }
 

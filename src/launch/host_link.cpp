@@ -70,8 +70,9 @@ std::optional<link_message> take_frame(std::string& bytes) {
   std::memcpy(&header, bytes.data(), sizeof header);
   if (header.bytes < sizeof header || header.bytes > most_frame_bytes ||
       header.text_bytes > header.bytes - sizeof header || header.kind > static_cast<std::uint16_t>(link_kind::alive)) {
-    throw boot::protocol_error(fmt::format("a message between hosts of kind {} says that it has {} bytes, {} of them text",
-                                     header.kind, header.bytes, header.text_bytes));
+    throw boot::protocol_error(
+        fmt::format("a message between hosts of kind {} says that it has {} bytes, {} of them text", header.kind,
+                    header.bytes, header.text_bytes));
   }
   if (bytes.size() < header.bytes) return std::nullopt;
   link_message message;
@@ -114,7 +115,8 @@ bool take_agent_greeting(std::string& bytes, const std::string& token) {
   const std::string ending = " " + token + "\n";
   const std::size_t found = bytes.find(ending);
   if (found == std::string::npos) {
-    if (bytes.size() > most_chatter_bytes) throw boot::protocol_error("the login prints without end, and no agent answers");
+    if (bytes.size() > most_chatter_bytes)
+      throw boot::protocol_error("the login prints without end, and no agent answers");
     return false;
   }
   const std::size_t begin = bytes.rfind(agent_word, found);

@@ -176,7 +176,8 @@ void local_processes::read_connection(connection& from) {
   from.socket.close();
 }
 
-void local_processes::handle(connection& from, const boot::bootstrap_message& message, std::vector<os::unique_fd>& fds) {
+void local_processes::handle(connection& from, const boot::bootstrap_message& message,
+                             std::vector<os::unique_fd>& fds) {
   if (const auto* hello = std::get_if<boot::hello_message>(&message); hello != nullptr && from.process < 0) {
     handle_hello(from, *hello, fds);
   } else if (from.process < 0) {
@@ -194,7 +195,8 @@ void local_processes::reject(connection& from, const std::string& reason) {
   from.socket.close();
 }
 
-void local_processes::handle_hello(connection& from, const boot::hello_message& hello, std::vector<os::unique_fd>& fds) {
+void local_processes::handle_hello(connection& from, const boot::hello_message& hello,
+                                   std::vector<os::unique_fd>& fds) {
   if (hello.has_arena > 1 || fds.size() != hello.has_arena) {
     return reject(from,
                   fmt::format("the hello announces {} descriptors and comes with {}", hello.has_arena, fds.size()));

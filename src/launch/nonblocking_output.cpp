@@ -19,7 +19,8 @@ nonblocking_output::nonblocking_output(int fd) : fd_(fd), mode_(mode::plain) {
   if (S_ISSOCK(target.st_mode)) {
     mode_ = mode::socket;
   } else if (S_ISFIFO(target.st_mode) || S_ISCHR(target.st_mode)) {
-    own_ = os::unique_fd(open(fmt::format("/proc/self/fd/{}", fd).c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    own_ =
+        os::unique_fd(open(fmt::format("/proc/self/fd/{}", fd).c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
     mode_ = own_ ? mode::non_blocking : mode::after_poll;  // another user's pipe cannot be opened again
   }
 }

@@ -71,7 +71,7 @@ class remote_host final : public host_processes {
   std::optional<std::int64_t> shell_until_ns_;  // the connection is closed, and the shell has until then to end
   bool shell_killed_ = false;
   std::optional<host_link> link_;
-  os::unique_fd errors_;        // its standard error
+  os::unique_fd errors_;    // its standard error
   std::string error_text_;  // its error output before the agent answered
   bool greeted_ = false;
   bool ending_ = false;

@@ -26,8 +26,7 @@ node_objects& here_known() {
 
 }  // namespace
 
-void install_node_object(sched::pe& here, std::uint32_t group,
-                         os::function_ref<std::unique_ptr<node_object>()> make) {
+void install_node_object(sched::pe& here, std::uint32_t group, os::function_ref<std::unique_ptr<node_object>()> make) {
   std::shared_ptr<std::once_flag> once;
   {
     std::lock_guard guard(here_known().lock);

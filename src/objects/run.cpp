@@ -42,8 +42,7 @@ std::string describe_waiting_everywhere() {
   alarm.handler = sched::taken_handler;
   alarm.kind = sched::payload_kind::direct;
   here.send_later(timeout_ns + timeout_ns / 10, alarm);
-  here.run_until(
-      [&] { return os::now_ns() > deadline || std::ranges::all_of(answers, &future<std::string>::ready); });
+  here.run_until([&] { return os::now_ns() > deadline || std::ranges::all_of(answers, &future<std::string>::ready); });
   std::string text = own;
   for (std::size_t i = 0; i < answers.size(); ++i)
     text += answers[i].ready() ? answers[i].get() : "\n  PE " + std::to_string(i + 1) + " does not answer";

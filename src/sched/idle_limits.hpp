@@ -10,7 +10,8 @@
 namespace tri::sched {
 
 /// `oversubscribed`: more threads than cores. `spin_ticks`: how long `automatic` polls before it yields.
-inline arena::wait_policy::limits idle_limits(config::idle_policy choice, bool oversubscribed, std::uint64_t spin_ticks) {
+inline arena::wait_policy::limits idle_limits(config::idle_policy choice, bool oversubscribed,
+                                              std::uint64_t spin_ticks) {
   constexpr std::uint64_t never = std::numeric_limits<std::uint64_t>::max();
   switch (choice) {
     case config::idle_policy::spin:

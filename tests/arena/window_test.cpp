@@ -86,8 +86,7 @@ TEST(window, explains_a_limit_on_file_sizes_instead_of_ending_the_process) {
 }
 
 TEST(window, explains_a_limit_on_address_space) {
-  if (os::under_thread_sanitizer)
-    GTEST_SKIP() << "the thread sanitizer itself needs more address space than any limit";
+  if (os::under_thread_sanitizer) GTEST_SKIP() << "the thread sanitizer itself needs more address space than any limit";
   const int file = create_window_file(small_window_bytes);
   os::pipe_ends answer = os::open_pipe();
   const pid_t child = os::start_function([&] {

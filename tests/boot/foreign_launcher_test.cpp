@@ -14,9 +14,9 @@
 namespace tri::boot {
 namespace {
 
+using boot::testing::launched_job;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
-using boot::testing::launched_job;
 
 struct launcher_command {
   const char* name;

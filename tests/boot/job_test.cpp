@@ -14,9 +14,9 @@
 namespace tri::boot {
 namespace {
 
-using ::testing::HasSubstr;
 using boot::testing::launched_job;
 using boot::testing::probe;
+using ::testing::HasSubstr;
 
 std::vector<std::string> sorted_lines(const std::string& text) {
   std::istringstream stream(text);
@@ -81,7 +81,9 @@ TEST(job, broken_launcher_variables_are_named) {
   } catch (const job_error& problem) {
     EXPECT_THAT(problem.what(), HasSubstr("cannot connect to the socket @nobody-listens-here"));
   }
-  for (const char* each : {config::job_variable, config::process_variable, config::processes_variable, config::machines_variable}) unsetenv(each);
+  for (const char* each :
+       {config::job_variable, config::process_variable, config::processes_variable, config::machines_variable})
+    unsetenv(each);
 }
 
 TEST(job, one_launched_process) {

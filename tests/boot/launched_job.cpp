@@ -46,7 +46,8 @@ launched_job::launched_job(const launch::launch_options& options, int standard_o
 
 launched_job::launched_job(const std::vector<std::string>& command) : output_(memfd_create("output", MFD_CLOEXEC)) {
   prepare();
-  launcher_ = os::start_program({.arguments = command, .output = output_.get(), .error = output_.get(), .own_group = true});
+  launcher_ =
+      os::start_program({.arguments = command, .output = output_.get(), .error = output_.get(), .own_group = true});
 }
 
 void launched_job::prepare() {

@@ -25,8 +25,8 @@
 namespace tri::boot {
 namespace {
 
-using ::testing::HasSubstr;
 using boot::testing::launched_job;
+using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
 class strangers : public ::testing::Test {

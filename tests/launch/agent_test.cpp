@@ -24,9 +24,9 @@ class deaf_launcher {
   explicit deaf_launcher(int peer_timeout_ms) {
     os::unique_fd(mkstemp(marker_));
     agent_ = os::start_program({.arguments = {AGENT},
-                            .input = to_agent_.read.get(),
-                            .output = from_agent_.write.get(),
-                            .error = errors_.write.get()});
+                                .input = to_agent_.read.get(),
+                                .output = from_agent_.write.get(),
+                                .error = errors_.write.get()});
     to_agent_.read.reset();
     from_agent_.write.reset();
     errors_.write.reset();

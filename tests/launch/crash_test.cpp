@@ -16,10 +16,10 @@
 namespace tri::launch {
 namespace {
 
-using ::testing::HasSubstr;
 using boot::testing::launched_job;
-using ::testing::MatchesRegex;
 using boot::testing::probe;
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
 using tri::testing::state_of_process;
 using tri::testing::waits_of;
 

@@ -13,8 +13,8 @@
 namespace tri::launch {
 namespace {
 
-using ::testing::HasSubstr;
 using boot::testing::launched_job;
+using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 
 launch_options on_hosts(std::vector<std::string> hosts, int processes, std::vector<std::string> arguments) {

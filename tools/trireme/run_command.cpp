@@ -155,8 +155,7 @@ void choose_hosts(const std::string& hosts, const std::string& shell, bool proce
 // Its MPI library knows the launchers of MPI only.
 void warn_of_mpi_program(const launch::launch_options& launch) {
   if (launch.processes == 1) return;
-  if (!wants_any(os::find_program(launch.command[0]),
-                 {"MPI_Init", "MPI_Init_thread", "mpi_init_", "mpi_init_thread_"}))
+  if (!wants_any(os::find_program(launch.command[0]), {"MPI_Init", "MPI_Init_thread", "mpi_init_", "mpi_init_thread_"}))
     return;
   fmt::print(
       stderr,

@@ -37,11 +37,8 @@ polling_pace::limits usual_pace() {
 
 arena::wait_policy::limits waiting_limits(bool oversubscribed) {
   if (oversubscribed)
-    return {.polls = 4,
-            .polls_between = 1,
-            .yield_ticks = os::ns_to_ticks(5e6),
-            .least_yields = 0,
-            .most_vain_yields = 64};
+    return {
+        .polls = 4, .polls_between = 1, .yield_ticks = os::ns_to_ticks(5e6), .least_yields = 0, .most_vain_yields = 64};
   return {.polls = 1000, .polls_between = 16, .yield_ticks = os::ns_to_ticks(5e6), .least_yields = 100};
 }
 

@@ -45,8 +45,7 @@ blocking_call::blocking_call(const char* operation, std::int64_t count) : operat
 blocking_call::~blocking_call() {
   if (--depth > 0) return;
   if (const report_function report = receiver()) {
-    report(operation_, count_ > 0 ? static_cast<std::uint64_t>(count_) : 0,
-           static_cast<double>(os::now_ns() - began_));
+    report(operation_, count_ > 0 ? static_cast<std::uint64_t>(count_) : 0, static_cast<double>(os::now_ns() - began_));
   }
 }
 

@@ -65,8 +65,7 @@ message_pattern pattern_of(sched::pe& here, int source, int tag) {
 }
 
 std::string message_pattern::describe() const {
-  return fmt::format("{} with {}",
-                     filter.source == flow::any_source ? "any PE" : fmt::format("PE {}", filter.source),
+  return fmt::format("{} with {}", filter.source == flow::any_source ? "any PE" : fmt::format("PE {}", filter.source),
                      filter.tag == flow::any_tag ? "any tag" : fmt::format("tag {}", filter.tag));
 }
 
@@ -84,8 +83,8 @@ local_mailbox::local_mailbox(const mailbox_limits& limits)
       late_calls_(&home().objects().late_mailbox_calls(home().facts().id)),
       sender_(static_cast<std::size_t>(home().here().job().pes()), largest_on_credit(limits.credits)),
       // Half of the memory is kept for records: a message without one is requested repeatedly.
-      receiver_(static_cast<std::size_t>(home().here().job().pes()), limits.memory, 64,
-                flow::restart_pace::by_name, limits.memory / 2) {
+      receiver_(static_cast<std::size_t>(home().here().job().pes()), limits.memory, 64, flow::restart_pace::by_name,
+                limits.memory / 2) {
   if (largest_on_credit(limits.credits) == 0) return;
   flow::prediction::credit_options options;
   options.largest_eager = largest_on_credit(limits.credits);
@@ -105,8 +104,7 @@ void local_mailbox::send(int to, int tag, message_contents contents) {
   const std::uint64_t cost = cost_of(contents.data.size());
   unsent_[token] = {.contents = std::move(contents)};
   out_.clear();
-  sender_.send(static_cast<flow::peer_number>(to), {.token = token, .bytes = cost, .context = 0, .tag = tag},
-               out_);
+  sender_.send(static_cast<flow::peer_number>(to), {.token = token, .bytes = cost, .context = 0, .tag = tag}, out_);
   transmit(false);
 }
 

@@ -190,7 +190,7 @@ class local_mailbox final : public group_member<local_mailbox> {
   std::uint64_t asked_ = 0;  // receives so far
   std::uint64_t handshakes_ = 0;
   std::unique_ptr<predicted_credits> prediction_;  // null: no credits
-  std::vector<flow::outgoing> out_;          // of the event that is being dealt with
+  std::vector<flow::outgoing> out_;                // of the event that is being dealt with
 };
 
 }  // namespace objects

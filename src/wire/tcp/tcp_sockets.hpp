@@ -22,7 +22,7 @@ std::vector<listening_socket> listen_on(const std::vector<network_address>& addr
 
 struct started_connection {
   os::unique_fd descriptor;  // none: it failed
-  int error = 0;               // errno of that
+  int error = 0;             // errno of that
 };
 started_connection start_connecting(const tcp_endpoint& to);
 

@@ -54,8 +54,8 @@ machine_fact arena_window() {
       mmap(place, window_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
   const int error = errno;
   if (found != MAP_FAILED) munmap(found, window_bytes);
-  const std::string what =
-      fmt::format("{} of addresses for each rank, from {:#x} on", config::write_size(window_bytes), arena::base_address);
+  const std::string what = fmt::format("{} of addresses for each rank, from {:#x} on", config::write_size(window_bytes),
+                                       arena::base_address);
   if (found == place) return {"arena", true, what};
   return {"arena", false,
           fmt::format("no {}: {}; {}", what, found != MAP_FAILED ? "something else lies there" : reason(error),

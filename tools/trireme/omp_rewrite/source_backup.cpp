@@ -26,9 +26,7 @@ constexpr std::string_view head = "trireme omp-rewrite: the original follows thi
 }
 
 // Against edits that were forgotten, not against forgery.
-std::string check_sum(std::string_view text) {
-  return fmt::format("{} bytes, {:016x}", text.size(), os::hashed(text));
-}
+std::string check_sum(std::string_view text) { return fmt::format("{} bytes, {:016x}", text.size(), os::hashed(text)); }
 
 fs::path behind_links(const fs::path& file) {
   std::error_code error;
