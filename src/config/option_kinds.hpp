@@ -1,4 +1,5 @@
-// The enumerations that options choose from (configuration_table.hpp), for those who need a choice and not all options.
+// The enumerations that options choose from (configuration_table.hpp), for code that needs a choice and not all
+// options.
 #pragma once
 
 #include <cstdint>

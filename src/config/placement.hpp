@@ -20,7 +20,7 @@ int resolve_pes(const configuration& values, int processes_on_machine);
 struct placement {
   std::vector<int> cpus;      // of each PE of this process; numbers of the operating system
   std::vector<int> all_cpus;  // of all PEs of the machine, by process and then PE
-  bool pinned = false;        // PEs are to be bound to their CPU; otherwise cpus only says who is near whom
+  bool pinned = false;  // PEs are to be bound to their CPU; otherwise cpus only says which PEs are near each other
   bool oversubscribed =
       false;  // some PEs of the machine must share a PU (or there is less CPU time than PEs): do not spin
 };

@@ -19,7 +19,7 @@ const std::vector<other_variable>& other_variables();
 // "NAME=value" strings.
 std::vector<std::string> environment_of_this_process();
 
-// Throws configuration_error for a name TRIREME_* that nobody reads. Values are not looked at.
+// Throws configuration_error for a name TRIREME_* that no code reads. Values are not looked at.
 void check_variable_names(const std::vector<std::string>& environment);
 
 }  // namespace tri::config

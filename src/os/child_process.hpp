@@ -54,7 +54,7 @@ pid_t start_program(const start_request& request);
 /// flushing streams. Of our threads it has the calling one. Throws std::system_error.
 pid_t start_function(const std::function<int()>& body);
 
-/// Waits for the end of a child. Its status as waitpid() tells it; 0 when nobody knows, because we ignore SIGCHLD.
+/// Waits for the end of a child. Its status as waitpid() returns it; 0 when it is not known, because we ignore SIGCHLD.
 int wait_for(pid_t child);
 
 /// Kills a child, whatever it does, and waits for its end.
@@ -65,8 +65,8 @@ struct program_end {
   std::string output;  // all that was written to its standard output
 };
 
-/// Starts the program with its standard output in a pipe, reads that until nobody can write to it any more, also none
-/// of those that the program has started, and waits for the program. Throws as start_program() and open_pipe() do.
+/// Starts the program with its standard output in a pipe, reads that until no process can write to it any more, also
+/// none of those that the program has started, and waits for the program. Throws as start_program() and open_pipe() do.
 program_end run_program(start_request request);
 
 struct pipe_ends {

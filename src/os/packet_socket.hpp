@@ -38,9 +38,10 @@ class packet_socket {
   static packet_socket connect(const std::string& abstract_name, std::chrono::seconds limit = std::chrono::seconds(0));
   // In the folder that `folder` is opened on, however long its path is.
   static packet_socket listen_in(int folder, const std::string& name);
-  // An unopened socket when nobody listens there, or more wait for it than it has room for. Throws std::system_error.
+  // An unopened socket when no process listens there, or more wait for it than it has room for. Throws
+  // std::system_error.
   static packet_socket try_connect_in(int folder, const std::string& name);
-  packet_socket accept();  // an unopened socket when nobody waits
+  packet_socket accept();  // an unopened socket when no process waits
 
   // Blocks until the kernel has taken the message; with `wait` off a full buffer is an error. Throws std::system_error.
   void send(std::span<const std::byte> bytes, std::span<const int> fds = {}, bool wait = true) const;

@@ -24,7 +24,7 @@ std::vector<pid_t> descendants();
 // Sends to all descendants except `spared` and what descends from it (0: none); says how many there were.
 std::size_t signal_descendants(int signal, pid_t spared);
 
-// Everything that still descends from this process: first asked, then killed, until there is nobody left; reaps its
+// Everything that still descends from this process: first asked, then killed, until none is left; reaps its
 // children. meanwhile() is called again and again.
 void end_descendants(const std::function<void()>& meanwhile);
 

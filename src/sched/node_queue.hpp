@@ -1,7 +1,7 @@
 // The queue of messages for a node, i.e. for whichever PE of a process is idle (Mei 2012, 1.7, M58). Any PE of the host
 // pushes, any PE of the process pops. Ring after D. Vyukov, "Bounded MPMC queue" (1024cores.net); when it is full,
 // messages go to a locked list, since node messages have no order to keep. Looking for work in an empty queue
-// costs two reads of lines that nobody writes.
+// costs two reads of lines that no thread writes.
 #pragma once
 
 #include <atomic>

@@ -25,7 +25,7 @@ class offload_thread {
   bool push(offload_request* request);
 
   /// Returns when the piece that runs has ended; the others go back to their PEs without having run. One thread, once
-  /// nobody else pushes; what is pushed later is refused.
+  /// no other thread pushes; what is pushed later is refused.
   void end();
 
  private:

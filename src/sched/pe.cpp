@@ -51,7 +51,7 @@ void pe::publish_in(inbox_shared& inbox, const inbox_slot& slot) { publish(inbox
 
 void pe::trace_send_to_pe(int destination, envelope& message) { trace_send(trace::target::pe, destination, message); }
 
-// Counted first: the receiver, and who relays, may count their part at once.
+// Counted first: the receiver, and a relaying process, may count their part at once.
 void pe::send_to_host(int destination, envelope& message) {
   message.source = static_cast<std::uint32_t>(number_);
   if (trace_ != nullptr) [[unlikely]]

@@ -86,7 +86,7 @@ process_runtime::process_runtime(config::configuration values)
     if (other.host == job_.host()) files.push_back(other.process == job_.process() ? own_file_ : other.arena_fd);
   arena_ = std::make_unique<arena::arena_space>(arena_options_of(values_), files, job_.self().local_rank,
                                                 [this] { job_.barrier(); });
-  os::ns_per_tick();  // calibrate before anybody needs it
+  os::ns_per_tick();  // calibrate before any thread needs it
   lay_out_records();
   if (!values_.trace.empty() && job_.self().local_rank == 0) trace::remove_old_traces(values_.trace);
   if (hosts() > 1) {
@@ -239,7 +239,7 @@ void process_runtime::run_pe(scheduler& which, const program& steps) {
       const int status = steps.main_program();
       if (arena::in_forked_child()) std::exit(status);  // made by fork in the program; the job is its parent's
       request_stop(status);
-    } catch (const stop_unwinding&) {  // stopped already, by somebody else
+    } catch (const stop_unwinding&) {  // stopped already, by another PE or process
     } catch (const std::exception& error) {
       fail(fmt::format("an exception left the main program: {}", error.what()));
     }
@@ -248,7 +248,7 @@ void process_runtime::run_pe(scheduler& which, const program& steps) {
   which.run_until([this] { return stopping(); });
   which.switch_trace(false);
   if (wire_ != nullptr) wire_->expect_ends();
-  wait_for_job(which);  // nobody sends to us any more
+  wait_for_job(which);  // no process sends to us any more
   end_offloads(which);
   drop_messages(which, steps);
   phase_->all.arrive_and_wait();  // what was on its way to us may have belonged to another PE of the process
@@ -308,7 +308,7 @@ void process_runtime::meet_with_wire() {
   wire_->drop_waiting();
   std::uint64_t moves = wire_->counters().moves;
   const double limit_s = values_.peer_timeout_s * most_peer_timeouts_at_end;
-  constexpr double stopped_s = 1;  // between two polls: the process itself was stopped, and nobody is to blame
+  constexpr double stopped_s = 1;  // between two polls: the process itself was stopped, and no peer is to blame
   std::uint64_t last_movement = os::ticks();
   std::uint64_t last_poll = last_movement;
   while (!wire_->is_idle()) {
@@ -393,7 +393,7 @@ int process_runtime::run(const program& steps) {
     communication.join();
   }
   os::pin_this_thread(cpus_before);
-  job_.barrier();  // nobody unmaps what others still read, and the reports below come after all output of the PEs
+  job_.barrier();  // no process unmaps what others still read, and the reports below come after all output of the PEs
   if (values_.counters) print_counters();
   if (values_.footprint) print_footprint();
   wire_.reset();  // before the job: what carries it may be the launcher's, and end with the job

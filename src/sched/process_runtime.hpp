@@ -31,7 +31,7 @@ class wire_link;
 
 class process_runtime final : public runtime {
  public:
-  /// Collective over the processes of the job: maps the arena, lays out the PEs' records, waits for everybody.
+  /// Collective over the processes of the job: maps the arena, lays out the PEs' records, waits for all.
   explicit process_runtime(config::configuration values);
   ~process_runtime();
 

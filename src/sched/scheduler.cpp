@@ -221,14 +221,14 @@ bool scheduler::own_work_waits() {
          (!timers_.empty() && timers_.front().deadline_ticks <= os::ticks());
 }
 
-// In our place, if anybody sleeps.
+// In our place, if a PE sleeps.
 void scheduler::wake_another_helper() {
   if (own_process_.wake(1) == 0) runtime_.wake_helpers(1, board::any_process);
 }
 
 // A PE that made work for any PE while we were marked asleep may have rung us for it, and no other. So before we
 // run anything that may take long, either that work is ours or the ring goes on to another sleeper. What is made from
-// now on is not left to us: the mark is gone, a ring for it goes to somebody else.
+// now on is not left to us: the mark is gone, a ring for it goes to another PE.
 bool scheduler::answer_ring() {
   may_be_rung_ = false;
   const bool busy = own_work_waits();
@@ -376,9 +376,9 @@ void scheduler::sleep(bool waiting_on_result) {
     // the mark would be lost. pairs: idle.listener
     if (!found_late_work(is_poller) && !run_idle_hooks()) {
       slept = true;
-      // Counted before the listener hears of it: who waits for this count need not be woken a second time.
+      // Counted before the listener hears of it: a PE that waits for this count need not be woken a second time.
       counters_.sleeps.add();
-      // Somebody may be waiting for everybody to be idle.
+      // A PE may be waiting for all to be idle.
       if (const std::uint32_t listener = runtime_.own_host().listener.to_ring();
           listener != idle_listener::nobody && listener != host_number_)
         if (pe_record* const record = runtime_.record_of(runtime_.first_pe_of_host() + static_cast<int>(listener)))

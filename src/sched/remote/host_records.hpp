@@ -32,7 +32,7 @@ struct process_record {
   node_queue* nodes;
   counter relayed;  // messages for all hosts passed on; by the thread that makes progress on the wire, one at a time
   std::uint64_t wire_wakeup;  // name of the wakeup socket on which its poller sleeps; where there are several hosts
-  /// Bit i: local PE i sleeps or is about to. A hint of whom to wake; the inbox decides whether it really sleeps.
+  /// Bit i: local PE i sleeps or is about to. A hint of which PE to wake; the inbox decides whether it really sleeps.
   alignas(64) std::atomic<std::uint64_t> idle_pes[idle_words];
 
   /// Rings up to `count` PEs that sleep or are about to: called after new work for any PE of the process was made

@@ -95,7 +95,7 @@ void wakeup_socket::ring(std::uint64_t name) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   write_name(name & ((std::uint64_t{1} << number_bits) - 1), address.sun_path + 1);
-  // Full means that it was rung before; gone, that nobody sleeps any more.
+  // Full means that it was rung before; gone, that no thread sleeps any more.
   sendto(ringer.get(), &name, sizeof name, 0, reinterpret_cast<const sockaddr*>(&address), address_bytes);
 }
 

@@ -1,7 +1,7 @@
 // Wakes a sleeper that waits for a descriptor, too: a datagram socket with a name that the kernel gives it, known
 // to the processes that may ring. The kernel keeps a ring until it is heard, so none is lost. Any process of the host
 // sees the name and can send to it, but a ring carries a key, which only processes know that share memory with the
-// sleeper: the kernel drops everything else before it wakes anybody (a filter of the socket).
+// sleeper: the kernel drops everything else before it wakes a thread (a filter of the socket).
 #pragma once
 
 #include <cstdint>

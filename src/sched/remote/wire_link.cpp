@@ -314,7 +314,7 @@ void* wire_link::memory_for(wire::peer_number from, std::span<const std::byte> h
     return arena::allocate(bytes);
   } catch (const std::exception& error) {
     // A body that was announced may stay where it is until messages that are here have run.
-    // relaxed, all of counted_: by who makes progress, one thread at a time; others read it for a report.
+    // relaxed, all of counted_: by the thread that makes progress, one at a time; others read it for a report.
     const std::uint64_t counted = counted_.load(std::memory_order_relaxed);
     if (header.size() + bytes > options_.eager_limit && counted != given_back()) return nullptr;
     job_.fail(fmt::format("process {} has no memory for a message of {} bytes from process {}: {}", job_.process(),
@@ -411,7 +411,7 @@ void wire_link::arrived(wire::peer_number from, std::span<const std::byte> bytes
     std::memcpy(message.payload, header.payload, sizeof message.payload);
   } else {
     block_payload& payload = message.block();
-    payload.block = body != nullptr ? body : arena::allocate(1);  // who takes the arguments releases a block
+    payload.block = body != nullptr ? body : arena::allocate(1);  // the taker of the arguments releases a block
     payload.bytes = body_bytes;
     std::memcpy(static_cast<void*>(&payload.urgency), header.payload, sizeof(priority));
   }

@@ -130,17 +130,17 @@ class wire_link final : private wire::port_user {
 
   process_runtime& job_;
   process_record& own_process_;
-  trace::wire_row* const row_;  // null: nobody traces
+  trace::wire_row* const row_;  // null: no trace is written
   const std::vector<message_form> forms_;
   const wire_message_rules rules_;
   std::atomic<bool> ending_{false};
   std::atomic<bool> has_poller_{false};
   wire::port_options options_;
-  std::atomic<std::uint64_t> counted_{0};  // bytes of messages that arrived; by who makes progress
+  std::atomic<std::uint64_t> counted_{0};  // bytes of messages that arrived; by the thread that makes progress
   std::mutex departing_;                   // for the next two
   bool drops_outbound_ = false;
   creation_fence<outbound_message> creation_fence_;
-  remote_creations<> remote_creations_;  // by who makes progress
+  remote_creations<> remote_creations_;  // by the thread that makes progress
   std::unique_ptr<wire::port> port_;
   std::jthread failure_report_thread_;  // of the first failure
   std::jthread heartbeat_thread_;

@@ -37,7 +37,7 @@ field destination_of(const wire_message_rules& rules, const wire_message& messag
     case reach::creation_globally_visible:
       found.most = rules.hosts - 1;
       break;
-    case reach::creation_acknowledged:  // to nobody in particular
+    case reach::creation_acknowledged:  // to no PE in particular
       break;
   }
   return found;
