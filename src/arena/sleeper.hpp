@@ -1,4 +1,4 @@
-// How a thread sleeps until another makes work for it, where the work itself does not tell that the thread sleeps (in a
+// How a thread sleeps until another makes work for it, where the work itself does not show that the thread sleeps (in a
 // ticket_ring it does): a mark and a doorbell.
 //
 //   sleeper: prepare_sleep(); look for work; if none, sleep(); awake()

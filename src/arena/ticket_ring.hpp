@@ -61,7 +61,6 @@ class ticket_ring {
   std::uint64_t capacity() const { return capacity_; }
   /// `draw` with this limit leaves the margin: it refuses when this many tickets are out.
   std::uint64_t limit() const { return limit_; }
-  Cell* cells() const { return cells_; }
   Cell& cell(std::uint64_t ticket) const { return cells_[ticket & (capacity_ - 1)]; }
 
   // Producers: any thread of any process of the host.
@@ -120,7 +119,7 @@ class ticket_ring {
   }
   std::uint64_t consumed() const { return consumed_.load(std::memory_order_relaxed); }  // relaxed: the reader's own
 
-  /// True: the reader is marked asleep, and nobody has a ticket beyond those consumed. It looks once more for events
+  /// True: the reader is marked asleep, and no ticket beyond those consumed is out. It looks once more for events
   /// without a cell, sleeps, and calls mark_awake. False: a message comes, and nothing has changed.
   bool prepare_sleep(std::uint64_t all_consumed) {
     // seq_cst: also orders the mark before the reader's look at boards and queues, and their marks before its own.

@@ -29,8 +29,8 @@ class wait_policy {
     std::uint32_t polls_between = 16;  // from one yield to the next
     std::uint64_t yield_ticks = 0;     // from the first yield until it sleeps
     std::uint32_t least_yields = 0;    // and at least this many yields
-    std::uint32_t most_vain_yields =
-        0;  // it sleeps after this many yields that gave the core to no other thread; 0: any
+    // It sleeps after this many yields that gave the core to no other thread; 0: any number.
+    std::uint32_t most_vain_yields = 0;
   };
   static constexpr std::uint32_t fewest_waits_asleep = 16;  // after an expensive yield
   static constexpr std::uint32_t most_waits_asleep = 4096;

@@ -61,7 +61,7 @@ int wait_for(pid_t child);
 int kill_and_wait(pid_t child);
 
 struct program_end {
-  int status = 0;      // as wait_for() tells it
+  int status = 0;      // as wait_for() returns it
   std::string output;  // all that was written to its standard output
 };
 

@@ -158,7 +158,7 @@ TEST(start_function, lets_nothing_out_that_the_function_throws) {
 }
 
 // The program at the end of the chain closes the pipe when it dies.
-TEST(children, die_with_the_thread_that_started_them) {
+TEST(children, die_with_the_process_that_started_them) {
   pipe_ends pipe = open_pipe();
   const pid_t middle = start_function([&] {
     start_program({.arguments = {"sleep", "1000"}, .output = pipe.write.get()});

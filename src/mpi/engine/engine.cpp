@@ -23,7 +23,7 @@ const board::operation_id progress_operation =
     board::operation_table::of_process().progress.add("mpi: progress of a rank that computes", &progress_entry);
 
 // Longer than a turn through many ranks that wait; a slice of the scheduler's is some milliseconds.
-constexpr double dear_yield_ns = 500'000;
+constexpr double expensive_yield_ns = 500'000;
 // Shorter than the turn of one other rank.
 constexpr double vain_yield_ns = 1'500;
 // Unsuccessful polls farther apart than this belong to a program that computes in between.
@@ -84,7 +84,7 @@ engine::engine(std::span<endpoint* const> endpoints, std::uint32_t number, board
       pace_(usual_pace()),
       polling_ticks_(os::ns_to_ticks(longest_between_polls_ns)),
       vain_yield_ticks_(os::ns_to_ticks(vain_yield_ns)),
-      expensive_yield_ticks_(os::ns_to_ticks(dear_yield_ns)) {
+      expensive_yield_ticks_(os::ns_to_ticks(expensive_yield_ns)) {
   if (options.oversubscribed) cores_.emplace(options.cores, os::now_ns(), used_by_all_ns());
   engines[number] = this;
   has_domains_ = std::any_of(endpoints.begin(), endpoints.end(),

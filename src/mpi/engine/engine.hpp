@@ -260,7 +260,7 @@ class engine {
   bool help_with_copies(Again&& again);
   bool takes_part_in_copies_of(std::uint32_t poster);
   domain_activity activity_of(std::int32_t domain) const;
-  void tell(activity what) {
+  void publish_activity(activity what) {
     // relaxed: a hint. Written only when it changes: others read the line.
     if (has_domains_ && own_.now.load(std::memory_order_relaxed) != what)
       own_.now.store(what, std::memory_order_relaxed);

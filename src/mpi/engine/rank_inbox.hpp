@@ -62,7 +62,7 @@ inline void copy_within_line(std::byte* to, const std::byte* from, std::size_t b
 enum class message_kind : std::uint8_t {
   in_cells,   // the data stands in the cell and in those behind it
   in_block,   // `node` is an unexpected_message, in a block of its own, with the data behind it
-  rendezvous  // `node` is the sender's send_record: whoever finds the receive copies the data
+  rendezvous  // `node` is the sender's send_record: the rank that finds the receive copies the data
 };
 
 /// The first cell of a message. A further one has its stamp and then data, up to its end.

@@ -29,7 +29,7 @@ std::pair<std::uint64_t, std::uint64_t> counted_from_the_end(std::uint64_t first
 
 void engine::run(copy_list& list) {
   if (list.count == 0) return;
-  tell(activity::busy);
+  publish_activity(activity::busy);
   const std::uint64_t size_class = class_to_time(list);
   const bool shares = size_class == 0 || timing_.shares(size_class);
   const std::uint64_t began = size_class == 0 ? 0 : os::ticks();
@@ -129,7 +129,7 @@ void engine::finish(const board::task_handle& task, Yield&& yield) {
 // Finishes the rest of our copies ourselves. True if there was any.
 bool engine::finish_copies() {
   const bool any = open_copies_ > 0;
-  if (any) tell(activity::busy);
+  if (any) publish_activity(activity::busy);
   while (open_copies_ > 0) {
     const board::task_handle task = copies_on_board_[--open_copies_].task;  // another thread of ours takes the next
     finish(task, [this] { yield(); });

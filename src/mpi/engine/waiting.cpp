@@ -61,7 +61,7 @@ void engine::begin_wait() {
 }
 
 void engine::end_wait() {
-  tell(activity::busy);
+  publish_activity(activity::busy);
   shared_copies_ = {};  // what is still on the board now also waits for the program
   if (--waits_ == 0 && options_.measures_time)
     endpoint_counters::add(own_.counters.waited_ticks, os::ticks() - wait_began_);
@@ -107,7 +107,7 @@ bool engine::help_with_copies(Again&& again) {
   refused_ = false;
   return board_.help(again, [this](std::uint32_t poster) {
     const bool takes_part = takes_part_in_copies_of(poster);
-    if (takes_part) tell(activity::busy);
+    if (takes_part) publish_activity(activity::busy);
     return takes_part;
   }) > 0;
 }
@@ -128,7 +128,7 @@ bool engine::step_of_wait() {
     waiting_.busy();
     return false;
   }
-  tell(activity::looking);
+  publish_activity(activity::looking);
   switch (waiting_.next(os::ticks())) {
     case arena::wait_step::poll:
       if (api_mutex_ != nullptr)
@@ -231,7 +231,7 @@ void engine::sleep(std::uint32_t heard, bool asks_others) {
   own_.inbox.publish_read();
   own_.lock.unlock();
   ++sleepers_;
-  tell(activity::asleep);
+  publish_activity(activity::asleep);
   const std::uint64_t fell_asleep = options_.measures_time ? os::ticks() : 0;
   // Our messages are published before we check which ranks offer progress: either we see that a rank has returned to
   // computing, and sleep only briefly, or that rank sees our message. A fence here, so that publishing needs none; a
