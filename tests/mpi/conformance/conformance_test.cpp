@@ -216,7 +216,9 @@ class conformance : public testing::TestWithParam<parameters> {
     EXPECT_EQ(plain.status, 0) << reference << ":\n" << plain.output << plain.errors;
     for (const auto& [name, result] : results_of(plain.output)) {
       EXPECT_THAT(result, StartsWith("ok (")) << name << " of " << reference;
-      if (results.contains(name)) EXPECT_EQ(results.at(name), result) << name << "; expected as in " << reference;
+      if (results.contains(name)) {
+        EXPECT_EQ(results.at(name), result) << name << "; expected as in " << reference;
+      }
     }
   }
 };
