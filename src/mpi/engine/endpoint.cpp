@@ -11,7 +11,9 @@
 namespace tri::mpi {
 
 endpoint* make_endpoint(arena::heap& from, std::uint32_t number, std::uint32_t ranks, std::int32_t domain) {
-  constexpr std::uint64_t usual_cells = 2048;
+  // 256 KiB: as in eager_buffers.hpp, lines that have left the first-level caches are quicker to write again. With a
+  // ring of 64 KiB messages of 128 and 256 B take 5 and 15 % longer.
+  constexpr std::uint64_t usual_cells = 8192;
   const std::uint64_t cells = std::max<std::uint64_t>(usual_cells, std::bit_ceil(std::uint64_t{ranks} * 8));
   auto* const place = static_cast<std::byte*>(from.reserve(sizeof(endpoint) + cells * sizeof(inbox_cell)));
   auto* const made = new (place) endpoint;

@@ -49,9 +49,9 @@ arena::wait_policy::limits polling_limits(bool oversubscribed) {
   return limits;
 }
 
-// The lines of a block come from the other side's caches. They are prefetched together; beyond these the hardware
+// The lines of a buffer come from the other side's caches. They are prefetched together; in longer blocks the hardware
 // prefetcher sees lines read or written in order.
-constexpr std::size_t most_bytes_prefetched = 2048;
+constexpr std::size_t most_bytes_prefetched = 8192;
 
 template <class Prefetch>
 void for_lines_of(const void* block, std::size_t bytes, Prefetch&& prefetch) {
@@ -76,7 +76,7 @@ engine::engine(std::span<endpoint* const> endpoints, std::uint32_t number, board
       own_(*endpoints[number]),
       board_(board),
       blocks_(blocks),
-      eager_(blocks),
+      eager_(blocks, endpoints.size()),
       options_(options),
       process_(getpid()),
       waiting_(waiting_limits(options.oversubscribed)),

@@ -28,9 +28,9 @@ using matching::message_key;
 
 inline constexpr std::size_t bytes_in_first_cell = 8;
 inline constexpr std::size_t bytes_in_further_cell = 28;
-/// Measured: from 512 B on a block, which its sender writes and its receiver reads in one go, is as quick.
-inline constexpr std::uint64_t most_cells = 10;
-inline constexpr std::size_t most_bytes_in_cells = 256;
+/// Measured: a message of 1 KiB is quicker in a buffer, which its sender writes and its receiver reads in one go.
+inline constexpr std::uint64_t most_cells = 19;
+inline constexpr std::size_t most_bytes_in_cells = 512;
 inline constexpr std::size_t most_bytes_in_two_cells = bytes_in_first_cell + bytes_in_further_cell;
 
 /// How many cells a message takes whose data travels in them.
@@ -133,6 +133,8 @@ class rank_inbox {
   bool push_data(const message_key& key, std::size_t bytes, Read&& read) {
     const std::uint64_t cells = cells_of(bytes);
     return push_cells(cells, cells <= 2 ? ring_.limit() : ring_.capacity() / 2, [&](std::uint64_t ticket) {
+      // The lines come from the reader's cache; they travel at the same time.
+      for (std::uint64_t at = ticket + 2; at < ticket + cells; at += 2) os::prefetch_to_write(&ring_.cell(at));
       inbox_cell& first = ring_.cell(ticket);
       begin(first, key, bytes);
       read(0, std::min(bytes, bytes_in_first_cell), first.data);
@@ -170,6 +172,7 @@ class rank_inbox {
   /// The first `bytes` bytes of the message at the front, which is in_cells. With the lock.
   void read_front(std::size_t bytes, std::byte* to) const {
     const std::uint64_t next = read_.load(std::memory_order_relaxed);  // relaxed: under the lock
+    for (std::uint64_t at = next + 2; at < next + cells_of(bytes); at += 2) os::prefetch_to_read(&ring_.cell(at));
     copy_within_line(to, ring_.cell(next).data, std::min(bytes, bytes_in_first_cell));
     std::size_t done = bytes_in_first_cell;
     for (std::uint64_t at = next + 1; done < bytes; ++at, done += bytes_in_further_cell) {

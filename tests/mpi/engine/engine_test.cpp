@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <barrier>
 #include <cstring>
+#include <deque>
 #include <mutex>
 #include <numeric>
 #include <random>
+#include <set>
 #include <thread>
 
 #include "mpi/layout/layout_encoder.hpp"
@@ -114,19 +116,43 @@ TEST(engine, short_messages_use_the_buffers_of_their_sender_again) {
 
 TEST(eager_buffers, are_taken_again_when_they_have_been_given_back) {
   run_on_ranks(1, {}, [&](engine& mine) {
-    eager_buffers buffers(mine.blocks());
+    eager_buffers buffers(mine.blocks(), 64);
     EXPECT_EQ(buffers.take(eager_buffers::most_bytes + 1), nullptr);
-    std::vector<unexpected_message*> taken;
-    while (unexpected_message* const next = buffers.take(eager_buffers::most_bytes)) taken.push_back(next);
-    ASSERT_GT(taken.size(), 2u);
-    for (unexpected_message* const each : taken) std::memset(each->data(), 1, eager_buffers::most_bytes);
-    EXPECT_TRUE(eager_buffers::give_back(*taken[2]));
-    EXPECT_TRUE(eager_buffers::give_back(*taken[1]));
-    EXPECT_EQ(buffers.take(1), taken[1]);  // the first one that is free
-    EXPECT_EQ(buffers.take(1), taken[2]);
-    EXPECT_EQ(buffers.take(1), nullptr);
+    for (const std::size_t bytes : {std::size_t{1}, std::size_t{1025}, std::size_t{2049}, eager_buffers::most_bytes}) {
+      std::vector<unexpected_message*> taken;
+      while (unexpected_message* const next = buffers.take(bytes)) taken.push_back(next);
+      EXPECT_GE(taken.size(), 16u);
+      EXPECT_EQ(std::set(taken.begin(), taken.end()).size(), taken.size());
+      for (unexpected_message* const each : taken) std::memset(each->data(), 1, bytes);
+      EXPECT_TRUE(eager_buffers::give_back(*taken[2]));
+      EXPECT_TRUE(eager_buffers::give_back(*taken[1]));
+      // After as many calls as there are buffers, each was asked for.
+      std::set<unexpected_message*> again;
+      for (std::size_t i = 0; i < taken.size(); ++i)
+        if (unexpected_message* const next = buffers.take(bytes)) again.insert(next);
+      EXPECT_EQ(again, (std::set{taken[1], taken[2]}));
+      EXPECT_EQ(buffers.take(bytes), nullptr);
+    }
     unexpected_message block;
     EXPECT_FALSE(eager_buffers::give_back(block));
+  });
+}
+
+// The lines of the last messages are still in the first-level caches of both sides.
+TEST(eager_buffers, are_not_taken_again_soon) {
+  run_on_ranks(1, {}, [&](engine& mine) {
+    eager_buffers buffers(mine.blocks(), 2);
+    std::deque<unexpected_message*> last;
+    for (int i = 0; i < 2000; ++i) {
+      unexpected_message* const next = buffers.take(1000);
+      ASSERT_NE(next, nullptr);
+      if (i > 512) {  // all were made, and all have had a turn
+        EXPECT_THAT(last, ::testing::Not(::testing::Contains(next)));
+      }
+      last.push_back(next);
+      if (last.size() > 200) last.pop_front();
+      EXPECT_TRUE(eager_buffers::give_back(*next));
+    }
   });
 }
 
@@ -361,8 +387,8 @@ TEST(engine, a_flood_that_nobody_receives_stays_in_bounds) {
       return;
     }
     receive(mine, {1, 0, 1}, 0);
-    // Beyond the limit: the message that crossed it, and the 2,048 that the ring may hold by then.
-    EXPECT_LE(mine.own().unexpected_bytes, 64u * 1024 + 2049 * (sizeof(unexpected_message) + sizeof(int)));
+    // Beyond the limit: the message that crossed it, and the 8,192 that the ring may hold by then.
+    EXPECT_LE(mine.own().unexpected_bytes, 64u * 1024 + 8193 * (sizeof(unexpected_message) + sizeof(int)));
     for (int i = 0; i < messages; ++i) {
       int value = -1;
       receive_record* const record = mine.make_receive({1, 0, 0}, buffer(value));
