@@ -98,6 +98,9 @@ class ticket_ring {
   /// After an event without a cell: whether the reader sleeps and has to be woken. A read-modify-write: either the
   /// reader's step to sleep comes later, and it sees the event, or we see its bit. pairs: ticket_ring.sleep
   bool reader_sleeps_after_event() { return reader_sleeps(tickets_.fetch_add(0, std::memory_order_acq_rel)); }
+  /// The same after an event that the caller has published by a seq_cst store, and that the reader looks for by a
+  /// seq_cst load: one order of all four, so no read-modify-write is needed. pairs: ticket_ring.sleep
+  bool reader_sleeps_after_store() const { return reader_sleeps(tickets_.load(std::memory_order_seq_cst)); }
   /// Tickets drawn so far, all of the caller's own among them.
   std::uint64_t drawn() const {
     return ticket_of(tickets_.load(std::memory_order_relaxed));  // relaxed: the caller's own come before

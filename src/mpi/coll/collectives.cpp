@@ -1,11 +1,13 @@
 #include "mpi/coll/collectives.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <vector>
 
 #include "mpi/engine/shm_collective.hpp"
 #include "mpi/p2p/requests.hpp"
+#include "os/cpu_hints.hpp"
 
 namespace tri::mpi::collectives {
 namespace {
@@ -46,6 +48,29 @@ const std::byte* combine_in_shm(session& in, communicator& comm, const void* own
     in.ranks().wait([&] { return shared.has_ended(count); });
   }
   return shared.outcome();
+}
+
+// Each rank has a core, there are few ranks, and a few bytes each. All ranks decide alike.
+bool fits_exchange(session& in, const communicator& comm, std::size_t bytes) {
+  return !in.ranks().options().oversubscribed && bytes <= shm_collective::most_bytes_offered &&
+         shm_collective::can_offer(static_cast<std::uint32_t>(comm.size()));
+}
+
+// Calls `take(rank, its bytes)` for each rank. The others are about to offer, too: at first we look for nothing else.
+template <class Take>
+void exchange_in_shm(session& in, communicator& comm, const void* own, std::size_t bytes, Take&& take) {
+  constexpr int looks = 100;
+  shm_collective& shared = *comm.barrier;
+  const std::uint64_t count = ++comm.barriers;
+  shared.offer(static_cast<std::uint32_t>(comm.rank), count, own, bytes);
+  for (int rank = 0; rank < comm.size(); ++rank)
+    if (rank != comm.rank) in.ranks().wake_after_store(comm.number_of[static_cast<std::size_t>(rank)]);
+  for (std::uint32_t rank = 0; rank < static_cast<std::uint32_t>(comm.size()); ++rank) {
+    const auto has_offered = [&] { return shared.has_offered(rank, count); };
+    for (int look = 0; look < looks && !has_offered(); ++look) os::cpu_relax();
+    in.ranks().wait(has_offered);
+    take(rank, shared.offered_by(rank, count));
+  }
 }
 
 MPI_Aint extent_of(MPI_Datatype type) {
@@ -95,6 +120,10 @@ const void* own_part(const void* from, const void* to) { return from == MPI_IN_P
 int barrier(session& in, communicator& comm) {
   if (fits_shm_collective(in, 0)) {
     combine_in_shm(in, comm, nullptr, 0, [](shm_collective&) {});
+    return MPI_SUCCESS;
+  }
+  if (fits_exchange(in, comm, 0)) {
+    exchange_in_shm(in, comm, nullptr, 0, [](std::uint32_t, const std::byte*) {});
     return MPI_SUCCESS;
   }
   operation all(in, comm);
@@ -147,6 +176,21 @@ int reduce(session& in, communicator& comm, const void* from, const elements& to
   return all.wait();
 }
 
+// Every rank computes the sum by itself.
+void allreduce_by_exchange(session& in, communicator& comm, const void* own, std::size_t bytes, const elements& to,
+                           MPI_Op operation_) {
+  struct alignas(64) part {
+    std::byte data[shm_collective::most_bytes_offered];
+  };
+  std::array<part, shm_collective::most_members_offering> parts;
+  exchange_in_shm(in, comm, own, bytes,
+                  [&](std::uint32_t rank, const std::byte* theirs) { std::copy_n(theirs, bytes, parts[rank].data); });
+  const auto part_of = [&](int rank) { return parts[static_cast<std::size_t>(rank)].data; };
+  const int sum_of = add_as_doubling(
+      comm.size(), [&](int theirs, int mine) { reduce_local(part_of(theirs), part_of(mine), to, operation_); });
+  std::copy_n(part_of(sum_of), bytes, static_cast<std::byte*>(to.address));
+}
+
 // Otherwise recursive doubling.
 int allreduce(session& in, communicator& comm, const void* from, const elements& to, MPI_Op operation_) {
   const buffer_type& type = datatypes::find(to.type);
@@ -160,6 +204,11 @@ int allreduce(session& in, communicator& comm, const void* from, const elements&
       std::copy_n(part(sum_of), bytes, shared.outcome());
     });
     std::copy_n(sum, bytes, static_cast<std::byte*>(to.address));
+    return MPI_SUCCESS;
+  }
+  if (const std::size_t bytes = static_cast<std::size_t>(to.count) * type.bytes;
+      type.is_plain && fits_exchange(in, comm, bytes)) {
+    allreduce_by_exchange(in, comm, own_part(from, to.address), bytes, to, operation_);
     return MPI_SUCCESS;
   }
   operation all(in, comm);

@@ -156,6 +156,8 @@ class engine {
   }
   /// Something that a rank waits for outside of its messages has happened.
   void wake(std::uint32_t rank) { endpoints_[rank]->inbox.wake(); }
+  /// The same when it has happened by a seq_cst store, and the rank waits for it by seq_cst loads: cheaper.
+  void wake_after_store(std::uint32_t rank) { endpoints_[rank]->inbox.wake_after_store(); }
   /// The rank returns to computing: from now on the others make progress on its pending receives.
   void leave() {
     if (waits_ > 0) return;

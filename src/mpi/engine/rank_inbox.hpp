@@ -218,6 +218,10 @@ class rank_inbox {
   void wake() {
     if (ring_.mark_awake()) bell.ring();
   }
+  /// The same where the change was a seq_cst store, and the rank looks for it by seq_cst loads.
+  void wake_after_store() {
+    if (ring_.reader_sleeps_after_store()) wake();
+  }
   bool is_asleep() const { return ring_.seems_asleep(); }
 
  private:

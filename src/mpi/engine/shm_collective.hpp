@@ -1,6 +1,12 @@
-// A barrier and small allreduce of the members of a communicator in shared memory: each writes its few bytes, and the
-// last one combines them and releases all. One step whatever the number of ranks: with more ranks than cores each rank
-// is woken once; in a tree of messages it would be woken once per level.
+// Barriers and small allreduces of the members of a communicator in shared memory, in one step whatever the number of
+// ranks. A communicator uses one of two ways for all of them:
+//
+// - With more ranks than cores each member writes its few bytes and arrives, and the last one combines them and
+// releases
+//   all. So each rank is woken once; in a tree of messages it would be woken once per level.
+// - Where each of a few ranks has a core, each member offers its bytes in a line of its own, reads those of all others,
+//   and combines them itself: the time of one hand-off, without matching and locks. It has two lines and uses them in
+//   turn. It overwrites one when all have offered in the other, so all have read the first.
 #pragma once
 
 #include <atomic>
@@ -18,12 +24,17 @@ namespace tri::mpi {
 class shm_collective {
  public:
   static constexpr std::size_t most_bytes = 64;
+  static constexpr std::size_t most_bytes_offered = 56;
+  static constexpr std::uint32_t most_members_offering = 16;
   static std::size_t size_for(std::uint32_t members) {
-    return sizeof(shm_collective) + members * (sizeof(part) + sizeof(std::atomic<std::uint64_t>));
+    return sizeof(shm_collective) + members * (sizeof(part) + sizeof(std::atomic<std::uint64_t>) +
+                                               (can_offer(members) ? 2 * sizeof(offer_line) : 0));
   }
+  static constexpr bool can_offer(std::uint32_t members) { return members <= most_members_offering; }
   static shm_collective* create(void* memory, std::uint32_t members) {
     auto* const made = new (memory) shm_collective(members);
     std::uninitialized_value_construct_n(made->entered_, members);
+    if (can_offer(members)) std::uninitialized_value_construct_n(made->offers_, 2 * members);
     return made;
   }
 
@@ -51,6 +62,24 @@ class shm_collective {
     if (ended) arena::taken_over();
     return ended;
   }
+  /// The member's part of its `count`-th step, from 1; it has seen all parts of the one before. Afterwards the caller
+  /// wakes the others (engine::wake_after_store).
+  void offer(std::uint32_t member, std::uint64_t count, const void* data, std::size_t bytes) {
+    offer_line& own = line_of(member, count);
+    if (bytes > 0) std::memcpy(own.data, data, bytes);
+    arena::handed_over(&own);
+    // seq_cst: then the caller looks whether others sleep. pairs: shm_collective.offer, ticket_ring.sleep
+    own.count.store(count, std::memory_order_seq_cst);
+  }
+  bool has_offered(std::uint32_t member, std::uint64_t count) const {
+    // seq_cst: the last look before a sleep. pairs: shm_collective.offer, ticket_ring.sleep
+    const bool offered = line_of(member, count).count.load(std::memory_order_seq_cst) == count;
+    if (offered) arena::taken_over();
+    return offered;
+  }
+  /// What it has offered; valid until the caller offers in the next step.
+  const std::byte* offered_by(std::uint32_t member, std::uint64_t count) const { return line_of(member, count).data; }
+
   /// Nonblocking barriers, any number of them at a time: the member starts its next one. True: all members have; then
   /// the caller wakes the others.
   bool enter(std::uint32_t member) {
@@ -83,13 +112,20 @@ class shm_collective {
   struct alignas(64) part {
     std::byte data[most_bytes];
   };
+  struct alignas(64) offer_line {
+    std::atomic<std::uint64_t> count;
+    std::byte data[most_bytes_offered];
+  };
   explicit shm_collective(std::uint32_t members)
       : members_(members),
-        entered_(reinterpret_cast<std::atomic<std::uint64_t>*>(reinterpret_cast<part*>(this + 1) + members)) {}
+        offers_(reinterpret_cast<offer_line*>(reinterpret_cast<part*>(this + 1) + members)),
+        entered_(reinterpret_cast<std::atomic<std::uint64_t>*>(offers_ + (can_offer(members) ? 2 * members : 0))) {}
+  offer_line& line_of(std::uint32_t member, std::uint64_t count) const { return offers_[2 * member + count % 2]; }
 
   alignas(64) std::atomic<std::uint32_t> arrived_{0};
   const std::uint32_t members_;
   std::atomic<std::uint32_t> left_{0};
+  offer_line* const offers_;
   std::atomic<std::uint64_t>* const entered_;  // of each member: barriers that it has started
   // A line of its own: waiting members poll it.
   alignas(64) std::atomic<std::uint64_t> ended_{0};

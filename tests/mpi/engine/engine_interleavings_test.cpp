@@ -140,6 +140,18 @@ class rank {
     }
     return static_cast<std::uint8_t>(*place_->outcome());
   }
+  /// The same by an exchange.
+  std::uint8_t exchange(std::uint64_t count, std::uint8_t part) {
+    place_->offer(number(), count, &part, 1);
+    for (std::uint32_t other = 0; other < endpoints_.size(); ++other)
+      if (other != number()) engine_.wake_after_store(other);
+    std::uint8_t sum = 0;
+    for (std::uint32_t other = 0; other < endpoints_.size(); ++other) {
+      engine_.wait([&] { return place_->has_offered(other, count); });
+      sum = static_cast<std::uint8_t>(sum + static_cast<std::uint8_t>(*place_->offered_by(other, count)));
+    }
+    return sum;
+  }
   void leave_place() {
     if (place_->leave_for_good()) explore::watched_release(place_);
   }
@@ -408,6 +420,25 @@ TEST(engine_interleavings, ranks_meet_again_and_again) {
     me.leave_place();
   };
   expect_all_sound({.meets = true}, {meets_once, meets_once, meets_once}, 100);
+}
+
+// A line is used again in the third step, when some may still be in the second.
+TEST(engine_interleavings, ranks_exchange_again_and_again) {
+  const body exchanges = [](rank& me) {
+    for (std::uint8_t step = 1; step <= 3; ++step)
+      check(me.exchange(step, static_cast<std::uint8_t>(10 * step + me.number())) == 20 * step + 1,
+            "a step has another outcome");
+    me.leave_place();
+  };
+  expect_all_sound({.meets = true}, {exchanges, exchanges}, 50);
+  const auto exchanges_once = [](std::uint8_t sum) {
+    return [sum](rank& me) {
+      check(me.exchange(1, static_cast<std::uint8_t>(10 + me.number())) == sum, "the exchange has another outcome");
+      me.leave_place();
+    };
+  };
+  expect_all_sound({.meets = true}, {exchanges_once(21), exchanges_once(21)}, 50, {.old_reads = 2});
+  expect_all_sound({.meets = true}, {exchanges_once(33), exchanges_once(33), exchanges_once(33)}, 100);
 }
 
 // Two barriers are begun before the first one is waited for; flags tell what was done before.

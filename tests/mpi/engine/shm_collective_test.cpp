@@ -48,6 +48,41 @@ TEST_P(shm_collectives, everybody_sees_everybodys_part_of_this_time) {
   EXPECT_EQ(last_to_leave, 1u);
 }
 
+std::uint64_t sleeps_of(engine& any, std::uint32_t ranks) {
+  std::uint64_t sleeps = 0;
+  for (std::uint32_t rank = 0; rank < ranks; ++rank)
+    sleeps += any.endpoint_of(rank).counters.sleeps.load(std::memory_order_relaxed);  // relaxed: a count
+  return sleeps;
+}
+
+// Members are late by turns, so that the others sleep.
+TEST_P(shm_collectives, each_reads_what_all_have_offered_in_this_step) {
+  const auto [ranks, oversubscribed] = GetParam();
+  alignas(64) static std::byte memory[16 * 1024];
+  ASSERT_LE(shm_collective::size_for(ranks), sizeof memory);
+  shm_collective& place = *shm_collective::create(memory, ranks);
+  engine_options options;
+  options.oversubscribed = oversubscribed;
+  testing::run_on_ranks(ranks, options, [&, ranks = ranks](engine& mine) {
+    for (std::uint64_t count = 1; count <= barriers; ++count) {
+      if (ranks > 1 && count % 600 == 0 && count / 600 % ranks == mine.number())
+        while (sleeps_of(mine, ranks) < count / 600) {
+        }
+      const std::array<std::uint64_t, 7> own{count, mine.number(), 0, 0, 0, 0, count};
+      static_assert(sizeof own == shm_collective::most_bytes_offered);
+      place.offer(mine.number(), count, own.data(), sizeof own);
+      for (std::uint32_t rank = 0; rank < ranks; ++rank) mine.wake_after_store(rank);
+      for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+        mine.wait([&] { return place.has_offered(rank, count); });
+        std::array<std::uint64_t, 7> theirs{};
+        std::memcpy(theirs.data(), place.offered_by(rank, count), sizeof theirs);
+        ASSERT_EQ(theirs, (std::array<std::uint64_t, 7>{count, rank, 0, 0, 0, 0, count}));
+      }
+      EXPECT_FALSE(place.has_offered(mine.number(), count + 1));
+    }
+  });
+}
+
 // Members begin several barriers before they wait for the first one.
 TEST_P(shm_collectives, nonblocking_barriers_end_when_all_have_entered_them) {
   const auto [ranks, oversubscribed] = GetParam();
