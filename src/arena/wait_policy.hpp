@@ -9,11 +9,6 @@
 // the scheduler puts a woken sleeper in their place. And a yield may be in vain: where each process is a scheduling
 // group of its own, the core comes back at once, again and again. So after an expensive yield, or many vain ones, the
 // next waits sleep at once, twice as many each time.
-//
-// With more threads than cores some waits are short all the same: the other thread runs on another core. Then a yield
-// is a mistake, and it puts threads that work together on the cores at different times. So such a wait spins first,
-// where that pays, as adaptive mutexes do: after a spin in vain the next waits yield at once, twice as many each time;
-// one that has found something halves their number.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +26,6 @@ class wait_policy {
   struct limits {
     std::uint32_t polls = 1000;        // before the first yield; for_ever: it only polls
     std::uint64_t poll_ticks = 0;      // and this long
-    std::uint64_t spin_ticks = 0;      // and up to this long where that has paid lately
     std::uint32_t polls_between = 16;  // from one yield to the next
     std::uint64_t yield_ticks = 0;     // from the first yield until it sleeps
     std::uint32_t least_yields = 0;    // and at least this many yields
@@ -40,7 +34,6 @@ class wait_policy {
   };
   static constexpr std::uint32_t fewest_waits_asleep = 16;  // after an expensive yield
   static constexpr std::uint32_t most_waits_asleep = 4096;
-  static constexpr std::uint32_t most_waits_without_spin = 64;
   static constexpr std::uint32_t cheap_waits_to_forget = 64;  // half of it, if no expensive yield came between
 
   explicit wait_policy(const limits& chosen) : limits_(chosen) {}
@@ -62,7 +55,6 @@ class wait_policy {
       vain_yields_ = 0;  // another thread may have ended a wait in the middle of a yield
     }
     if (++polls_ < limits_.polls || now - began_ < limits_.poll_ticks) return wait_step::poll;
-    if (spins(now)) return wait_step::poll;
     if (waits_asleep_ > 0) return wait_step::sleep;
     if (limits_.most_vain_yields > 0 && vain_yields_ >= limits_.most_vain_yields) {
       prefer_sleep();
@@ -75,20 +67,7 @@ class wait_policy {
   }
 
  private:
-  // After the polls that each wait makes.
-  bool spins(std::uint64_t now) {
-    if (limits_.spin_ticks == 0 || yields_ > 0 || waits_without_spin_ > 0) return false;
-    is_spinning_ = now - began_ < limits_.spin_ticks;
-    if (!is_spinning_) {
-      next_waits_without_spin_ = std::min(most_waits_without_spin, 2 * (next_waits_without_spin_ + 1));
-      waits_without_spin_ = next_waits_without_spin_ + 1;  // this one, too
-    }
-    return is_spinning_;
-  }
   void end_wait() {
-    if (is_spinning_) next_waits_without_spin_ /= 2;
-    is_spinning_ = false;
-    if (waits_without_spin_ > 0) --waits_without_spin_;
     if (waits_asleep_ > 0)
       --waits_asleep_;
     else if (yields_ > 0 && ++cheap_waits_ % cheap_waits_to_forget == 0)
@@ -107,9 +86,6 @@ class wait_policy {
   std::uint32_t vain_yields_ = 0;  // of these
   std::uint64_t began_ = 0;        // the first poll of this wait
   std::uint64_t first_yield_ = 0;
-  bool is_spinning_ = false;
-  std::uint32_t waits_without_spin_ = 0;  // this many waits yield without a spin
-  std::uint32_t next_waits_without_spin_ = 0;
   std::uint32_t cheap_waits_ = 0;   // since the last expensive yield
   std::uint32_t waits_asleep_ = 0;  // this many waits will sleep at once
   std::uint32_t next_waits_asleep_ = fewest_waits_asleep;

@@ -58,38 +58,6 @@ TEST(wait_policy, begins_anew_when_something_was_found) {
   EXPECT_EQ(policy.next(30), wait_step::sleep);
 }
 
-// How many waits that find nothing yield at once, without a spin.
-int waits_without_spin(wait_policy& policy) {
-  for (int waits = 0;; ++waits) {
-    EXPECT_EQ(policy.next(1000), wait_step::poll);
-    if (policy.next(1000) == wait_step::poll) return waits;
-    policy.busy();
-  }
-}
-
-TEST(wait_policy, spins_less_often_while_that_is_in_vain) {
-  wait_policy policy({.polls = 2, .spin_ticks = 100, .polls_between = 1, .yield_ticks = 1000});
-  EXPECT_EQ(policy.next(1000), wait_step::poll);
-  EXPECT_EQ(policy.next(1099), wait_step::poll);
-  EXPECT_EQ(policy.next(1100), wait_step::yield);
-  EXPECT_EQ(policy.next(1101), wait_step::yield) << "once in a wait";
-  for (const int waits : {2, 6, 14, 30, 62, 64, 64}) {
-    policy.busy();
-    EXPECT_EQ(waits_without_spin(policy), waits);
-    EXPECT_EQ(policy.next(1100), wait_step::yield);
-  }
-  // A spin that finds something: the next wait spins, and the next one in vain costs fewer.
-  policy.busy();
-  EXPECT_EQ(waits_without_spin(policy), 64);
-  for (int found = 0; found < 4; ++found) {
-    policy.busy();
-    EXPECT_EQ(waits_without_spin(policy), 0);
-  }
-  EXPECT_EQ(policy.next(1100), wait_step::yield);
-  policy.busy();
-  EXPECT_EQ(waits_without_spin(policy), 2 * (64 / 16 + 1));
-}
-
 // With more ranks than cores.
 wait_policy::limits shared_cores() { return {.polls = 2, .polls_between = 1, .yield_ticks = 1000, .least_yields = 0}; }
 // What it does after its looks.

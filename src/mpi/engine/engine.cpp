@@ -37,19 +37,14 @@ polling_pace::limits usual_pace() {
 
 arena::wait_policy::limits waiting_limits(bool oversubscribed) {
   if (oversubscribed)
-    return {.polls = 4,
-            .spin_ticks = os::ns_to_ticks(3'000),  // what a change of the core's thread costs, its caches included
-            .polls_between = 1,
-            .yield_ticks = os::ns_to_ticks(5e6),
-            .least_yields = 0,
-            .most_vain_yields = 64};
+    return {
+        .polls = 4, .polls_between = 1, .yield_ticks = os::ns_to_ticks(5e6), .least_yields = 0, .most_vain_yields = 64};
   return {.polls = 1000, .polls_between = 16, .yield_ticks = os::ns_to_ticks(5e6), .least_yields = 100};
 }
 
 // What a program looks for may come without a ring (values of windows), so where each rank has a core it never sleeps.
 arena::wait_policy::limits polling_limits(bool oversubscribed) {
   arena::wait_policy::limits limits = waiting_limits(oversubscribed);
-  limits.spin_ticks = 0;
   if (!oversubscribed) limits.yield_ticks = std::numeric_limits<std::uint64_t>::max();
   return limits;
 }
