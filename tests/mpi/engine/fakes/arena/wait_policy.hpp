@@ -12,7 +12,6 @@ class wait_policy {
   struct limits {
     std::uint32_t polls = 0;
     std::uint64_t poll_ticks = 0;
-    std::uint64_t spin_ticks = 0;
     std::uint32_t polls_between = 0;
     std::uint64_t yield_ticks = 0;
     std::uint32_t least_yields = 0;
