@@ -60,11 +60,14 @@ bool fits_exchange(session& in, const communicator& comm, std::size_t bytes) {
 template <class Take>
 void exchange_in_shm(session& in, communicator& comm, const void* own, std::size_t bytes, Take&& take) {
   constexpr int looks = 100;
+  constexpr std::uint64_t steps_between_progress = 8;
   shm_collective& shared = *comm.barrier;
   const std::uint64_t count = ++comm.barriers;
   shared.offer(static_cast<std::uint32_t>(comm.rank), count, own, bytes);
   for (int rank = 0; rank < comm.size(); ++rank)
     if (rank != comm.rank) in.ranks().wake_after_store(comm.number_of[static_cast<std::size_t>(rank)]);
+  // Ranks that come at the same time never wait, so the library and other ranks would be forgotten.
+  if (count % steps_between_progress == 0) in.ranks().progress();
   for (std::uint32_t rank = 0; rank < static_cast<std::uint32_t>(comm.size()); ++rank) {
     const auto has_offered = [&] { return shared.has_offered(rank, count); };
     for (int look = 0; look < looks && !has_offered(); ++look) os::cpu_relax();

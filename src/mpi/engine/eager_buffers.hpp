@@ -17,6 +17,7 @@
 
 #include "arena/block_cache.hpp"
 #include "mpi/engine/records.hpp"
+#include "trireme/detail/arena/allocate.hpp"
 
 namespace tri::mpi {
 
@@ -24,9 +25,10 @@ class eager_buffers {
  public:
   static constexpr std::size_t most_bytes = 8192;
 
-  /// `senders`: ranks of the host, which have such buffers too. Where they are many, each has fewer.
-  eager_buffers(arena::block_cache& from, std::size_t senders)
-      : from_(from), divisor_(std::clamp<std::size_t>(senders / senders_with_all, 1, most_divisor)) {}
+  /// `senders`: ranks of the host, which have such buffers too. Where they are many, each has fewer. `most`: of one
+  /// size, from 1 on.
+  eager_buffers(arena::block_cache& from, std::size_t senders, std::size_t most = sizes[2].count)
+      : from_(from), divisor_(std::clamp<std::size_t>(senders / senders_with_all, 1, most_divisor)), most_(most) {}
   /// A buffer still taken holds an unread message: its memory stays.
   ~eager_buffers() {
     for (const ring& of_size : rings_)
@@ -81,24 +83,37 @@ class eager_buffers {
   struct ring {
     std::vector<unexpected_message*> buffers;  // made when first used
     std::size_t last = 0;
+    bool grows = true;
   };
 
   unexpected_message& next_of(std::size_t size) {
     ring& of_size = rings_[size];
-    std::vector<unexpected_message*>& buffers = of_size.buffers;
-    if (buffers.size() < sizes[size].count / divisor_) [[unlikely]] {
-      of_size.last = buffers.size();
-      auto* const made = new (from_.allocate(sizes[size].block)) unexpected_message;
-      made->use.store(buffer_use::free, std::memory_order_relaxed);  // relaxed: the sender's own
-      buffers.push_back(made);
-    } else {
-      of_size.last = (of_size.last + step) % buffers.size();
+    if (of_size.grows && of_size.buffers.size() < std::min(sizes[size].count / divisor_, most_)) [[unlikely]] {
+      if (add_buffer(of_size, sizes[size].block)) return *of_size.buffers[of_size.last];
+      of_size.grows = false;
     }
-    return *buffers[of_size.last];
+    of_size.last = (of_size.last + step) % of_size.buffers.size();
+    return *of_size.buffers[of_size.last];
+  }
+
+  // False: there is no memory for more than it has. Throws where it has none.
+  bool add_buffer(ring& to, std::size_t block) {
+    to.buffers.push_back(nullptr);
+    try {
+      to.buffers.back() = new (from_.allocate(block)) unexpected_message;
+    } catch (const arena::arena_exhausted&) {
+      to.buffers.pop_back();
+      if (to.buffers.empty()) throw;
+      return false;
+    }
+    to.buffers.back()->use.store(buffer_use::free, std::memory_order_relaxed);  // relaxed: the sender's own
+    to.last = to.buffers.size() - 1;
+    return true;
   }
 
   arena::block_cache& from_;
   const std::size_t divisor_;
+  const std::size_t most_;
   std::array<ring, sizes.size()> rings_;
 };
 

@@ -49,14 +49,18 @@ arena::wait_policy::limits polling_limits(bool oversubscribed) {
   return limits;
 }
 
-// The lines of a buffer come from the other side's caches. They are prefetched together; in longer blocks the hardware
-// prefetcher sees lines read or written in order.
-constexpr std::size_t most_bytes_prefetched = 8192;
+// The lines of a buffer come from the other side's caches. They are prefetched together. The receiver does that before
+// it knows whether it will copy them, and the hardware prefetcher sees lines that are read in order.
+constexpr std::size_t most_bytes_prefetched_to_write = 8192;
+constexpr std::size_t most_bytes_prefetched_to_read = 2048;
+
+// What a rank that computes may be sent in blocks before a sender drains its inbox and counts them.
+constexpr std::uint64_t most_cells_of_blocks = 2048;
 
 template <class Prefetch>
 void for_lines_of(const void* block, std::size_t bytes, Prefetch&& prefetch) {
   const auto* const begin = static_cast<const std::byte*>(block);
-  const std::size_t length = sizeof(unexpected_message) + std::min(bytes, most_bytes_prefetched);
+  const std::size_t length = sizeof(unexpected_message) + bytes;
   for (std::size_t at = 0; at < length; at += 64) prefetch(begin + at);
 }
 
@@ -76,7 +80,7 @@ engine::engine(std::span<endpoint* const> endpoints, std::uint32_t number, board
       own_(*endpoints[number]),
       board_(board),
       blocks_(blocks),
-      eager_(blocks, endpoints.size()),
+      eager_(blocks, endpoints.size(), options.most_eager_buffers),
       options_(options),
       process_(getpid()),
       waiting_(waiting_limits(options.oversubscribed)),
@@ -179,7 +183,8 @@ bool engine::push_data(endpoint& target, const message_key& key, const user_buff
 
 template <class Fill>
 void engine::push(endpoint& target, const message_key& key, message_kind kind, Fill&& fill) {
-  while (!target.inbox.push([&](inbox_cell& cell) {
+  const std::uint64_t most = kind == message_kind::in_block ? most_cells_of_blocks : ~std::uint64_t{0};
+  while (!target.inbox.push_if_fewer(most, [&](inbox_cell& cell) {
     cell.key = key;
     cell.kind = kind;
     fill(cell);
@@ -190,7 +195,7 @@ void engine::push(endpoint& target, const message_key& key, message_kind kind, F
 void engine::push_node(endpoint& target, message_kind kind, unexpected_message& node) {
   arena::handed_over(&node);
   push(target, node.key, kind, [&](inbox_cell& cell) {
-    cell.bytes = static_cast<std::uint16_t>(std::min<std::uint64_t>(node.bytes, most_bytes_prefetched));
+    cell.bytes = static_cast<std::uint16_t>(std::min<std::uint64_t>(node.bytes, most_bytes_prefetched_to_read));
     cell.node = &node;
   });
 }
@@ -361,7 +366,7 @@ arrived_message* engine::take(const message_key& key) {
 unexpected_message& engine::new_eager_message(const message_key& key, std::size_t bytes) {
   unexpected_message* const buffer = eager_.take(bytes);
   if (buffer == nullptr) return new_message(key, bytes);
-  for_lines_of(buffer, bytes, os::prefetch_to_write);
+  for_lines_of(buffer, std::min(bytes, most_bytes_prefetched_to_write), os::prefetch_to_write);
   buffer->key = key;
   buffer->bytes = bytes;
   return *buffer;

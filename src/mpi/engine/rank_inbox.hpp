@@ -101,7 +101,12 @@ class rank_inbox {
   /// nothing done, when the ring is full.
   template <class Fill>
   bool push(Fill&& fill) {
-    return push_cells(1, ring_.limit(), [&](std::uint64_t ticket) { fill(ring_.cell(ticket)); });
+    return push_if_fewer(ring_.limit(), fill);
+  }
+  /// The same where at most `most` cells are taken.
+  template <class Fill>
+  bool push_if_fewer(std::uint64_t most, Fill&& fill) {
+    return push_cells(1, std::min(most, ring_.limit()), [&](std::uint64_t ticket) { fill(ring_.cell(ticket)); });
   }
 
   /// A message of so many bytes may travel in cells. With many producers those are few.

@@ -1,9 +1,8 @@
 // Barriers and small allreduces of the members of a communicator in shared memory, in one step whatever the number of
 // ranks. A communicator uses one of two ways for all of them:
 //
-// - With more ranks than cores each member writes its few bytes and arrives, and the last one combines them and
-// releases
-//   all. So each rank is woken once; in a tree of messages it would be woken once per level.
+// - With more ranks than cores each member writes its few bytes and arrives; the last one combines them and wakes all.
+//   So each rank is woken once; in a tree of messages it would be woken once per level.
 // - Where each of a few ranks has a core, each member offers its bytes in a line of its own, reads those of all others,
 //   and combines them itself: the time of one hand-off, without matching and locks. It has two lines and uses them in
 //   turn. It overwrites one when all have offered in the other, so all have read the first.

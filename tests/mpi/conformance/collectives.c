@@ -235,6 +235,45 @@ static void scans_and_scattered_sums(void) {
   CHECK_EQUAL(found.rank, at);
 }
 
+static void larger_of_two(void* in, void* inout, int* count, MPI_Datatype* type) {
+  (void)type;
+  for (int i = 0; i < *count; ++i)
+    if (((long*)in)[i] > ((long*)inout)[i]) ((long*)inout)[i] = ((long*)in)[i];
+}
+
+/* Around the size up to which ranks exchange lines instead of messages, with other collectives of the communicator in
+   between, and on communicators that come and go. Ranks are late by turns. */
+static void short_sums_one_after_the_other(void) {
+  MPI_Op larger;
+  MPI_Op_create(larger_of_two, 1, &larger);
+  for (int round = 0; round < 40; ++round) {
+    MPI_Comm comm;
+    MPI_Request request;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    if (round % rank_count == my_rank)
+      for (const double end = MPI_Wtime() + 2e-4; MPI_Wtime() < end;) {
+      }
+    MPI_Ibarrier(comm, &request);
+    for (int count = 0; count <= 9; ++count) {
+      long mine[9], sums[9] = {0}, highest[9] = {0};
+      long double precise = my_rank + 0.5L, total = -1;
+      for (int i = 0; i < count; ++i) mine[i] = sums[i] = 100 * round + 10 * my_rank + i;
+      MPI_Allreduce(MPI_IN_PLACE, sums, count, MPI_LONG, MPI_SUM, comm);
+      MPI_Allreduce(mine, highest, count, MPI_LONG, larger, comm);
+      for (int i = 0; i < count; ++i) {
+        CHECK_EQUAL(sums[i], rank_count * (100L * round + i) + 5L * rank_count * (rank_count - 1));
+        CHECK_EQUAL(highest[i], 100L * round + 10 * (rank_count - 1) + i);
+      }
+      MPI_Barrier(comm);
+      MPI_Allreduce(&precise, &total, 1, MPI_LONG_DOUBLE, MPI_SUM, comm);
+      CHECK(total == rank_count * (rank_count - 1) / 2 + 0.5L * rank_count);
+    }
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Comm_free(&comm);
+  }
+  MPI_Op_free(&larger);
+}
+
 /* Blocking and nonblocking: the same additions in the same order on all ranks, so the same bits. */
 static void sums_have_the_same_bits(void) {
   static const int counts[] = {1, 3, 17, 500};
@@ -464,6 +503,7 @@ const struct conformance_case collective_cases[] = {
     {"all_to_all_with_sizes_and_types", 1, all_to_all_with_sizes_and_types},
     {"operations_of_our_own", 1, operations_of_our_own},
     {"scans_and_scattered_sums", 1, scans_and_scattered_sums},
+    {"short_sums_one_after_the_other", 1, short_sums_one_after_the_other},
     {"sums_have_the_same_bits", 1, sums_have_the_same_bits},
     {"many_nonblocking_at_once", 1, many_nonblocking_at_once},
     {"every_nonblocking_operation", 1, every_nonblocking_operation},

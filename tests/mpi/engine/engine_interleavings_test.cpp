@@ -203,6 +203,7 @@ class ranks : public explore::scenario {
     engine_options options;
     options.rendezvous_from = 64;
     options.most_unexpected_bytes = limits_.most_unexpected_bytes;
+    options.most_eager_buffers = 1;
     options.sharing.from = limits_.shares_copies ? 64 : 1 << 20;
     options.oversubscribed = true;
     for (std::uint32_t number = 0; number < count; ++number) {
@@ -389,7 +390,7 @@ TEST(engine_interleavings, further_cells_are_used_again) {
 
 // ---- eager buffers
 
-// The second message takes the buffer of the first one, when that has been read by then, or the next one. Who reads it
+// The second message takes the buffer of the first one, when that has been read by then, or a block. Who reads it
 // is the receiver, or who helps it.
 TEST(engine_interleavings, an_eager_buffer_is_used_again_when_it_has_been_read) {
   const body sends_two_large = [](rank& me) {

@@ -89,7 +89,9 @@ TEST(engine, sizes_of_all_ways_arrive_whole_and_in_order) {
 
 // More than there are eager buffers wait unexpected: the others have blocks of their own, and all keep what they have.
 TEST(engine, short_messages_use_the_buffers_of_their_sender_again) {
-  run_on_ranks(3, {}, [&](engine& mine) {
+  engine_options options;
+  options.most_eager_buffers = 4;
+  run_on_ranks(3, options, [&](engine& mine) {
     constexpr int senders = 2, messages = 30, rounds = 200;
     const auto size_of = [](int i) { return static_cast<std::size_t>(257 + i * 211 % 7900); };
     for (int round = 0; round < rounds; ++round) {
