@@ -119,7 +119,9 @@ class shm_collective {
       : members_(members),
         offers_(reinterpret_cast<offer_line*>(reinterpret_cast<part*>(this + 1) + members)),
         entered_(reinterpret_cast<std::atomic<std::uint64_t>*>(offers_ + (can_offer(members) ? 2 * members : 0))) {}
-  offer_line& line_of(std::uint32_t member, std::uint64_t count) const { return offers_[2 * member + count % 2]; }
+  offer_line& line_of(std::uint32_t member, std::uint64_t count) const {
+    return offers_[2 * std::size_t{member} + count % 2];
+  }
 
   alignas(64) std::atomic<std::uint32_t> arrived_{0};
   const std::uint32_t members_;
