@@ -197,9 +197,9 @@ void allreduce_by_exchange(session& in, communicator& comm, const void* own, std
 // Otherwise recursive doubling.
 int allreduce(session& in, communicator& comm, const void* from, const elements& to, MPI_Op operation_) {
   const buffer_type& type = datatypes::find(to.type);
-  if (const std::size_t bytes = static_cast<std::size_t>(to.count) * type.bytes;
-      type.is_plain && fits_shm_collective(in, bytes)) {
-    const void* const own = own_part(from, to.address);
+  const std::size_t bytes = static_cast<std::size_t>(to.count) * type.bytes;
+  const void* const own = own_part(from, to.address);
+  if (type.is_plain && fits_shm_collective(in, bytes)) {
     const std::byte* const sum = combine_in_shm(in, comm, own, bytes, [&](shm_collective& shared) {
       const auto part = [&](int rank) { return shared.data_of(static_cast<std::uint32_t>(rank)); };
       const int sum_of = add_as_doubling(
@@ -209,9 +209,8 @@ int allreduce(session& in, communicator& comm, const void* from, const elements&
     std::copy_n(sum, bytes, static_cast<std::byte*>(to.address));
     return MPI_SUCCESS;
   }
-  if (const std::size_t bytes = static_cast<std::size_t>(to.count) * type.bytes;
-      type.is_plain && fits_exchange(in, comm, bytes)) {
-    allreduce_by_exchange(in, comm, own_part(from, to.address), bytes, to, operation_);
+  if (type.is_plain && fits_exchange(in, comm, bytes)) {
+    allreduce_by_exchange(in, comm, own, bytes, to, operation_);
     return MPI_SUCCESS;
   }
   operation all(in, comm);

@@ -24,11 +24,15 @@ namespace tri::mpi {
 class eager_buffers {
  public:
   static constexpr std::size_t most_bytes = 8192;
+  static constexpr std::size_t most_of_one_size = 512;
 
   /// `senders`: ranks of the host, which have such buffers too. Where they are many, each has fewer. `most`: of one
   /// size, from 1 on.
-  eager_buffers(arena::block_cache& from, std::size_t senders, std::size_t most = sizes[2].count)
-      : from_(from), divisor_(std::clamp<std::size_t>(senders / senders_with_all, 1, most_divisor)), most_(most) {}
+  eager_buffers(arena::block_cache& from, std::size_t senders, std::size_t most = most_of_one_size) : from_(from) {
+    const std::size_t divisor = std::clamp<std::size_t>(senders / senders_with_all, 1, most_divisor);
+    for (std::size_t size = 0; size < sizes.size(); ++size)
+      rings_[size].most = std::min(sizes[size].count / divisor, most);
+  }
   /// A buffer still taken holds an unread message: its memory stays.
   ~eager_buffers() {
     for (const ring& of_size : rings_)
@@ -72,7 +76,7 @@ class eager_buffers {
   // shorter ones leaving the first level is enough.
   static constexpr std::array<size_of_message, 4> sizes{{{1024, 2048, 256},
                                                          {2048, 4096, 256},
-                                                         {4096, 4096 + sizeof(unexpected_message), 512},
+                                                         {4096, 4096 + sizeof(unexpected_message), most_of_one_size},
                                                          {most_bytes, most_bytes + sizeof(unexpected_message), 256}}};
   static constexpr std::size_t senders_with_all = 8;
   static constexpr std::size_t most_divisor = 16;
@@ -82,21 +86,19 @@ class eager_buffers {
 
   struct ring {
     std::vector<unexpected_message*> buffers;  // made when first used
+    std::size_t most = 0;
     std::size_t last = 0;
-    bool grows = true;
   };
 
   unexpected_message& next_of(std::size_t size) {
     ring& of_size = rings_[size];
-    if (of_size.grows && of_size.buffers.size() < std::min(sizes[size].count / divisor_, most_)) [[unlikely]] {
-      if (add_buffer(of_size, sizes[size].block)) return *of_size.buffers[of_size.last];
-      of_size.grows = false;
-    }
+    if (of_size.buffers.size() < of_size.most && add_buffer(of_size, sizes[size].block)) [[unlikely]]
+      return *of_size.buffers[of_size.last];
     of_size.last = (of_size.last + step) % of_size.buffers.size();
     return *of_size.buffers[of_size.last];
   }
 
-  // False: there is no memory for more than it has. Throws where it has none.
+  // False: there is no memory for more than it has, and it will not ask again. Throws where it has none.
   bool add_buffer(ring& to, std::size_t block) {
     to.buffers.push_back(nullptr);
     try {
@@ -104,6 +106,7 @@ class eager_buffers {
     } catch (const arena::arena_exhausted&) {
       to.buffers.pop_back();
       if (to.buffers.empty()) throw;
+      to.most = to.buffers.size();
       return false;
     }
     to.buffers.back()->use.store(buffer_use::free, std::memory_order_relaxed);  // relaxed: the sender's own
@@ -112,8 +115,6 @@ class eager_buffers {
   }
 
   arena::block_cache& from_;
-  const std::size_t divisor_;
-  const std::size_t most_;
   std::array<ring, sizes.size()> rings_;
 };
 

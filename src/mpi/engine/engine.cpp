@@ -51,7 +51,6 @@ arena::wait_policy::limits polling_limits(bool oversubscribed) {
 
 // The lines of a buffer come from the other side's caches. They are prefetched together. The receiver does that before
 // it knows whether it will copy them, and the hardware prefetcher sees lines that are read in order.
-constexpr std::size_t most_bytes_prefetched_to_write = 8192;
 constexpr std::size_t most_bytes_prefetched_to_read = 2048;
 
 // What a rank that computes may be sent in blocks before a sender drains its inbox and counts them.
@@ -366,7 +365,7 @@ arrived_message* engine::take(const message_key& key) {
 unexpected_message& engine::new_eager_message(const message_key& key, std::size_t bytes) {
   unexpected_message* const buffer = eager_.take(bytes);
   if (buffer == nullptr) return new_message(key, bytes);
-  for_lines_of(buffer, std::min(bytes, most_bytes_prefetched_to_write), os::prefetch_to_write);
+  for_lines_of(buffer, bytes, os::prefetch_to_write);
   buffer->key = key;
   buffer->bytes = bytes;
   return *buffer;

@@ -39,12 +39,12 @@ struct engine_options {
   sharing_sizes sharing;
   bool learns_sharing = false;  // a waiting rank makes those copies alone that are faster so
   help_rule help;
-  bool received_by_others = true;        // ranks that wait receive for this one while it computes
-  bool kernel_copies = false;            // process_vm_readv and _writev work between the ranks
-  bool oversubscribed = false;           // more ranks than cores
-  int cores = 0;                         // that the ranks may use in all
-  std::size_t most_eager_buffers = 512;  // of one size; tests have fewer
-  bool measures_time = false;            // of waits, for statistics
+  bool received_by_others = true;  // ranks that wait receive for this one while it computes
+  bool kernel_copies = false;      // process_vm_readv and _writev work between the ranks
+  bool oversubscribed = false;     // more ranks than cores
+  int cores = 0;                   // that the ranks may use in all
+  std::size_t most_eager_buffers = eager_buffers::most_of_one_size;  // of one size; tests have fewer
+  bool measures_time = false;                                        // of waits, for statistics
 };
 
 enum class send_mode : std::uint8_t {

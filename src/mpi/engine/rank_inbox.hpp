@@ -103,7 +103,7 @@ class rank_inbox {
   bool push(Fill&& fill) {
     return push_if_fewer(ring_.limit(), fill);
   }
-  /// The same where at most `most` cells are taken.
+  /// The same where fewer than `most` cells are taken.
   template <class Fill>
   bool push_if_fewer(std::uint64_t most, Fill&& fill) {
     return push_cells(1, std::min(most, ring_.limit()), [&](std::uint64_t ticket) { fill(ring_.cell(ticket)); });
