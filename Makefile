@@ -10,6 +10,9 @@ JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 SUITES ?=
 SECONDS_EACH ?= 60
+ALL ?=
+# Debian's packages belong to Debian's Python.
+DEBIAN_PYTHON := $(firstword $(wildcard /usr/bin/python3) python3)
 export NINJA_STATUS = [%f/%t] 
 
 # $(call build,<preset>,<targets>): configure once, then build. Ninja configures again by itself, also when Debian packages
@@ -24,7 +27,7 @@ help:
 	@echo "Trireme: message-driven objects, parallel loops, accelerators for MPI and OpenMP programs."
 	@echo
 	@echo "  make demo              see every way in at work, verified and timed: objects, an MPI program, an OpenMP program"
-	@echo "  make test              build everything and run all tests"
+	@echo "  make test              build everything and run the tests that it concerns, at first all (ALL=1: all again)"
 	@echo "  make bench             measure what docs/results.md claims (SUITES=messages for one suite, JSON=FILE keeps it)"
 	@echo "  make results           tables and plots of docs/results.md from bench/results/*.json (JSON=FILE for others)"
 	@echo "  make docs              both books and the reference of the headers as one site, build/docs/site"
@@ -55,15 +58,14 @@ demo:
 test:
 	@scripts/deps.sh test
 	$(call build,release)
-	@ctest --preset release --parallel $(JOBS)
+	@$(DEBIAN_PYTHON) scripts/run_tests.py --jobs $(JOBS) $(if $(filter-out 0,$(ALL)),--all)
 
 bench:
 	@scripts/deps.sh bench
 	$(call build,release,trireme_command)
 	@build/release/bin/trireme bench $(SUITES) $(if $(JSON),--json $(JSON))
 
-# `make bench JSON=bench/results/NAME.json` keeps a run. Debian's packages belong to Debian's Python.
-DEBIAN_PYTHON := $(firstword $(wildcard /usr/bin/python3) python3)
+# `make bench JSON=bench/results/NAME.json` keeps a run.
 results:
 	@scripts/deps.sh results
 	@$(DEBIAN_PYTHON) scripts/results.py $(JSON)

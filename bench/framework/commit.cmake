@@ -1,4 +1,4 @@
-# Run at every build: writes the commit of the sources into a header, touching it only when the commit changed.
+# Run at every build: writes the commit of the sources into a file of C++, touching it only when the commit changed.
 execute_process(COMMAND git -C "${SOURCE_DIR}" describe --always --dirty --abbrev=12
   OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE status)
 if(NOT status EQUAL 0)
@@ -15,8 +15,12 @@ if(NOT status EQUAL 0)
     endif()
   endif()
 endif()
-set(text "// The commit that this was built from. Generated.\n#pragma once\n")
-string(APPEND text "#define TRIREME_BENCH_COMMIT \"${commit}\"\n#define TRIREME_BENCH_BUILD_TYPE \"${BUILD_TYPE}\"\n")
+# Of one length, behind words that nothing else has: scripts/run_tests.py leaves it out when it compares two builds.
+string(APPEND commit "                                        ")
+string(SUBSTRING "${commit}" 0 40 commit)
+set(text "// The commit that this was built from. Generated.\n")
+string(APPEND text "extern const char trireme_bench_commit[];\n")
+string(APPEND text "const char trireme_bench_commit[] = \"recorded commit: ${commit}\";\n")
 if(EXISTS "${OUTPUT}")
   file(READ "${OUTPUT}" old)
 endif()

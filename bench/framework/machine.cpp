@@ -12,16 +12,23 @@
 #include <string>
 #include <string_view>
 
-#include "framework/commit.hpp"
 #include "os/cpu_list.hpp"
 #include "os/pinning.hpp"
 #include "trireme/detail/os/sanitizer.hpp"
 #include "trireme/version.hpp"
 
+// Of the source that commit.cmake writes: "recorded commit: ", then the commit and spaces.
+extern const char trireme_bench_commit[];
+
 namespace tri::bench {
 namespace {
 
 using nlohmann::json;
+
+std::string commit() {
+  const std::string recorded = std::string(trireme_bench_commit).substr(std::string_view("recorded commit: ").size());
+  return recorded.substr(0, recorded.find(' '));
+}
 
 json first_line_of(const std::string& path) {
   std::ifstream file(path);
@@ -92,7 +99,7 @@ json machine() {
 json describe_context(const batch_options& method) {
   return {{"date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
           {"version", version()},
-          {"commit", TRIREME_BENCH_COMMIT},
+          {"commit", commit()},
           {"compiler", compiler()},
           {"build_type", TRIREME_BENCH_BUILD_TYPE},
           {"thread_sanitizer", os::under_thread_sanitizer},
