@@ -7,6 +7,8 @@
 #   src/CMakeLists.txt merges all layers into the library that users link, except those that are NOT_IN_LIBRARY.
 # trireme_include_root(<target> <scope> <folders of src>)
 #   Makes the headers of these folders, and of no others, visible to a target that is no layer.
+# trireme_precompile(<target> <headers>)
+#   Headers of other projects that most files of the target include, which say so themselves all the same.
 # trireme_drop_in(<targets>)
 #   What is loaded into unmodified programs. It links layers like everything else, but of the libraries that those link it gets
 #   none: instead of fmt it has a small copy of its own (trireme_own_fmt), because it shares the address space of the program.
@@ -68,6 +70,12 @@ function(trireme_layer name)
   endif()
 endfunction()
 
+function(trireme_precompile target)
+  if(TRIREME_PRECOMPILED_HEADERS AND TRIREME_SANITIZE STREQUAL "")
+    target_precompile_headers(${target} PRIVATE ${ARGN})
+  endif()
+endfunction()
+
 function(trireme_drop_in)
   foreach(target IN LISTS ARGN)
     set_target_properties(${target} PROPERTIES TRIREME_DROP_IN ON
@@ -95,6 +103,12 @@ function(trireme_test name)
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
   target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} GTest::gmock GTest::gtest_main trireme_warnings)
   trireme_leave_out_of_sanitizers(${name} ${ARG_LABELS})
+  # The compiler takes what was precompiled with the same optimisation only.
+  get_directory_property(options COMPILE_OPTIONS)
+  get_target_property(precompiled trireme_test_headers PRECOMPILE_HEADERS)
+  if(precompiled AND NOT options MATCHES "-O3")
+    target_precompile_headers(${name} REUSE_FROM trireme_test_headers)
+  endif()
   add_test(NAME ${name} COMMAND ${name})
   # Of single parts, which need no programs: what continuous integration runs under the sanitizers.
   file(RELATIVE_PATH folder "${PROJECT_SOURCE_DIR}/tests" "${CMAKE_CURRENT_SOURCE_DIR}")

@@ -94,8 +94,8 @@ std::vector<running_competitor> start_competitors(const comparison_plan& plan, c
   for (const char* kind : {"trireme", "openmp", "tbb", "steps"}) {
     if (!wanted(plan, kind)) continue;
     if (!built(kind)) {
-      notes.push_back(std::string(kind) == "tbb" ? "without oneTBB: libtbb-dev was not found by cmake"
-                                                 : "without OpenMP: the compiler has none");
+      notes.emplace_back(std::string(kind) == "tbb" ? "without oneTBB: libtbb-dev was not found by cmake"
+                                                    : "without OpenMP: the compiler has none");
       continue;
     }
     auto process = std::make_unique<competitor_process>(program, kind, setup);
@@ -114,7 +114,7 @@ std::vector<running_competitor> start_competitors(const comparison_plan& plan, c
       running.push_back({"openmp", other->label, std::move(process)});
     }
   } else {
-    notes.push_back("without libomp: none was found; TRIREME_BENCH_LIBOMP names one");
+    notes.emplace_back("without libomp: none was found; TRIREME_BENCH_LIBOMP names one");
   }
   return running;
 }

@@ -7,7 +7,7 @@
 namespace tri::tools {
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string single_quoted(std::string_view text) {
   std::string out = "'";
   for (const char c : text) {
     if (c == '\'' || c == '\\') out += '\\';
@@ -17,26 +17,26 @@ std::string quoted(std::string_view text) {
 }
 
 std::string row_of(const std::string& condition, const option_page& option) {
-  std::string row = fmt::format("complete -c trireme -n {}", quoted(condition));
+  std::string row = fmt::format("complete -c trireme -n {}", single_quoted(condition));
   for (const std::string& name : option.names)
     row += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
   if (!option.choices.empty())
-    row += " -x -a " + quoted(fmt::format("{}", fmt::join(option.choices, " ")));
+    row += " -x -a " + single_quoted(fmt::format("{}", fmt::join(option.choices, " ")));
   else if (option.value == "FILE")
     row += " -r -F";
   else if (option.value == "FOLDER")
     row += " -x -a '(__fish_complete_directories)'";
   else if (!option.value.empty())
     row += " -x";
-  return row + " -d " + quoted(option.help) + "\n";
+  return row + " -d " + single_quoted(option.help) + "\n";
 }
 
 std::string rows_of(const command_page& command) {
   const std::string condition = fmt::format("__trireme_at {}", command.name);
   std::string text;
   for (const command_page& below : command.commands) {
-    text += fmt::format("complete -c trireme -n {} -a {} -d {}\n", quoted(condition), below.last_word(),
-                        quoted(below.summary));
+    text += fmt::format("complete -c trireme -n {} -a {} -d {}\n", single_quoted(condition), below.last_word(),
+                        single_quoted(below.summary));
   }
   for (const option_page& option : command.options) text += row_of(condition, option);
   if (command.takes_job_options)
@@ -45,12 +45,12 @@ std::string rows_of(const command_page& command) {
     const std::string from = argument.value == "FOLDER" ? "-a '(__fish_complete_directories)'"
                              : argument.choices.empty()
                                  ? "-F"
-                                 : "-a " + quoted(fmt::format("{}", fmt::join(argument.choices, " ")));
-    text += fmt::format("complete -c trireme -n {} {}\n", quoted(condition), from);
+                                 : "-a " + single_quoted(fmt::format("{}", fmt::join(argument.choices, " ")));
+    text += fmt::format("complete -c trireme -n {} {}\n", single_quoted(condition), from);
   }
   if (command.starts_program) {
     text += fmt::format("complete -c trireme -n {} -x -a '(__fish_complete_subcommand --fcs-skip=2)'\n",
-                        quoted(fmt::format("__trireme_at {}", command.name)));
+                        single_quoted(fmt::format("__trireme_at {}", command.name)));
   }
   for (const command_page& below : command.commands) text += rows_of(below);
   return text;
@@ -59,7 +59,7 @@ std::string rows_of(const command_page& command) {
 std::string subcommands_of(const command_page& command) {
   std::string text;
   for (const command_page& below : command.commands)
-    text += fmt::format(" {}{}", quoted(below.name), subcommands_of(below));
+    text += fmt::format(" {}{}", single_quoted(below.name), subcommands_of(below));
   return text;
 }
 

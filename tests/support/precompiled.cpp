@@ -1,0 +1,2 @@
+// Exists for its precompiled headers, which all tests share.
+int main() {}
