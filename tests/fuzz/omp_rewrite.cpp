@@ -42,10 +42,10 @@ std::vector<std::string> seeds() {
       "      a(i) = 5HHELLO\n     & + 1\n 10   continue\nc$omp endparalleldo\n*$omp do\n      do i = 1, n\n      "
       "enddo\n";
   std::vector<std::string> made;
-  for (const char options : {0, 3, 6, 9}) {
-    made.push_back(static_cast<char>(options) + c);
-    made.push_back(static_cast<char>(options + 1) + free_form);
-    made.push_back(static_cast<char>(options + 2) + fixed_form);
+  for (const int options : {0, 3, 6, 9}) {
+    made.push_back(std::string(1, static_cast<char>(options)) + c);
+    made.push_back(std::string(1, static_cast<char>(options + 1)) + free_form);
+    made.push_back(std::string(1, static_cast<char>(options + 2)) + fixed_form);
   }
   return made;
 }

@@ -68,13 +68,19 @@ bool read(std::string_view input) {
 }
 
 std::vector<std::string> seeds() {
-  bench::row row{.name = "row", .unit = "ns", .figure = {1.0, 0.5, 2.0, 3}};
+  bench::row row;
+  row.name = "row";
+  row.unit = "ns";
+  row.figure = {1.0, 0.5, 2.0, 3};
   row.peers = {{"other", 2.0}};
   row.counts = {{"messages", 1.0}};
   row.ratio = row.figure;
   row.handoff_ns = 30.0;
   row.best_peer = bench::compared_row{"other", row.figure};
-  bench::row missing{.name = "row", .unit = "ns", .not_available = "no MPI"};
+  bench::row missing;
+  missing.name = "row";
+  missing.unit = "ns";
+  missing.not_available = "no MPI";
   return {R"(t{"trireme_tune":1,"machine":"this machine","program":"app","schedule":"dynamic,4","omp":false,)"
           R"("loops":[{"file":"a.cpp","line":7,"schedule":"hybrid,static=0.5,chunk=8"}]})",
           R"(l{"program":"app","loops":[{"file":"a.cpp","line":7,"schedule":"static","total_s":1.5,"steps_s":[0.1]}]})",

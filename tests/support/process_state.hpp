@@ -26,9 +26,9 @@ inline char state_of_process(pid_t process) { return state_in("/proc/" + std::to
 /// How often its first thread has gone to sleep; empty when it is gone.
 inline std::string waits_of(pid_t process) {
   std::ifstream lines("/proc/" + std::to_string(process) + "/status");
-  for (std::string line; std::getline(lines, line);)
-    if (line.starts_with("voluntary_ctxt_switches:")) return line;
-  return "";
+  std::string line;
+  while (std::getline(lines, line) && !line.starts_with("voluntary_ctxt_switches:")) line.clear();
+  return line;
 }
 
 /// All threads of this process but the one that asks.

@@ -188,8 +188,8 @@ void crash_collection_of_third() {
 void multicast(objects::multicast_route route, std::vector<std::uint64_t> list) {
   using message = objects::multicast_method<&target::number>;
   auto& here = sched::this_pe();
-  const auto targets = make_array<target>({2}, round_robin());
-  objects::post_packed(here, other, message::handler, targets.id(), route.number(),
+  const auto elements = make_array<target>({2}, round_robin());
+  objects::post_packed(here, other, message::handler, elements.id(), route.number(),
                        objects::pack_arguments<message::tuple>(
                            here, false, false, objects::member_list(buffer<std::uint64_t>::copy_of(list)), 5));
   wait_for_ever();

@@ -40,13 +40,13 @@ struct language {
   const char* options;
   int rewritten;  // loops
 };
-const std::vector<language> languages{{"loops.c", GCC, "-Wall -Werror", 8},
-                                      {"loops.c", CLANG, "-Wall -Werror", 8},
-                                      {"same_threads.c", GCC, "-Wall -Werror", 5},
-                                      {"same_threads.c", CLANG, "-Wall -Werror", 5},
-                                      {"loops.cpp", GXX, "-std=c++17 -Wall -Werror", 4},
-                                      {"loops_free.f90", GFORTRAN, "-Wall -Werror", 5},
-                                      {"loops_fixed.f", GFORTRAN, "-std=legacy -Werror", 3}};
+const std::vector<language> languages{{"loops.c", PROGRAM_GCC, "-Wall -Werror", 8},
+                                      {"loops.c", PROGRAM_CLANG, "-Wall -Werror", 8},
+                                      {"same_threads.c", PROGRAM_GCC, "-Wall -Werror", 5},
+                                      {"same_threads.c", PROGRAM_CLANG, "-Wall -Werror", 5},
+                                      {"loops.cpp", PROGRAM_GXX, "-std=c++17 -Wall -Werror", 4},
+                                      {"loops_free.f90", PROGRAM_GFORTRAN, "-Wall -Werror", 5},
+                                      {"loops_fixed.f", PROGRAM_GFORTRAN, "-std=legacy -Werror", 3}};
 
 TEST_F(omp_rewrite_command, rewritten_programs_compile_and_print_the_same_under_every_schedule) {
   copy_sources();
@@ -81,9 +81,9 @@ int taken(const std::string& report) {
 }
 
 TEST_F(omp_rewrite_command, the_drop_in_reaches_exactly_the_rewritten_loops) {
-  if (std::string(GCC).empty()) GTEST_SKIP() << "gcc is not installed";
+  if (std::string(PROGRAM_GCC).empty()) GTEST_SKIP() << "gcc is not installed";
   copy_sources();
-  const std::string compile = GCC " -O2 -fopenmp ";
+  const std::string compile = PROGRAM_GCC " -O2 -fopenmp ";
   ASSERT_EQ(
       run(compile + "loops.c -o before && " + rewrite + "-q -i loops.c && " + compile + "loops.c -o after").errors, "");
   const std::string exec = "OMP_NUM_THREADS=3 " TRIREME_COMMAND " exec --omp --report ";
@@ -107,8 +107,8 @@ TEST_F(omp_rewrite_command, shows_a_diff_that_patch_understands_and_writes_nothi
     EXPECT_EQ(contents_of(file(name)), before);
     EXPECT_FALSE(fs::exists(file(name + backup_ending)));
     ASSERT_EQ(run(rewrite + "-q --output new " + name).status, 0);
-    if (std::string(PATCH).empty()) continue;
-    EXPECT_EQ(run(PATCH " -p1 <diff").errors, "");
+    if (std::string(PROGRAM_PATCH).empty()) continue;
+    EXPECT_EQ(run(PROGRAM_PATCH " -p1 <diff").errors, "");
     EXPECT_EQ(contents_of(file(name)), contents_of(file(std::string("new/") + name)));
   }
 }
