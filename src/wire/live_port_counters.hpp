@@ -8,7 +8,7 @@
 
 namespace tri::wire {
 
-class tally {
+class port_counter {
  public:
   // relaxed, all: independent counters; only the holder of the progress lock increments them.
   void add(std::uint64_t amount = 1) {
@@ -22,8 +22,8 @@ class tally {
   std::atomic<std::uint64_t> value_{0};
 };
 
-struct port_tallies {
-  tally messages_sent, messages_arrived, bytes_sent, short_sent, eager_sent, rendezvous_sent, short_packets,
+struct live_port_counters {
+  port_counter messages_sent, messages_arrived, bytes_sent, short_sent, eager_sent, rendezvous_sent, short_packets,
       packets_filled, arrived_early, memory_refused, sends_handed_over, dropped, wakes, waited, waiting, most_waiting,
       memory_control_messages, memory_in_use, memory_peak, heartbeats, polls, moves, foreign_packets, unchecked_packets,
       repeated_packets, foreign_connections;

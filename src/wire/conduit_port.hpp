@@ -18,6 +18,7 @@
 #include "os/clock.hpp"
 #include "wire/conduit.hpp"
 #include "wire/linked_list.hpp"
+#include "wire/live_port_counters.hpp"
 #include "wire/outbox.hpp"
 #include "wire/packet_check.hpp"
 #include "wire/packet_decoder.hpp"
@@ -26,18 +27,17 @@
 #include "wire/port.hpp"
 #include "wire/port_checks.hpp"
 #include "wire/port_records.hpp"
-#include "wire/port_tallies.hpp"
 #include "wire/progress_lock.hpp"
 
 namespace tri::wire {
 
 template <conduit Conduit>
-class port_over final : public port, private conduit_events, private flow::credit_pool_owner {
+class conduit_port final : public port, private conduit_events, private flow::credit_pool_owner {
  public:
   /// The conduit is made from `conduit_arguments`. Throws as open_port() does.
   template <class... Arguments>
-  port_over(peer_number self, std::size_t peers, port_user& user, address_lookup lookup, const port_options& options,
-            Arguments&&... conduit_arguments)
+  conduit_port(peer_number self, std::size_t peers, port_user& user, address_lookup lookup, const port_options& options,
+               Arguments&&... conduit_arguments)
       : self_(self),
         user_(user),
         lookup_(std::move(lookup)),
@@ -55,9 +55,9 @@ class port_over final : public port, private conduit_events, private flow::credi
     address_ = encode_address(options_.secret, options_.checks, conduit_->address());
     if (options_.coalesce_messages != 1) longest_hold_ = os::ns_to_ticks(1000.0 * options_.coalesce_us);
   }
-  ~port_over() override;
-  port_over(const port_over&) = delete;
-  port_over& operator=(const port_over&) = delete;
+  ~conduit_port() override;
+  conduit_port(const conduit_port&) = delete;
+  conduit_port& operator=(const conduit_port&) = delete;
 
   std::span<const std::byte> address() const override { return address_; }
   void send(peer_number to, std::span<const std::byte> header, message_body body) override;
@@ -74,7 +74,7 @@ class port_over final : public port, private conduit_events, private flow::credi
   bool memory_is_asked_for() const override { return memory_asked_for_.load(std::memory_order_relaxed); }
   void drop_waiting() override;
   void heartbeat() override;
-  port_counters counters() const override { return tallies_.read(); }
+  port_counters counters() const override { return counters_.read(); }
 
   /// Of this process for all peers, before anything is sent. For tests.
   static constexpr std::size_t bytes_per_idle_peer = sizeof(std::atomic<peer_record*>);
@@ -88,7 +88,7 @@ class port_over final : public port, private conduit_events, private flow::credi
   void peer_failed(peer_number peer, const std::string& why) override {
     fail_peer(peer, why, !record_of(peer).disconnected);
   }
-  void turned_away() override { tallies_.foreign_connections.add(); }
+  void turned_away() override { counters_.foreign_connections.add(); }
 
   // credit_pool_owner: by the holder of the progress lock.
   flow::peer_credits& credits_of(peer_number peer) override { return record_of(peer).account; }
@@ -204,7 +204,7 @@ class port_over final : public port, private conduit_events, private flow::credi
   std::string malformed_packet_;        // the error in a packet of an unknown sender
   bool is_sign_of_life_ = false;        // what this progress() found, or a packet without messages that was sent
   bool closing_ = false;
-  port_tallies tallies_;
+  live_port_counters counters_;
 };
 
 }  // namespace tri::wire
