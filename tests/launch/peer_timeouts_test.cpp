@@ -1,4 +1,4 @@
-#include "launch/peer_liveness.hpp"
+#include "launch/peer_timeouts.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@ namespace {
 
 constexpr std::int64_t second = 1'000'000'000;
 
-TEST(peer_liveness, reports_each_once_when_its_time_is_over) {
-  peer_liveness watch(30 * second);
+TEST(peer_timeouts, reports_each_once_when_its_time_is_over) {
+  peer_timeouts watch(30 * second);
   EXPECT_EQ(watch.next_ns(), std::nullopt);
   watch.begins(1, 5 * second);
   watch.begins(2, 7 * second);
@@ -22,8 +22,8 @@ TEST(peer_liveness, reports_each_once_when_its_time_is_over) {
   EXPECT_EQ(watch.next_ns(), std::nullopt);
 }
 
-TEST(peer_liveness, what_is_heard_in_time_does_not_time_out) {
-  peer_liveness watch(30 * second);
+TEST(peer_timeouts, what_is_heard_in_time_does_not_time_out) {
+  peer_timeouts watch(30 * second);
   for (int heard = 0; heard < 1000; heard += 29) {
     watch.begins(7, heard * second);
     EXPECT_EQ(watch.overdue((heard + 29) * second), std::nullopt);
@@ -32,8 +32,8 @@ TEST(peer_liveness, what_is_heard_in_time_does_not_time_out) {
   EXPECT_EQ(watch.overdue(100'000 * second), std::nullopt);
 }
 
-TEST(peer_liveness, without_a_limit_nothing_times_out) {
-  peer_liveness watch(0);
+TEST(peer_timeouts, without_a_limit_nothing_times_out) {
+  peer_timeouts watch(0);
   watch.begins(1, 0);
   EXPECT_EQ(watch.overdue(1'000'000 * second), std::nullopt);
   EXPECT_EQ(watch.next_ns(), std::nullopt);

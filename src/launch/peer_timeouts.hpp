@@ -8,9 +8,9 @@
 
 namespace tri::launch {
 
-class peer_liveness {
+class peer_timeouts {
  public:
-  explicit peer_liveness(std::int64_t limit_ns) : limit_ns_(limit_ns) {}  // 0 = no limit
+  explicit peer_timeouts(std::int64_t limit_ns) : limit_ns_(limit_ns) {}  // 0 = no limit
 
   // Starts the time limit, or restarts it because the peer was heard.
   void begins(int who, std::int64_t now_ns) { since_[who] = now_ns; }
