@@ -16,7 +16,7 @@
 #include "omp/fibers/virtual_mode.hpp"
 #include "omp/host_runtime.hpp"
 #include "omp/loop_choice.hpp"
-#include "omp/static_learned.hpp"
+#include "omp/static_loops.hpp"
 
 namespace tri::omp {
 namespace {
@@ -233,7 +233,7 @@ void print_report(const char* schedule, bool always) {
     const std::uint64_t shared = site->by_weights.load(std::memory_order_relaxed);  // relaxed: as above
     if (shared > 0) text += fmt::format("  static {:>9}  {}\n", shared, places.at(site));
     const void* const address = site->address.load(std::memory_order_relaxed);  // relaxed: as above
-    text += learned_of(address) + static_learned_of(address);
+    text += learned_of(address) + static_weights_of(address);
     for (std::size_t reason = 0; reason < left_reasons; ++reason) {
       const std::uint64_t count = site->left[reason].load(std::memory_order_relaxed);  // relaxed: as above
       if (count > 0) {

@@ -1,13 +1,13 @@
 // Static loops of clang: where a program requests its block of a loop without chunks (kind 34), and weighted schedules
 // provide it. Everything else, above all chunked loops, is the host's. Signatures as in LLVM 16; bounds are inclusive.
 // A section of `omp sections` counts as an iteration here.
+#include "omp/static_loops.hpp"
 #include "omp/call_sites.hpp"
 #include "omp/host_runtime.hpp"
 #include "omp/host_team.hpp"
 #include "omp/loop_choice.hpp"
 #include "omp/memory_table.hpp"
 #include "omp/settings.hpp"
-#include "omp/static_learned.hpp"
 #include "os/clock.hpp"
 
 namespace tri::omp {
@@ -66,7 +66,7 @@ bool take_block(const void* site, location* where, std::int32_t kind, std::int32
 
 }  // namespace
 
-std::string static_learned_of(const void* site) {
+std::string static_weights_of(const void* site) {
   std::string text;
   table().for_each([&](memories::entry& there) {
     if (there.key.site != site) return;

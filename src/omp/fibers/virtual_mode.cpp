@@ -113,7 +113,7 @@ void read_virtual_request() {
                       virtual_variable, text));
     }
     asked_for = parse_virtual_count(virtual_variable, text);
-    if (!answers_interface()) {
+    if (!has_virtual_api_routines()) {
       throw std::invalid_argument(fmt::format(
           "{}: needs libtrireme-omp-virtual.so in LD_PRELOAD in the place of libtrireme-omp.so, as `trireme "
           "exec --omp --virtual {}` puts it there",

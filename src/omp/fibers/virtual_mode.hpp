@@ -35,7 +35,7 @@ const virtual_settings& the_virtual_settings();
 control_variables& outer_control();
 
 /// Whether this library interposes omp_*: otherwise there are no virtual threads.
-bool answers_interface();
+bool has_virtual_api_routines();
 
 /// Reads the environment; ends the process with status 2 and a message if the request is invalid. At load.
 void read_virtual_request();

@@ -1,4 +1,4 @@
-// What was learned of static loops, for the report.
+// Static loops of clang, for the report: what was learned of them.
 #pragma once
 
 #include <string>
@@ -6,6 +6,6 @@
 namespace tri::omp {
 
 // The weights of the loops of this call site; empty when there are none.
-std::string static_learned_of(const void* site);
+std::string static_weights_of(const void* site);
 
 }  // namespace tri::omp

@@ -1,4 +1,4 @@
-// The functions of the OpenMP interface that would return values of the host's threads: implemented for virtual ones,
+// The API routines of OpenMP (omp_*) that would return values of the host's threads: implemented for virtual ones,
 // in C and with the underscore of Fortran. Without virtual threads the host's are called.
 //   The program sees a machine of p*k processors from its start. Regions inside a region have one thread, so at most
 //   one level is active.
@@ -62,7 +62,7 @@ void ignore(int) {}
 
 }  // namespace
 
-bool tri::omp::answers_interface() { return true; }
+bool tri::omp::has_virtual_api_routines() { return true; }
 
 // Calls the host's function of that name, if there is one and `asks`; otherwise the following code runs.
 #define TRIREME_ASK_HOST_IF(asks, signature, name, ...)                               \

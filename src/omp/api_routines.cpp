@@ -1,6 +1,6 @@
-// In the library that leaves the functions of the OpenMP interface (omp_*) to the program's runtime, but for
+// The API routines of OpenMP (omp_*) in the library that leaves them to the program's runtime, but for
 // omp_set_schedule: a schedule that the program sets is kept (run_schedule.hpp). The other library has
-// virtual_interface.cpp instead.
+// fibers/virtual_api_routines.cpp instead.
 #include "omp/fibers/virtual_mode.hpp"
 #include "omp/host_api.hpp"
 #include "omp/run_schedule.hpp"
@@ -9,7 +9,7 @@
 
 namespace tri::omp {
 
-bool answers_interface() { return false; }
+bool has_virtual_api_routines() { return false; }
 
 namespace {
 
