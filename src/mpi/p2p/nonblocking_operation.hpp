@@ -6,12 +6,12 @@ namespace tri::mpi {
 
 class session;
 
-class compound {
+class nonblocking_operation {
  public:
-  compound() = default;
-  compound(const compound&) = delete;
-  compound& operator=(const compound&) = delete;
-  virtual ~compound() = default;
+  nonblocking_operation() = default;
+  nonblocking_operation(const nonblocking_operation&) = delete;
+  nonblocking_operation& operator=(const nonblocking_operation&) = delete;
+  virtual ~nonblocking_operation() = default;
   /// The rest is local to this process and done in `finish`: no other rank waits for it.
   virtual bool is_done(session& in) = 0;
   /// Once, when done. MPI_SUCCESS or the class of an error.

@@ -10,7 +10,7 @@
 namespace tri::mpi {
 
 template <class T>
-class slot_table {
+class handle_table {
  public:
   std::uint32_t add(T thing) {
     const std::uint32_t slot = take();
