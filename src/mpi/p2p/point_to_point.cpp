@@ -7,10 +7,10 @@
 
 #include "mpi/abi/abi.hpp"
 #include "mpi/comm/communicators.hpp"
+#include "mpi/datatypes/datatypes.hpp"
 #include "mpi/p2p/handle_table.hpp"
 #include "mpi/rma/typed_memory.hpp"
 #include "mpi/startup/session.hpp"
-#include "mpi/types/datatypes.hpp"
 
 namespace tri::mpi {
 namespace {

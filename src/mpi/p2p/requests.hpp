@@ -13,10 +13,10 @@
 #include "mpi/abi/abi.hpp"
 #include "mpi/comm/communicators.hpp"
 #include "mpi/comm/error_handlers.hpp"
+#include "mpi/datatypes/datatypes.hpp"
 #include "mpi/p2p/handle_table.hpp"
 #include "mpi/p2p/nonblocking_operation.hpp"
 #include "mpi/startup/session.hpp"
-#include "mpi/types/datatypes.hpp"
 
 namespace tri::mpi {
 
