@@ -13,8 +13,8 @@
 #include <string_view>
 
 #include "framework/commit.hpp"
-#include "os/cpu_list.hpp"
-#include "os/pinning.hpp"
+#include "os/cpu/cpu_list.hpp"
+#include "os/cpu/pinning.hpp"
 #include "trireme/detail/os/sanitizer.hpp"
 #include "trireme/version.hpp"
 

@@ -16,7 +16,7 @@
 
 #include "board/cpu_hints.hpp"
 #include "loops/competitor_of.hpp"
-#include "os/pinning.hpp"
+#include "os/cpu/pinning.hpp"
 
 namespace tri::bench {
 namespace {

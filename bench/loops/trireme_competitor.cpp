@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "loops/competitor_of.hpp"
-#include "os/pinning.hpp"
+#include "os/cpu/pinning.hpp"
 #include "trireme/loops.hpp"
 
 namespace tri::bench {

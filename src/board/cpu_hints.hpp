@@ -1,7 +1,7 @@
 // The processor hints of the host layer under the board's own name.
 #pragma once
 
-#include "os/cpu_hints.hpp"
+#include "os/cpu/cpu_hints.hpp"
 
 namespace tri::board {
 

@@ -11,7 +11,7 @@
 #include "loops/team.hpp"
 #include "os/clock.hpp"
 #include "schedules/automatic_schedule.hpp"
-#include "schedules/learning_schedule.hpp"
+#include "schedules/learning/learning_schedule.hpp"
 #include "schedules/loop_times.hpp"
 
 namespace tri::loops {

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "config/json_number.hpp"
-#include "os/pinning.hpp"
-#include "os/topology.hpp"
+#include "os/cpu/pinning.hpp"
+#include "os/cpu/topology.hpp"
 
 namespace tri::loops {
 namespace {

@@ -2,8 +2,8 @@
 #include "loops/calibration.hpp"
 #include "loops/loop_participant.hpp"
 #include "os/clock.hpp"
-#include "schedules/learning_schedule.hpp"
-#include "schedules/noise_samples.hpp"
+#include "schedules/learning/learning_schedule.hpp"
+#include "schedules/learning/noise_samples.hpp"
 #include "trireme/detail/loops/loop_record.hpp"
 
 namespace tri::loops {

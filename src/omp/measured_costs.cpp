@@ -2,7 +2,7 @@
 
 #include "omp/settings.hpp"
 #include "os/clock.hpp"
-#include "schedules/noise_samples.hpp"
+#include "schedules/learning/noise_samples.hpp"
 
 namespace tri::omp {
 namespace {

@@ -1,7 +1,7 @@
 // The machine parameters of the dynamic fraction's model, in a process whose threads belong to another runtime.
 #pragma once
 
-#include "schedules/fraction_record.hpp"
+#include "schedules/learning/fraction_record.hpp"
 
 namespace tri::omp {
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <sched.h>
 
-#include "os/cpu_hints.hpp"
+#include "os/cpu/cpu_hints.hpp"
 
 namespace tri::omp {
 

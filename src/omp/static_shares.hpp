@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "schedules/weights.hpp"
+#include "schedules/learning/weights.hpp"
 
 namespace tri::omp {
 

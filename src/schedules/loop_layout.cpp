@@ -8,8 +8,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "schedules/learning/weights.hpp"
 #include "schedules/user_schedule.hpp"
-#include "schedules/weights.hpp"
 
 namespace tri::loops {
 namespace {

@@ -12,7 +12,7 @@
 #include <string>
 
 #include "schedules/automatic_schedule.hpp"
-#include "schedules/learning_schedule.hpp"
+#include "schedules/learning/learning_schedule.hpp"
 #include "schedules/loop_sequence.hpp"
 #include "schedules/worksharing_loop.hpp"
 #include "trireme/detail/schedules/loop_schedule.hpp"

@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "os/cpu_hints.hpp"
+#include "os/cpu/cpu_hints.hpp"
 
 namespace tri::loops {
 namespace {

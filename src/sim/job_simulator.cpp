@@ -11,7 +11,7 @@
 
 #include "loops/random_numbers.hpp"
 #include "schedules/automatic_schedule.hpp"
-#include "schedules/fraction_record.hpp"
+#include "schedules/learning/fraction_record.hpp"
 #include "schedules/loop_metrics.hpp"
 #include "sim/region_simulator.hpp"
 #include "trireme/slack.hpp"

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "schedules/fraction_search.hpp"
+#include "schedules/learning/fraction_search.hpp"
 #include "trireme/detail/schedules/loop_schedule.hpp"
 
 namespace tri::loops {

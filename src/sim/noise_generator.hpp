@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "schedules/noise_samples.hpp"
+#include "schedules/learning/noise_samples.hpp"
 #include "sim/region_simulator.hpp"
 
 namespace tri::loops {

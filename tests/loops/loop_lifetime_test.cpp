@@ -16,7 +16,7 @@
 #include "loops/team.hpp"
 #include "os/child_process.hpp"
 #include "schedules/automatic_schedule.hpp"
-#include "schedules/learning_schedule.hpp"
+#include "schedules/learning/learning_schedule.hpp"
 #include "support/run_on_pes.hpp"
 #include "trireme/detail/os/sanitizer.hpp"
 #include "trireme/loops.hpp"

@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "schedules/learning_schedule.hpp"
+#include "schedules/learning/learning_schedule.hpp"
 #include "trireme/loops.hpp"
 
 namespace tri {

@@ -1,6 +1,6 @@
 // Named schedules with memory, in virtual time: weights that follow speed (K38, K39), tasklets that stay with who ran
 // them (K15), the fraction of the model (K50, K56, K84, K85, K86) or of a search (K11, K83, K87), per loop (K82).
-#include "schedules/learning_schedule.hpp"
+#include "schedules/learning/learning_schedule.hpp"
 
 #include <gmock/gmock.h>
 

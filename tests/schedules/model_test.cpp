@@ -1,5 +1,5 @@
 // The equations of the model, their guards, and the search for the best fraction.
-#include "schedules/model.hpp"
+#include "schedules/learning/model.hpp"
 
 #include <gmock/gmock.h>
 
@@ -7,7 +7,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "schedules/fraction_search.hpp"
+#include "schedules/learning/fraction_search.hpp"
 #include "sim/region_simulator.hpp"
 
 namespace tri::loops {

@@ -1,5 +1,5 @@
 // Noise: recording, estimating, calibrating and making it; with clocks of our own, so every number is exact.
-#include "schedules/noise_samples.hpp"
+#include "schedules/learning/noise_samples.hpp"
 
 #include <gmock/gmock.h>
 

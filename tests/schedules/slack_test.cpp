@@ -6,7 +6,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "schedules/fraction_record.hpp"
+#include "schedules/learning/fraction_record.hpp"
 #include "sim/region_simulator.hpp"
 
 namespace tri::slack {

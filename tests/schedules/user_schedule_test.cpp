@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "layout_runner.hpp"
-#include "schedules/learning_schedule.hpp"
+#include "schedules/learning/learning_schedule.hpp"
 #include "schedules/loop_layout.hpp"
 #include "sim/region_simulator.hpp"
 #include "trireme/detail/schedules/loop_schedule.hpp"

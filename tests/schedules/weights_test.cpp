@@ -1,5 +1,5 @@
 // Weights from measured times: formulas, exact allocation, and how fast they follow.
-#include "schedules/weights.hpp"
+#include "schedules/learning/weights.hpp"
 
 #include <gmock/gmock.h>
 

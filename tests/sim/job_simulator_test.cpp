@@ -8,7 +8,7 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "schedules/noise_samples.hpp"
+#include "schedules/learning/noise_samples.hpp"
 
 namespace tri::loops {
 namespace {

@@ -10,8 +10,8 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "schedules/model.hpp"
-#include "schedules/weights.hpp"
+#include "schedules/learning/model.hpp"
+#include "schedules/learning/weights.hpp"
 
 namespace tri::loops {
 namespace {

@@ -9,7 +9,7 @@
 #include <stdexcept>
 
 #include "noise/core_sampler.hpp"
-#include "os/pinning.hpp"
+#include "os/cpu/pinning.hpp"
 
 namespace tri::tools {
 namespace {

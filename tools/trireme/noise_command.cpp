@@ -17,9 +17,9 @@
 #include "noise/core_sampler.hpp"
 #include "noise/noise_report.hpp"
 #include "os/clock.hpp"
-#include "os/cpu_list.hpp"
+#include "os/cpu/cpu_list.hpp"
+#include "os/cpu/pinning.hpp"
 #include "os/output_file.hpp"
-#include "os/pinning.hpp"
 #include "subcommands.hpp"
 #include "trireme/loops.hpp"
 

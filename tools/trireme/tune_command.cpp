@@ -22,7 +22,7 @@
 #include "os/output_file.hpp"
 #include "os/text_pattern.hpp"
 #include "pictures/line_chart.hpp"
-#include "schedules/fraction_search.hpp"
+#include "schedules/learning/fraction_search.hpp"
 #include "subcommands.hpp"
 #include "trireme/detail/schedules/loop_schedule.hpp"
 #include "tune/loop_report_file.hpp"

@@ -7,7 +7,7 @@
 
 #include "mpi/engine/shm_collective.hpp"
 #include "mpi/p2p/requests.hpp"
-#include "os/cpu_hints.hpp"
+#include "os/cpu/cpu_hints.hpp"
 
 namespace tri::mpi::collectives {
 namespace {

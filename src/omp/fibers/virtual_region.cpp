@@ -19,7 +19,7 @@
 #include "omp/fibers/virtual_stacks.hpp"
 #include "omp/fibers/virtual_watchdog.hpp"
 #include "omp/host_runtime.hpp"
-#include "os/cpu_hints.hpp"
+#include "os/cpu/cpu_hints.hpp"
 
 namespace tri::omp {
 

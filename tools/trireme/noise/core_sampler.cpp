@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "os/clock.hpp"
-#include "os/pinning.hpp"
+#include "os/cpu/pinning.hpp"
 
 namespace tri::tools {
 namespace {

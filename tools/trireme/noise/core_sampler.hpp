@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-#include "schedules/noise_samples.hpp"
+#include "schedules/learning/noise_samples.hpp"
 
 namespace tri::tools {
 

@@ -10,8 +10,8 @@
 #include <stdexcept>
 
 #include "duration.hpp"
-#include "schedules/model.hpp"
-#include "schedules/weights.hpp"
+#include "schedules/learning/model.hpp"
+#include "schedules/learning/weights.hpp"
 
 namespace tri::tools {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "noise/core_sampler.hpp"
 #include "os/cgroup.hpp"
-#include "os/pinning.hpp"
+#include "os/cpu/pinning.hpp"
 
 namespace tri::tools {
 namespace {

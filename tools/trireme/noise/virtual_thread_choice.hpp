@@ -9,7 +9,7 @@
 #include <span>
 #include <string>
 
-#include "schedules/noise_samples.hpp"
+#include "schedules/learning/noise_samples.hpp"
 
 namespace tri::tools {
 

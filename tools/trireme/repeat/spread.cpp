@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "duration.hpp"
-#include "schedules/noise_samples.hpp"
+#include "schedules/learning/noise_samples.hpp"
 
 namespace tri::tools {
 

@@ -12,7 +12,7 @@
 #include <span>
 
 #include "mpi/rma/engine/window_part.hpp"
-#include "os/cpu_hints.hpp"
+#include "os/cpu/cpu_hints.hpp"
 
 namespace tri::mpi {
 
