@@ -5,10 +5,10 @@
 #include <cstring>
 
 #include "board/board_pe.hpp"
-#include "board/cpu_hints.hpp"
 #include "board/operation_table.hpp"
 #include "loops/loop_participant.hpp"
 #include "os/clock.hpp"
+#include "os/cpu/cpu_hints.hpp"
 #include "schedules/loop_layout.hpp"
 #include "schedules/loop_times.hpp"
 
@@ -132,7 +132,7 @@ void finish_loop(loop_participant& me, board::task_handle posted) {
   me.board().finish(posted, [&] {
     // Others are in their last chunks. If one of them has lost its core, it may be waiting for this one.
     if (++looks % 1024 != 0) {
-      board::cpu_relax();
+      os::cpu_relax();
       return;
     }
     sched_yield();
