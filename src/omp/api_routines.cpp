@@ -2,7 +2,7 @@
 // omp_set_schedule: a schedule that the program sets is kept (run_schedule.hpp). The other library has
 // fibers/virtual_api_routines.cpp instead.
 #include "omp/fibers/virtual_mode.hpp"
-#include "omp/host_api.hpp"
+#include "omp/native_api.hpp"
 #include "omp/run_schedule.hpp"
 
 #define TRIREME_PUBLIC extern "C" [[gnu::visibility("default")]]
@@ -16,7 +16,7 @@ namespace {
 template <class Kind, class Chunk>
 void forward(const char* name, const void* caller, Kind kind, Chunk chunk) {
   note_program_sets_schedule();
-  if (void* const host = find_for_caller(name, caller)) reinterpret_cast<void (*)(Kind, Chunk)>(host)(kind, chunk);
+  if (void* const native = find_for_caller(name, caller)) reinterpret_cast<void (*)(Kind, Chunk)>(native)(kind, chunk);
 }
 
 }  // namespace

@@ -14,8 +14,8 @@
 
 #include "omp/fibers/virtual_count.hpp"
 #include "omp/fibers/virtual_mode.hpp"
-#include "omp/host_runtime.hpp"
 #include "omp/loop_choice.hpp"
+#include "omp/native_runtime.hpp"
 #include "omp/static_loops.hpp"
 
 namespace tri::omp {
@@ -196,7 +196,7 @@ call_site& site_of(const void* address, const char* source) {
 namespace {
 
 const char* why_no_loop_was_seen() {
-  if (find_host_function("omp_get_num_threads") == nullptr) {
+  if (find_native_function("omp_get_num_threads") == nullptr) {
     return "  the process has loaded no OpenMP runtime: the program is built without -fopenmp, or is a script whose "
            "programs report for themselves\n";
   }

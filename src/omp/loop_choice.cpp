@@ -21,7 +21,7 @@ using loops::schedule;
 using loops::schedule_kind;
 using loops::worksharing_loop;
 
-// As gcc's own code and both host runtimes share out static loops, so that a static loop in the program's own code
+// As gcc's own code and both native runtimes share out static loops, so that a static loop in the program's own code
 // gives each thread the same iterations.
 loop_layout static_layout(distribution shares, std::uint64_t units, std::uint32_t threads) {
   if (shares == distribution::static_chunks) {
@@ -83,7 +83,7 @@ bool rises(const loop_key& key) { return (key.variant & 1) != 0; }
 distribution shares_of(const loop_key& key) { return static_cast<distribution>(key.variant >> 1 & 3); }
 
 // With so few units per thread, one that is long or waits for another must not be in a block behind a started one:
-// `automatic` hands them out one by one from the front, as the host runtime would.
+// `automatic` hands them out one by one from the front, as the native runtime would.
 constexpr std::uint64_t few_units_per_thread = 4;
 bool has_few_units(const loop_key& key) { return key.items <= few_units_per_thread * key.participants; }
 

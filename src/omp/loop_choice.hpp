@@ -16,7 +16,7 @@ namespace tri::omp {
 // rely on static loops with the same bounds giving each thread the same iterations.
 enum class distribution : std::uint8_t {
   chosen,         // by our schedule
-  static_blocks,  // one block for each thread, the first ones longer by one: as both host runtimes and gcc's own code
+  static_blocks,  // one block for each thread, the first ones longer by one: as both native runtimes and gcc's own code
                   // do
   static_chunks   // units in turn
 };

@@ -1,4 +1,4 @@
-// A lock that is held for a few instructions, by threads of the host runtime. Never while a context is switched.
+// A lock that is held for a few instructions, by threads of the native runtime. Never while a context is switched.
 #pragma once
 
 #include <sched.h>

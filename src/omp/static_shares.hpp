@@ -2,7 +2,7 @@
 // give every thread the same iterations, and programs drop barriers for that. So the shares of an iteration count are
 // decided once per region, by the first thread, and stay until its end; the threads' times change the weights only
 // between regions. Beyond `capacity` different iteration counts in one region, the later ones get equal blocks from the
-// host, on every thread of the region alike.
+// native runtime, on every thread of the region alike.
 #pragma once
 
 #include <array>

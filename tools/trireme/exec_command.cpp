@@ -137,7 +137,7 @@ void set_virtual(const exec_options& options) {
   const std::string schedule = value_of(schedule_variable);
   const bool chooses = text == omp::virtual_automatic;
   if (!chooses) omp::parse_virtual_count(source, text);
-  if (schedule == "host" || schedule == "tri:host") throw omp::host_schedule_problem(source);
+  if (schedule == "host" || schedule == "tri:host") throw omp::native_schedule_problem(source);
   if (chooses) {
     const virtual_thread_choice choice = sample_and_choose_virtual_threads();
     if (options.report) {

@@ -1,5 +1,5 @@
-// The API routines of OpenMP (omp_*) that would return values of the host's threads: implemented for virtual ones,
-// in C and with the underscore of Fortran. Without virtual threads the host's are called.
+// The API routines of OpenMP (omp_*) that would return values of the native runtime's threads: implemented for virtual
+// ones, in C and with the underscore of Fortran. Without virtual threads the native runtime's are called.
 //   The program sees a machine of p*k processors from its start. Regions inside a region have one thread, so at most
 //   one level is active.
 #include <sched.h>
@@ -11,7 +11,7 @@
 
 #include "omp/fibers/virtual_mode.hpp"
 #include "omp/fibers/virtual_region.hpp"
-#include "omp/host_api.hpp"
+#include "omp/native_api.hpp"
 #include "omp/run_schedule.hpp"
 
 #define TRIREME_HERE __builtin_return_address(0)
@@ -37,7 +37,7 @@ int level_here() { return current_state() != nullptr ? static_cast<int>(current_
 int thread_number() { return current_state() != nullptr ? static_cast<int>(current_state()->thread) : 0; }
 int thread_count() { return current_state() != nullptr ? static_cast<int>(current_state()->threads) : 1; }
 int most_threads() { return control_here().threads; }
-int processors() { return static_cast<int>(the_virtual_settings().hosts * the_virtual_settings().per_host); }
+int processors() { return static_cast<int>(the_virtual_settings().carriers * the_virtual_settings().per_carrier); }
 int is_parallel() { return current_state() != nullptr && current_state()->active_level > 0 ? 1 : 0; }
 int active_level() { return current_state() != nullptr ? static_cast<int>(current_state()->active_level) : 0; }
 int ancestor(int level) {
@@ -64,15 +64,15 @@ void ignore(int) {}
 
 bool tri::omp::has_virtual_api_routines() { return true; }
 
-// Calls the host's function of that name, if there is one and `asks`; otherwise the following code runs.
-#define TRIREME_ASK_HOST_IF(asks, signature, name, ...)                               \
-  static host_api<signature> host(name);                                              \
-  if (asks) {                                                                         \
-    if (auto* const function = host.find(TRIREME_HERE)) return function(__VA_ARGS__); \
+// Calls the native runtime's function of that name, if there is one and `asks`; otherwise the following code runs.
+#define TRIREME_ASK_HOST_IF(asks, signature, name, ...)                                 \
+  static native_api<signature> native(name);                                            \
+  if (asks) {                                                                           \
+    if (auto* const function = native.find(TRIREME_HERE)) return function(__VA_ARGS__); \
   }
 #define TRIREME_ASK_HOST(signature, name, ...) TRIREME_ASK_HOST_IF(!virtual_on(), signature, name, __VA_ARGS__)
-// Outside virtual threads the host's answer is right: a library of another compiler, with threads of its own, may have
-// been loaded since.
+// Outside virtual threads the native runtime's answer is right: a library of another compiler, with threads of its own,
+// may have been loaded since.
 #define TRIREME_ASK_HOST_OUTSIDE(signature, name, ...) \
   TRIREME_ASK_HOST_IF(current_state() == nullptr, signature, name, __VA_ARGS__)
 
@@ -140,10 +140,10 @@ TRIREME_WISH(omp_set_max_active_levels, ignore)
 namespace {
 
 void set_schedule(const void* caller, int kind, int chunk) {
-  static host_api<void(int, int)> host("omp_set_schedule");
+  static native_api<void(int, int)> native("omp_set_schedule");
   if (current_state() == nullptr) {
     note_program_sets_schedule();
-    if (auto* const function = host.find(caller)) return function(kind, chunk);
+    if (auto* const function = native.find(caller)) return function(kind, chunk);
   }
   control_variables& control = control_here();
   control.has_schedule = true;
@@ -151,10 +151,10 @@ void set_schedule(const void* caller, int kind, int chunk) {
   control.schedule_chunk = chunk;
 }
 void get_schedule(const void* caller, int* kind, int* chunk) {
-  static host_api<void(int*, int*)> host("omp_get_schedule");
+  static native_api<void(int*, int*)> native("omp_get_schedule");
   const control_variables& control = control_here();
   if (!control.has_schedule) {
-    if (auto* const function = host.find(caller)) return function(kind, chunk);
+    if (auto* const function = native.find(caller)) return function(kind, chunk);
   }
   *kind = control.schedule_kind;
   *chunk = control.schedule_chunk;
@@ -193,7 +193,7 @@ const void* owner_here() {
   return &state_of_thread;
 }
 
-// A program that tries again and again would keep its host from the holder.
+// A program that tries again and again would keep its carrier from the holder.
 bool try_lock_word(std::uint32_t* word) {
   if (try_word(word)) return true;
   step_back(current_state());

@@ -1,4 +1,4 @@
-#include "omp/host_team.hpp"
+#include "omp/team_context.hpp"
 
 #include <utility>
 
@@ -11,7 +11,7 @@ thread_local thread_context* this_thread [[gnu::tls_model("initial-exec")]] = nu
 
 namespace {
 
-thread_local host_team* spare_teams [[gnu::tls_model("initial-exec")]] = nullptr;
+thread_local team_context* spare_teams [[gnu::tls_model("initial-exec")]] = nullptr;
 
 // Frees the spare teams when the thread ends. Accessed only when a team is created, because the thread-local look-up is
 // not cheap.
@@ -29,7 +29,7 @@ borrowed_team::borrowed_team() : team_(spare_teams) {
   if (team_ != nullptr) {
     spare_teams = team_->next_spare;
   } else {
-    team_ = new host_team;
+    team_ = new team_context;
     owner.touch();
   }
 }
@@ -41,13 +41,13 @@ borrowed_team::~borrowed_team() {
   spare_teams = team_;
 }
 
-thread_context::thread_context(host_team& within, std::uint32_t number)
+thread_context::thread_context(team_context& within, std::uint32_t number)
     : of(within), outer(this_thread), thread(number) {
   this_thread = this;
 }
 thread_context::~thread_context() { this_thread = outer; }
 
-// Nothing is armed before the region: doing it while the host runtime wakes the other threads costs less (0.13 µs
+// Nothing is armed before the region: doing it while the native runtime wakes the other threads costs less (0.13 µs
 // against 0.18 µs over libgomp, measured with the loop made ready before the fork).
 void begin_loop(thread_context& context, const loop_start& loop, std::uint32_t (*threads)()) {
   loops::worksharing_loop& entered = context.of.loops.enter(

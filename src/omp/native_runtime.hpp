@@ -1,4 +1,4 @@
-// The functions of the host OpenMP runtime behind our entry points of the same name.
+// The functions of the native OpenMP runtime behind our entry points of the same name.
 #pragma once
 
 #include "os/loaded_objects.hpp"
@@ -7,9 +7,9 @@ namespace tri::omp {
 
 // The next definition of `name` behind ours: in the usual search order, or, when the runtime was loaded later and
 // privately (a plug-in of an interpreter), in whichever loaded object defines it. Null if there is none.
-void* find_host_function(const char* name);
+void* find_native_function(const char* name);
 // Only in the usual search order.
-void* find_global_host_function(const char* name);
+void* find_global_native_function(const char* name);
 // In an object, or the libraries that it names, when it is loaded.
 void* find_behind_object(const char* object, const char* name);
 // A function of the object that holds `neighbour`: both runtimes may be loaded, and the wrong one's omp_get_thread_num
@@ -19,7 +19,7 @@ void* find_beside(void* neighbour, const char* name);
 [[noreturn]] void report_missing(const char* name);
 
 // The same, but ends the process with report_missing() when there is none.
-void* require_host_function(const char* name);
+void* require_native_function(const char* name);
 
 /// A runtime loaded privately for one plug-in (an interpreter's wheel may bring its own) beside the one otherwise used.
 /// Calls of that plug-in's code must go to its own runtime: no other knows the threads of its teams.
@@ -47,10 +47,10 @@ class runtime_scope {
 };
 
 /// A function of the runtime whose region the thread runs. The usual one's is looked up by `find` on first use.
-template <class Signature, void* (*find)(const char* name) = require_host_function>
-class host_function {
+template <class Signature, void* (*find)(const char* name) = require_native_function>
+class native_function {
  public:
-  constexpr explicit host_function(const char* name) : name_(name), usual_(name) {}
+  constexpr explicit native_function(const char* name) : name_(name), usual_(name) {}
 
   Signature* usual() { return usual_.get(); }
   template <class... Arguments>

@@ -1,4 +1,4 @@
-#include "omp/host_runtime.hpp"
+#include "omp/native_runtime.hpp"
 
 #include <dlfcn.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@ constexpr int missing_function_status = 127;
 
 const void* our_base() {
   Dl_info info{};
-  return dladdr(reinterpret_cast<void*>(&find_host_function), &info) != 0 ? info.dli_fbase : nullptr;
+  return dladdr(reinterpret_cast<void*>(&find_native_function), &info) != 0 ? info.dli_fbase : nullptr;
 }
 
 bool is_ours(void* address) {
@@ -33,21 +33,21 @@ void* find_behind_object(const char* object, const char* name) {
   return found != nullptr && !is_ours(found) ? found : nullptr;
 }
 
-void* find_global_host_function(const char* name) {
+void* find_global_native_function(const char* name) {
   void* const found = dlsym(RTLD_NEXT, name);
   return found != nullptr && !is_ours(found) ? found : nullptr;
 }
 
-void* find_host_function(const char* name) {
-  if (void* const found = find_global_host_function(name)) return found;
+void* find_native_function(const char* name) {
+  if (void* const found = find_global_native_function(name)) return found;
   for (const std::string& object : os::loaded_objects()) {
     if (void* const found = find_behind_object(object.c_str(), name)) return found;
   }
   return nullptr;
 }
 
-void* require_host_function(const char* name) {
-  void* const found = find_host_function(name);
+void* require_native_function(const char* name) {
+  void* const found = find_native_function(name);
   if (found == nullptr) report_missing(name);
   return found;
 }
@@ -56,7 +56,7 @@ void* find_beside(void* neighbour, const char* name) {
   Dl_info info{};
   void* found = nullptr;
   if (dladdr(neighbour, &info) != 0 && info.dli_fname != nullptr) found = find_behind_object(info.dli_fname, name);
-  return found != nullptr ? found : find_host_function(name);
+  return found != nullptr ? found : find_native_function(name);
 }
 
 thread_local const other_runtime* this_runtime [[gnu::tls_model("initial-exec")]] = nullptr;
@@ -88,7 +88,7 @@ namespace {
 // When there is a runtime in the usual search order, the loader binds all objects to it.
 const other_runtime* look_up_runtime(const void* code, const char* entry, void* usual) {
   Dl_info of_code{}, of_usual{}, of_own{};
-  if (find_global_host_function(entry) != nullptr || dladdr(code, &of_code) == 0 || of_code.dli_fname == nullptr ||
+  if (find_global_native_function(entry) != nullptr || dladdr(code, &of_code) == 0 || of_code.dli_fname == nullptr ||
       dladdr(usual, &of_usual) == 0)
     return nullptr;
   void* const own = find_behind_object(of_code.dli_fname, entry);

@@ -1,7 +1,7 @@
-// The drop-in's state of a team of threads that the host runtime started, and of each thread in it. A region exists
+// The drop-in's state of a team of threads that the native runtime started, and of each thread in it. A region exists
 // from the call that starts a parallel region to its end, on the stack of the starting thread; a thread_context while a
 // thread is in the program's part of the region, on that thread's stack. Threads without one, or inside a region that
-// started in an unsupported way, leave loops to the host.
+// started in an unsupported way, leave loops to the native runtime.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@
 
 namespace tri::omp {
 
-struct host_team {
+struct team_context {
   loops::loop_sequence loops;
   static_shares shares;
-  host_team* next_spare = nullptr;
+  team_context* next_spare = nullptr;
 };
 
 // A team for a region that begins now; afterwards it is kept for the next region of this thread.
@@ -27,21 +27,21 @@ class borrowed_team {
   ~borrowed_team();
   borrowed_team(const borrowed_team&) = delete;
   borrowed_team& operator=(const borrowed_team&) = delete;
-  host_team& get() { return *team_; }
+  team_context& get() { return *team_; }
 
  private:
-  host_team* team_;
+  team_context* team_;
 };
 
 inline constexpr std::uint32_t unknown_thread = ~std::uint32_t{0};
 
 struct thread_context {
-  explicit thread_context(host_team& within, std::uint32_t number = unknown_thread);
+  explicit thread_context(team_context& within, std::uint32_t number = unknown_thread);
   ~thread_context();
   thread_context(const thread_context&) = delete;
   thread_context& operator=(const thread_context&) = delete;
 
-  host_team& of;
+  team_context& of;
   thread_context* outer;
   std::uint32_t thread;          // number in the team; fetched when the first loop needs it
   std::uint32_t unfollowed = 0;  // nested regions that started in an unsupported way

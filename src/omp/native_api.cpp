@@ -1,4 +1,4 @@
-#include "omp/host_api.hpp"
+#include "omp/native_api.hpp"
 
 #include <dlfcn.h>
 
@@ -14,11 +14,11 @@ void* find_for_caller(const char* name, const void* caller) {
   static std::mutex guard;
   static auto* const known = new std::map<std::pair<const void*, std::string>, void*>;  // used until the very end
   Dl_info info{};
-  if (dladdr(caller, &info) == 0 || info.dli_fname == nullptr) return find_host_function(name);
+  if (dladdr(caller, &info) == 0 || info.dli_fname == nullptr) return find_native_function(name);
   const std::lock_guard held(guard);
   void*& found = (*known)[{info.dli_fbase, name}];
   if (found == nullptr) found = find_behind_object(info.dli_fname, name);
-  if (found == nullptr) found = find_host_function(name);
+  if (found == nullptr) found = find_native_function(name);
   return found;
 }
 
