@@ -97,7 +97,8 @@ void loop_call::run_here(std::uint64_t items, int number) noexcept {
   }
 }
 
-board::task_handle post_loop(loop_participant& me, loop_call& call, const loop_layout& layout, bool strict_owners) {
+board::task_handle post_loop(loop_participant& me, loop_call& call, const schedules::loop_layout& layout,
+                             bool strict_owners) {
   board::task_spec spec = task_of(layout);
   const bool table = !layout.bounds.empty() || !layout.in_order();
   call.layout_ = table ? &layout : nullptr;

@@ -98,14 +98,14 @@ auto with_region(body function, void* data, const loop_start* combined, Native&&
 }
 
 bool next_in(thread_context& context, long* first, long* end) {
-  const tri::loops::item_span got = context.next_items();
+  const tri::schedules::item_span got = context.next_items();
   if (got.empty()) return false;
   *first = static_cast<long>(context.space.value_of(got.first));
   *end = static_cast<long>(context.space.end_of(got.last));
   return true;
 }
 bool next_in(thread_context& context, ull* first, ull* end) {
-  const tri::loops::item_span got = context.next_items();
+  const tri::schedules::item_span got = context.next_items();
   if (got.empty()) return false;
   *first = context.space.value_of(got.first);
   *end = context.space.end_of(got.last);

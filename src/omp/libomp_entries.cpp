@@ -154,7 +154,7 @@ bool take_loop(const void* site, location* where, std::int32_t kind, Value lower
 template <class Value>
 std::int32_t next_in(thread_context& context, std::int32_t* is_last, Value* lower, Value* upper,
                      std::make_signed_t<Value>* step) {
-  const tri::loops::item_span got = context.next_items();
+  const tri::schedules::item_span got = context.next_items();
   if (got.empty()) {
     context.in_loop = false;
     return 0;

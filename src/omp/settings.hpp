@@ -23,7 +23,7 @@ inline constexpr const char* report_variable = "TRIREME_OMP_REPORT";
 struct settings {
   bool takes = true;               // false: `host`
   bool standard_schedule = false;  // OMP_SCHEDULE is set for the native runtime
-  loops::schedule schedule{};
+  schedules::schedule schedule{};
   bool learns = true;    // the schedule has a memory of each loop
   bool weights = false;  // ... and blocks by weights, also of static loops
   bool uses_slack = false;

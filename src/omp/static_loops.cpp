@@ -41,9 +41,9 @@ bool take_block(const void* site, location* where, std::int32_t kind, std::int32
   if (!space || space->items == 0) return false;
   location nowhere{{0, 2, 0, 0}, ";unknown;unknown;0;0;;"};
   const auto threads = static_cast<std::uint32_t>(native_team_size(&nowhere));
-  if (threads < 2 || threads > loops::most_worksharing_threads || context->thread >= threads) return false;
+  if (threads < 2 || threads > schedules::most_worksharing_threads || context->thread >= threads) return false;
   static_share* const share = context->of.shares.of(space->items, threads, [&] {
-    const loops::loop_key key = key_of(site, {space->items, 1, threads, false});
+    const schedules::loop_key key = key_of(site, {space->items, 1, threads, false});
     return table().find(key, [&] { return std::make_unique<memories::entry>(key, threads); });
   });
   if (share == nullptr) return false;

@@ -33,7 +33,7 @@ class static_memory {
   void release() { in_use_.store(false, std::memory_order_release); }         // static_memory.release
 
   std::atomic<bool> in_use_{false};
-  loops::weight_tracker weights_;
+  schedules::weight_tracker weights_;
 };
 
 // The shares of one number of iterations in one region. Each thread writes its own time.

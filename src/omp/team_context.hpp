@@ -15,7 +15,7 @@
 namespace tri::omp {
 
 struct team_context {
-  loops::loop_sequence loops;
+  schedules::loop_sequence loops;
   static_shares shares;
   team_context* next_spare = nullptr;
 };
@@ -48,15 +48,15 @@ struct thread_context {
   bool in_loop = false;          // the thread is in a loop that we have taken
   bool took_last = false;        // the last loop was taken
   bool doacross_next = false;    // the next loop has cross-iteration dependences
-  loops::loop_sequence::position in_sequence;
-  loops::fetch_position position;
+  schedules::loop_sequence::position in_sequence;
+  schedules::fetch_position position;
   iteration_space space;
   static_share* in_static = nullptr;  // the static loop that it is in, if that is shared out by weights
   std::uint64_t static_since = 0;     // tick
 
   // The iterations of the taken loop to run next, if any.
-  loops::item_span next_items() {
-    const loops::item_span units = position.next();
+  schedules::item_span next_items() {
+    const schedules::item_span units = position.next();
     if (units.empty()) return {};
     return {units.first * space.unit, space.item_of(units.last)};
   }

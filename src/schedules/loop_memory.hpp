@@ -17,7 +17,7 @@
 #include "schedules/worksharing_loop.hpp"
 #include "trireme/detail/schedules/loop_schedule.hpp"
 
-namespace tri::loops {
+namespace tri::schedules {
 
 struct memory_setup {
   schedule which{};
@@ -75,4 +75,4 @@ class loop_memory {
   std::uint32_t waited_ = 0;     // executions since it began
 };
 
-}  // namespace tri::loops
+}  // namespace tri::schedules

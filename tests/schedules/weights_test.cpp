@@ -10,7 +10,7 @@
 #include <random>
 #include <stdexcept>
 
-namespace tri::loops {
+namespace tri::schedules {
 namespace {
 
 using testing::DoubleEq;
@@ -133,4 +133,4 @@ TEST(weight_tracker, refuses_what_does_not_fit) {
 }
 
 }  // namespace
-}  // namespace tri::loops
+}  // namespace tri::schedules

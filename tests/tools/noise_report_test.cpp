@@ -14,7 +14,7 @@
 namespace tri::tools {
 namespace {
 
-using loops::core_samples;
+using schedules::core_samples;
 using ::testing::DoubleNear;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;

@@ -97,9 +97,9 @@ bool set_schedule(std::string text) {
   bool uses_slack = false;
   if (text != "host" && text != "tri:host") {
     try {
-      const loops::schedule parsed = loops::parse_schedule(text);
+      const schedules::schedule parsed = schedules::parse_schedule(text);
       uses_slack =
-          parsed.kind == loops::schedule_kind::slack_conscious || parsed.kind == loops::schedule_kind::combined;
+          parsed.kind == schedules::schedule_kind::slack_conscious || parsed.kind == schedules::schedule_kind::combined;
     } catch (const std::invalid_argument& problem) {
       throw std::invalid_argument(
           fmt::format("{}: {}; `host` leaves all loops to the OpenMP runtime", source, problem.what()));

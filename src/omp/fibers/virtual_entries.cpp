@@ -114,7 +114,7 @@ TRIREME_PUBLIC unsigned GOMP_sections_next() {
   virtual_thread_state* const state = current_state();
   if (state == nullptr) return native();
   if (state->section == state->last_section) {
-    const tri::loops::item_span got = this_thread->position.next();
+    const tri::schedules::item_span got = this_thread->position.next();
     if (got.empty()) return 0;
     state->section = got.first;
     state->last_section = got.last;

@@ -71,12 +71,12 @@ std::string prepare() {
   const auto limit = static_cast<std::uint32_t>(std::max(1, ask_native("omp_get_thread_limit")));
   settings_now.per_carrier = asked_for;
   settings_now.carriers = std::min(wanted, limit);
-  if (std::uint64_t{settings_now.carriers} * asked_for > loops::most_worksharing_threads) {
+  if (std::uint64_t{settings_now.carriers} * asked_for > schedules::most_worksharing_threads) {
     return fmt::format("{} times {} threads are too many: at most {} are possible", asked_for, settings_now.carriers,
-                       loops::most_worksharing_threads);
+                       schedules::most_worksharing_threads);
   }
   settings_now.most_contexts = static_cast<std::uint32_t>(
-      std::min<std::uint64_t>(loops::most_worksharing_threads, std::uint64_t{limit} * asked_for));
+      std::min<std::uint64_t>(schedules::most_worksharing_threads, std::uint64_t{limit} * asked_for));
   settings_now.parallel = ask_native("omp_get_max_active_levels") > 0;
   settings_now.started_may_move = !traits.keeps_errno;
   settings_now.spins = spins_for(settings_now.carriers);

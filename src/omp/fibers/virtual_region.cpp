@@ -421,22 +421,22 @@ void wait_at_barrier(virtual_thread_state& state) {
 void begin_sections(virtual_thread_state& state, unsigned sections) {
   static const char site = 0;  // its address names all sections
   thread_context& loops = *this_thread;
-  loops::worksharing_loop& entered = loops.of.loops.enter(
+  schedules::worksharing_loop& entered = loops.of.loops.enter(
       loops.in_sequence,
       [&] {
-        return loops::loop_key{&site, sections, 1, 0, state.threads};
+        return schedules::loop_key{&site, sections, 1, 0, state.threads};
       },
-      [](loops::worksharing_loop& found, const loops::loop_key& key, loops::held_before held) {
-        if (held == loops::held_before::same_key) {
+      [](schedules::worksharing_loop& found, const schedules::loop_key& key, schedules::held_before held) {
+        if (held == schedules::held_before::same_key) {
           found.arm_again();
           return;
         }
-        loops::schedule one_by_one;
-        one_by_one.kind = loops::schedule_kind::dynamic;
+        schedules::schedule one_by_one;
+        one_by_one.kind = schedules::schedule_kind::dynamic;
         one_by_one.chunk = 1;
-        found.arm(loops::layout_of(one_by_one, key.items, key.participants));
+        found.arm(schedules::layout_of(one_by_one, key.items, key.participants));
       });
-  loops.position = loops::fetch_position(entered, state.thread);
+  loops.position = schedules::fetch_position(entered, state.thread);
   state.section = state.last_section = 0;
 }
 

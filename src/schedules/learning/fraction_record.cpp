@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace tri::loops {
+namespace tri::schedules {
 namespace {
 
 double delay_to_plan_for(delay_source source, double noise, double application) {
@@ -68,4 +68,4 @@ double fraction_record::region_time(std::uint64_t items) const {
   return least_.empty() ? 0.0 : static_cast<double>(items) * iteration_time() / static_cast<double>(least_.size());
 }
 
-}  // namespace tri::loops
+}  // namespace tri::schedules

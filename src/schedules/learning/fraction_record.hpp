@@ -10,7 +10,7 @@
 #include "schedules/learning/model.hpp"
 #include "trireme/detail/schedules/loop_schedule.hpp"
 
-namespace tri::loops {
+namespace tri::schedules {
 
 /// Numbers of the machine (calibration.hpp, noise.hpp).
 struct machine_costs {
@@ -46,4 +46,4 @@ class fraction_record {
   double last_fraction_ = first_fraction;
 };
 
-}  // namespace tri::loops
+}  // namespace tri::schedules

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <stdexcept>
 
-namespace tri::loops {
+namespace tri::schedules {
 namespace {
 
 void check(const fraction_search::options& how) {
@@ -108,4 +108,4 @@ std::string fraction_search::to_csv() const {
   return text;
 }
 
-}  // namespace tri::loops
+}  // namespace tri::schedules

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace tri::loops {
+namespace tri::schedules {
 
 class fraction_search {
  public:
@@ -59,4 +59,4 @@ class fraction_search {
   std::uint64_t told_ = 0;
 };
 
-}  // namespace tri::loops
+}  // namespace tri::schedules

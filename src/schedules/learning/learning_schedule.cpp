@@ -6,7 +6,7 @@
 #include "schedules/learning/model.hpp"
 #include "schedules/user_schedule.hpp"
 
-namespace tri::loops {
+namespace tri::schedules {
 namespace {
 
 constexpr std::uint64_t executions_before_search = 5;
@@ -140,4 +140,4 @@ void learning_schedule::learn(const loop_times& times, std::uint64_t elapsed) {
   }
 }
 
-}  // namespace tri::loops
+}  // namespace tri::schedules

@@ -18,7 +18,7 @@
 #include "trireme/detail/schedules/loop_schedule.hpp"
 #include "trireme/slack.hpp"
 
-namespace tri::loops {
+namespace tri::schedules {
 
 class learning_schedule {
  public:
@@ -71,7 +71,4 @@ class learning_schedule {
   double claim_time_ = 0;
 };
 
-/// Numbers of this machine for the model, in ticks, measured at the first call: some tens of milliseconds.
-const machine_costs& costs_of_this_machine();
-
-}  // namespace tri::loops
+}  // namespace tri::schedules

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
-namespace tri::loops {
+namespace tri::schedules {
 namespace {
 
 double positive(double value) { return value > 0.0 ? value : 0.0; }  // also for NaN
@@ -99,4 +99,4 @@ double application_delay(double static_time, double dynamic_time, double claims_
 double sum_of_delays(double noise, double application) { return positive(noise) + positive(application); }
 double larger_delay(double noise, double application) { return std::max(positive(noise), positive(application)); }
 
-}  // namespace tri::loops
+}  // namespace tri::schedules

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace tri::loops {
+namespace tri::schedules {
 
 /// The model's knowledge of a loop. NaN and negative values count as 0.
 struct loop_costs {
@@ -70,4 +70,4 @@ double application_delay(double static_time, double dynamic_time, double claims_
 double sum_of_delays(double noise, double application);
 double larger_delay(double noise, double application);
 
-}  // namespace tri::loops
+}  // namespace tri::schedules

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <stdexcept>
 
-namespace tri::loops {
+namespace tri::schedules {
 namespace {
 
 std::vector<double> sorted(std::span<const double> samples) {
@@ -155,4 +155,4 @@ std::vector<int> slow_cores(std::span<const core_samples> cores, double factor) 
   return slow;
 }
 
-}  // namespace tri::loops
+}  // namespace tri::schedules

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace tri::loops {
+namespace tri::schedules {
 
 /// Now, in nanoseconds; never runs backwards.
 using clock_function = std::function<double()>;
@@ -59,4 +59,4 @@ std::string samples_csv(std::span<const core_samples> cores);
 /// Cores that are slow all the time, not now and then: their median is above `factor` of the median of all medians.
 std::vector<int> slow_cores(std::span<const core_samples> cores, double factor = 1.05);
 
-}  // namespace tri::loops
+}  // namespace tri::schedules

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <stdexcept>
 
-namespace tri::loops {
+namespace tri::schedules {
 namespace {
 
 bool says_something(double value) { return value > 0.0 && std::isfinite(value); }
@@ -119,4 +119,4 @@ void weight_tracker::measured(std::span<const double> times, std::span<const std
   scale_to_mean_one(weights_);
 }
 
-}  // namespace tri::loops
+}  // namespace tri::schedules

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-namespace tri::loops {
+namespace tri::schedules {
 
 /// mean(times) / time of each, for equal work. A time that is not a positive number gives the weight 1.
 std::vector<double> weights_of(std::span<const double> times);
@@ -49,4 +49,4 @@ class weight_tracker {
   std::vector<double> weights_;
 };
 
-}  // namespace tri::loops
+}  // namespace tri::schedules
